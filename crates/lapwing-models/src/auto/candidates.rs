@@ -1,12 +1,11 @@
 //! The candidates, and what they foretell of labels they have not seen.
 
 use lapwing_data::params::{Parameters, Value};
-use lapwing_data::{Error, Result, Run};
+use lapwing_data::{Error, Result};
 use lapwing_graph::GraphParams;
 
 use super::params::{AutoParams, Candidates};
-use crate::method::HeldOutFit;
-use crate::{Method, Problem, Settings};
+use crate::{Method, Settings};
 
 /// A method with parameters that may label the rows.
 pub(super) struct Candidate {
@@ -90,20 +89,5 @@ fn typical(has_features: bool, is_graph_given: bool) -> Vec<&'static str> {
         (true, false) => vec!["harmonic", "harmonic-plain", "majority", "nearest-label", "linear", "forest", "laprls"],
         (true, true) => vec!["harmonic", "harmonic-joined", "majority", "linear", "unfolded-gnn", "unfolded-joined"],
         (false, _) => vec!["harmonic", "harmonic-plain", "majority"],
-    }
-}
-
-/// What a candidate foretells of held-out labels, and the seconds it took.
-pub(super) struct Trial<'a> {
-    pub found: HeldOutFit<'a>,
-    pub seconds: f64,
-}
-
-impl Candidate {
-    /// Hides the labels of each fold in turn.
-    pub fn trial<'a>(&self, problem: &Problem<'_, 'a>, folds: &[usize], run: &Run) -> Result<Trial<'a>> {
-        let start = std::time::Instant::now();
-        let found = self.method.held_out(problem, folds, &run.quiet())?;
-        Ok(Trial { found, seconds: start.elapsed().as_secs_f64() })
     }
 }

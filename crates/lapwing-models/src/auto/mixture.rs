@@ -46,6 +46,8 @@ pub(super) struct Mixture {
     pub temperatures: Vec<f64>,
     /// Temperature of the mixture.
     pub temperature: f64,
+    /// Mean log loss of each candidate on the held-out labels; NaN without any.
+    pub losses: Vec<f64>,
 }
 
 /// Smooths and tempers shares in place; leaves NaN.
@@ -67,12 +69,6 @@ fn loss(shares: &[f64], class: usize, temperature: f64) -> f64 {
     let top = shares.iter().map(log).fold(f64::NEG_INFINITY, f64::max);
     let total: f64 = shares.iter().map(|p| (log(p) - top).exp()).sum();
     total.ln() - (log(&shares[class]) - top)
-}
-
-/// Mean loss of all rows.
-pub(super) fn mean_loss(shares: &Matrix, classes: &[usize], temperature: f64) -> f64 {
-    let losses = shares.rows().zip(classes).map(|(row, &class)| loss(row, class, temperature));
-    losses.sum::<f64>() / classes.len().max(1) as f64
 }
 
 /// T of least log loss over some labels, with a normal prior on log T: golden-section search, as the loss is unimodal in log T.
@@ -116,7 +112,8 @@ impl Mixture {
         let losses: Vec<f64> = (judged.shares.iter().zip(&temperatures))
             .map(|(shares, &t)| rows.iter().map(|&row| loss(shares.row(row), judged.classes[row], t)).sum())
             .collect();
-        Self { weights: weights(&losses), temperatures, temperature: 1.0 }
+        let losses_of_row = losses.iter().map(|loss| loss / rows.len() as f64).collect();
+        Self { weights: weights(&losses), temperatures, temperature: 1.0, losses: losses_of_row }
     }
 
     /// The mixture by all labels, with the shares (l, c) that mixtures of the other folds give to each label.
@@ -137,9 +134,9 @@ impl Mixture {
         (Self { temperature, ..Self::of_rows(judged, &all) }, nested)
     }
 
-    /// A candidate alone, or several alike, where there are too few labels to weigh them.
-    pub fn equal(count: usize) -> Self {
-        Self { weights: vec![1.0 / count as f64; count], temperatures: vec![1.0; count], temperature: 1.0 }
+    /// One candidate, where there are too few labels to weigh several.
+    pub fn alone() -> Self {
+        Self { weights: vec![1.0], temperatures: vec![1.0], temperature: 1.0, losses: vec![f64::NAN] }
     }
 
     /// The position of the largest weight.

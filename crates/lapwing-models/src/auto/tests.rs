@@ -1,5 +1,5 @@
 use lapwing_data::params::{Parameters, Seconds, Value};
-use lapwing_data::{Features, Labels};
+use lapwing_data::{Features, Labels, Targets};
 use lapwing_graph::testkit::blobs;
 use lapwing_graph::{Graph, GraphParams, affinity_graph};
 
