@@ -59,6 +59,14 @@ objective_ : ndarray of shape (n_problems,)
     Value of the objective; in the dual that with the hinge and without the ½.
 """
 
+#: Of linear models.
+LINEAR = """\
+coefficients_ : ndarray of shape (n_features, n_classes)
+    W, in the units of the features: scores are X·W + b.
+bias_ : ndarray of shape (n_classes,)
+    b.
+"""
+
 #: Of networks.
 NETWORK = """\
 layer_weights_ : ndarray of shape (n_features, n_columns)

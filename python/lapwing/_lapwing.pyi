@@ -14,6 +14,7 @@ __all__ = [
     "Network",
     "Solver",
     "Sparsifier",
+    "Supervised",
     "apply_rule",
     "build_info",
     "check_graph",
@@ -161,8 +162,13 @@ class Network:
     def has_neighbors(self) -> bool: ...
     def extend_on(self, new: _Features, adjacency: _Csr, control: dict[str, Any]) -> NDArray[np.float64]: ...
 
+@final
+class Supervised:
+    def __new__(cls, state: bytes) -> Supervised: ...
+    def linear(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None: ...
+
 def extend(
-    fitted: dict[str, Any] | Eigenfunctions | KernelMachine | Landmarks | Network,
+    fitted: dict[str, Any] | Eigenfunctions | KernelMachine | Landmarks | Network | Supervised,
     new: _Features,
     control: dict[str, Any],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]: ...

@@ -17,6 +17,9 @@ from ._sparse_harmonic import SparseHarmonicClassifier
 from ._unfolded import UnfoldedGNNClassifier
 from .baselines import (
     EigenfunctionClassifier,
+    ForestClassifier,
+    LinearClassifier,
+    MajorityClassifier,
     NearestLabelClassifier,
     SimpleHarmonicClassifier,
     SubsamplingHarmonicClassifier,
@@ -31,6 +34,9 @@ CLASSIFIERS: tuple[type[SpreadingClassifier], ...] = (
     LaplacianRidgeClassifier,
     UnfoldedGNNClassifier,
     EigenfunctionClassifier,
+    ForestClassifier,
+    LinearClassifier,
+    MajorityClassifier,
     NearestLabelClassifier,
     SimpleHarmonicClassifier,
     SubsamplingHarmonicClassifier,

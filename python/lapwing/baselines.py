@@ -23,6 +23,9 @@ from ._classifier import SpreadingClassifier
 from ._parameters import documented
 from ._signatures import (
     EigenfunctionClassifierParameters,
+    ForestClassifierParameters,
+    LinearClassifierParameters,
+    MajorityClassifierParameters,
     NearestLabelClassifierParameters,
     SimpleHarmonicClassifierParameters,
     SubsamplingHarmonicClassifierParameters,
@@ -30,6 +33,9 @@ from ._signatures import (
 
 __all__ = [
     "EigenfunctionClassifier",
+    "ForestClassifier",
+    "LinearClassifier",
+    "MajorityClassifier",
     "NearestLabelClassifier",
     "SimpleHarmonicClassifier",
     "SubsamplingHarmonicClassifier",
@@ -151,5 +157,90 @@ class EigenfunctionClassifier(EigenfunctionClassifierParameters, SpreadingClassi
     """
 
     _method = "eigenfunction"
+    _takes_graph_as = ""
+    _keeps_rows = False
+
+
+@documented
+class ForestClassifier(ForestClassifierParameters, SpreadingClassifier):
+    """Extremely randomized trees on the labeled rows alone (Geurts et al. 2006).
+
+    Rows without a label are not used. With five labels of every class, the confidence is fitted to labeled rows that were held
+    out; otherwise it is the mean of the trees' shares.
+
+    Parameters
+    ----------
+
+    Notes
+    -----
+    For each split, √d columns are drawn, each with a random threshold. Every tree sees all labeled rows. Values are compared in
+    single precision. Units and scales of the columns do not matter.
+
+    References
+    ----------
+    P. Geurts, D. Ernst, L. Wehenkel: Extremely randomized trees, 2006.
+
+    Examples
+    --------
+    >>> from lapwing.baselines import ForestClassifier
+    >>> clf = ForestClassifier(random_state=0).fit([[0.0], [0.1], [0.9], [1.0]], ["low", None, None, "high"])
+    >>> clf.transduction_.tolist()
+    ['low', 'low', 'high', 'high']
+    """
+
+    _method = "forest"
+    _takes_graph_as = ""
+    _keeps_rows = False
+
+
+@documented
+class LinearClassifier(LinearClassifierParameters, SpreadingClassifier):
+    """Logistic regression on the labeled rows alone.
+
+    Rows without a label are not used. With five labels of every class, the weight of the penalty is chosen by cross-validation
+    on the labeled rows, and the confidence is fitted to rows that were held out.
+
+    Parameters
+    ----------
+
+    Notes
+    -----
+    The features are divided by the root of the mean squared distance of the labeled rows from their mean, so that `l2_reg` does
+    not depend on units. Columns keep their relative scale: columns of different units need ``StandardScaler`` first.
+
+    Examples
+    --------
+    >>> from lapwing.baselines import LinearClassifier
+    >>> clf = LinearClassifier().fit([[0.0], [0.4], [0.7], [1.0]], ["low", None, None, "high"])
+    >>> clf.transduction_.tolist()
+    ['low', 'low', 'high', 'high']
+    """
+
+    _method = "linear"
+    _takes_graph_as = ""
+    _keeps_rows = False
+
+    def _keep_extension(self) -> None:
+        self.coefficients_, self.bias_ = self._fitted_extension.linear()
+
+
+@documented
+class MajorityClassifier(MajorityClassifierParameters, SpreadingClassifier):
+    """Classifier that gives every row the most frequent class of the labels, with its share of them as confidence.
+
+    A method that is no better than this one has learned nothing from the features.
+
+    Parameters
+    ----------
+
+    Examples
+    --------
+    >>> from lapwing.baselines import MajorityClassifier
+    >>> clf = MajorityClassifier().fit([[0.0], [0.4], [0.7], [1.0]], ["low", "low", None, "high"])
+    >>> clf.transduction_.tolist()
+    ['low', 'low', 'low', 'low']
+    """
+
+    _method = "majority"
     _takes_graph_as = ""
     _keeps_rows = False

@@ -18,6 +18,7 @@ use crate::error::to_py;
 use crate::index::NeighborIndex;
 use crate::parameters::{filled, parameter_dict};
 use crate::rule::{WidthsInput, widths_object};
+use crate::supervised::Supervised;
 use crate::unfolded::Network;
 
 /// A class, and the argument from which its constructor makes an equal object.
@@ -37,6 +38,7 @@ pub enum ExtensionInput<'py> {
     Landmarks(PyRef<'py, Landmarks>),
     Kernel(PyRef<'py, KernelMachine>),
     Network(PyRef<'py, Network>),
+    Supervised(PyRef<'py, Supervised>),
     Neighbors(FittedRows<'py>),
 }
 
@@ -190,6 +192,7 @@ impl ExtensionInput<'_> {
             Self::Landmarks(landmarks) => landmarks.0.clone().into(),
             Self::Kernel(machine) => machine.0.clone().into(),
             Self::Network(network) => network.0.clone().into(),
+            Self::Supervised(learned) => learned.0.clone().into(),
             Self::Neighbors(fitted) => NeighborExtension {
                 features: fitted.features.features()?,
                 graph: filled(&fitted.graph)?,
@@ -216,6 +219,7 @@ pub fn extension_object<'py>(py: Python<'py>, extension: Extension<'_>) -> PyRes
             let network = network.into_owned().map_err(to_py)?;
             return Ok(Bound::new(py, Network(network))?.into_any());
         }
+        Extension::Supervised(learned) => return Ok(Bound::new(py, Supervised(learned))?.into_any()),
         Extension::Neighbors(neighbors) => neighbors,
         _ => return Err(to_py(Error::Internal { reason: "an extension that Python has no object for".into() })),
     };

@@ -17,6 +17,7 @@ mod parameters;
 mod rule;
 mod solver;
 mod sparsify;
+mod supervised;
 mod unfolded;
 mod versions;
 
@@ -35,6 +36,7 @@ mod _lapwing {
         rule::apply_rule,
         solver::Solver,
         sparsify::{Sparsifier, effective_resistances, sparsify, start_sparsifier},
+        supervised::Supervised,
         unfolded::Network,
         versions::build_info,
     };

@@ -7,12 +7,17 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import load_digits, make_blobs
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 
 from lapwing import HarmonicClassifier, load_model, save_model
 from lapwing.baselines import (
     EigenfunctionClassifier,
+    ForestClassifier,
+    LinearClassifier,
+    MajorityClassifier,
     NearestLabelClassifier,
     SimpleHarmonicClassifier,
     SubsamplingHarmonicClassifier,
@@ -22,6 +27,8 @@ from lapwing.model_selection import SemiSupervisedKFold
 
 BASELINES = [
     EigenfunctionClassifier(n_eigenfunctions=8),
+    ForestClassifier(random_state=0),
+    LinearClassifier(),
     NearestLabelClassifier(),
     SimpleHarmonicClassifier(random_state=0),
     SubsamplingHarmonicClassifier(120, random_state=0),
@@ -99,6 +106,45 @@ def test_the_nearest_label_is_that_of_one_neighbor():
         assert (found == expected).mean() > 0.999
 
 
+def test_the_linear_model_is_that_of_scikit_learn():
+    X, _, y = blobs()
+    X, known = X + np.random.default_rng(0).normal(0, 4, X.shape), y >= 0
+    for rows in (X, sp.csr_array(X.astype(np.float32))):
+        clf = LinearClassifier(l2_reg=0.1, tol=1e-8).fit(rows, y)
+        labeled = X[known] - X[known].mean(axis=0)
+        scale = np.sqrt((labeled**2).sum(axis=1).mean())
+        # The bias has the same penalty, so it is the coefficient of a column of ones.
+        expected = LogisticRegression(C=10, fit_intercept=False, tol=1e-10, max_iter=10_000).fit(
+            np.column_stack([labeled / scale, np.ones(len(labeled))]), y[known]
+        )
+        whole = np.column_stack([(X - X[known].mean(axis=0)) / scale, np.ones(len(X))])
+        shares = clf.label_distributions_ ** clf.report_["chosen"].get("temperature", 1.0)
+        shares /= shares.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(shares, expected.predict_proba(whole), atol=2e-3)
+        np.testing.assert_allclose(X @ clf.coefficients_ + clf.bias_, clf.scores_, atol=1e-3)
+
+
+def test_the_majority_class_has_its_share_of_the_labels():
+    X, _, y = blobs()
+    clf = MajorityClassifier().fit(X, y)
+    counts = np.bincount(y[y >= 0])
+    assert (clf.transduction_ == counts.argmax()).all()
+    np.testing.assert_allclose(clf.confidence_, counts.max() / counts.sum())
+    assert clf.score(X, blobs()[1]) < 0.5
+
+
+def test_a_forest_is_as_good_as_that_of_scikit_learn():
+    X, truth = load_digits(return_X_y=True)
+    y = np.where(np.arange(len(X)) % 12 == 0, truth, -1)
+    hidden = y < 0
+    ours = ForestClassifier(random_state=0).fit(X, y)
+    theirs = ExtraTreesClassifier(100, random_state=0).fit(X[~hidden], y[~hidden])
+    accuracy = (ours.transduction_ == truth)[hidden].mean()
+    assert accuracy > theirs.score(X[hidden], truth[hidden]) - 0.02
+    # Confidence is fitted to labels that were held out.
+    assert abs(ours.confidence_[hidden].mean() - accuracy) < 0.05
+
+
 def test_all_rows_in_the_sample_make_the_harmonic_function():
     X, _, y = blobs()
     harmonic = HarmonicClassifier(certify=False).fit(X, y)
@@ -135,6 +181,9 @@ def test_least_squares_on_eigenvectors_equal_those_of_numpy():
         (SimpleHarmonicClassifier(n_eigenvectors=0), "n_eigenvectors is 0"),
         (SimpleHarmonicClassifier(tol=0.0), "tol is 0"),
         (SubsamplingHarmonicClassifier(0), "n_subsample is 0"),
+        (ForestClassifier(0), "n_trees is 0"),
+        (LinearClassifier(-1.0), "l2_reg is -1"),
+        (LinearClassifier(tol=1.0), "tol is 1"),
         (NearestLabelClassifier("manhattan"), "metric is 'manhattan'; expected one of"),
     ],
 )

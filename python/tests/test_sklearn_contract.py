@@ -17,6 +17,9 @@ from lapwing import (
 )
 from lapwing.baselines import (
     EigenfunctionClassifier,
+    ForestClassifier,
+    LinearClassifier,
+    MajorityClassifier,
     NearestLabelClassifier,
     SimpleHarmonicClassifier,
     SubsamplingHarmonicClassifier,
@@ -52,6 +55,10 @@ ESTIMATORS = [
     UnfoldedGNNRegressor(),
     EigenfunctionClassifier(),
     NearestLabelClassifier(),
+    ForestClassifier(20),
+    LinearClassifier(),
+    LinearClassifier(l2_reg=0.1, unlabeled=-2),
+    MajorityClassifier(),
     SimpleHarmonicClassifier(),
     SubsamplingHarmonicClassifier(),
     NeighborIndex(),

@@ -218,6 +218,9 @@ SIGNATURES = (
         "SimpleHarmonicClassifier", ("simple-harmonic",), ("affinity", *_LABELS), first="n_neighbors", attributes=("CLASSES",)
     ),
     Signature("EigenfunctionClassifier", ("eigenfunction",), _LABELS, attributes=("CLASSES",)),
+    Signature("ForestClassifier", ("forest",), _LABELS, attributes=("CLASSES",)),
+    Signature("LinearClassifier", ("linear",), _LABELS, attributes=("LINEAR", "CLASSES")),
+    Signature("MajorityClassifier", ("majority",), _LABELS, attributes=("CLASSES",)),
     Signature("NeighborIndex", ("knn",), _RUN),
     Signature(
         "GraphLearner", ("knn", "learn"), ("model", "warm_start:graph", *_RUN), defaults={"n_neighbors": "10"},

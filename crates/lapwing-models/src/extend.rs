@@ -15,7 +15,7 @@ use lapwing_graph::{
 use rayon::prelude::*;
 
 use crate::Problem;
-use crate::baselines::EigenfunctionExtension;
+use crate::baselines::{EigenfunctionExtension, SupervisedExtension};
 use crate::{KernelExtension, LowRankExtension, UnfoldedExtension};
 
 /// Gives scores to new rows.
@@ -32,6 +32,8 @@ pub enum Extension<'a> {
     Kernel(KernelExtension<'a>),
     /// Layers of a network, and neighbors.
     Network(UnfoldedExtension<'a>),
+    /// What was learned from the labeled rows alone.
+    Supervised(SupervisedExtension),
 }
 
 impl Extension<'_> {
@@ -43,6 +45,7 @@ impl Extension<'_> {
             Self::Landmarks(landmarks) => landmarks.n_features(),
             Self::Kernel(machine) => machine.n_features(),
             Self::Network(network) => network.n_features(),
+            Self::Supervised(learned) => learned.n_features(),
         }
     }
 
@@ -50,7 +53,7 @@ impl Extension<'_> {
     ///
     /// # Errors
     /// As [`NeighborExtension::extend`], [`EigenfunctionExtension::extend`], [`LowRankExtension::extend`],
-    /// [`KernelExtension::extend`] or [`UnfoldedExtension::extend`].
+    /// [`KernelExtension::extend`], [`UnfoldedExtension::extend`] or [`SupervisedExtension::extend`].
     ///
     /// # Complexity
     /// See there.
@@ -61,6 +64,7 @@ impl Extension<'_> {
             Self::Landmarks(landmarks) => landmarks.extend(new, run),
             Self::Kernel(machine) => machine.extend(new, run),
             Self::Network(network) => network.extend(new, run),
+            Self::Supervised(learned) => learned.extend(new, run),
         }
     }
 
@@ -107,7 +111,7 @@ impl Extension<'_> {
         match self {
             Self::Neighbors(neighbors) => neighbors.index(run).map(drop),
             Self::Network(network) => network.neighbors().map_or(Ok(()), |neighbors| neighbors.index(run).map(drop)),
-            Self::Eigenfunctions(_) | Self::Landmarks(_) | Self::Kernel(_) => Ok(()),
+            Self::Eigenfunctions(_) | Self::Landmarks(_) | Self::Kernel(_) | Self::Supervised(_) => Ok(()),
         }
     }
 }
@@ -139,6 +143,12 @@ impl<'a> From<KernelExtension<'a>> for Extension<'a> {
 impl<'a> From<UnfoldedExtension<'a>> for Extension<'a> {
     fn from(network: UnfoldedExtension<'a>) -> Self {
         Self::Network(network)
+    }
+}
+
+impl From<SupervisedExtension> for Extension<'_> {
+    fn from(learned: SupervisedExtension) -> Self {
+        Self::Supervised(learned)
     }
 }
 

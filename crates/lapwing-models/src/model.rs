@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::baselines::{EIGENFUNCTION, EigenfunctionExtension};
+use crate::baselines::{EIGENFUNCTION, EigenfunctionExtension, SupervisedExtension};
 use crate::{
     Extension, KernelExtension, Labeling, LazyIndex, LowRankExtension, NeighborExtension, Rule, UnfoldedExtension,
     method_names,
@@ -131,6 +131,7 @@ impl Model<'_> {
             Extension::Landmarks(landmarks) => landmarks.store(&mut file)?,
             Extension::Kernel(machine) => machine.store(&mut file)?,
             Extension::Network(network) => network.store(&mut file)?,
+            Extension::Supervised(learned) => learned.store(&mut file)?,
         }
         file.stage(path)
     }
@@ -154,6 +155,7 @@ impl Model<'_> {
             _ if file.meta.get("kernel_machine").is_some() => KernelExtension::stored(&file, c)?.into(),
             _ if file.meta.get("unfolded").is_some() => UnfoldedExtension::stored(&file, c)?.into(),
             _ if file.meta.get("low_rank").is_some() => LowRankExtension::stored(&file, c)?.into(),
+            _ if file.meta.get("supervised").is_some() => SupervisedExtension::stored(&file, c)?.into(),
             _ => stored_neighbors(&file, c)?.into(),
         };
         meta.check_columns(extension.n_features()).map_err(|reason| file.error(reason))?;

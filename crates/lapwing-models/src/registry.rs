@@ -9,8 +9,9 @@ use lapwing_graph::GraphParams;
 
 use crate::auto::{AUTO, Auto, AutoParams};
 use crate::baselines::{
-    EIGENFUNCTION, Eigenfunction, EigenfunctionParams, NEAREST_LABEL, NearestLabel, NearestLabelParams,
-    SIMPLE_HARMONIC, SUBSAMPLING, SimpleHarmonic, SimpleHarmonicParams, Subsampling, SubsamplingParams,
+    EIGENFUNCTION, Eigenfunction, EigenfunctionParams, FOREST, Forest, ForestParams, LINEAR, Linear, LinearParams,
+    MAJORITY, Majority, NEAREST_LABEL, NearestLabel, NearestLabelParams, SIMPLE_HARMONIC, SUBSAMPLING, SimpleHarmonic,
+    SimpleHarmonicParams, Subsampling, SubsamplingParams,
 };
 use crate::harmonic::{Decision, Harmonic, HarmonicParams, SparseHarmonic, SparseHarmonicParams};
 use crate::lapsvm::{LAPRLS, LAPSVM};
@@ -46,6 +47,10 @@ pub struct MethodParams {
     pub eigenfunction: EigenfunctionParams,
     /// The nearest labeled row.
     pub nearest_label: NearestLabelParams,
+    /// Extremely randomized trees on the labeled rows.
+    pub forest: ForestParams,
+    /// Logistic regression on the labeled rows.
+    pub linear: LinearParams,
     /// Class sizes, for all methods except harmonic propagation, whose own parameters include them.
     pub sizing: SizingParams,
 }
@@ -200,6 +205,27 @@ pub const METHODS: &[MethodSpec] = &[
         &["baselines.NearestLabelClassifier"],
         "baselines",
         "The label of the nearest labeled row: the baseline that every other method should beat",
+    ),
+    spec(
+        LINEAR,
+        &[part!(linear, "Linear model"), SIZING],
+        &["baselines.LinearClassifier"],
+        "baselines",
+        "Logistic regression on the labeled rows alone: a baseline, hard to beat where classes overlap",
+    ),
+    spec(
+        FOREST,
+        &[part!(forest, "Forest"), SIZING],
+        &["baselines.ForestClassifier"],
+        "baselines",
+        "Extremely randomized trees on the labeled rows alone: a baseline, hard to beat for columns of different kinds",
+    ),
+    spec(
+        MAJORITY,
+        &[],
+        &["baselines.MajorityClassifier"],
+        "baselines",
+        "The most frequent class for every row: a method that is no better has learned nothing",
     ),
 ];
 
@@ -406,6 +432,9 @@ fn bare_method(spec: &MethodSpec, params: &MethodParams) -> Result<Box<dyn Metho
             Box::new(Subsampling::new(params.subsampling.clone(), harmonic, graph())?)
         }
         SIMPLE_HARMONIC => Box::new(SimpleHarmonic::new(params.simple_harmonic.clone(), graph())?),
+        FOREST => Box::new(Forest::new(params.forest.clone())?),
+        LINEAR => Box::new(Linear::new(params.linear.clone())?),
+        MAJORITY => Box::new(Majority),
         NEAREST_LABEL => Box::new(NearestLabel::new(params.nearest_label.clone())),
         _ => Box::new(low_rank_of(spec, params)?),
     })

@@ -180,8 +180,9 @@ pub mod models {
     pub mod baselines {
         #[doc(inline)]
         pub use lapwing_models::baselines::{
-            Eigenfunction, EigenfunctionExtension, EigenfunctionParams, NearestLabel, NearestLabelParams,
-            SimpleHarmonic, SimpleHarmonicParams, Subsampling, SubsamplingParams,
+            Eigenfunction, EigenfunctionExtension, EigenfunctionParams, Forest, ForestParams, Linear, LinearParams,
+            Majority, NearestLabel, NearestLabelParams, SimpleHarmonic, SimpleHarmonicParams, Subsampling,
+            SubsamplingParams, SupervisedExtension, Trees,
         };
     }
 

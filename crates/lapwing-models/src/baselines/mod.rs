@@ -1,10 +1,11 @@
 //! Simple methods that others are measured against: nearest label, subsampling, least squares on smooth eigenvectors of
-//! the graph, and eigenfunctions of the density.
+//! the graph, eigenfunctions of the density, and methods of the labeled rows alone.
 
 mod eigenfunction;
 mod nearest_label;
 mod simple_harmonic;
 mod subsampling;
+mod supervised;
 
 pub(crate) use eigenfunction::EIGENFUNCTION;
 pub use eigenfunction::{Eigenfunction, EigenfunctionExtension, EigenfunctionParams, EigenfunctionParts};
@@ -14,6 +15,8 @@ pub(crate) use simple_harmonic::SIMPLE_HARMONIC;
 pub use simple_harmonic::{SimpleHarmonic, SimpleHarmonicParams};
 pub(crate) use subsampling::SUBSAMPLING;
 pub use subsampling::{Subsampling, SubsamplingParams};
+pub(crate) use supervised::{FOREST, LINEAR, MAJORITY};
+pub use supervised::{Forest, ForestParams, Linear, LinearParams, Majority, SupervisedExtension, Trees};
 
 #[cfg(test)]
 mod tests;

@@ -11,7 +11,7 @@ use lapwing_solve::dense::{eigen_symmetric, least_squares};
 use super::*;
 use crate::{Method, MethodParams, Model, Problem, ProblemSize, method};
 
-const NAMES: [&str; 4] = [EIGENFUNCTION, SUBSAMPLING, SIMPLE_HARMONIC, NEAREST_LABEL];
+const NAMES: [&str; 6] = [EIGENFUNCTION, SUBSAMPLING, SIMPLE_HARMONIC, NEAREST_LABEL, LINEAR, FOREST];
 
 fn run() -> Run {
     Run::new(Some(2), 1).unwrap()

@@ -4,6 +4,7 @@ use lapwing_data::params::Parameters;
 use lapwing_data::{Error, Result, Run, Warning};
 
 use super::{SizeParams, decide};
+use crate::baselines::{MAJORITY, NEAREST_LABEL};
 use crate::harmonic::ClassPrior;
 use crate::{Fitted, Method, Plan, Problem, ProblemSize};
 
@@ -27,8 +28,8 @@ impl WithSizes {
     pub fn new(inner: Box<dyn Method>, params: SizeParams) -> Result<Self> {
         params.class_prior.validate()?;
         params.options.check_ranges()?;
-        if inner.name() == crate::baselines::NEAREST_LABEL {
-            let expected = "auto for nearest-label, which has no scores to shift";
+        if [NEAREST_LABEL, MAJORITY].contains(&inner.name()) {
+            let expected = format!("auto for {}, which has no scores to shift", inner.name());
             return Err(Error::param("decision", "sizes", expected));
         }
         Ok(Self { inner, params })

@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use super::params::NodeLoss;
 
 /// A loss and its targets.
-pub(super) struct Loss<'t> {
+pub(crate) struct Loss<'t> {
     pub kind: NodeLoss,
     /// Y (l, c).
     pub targets: &'t Matrix,

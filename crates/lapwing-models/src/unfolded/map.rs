@@ -10,7 +10,7 @@ use super::rows::Inputs;
 
 /// Accuracy of a product.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Accuracy {
+pub(crate) enum Accuracy {
     /// For a step or a change, with at most this relative error; single precision is enough.
     Step(f64),
     /// For the weights or the residual themselves.
@@ -18,7 +18,7 @@ pub(super) enum Accuracy {
 }
 
 /// A linear map from weights (k, c) to scores of the labeled nodes (l, c), for any c.
-pub(super) trait Map: Sync {
+pub(crate) trait Map: Sync {
     /// Weights of each output k.
     fn width(&self) -> usize;
 
@@ -81,18 +81,18 @@ impl Map for OnGraph<'_> {
 }
 
 /// Smoothed features of the labeled nodes (l, k), row-major.
-pub(super) struct Stored<'m> {
+pub(crate) struct Stored<'m> {
     pub rows: &'m StoredRows,
     pub run: &'m Run,
 }
 
 /// The stored values.
-pub(super) struct StoredRows {
+pub(crate) struct StoredRows {
     pub width: usize,
     pub values: StoredValues,
 }
 
-pub(super) enum StoredValues {
+pub(crate) enum StoredValues {
     Single(Vec<f32>),
     Double(Vec<f64>),
 }

@@ -51,13 +51,19 @@ use lapwing_solve::{Propagator, Shortfall};
 pub use extension::{Layers, UnfoldedExtension};
 pub use params::{LayerOptimizer, LayerSolver, NodeLoss, SketchSize, UnfoldedParams};
 
+pub(crate) use self::loss::Loss;
+pub(crate) use self::map::{Accuracy, Map, Stored, StoredRows, StoredValues};
+pub(crate) use self::optimize::{State, Task, Trace, lbfgs};
+pub(crate) use self::precondition::Preconditioner;
+pub(crate) use self::rows::Inputs;
+pub(crate) use self::smooth::{Coordinates, coordinates, gram};
+pub(crate) use self::train::{check_targets, note_unconverged, solve_summary};
+
 use self::attention::{Attention, ROUNDS, smoothed};
 use self::extension::{SCORES_TOL, Settings, per_root};
-use self::loss::Loss;
 use self::routes::inner_tol;
-use self::rows::Inputs;
 use self::select::{Question, select};
-use self::train::{Training, check_targets, note_shortfall, note_unconverged};
+use self::train::{Training, note_shortfall};
 use crate::fitting::{Fitting, Temperature};
 use crate::{Fitted, FittedRegression, Method, NeighborExtension, Plan, Problem, ProblemSize};
 
@@ -129,7 +135,7 @@ impl UnfoldedGnn {
     fn train<'a>(&self, fitting: &mut Fitting<'_, '_, 'a>, is_regression: bool) -> Result<Trained<'a>> {
         let start = Instant::now();
         let features = fitting.features()?;
-        check_targets(&self.params, fitting.problem.targets)?;
+        check_targets(self.params.loss, fitting.problem.targets)?;
         let affinity = fitting.described_graph(&self.graph)?;
         let Fitting { problem, ref mut report, run } = *fitting;
         report.warnings.extend(faint_edges(&affinity.graph, self.params.self_loop));

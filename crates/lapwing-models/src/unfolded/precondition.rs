@@ -11,7 +11,7 @@ use lapwing_solve::{Cholesky, Precision, gram_of_rows};
 use super::map::{Accuracy, Map};
 
 /// P, factored for its inverse.
-pub(super) enum Preconditioner {
+pub(crate) enum Preconditioner {
     /// 1.
     Identity,
     /// The inverse of each entry of a diagonal (k).

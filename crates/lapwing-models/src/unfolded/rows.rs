@@ -11,7 +11,7 @@ use lapwing_solve::products::{add_product, add_sparse_product, add_transposed_pr
 use rayon::prelude::*;
 
 /// Features, prepared as a linear map.
-pub(super) struct Inputs<'p, 'a> {
+pub(crate) struct Inputs<'p, 'a> {
     features: &'p Features<'a>,
     /// Sparse features by columns (d, n).
     by_columns: Option<Csr<f32>>,

@@ -50,6 +50,43 @@ pub(super) fn by_columns(
     Ok(StoredRows { width: k, values: StoredValues::Single(values) })
 }
 
+/// Rows in coordinates of the space that they span, from their products K = U·S·Uᵀ (l, l).
+pub(crate) struct Coordinates {
+    /// U·S^(1/2) (l, r).
+    pub rows: StoredRows,
+    /// U·S^(−1/2) (l, r): maps weights of the coordinates to shares of the rows in the weights of their columns.
+    pub duals: Vec<f64>,
+    /// S (r), the sums of the squares of the coordinates.
+    pub squares: Vec<f64>,
+}
+
+/// Coordinates of rows with products `gram` (l, l).
+pub(crate) fn coordinates(gram: Matrix, run: &Run) -> Result<Coordinates> {
+    let l = gram.n_rows();
+    let (values, vectors) = eigen_symmetric_of(gram, run)?;
+    let largest = values.last().copied().unwrap_or(0.0);
+    let kept: Vec<usize> = (0..l).filter(|&at| values[at] > CUTOFF * largest && values[at] > 0.0).collect();
+    let scaled = |power: f64| -> Vec<f64> {
+        let row = |row: usize| kept.iter().map(move |&at| (row, at));
+        (0..l).flat_map(row).map(|(row, at)| vectors.row(row)[at] * values[at].powf(power)).collect()
+    };
+    let rows = StoredRows { width: kept.len(), values: StoredValues::Double(scaled(0.5)) };
+    Ok(Coordinates { rows, duals: scaled(-0.5), squares: kept.iter().map(|&at| values[at]).collect() })
+}
+
+/// Products (l, l) of rows (l, k) with each other.
+pub(crate) fn gram(rows: &[f64], k: usize, run: &Run) -> Result<Matrix> {
+    let l = rows.len() / k;
+    let mut gram = Matrix::filled(l, l, 0.0);
+    run.install(|| {
+        gram.values_mut().par_chunks_mut(NODES * l).zip(rows.par_chunks(NODES * k)).for_each(|(out, part)| {
+            product_transposed(part, rows, k, out);
+        });
+    });
+    run.check()?;
+    Ok(gram)
+}
+
 /// Features of the labeled nodes in as many coordinates as they span.
 pub(super) struct Reduced {
     /// U·S^(1/2) (l, r).
@@ -82,25 +119,10 @@ pub(super) fn by_nodes(
 
 /// Q (l, k) in coordinates of the space that its rows span.
 pub(super) fn reduced(q: &[f64], k: usize, run: &Run) -> Result<Reduced> {
-    let l = q.len() / k;
-    let mut gram = Matrix::filled(l, l, 0.0);
-    run.install(|| {
-        gram.values_mut().par_chunks_mut(NODES * l).zip(q.par_chunks(NODES * k)).for_each(|(out, rows)| {
-            product_transposed(rows, q, k, out);
-        });
-    });
-    run.check()?;
-    let (values, vectors) = eigen_symmetric_of(gram, run)?;
-    let largest = values.last().copied().unwrap_or(0.0);
-    let kept: Vec<usize> = (0..l).filter(|&at| values[at] > CUTOFF * largest && values[at] > 0.0).collect();
-    let r = kept.len();
-    let scaled = |power: f64| -> Vec<f64> {
-        let row = |row: usize| kept.iter().map(move |&at| (row, at));
-        (0..l).flat_map(row).map(|(row, at)| vectors.row(row)[at] * values[at].powf(power)).collect()
-    };
-    let mut back = Matrix::filled(k, r, 0.0);
-    lapwing_solve::products::add_transposed_product(q, &scaled(-0.5), l, back.values_mut());
-    Ok(Reduced { rows: StoredRows { width: r, values: StoredValues::Double(scaled(0.5)) }, back })
+    let Coordinates { rows, duals, .. } = coordinates(gram(q, k, run)?, run)?;
+    let mut back = Matrix::filled(k, rows.width, 0.0);
+    lapwing_solve::products::add_transposed_product(q, &duals, q.len() / k, back.values_mut());
+    Ok(Reduced { rows, back })
 }
 
 /// H⁻¹1 at the labeled nodes (l): a smoothed constant.

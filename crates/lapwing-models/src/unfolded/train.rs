@@ -403,7 +403,7 @@ impl Training<'_, '_> {
 }
 
 /// The common summary of a solve.
-pub(super) fn solve_summary(trace: &Trace, optimizer: &'static str) -> SolveSummary {
+pub(crate) fn solve_summary(trace: &Trace, optimizer: &'static str) -> SolveSummary {
     let end = trace.values.last().copied().unwrap_or(0.0) - trace.gap.min(0.0);
     let first = trace.values.first().copied().unwrap_or(1.0).max(f64::MIN_POSITIVE);
     SolveSummary {
@@ -423,7 +423,7 @@ pub(super) fn note_shortfall(shortfall: Option<Shortfall>, report: &mut Report) 
 }
 
 /// Warns if a training did not converge.
-pub(super) fn note_unconverged(trace: &Trace, tol: f64, report: &mut Report) {
+pub(crate) fn note_unconverged(trace: &Trace, tol: f64, report: &mut Report) {
     if !trace.converged {
         let (n_iter, gap) = (trace.n_iter, trace.relative_gap());
         report.warnings.push(Warning::TrainingNotConverged { n_iter, gap, tol });
@@ -431,8 +431,8 @@ pub(super) fn note_unconverged(trace: &Trace, tol: f64, report: &mut Report) {
 }
 
 /// Checks that the targets of cross-entropy are shares.
-pub(super) fn check_targets(params: &UnfoldedParams, targets: &lapwing_data::Targets) -> Result<()> {
-    if params.loss == NodeLoss::Mse {
+pub(crate) fn check_targets(loss: NodeLoss, targets: &lapwing_data::Targets) -> Result<()> {
+    if loss == NodeLoss::Mse {
         return Ok(());
     }
     for (row, values) in targets.rows().iter().zip(targets.values().rows()) {

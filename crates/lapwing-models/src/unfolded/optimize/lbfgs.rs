@@ -24,7 +24,7 @@ struct Pair {
 }
 
 /// Minimizes from the weights of `state`.
-pub(in crate::unfolded) fn lbfgs(state: &mut State, task: &Task<'_>, trace: &mut Trace) -> Result<()> {
+pub(crate) fn lbfgs(state: &mut State, task: &Task<'_>, trace: &mut Trace) -> Result<()> {
     let mut pairs: VecDeque<Pair> = VecDeque::new();
     let (mut calm, mut is_fresh) = (0, false);
     if trace.values.is_empty() {

@@ -19,7 +19,7 @@ use lapwing_data::{Matrix, Result, Run};
 
 pub(super) use cg::{cg, spectrum};
 pub(super) use descent::{Rule, descend};
-pub(super) use lbfgs::lbfgs;
+pub(crate) use lbfgs::lbfgs;
 
 use super::loss::Loss;
 use super::map::{Accuracy, Map};
@@ -37,7 +37,7 @@ const LOOSEST: f64 = 0.1;
 
 /// The objective and the rule that ends its minimization.
 #[derive(Clone, Copy)]
-pub(super) struct Task<'t> {
+pub(crate) struct Task<'t> {
     pub map: &'t dyn Map,
     pub loss: &'t Loss<'t>,
     /// ρ.
@@ -53,7 +53,7 @@ pub(super) struct Task<'t> {
 
 /// How the minimization went.
 #[derive(Clone, Debug)]
-pub(super) struct Trace {
+pub(crate) struct Trace {
     start: Instant,
     /// ℓ + penalty at the start and after each iteration.
     pub values: Vec<f64>,
@@ -127,7 +127,7 @@ impl Trace {
 
 /// Weights and the quantities that depend on them.
 #[derive(Clone)]
-pub(super) struct State {
+pub(crate) struct State {
     /// W (k, c).
     pub weights: Matrix,
     /// Z (l, c).

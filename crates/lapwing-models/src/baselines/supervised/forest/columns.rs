@@ -1,0 +1,99 @@
+//! The labeled rows by columns, in f32: those with more than one value.
+
+use lapwing_data::{Dense, Features, Result};
+
+/// Columns of the labeled rows.
+pub(super) struct Columns {
+    /// Number of rows.
+    pub n_rows: usize,
+    /// Number of each column among those of the features, ascending.
+    pub ids: Vec<u32>,
+    values: Values,
+}
+
+enum Values {
+    /// A column after the other.
+    Dense(Vec<f32>),
+    /// Entries of column j: those from `starts[j]` to `starts[j + 1]`. Others are 0.
+    Sparse { starts: Vec<usize>, rows: Vec<u32>, values: Vec<f32> },
+}
+
+impl Columns {
+    /// The columns of `labeled` that have more than one value.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`](lapwing_data::Error::TooLarge) for sparse rows of too many entries.
+    pub fn new(labeled: &Features<'_>) -> Result<Self> {
+        let n_rows = labeled.n_rows();
+        let (ids, values) = match labeled {
+            Features::Dense(dense) => of_dense(dense),
+            Features::Sparse(sparse) => {
+                let by_columns = sparse.transpose()?;
+                let (mut ids, mut starts, mut rows, mut values) = (Vec::new(), vec![0], Vec::new(), Vec::new());
+                for column in 0..by_columns.n_rows() {
+                    let (own, entries) = by_columns.row(column);
+                    // The value of rows without an entry is 0.
+                    let first = if entries.len() < n_rows { 0.0 } else { entries.first().copied().unwrap_or(0.0) };
+                    if entries.iter().any(|x| *x != first) {
+                        ids.push(column as u32);
+                        rows.extend_from_slice(own);
+                        values.extend_from_slice(entries);
+                        starts.push(rows.len());
+                    }
+                }
+                (ids, Values::Sparse { starts, rows, values })
+            }
+        };
+        Ok(Self { n_rows, ids, values })
+    }
+
+    /// Whether [`gather`](Self::gather) reads the places of rows.
+    pub fn needs_places(&self) -> bool {
+        matches!(self.values, Values::Sparse { .. })
+    }
+
+    /// The values of column `at` in the rows `order`, which are at `first` and after by `places`.
+    pub fn gather(&self, at: usize, order: &[u32], first: usize, places: &[u32], out: &mut [f32]) {
+        match &self.values {
+            Values::Dense(values) => {
+                let column = &values[at * self.n_rows..][..self.n_rows];
+                out.iter_mut().zip(order).for_each(|(out, &row)| *out = column[row as usize]);
+            }
+            Values::Sparse { starts, rows, values } => {
+                out.fill(0.0);
+                let range = starts[at]..starts[at + 1];
+                for (&row, &x) in rows[range.clone()].iter().zip(&values[range]) {
+                    // Rows before `first` wrap to a large number.
+                    if let Some(out) = out.get_mut((places[row as usize] as usize).wrapping_sub(first)) {
+                        *out = x;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Columns of a block that is transposed at a time.
+const BLOCK: usize = 64;
+
+fn of_dense(dense: &Dense<'_>) -> (Vec<u32>, Values) {
+    let (l, d) = (dense.n_rows(), dense.n_cols());
+    let (mut ids, mut values) = (Vec::new(), Vec::new());
+    let mut wide = [0.0; BLOCK];
+    let mut block = vec![0f32; BLOCK * l];
+    for first in (0..d).step_by(BLOCK) {
+        let columns = first..d.min(first + BLOCK);
+        let wide = &mut wide[..columns.len()];
+        for row in 0..l {
+            dense.copy_part_f64(row, columns.clone(), wide);
+            wide.iter().enumerate().for_each(|(at, &x)| block[at * l + row] = x as f32);
+        }
+        for (column, own) in columns.zip(block.chunks_exact(l.max(1))) {
+            if own.iter().any(|x| *x != own[0]) {
+                ids.push(column as u32);
+                values.extend_from_slice(own);
+            }
+        }
+    }
+    (ids, Values::Dense(values))
+}

@@ -1,0 +1,138 @@
+//! The forest: pure fits, ties, sparse rows, threads, held-out shares, files.
+
+use std::sync::Arc;
+
+use lapwing_data::model_file::ModelFile;
+use lapwing_data::{Csr, Features, Labels};
+use lapwing_graph::testkit::{blobs, dense_values};
+use serde_json::json;
+
+use super::*;
+
+fn run(threads: usize) -> Run {
+    Run::new(Some(threads), 3).unwrap()
+}
+
+fn forest(n_trees: usize) -> Forest {
+    Forest::new(ForestParams { n_trees }).unwrap()
+}
+
+/// Rows of overlapping columns, many of them zero, dense and sparse.
+fn rows(n: usize, d: usize) -> [Features<'static>; 2] {
+    let mut values = dense_values(&blobs(n, d, 3));
+    for (at, x) in values.iter_mut().enumerate() {
+        let random = lapwing_data::hash::uniform(at as u64);
+        *x = if random < 0.4 { 0.0 } else { (*x * 0.2 + 4.0 * random).round() };
+    }
+    let entries: Vec<(u32, u32, f32)> =
+        values.iter().enumerate().map(|(at, &x)| ((at / d) as u32, (at % d) as u32, x as f32)).collect();
+    let stored: Vec<_> = entries.into_iter().filter(|(_, _, x)| *x != 0.0).collect();
+    let sparse = Features::Sparse(Arc::new(Csr::from_entries(n, d, &stored).unwrap()));
+    [Features::from_f64(n, d, values).unwrap(), sparse]
+}
+
+fn labels(n: usize, step: usize) -> Targets {
+    let class = |row: usize| row.is_multiple_of(step).then_some((row / step % 3) as i64);
+    Targets::one_hot(&Labels::from_integers((0..n).map(class)), None).unwrap()
+}
+
+#[test]
+fn labeled_rows_keep_their_labels_and_equal_rows_share_them() {
+    // Rows 0 to 3 differ; rows 4 to 6 are equal, with two labels of one class and one of another.
+    let values = vec![0.0, 1.0, 2.0, 3.0, 9.0, 9.0, 9.0, 9.0];
+    let features = Features::from_f64(8, 1, values).unwrap();
+    let given = [Some(0), Some(1), Some(0), Some(1), Some(0), Some(2), Some(2), None];
+    let targets = Targets::one_hot(&Labels::from_integers(given), None).unwrap();
+    let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
+    let fitted = forest(50).fit(&problem, &run(2)).unwrap();
+    assert_eq!(fitted.labeling.labels, [0, 1, 0, 1, 2, 2, 2, 2]);
+    let shares = |row: usize| fitted.labeling.label_distributions.row(row).to_vec();
+    let close = |found: Vec<f64>, expected: [f64; 3]| found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6);
+    let mixed = |share: f64| (50.0 * share + 1.0 / 3.0) / 51.0;
+    assert!(close(shares(0), [mixed(1.0), mixed(0.0), mixed(0.0)]), "{:?}", shares(0));
+    assert!(close(shares(7), [mixed(1.0 / 3.0), mixed(0.0), mixed(2.0 / 3.0)]), "{:?}", shares(7));
+}
+
+#[test]
+fn soft_labels_and_trust_weigh_the_classes_of_a_leaf() {
+    let features = Features::from_f64(2, 1, vec![5.0, 5.0]).unwrap();
+    let shares = Matrix::new(2, 2, vec![0.5, 0.5, 1.0, 0.0]).unwrap();
+    let targets = Targets::soft(&shares, Some(&[2.0, 6.0])).unwrap();
+    let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
+    let fitted = forest(1).fit(&problem, &run(1)).unwrap();
+    // (1 + 6) of 8, smoothed by half a tree for each class.
+    assert!((fitted.labeling.label_distributions.row(0)[0] - (7.0 / 8.0 + 0.5) / 2.0).abs() < 1e-6);
+}
+
+#[test]
+fn sparse_rows_and_any_number_of_threads_give_the_same_bits() {
+    let (targets, [dense, sparse]) = (labels(900, 7), rows(900, 11));
+    let fit = |features: &Features<'_>, threads: usize| {
+        let problem = Problem { features: Some(features), ..Problem::new(&targets) };
+        forest(20).fit(&problem, &run(threads)).unwrap()
+    };
+    let first = fit(&dense, 1);
+    for other in [fit(&dense, 3), fit(&sparse, 1), fit(&sparse, 3)] {
+        assert_eq!(first.labeling.scores, other.labeling.scores);
+        assert_eq!(first.rule, other.rule);
+    }
+    assert!(first.report.chosen.contains_key("temperature"));
+}
+
+#[test]
+fn held_out_shares_are_those_of_fits_without_the_fold() {
+    let (targets, [features, _]) = (labels(200, 4), rows(200, 6));
+    let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
+    let folds: Vec<i32> = (0..targets.rows().len()).map(|at| at as i32 % 3 - 1).collect();
+    let found = forest(15).held_out(&problem, &folds, &run(2)).unwrap();
+    for fold in 0..2 {
+        let kept = targets.subset(|at| folds[at] != fold).unwrap();
+        let fitted = forest(15).fit(&Problem { targets: &kept, ..problem }, &run(2)).unwrap();
+        for at in (0..folds.len()).filter(|&at| folds[at] == fold) {
+            let expected = fitted.labeling.scores.row(targets.rows()[at] as usize);
+            assert!(found.row(at).iter().zip(expected).all(|(share, score)| *share == score.exp()));
+        }
+    }
+    assert!((0..folds.len()).all(|at| found.row(at)[0].is_nan() == (folds[at] < 0)));
+}
+
+#[test]
+fn a_split_separates_classes_that_a_column_separates() {
+    // Column 0 separates the classes widely, the others are noise: nearly all trees need one split only where it is drawn.
+    let n = 200;
+    let noise = |at: usize| lapwing_data::hash::uniform(at as u64);
+    let values = (0..n * 4).map(|at| if at % 4 == 0 { 10.0 * (at / 4 % 2) as f64 + noise(at) } else { noise(at) });
+    let features = Features::from_f64(n, 4, values.collect()).unwrap();
+    let class = |row: usize| (row < 60).then_some((row % 2) as i64);
+    let targets = Targets::one_hot(&Labels::from_integers((0..n).map(class)), None).unwrap();
+    let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
+    let fitted = forest(100).fit(&problem, &run(2)).unwrap();
+    assert!((0..n).all(|row| fitted.labeling.labels[row] as usize == row % 2));
+}
+
+#[test]
+fn damaged_trees_are_refused() {
+    let (targets, [features, _]) = (labels(60, 3), rows(60, 4));
+    let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
+    let trees = forest(3).grown(&problem, &targets, &run(1)).unwrap();
+    let stored = |change: &dyn Fn(&mut ModelFile)| {
+        let mut file = ModelFile::new("forest", json!({}));
+        trees.store(&mut file).unwrap();
+        change(&mut file);
+        Trees::stored(&file, 4, 3)
+    };
+    assert_eq!(*stored(&|_| {}).unwrap(), trees);
+    let replaced = |name: &str, value: u32| {
+        let mut file = ModelFile::new("forest", json!({}));
+        trees.store(&mut file).unwrap();
+        let mut values = file.array::<u32>(name, &[None]).unwrap().1.as_slice().to_vec();
+        values[0] = value;
+        stored(&|file| file.insert(name, &[values.len()], values.clone()).unwrap())
+    };
+    // A root that is no node, a column that is not there, a node that leads to itself, a leaf without shares.
+    let cases = [("roots", 1 << 20), ("columns", 4), ("next", 0), ("next", 1 << 20)];
+    for (name, value) in cases {
+        let error = replaced(name, value).unwrap_err().to_string();
+        assert!(error.contains("its trees are out of range"), "{name}: {error}");
+    }
+}

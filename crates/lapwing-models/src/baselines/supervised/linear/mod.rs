@@ -1,0 +1,215 @@
+//! Linear: multinomial logistic regression on the labeled rows.
+//!
+//! With x̄ the mean of the labeled rows and s² their mean squared distance from it:
+//!
+//! ```text
+//! min over W, b of Σ mᵢ·(logsumexp zᵢ − yᵢᵀzᵢ) + (ρ/2)·(‖W‖² + ‖b‖²),   zᵢ = Wᵀ(xᵢ − x̄)/s + b
+//! ```
+//!
+//! m is the trust in a label, y one-hot or shares. s makes ρ independent of the units of the features; columns keep their relative
+//! scale. ρ is chosen by cross-validation on the labeled rows if every class has five labels (`select.rs`), and is 0.01 otherwise.
+//! With five labels a class, the temperature of the decision is fitted to the rows held out; otherwise it is 1.
+//!
+//! Scores are z: logarithms of shares, up to a constant of the row.
+//!
+//! Cost: l ≤ 1,024 labeled rows of more columns are reduced to l coordinates (`rows.rs`), O(l²·d + l³) once; sparse rows take
+//! O(l·entries) instead of l²·d. A fit then takes O(l·min(l, d)·c) for each of some ten L-BFGS steps, and up to 25 fits choose ρ. New
+//! rows: O(n·d·c). Memory 8·l·d bytes. Parallel over folds, blocks of rows and columns, added in order.
+//!
+//! Unlabeled rows are not used: take [`Harmonic`](crate::Harmonic) where they form clusters.
+
+mod fit;
+mod rows;
+mod select;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use lapwing_data::params::{Parameters, above, at_least};
+use lapwing_data::{Matrix, Report, Result, Run, Targets, parameters};
+use serde_json::json;
+
+use self::fit::{Limits, Rows};
+use self::rows::Design;
+use self::select::{CANDIDATES, DEFAULT, Folds, Trial};
+use super::{HeldOut, SupervisedExtension, label_folds, temperature};
+use crate::fitting::{Fitting, Temperature};
+use crate::resident::{Program, base_bytes, double_panels};
+use crate::unfolded::{NodeLoss, Trace, check_targets, note_unconverged, solve_summary};
+use crate::{Fitted, Method, Plan, PlanStep, Problem, ProblemSize};
+
+/// Name of the method.
+pub(crate) const LINEAR: &str = "linear";
+
+parameters! {
+    /// Parameters of the linear model.
+    pub struct LinearParams {
+        /// Weight ρ of the squared norm of the coefficients, (ρ/2)·‖W‖², beside the sum of the losses, for features in units of
+        /// their spread. Auto is the best of 1, 0.1, 0.01, 0.001 and 0.0001 for labels that are held out, and 0.01 if a class has
+        /// fewer than five labels.
+        l2_reg: Option<f64> = None, or "auto", in above(0.0);
+        /// Suboptimality (ℓ − ℓ*)/ℓ* at which the fit stops, as bounded by its gradient.
+        tol: f64 = 1e-4, in above(0.0).below(1.0);
+        /// Most iterations of the fit.
+        max_iter: usize = 1000, in at_least(1.0);
+    }
+}
+
+/// Linear classifier: parameters, checked.
+///
+/// # Example
+/// ```
+/// use lapwing_data::{Features, Labels, Run, Targets};
+/// use lapwing_models::baselines::{Linear, LinearParams};
+/// use lapwing_models::{Method, Problem};
+///
+/// let features = Features::from_f32(4, 1, vec![0.0, 0.4, 0.7, 1.0])?;
+/// let labels = Labels::from_integers([Some(0), None, None, Some(1)]);
+/// let targets = Targets::one_hot(&labels, None)?;
+/// let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
+/// let fitted = Linear::new(LinearParams::default())?.fit(&problem, &Run::new(None, 0)?)?;
+/// assert_eq!(fitted.labeling.labels, [0, 0, 1, 1]);
+/// # Ok::<(), lapwing_data::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Linear {
+    params: LinearParams,
+}
+
+impl Linear {
+    /// Takes the parameters.
+    ///
+    /// # Errors
+    /// [`Error::Param`](lapwing_data::Error::Param) naming a parameter outside its range.
+    pub fn new(params: LinearParams) -> Result<Self> {
+        params.check_ranges()?;
+        Ok(Self { params })
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { tol: self.params.tol, max_iter: self.params.max_iter }
+    }
+
+    /// ρ, and the trials by which it was chosen, the chosen one first. If ρ is given, there is one trial, or none for few labels.
+    fn ridge(&self, rows: &Rows, targets: &Targets, run: &Run) -> Result<(f64, Vec<Trial>)> {
+        let given = self.params.l2_reg;
+        let Some(folds) = label_folds(targets, run) else {
+            return Ok((given.unwrap_or(CANDIDATES[DEFAULT]), Vec::new()));
+        };
+        let folds = Folds::new(rows, targets, &folds, true, self.params.max_iter);
+        let trials = match given {
+            Some(ridge) => vec![folds.trial(ridge, None, run)?],
+            None => folds.compare(run)?,
+        };
+        Ok((trials[0].ridge, trials))
+    }
+
+    /// The function of the features, the temperature of its scores, and how the fit went.
+    fn trained(&self, fitting: &mut Fitting<'_, '_, '_>) -> Result<(SupervisedExtension, Temperature, Trace)> {
+        let (features, targets, run) = (fitting.features()?, fitting.problem.targets, fitting.run);
+        let report = &mut fitting.report;
+        let design = report.time("reduce", run, |_| Design::new(features, targets.rows(), run))?;
+        let (ridge, trials) = report.time("select", run, |_| self.ridge(&design.rows, targets, run))?;
+        if self.params.l2_reg.is_none() {
+            note_choice(ridge, &trials, report);
+        }
+        let (weights, trace) =
+            report.time("solve", run, |_| design.rows.fit(targets, ridge, self.limits(), None, run))?;
+        let temperature = match trials.first() {
+            Some(trial) => Temperature::Fitted(Some(temperature(&to_shares(trial.scores.clone()), targets))),
+            None => Temperature::Fixed(Some(1.0)),
+        };
+        Ok((SupervisedExtension::Linear(design.layers(&weights, run)?), temperature, trace))
+    }
+}
+
+/// Adds the choice of ρ to the report.
+fn note_choice(ridge: f64, trials: &[Trial], report: &mut Report) {
+    if !trials.is_empty() {
+        let mut losses: Vec<(f64, f64)> = trials.iter().map(|trial| (trial.ridge, trial.loss())).collect();
+        losses.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let table: Vec<_> = losses.iter().map(|(ridge, loss)| json!({"l2_reg": ridge, "loss": loss})).collect();
+        report.choose("cross_validation", table);
+    }
+    report.choose("l2_reg", ridge);
+}
+
+/// The shares of scores, e^z/Σe^z.
+fn to_shares(mut scores: Matrix) -> Matrix {
+    let c = scores.n_cols().max(1);
+    for row in scores.values_mut().chunks_exact_mut(c) {
+        let top = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        row.iter_mut().for_each(|z| *z = (*z - top).exp());
+        let total: f64 = row.iter().sum();
+        row.iter_mut().for_each(|z| *z /= total);
+    }
+    scores
+}
+
+impl HeldOut for Linear {
+    fn held_out(&self, problem: &Problem<'_, '_>, folds: &[i32], run: &Run) -> Result<Matrix> {
+        let (features, targets) = (problem.required_features(LINEAR)?, problem.targets);
+        let design = Design::new(features, targets.rows(), run)?;
+        let mut out = Matrix::filled(folds.len(), targets.n_columns(), f64::NAN);
+        let last = folds.iter().copied().max().unwrap_or(-1);
+        for fold in (0..=last).filter(|fold| folds.contains(fold)) {
+            let kept = targets.subset(|at| folds[at] != fold)?;
+            let rows = design.rows.subset(|at| folds[at] != fold)?;
+            // ρ is chosen without the fold too.
+            let (ridge, _) = self.ridge(&rows, &kept, run)?;
+            let (weights, _) = rows.fit(&kept, ridge, self.limits(), None, &run.quiet())?;
+            let shares = to_shares(design.rows.subset(|at| folds[at] == fold)?.scores(&weights, run)?);
+            let held = (0..folds.len()).filter(|&at| folds[at] == fold);
+            held.zip(shares.rows()).for_each(|(at, shares)| out.row_mut(at).copy_from_slice(shares));
+        }
+        Ok(out)
+    }
+}
+
+impl Method for Linear {
+    fn name(&self) -> &'static str {
+        LINEAR
+    }
+
+    fn needs_features(&self) -> bool {
+        true
+    }
+
+    fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
+        let mut fitting = Fitting::new(self.name(), problem, run)?;
+        let features = fitting.features()?;
+        check_targets(NodeLoss::CrossEntropy, problem.targets)?;
+        let (extension, temperature, trace) = self.trained(&mut fitting)?;
+        fitting.report.solve = Some(solve_summary(&trace, "l-bfgs"));
+        note_unconverged(&trace, self.params.tol, &mut fitting.report);
+        let scores = fitting.report.time("apply", run, |_| extension.extend(features, run))?;
+        Ok(fitting.decide(Arc::new(scores), temperature, Some(extension.into()), None))
+    }
+
+    fn plan(&self, size: &ProblemSize) -> Plan {
+        let (n, c, l) = (size.n_samples, size.n_classes.max(2), size.n_labeled.max(1));
+        let base = base_bytes(Program::Search, size) + double_panels(size);
+        let labeled = size.input_bytes / n.max(1) * l;
+        let is_small = l <= size.n_features.min(rows::MOST_ROWS);
+        // The rows, and either their products with eigenvectors, or the folds' own copies.
+        let own = match (is_small, size.sparse) {
+            (true, true) => 5 * 8 * l * l,
+            (true, false) => 8 * l * size.n_features + 5 * 8 * l * l,
+            (false, true) => 4 * labeled,
+            (false, false) => 2 * 4 * l * size.n_features,
+        };
+        let weights = 8 * c * if is_small { l } else { size.n_features + 1 };
+        let step = |name: &str, bytes: usize| PlanStep { name: name.into(), peak_bytes: (base + bytes) as u64 };
+        let applied = if size.sparse { size.input_bytes } else { 8 * 512 * size.n_features * size.threads };
+        let steps = vec![
+            step("reduce", labeled + own),
+            step("select", labeled + own + fit::KEPT_WEIGHTS * weights),
+            step("solve", labeled + own + fit::KEPT_WEIGHTS * weights),
+            step("apply", applied + 8 * n * c),
+            step("decide", 2 * 8 * n * c + 48 * n),
+        ];
+        // Features are read to check and to label them.
+        Plan::from_steps(n, 0, 2, steps)
+    }
+}

@@ -1,0 +1,131 @@
+//! Majority: every row gets the most frequent class of the labels, with its share of them as confidence.
+//!
+//! It needs neither features nor a graph. A method that is no better has learned nothing. Cost: O(n·c). Trust in labels weighs them.
+
+use std::sync::Arc;
+
+use lapwing_data::{Matrix, Result, Run};
+
+use super::{HeldOut, SupervisedExtension};
+use crate::fitting::{Fitting, Temperature};
+use crate::resident::{Program, base_bytes};
+use crate::{Fitted, Method, Plan, PlanStep, Problem, ProblemSize};
+
+/// Name of the method.
+pub(crate) const MAJORITY: &str = "majority";
+
+/// Classifier by the most frequent class.
+///
+/// # Example
+/// ```
+/// use lapwing_data::{Labels, Run, Targets};
+/// use lapwing_models::baselines::Majority;
+/// use lapwing_models::{Method, Problem};
+///
+/// let labels = Labels::from_integers([Some(7), None, Some(7), Some(5), None]);
+/// let targets = Targets::one_hot(&labels, None)?;
+/// let fitted = Majority.fit(&Problem::new(&targets), &Run::new(None, 0)?)?;
+/// assert_eq!(fitted.labeling.labels, [1; 5]);
+/// assert!((fitted.labeling.confidence[1] - 2.0 / 3.0).abs() < 1e-12);
+/// # Ok::<(), lapwing_data::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Majority;
+
+/// Rows (n, c) that all are `shares`.
+pub(super) fn repeated(shares: &[f64], n: usize) -> Matrix {
+    let mut out = Matrix::filled(n, shares.len(), 0.0);
+    out.values_mut().chunks_exact_mut(shares.len().max(1)).for_each(|row| row.copy_from_slice(shares));
+    out
+}
+
+impl HeldOut for Majority {
+    fn held_out(&self, problem: &Problem<'_, '_>, folds: &[i32], _: &Run) -> Result<Matrix> {
+        let targets = problem.targets;
+        let mut out = Matrix::filled(folds.len(), targets.n_columns(), f64::NAN);
+        let last = folds.iter().copied().max().unwrap_or(-1);
+        for fold in (0..=last).filter(|fold| folds.contains(fold)) {
+            let shares = targets.subset(|at| folds[at] != fold)?.mean();
+            let rows = (0..folds.len()).filter(|&at| folds[at] == fold);
+            rows.for_each(|at| out.row_mut(at).copy_from_slice(&shares));
+        }
+        Ok(out)
+    }
+}
+
+impl Method for Majority {
+    fn name(&self) -> &'static str {
+        MAJORITY
+    }
+
+    fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
+        let mut fitting = Fitting::new(self.name(), problem, run)?;
+        let shares = problem.targets.mean();
+        let scores = fitting.report.time("apply", run, |_| repeated(&shares, problem.targets.n_samples()));
+        let extension = match problem.features {
+            Some(_) => Some(SupervisedExtension::Majority { n_features: fitting.features()?.n_cols(), shares }.into()),
+            None => None,
+        };
+        // The scores are shares and need no temperature.
+        Ok(fitting.decide(Arc::new(scores), Temperature::Fixed(None), extension, None))
+    }
+
+    fn plan(&self, size: &ProblemSize) -> Plan {
+        let (n, c) = (size.n_samples, size.n_classes.max(2));
+        let base = base_bytes(Program::Search, size);
+        let step = |name: &str, bytes: usize| PlanStep { name: name.into(), peak_bytes: (base + bytes) as u64 };
+        let steps = vec![step("apply", 8 * n * c), step("decide", 2 * 8 * n * c + 48 * n)];
+        // Features are read to check them.
+        Plan::from_steps(n, 0, 1, steps)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lapwing_data::{ClassNames, Features, Labels, Targets};
+
+    use super::*;
+    use crate::Model;
+
+    #[test]
+    fn every_row_has_the_shares_of_the_labels() {
+        let run = Run::new(Some(2), 0).unwrap();
+        let labels = Labels::from_integers([Some(0), Some(1), Some(1), None, Some(1), Some(0)]);
+        let targets = Targets::one_hot(&labels, None).unwrap();
+        let bare = Majority.fit(&Problem::new(&targets), &run).unwrap();
+        assert!(bare.extension.is_none() && bare.labeling.labels == [1; 6]);
+        assert!(bare.labeling.label_distributions.rows().all(|row| (row[1] - 0.6).abs() < 1e-12));
+        // Trust weighs the labels.
+        let trusted = Targets::one_hot(&labels, Some(&[4.0, 1.0, 1.0, 1.0, 1.0, 1.0])).unwrap();
+        assert_eq!(Majority.fit(&Problem::new(&trusted), &run).unwrap().labeling.labels, [0; 6]);
+        let held = Majority.held_out(&Problem::new(&targets), &[0, 0, 1, 1, -1], &run).unwrap();
+        assert_eq!(held.row(0), [1.0 / 3.0, 2.0 / 3.0]);
+        assert_eq!(held.row(2), [1.0 / 3.0, 2.0 / 3.0]);
+        assert!(held.row(4)[0].is_nan());
+    }
+
+    #[test]
+    fn a_model_gives_the_shares_to_new_rows() {
+        let run = Run::new(Some(2), 0).unwrap();
+        let targets = Targets::one_hot(&Labels::from_integers([Some(0), Some(1), Some(1)]), None).unwrap();
+        let features = Features::from_f32(3, 2, vec![0.0; 6]).unwrap();
+        let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
+        let fitted = Majority.fit(&problem, &run).unwrap();
+        let path = tempfile::tempdir().unwrap().keep().join("model.lapwing");
+        let model = Model {
+            method: MAJORITY.into(),
+            classes: ClassNames::Integers(vec![3, 5]),
+            feature_names: None,
+            standardizer: None,
+            rule: fitted.rule,
+            extension: fitted.extension.unwrap(),
+        };
+        model.save(&path).unwrap();
+        let loaded = Model::load(&path).unwrap();
+        let labeling = loaded.predict(&features, &run).unwrap();
+        assert_eq!(labeling.label_distributions, fitted.labeling.label_distributions);
+        let narrow = loaded.predict(&Features::from_f32(1, 1, vec![0.0]).unwrap(), &run).unwrap_err();
+        assert_eq!(narrow.to_string(), "features has 1 columns; expected 2 columns");
+        std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+    }
+}
