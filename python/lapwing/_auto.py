@@ -14,7 +14,7 @@ from ._low_rank import LowRankPropagationClassifier
 from ._parameters import documented
 from ._signatures import AutoLabelerParameters
 from ._unfolded import UnfoldedGNNClassifier
-from .baselines import ForestClassifier, LinearClassifier, NearestLabelClassifier
+from .baselines import ForestClassifier, LinearClassifier, MajorityClassifier, NearestLabelClassifier
 
 __all__ = ["AutoLabeler"]
 
@@ -23,6 +23,7 @@ CANDIDATES: dict[str, type[SpreadingClassifier]] = {
     classifier._method: classifier
     for classifier in (
         HarmonicClassifier,
+        MajorityClassifier,
         NearestLabelClassifier,
         LinearClassifier,
         ForestClassifier,

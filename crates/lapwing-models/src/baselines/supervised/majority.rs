@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use lapwing_data::{Matrix, Result, Run};
 
-use super::{HeldOut, SupervisedExtension};
+use super::{SupervisedExtension, signed};
 use crate::fitting::{Fitting, Temperature};
 use crate::resident::{Program, base_bytes};
-use crate::{Fitted, Method, Plan, PlanStep, Problem, ProblemSize};
+use crate::{Fitted, HeldOutFit, Method, Plan, PlanStep, Problem, ProblemSize};
 
 /// Name of the method.
 pub(crate) const MAJORITY: &str = "majority";
@@ -39,8 +39,9 @@ pub(super) fn repeated(shares: &[f64], n: usize) -> Matrix {
     out
 }
 
-impl HeldOut for Majority {
-    fn held_out(&self, problem: &Problem<'_, '_>, folds: &[i32], _: &Run) -> Result<Matrix> {
+impl Majority {
+    /// Shares (l, c) of each labeled row, from a fit without the labels of its fold (l).
+    fn shares_held_out(&self, problem: &Problem<'_, '_>, folds: &[i32], _: &Run) -> Result<Matrix> {
         let targets = problem.targets;
         let mut out = Matrix::filled(folds.len(), targets.n_columns(), f64::NAN);
         let last = folds.iter().copied().max().unwrap_or(-1);
@@ -68,6 +69,10 @@ impl Method for Majority {
         };
         // The scores are shares and need no temperature.
         Ok(fitting.decide(Arc::new(scores), Temperature::Fixed(None), extension, None))
+    }
+
+    fn held_out<'a>(&self, problem: &Problem<'_, 'a>, folds: &[usize], run: &Run) -> Result<HeldOutFit<'a>> {
+        Ok(HeldOutFit { shares: self.shares_held_out(problem, &signed(folds), run)?, fitted: None })
     }
 
     fn plan(&self, size: &ProblemSize) -> Plan {
@@ -98,7 +103,7 @@ mod tests {
         // Trust weighs the labels.
         let trusted = Targets::one_hot(&labels, Some(&[4.0, 1.0, 1.0, 1.0, 1.0, 1.0])).unwrap();
         assert_eq!(Majority.fit(&Problem::new(&trusted), &run).unwrap().labeling.labels, [0; 6]);
-        let held = Majority.held_out(&Problem::new(&targets), &[0, 0, 1, 1, -1], &run).unwrap();
+        let held = Majority.shares_held_out(&Problem::new(&targets), &[0, 0, 1, 1, -1], &run).unwrap();
         assert_eq!(held.row(0), [1.0 / 3.0, 2.0 / 3.0]);
         assert_eq!(held.row(2), [1.0 / 3.0, 2.0 / 3.0]);
         assert!(held.row(4)[0].is_nan());

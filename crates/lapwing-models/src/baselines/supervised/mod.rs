@@ -1,12 +1,12 @@
 //! Methods that learn from the labeled rows alone: the most frequent class, a linear model, a forest. They are baselines, and
-//! answer for labeled rows that a fit has not seen ([`HeldOut`]).
+//! answer for labeled rows that a fit has not seen. There a negative fold is part of every fit, and its rows get NaN.
 
 mod extension;
 mod forest;
 mod linear;
 mod majority;
 
-use lapwing_data::{Matrix, Result, Run, Targets};
+use lapwing_data::{Matrix, Run, Targets};
 
 pub use extension::SupervisedExtension;
 pub(crate) use forest::FOREST;
@@ -16,7 +16,6 @@ pub use linear::{Linear, LinearParams};
 pub(crate) use majority::MAJORITY;
 pub use majority::Majority;
 
-use crate::Problem;
 use crate::harmonic::{FOLDS, fitted_temperature, folds};
 use crate::labeling::largest;
 
@@ -25,14 +24,9 @@ const FEWEST_LABELS: usize = 5;
 /// Folds are held out until they have this many rows together.
 const ENOUGH_HELD: usize = 250;
 
-/// A method that answers for labeled rows which a fit has not seen.
-pub(crate) trait HeldOut {
-    /// Shares (l, c) of each labeled row, from a fit without the labels of its fold (l). NaN for negative folds, whose rows are
-    /// part of every fit.
-    ///
-    /// # Errors
-    /// Those of a fit.
-    fn held_out(&self, problem: &Problem<'_, '_>, folds: &[i32], run: &Run) -> Result<Matrix>;
+/// The folds of [`Method::held_out`](crate::Method::held_out), none of which is negative.
+fn signed(folds: &[usize]) -> Vec<i32> {
+    folds.iter().map(|&fold| fold as i32).collect()
 }
 
 /// Five folds of the labels, each with its share of every class; none if a class has fewer than five labels, or if there is one
@@ -70,4 +64,19 @@ fn temperature(shares: &Matrix, targets: &Targets) -> f64 {
     // A share that is too small for a number has the logarithm of the smallest.
     let standing = |row: &[f64]| row.iter().map(|share| share.max(f64::MIN_POSITIVE).ln()).collect();
     fitted_temperature(&rows.map(|(row, class)| (standing(row), class)).collect::<Vec<_>>())
+}
+
+/// Shares (l, c) of rows that were held out, at the temperature by which a fit decides.
+fn as_decided(mut shares: Matrix, targets: &Targets, run: &Run) -> Matrix {
+    if label_folds(targets, run).is_none() {
+        return shares;
+    }
+    let cold = temperature(&shares, targets).recip();
+    for row in shares.values_mut().chunks_exact_mut(targets.n_columns().max(1)) {
+        let top = row.iter().copied().fold(0.0, f64::max);
+        row.iter_mut().for_each(|share| *share = (*share / top).powf(cold));
+        let total: f64 = row.iter().sum();
+        row.iter_mut().for_each(|share| *share /= total);
+    }
+    shares
 }

@@ -42,10 +42,10 @@ use rayon::prelude::*;
 use self::columns::Columns;
 use self::grow::{LabelSums, grow};
 pub use self::trees::Trees;
-use super::{HeldOut, SupervisedExtension, enough, label_folds, temperature};
+use super::{SupervisedExtension, as_decided, enough, label_folds, signed, temperature};
 use crate::fitting::{Fitting, Temperature};
 use crate::resident::{Program, base_bytes};
-use crate::{Fitted, Method, Plan, PlanStep, Problem, ProblemSize};
+use crate::{Fitted, HeldOutFit, Method, Plan, PlanStep, Problem, ProblemSize};
 
 /// Name of the method.
 pub(crate) const FOREST: &str = "forest";
@@ -106,8 +106,9 @@ impl Forest {
     }
 }
 
-impl HeldOut for Forest {
-    fn held_out(&self, problem: &Problem<'_, '_>, folds: &[i32], run: &Run) -> Result<Matrix> {
+impl Forest {
+    /// Shares (l, c) of each labeled row, from a fit without the labels of its fold (l).
+    fn shares_held_out(&self, problem: &Problem<'_, '_>, folds: &[i32], run: &Run) -> Result<Matrix> {
         let (features, targets) = (problem.required_features(FOREST)?, problem.targets);
         let mut out = Matrix::filled(folds.len(), targets.n_columns(), f64::NAN);
         let last = folds.iter().copied().max().unwrap_or(-1);
@@ -139,7 +140,7 @@ impl Method for Forest {
         let report = &mut fitting.report;
         let temperature = match label_folds(targets, run) {
             Some(folds) => {
-                let held = report.time("hold out", run, |_| self.held_out(problem, &enough(folds), run))?;
+                let held = report.time("hold out", run, |_| self.shares_held_out(problem, &enough(folds), run))?;
                 Temperature::Fitted(Some(temperature(&held, targets)))
             }
             None => Temperature::Fixed(Some(1.0)),
@@ -148,6 +149,11 @@ impl Method for Forest {
         let scores = report.time("apply", run, |_| trees.scores(features, run))?;
         let extension = SupervisedExtension::Forest(Arc::new(trees));
         Ok(fitting.decide(Arc::new(scores), temperature, Some(extension.into()), None))
+    }
+
+    fn held_out<'a>(&self, problem: &Problem<'_, 'a>, folds: &[usize], run: &Run) -> Result<HeldOutFit<'a>> {
+        let shares = self.shares_held_out(problem, &signed(folds), run)?;
+        Ok(HeldOutFit { shares: as_decided(shares, problem.targets, run), fitted: None })
     }
 
     fn plan(&self, size: &ProblemSize) -> Plan {

@@ -67,12 +67,12 @@ fn soft_labels_and_trust_weigh_the_classes_of_a_leaf() {
 #[test]
 fn sparse_rows_and_any_number_of_threads_give_the_same_bits() {
     let (targets, [dense, sparse]) = (labels(900, 7), rows(900, 11));
-    let fit = |features: &Features<'_>, threads: usize| {
-        let problem = Problem { features: Some(features), ..Problem::new(&targets) };
+    fn fit<'a>(features: &Features<'a>, targets: &Targets, threads: usize) -> Fitted<'a> {
+        let problem = Problem { features: Some(features), ..Problem::new(targets) };
         forest(20).fit(&problem, &run(threads)).unwrap()
-    };
-    let first = fit(&dense, 1);
-    for other in [fit(&dense, 3), fit(&sparse, 1), fit(&sparse, 3)] {
+    }
+    let first = fit(&dense, &targets, 1);
+    for other in [fit(&dense, &targets, 3), fit(&sparse, &targets, 1), fit(&sparse, &targets, 3)] {
         assert_eq!(first.labeling.scores, other.labeling.scores);
         assert_eq!(first.rule, other.rule);
     }
@@ -84,7 +84,7 @@ fn held_out_shares_are_those_of_fits_without_the_fold() {
     let (targets, [features, _]) = (labels(200, 4), rows(200, 6));
     let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
     let folds: Vec<i32> = (0..targets.rows().len()).map(|at| at as i32 % 3 - 1).collect();
-    let found = forest(15).held_out(&problem, &folds, &run(2)).unwrap();
+    let found = forest(15).shares_held_out(&problem, &folds, &run(2)).unwrap();
     for fold in 0..2 {
         let kept = targets.subset(|at| folds[at] != fold).unwrap();
         let fitted = forest(15).fit(&Problem { targets: &kept, ..problem }, &run(2)).unwrap();

@@ -33,11 +33,11 @@ use serde_json::json;
 use self::fit::{Limits, Rows};
 use self::rows::Design;
 use self::select::{CANDIDATES, DEFAULT, Folds, Trial};
-use super::{HeldOut, SupervisedExtension, label_folds, temperature};
+use super::{SupervisedExtension, as_decided, label_folds, signed, temperature};
 use crate::fitting::{Fitting, Temperature};
 use crate::resident::{Program, base_bytes, double_panels};
 use crate::unfolded::{NodeLoss, Trace, check_targets, note_unconverged, solve_summary};
-use crate::{Fitted, Method, Plan, PlanStep, Problem, ProblemSize};
+use crate::{Fitted, HeldOutFit, Method, Plan, PlanStep, Problem, ProblemSize};
 
 /// Name of the method.
 pub(crate) const LINEAR: &str = "linear";
@@ -147,8 +147,9 @@ fn to_shares(mut scores: Matrix) -> Matrix {
     scores
 }
 
-impl HeldOut for Linear {
-    fn held_out(&self, problem: &Problem<'_, '_>, folds: &[i32], run: &Run) -> Result<Matrix> {
+impl Linear {
+    /// Shares (l, c) of each labeled row, from a fit without the labels of its fold (l).
+    fn shares_held_out(&self, problem: &Problem<'_, '_>, folds: &[i32], run: &Run) -> Result<Matrix> {
         let (features, targets) = (problem.required_features(LINEAR)?, problem.targets);
         let design = Design::new(features, targets.rows(), run)?;
         let mut out = Matrix::filled(folds.len(), targets.n_columns(), f64::NAN);
@@ -185,6 +186,11 @@ impl Method for Linear {
         note_unconverged(&trace, self.params.tol, &mut fitting.report);
         let scores = fitting.report.time("apply", run, |_| extension.extend(features, run))?;
         Ok(fitting.decide(Arc::new(scores), temperature, Some(extension.into()), None))
+    }
+
+    fn held_out<'a>(&self, problem: &Problem<'_, 'a>, folds: &[usize], run: &Run) -> Result<HeldOutFit<'a>> {
+        let shares = self.shares_held_out(problem, &signed(folds), run)?;
+        Ok(HeldOutFit { shares: as_decided(shares, problem.targets, run), fitted: None })
     }
 
     fn plan(&self, size: &ProblemSize) -> Plan {
