@@ -7,6 +7,7 @@ to them. A test compares this file with what the library declares.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
@@ -23,6 +24,13 @@ def _documentation(*keys: str) -> str:
 #: Each parameter as a section of a docstring has it. A parameter that differs among estimators stands here once for each text,
 #: the later ones under its name, a colon and the first estimator that has it.
 _DOCUMENTATION = {
+    "candidates": """candidates : "auto" or a list of "harmonic", "harmonic-plain", "harmonic-joined", "majority", "nearest-label", "linear", "forest", "unfolded-gnn", "unfolded-joined", "laprls", "low-rank", default="auto"
+    Methods that are tried. Auto takes those that suit the rows: harmonic in two forms and majority; with features also
+    nearest-label, linear, forest and laprls; with features and a graph linear and unfolded-gnn. The candidates joined
+    work on the sum of the given graph and that of the neighbors by features.""",
+    "budget": """budget : float > 0 or None, default=None
+    Time after which no further candidate is started. The default method is always fitted. With a budget, the result
+    depends on the speed of the machine.""",
     "n_neighbors": """n_neighbors : int >= 1, default=15
     Neighbors of each row, below the number of rows.""",
     "metric": """metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
@@ -74,6 +82,42 @@ _DOCUMENTATION = {
     - "error": They are an error, which names the first one.
     - "allow": They are at distance 1 from every row, as if orthogonal to it.
 """,
+    "decision": """decision : {"auto", "sizes"}, default="auto"
+    How scores become a class.
+
+    - "auto": The decision of the method itself.
+    - "sizes": Largest score after an offset for each class, so that class sizes are within bounds.
+""",
+    "class_prior": """class_prior : array-like of shape (n_classes,) or None, default=None
+    Shares of the classes, one for each class in the order of their names. None estimates them from the given labels.
+    Shares are positive and add up to 1. Has an effect only with `decision` "sizes".""",
+    "size_slack": """size_slack : float in [0, 1), default=0.0
+    How far the size of a class may be from its given share, as a share of the rows. Has an effect only with `decision`
+    "sizes" and `class_prior` given.""",
+    "labels_drawn": """labels_drawn : {"auto", "random", "balanced"}, default="auto"
+    How the labeled rows were chosen: at random, so that their shares estimate the class sizes, or balanced. Without
+    effect if shares are given. Has an effect only with `decision` "sizes".
+
+    - "auto": Tested: balanced if the counts are more even than those of 95 % of random draws from equal classes, or if
+      a component of the graph has far more labels than its share of the rows; else random.
+    - "random": At random among all rows, so that their shares estimate the sizes of the classes.
+    - "balanced": About as many of every class, whatever its size.
+""",
+    "affinity": """affinity : {"knn", "precomputed"}, default="knn"
+    Build the graph from X unless one is given to `fit`, or require that one is given.""",
+    "unlabeled": """unlabeled : object, default=None
+    What marks a row without a label in y. None, NaN and pandas' NA always do; without a marker of your own, so does -1.""",
+    "abstain": """abstain : bool, default=False
+    Whether rows that no label reaches get the marker instead of the likeliest class of the prior.""",
+    "random_state": """random_state : int, RandomState, Generator or None, default=None
+    Seed of everything random: approximate neighbor searches and factors, samples, starting points and folds. None draws
+    one from NumPy's global generator.""",
+    "n_jobs": """n_jobs : int or None, default=None
+    Threads; None and -1 take every processor. Results are the same, bit for bit, for any number.""",
+    "verbose": """verbose : int or bool, default=0
+    Whether to write the time of each phase to standard error.""",
+    "callback": """callback : callable or None, default=None
+    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops.""",
     "graph_reg": """graph_reg : float in (0, ∞] or "auto", default="auto"
     Weight γ of smoothness fᵀLf against the given labels. Auto goes by the number m of labels per class; in units of 1 /
     mean weighted degree it is 1/m for the stable form (0.1 in regression), 0.01 for the plain form, and for form auto
@@ -94,7 +138,7 @@ _DOCUMENTATION = {
     - "soft": Labels are fitted, with a weight against smoothness; a given label may be overruled.
     - "hard": Labels are kept exactly (plain form only).
 """,
-    "decision": """decision : {"auto", "centered", "row-mean", "argmax", "mass", "sizes"}, default="auto"
+    "decision:HarmonicClassifier": """decision : {"auto", "centered", "row-mean", "argmax", "mass", "sizes"}, default="auto"
     How scores become a class.
 
     - "auto": For form auto: row-mean, or centered if leave-one-out scores get clearly more labels right with it. If
@@ -106,7 +150,7 @@ _DOCUMENTATION = {
     - "mass": Largest score after class mass normalization to the prior (plain form only).
     - "sizes": Largest score after an offset for each class, so that class sizes are within bounds.
 """,
-    "class_prior": """class_prior : array-like of shape (n_classes,) or None, default=None
+    "class_prior:HarmonicClassifier": """class_prior : array-like of shape (n_classes,) or None, default=None
     Shares of the classes, one for each class in the order of their names. None takes the frequencies of the given
     labels. Shares are positive and add up to 1. Rows that no label reaches get this distribution, and the decisions
     mass and sizes aim at it.""",
@@ -122,10 +166,7 @@ _DOCUMENTATION = {
     - "first": The solve ends as soon as every label is certified, whatever its residual.
     - "off": No label is certified.
 """,
-    "size_slack": """size_slack : float in [0, 1), default=0.0
-    How far the size of a class may be from its given share, as a share of the rows. Has an effect only with `decision`
-    "sizes" and `class_prior` given.""",
-    "labels_drawn": """labels_drawn : {"auto", "random", "balanced"}, default="auto"
+    "labels_drawn:HarmonicClassifier": """labels_drawn : {"auto", "random", "balanced"}, default="auto"
     How the labeled rows were chosen: at random, so that their shares estimate the class sizes, or balanced. Without
     effect if shares are given.
 
@@ -134,22 +175,9 @@ _DOCUMENTATION = {
     - "random": At random among all rows, so that their shares estimate the sizes of the classes.
     - "balanced": About as many of every class, whatever its size.
 """,
-    "affinity": """affinity : {"knn", "precomputed"}, default="knn"
+    "affinity:HarmonicClassifier": """affinity : {"knn", "precomputed"}, default="knn"
     Build the graph from the features X, or take X as the graph: a symmetric matrix of weights (n, n), a
     :class:`lapwing.graph.Graph`, or a tuple ``(indices, distances)`` of a neighbor search, both (n, k).""",
-    "unlabeled": """unlabeled : object, default=None
-    What marks a row without a label in y. None, NaN and pandas' NA always do; without a marker of your own, so does -1.""",
-    "abstain": """abstain : bool, default=False
-    Whether rows that no label reaches get the marker instead of the likeliest class of the prior.""",
-    "random_state": """random_state : int, RandomState, Generator or None, default=None
-    Seed of everything random: approximate neighbor searches and factors, samples, starting points and folds. None draws
-    one from NumPy's global generator.""",
-    "n_jobs": """n_jobs : int or None, default=None
-    Threads; None and -1 take every processor. Results are the same, bit for bit, for any number.""",
-    "verbose": """verbose : int or bool, default=0
-    Whether to write the time of each phase to standard error.""",
-    "callback": """callback : callable or None, default=None
-    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops.""",
     "unlabeled:HarmonicRegressor": """unlabeled : float or None, default=None
     A number that marks rows without a value, besides NaN.""",
     "abstain:HarmonicRegressor": """abstain : bool, default=False
@@ -290,21 +318,6 @@ _DOCUMENTATION = {
     an effect only with `factor` "glnp".""",
     "fit_rows": """fit_rows : int >= 1 or "all", default="all"
     Number of rows to fit on, drawn at random, besides the labeled ones.""",
-    "decision:LowRankPropagationClassifier": """decision : {"auto", "sizes"}, default="auto"
-    How scores become a class.
-
-    - "auto": The decision of the method itself.
-    - "sizes": Largest score after an offset for each class, so that class sizes are within bounds.
-""",
-    "labels_drawn:LowRankPropagationClassifier": """labels_drawn : {"auto", "random", "balanced"}, default="auto"
-    How the labeled rows were chosen: at random, so that their shares estimate the class sizes, or balanced. Without
-    effect if shares are given. Has an effect only with `decision` "sizes".
-
-    - "auto": Tested: balanced if the counts are more even than those of 95 % of random draws from equal classes, or if
-      a component of the graph has far more labels than its share of the rows; else random.
-    - "random": At random among all rows, so that their shares estimate the sizes of the classes.
-    - "balanced": About as many of every class, whatever its size.
-""",
     "kernel": """kernel : {"rbf", "poly", "linear", "precomputed", "low-rank"}, default="rbf"
     Kernel: how similar two rows are.
 
@@ -383,11 +396,6 @@ _DOCUMENTATION = {
     Width of the weights: σ of gaussian ones, in the unit of distances, and the factor h on each row's own width of
     self-tuning ones. Auto is σ = the median distance to the last neighbor, and h = 0.5. Has an effect only with
     `weights` "self-tuning" or "gaussian".""",
-    "class_prior:LaplacianSVC": """class_prior : array-like of shape (n_classes,) or None, default=None
-    Shares of the classes, one for each class in the order of their names. None estimates them from the given labels.
-    Shares are positive and add up to 1. Has an effect only with `decision` "sizes".""",
-    "affinity:LaplacianSVC": """affinity : {"knn", "precomputed"}, default="knn"
-    Build the graph from X unless one is given to `fit`, or require that one is given.""",
     "warm_start": """warm_start : bool, default=False
     Whether conjugate gradients start from the coefficients of the last fit, where those are of as many rows and the
     same classes.""",
@@ -487,6 +495,16 @@ _DOCUMENTATION = {
     Weight w of the given labels against smoothness.""",
     "constant": """constant : bool, default=True
     Whether a constant is fitted too.""",
+    "n_trees": """n_trees : int >= 1, default=100
+    Number of trees.""",
+    "l2_reg:LinearClassifier": """l2_reg : float > 0 or "auto", default="auto"
+    Weight ρ of the squared norm of the coefficients, (ρ/2)·‖W‖², beside the sum of the losses, for features in units of
+    their spread. Auto is the best of 1, 0.1, 0.01, 0.001 and 0.0001 for labels that are held out, and 0.01 if a class
+    has fewer than five labels.""",
+    "tol:LinearClassifier": """tol : float in (0, 1), default=0.0001
+    Suboptimality (ℓ − ℓ*)/ℓ* at which the fit stops, as bounded by its gradient.""",
+    "max_iter:LinearClassifier": """max_iter : int >= 1, default=1000
+    Most iterations of the fit.""",
     "method": """method : {"auto", "exact", "partitions"}, default="auto"
     Neighbor search. Auto takes the faster one.
 
@@ -610,6 +628,45 @@ LEARN_WEIGHTS_PARAMETERS = _documentation(
 
 
 @dataclass(eq=False, repr=False, match_args=False)
+class AutoLabelerParameters:
+    """Parameters of `AutoLabeler`."""
+
+    _declared: ClassVar[tuple[str, ...]] = (
+        "candidates", "budget", "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method",
+        "recall_target", "zero_rows", "decision", "class_prior", "size_slack", "labels_drawn",
+    )
+    _parameters_doc: ClassVar[str] = _documentation(
+        "candidates", "budget", "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method",
+        "recall_target", "zero_rows", "decision", "class_prior", "size_slack", "labels_drawn", "affinity", "unlabeled",
+        "abstain", "random_state", "n_jobs", "verbose", "callback",
+    )
+    _attributes_doc: ClassVar[str] = _attributes.CHOICE + _attributes.CLASSES + _attributes.FIT
+
+    candidates: str | Sequence[str] = "auto"
+    _: KW_ONLY
+    budget: float | None = None
+    n_neighbors: int = 15
+    metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean"
+    weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning"
+    symmetrize: Literal["union", "mean", "mutual"] = "mean"
+    bandwidth: float | Literal["auto"] = "auto"
+    knn_method: Literal["auto", "exact", "partitions"] = "auto"
+    recall_target: float = 0.95
+    zero_rows: Literal["error", "allow"] = "error"
+    decision: Literal["auto", "sizes"] = "auto"
+    class_prior: Any = None
+    size_slack: float = 0.0
+    labels_drawn: Literal["auto", "random", "balanced"] = "auto"
+    affinity: Literal["knn", "precomputed"] = "knn"
+    unlabeled: Any = None
+    abstain: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int | bool = 0
+    callback: Callback | None = None
+
+
+@dataclass(eq=False, repr=False, match_args=False)
 class HarmonicClassifierParameters:
     """Parameters of `HarmonicClassifier`."""
 
@@ -620,8 +677,9 @@ class HarmonicClassifierParameters:
     )
     _parameters_doc: ClassVar[str] = _documentation(
         "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method", "recall_target", "zero_rows",
-        "graph_reg", "form", "clamp", "decision", "class_prior", "tol", "max_iter", "certify", "size_slack",
-        "labels_drawn", "affinity", "unlabeled", "abstain", "random_state", "n_jobs", "verbose", "callback",
+        "graph_reg", "form", "clamp", "decision:HarmonicClassifier", "class_prior:HarmonicClassifier", "tol",
+        "max_iter", "certify", "size_slack", "labels_drawn:HarmonicClassifier", "affinity:HarmonicClassifier",
+        "unlabeled", "abstain", "random_state", "n_jobs", "verbose", "callback",
     )
     _attributes_doc: ClassVar[str] = _attributes.CERTIFIED + _attributes.CLASSES + _attributes.FIT
 
@@ -663,8 +721,8 @@ class HarmonicRegressorParameters:
     )
     _parameters_doc: ClassVar[str] = _documentation(
         "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method", "recall_target", "zero_rows",
-        "graph_reg", "form", "clamp", "tol", "max_iter", "certify", "affinity", "unlabeled:HarmonicRegressor",
-        "abstain:HarmonicRegressor", "random_state", "n_jobs", "verbose", "callback",
+        "graph_reg", "form", "clamp", "tol", "max_iter", "certify", "affinity:HarmonicClassifier",
+        "unlabeled:HarmonicRegressor", "abstain:HarmonicRegressor", "random_state", "n_jobs", "verbose", "callback",
     )
     _attributes_doc: ClassVar[str] = _attributes.VALUES + _attributes.FIT
 
@@ -704,10 +762,10 @@ class SparseHarmonicClassifierParameters:
     )
     _parameters_doc: ClassVar[str] = _documentation(
         "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method", "recall_target", "zero_rows",
-        "graph_reg", "form", "clamp", "decision", "class_prior", "tol", "max_iter", "certify", "size_slack",
-        "labels_drawn", "refinements", "sampler", "capacity", "n_projections", "ridge", "distortion", "edge_budget",
-        "memory", "affinity:SparseHarmonicClassifier", "unlabeled", "abstain", "random_state", "n_jobs", "verbose",
-        "callback",
+        "graph_reg", "form", "clamp", "decision:HarmonicClassifier", "class_prior:HarmonicClassifier", "tol",
+        "max_iter", "certify", "size_slack", "labels_drawn:HarmonicClassifier", "refinements", "sampler", "capacity",
+        "n_projections", "ridge", "distortion", "edge_budget", "memory", "affinity:SparseHarmonicClassifier",
+        "unlabeled", "abstain", "random_state", "n_jobs", "verbose", "callback",
     )
     _attributes_doc: ClassVar[str] = _attributes.CERTIFIED + _attributes.CLASSES + _attributes.FIT
 
@@ -760,9 +818,8 @@ class LowRankPropagationClassifierParameters:
         "n_landmarks", "factor", "landmarks", "n_nearest", "bandwidth:LowRankPropagationClassifier", "alpha", "balance",
         "class_prior:LowRankPropagationClassifier", "head", "graph_reg:LowRankPropagationClassifier", "select",
         "solver", "tol:LowRankPropagationClassifier", "max_iter:LowRankPropagationClassifier", "rcond", "degree_policy",
-        "glnp_solver", "glnp_start", "glnp_max_iter", "glnp_tol", "fit_rows", "decision:LowRankPropagationClassifier",
-        "size_slack", "labels_drawn:LowRankPropagationClassifier", "unlabeled", "abstain", "random_state", "n_jobs",
-        "verbose", "callback",
+        "glnp_solver", "glnp_start", "glnp_max_iter", "glnp_tol", "fit_rows", "decision", "size_slack", "labels_drawn",
+        "unlabeled", "abstain", "random_state", "n_jobs", "verbose", "callback",
     )
     _attributes_doc: ClassVar[str] = _attributes.CLASSES + _attributes.FIT
 
@@ -814,9 +871,8 @@ class LaplacianSVCParameters:
         "graph_reg:LaplacianSVC", "laplacian", "laplacian_power", "bias", "solver:LaplacianSVC", "stopping",
         "stability_tol", "check_every", "validation_share", "tol:LaplacianSVC", "max_iter:LaplacianSVC", "precision",
         "memory:LaplacianSVC", "n_neighbors", "metric", "weights", "symmetrize", "graph_bandwidth", "knn_method",
-        "recall_target", "zero_rows", "decision:LowRankPropagationClassifier", "class_prior:LaplacianSVC", "size_slack",
-        "labels_drawn:LowRankPropagationClassifier", "affinity:LaplacianSVC", "warm_start", "unlabeled", "random_state",
-        "n_jobs", "verbose", "callback",
+        "recall_target", "zero_rows", "decision", "class_prior", "size_slack", "labels_drawn", "affinity", "warm_start",
+        "unlabeled", "random_state", "n_jobs", "verbose", "callback",
     )
     _attributes_doc: ClassVar[str] = _attributes.MACHINE + _attributes.CLASSES + _attributes.FIT
 
@@ -875,9 +931,8 @@ class LaplacianRidgeClassifierParameters:
         "graph_reg:LaplacianSVC", "laplacian", "laplacian_power", "bias", "solver:LaplacianRidgeClassifier", "stopping",
         "stability_tol", "check_every", "validation_share", "tol:LaplacianSVC", "max_iter:LaplacianSVC", "precision",
         "memory:LaplacianSVC", "n_neighbors", "metric", "weights", "symmetrize", "graph_bandwidth", "knn_method",
-        "recall_target", "zero_rows", "decision:LowRankPropagationClassifier", "class_prior:LaplacianSVC", "size_slack",
-        "labels_drawn:LowRankPropagationClassifier", "affinity:LaplacianSVC", "warm_start", "unlabeled", "random_state",
-        "n_jobs", "verbose", "callback",
+        "recall_target", "zero_rows", "decision", "class_prior", "size_slack", "labels_drawn", "affinity", "warm_start",
+        "unlabeled", "random_state", "n_jobs", "verbose", "callback",
     )
     _attributes_doc: ClassVar[str] = _attributes.MACHINE + _attributes.CLASSES + _attributes.FIT
 
@@ -934,7 +989,7 @@ class LaplacianRidgeRegressorParameters:
         "kernel", "bandwidth:LaplacianSVC", "degree", "n_landmarks:LaplacianSVC", "ambient_reg",
         "graph_reg:LaplacianSVC", "laplacian", "laplacian_power", "bias", "solver:LaplacianRidgeClassifier",
         "tol:LaplacianSVC", "max_iter:LaplacianSVC", "precision", "memory:LaplacianSVC", "n_neighbors", "metric",
-        "weights", "symmetrize", "graph_bandwidth", "knn_method", "recall_target", "zero_rows", "affinity:LaplacianSVC",
+        "weights", "symmetrize", "graph_bandwidth", "knn_method", "recall_target", "zero_rows", "affinity",
         "unlabeled:HarmonicRegressor", "random_state", "n_jobs", "verbose", "callback",
     )
     _fixed: ClassVar[dict[str, Any]] = {"stopping": "gradient"}
@@ -985,10 +1040,8 @@ class UnfoldedGNNClassifierParameters:
         "graph_reg:UnfoldedGNNClassifier", "self_loop", "loss", "l2_reg", "solver:UnfoldedGNNClassifier", "optimizer",
         "steps", "step_size", "hidden", "attention", "bias:UnfoldedGNNClassifier", "learning_rate", "edges",
         "sketch_size", "tol:UnfoldedGNNClassifier", "max_iter:UnfoldedGNNClassifier", "n_neighbors", "metric",
-        "weights", "symmetrize", "bandwidth", "knn_method", "recall_target", "zero_rows",
-        "decision:LowRankPropagationClassifier", "class_prior:LaplacianSVC", "size_slack",
-        "labels_drawn:LowRankPropagationClassifier", "affinity:LaplacianSVC", "unlabeled", "random_state", "n_jobs",
-        "verbose", "callback",
+        "weights", "symmetrize", "bandwidth", "knn_method", "recall_target", "zero_rows", "decision", "class_prior",
+        "size_slack", "labels_drawn", "affinity", "unlabeled", "random_state", "n_jobs", "verbose", "callback",
     )
     _attributes_doc: ClassVar[str] = _attributes.NETWORK + _attributes.CLASSES + _attributes.FIT
 
@@ -1042,7 +1095,7 @@ class UnfoldedGNNRegressorParameters:
         "graph_reg:UnfoldedGNNClassifier", "self_loop", "l2_reg", "solver:UnfoldedGNNClassifier", "optimizer", "steps",
         "step_size", "hidden", "attention", "bias:UnfoldedGNNClassifier", "learning_rate", "edges", "sketch_size",
         "tol:UnfoldedGNNClassifier", "max_iter:UnfoldedGNNClassifier", "n_neighbors", "metric", "weights", "symmetrize",
-        "bandwidth", "knn_method", "recall_target", "zero_rows", "affinity:LaplacianSVC", "unlabeled:HarmonicRegressor",
+        "bandwidth", "knn_method", "recall_target", "zero_rows", "affinity", "unlabeled:HarmonicRegressor",
         "random_state", "n_jobs", "verbose", "callback",
     )
     _fixed: ClassVar[dict[str, Any]] = {"loss": "mse"}
@@ -1114,8 +1167,9 @@ class SubsamplingHarmonicClassifierParameters:
     )
     _parameters_doc: ClassVar[str] = _documentation(
         "n_subsample", "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method", "recall_target",
-        "zero_rows", "graph_reg", "form", "clamp", "decision", "class_prior", "tol", "max_iter", "size_slack",
-        "labels_drawn", "unlabeled", "abstain", "random_state", "n_jobs", "verbose", "callback",
+        "zero_rows", "graph_reg", "form", "clamp", "decision:HarmonicClassifier", "class_prior:HarmonicClassifier",
+        "tol", "max_iter", "size_slack", "labels_drawn:HarmonicClassifier", "unlabeled", "abstain", "random_state",
+        "n_jobs", "verbose", "callback",
     )
     _fixed: ClassVar[dict[str, Any]] = {"certify": "off"}
     _attributes_doc: ClassVar[str] = _attributes.CLASSES + _attributes.FIT
@@ -1157,9 +1211,8 @@ class SimpleHarmonicClassifierParameters:
     )
     _parameters_doc: ClassVar[str] = _documentation(
         "n_neighbors", "n_eigenvectors", "tol:SimpleHarmonicClassifier", "max_iter:SimpleHarmonicClassifier", "metric",
-        "weights", "symmetrize", "bandwidth", "knn_method", "recall_target", "zero_rows",
-        "decision:LowRankPropagationClassifier", "class_prior:LaplacianSVC", "size_slack",
-        "labels_drawn:LowRankPropagationClassifier", "affinity", "unlabeled", "abstain", "random_state", "n_jobs",
+        "weights", "symmetrize", "bandwidth", "knn_method", "recall_target", "zero_rows", "decision", "class_prior",
+        "size_slack", "labels_drawn", "affinity:HarmonicClassifier", "unlabeled", "abstain", "random_state", "n_jobs",
         "verbose", "callback",
     )
     _attributes_doc: ClassVar[str] = _attributes.CLASSES + _attributes.FIT
@@ -1199,9 +1252,8 @@ class EigenfunctionClassifierParameters:
     )
     _parameters_doc: ClassVar[str] = _documentation(
         "n_eigenfunctions", "n_components", "n_bins", "relative_bandwidth", "density_floor", "clip", "fit_weight",
-        "constant", "decision:LowRankPropagationClassifier", "class_prior:LaplacianSVC", "size_slack",
-        "labels_drawn:LowRankPropagationClassifier", "unlabeled", "abstain", "random_state", "n_jobs", "verbose",
-        "callback",
+        "constant", "decision", "class_prior", "size_slack", "labels_drawn", "unlabeled", "abstain", "random_state",
+        "n_jobs", "verbose", "callback",
     )
     _attributes_doc: ClassVar[str] = _attributes.CLASSES + _attributes.FIT
 
@@ -1219,6 +1271,82 @@ class EigenfunctionClassifierParameters:
     size_slack: float = 0.0
     labels_drawn: Literal["auto", "random", "balanced"] = "auto"
     unlabeled: Any = None
+    abstain: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int | bool = 0
+    callback: Callback | None = None
+
+
+@dataclass(eq=False, repr=False, match_args=False)
+class ForestClassifierParameters:
+    """Parameters of `ForestClassifier`."""
+
+    _declared: ClassVar[tuple[str, ...]] = (
+        "n_trees", "decision", "class_prior", "size_slack", "labels_drawn",
+    )
+    _parameters_doc: ClassVar[str] = _documentation(
+        "n_trees", "decision", "class_prior", "size_slack", "labels_drawn", "unlabeled", "abstain", "random_state",
+        "n_jobs", "verbose", "callback",
+    )
+    _attributes_doc: ClassVar[str] = _attributes.CLASSES + _attributes.FIT
+
+    n_trees: int = 100
+    _: KW_ONLY
+    decision: Literal["auto", "sizes"] = "auto"
+    class_prior: Any = None
+    size_slack: float = 0.0
+    labels_drawn: Literal["auto", "random", "balanced"] = "auto"
+    unlabeled: Any = None
+    abstain: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int | bool = 0
+    callback: Callback | None = None
+
+
+@dataclass(eq=False, repr=False, match_args=False)
+class LinearClassifierParameters:
+    """Parameters of `LinearClassifier`."""
+
+    _declared: ClassVar[tuple[str, ...]] = (
+        "l2_reg", "tol", "max_iter", "decision", "class_prior", "size_slack", "labels_drawn",
+    )
+    _parameters_doc: ClassVar[str] = _documentation(
+        "l2_reg:LinearClassifier", "tol:LinearClassifier", "max_iter:LinearClassifier", "decision", "class_prior",
+        "size_slack", "labels_drawn", "unlabeled", "abstain", "random_state", "n_jobs", "verbose", "callback",
+    )
+    _attributes_doc: ClassVar[str] = _attributes.LINEAR + _attributes.CLASSES + _attributes.FIT
+
+    l2_reg: float | Literal["auto"] = "auto"
+    _: KW_ONLY
+    tol: float = 0.0001
+    max_iter: int = 1000
+    decision: Literal["auto", "sizes"] = "auto"
+    class_prior: Any = None
+    size_slack: float = 0.0
+    labels_drawn: Literal["auto", "random", "balanced"] = "auto"
+    unlabeled: Any = None
+    abstain: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int | bool = 0
+    callback: Callback | None = None
+
+
+@dataclass(eq=False, repr=False, match_args=False)
+class MajorityClassifierParameters:
+    """Parameters of `MajorityClassifier`."""
+
+    _declared: ClassVar[tuple[str, ...]] = (
+    )
+    _parameters_doc: ClassVar[str] = _documentation(
+        "unlabeled", "abstain", "random_state", "n_jobs", "verbose", "callback",
+    )
+    _attributes_doc: ClassVar[str] = _attributes.CLASSES + _attributes.FIT
+
+    unlabeled: Any = None
+    _: KW_ONLY
     abstain: bool = False
     random_state: Any = None
     n_jobs: int | None = None

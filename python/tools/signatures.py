@@ -15,7 +15,7 @@ WIDTH = 120
 #: Words of the library that are None in Python, where they are not among choices.
 WORDS_OF_NONE = ("none", "labeled")
 #: Annotations of the kinds of values.
-ANNOTATIONS = {"count": "int", "bytes": "int", "real": "float", "list": "Any", "words": "Any", "flag": "bool", "choice": ""}
+ANNOTATIONS = {"count": "int", "bytes": "int", "real": "float", "list": "Any", "words": "str | Sequence[str]", "flag": "bool", "choice": ""}
 #: What documentation calls these kinds.
 KINDS = {"count": "int", "bytes": "int", "real": "float", "list": "array-like of shape (n_classes,)", "flag": "bool"}
 
@@ -30,6 +30,7 @@ to them. A test compares this file with what the library declares.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
@@ -190,7 +191,7 @@ _LEAST_SQUARES = {"solver": ("dual",)}
 _STOPPING = ("stopping", "stability_tol", "check_every", "validation_share")
 
 SIGNATURES = (
-    Signature("AutoLabeler", ("auto",), ("affinity:beside", *_LABELS), first="candidates", attributes=("CHOICE", "CLASSES")),
+    Signature("AutoLabeler", ("auto",), ("affinity:beside", *_LABELS), attributes=("CHOICE", "CLASSES")),
     Signature("HarmonicClassifier", ("harmonic",), ("affinity", *_LABELS), attributes=("CERTIFIED", "CLASSES")),
     Signature("HarmonicRegressor", ("harmonic",), ("affinity", *_VALUES_OWN), without=_SIZES, attributes=("VALUES",)),
     Signature("SparseHarmonicClassifier", ("sparse-harmonic",), ("affinity:edges", *_LABELS), attributes=("CERTIFIED", "CLASSES")),
@@ -259,12 +260,14 @@ def _shown(declared: dict[str, Any], signature: Signature, known: set[str]) -> P
     words = {word: doc for word, doc in declared["words"] if word not in signature.no_words.get(name, ())}
     of_none = [word for word in WORDS_OF_NONE if word in words and kind != "choice"]
     literals = [f'"{word}"' for word in words if word not in of_none]
-    choices = literals + (["False"] if "off" in words and kind == "choice" else [])
+    choices = [] if kind == "words" else literals + (["False"] if "off" in words and kind == "choice" else [])
     kinds = [ANNOTATIONS[kind], "str" if declared["pattern"] else f"Literal[{', '.join(choices)}]" if choices else ""]
     if of_none and kind != "list":
         kinds.append("None")
     texts = [f'"{declared["pattern"]}"'] if declared["pattern"] else []
     numbers = [_numbers(KINDS[kind], declared["interval"])] if kind in KINDS else []
+    if kind == "words":
+        literals = [literals[0], f"a list of {', '.join(literals[1:])}"]
     values = [*numbers, *literals, *texts, *(["None"] if of_none else [])]
     default = declared["default"]
     annotation, text, more = ADDED.get(f"{signature.name}.{name}", ("", "", ""))
@@ -358,7 +361,8 @@ class Texts:
 
 def _filled(values: Iterable[str], indent: str) -> list[str]:
     """Values as the lines of a tuple."""
-    return _wrapped(", ".join(f'"{value}"' for value in values) + ",", indent, indent)
+    values = list(values)
+    return [] if not values else _wrapped(", ".join(f'"{value}"' for value in values) + ",", indent, indent)
 
 
 def _class(signature: Signature, listed: list[Parameter], keys: list[str], describe: Describe) -> list[str]:

@@ -56,13 +56,13 @@ impl ParameterType for Candidates {
 parameters! {
     /// Parameters of the automatic choice.
     pub struct AutoParams {
+        /// Time after which no further candidate is started. The default method is always fitted. With a budget, the result depends
+        /// on the speed of the machine.
+        budget: Option<Seconds> = None, or "none", in above(0.0);
         /// Methods that are tried. Auto takes those that suit the rows: harmonic in two forms and majority; with features also
         /// nearest-label, linear, forest and laprls; with features and a graph linear and unfolded-gnn. The candidates joined
         /// work on the sum of the given graph and that of the neighbors by features.
         candidates: Candidates = Candidates::Auto;
-        /// Time after which no further candidate is started. The default method is always fitted. With a budget, the result depends
-        /// on the speed of the machine.
-        budget: Option<Seconds> = None, or "none", in above(0.0);
     }
 }
 

@@ -47,6 +47,16 @@ use crate::{
 pub struct Harmonic {
     params: HarmonicParams,
     graph: GraphParams,
+    /// What a fit to more labels has chosen; leaving labels out is not repeated then.
+    known: Option<Known>,
+}
+
+/// The level that scores are compared with, and the temperature, both by leave-one-out scores.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    level: Level,
+    /// `None` if there were too few labels to fit one.
+    temperature: Option<f64>,
 }
 
 /// The solved function and its graph: classification and regression both start from it.
@@ -70,7 +80,7 @@ impl Harmonic {
     pub fn new(params: HarmonicParams, graph: GraphParams) -> Result<Self> {
         params.validate()?;
         graph.validate()?;
-        Ok(Self { params, graph })
+        Ok(Self { params, graph, known: None })
     }
 
     /// Values for every row of a regression: `problem.targets` has one column. [`Form::Auto`] chooses form and γ by
@@ -122,12 +132,13 @@ impl Harmonic {
             _ => self.params.clone(),
         };
         let chooses_level = self.chooses_level(targets);
-        let influence = chooses_level && leave_one_out::applies(targets);
+        let influence = chooses_level && self.known.is_none() && leave_one_out::applies(targets);
         let solving = Solving { graph, components: &components, targets, params: &params, refiner, influence };
         let mut function = report.time("solve", run, |_| function::solve(&solving, run))?;
-        let verdict = chooses_level.then(|| match &function.influence {
-            Some(influence) => Verdict::new(&function, influence, targets, &components),
-            None => Verdict::without_labels(),
+        let verdict = chooses_level.then(|| match (&function.influence, self.known) {
+            (Some(influence), _) => Verdict::new(&function, influence, targets, &components),
+            (None, Some(known)) => Verdict { level: known.level, ..Verdict::without_labels() },
+            (None, None) => Verdict::without_labels(),
         });
         let level = match (&verdict, self.params.decision) {
             (Some(verdict), _) => verdict.level,
@@ -246,6 +257,7 @@ impl Harmonic {
         if !are_shares {
             let held_out = solved.verdict.as_ref().map_or(&[][..], |verdict| &verdict.held_out);
             let temperature = match held_out {
+                [] if let Some(temperature) = self.known.and_then(|known| known.temperature) => temperature,
                 [] => typical_temperature(&rule, &function.scores),
                 held_out => fitted_temperature(held_out),
             };
@@ -323,11 +335,22 @@ impl Method for Harmonic {
         self.decided(fitting, solved)
     }
 
-    /// With solves that are just accurate enough to compare scores.
+    /// A fit to all labels chooses level and temperature; one rough solve for each fold follows.
     fn held_out<'a>(&self, problem: &Problem<'_, 'a>, folds: &[usize], run: &Run) -> Result<HeldOutFit<'a>> {
+        let mut fitting = Fitting::new(self.name(), problem, run)?;
+        let solved = self.solved(&mut fitting)?;
+        let is_fitted = solved.verdict.as_ref().is_some_and(|verdict| !verdict.held_out.is_empty());
+        let level = solved.verdict.as_ref().map(|verdict| verdict.level);
+        let fitted = self.decided(fitting, solved)?;
+        let temperature = fitted.rule.temperature.filter(|_| is_fitted);
+        let known = level.map(|level| Known { level, temperature });
         let params =
             HarmonicParams { certify: Certify::Off, tol: self.params.tol.max(ROUGH_TOL), ..self.params.clone() };
-        held_out::refitted(&Self { params, graph: self.graph.clone() }, problem, folds, run)
+        let rough = Self { params, graph: self.graph.clone(), known };
+        // The graph of the fit, if it built one.
+        let graph = problem.graph.or(fitted.graph.as_ref());
+        let shares = held_out::refitted(&rough, &Problem { graph, ..*problem }, folds, run)?.shares;
+        Ok(HeldOutFit { shares, fitted: Some(fitted) })
     }
 
     fn plan(&self, size: &ProblemSize) -> Plan {
