@@ -36,7 +36,7 @@ use self::select::{CANDIDATES, DEFAULT, Folds, Trial};
 use super::{SupervisedExtension, as_decided, label_folds, signed, temperature};
 use crate::fitting::{Fitting, Temperature};
 use crate::resident::{Program, base_bytes, double_panels};
-use crate::unfolded::{NodeLoss, Trace, check_targets, note_unconverged, solve_summary};
+use crate::unfolded::{NodeLoss, check_targets, note_unconverged, solve_summary};
 use crate::{Fitted, HeldOutFit, Method, Plan, PlanStep, Problem, ProblemSize};
 
 /// Name of the method.
@@ -91,36 +91,51 @@ impl Linear {
         Limits { tol: self.params.tol, max_iter: self.params.max_iter }
     }
 
-    /// ρ, and the trials by which it was chosen, the chosen one first. If ρ is given, there is one trial, or none for few labels.
-    fn ridge(&self, rows: &Rows, targets: &Targets, run: &Run) -> Result<(f64, Vec<Trial>)> {
+    /// ρ, and the trials by which it was chosen, the chosen one first; none if there is nothing to hold out. `folds` (l) are folds to
+    /// hold out in any case; otherwise five are, if every class has labels enough.
+    fn ridge(&self, rows: &Rows, targets: &Targets, folds: Option<&[i32]>, run: &Run) -> Result<(f64, Vec<Trial>)> {
         let given = self.params.l2_reg;
-        let Some(folds) = label_folds(targets, run) else {
+        let own = label_folds(targets, run);
+        let is_enough = own.is_some();
+        let Some(all) = folds.or(own.as_deref()) else {
             return Ok((given.unwrap_or(CANDIDATES[DEFAULT]), Vec::new()));
         };
-        let folds = Folds::new(rows, targets, &folds, true, self.params.max_iter);
+        let folds = Folds::new(rows, targets, all, folds.is_none(), self.params.max_iter);
         let trials = match given {
-            Some(ridge) => vec![folds.trial(ridge, None, run)?],
-            None => folds.compare(run)?,
+            None if is_enough => folds.compare(run)?,
+            _ => vec![folds.trial(given.unwrap_or(CANDIDATES[DEFAULT]), None, run)?],
         };
         Ok((trials[0].ridge, trials))
     }
 
-    /// The function of the features, the temperature of its scores, and how the fit went.
-    fn trained(&self, fitting: &mut Fitting<'_, '_, '_>) -> Result<(SupervisedExtension, Temperature, Trace)> {
-        let (features, targets, run) = (fitting.features()?, fitting.problem.targets, fitting.run);
+    /// The fit, and the scores (l, c) of labeled rows that were held out, if any were.
+    fn fit_both<'a>(
+        &self,
+        problem: &Problem<'_, 'a>,
+        folds: Option<&[i32]>,
+        run: &Run,
+    ) -> Result<(Fitted<'a>, Option<Matrix>)> {
+        let mut fitting = Fitting::new(self.name(), problem, run)?;
+        let (features, targets) = (fitting.features()?, problem.targets);
+        check_targets(NodeLoss::CrossEntropy, targets)?;
         let report = &mut fitting.report;
         let design = report.time("reduce", run, |_| Design::new(features, targets.rows(), run))?;
-        let (ridge, trials) = report.time("select", run, |_| self.ridge(&design.rows, targets, run))?;
+        let (ridge, mut trials) = report.time("select", run, |_| self.ridge(&design.rows, targets, folds, run))?;
         if self.params.l2_reg.is_none() {
             note_choice(ridge, &trials, report);
         }
         let (weights, trace) =
             report.time("solve", run, |_| design.rows.fit(targets, ridge, self.limits(), None, run))?;
-        let temperature = match trials.first() {
-            Some(trial) => Temperature::Fitted(Some(temperature(&to_shares(trial.scores.clone()), targets))),
+        let held_out = if trials.is_empty() { None } else { Some(to_shares(trials.swap_remove(0).scores)) };
+        let temperature = match held_out.as_ref().filter(|_| label_folds(targets, run).is_some()) {
+            Some(shares) => Temperature::Fitted(Some(temperature(shares, targets))),
             None => Temperature::Fixed(Some(1.0)),
         };
-        Ok((SupervisedExtension::Linear(design.layers(&weights, run)?), temperature, trace))
+        let extension = SupervisedExtension::Linear(design.layers(&weights, run)?);
+        report.solve = Some(solve_summary(&trace, "l-bfgs"));
+        note_unconverged(&trace, self.params.tol, report);
+        let scores = report.time("apply", run, |_| extension.extend(features, run))?;
+        Ok((fitting.decide(Arc::new(scores), temperature, Some(extension.into()), None), held_out))
     }
 }
 
@@ -147,27 +162,6 @@ fn to_shares(mut scores: Matrix) -> Matrix {
     scores
 }
 
-impl Linear {
-    /// Shares (l, c) of each labeled row, from a fit without the labels of its fold (l).
-    fn shares_held_out(&self, problem: &Problem<'_, '_>, folds: &[i32], run: &Run) -> Result<Matrix> {
-        let (features, targets) = (problem.required_features(LINEAR)?, problem.targets);
-        let design = Design::new(features, targets.rows(), run)?;
-        let mut out = Matrix::filled(folds.len(), targets.n_columns(), f64::NAN);
-        let last = folds.iter().copied().max().unwrap_or(-1);
-        for fold in (0..=last).filter(|fold| folds.contains(fold)) {
-            let kept = targets.subset(|at| folds[at] != fold)?;
-            let rows = design.rows.subset(|at| folds[at] != fold)?;
-            // ρ is chosen without the fold too.
-            let (ridge, _) = self.ridge(&rows, &kept, run)?;
-            let (weights, _) = rows.fit(&kept, ridge, self.limits(), None, &run.quiet())?;
-            let shares = to_shares(design.rows.subset(|at| folds[at] == fold)?.scores(&weights, run)?);
-            let held = (0..folds.len()).filter(|&at| folds[at] == fold);
-            held.zip(shares.rows()).for_each(|(at, shares)| out.row_mut(at).copy_from_slice(shares));
-        }
-        Ok(out)
-    }
-}
-
 impl Method for Linear {
     fn name(&self) -> &'static str {
         LINEAR
@@ -178,19 +172,15 @@ impl Method for Linear {
     }
 
     fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
-        let mut fitting = Fitting::new(self.name(), problem, run)?;
-        let features = fitting.features()?;
-        check_targets(NodeLoss::CrossEntropy, problem.targets)?;
-        let (extension, temperature, trace) = self.trained(&mut fitting)?;
-        fitting.report.solve = Some(solve_summary(&trace, "l-bfgs"));
-        note_unconverged(&trace, self.params.tol, &mut fitting.report);
-        let scores = fitting.report.time("apply", run, |_| extension.extend(features, run))?;
-        Ok(fitting.decide(Arc::new(scores), temperature, Some(extension.into()), None))
+        self.fit_both(problem, None, run).map(|(fitted, _)| fitted)
     }
 
+    /// ρ is chosen by the same folds.
     fn held_out<'a>(&self, problem: &Problem<'_, 'a>, folds: &[usize], run: &Run) -> Result<HeldOutFit<'a>> {
-        let shares = self.shares_held_out(problem, &signed(folds), run)?;
-        Ok(HeldOutFit { shares: as_decided(shares, problem.targets, run), fitted: None })
+        let (fitted, shares) = self.fit_both(problem, Some(&signed(folds)), run)?;
+        let none = || Matrix::filled(folds.len(), problem.targets.n_columns(), f64::NAN);
+        let shares = as_decided(shares.unwrap_or_else(none), problem.targets, run);
+        Ok(HeldOutFit { shares, fitted: Some(fitted) })
     }
 
     fn plan(&self, size: &ProblemSize) -> Plan {
