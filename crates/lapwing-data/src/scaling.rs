@@ -70,11 +70,11 @@ impl Scaling {
             Features::Sparse(_) => return Ok(left(look_like_counts(features).then_some(Warning::TermCounts {}))),
             Features::Dense(dense) => dense,
         };
-        let Some(Spreads { ratio, vary, .. }) = Spreads::of(dense, run).filter(|spreads| spreads.differ) else {
+        let Some(Spreads { ratio, decide, .. }) = Spreads::of(dense, run).filter(|spreads| spreads.differ) else {
             return Ok(left(None));
         };
-        if !vary {
-            return Ok(left(Some(Warning::RareValues { ratio })));
+        if !decide {
+            return Ok(left(Some(Warning::UnequalSpreads { ratio })));
         }
         match Standardizer::fit(features, run) {
             Ok(standardizer) => Ok(FittedScaling { ratio: Some(ratio), ..Self::Standardize(standardizer).into() }),
@@ -197,7 +197,10 @@ mod tests {
         };
         let rare = Features::from_f64(40, 3, (0..120).map(value).collect()).unwrap();
         let fitted = Scaling::fit(&rare, Standardize::Auto, false, &run()).unwrap();
-        assert!(fitted.scaling.is_none() && matches!(fitted.warning, Some(Warning::RareValues { .. })), "{fitted:?}");
+        assert!(
+            fitted.scaling.is_none() && matches!(fitted.warning, Some(Warning::UnequalSpreads { .. })),
+            "{fitted:?}"
+        );
         let counts = Features::Sparse(Csr::from_entries(2, 2, &[(0, 0, 3.0), (1, 1, 1.0)]).unwrap().into());
         let fitted = Scaling::fit(&counts, Standardize::Auto, false, &run()).unwrap();
         assert!(fitted.scaling.is_none() && fitted.warning == Some(Warning::TermCounts {}));

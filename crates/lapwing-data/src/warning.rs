@@ -106,9 +106,9 @@ warnings! {
             => NoFunction {}
     }
     "unscaled-features", "nothing, or scale the features as the text says" {
-        "spreads of columns differ by up to {} times, and columns were left as they are: most hold one value in half of the rows or \
-         more, and standardizing such columns often costs accuracy; --standardize on scales them", times(*ratio)
-            => RareValues { ratio: f64 }
+        "columns were left as they are, though their spreads differ by up to {} times: on such tables scaling may gain accuracy or \
+         cost it; compare with --standardize on", times(*ratio)
+            => UnequalSpreads { ratio: f64 }
         "spreads of columns differ by up to {} times; rows that are read in blocks are not scaled: --standardize on scales them, in \
          memory", times(*ratio)
             => UnscaledBlocks { ratio: f64 }

@@ -65,7 +65,11 @@ pub fn print_plan(
                     !size.sparse && !size.streamed && is_in_units(path, data, labels, &size, session)
                 }
             };
-            if is_standardized { plan_standardized(method, size) } else { method.plan(&size) }
+            match is_standardized {
+                true => plan_standardized(method, size),
+                false if data.table.tfidf => method.plan(&size).scaled(&size, size.input_bytes),
+                false => method.plan(&size),
+            }
         }
         _ => {
             // Reading counts the edges, whether or not the number of nodes is given.
@@ -106,7 +110,7 @@ fn is_in_units(path: &Path, data: &DataOptions, labels: &LabelOptions, size: &Pr
         return false;
     }
     let rows = RowStream::open(path, &data.table, Some(labels), &session.run);
-    rows.ok().and_then(|rows| rows.first_spreads(&session.run)).is_some_and(|spreads| spreads.differ && spreads.vary)
+    rows.ok().and_then(|rows| rows.first_spreads(&session.run)).is_some_and(|spreads| spreads.decide)
 }
 
 /// Bytes of one pass over the features: those of the file if it is read in blocks, else those in memory.
@@ -160,7 +164,7 @@ fn count_labels(
 fn plan_standardized(method: &dyn Method, mut size: ProblemSize) -> Plan {
     let read_bytes = size.input_bytes;
     size.input_bytes = 4 * size.n_samples * size.n_features;
-    method.plan(&size).standardized(&size, read_bytes)
+    method.plan(&size).scaled(&size, read_bytes)
 }
 
 fn rows(size: &ProblemSize, plan: &Plan, read_bytes: u64) -> Vec<Row> {
