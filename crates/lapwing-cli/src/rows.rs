@@ -63,7 +63,8 @@ impl RowStream {
         }
     }
 
-    /// A warning if the spreads of columns in the first rows differ by an order of magnitude: rows that are read in blocks are not scaled.
+    /// A warning if the spreads of columns in the first rows differ by an order of magnitude: rows that are read in blocks are not
+    /// scaled.
     pub fn unscaled(&self, run: &Run) -> Option<Warning> {
         let spreads = self.first_spreads(run).filter(|spreads| spreads.differ);
         spreads.map(|spreads| Warning::UnscaledBlocks { ratio: spreads.ratio })

@@ -3,6 +3,7 @@
 use lapwing_data::params::{Parameters, above, at_least};
 use lapwing_data::{Error, Features, Report, Result, Warning, choices, parameters};
 
+use crate::knn::distance::norm;
 use crate::knn::memory;
 use crate::learn::LearnParams;
 
@@ -119,18 +120,6 @@ impl Metric {
         if matches!(features, Features::Sparse(_)) { Self::Cosine } else { Self::Euclidean }
     }
 
-    /// Notes in `report` that auto took the cosine for sparse rows, and a warning if there are rows of zeros.
-    #[doc(hidden)]
-    pub fn note_auto(asked: Option<Self>, features: &Features<'_>, report: &mut Report) {
-        let Features::Sparse(rows) = features else { return };
-        if asked.is_none() {
-            report.choose("metric", Self::Cosine.name());
-            let is_zero = |&row: &usize| rows.row(row).1.iter().all(|value| *value == 0.0);
-            let (n_rows, n_samples) = ((0..rows.n_rows()).filter(is_zero).count(), rows.n_rows());
-            report.warnings.extend((n_rows > 0).then_some(Warning::ZeroRows { n_rows, n_samples }));
-        }
-    }
-
     /// The metric and the treatment of rows of zeros of a search whose metric is auto, which no row of zeros may stop.
     fn resolve(metric: &mut Option<Self>, zero_rows: &mut ZeroRows, auto: Self) {
         if metric.replace(metric.unwrap_or(auto)).is_none() && auto == Self::Cosine {
@@ -176,6 +165,17 @@ impl GraphParams {
         let auto = if needs_cosine { Metric::Cosine } else { Metric::auto(features) };
         Metric::resolve(&mut params.metric, &mut params.zero_rows, auto);
         params
+    }
+
+    /// Notes in `report` that auto takes the cosine for `features`, and a warning if there are rows of zeros.
+    #[doc(hidden)]
+    pub fn note_metric(&self, features: &Features<'_>, report: &mut Report) {
+        if self.metric.is_none() && self.resolved(features).metric() == Metric::Cosine {
+            report.choose("metric", Metric::Cosine.name());
+            let n_samples = features.n_rows();
+            let n_rows = (0..n_samples).filter(|&row| norm(features, row) == 0.0).count();
+            report.warnings.extend((n_rows > 0).then_some(Warning::ZeroRows { n_rows, n_samples }));
+        }
     }
 
     /// The metric; where it is auto, that of dense rows.

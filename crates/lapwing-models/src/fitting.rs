@@ -8,7 +8,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use lapwing_data::{Error, Features, Matrix, Report, Result, Run, SolveSummary, peak_memory_bytes};
-use lapwing_graph::{AffinityGraph, Components, GraphParams, Metric, affinity_graph};
+use lapwing_graph::{AffinityGraph, Components, GraphParams, affinity_graph};
 
 use crate::labeling::typical_temperature;
 use crate::{Extension, Fitted, FittedRegression, Labeling, Problem, Rule, notes};
@@ -83,7 +83,7 @@ impl<'f, 'p, 'a> Fitting<'f, 'p, 'a> {
             (Some(given), _) => Ok(Affinity::Given(given)),
             (None, Some(features)) => {
                 let run = self.run;
-                Metric::note_auto(params.metric, features, &mut self.report);
+                params.note_metric(features, &mut self.report);
                 self.report
                     .time("graph", run, |_| affinity_graph(features, params, run))
                     .map(|built| Affinity::Built(Box::new(built)))

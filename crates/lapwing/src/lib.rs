@@ -214,7 +214,7 @@ pub mod models {
 
 /// What a program that labels rows needs.
 pub mod prelude {
-    pub use lapwing_data::{CancelToken, Features, Labels, Matrix, Report, Run, Targets};
+    pub use lapwing_data::{CancelToken, Features, Labels, Matrix, Report, Run, Scaling, Targets};
     pub use lapwing_graph::{AffinityGraph, Graph, GraphParams, affinity_graph};
     pub use lapwing_models::{
         Fitted, Harmonic, HarmonicParams, Labeling, Method, MethodParams, Model, Problem, method,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use lapwing::data::Report;
-use lapwing::graph::{AffinityGraph, GraphParams, Metric, Widths, affinity_graph};
+use lapwing::graph::{AffinityGraph, GraphParams, Widths, affinity_graph};
 use lapwing_data::peak_memory_bytes;
 use lapwing_data::write::{GRAPH_ENDINGS, stage_graph};
 use serde_json::json;
@@ -78,7 +78,7 @@ impl Graph {
         let given = input.graph.take();
         let affinity = match (given, &input.features) {
             (None, Some(features)) => {
-                Metric::note_auto(params.metric, features, &mut report);
+                params.note_metric(features, &mut report);
                 report.time("graph", &session.run, |_| affinity_graph(features, &params, &session.run))?
             }
             (Some(graph), _) => graph,

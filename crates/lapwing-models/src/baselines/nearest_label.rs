@@ -75,8 +75,9 @@ impl Method for NearestLabel {
         let labeled = features.select(targets.rows())?;
         let given = Arc::new(targets.values().clone());
         let NearestLabelParams { metric, zero_rows } = self.params;
-        Metric::note_auto(metric, features, &mut fitting.report);
-        let graph = GraphParams { metric, zero_rows, ..GraphParams::default() }.resolved(features);
+        let graph = GraphParams { metric, zero_rows, ..GraphParams::default() };
+        graph.note_metric(features, &mut fitting.report);
+        let graph = graph.resolved(features);
         let extension = NeighborExtension::from_nearest(labeled, graph.metric(), graph.zero_rows, given);
         let mut scores = fitting.report.time("nearest", run, |_| extension.extend(features, run))?;
         for (&row, values) in targets.rows().iter().zip(targets.values().rows()) {

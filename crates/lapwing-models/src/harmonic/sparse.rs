@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use lapwing_data::params::at_least;
 use lapwing_data::{EdgeSource, Error, Report, Result, Run, parameters};
 use lapwing_graph::sparsify::{Checkpoint, Sampler, Sparsifier, SparsifyParams, SparsifyReport};
-use lapwing_graph::{AffinityGraph, Graph, GraphParams, KnnEdges, Metric};
+use lapwing_graph::{AffinityGraph, Graph, GraphParams, KnnEdges};
 
 use super::refine::Refiner;
 use super::{Clamp, Harmonic, Solved, plan};
@@ -74,7 +74,7 @@ impl SparseHarmonic {
             (None, Some(affinity), _) => Ok(Source::Given(affinity.graph.adjacency())),
             (None, None, Some(features)) => {
                 let total = features.n_rows() as u64;
-                Metric::note_auto(self.harmonic.graph.metric, features, report);
+                self.harmonic.graph.note_metric(features, report);
                 let edges = report
                     .time_steps("neighbors", total, run, |_| KnnEdges::new(features, &self.harmonic.graph, run))?;
                 Ok(Source::Neighbors(Box::new(edges)))
