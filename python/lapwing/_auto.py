@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from numpy.typing import NDArray
 
+from . import _lapwing
+from ._arguments import choice
 from ._base import Problem
 from ._classifier import SpreadingClassifier
 from ._harmonic import HarmonicClassifier
@@ -38,6 +41,7 @@ CANDIDATES: dict[str, type[SpreadingClassifier]] = {
 class AutoLabeler(AutoLabelerParameters, SpreadingClassifier):
     """Classifier for those who do not know which method suits their rows: several, weighted by what they foretell of hidden labels.
 
+    Columns in very different units are standardized, and counts of terms weighed by TF-IDF; new rows are scaled in the same way.
     The labels are dealt into five folds. Each candidate says what it expects of the labels of each fold without having seen them; rows
     and graph stay. Candidate j gets the weight exp(−Lⱼ), where Lⱼ is the log loss of its expectations; every row gets the mean of
     the candidates' label distributions with these weights. The accuracy is estimated on labels that took no part in the weights.
@@ -80,13 +84,26 @@ class AutoLabeler(AutoLabelerParameters, SpreadingClassifier):
         if X is None and graph is not None:
             parts = self._graph_parts(problem, graph, "graph")
             problem.rows["graph"], problem.n_samples = parts, parts[0][0]
+            self._own_scaling, self._scaling_report = None, {}
             self.n_features_in_ = parts[0][1]
             return
         super()._take_rows(problem, X, y, graph)
 
+    def _take_features(self, problem: Problem, X: Any, builds_graph: bool) -> None:
+        super()._take_features(problem, X, builds_graph)
+        rows, self._own_scaling, self._scaling_report = problem.rows, None, {}
+        if choice("scaling", self.scaling, ("auto", "off")) == "auto":
+            state, scaled, report = _lapwing.fit_scaling(rows["features"], "auto", "auto", self._control(quiet=True))
+            self._own_scaling, self._scaling_report = state, json.loads(report)
+            rows["features"] = rows["features"] if scaled is None else scaled
+
     def _keep(self, problem: Problem, fitted: dict[str, Any], scores: NDArray[Any]) -> None:
         self._keeps_rows = bool(fitted["keeps_rows"])
         super()._keep(problem, fitted, scores)
+        self._scaling = self._own_scaling
+        if self._scaling_report.get("scaling"):
+            self.report_["parts"]["scaling"] = self._scaling_report["scaling"]
+        self.report_["warnings"] += self._scaling_report.get("warnings", [])
         self.results_: list[dict[str, Any]] = self.report_["parts"]["candidates"]
         self.best_estimator_ = self._estimator(problem, fitted["best"] or fitted)
 
@@ -106,4 +123,5 @@ class AutoLabeler(AutoLabelerParameters, SpreadingClassifier):
         if fitted["extension"] is None and not kind._keeps_rows:
             estimator._fitted_extension = None
         estimator._keep(own, fitted, fitted["scores"])
+        estimator._scaling = self._own_scaling
         return estimator

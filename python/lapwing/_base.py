@@ -181,7 +181,7 @@ class GraphEstimator(NamedParameters, BaseEstimator):  # type: ignore[misc]
 
     def _keep(self, problem: Problem, fitted: dict[str, Any], scores: NDArray[np.float64]) -> None:
         """Store the common results of a fit; `scores` (n, c) are those of the rows."""
-        self._standardizer: tuple[list[float], list[float]] | None = None
+        self._scaling: dict[str, NDArray[np.float64]] | None = None
         self._fitted_extension = fitted["extension"]
         if self._keeps_rows and problem.rows["features"] is not None:
             self._fitted_extension = {
@@ -215,10 +215,8 @@ class GraphEstimator(NamedParameters, BaseEstimator):  # type: ignore[misc]
 
     def _new_features(self, X: Any) -> Any:
         """Features of new rows, in the form that the compiled part takes."""
-        new = self._features(X, reset=False)
-        if self._standardizer is not None:
-            new = standardized(new, *self._standardizer)
-        return features_argument(new)
+        new = features_argument(self._features(X, reset=False))
+        return new if self._scaling is None else _lapwing.scale_features(new, self._scaling, self._control(quiet=True))
 
     def _warn(self) -> None:
         """One warning for each kind of problem, with its counts."""
@@ -249,11 +247,3 @@ def weighted_mean(
     means: NDArray[np.float64] = np.full_like(sums, np.nan)
     np.divide(sums, total[:, None], out=means, where=total[:, None] > 0)
     return means
-
-
-def standardized(X: Any, mean: list[float], scale: list[float]) -> NDArray[np.float32]:
-    """(x − mean) / scale, the difference in double precision."""
-    if sp.issparse(X):
-        raise TypeError("this model standardizes its features, which sparse features cannot be; pass a dense array")
-    out: NDArray[np.float32] = ((X.astype(np.float64) - mean) / scale).astype(np.float32)
-    return out

@@ -123,7 +123,7 @@ class SpreadingClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc
     def _restore(self, parts: dict[str, Any]) -> None:
         """Restore the parts of a model file."""
         self._fitted_extension = parts["extension"]
-        self._standardizer = parts["standardizer"]
+        self._scaling = parts["scaling"]
         self._rule = parts["rule"]
         self.classes_ = np.asarray(parts["classes"])
         self._marker = -1 if self.classes_.dtype.kind == "i" else None

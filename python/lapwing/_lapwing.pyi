@@ -24,6 +24,7 @@ __all__ = [
     "extend",
     "fit_classifier",
     "fit_regressor",
+    "fit_scaling",
     "kneighbors",
     "knn_graph",
     "learn_graph",
@@ -31,6 +32,7 @@ __all__ = [
     "load_model",
     "parameters",
     "save_model",
+    "scale_features",
     "single_node_weights",
     "sparsify",
     "start_sparsifier",
@@ -190,6 +192,10 @@ class NeighborIndex:
         self, features: _Features, new: _Features, parameters: dict[str, Any], control: dict[str, Any]
     ) -> tuple[NDArray[np.float32], NDArray[np.uint32]]: ...
 
+def fit_scaling(
+    features: _Features, standardize: str, tfidf: str, control: dict[str, Any]
+) -> tuple[dict[str, NDArray[np.float64]] | None, Any, str]: ...
+def scale_features(features: _Features, state: dict[str, NDArray[np.float64]], control: dict[str, Any]) -> Any: ...
 def save_model(path: str | PathLike[str], model: dict[str, Any], control: dict[str, Any]) -> None: ...
 def load_model(path: str | PathLike[str]) -> dict[str, Any]: ...
 def build_info() -> dict[str, Any]: ...

@@ -236,7 +236,8 @@ class GraphLearner(GraphLearnerParameters, NamedParameters, TransformerMixin, Ba
             features_argument(self._fit_X), features_argument(new), {**options, "n_neighbors": k}, control
         )
         wide = distances.astype(np.float64)
-        return indices, 2 * wide.clip(0) if self.metric == "cosine" else wide**2
+        is_cosine = self.metric == "cosine" or (self.metric == "auto" and sp.issparse(self._fit_X))
+        return indices, 2 * wide.clip(0) if is_cosine else wide**2
 
 
 @documented_by(LEARN_WEIGHTS_PARAMETERS)

@@ -116,9 +116,8 @@ class LowRankPropagationClassifier(LowRankPropagationClassifierParameters, Sprea
     def _keep_extension(self) -> None:
         """Store the landmarks, in the units of X."""
         landmarks, self.bandwidth_ = self._fitted_extension.values(), self._fitted_extension.bandwidth()
-        if landmarks is not None and self._standardizer is not None:
-            mean, scale = self._standardizer
-            landmarks = landmarks * scale + mean
+        if landmarks is not None and self._scaling is not None and "mean" in self._scaling:
+            landmarks = landmarks * self._scaling["scale"] + self._scaling["mean"]
         self.landmarks_: NDArray[np.float64] | None = landmarks
 
     @classmethod

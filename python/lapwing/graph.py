@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 
-Metric = Literal["euclidean", "cosine", "inner-product"]
+Metric = Literal["auto", "euclidean", "cosine", "inner-product"]
 KnnMethod = Literal["auto", "exact", "partitions"]
 ZeroRows = Literal["error", "allow"]
 Weights = Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"]
@@ -60,7 +60,7 @@ def kneighbors(
     X: Any,
     n_neighbors: int = 15,
     *,
-    metric: Metric = "euclidean",
+    metric: Metric = "auto",
     method: KnnMethod = "auto",
     recall_target: float = 0.95,
     zero_rows: ZeroRows = "error",
@@ -111,7 +111,7 @@ def knn_graph(
     X: Any,
     n_neighbors: int = 15,
     *,
-    metric: Metric = "euclidean",
+    metric: Metric = "auto",
     weights: Weights = "self-tuning",
     symmetrize: Literal["union", "mean", "mutual"] = "mean",
     bandwidth: float | Literal["auto"] = "auto",

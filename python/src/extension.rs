@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use lapwing::data::{Error, Result};
+use lapwing::graph::GraphParams;
 use lapwing::models::baselines::EigenfunctionExtension;
 use lapwing::models::lapsvm::Kernel;
 use lapwing::models::{Extension, KernelExtension, LowRankExtension, NeighborExtension};
@@ -193,15 +194,19 @@ impl ExtensionInput<'_> {
             Self::Kernel(machine) => machine.0.clone().into(),
             Self::Network(network) => network.0.clone().into(),
             Self::Supervised(learned) => learned.0.clone().into(),
-            Self::Neighbors(fitted) => NeighborExtension {
-                features: fitted.features.features()?,
-                graph: filled(&fitted.graph)?,
-                widths: fitted.widths.widths()?,
-                scores: Arc::new(matrix(&fitted.scores)?),
-                errors: fitted.errors.as_ref().map(|errors| vector(errors).map(Arc::new)).transpose()?,
-                index: fitted.index.0.clone(),
+            Self::Neighbors(fitted) => {
+                let features = fitted.features.features()?;
+                let graph: GraphParams = filled(&fitted.graph)?;
+                NeighborExtension {
+                    graph: graph.resolved(&features),
+                    features,
+                    widths: fitted.widths.widths()?,
+                    scores: Arc::new(matrix(&fitted.scores)?),
+                    errors: fitted.errors.as_ref().map(|errors| vector(errors).map(Arc::new)).transpose()?,
+                    index: fitted.index.0.clone(),
+                }
+                .into()
             }
-            .into(),
         })
     }
 }

@@ -15,6 +15,7 @@ mod learn;
 mod model;
 mod parameters;
 mod rule;
+mod scaling;
 mod solver;
 mod sparsify;
 mod supervised;
@@ -34,6 +35,7 @@ mod _lapwing {
         model::{load_model, save_model},
         parameters::{check_parameters, parameters},
         rule::apply_rule,
+        scaling::{fit_scaling, scale_features},
         solver::Solver,
         sparsify::{Sparsifier, effective_resistances, sparsify, start_sparsifier},
         supervised::Supervised,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use lapwing::data::{ClassNames, Standardizer};
+use lapwing::data::{ClassNames, Scaling};
 use lapwing::models::Model;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -13,6 +13,7 @@ use crate::error::to_py;
 use crate::extension::{ExtensionInput, extension_object};
 use crate::fit::NamesInput;
 use crate::rule::{RuleInput, rule_dict};
+use crate::scaling::{ScalingInput, scaling_object};
 
 /// The parts of a model file, by the keys of [`load_model`].
 #[derive(FromPyObject)]
@@ -21,7 +22,7 @@ pub struct ModelInput<'py> {
     method: String,
     classes: NamesInput,
     feature_names: Option<Vec<String>>,
-    standardizer: Option<(Vec<f64>, Vec<f64>)>,
+    scaling: Option<ScalingInput>,
     rule: RuleInput,
     extension: ExtensionInput<'py>,
 }
@@ -33,7 +34,7 @@ pub fn save_model(py: Python<'_>, path: PathBuf, model: ModelInput<'_>, control:
         method: model.method,
         classes: (&model.classes).into(),
         feature_names: model.feature_names,
-        standardizer: model.standardizer.map(|(mean, scale)| Standardizer { mean, scale }),
+        scaling: model.scaling.map_or(Scaling::None, Scaling::from),
         rule: model.rule.into(),
         extension: model.extension.extension()?,
     };
@@ -53,7 +54,7 @@ pub fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> 
         "method": model.method,
         "classes": classes,
         "feature_names": model.feature_names,
-        "standardizer": model.standardizer.map(|s| (s.mean, s.scale)),
+        "scaling": scaling_object(py, model.scaling)?,
         "rule": rule_dict(py, &model.rule)?,
         "n_features": model.extension.n_features(),
         "extension": extension_object(py, model.extension)?,

@@ -53,8 +53,8 @@ def unsorted(matrix):
 def test_same_answer_for_every_type(problem, name):
     X, y = problem
     convert = CONVERSIONS[name]
-    expected = HarmonicClassifier(6).fit(X, y)
-    clf = HarmonicClassifier(6).fit(convert(X), y)
+    expected = HarmonicClassifier(6, metric="euclidean").fit(X, y)
+    clf = HarmonicClassifier(6, metric="euclidean").fit(convert(X), y)
     # Distances may be summed in another order for another type; they are rounded to single precision.
     np.testing.assert_allclose(clf.scores_, expected.scores_, atol=1e-5)
     np.testing.assert_array_equal(clf.predict(convert(X)), expected.predict(X))
@@ -241,5 +241,5 @@ def test_bad_neighbors_are_named(problem):
 def test_sparse_and_dense_rows_have_the_same_graph(problem):
     X, _ = problem
     dense = knn_graph(X.astype(np.float32), 6).to_scipy()
-    sparse = knn_graph(sp.csr_array(X.astype(np.float32)), 6).to_scipy()
+    sparse = knn_graph(sp.csr_array(X.astype(np.float32)), 6, metric="euclidean").to_scipy()
     np.testing.assert_allclose(sparse.toarray(), dense.toarray(), atol=1e-6)

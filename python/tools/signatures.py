@@ -107,6 +107,9 @@ OWN = {
         once."""),
     "affinity:beside": _own("affinity", 'Literal["knn", "precomputed"]', '"knn"', '{"knn", "precomputed"}', """
         Build the graph from X unless one is given to `fit`, or require that one is given."""),
+    "scaling": _own("scaling", 'Literal["auto", "off"]', '"auto"', '{"auto", "off"}', """
+        Whether columns in very different units are standardized, and counts of terms weighed by how rare each term is (TF-IDF); or
+        features are taken as they are."""),
     "unlabeled": _own("unlabeled", "Any", "None", "object", """
         What marks a row without a label in y. None, NaN and pandas' NA always do; without a marker of your own, so does
         -1."""),
@@ -191,7 +194,7 @@ _LEAST_SQUARES = {"solver": ("dual",)}
 _STOPPING = ("stopping", "stability_tol", "check_every", "validation_share")
 
 SIGNATURES = (
-    Signature("AutoLabeler", ("auto",), ("affinity:beside", *_LABELS), attributes=("CHOICE", "CLASSES")),
+    Signature("AutoLabeler", ("auto",), ("scaling", "affinity:beside", *_LABELS), attributes=("CHOICE", "CLASSES")),
     Signature("HarmonicClassifier", ("harmonic",), ("affinity", *_LABELS), attributes=("CERTIFIED", "CLASSES")),
     Signature("HarmonicRegressor", ("harmonic",), ("affinity", *_VALUES_OWN), without=_SIZES, attributes=("VALUES",)),
     Signature("SparseHarmonicClassifier", ("sparse-harmonic",), ("affinity:edges", *_LABELS), attributes=("CERTIFIED", "CLASSES")),

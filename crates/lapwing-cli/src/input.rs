@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use lapwing::data::read::{EdgeFile, ReadOptions, Samples, read_graph, read_labels, read_samples};
-use lapwing::data::{Csr, EdgeSource, Error, Features, Labels, Run, Standardizer, Targets};
+use lapwing::data::{Csr, EdgeSource, Error, Features, FittedScaling, Labels, Run, Scaling, Targets, TermWeights};
 use lapwing::graph::{AffinityGraph, Graph};
 use lapwing::models::Problem;
 use lapwing_data::read::{holds_labels, names_labels};
@@ -16,7 +16,7 @@ use crate::output::is_stdout;
 pub struct Input {
     pub features: Option<Features<'static>>,
     pub feature_names: Option<Vec<String>>,
-    pub standardizer: Option<Standardizer>,
+    pub scaling: FittedScaling,
     pub graph: Option<AffinityGraph>,
     /// The edges of a graph that is read in blocks.
     pub edges: Option<EdgeFile>,
@@ -31,11 +31,12 @@ pub struct Streamed {
 }
 
 impl Input {
-    /// Reads features or the graph, and labels in the file of the features.
+    /// Reads features or the graph, and labels in the file of the features. `tfidf` says whether counts of terms are weighed.
     pub fn read(
         data: &DataOptions,
         streamed: Option<Streamed>,
         labels: Option<&LabelOptions>,
+        tfidf: TermWeights,
         run: &Run,
     ) -> Result<Self, Failure> {
         match (&data.graph, &data.data) {
@@ -45,12 +46,12 @@ impl Input {
             }
             (Some(path), None) => Self::read_graph(path, None, run),
             (Some(graph), Some(path)) => {
-                let mut input = Self::read_features(path, &data.table, labels, run)?;
+                let mut input = Self::read_features(path, &data.table, labels, tfidf, run)?;
                 let n_rows = input.n_samples();
                 input.graph = Self::read_graph(graph, Some(n_rows), run)?.graph;
                 Ok(input)
             }
-            (None, Some(path)) => Self::read_features(path, &data.table, labels, run),
+            (None, Some(path)) => Self::read_features(path, &data.table, labels, tfidf, run),
             (None, None) => Err(Failure::usage("give DATA, or a graph with --graph")),
         }
     }
@@ -61,7 +62,8 @@ impl Input {
     }
 
     fn empty() -> Self {
-        Self { features: None, feature_names: None, standardizer: None, graph: None, edges: None, labels: None }
+        let scaling = FittedScaling::default();
+        Self { features: None, feature_names: None, scaling, graph: None, edges: None, labels: None }
     }
 
     /// The number of rows.
@@ -98,18 +100,17 @@ impl Input {
         path: &Path,
         table: &TableOptions,
         labels: Option<&LabelOptions>,
+        tfidf: TermWeights,
         run: &Run,
     ) -> Result<Self, Failure> {
         let samples = read_samples(path, &read_options(table, labels), run)?;
-        // The check comes before standardizing, which would spread a NaN over its column.
+        // The check comes before scaling, which would spread a NaN over its column.
         samples.check(run)?;
         let Samples { features, feature_names, labels, .. } = samples;
-        let standardizer = if table.standardize { Some(Standardizer::fit(&features, run)?) } else { None };
-        let features = match &standardizer {
-            Some(standardizer) => standardizer.apply(&features, run)?,
-            None => features,
-        };
-        Ok(Self { features: Some(features), feature_names, standardizer, labels, ..Self::empty() })
+        let scaling = Scaling::fit(&features, table.standardize.into(), tfidf, run)?;
+        let scaled = scaling.scaling.apply(&features, run)?;
+        let features = Some(scaled.unwrap_or(features));
+        Ok(Self { features, feature_names, scaling, labels, ..Self::empty() })
     }
 }
 

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use lapwing::data::read::{RowFile, read_label_column, read_sparse_labels};
-use lapwing::data::{ClassNames, Error, GeneratedRows, RowSource, Run, SparseLabels};
+use lapwing::data::{ClassNames, Error, GeneratedRows, RowSource, Run, SparseLabels, Warning};
 use lapwing_data::read::can_stream;
+use lapwing_data::{Spreads, gather};
 
 use crate::failure::Failure;
 use crate::input::{no_labels, read_options};
@@ -60,6 +61,21 @@ impl RowStream {
             Self::File(file) => file.explained(error, run),
             Self::Generated(_) => error,
         }
+    }
+
+    /// A warning if the spreads of columns in the first rows differ by an order of magnitude: rows that are read in blocks are not
+    /// scaled.
+    pub fn unscaled(&self, run: &Run) -> Option<Warning> {
+        let spreads = self.first_spreads(run).filter(|spreads| spreads.differ);
+        spreads.map(|spreads| Warning::UnscaledBlocks { ratio: spreads.ratio })
+    }
+
+    /// The spreads of the columns in the first rows.
+    pub fn first_spreads(&self, run: &Run) -> Option<Spreads> {
+        let (source, d) = (self.source(), self.source().n_cols());
+        let first: Vec<u32> = (0..Spreads::n_sampled(source.n_rows(), d) as u32).collect();
+        let sample: Vec<f64> = gather(source, &first, &[], run).ok()?.into_iter().map(f64::from).collect();
+        Spreads::of_sample(&sample, d, run)
     }
 
     /// Names of the columns, if any.

@@ -19,6 +19,7 @@ pub fn row(what: impl Into<String>, value: impl Into<String>) -> Row {
 pub fn of_fit(report: &Report) -> Vec<Row> {
     let mut rows = vec![row("method", report.method.clone()), row("rows", count(report.n_samples))];
     rows.extend(report.n_features.map(|n| row("features", count(n))));
+    rows.extend(of_scaling(report));
     rows.extend(report.n_classes.map(|n| row("classes", count(n))));
     rows.push(row("labels given", count(report.n_labeled)));
     if let Some(graph) = &report.graph {
@@ -58,6 +59,13 @@ fn of_candidates(report: &Report) -> Vec<Row> {
         rows.insert(0, row("candidates", ""));
     }
     rows
+}
+
+/// How the features were scaled, and how to leave them where auto decided.
+pub fn of_scaling(report: &Report) -> Option<Row> {
+    let scaling = report.parts.get("scaling")?;
+    let advice = if scaling["ratio"].is_number() { "; --standardize off leaves them" } else { "" };
+    Some(row("scaled", format!("{}{advice}", scaling["text"].as_str()?)))
 }
 
 /// The number of labels that are certified to be those of the exact solution, or the largest error of values.

@@ -46,7 +46,7 @@ mod tests {
     fn what_was_wrong_takes_one_line() {
         let (line, hints) = said("lapwing label in.csv --metric manhattan -o out.csv");
         assert!(
-            line.starts_with("invalid value 'manhattan' for '--metric <METRIC>' [possible values: euclidean"),
+            line.starts_with("invalid value 'manhattan' for '--metric <METRIC>' [possible values: auto, euclidean"),
             "{line}"
         );
         assert_eq!(hints, ["lapwing label --help describes every option"]);

@@ -91,7 +91,7 @@ fn errors_of_usage_are_one_line_then_hints() {
         ("label t.csv --metrik cosine -o o.csv", "error: unexpected argument '--metrik' found"),
         (
             "label t.csv --metric manhattan -o o.csv",
-            "error: invalid value 'manhattan' for '--metric <METRIC>' [possible values: euclidean, cosine, inner-product]",
+            "error: invalid value 'manhattan' for '--metric <METRIC>' [possible values: auto, euclidean, cosine, inner-product]",
         ),
         ("lable t.csv", "error: unrecognized subcommand 'lable'"),
         ("graph", "error: the following required arguments were not provided: <DATA>"),

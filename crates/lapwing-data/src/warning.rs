@@ -2,6 +2,8 @@
 
 use serde::{Serialize, Serializer};
 
+use crate::scaling::times;
+
 /// Declares all warnings, under their kinds and what to do about each kind.
 macro_rules! warnings {
     ($($kind:literal, $what:literal { $($text:literal $(, $value:expr)* => $name:ident { $($field:ident: $type:ty),* })* })*) => {
@@ -97,8 +99,21 @@ warnings! {
         "rows reach {:.0} times the bandwidth {bandwidth:.3e} from their mean, too far to be told apart in single precision; scale \
          the features, or take fewer landmarks", extent / bandwidth
             => FarRows { extent: f64, bandwidth: f64 }
+        "{n_rows} of {n_samples} rows hold only zeros, which have no direction under the cosine metric: they are at distance 1 from \
+         every row, so that their labels say little; leave them out, or take metric euclidean"
+            => ZeroRows { n_rows: usize, n_samples: usize }
         "no function varies along any axis: fewer than 30 rows, or all are equal"
             => NoFunction {}
+    }
+    "unscaled-features", "nothing, or scale the features as the text says" {
+        "columns were left as they are, though their spreads differ by up to {} times: on such tables scaling may gain accuracy or \
+         cost it; compare with --standardize on", times(*ratio)
+            => UnequalSpreads { ratio: f64 }
+        "spreads of columns differ by up to {} times; rows that are read in blocks are not scaled: --standardize on scales them, in \
+         memory", times(*ratio)
+            => UnscaledBlocks { ratio: f64 }
+        "rows look like counts of terms: TF-IDF (--tfidf) weighs rare terms up and often makes labels better"
+            => TermCounts {}
     }
     "missing-edges", "allow the learned graph more pairs" {
         "repairs of the learned graph stopped at their limit; pairs of {n_rows} rows may be missing"

@@ -77,6 +77,7 @@ fn duplicates(knn: &KnnReport, n_samples: usize) -> Option<Warning> {
 /// does, instead of keeping lists of candidates.
 pub fn affinity_graph(features: &Features<'_>, params: &GraphParams, run: &Run) -> Result<AffinityGraph> {
     params.validate()?;
+    let params = &params.resolved(features);
     if params.weights.model().is_some() {
         let learned = learn_graph(features, params, None, run)?;
         let widths = Widths::One(learned.report.sparsity);
@@ -91,7 +92,7 @@ pub fn affinity_graph(features: &Features<'_>, params: &GraphParams, run: &Run) 
 }
 
 /// The weighted graph of `neighbors`, and its kernel widths. Learned weights take the neighbors as the allowed pairs: more than
-/// the requested `n_neighbors`.
+/// the requested `n_neighbors`. The metric is that of the search; auto stands for euclidean.
 ///
 /// # Errors
 /// Those of [`learn_from_table`] for learned weights; [`Error::Param`] naming a bandwidth so small that all weights of a row
@@ -103,11 +104,11 @@ pub fn weigh(neighbors: Neighbors, params: &GraphParams, run: &Run) -> Result<(G
     params.validate()?;
     neighbors.check()?;
     if params.weights.model().is_some() {
-        let table = NeighborTable::from_neighbors(neighbors, params.metric, run)?;
+        let table = NeighborTable::from_neighbors(neighbors, params.metric(), run)?;
         let learned = learn_from_table(table, params, None, run)?;
         return Ok((learned.graph, Widths::One(learned.report.sparsity)));
     }
-    if params.metric != Metric::InnerProduct
+    if params.metric() != Metric::InnerProduct
         && let Some(row) = neighbors.distances.chunks_exact(neighbors.n_neighbors).position(|row| row[0] < 0.0)
     {
         let distance = neighbors.distances[row * neighbors.n_neighbors];
@@ -332,9 +333,13 @@ mod tests {
         assert!(text(GraphParams { bandwidth: Some(-1.0), ..GraphParams::default() }).contains("bandwidth is -1"));
         let binary = GraphParams { bandwidth: Some(1.0), weights: Weighting::Binary, ..GraphParams::default() };
         assert!(text(binary).contains("binary weights have none"));
-        assert!(text(GraphParams { weights: Weighting::Cosine, ..GraphParams::default() }).contains("cosine metric"));
+        let metric = Some(Metric::Euclidean);
+        assert!(
+            text(GraphParams { weights: Weighting::Cosine, metric, ..GraphParams::default() })
+                .contains("cosine metric")
+        );
         assert!(text(GraphParams { recall_target: 1.5, ..GraphParams::default() }).contains("recall_target"));
-        let products = GraphParams { metric: Metric::InnerProduct, ..GraphParams::default() };
+        let products = GraphParams { metric: Some(Metric::InnerProduct), ..GraphParams::default() };
         assert!(text(products.clone()).contains("binary with the inner-product metric"));
         GraphParams { weights: Weighting::Binary, ..products }.validate().unwrap();
     }

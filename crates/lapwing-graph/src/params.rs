@@ -1,8 +1,9 @@
 //! Parameters of neighbor searches and of affinity graphs.
 
 use lapwing_data::params::{Parameters, above, at_least};
-use lapwing_data::{Error, Result, choices, parameters};
+use lapwing_data::{Error, Features, Report, Result, Warning, choices, parameters};
 
+use crate::knn::distance::norm;
 use crate::knn::memory;
 use crate::learn::LearnParams;
 
@@ -71,8 +72,8 @@ parameters! {
     pub struct KnnParams {
         /// Neighbors of each row, below the number of rows.
         n_neighbors: usize = 15, in at_least(1.0);
-        /// Distance between rows.
-        metric: Metric = Metric::Euclidean;
+        /// Distance between rows. Auto is cosine for sparse rows, where it allows rows of zeros, and euclidean for dense ones.
+        metric: Option<Metric> = None, or "auto";
         /// Neighbor search. Auto takes the faster one.
         method: KnnMethod = KnnMethod::Auto;
         /// Share of the true neighbors that an approximate search must find.
@@ -87,8 +88,8 @@ parameters! {
     pub struct GraphParams {
         /// Neighbors of each row, below the number of rows.
         n_neighbors: usize = 15, in at_least(1.0);
-        /// Distance between rows.
-        metric: Metric = Metric::Euclidean;
+        /// Distance between rows. Auto is cosine for sparse rows, where it allows rows of zeros, and euclidean for dense ones.
+        metric: Option<Metric> = None, or "auto";
         /// How a distance becomes an edge weight.
         weights: Weighting = Weighting::SelfTuning;
         /// How the directed neighbor relation becomes an undirected graph.
@@ -114,6 +115,18 @@ parameters! {
 pub const SELF_TUNING_BANDWIDTH: f64 = 0.5;
 
 impl Metric {
+    /// The metric that auto takes: for sparse rows the cosine, because the length of a row of counts is that of its text.
+    pub fn auto(features: &Features<'_>) -> Self {
+        if matches!(features, Features::Sparse(_)) { Self::Cosine } else { Self::Euclidean }
+    }
+
+    /// The metric and the treatment of rows of zeros of a search whose metric is auto, which no row of zeros may stop.
+    fn resolve(metric: &mut Option<Self>, zero_rows: &mut ZeroRows, auto: Self) {
+        if metric.replace(metric.unwrap_or(auto)).is_none() && auto == Self::Cosine {
+            *zero_rows = ZeroRows::Allow;
+        }
+    }
+
     /// The squared Euclidean distance that a distance stands for: d², or 2d = ‖x/‖x‖ − y/‖y‖‖² of d = 1 − cos.
     pub(crate) fn squared(self, d: f32) -> f32 {
         match self {
@@ -128,7 +141,48 @@ impl Metric {
     }
 }
 
+impl KnnParams {
+    /// The same with the metric that auto takes for `features`.
+    #[must_use]
+    pub fn resolved(&self, features: &Features<'_>) -> Self {
+        let mut params = self.clone();
+        Metric::resolve(&mut params.metric, &mut params.zero_rows, Metric::auto(features));
+        params
+    }
+
+    /// The metric; where it is auto, that of dense rows.
+    pub(crate) fn metric(&self) -> Metric {
+        self.metric.unwrap_or_default()
+    }
+}
+
 impl GraphParams {
+    /// The same with the metric that auto takes for `features`: the cosine also for cosine weights, which need it.
+    #[must_use]
+    pub fn resolved(&self, features: &Features<'_>) -> Self {
+        let mut params = self.clone();
+        let needs_cosine = self.weights == Weighting::Cosine;
+        let auto = if needs_cosine { Metric::Cosine } else { Metric::auto(features) };
+        Metric::resolve(&mut params.metric, &mut params.zero_rows, auto);
+        params
+    }
+
+    /// Notes in `report` that auto takes the cosine for `features`, and a warning if there are rows of zeros.
+    #[doc(hidden)]
+    pub fn note_metric(&self, features: &Features<'_>, report: &mut Report) {
+        if self.metric.is_none() && self.resolved(features).metric() == Metric::Cosine {
+            report.choose("metric", Metric::Cosine.name());
+            let n_samples = features.n_rows();
+            let n_rows = (0..n_samples).filter(|&row| norm(features, row) == 0.0).count();
+            report.warnings.extend((n_rows > 0).then_some(Warning::ZeroRows { n_rows, n_samples }));
+        }
+    }
+
+    /// The metric; where it is auto, that of dense rows.
+    pub fn metric(&self) -> Metric {
+        self.metric.unwrap_or_default()
+    }
+
     /// Checks every parameter against its range, and against the others.
     ///
     /// # Errors
@@ -148,10 +202,10 @@ impl GraphParams {
                 return Err(Error::param("symmetrize", self.symmetrize.name(), expected));
             }
         }
-        if self.weights == Weighting::Cosine && self.metric != Metric::Cosine {
+        if self.weights == Weighting::Cosine && self.metric.is_some_and(|metric| metric != Metric::Cosine) {
             return Err(Error::param("weights", "cosine", "the cosine metric with cosine weights"));
         }
-        if self.metric == Metric::InnerProduct && self.weights != Weighting::Binary {
+        if self.metric() == Metric::InnerProduct && self.weights != Weighting::Binary {
             let expected = "binary with the inner-product metric, whose distances may be negative";
             return Err(Error::param("weights", self.weights.name(), expected));
         }

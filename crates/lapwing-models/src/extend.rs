@@ -259,7 +259,7 @@ impl<'a> NeighborExtension<'a> {
         }
         Some(Self {
             features: problem.features?.clone(),
-            graph: graph.clone(),
+            graph: graph.resolved(problem.features?),
             widths: affinity.widths.clone(),
             scores: scores.clone(),
             errors: None,
@@ -276,7 +276,7 @@ impl<'a> NeighborExtension<'a> {
     ) -> Self {
         let graph = GraphParams {
             n_neighbors: 1,
-            metric,
+            metric: Some(metric),
             weights: Weighting::Binary,
             knn_method: KnnMethod::Exact,
             zero_rows,
@@ -385,7 +385,7 @@ impl<'a> NeighborExtension<'a> {
     fn learned_weights(&self, neighbors: &Neighbors, row: usize) -> Option<Vec<f64>> {
         let (Some(model), Widths::One(sparsity)) = (self.graph.weights.model(), &self.widths) else { return None };
         let distances: Vec<f32> = neighbors.row(row).map(|neighbor| neighbor.1).collect();
-        Some(single_node_weights(model, self.graph.metric, &distances, *sparsity))
+        Some(single_node_weights(model, self.graph.metric(), &distances, *sparsity))
     }
 
     fn row(&self, neighbors: &Neighbors, row: usize, out: &mut [f64]) -> Found {

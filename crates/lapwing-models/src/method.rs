@@ -131,11 +131,11 @@ impl Plan {
         Self { n_samples, n_edges, peak_bytes, passes, steps }
     }
 
-    /// Adds the step that standardizes the features first. It reads the original features (`read_bytes`) twice and holds them
-    /// beside the standardized ones of `size`.
-    pub fn standardized(mut self, size: &ProblemSize, read_bytes: usize) -> Self {
+    /// Adds the step that scales the features first. It reads the original features (`read_bytes`) twice and holds them
+    /// beside the scaled ones of `size`.
+    pub fn scaled(mut self, size: &ProblemSize, read_bytes: usize) -> Self {
         let base = base_bytes(Program::Search, size);
-        let step = PlanStep { name: "standardize".into(), peak_bytes: (base + read_bytes) as u64 };
+        let step = PlanStep { name: "scale".into(), peak_bytes: (base + read_bytes) as u64 };
         self.peak_bytes = self.peak_bytes.max(step.peak_bytes);
         self.passes += 2;
         self.steps.insert(0, step);

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use lapwing_data::model_file::ModelFile;
 use lapwing_data::write::Staged;
-use lapwing_data::{Buffer, ClassNames, Dense, DenseValues, Error, Features, Matrix, Result, Run, Standardizer};
+use lapwing_data::{
+    Buffer, ClassNames, Dense, DenseValues, Error, Features, Matrix, Result, Run, Scaling, Standardizer, Tfidf,
+};
 use lapwing_graph::{Graph, GraphParams, IndexCells, Weighting, Widths};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -26,8 +28,8 @@ pub struct Model<'a> {
     pub classes: ClassNames,
     /// Names of the feature columns, if they had any; columns of new tables are found by these names.
     pub feature_names: Option<Vec<String>>,
-    /// Standardizes new rows first.
-    pub standardizer: Option<Standardizer>,
+    /// Scales new rows first.
+    pub scaling: Scaling,
     /// Turns scores into labels.
     pub rule: Rule,
     /// Gives scores to new rows.
@@ -40,14 +42,30 @@ struct Meta {
     classes: ClassNames,
     feature_names: Option<Vec<String>>,
     standardizer: Option<Standardizer>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tfidf: Option<Tfidf>,
     rule: Rule,
 }
 
 impl Meta {
-    /// Checks that names and standardizer have `d` columns; the error is what is wrong.
+    /// The scaling of new rows; the standardizer has the place that it had before there was another scaling.
+    fn scaling(&self) -> Scaling {
+        match (&self.standardizer, &self.tfidf) {
+            (Some(standardizer), _) => Scaling::Standardize(standardizer.clone()),
+            (None, Some(tfidf)) => Scaling::Tfidf(tfidf.clone()),
+            (None, None) => Scaling::None,
+        }
+    }
+
+    /// Checks that names and scaling have `d` columns; the error is what is wrong.
     fn check_columns(&self, d: usize) -> Result<(), String> {
         if let Some(names) = self.feature_names.as_ref().filter(|names| names.len() != d) {
             return Err(format!("it names {} columns and has {d}", names.len()));
+        }
+        if let Some(Tfidf { idf }) = &self.tfidf
+            && (idf.len() != d || !idf.iter().all(|idf| *idf > 0.0 && idf.is_finite()) || self.standardizer.is_some())
+        {
+            return Err(format!("its weights of terms are out of range, or not those of {d} columns"));
         }
         let Some(Standardizer { mean, scale }) = &self.standardizer else { return Ok(()) };
         if [mean.len(), scale.len()] != [d, d] || !scale.iter().all(|scale| *scale > 0.0) {
@@ -81,10 +99,8 @@ impl Model<'_> {
     /// # Errors
     /// [`Error::Shape`] or [`Error::Value`] for rows that do not fit; [`Error::Interrupted`].
     pub fn predict(&self, features: &Features<'_>, run: &Run) -> Result<Labeling> {
-        let extended = match &self.standardizer {
-            Some(standardizer) => self.extension.extend_with_errors(&standardizer.apply(features, run)?, run)?,
-            None => self.extension.extend_with_errors(features, run)?,
-        };
+        let scaled = self.scaling.apply(features, run)?;
+        let extended = self.extension.extend_with_errors(scaled.as_ref().unwrap_or(features), run)?;
         run.install(|| self.rule.apply_with_errors(extended))
     }
 
@@ -96,10 +112,8 @@ impl Model<'_> {
         let Extension::Network(network) = &self.extension else {
             return Err(Error::param("graph", "given", format!("none: models of {} have no use for one", self.method)));
         };
-        let scores = match &self.standardizer {
-            Some(standardizer) => network.extend_on(&standardizer.apply(features, run)?, graph, run)?,
-            None => network.extend_on(features, graph, run)?,
-        };
+        let scaled = self.scaling.apply(features, run)?;
+        let scores = network.extend_on(scaled.as_ref().unwrap_or(features), graph, run)?;
         run.install(|| self.rule.apply(Arc::new(scores)))
     }
 
@@ -121,7 +135,8 @@ impl Model<'_> {
         let meta = Meta {
             classes: self.classes.clone(),
             feature_names: self.feature_names.clone(),
-            standardizer: self.standardizer.clone(),
+            standardizer: if let Scaling::Standardize(own) = &self.scaling { Some(own.clone()) } else { None },
+            tfidf: if let Scaling::Tfidf(own) = &self.scaling { Some(own.clone()) } else { None },
             rule: self.rule.clone(),
         };
         let mut file = ModelFile::new(&self.method, settings(meta)?);
@@ -161,9 +176,9 @@ impl Model<'_> {
         meta.check_columns(extension.n_features()).map_err(|reason| file.error(reason))?;
         Ok(Model {
             method: file.kind.clone(),
+            scaling: meta.scaling(),
             classes: meta.classes,
             feature_names: meta.feature_names,
-            standardizer: meta.standardizer,
             rule: meta.rule,
             extension,
         })
@@ -188,7 +203,7 @@ fn read_settings<T: DeserializeOwned>(file: &ModelFile) -> Result<T> {
 pub(crate) fn store_neighbors(neighbors: &NeighborExtension<'_>, file: &mut ModelFile) -> Result<()> {
     let NeighborExtension { features, graph, widths, scores, errors, index } = neighbors;
     let meta = NeighborMeta {
-        graph: graph.clone(),
+        graph: graph.resolved(features),
         width: if let Widths::One(width) = widths { Some(*width) } else { None },
         index: index.cells().map(|&IndexCells { n_probes, recall, recall_error, .. }| IndexMeta {
             n_probes,

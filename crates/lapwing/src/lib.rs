@@ -41,7 +41,10 @@ pub use lapwing_data::{Error, Result};
 pub mod data {
     // Features: dense or sparse, owned, borrowed or mapped.
     #[doc(inline)]
-    pub use lapwing_data::{Buffer, Csr, Dense, DenseValues, Features, Matrix, Standardizer};
+    pub use lapwing_data::{Buffer, Csr, Dense, DenseValues, Features, Matrix};
+    // How features are scaled.
+    #[doc(inline)]
+    pub use lapwing_data::{FittedScaling, Scaling, Standardize, Standardizer, TermWeights, Tfidf};
     // Rows and edges too many to hold; a program may bring sources of its own.
     #[doc(inline)]
     pub use lapwing_data::{Edge, EdgeReader, EdgeSlice, EdgeSource, GeneratedRows, RowReader, RowSource};
@@ -212,7 +215,7 @@ pub mod models {
 
 /// What a program that labels rows needs.
 pub mod prelude {
-    pub use lapwing_data::{CancelToken, Features, Labels, Matrix, Report, Run, Targets};
+    pub use lapwing_data::{CancelToken, Features, Labels, Matrix, Report, Run, Scaling, Targets};
     pub use lapwing_graph::{AffinityGraph, Graph, GraphParams, affinity_graph};
     pub use lapwing_models::{
         Fitted, Harmonic, HarmonicParams, Labeling, Method, MethodParams, Model, Problem, method,

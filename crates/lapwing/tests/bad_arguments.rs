@@ -5,7 +5,9 @@ use std::sync::Arc;
 use lapwing::data::params::{Parameters, Value, set_all};
 use lapwing::data::read::{EdgeFile, ReadOptions, RowFile, read_graph, read_labels, read_samples};
 use lapwing::data::write::{LabelColumns, LabelWriter, LabeledRows, write_graph, write_labels};
-use lapwing::data::{Alone, ClassNames, Csr, Edge, EdgeSlice, GeneratedRows, SparseLabels, Standardizer, UNLABELED};
+use lapwing::data::{
+    Alone, ClassNames, Csr, Edge, EdgeSlice, GeneratedRows, Scaling, SparseLabels, Standardizer, UNLABELED,
+};
 use lapwing::graph::learn::learn_graph;
 use lapwing::graph::sparsify::{
     ResistanceMethod, RidgeParams, Sparsifier, SparsifyParams, effective_resistances, sparsify, sparsify_ridge,
@@ -208,7 +210,7 @@ fn every_method_checks_its_problem_and_its_new_rows() {
             method: spec.name.into(),
             classes,
             feature_names: None,
-            standardizer: None,
+            scaling: Scaling::None,
             rule: fitted.rule,
             extension,
         };

@@ -17,7 +17,7 @@ use crate::input::{Input, check_label_source};
 use crate::options::{self, DataOptions, LabelOptions, ParamsOptions, RunOptions};
 use crate::output::{Written, json_object};
 use crate::session::Session;
-use crate::summary::{Row, of_cost, row};
+use crate::summary::{Row, of_cost, of_scaling, row};
 use crate::text::{count, percent, seconds, summary, table};
 
 const EXAMPLES: &str = "\
@@ -78,6 +78,7 @@ impl Compare {
         let (features, graph) = (input.features.as_ref(), input.graph.as_ref());
         let results = report
             .time("compare", &session.run, |_| compare(features, graph, &labels, &methods, &params, &session.run))?;
+        input.scaling.describe(&mut report);
         report.n_samples = input.n_samples();
         report.n_features = features.map(|features| features.n_cols());
         report.n_classes = Some(labels.n_classes());
@@ -117,7 +118,7 @@ impl Compare {
     }
 
     fn read(&self, run: &Run) -> Result<(Input, Labels), Failure> {
-        let mut input = Input::read(&self.data, None, Some(&self.labels), run)?;
+        let mut input = Input::read(&self.data, None, Some(&self.labels), self.data.table.term_weights(false), run)?;
         let labels = input.labels(&self.labels)?;
         Ok((input, labels))
     }
@@ -129,8 +130,10 @@ impl Compare {
         results: &[CompareRow],
         written: &Written,
     ) -> Result<(), Failure> {
+        report.warnings.iter().for_each(|warning| session.warn(warning));
         if session.json {
             let body = json!({
+                "warnings": report.warnings, "scaling": report.parts.get("scaling"),
                 "n_samples": report.n_samples, "n_features": report.n_features, "n_classes": report.n_classes,
                 "n_labeled": report.n_labeled, "repeats": self.repeats, "phases": report.phases,
                 "peak_bytes": report.peak_bytes,
@@ -138,7 +141,8 @@ impl Compare {
             return session.print(&json_object("compare", &body, json!({"results": results}), written)?);
         }
         let cells: Vec<_> = results.iter().map(cells).collect();
-        session.print(&format!("{}{}", table(HEADINGS, &cells), summary(&written.rows())))
+        let scaled: Vec<Row> = of_scaling(report).into_iter().collect();
+        session.print(&format!("{}{}", table(HEADINGS, &cells), summary(&[scaled, written.rows()].concat())))
     }
 }
 
@@ -170,6 +174,7 @@ fn tiles(report: &Report, results: &[CompareRow]) -> Vec<Row> {
 fn rows(report: &Report, repeats: usize) -> Vec<Row> {
     let mut rows = vec![row("rows", count(report.n_samples))];
     rows.extend(report.n_features.map(|n| row("features", count(n))));
+    rows.extend(of_scaling(report));
     rows.extend(report.n_classes.map(|n| row("classes", count(n))));
     rows.push(row("labels known", count(report.n_labeled)));
     rows.push(row("draws of labels", count(repeats)));

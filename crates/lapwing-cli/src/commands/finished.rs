@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lapwing::data::{Labels, Report, Standardizer};
+use lapwing::data::{Labels, Report, Scaling};
 use lapwing::models::{Fitted, Model};
 use lapwing_data::peak_memory_bytes;
 use serde_json::json;
@@ -30,7 +30,7 @@ pub struct Finished<'a> {
 }
 
 impl<'a> Finished<'a> {
-    /// Takes a fit; `before` holds the phases that came before it.
+    /// Takes a fit; `before` holds the phases and notes that came before it.
     pub fn new(
         session: &'a Session<'a>,
         input: &'a Input,
@@ -40,6 +40,8 @@ impl<'a> Finished<'a> {
         unreached: Unreached,
     ) -> Self {
         fitted.report.phases.splice(0..0, before.phases);
+        fitted.report.warnings.splice(0..0, before.warnings);
+        fitted.report.parts.extend(before.parts);
         let labels = folded(&fitted.labeling, unreached);
         Self { session, input, given, fitted, labels, written: Written::default(), accuracy: None }
     }
@@ -62,7 +64,7 @@ impl<'a> Finished<'a> {
         &mut self,
         path: &Path,
         feature_names: Option<Vec<String>>,
-        standardizer: Option<Standardizer>,
+        scaling: Scaling,
     ) -> Result<(), Failure> {
         self.session.run.check()?;
         let extension = self.fitted.extension.take().ok_or_else(|| {
@@ -72,7 +74,7 @@ impl<'a> Finished<'a> {
             method: self.fitted.report.method.clone(),
             classes: self.given.classes.clone(),
             feature_names,
-            standardizer,
+            scaling,
             rule: self.fitted.rule.clone(),
             extension,
         };

@@ -17,7 +17,7 @@ use crate::input::Input;
 use crate::options::{DataOptions, GraphSettings, ParamsOptions, RunOptions};
 use crate::output::{Written, is_stdout, json_object, two_on_stdout};
 use crate::session::Session;
-use crate::summary::{Row, of_cost, of_graph, row};
+use crate::summary::{Row, of_cost, of_graph, of_scaling, row};
 use crate::text::{count, number};
 
 const EXAMPLES: &str = "\
@@ -71,12 +71,16 @@ impl Graph {
         );
         files.write("--report", self.report.as_deref(), REPORT_ENDINGS).check()?;
         let mut report = Report::default();
-        let mut input = session.read(&mut report, || Input::read(&self.data, None, None, &session.run))?;
+        let mut input = session.read(&mut report, || {
+            Input::read(&self.data, None, None, self.data.table.term_weights(false), &session.run)
+        })?;
+        input.scaling.describe(&mut report);
         report.n_samples = input.n_samples();
         report.n_features = input.features.as_ref().map(|features| features.n_cols());
         let given = input.graph.take();
         let affinity = match (given, &input.features) {
             (None, Some(features)) => {
+                params.note_metric(features, &mut report);
                 report.time("graph", &session.run, |_| affinity_graph(features, &params, &session.run))?
             }
             (Some(graph), _) => graph,
@@ -125,6 +129,7 @@ impl Graph {
         if session.json {
             let body = json!({
                 "n_samples": report.n_samples, "n_features": report.n_features, "graph": report.graph,
+                "scaling": report.parts.get("scaling"),
                 "knn": affinity.knn, "chosen": report.chosen, "phases": report.phases,
                 "peak_bytes": report.peak_bytes, "warnings": report.warnings,
             });
@@ -148,6 +153,7 @@ fn describe(report: &mut Report, affinity: &AffinityGraph, params: &GraphParams)
 fn rows(report: &Report) -> Vec<Row> {
     let mut rows = vec![row("rows", count(report.n_samples))];
     rows.extend(report.n_features.map(|n| row("features", count(n))));
+    rows.extend(of_scaling(report));
     if let Some(graph) = &report.graph {
         rows.extend(of_graph(graph));
         let duplicates = graph.n_duplicate_rows.filter(|&n| n > 0);
@@ -155,6 +161,8 @@ fn rows(report: &Report) -> Vec<Row> {
     }
     let width = report.chosen.get("bandwidth").and_then(|width| width.as_f64());
     rows.extend(width.map(|width| row("bandwidth (auto)", number(width))));
+    let metric = report.chosen.get("metric").and_then(|metric| metric.as_str());
+    rows.extend(metric.map(|metric| row("metric (auto)", metric)));
     rows.extend(of_cost(&report.phases, report.peak_bytes));
     rows
 }

@@ -144,9 +144,9 @@ impl Label {
 
     /// Whether rows are read in blocks. Refuses several processes if not.
     fn reads_rows(&self, path: &Path, ranks: &Ranks) -> Result<bool, Failure> {
-        let in_blocks = are_rows(path) && !self.data.table.standardize && self.outputs.report.is_none();
+        let in_blocks = are_rows(path) && !self.data.table.must_hold() && self.outputs.report.is_none();
         if !in_blocks {
-            let instead = "give .npy, .parquet or .csv, without --standardize and --report";
+            let instead = "give .npy, .parquet or .csv, without --standardize on, --tfidf and --report";
             ranks.refuse_many("this", instead)?;
             if self.stream.checkpoint.is_some() {
                 return Err(Failure::usage(format!("--checkpoint needs rows that are read in blocks: {instead}")));
@@ -187,7 +187,8 @@ impl Label {
         let mut before = Report::default();
         let streams = method.reads_streams();
         let (mut input, labels, targets) = session.read(&mut before, || self.read(streams, &session.run))?;
-        let (names, standardizer) = (input.feature_names.take(), input.standardizer.take());
+        input.scaling.describe(&mut before);
+        let (names, scaling) = (input.feature_names.take(), std::mem::take(&mut input.scaling.scaling));
         let fitted = method.fit(&input.problem(&targets), &session.run)?;
         let mut result = Finished::new(&session, &input, &labels, fitted, before, self.outputs.unreached);
         let (first, last) = self.outputs.labels_first_or_last();
@@ -195,7 +196,7 @@ impl Label {
             result.stage_labels(path, self.outputs.probabilities)?;
         }
         if let Some(path) = &self.outputs.model {
-            result.stage_model(path, names, standardizer)?;
+            result.stage_model(path, names, scaling)?;
         }
         if let Some(path) = &self.outputs.report {
             result.stage_report(path, &self.data.title(), settings.params.harmonic.tol)?;
@@ -211,7 +212,13 @@ impl Label {
 
     fn read(&self, streams: bool, run: &Run) -> Result<(Input, Labels, Targets), Failure> {
         let stream = streams.then_some(Streamed { nodes: self.stream.nodes });
-        let mut input = Input::read(&self.data, stream, Some(&self.labels), run)?;
+        let mut input = Input::read(
+            &self.data,
+            stream,
+            Some(&self.labels),
+            self.data.table.term_weights(self.method == "auto"),
+            run,
+        )?;
         let labels = input.labels(&self.labels)?;
         let targets = Targets::one_hot(&labels, None)?;
         Ok((input, labels, targets))

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use lapwing::data::write::{LabelColumns, LabelWriter, LabeledRows};
-use lapwing::data::{Error, Report, SparseLabels, Targets};
+use lapwing::data::{Error, Report, Scaling, SparseLabels, Targets};
 use lapwing::models::{Extension, Labeling, LowRank, Model, RowFit, SizeParams};
 use lapwing_data::communicator::agree;
 use lapwing_data::peak_memory_bytes;
@@ -16,7 +16,7 @@ use serde_json::json;
 use super::label::{OutputOptions, publish_after};
 use crate::Outcome;
 use crate::failure::Failure;
-use crate::options::{DataOptions, LabelOptions};
+use crate::options::{DataOptions, LabelOptions, StandardizeOption};
 use crate::output::{self, ClassSize, Written, folded, is_stdout};
 use crate::rows::RowStream;
 use crate::session::Session;
@@ -87,6 +87,8 @@ impl LabelRows<'_> {
         });
         self.agree(session, finished)?;
         fit.report.phases.splice(0..0, before.phases);
+        let unscaled = session.communicator.is_root() && self.data.table.standardize == StandardizeOption::Auto;
+        fit.report.warnings.extend(unscaled.then(|| rows.unscaled(&session.run)).flatten());
         fit.report.peak_bytes = peak_memory_bytes();
         self.print(session, &fit.report, &labels, &counts, &written)?;
         let is_fine = counts.unreached == 0 && fit.report.solve.as_ref().is_none_or(|solve| solve.converged);
@@ -196,7 +198,7 @@ impl LabelRows<'_> {
             method: fit.report.method.clone(),
             classes: labels.classes.clone(),
             feature_names: rows.feature_names(),
-            standardizer: None,
+            scaling: Scaling::None,
             rule: fit.rule.clone(),
             extension: Extension::from(fit.extension.clone()),
         };

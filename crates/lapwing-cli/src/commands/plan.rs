@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use lapwing::data::read::{RowFile, read_graph, read_label_column, read_labels, read_samples};
-use lapwing::data::{EdgeSource, Report, RowSource};
+use lapwing::data::{EdgeSource, Report, RowSource, TermWeights};
 use lapwing::models::{Method, Plan, ProblemSize};
 use lapwing_data::read::{can_stream, names_columns, probe};
 use serde_json::json;
@@ -11,9 +11,9 @@ use serde_json::json;
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::input::{Input, Streamed, no_labels, read_options};
-use crate::options::{DataOptions, LabelOptions};
+use crate::options::{DataOptions, LabelOptions, StandardizeOption, TfidfOption};
 use crate::output::{Written, json_object};
-use crate::rows::are_rows;
+use crate::rows::{RowStream, are_rows};
 use crate::session::Session;
 use crate::summary::{Row, row};
 use crate::text::{bytes, count, summary};
@@ -50,7 +50,7 @@ pub fn print_plan(
             (size.n_samples, size.n_features) = (file.n_rows, file.n_cols);
             (size.input_bytes, size.sparse) = (file.bytes_in_memory, file.n_entries.is_some());
             are_counted = count_labels(session, data, labels, &mut size)?;
-            size.streamed = may_stream && method.reads_rows() && are_rows(path) && !data.table.standardize;
+            size.streamed = may_stream && method.reads_rows() && are_rows(path) && !data.table.must_hold();
             read_bytes = pass_bytes(path, data, labels, &size, session)?;
             if let Some(graph) = graph {
                 let adjacency = session.read(&mut Report::default(), || {
@@ -58,12 +58,26 @@ pub fn print_plan(
                 })?;
                 size.n_edges = Some(adjacency.nnz() / 2);
             }
-            if data.table.standardize { plan_standardized(method, size) } else { method.plan(&size) }
+            let is_standardized = match data.table.standardize {
+                StandardizeOption::On => true,
+                StandardizeOption::Off => false,
+                StandardizeOption::Auto => {
+                    !size.sparse && !size.streamed && is_in_units(path, data, labels, &size, session)
+                }
+            };
+            match is_standardized {
+                true => plan_standardized(method, size),
+                false if data.table.tfidf == Some(TfidfOption::On) => {
+                    method.plan(&size).scaled(&size, size.input_bytes)
+                }
+                false => method.plan(&size),
+            }
         }
         _ => {
             // Reading counts the edges, whether or not the number of nodes is given.
             let streamed = method.reads_streams().then_some(Streamed { nodes: None });
-            let input = session.read(&mut Report::default(), || Input::read(data, streamed, None, &session.run))?;
+            let input = session
+                .read(&mut Report::default(), || Input::read(data, streamed, None, TermWeights::Off, &session.run))?;
             // `input_bytes` stays 0: the plan adds the bytes of the graph by its edges.
             size.n_samples = input.n_samples().max(nodes.unwrap_or(0));
             let rows = input.edges.as_ref().and_then(|edges| edges.n_edges()).map(|rows| rows as usize);
@@ -90,6 +104,16 @@ pub fn print_plan(
         session.print(&summary(&rows(&size, &plan, read_bytes)))?;
     }
     Ok(Outcome::Done)
+}
+
+/// Whether auto will standardize, as far as the first rows tell; rows of bytes are pixels.
+fn is_in_units(path: &Path, data: &DataOptions, labels: &LabelOptions, size: &ProblemSize, session: &Session) -> bool {
+    let is_bytes = size.input_bytes <= size.n_samples.saturating_mul(size.n_features);
+    if is_bytes || !are_rows(path) {
+        return false;
+    }
+    let rows = RowStream::open(path, &data.table, Some(labels), &session.run);
+    rows.ok().and_then(|rows| rows.first_spreads(&session.run)).is_some_and(|spreads| spreads.decide)
 }
 
 /// Bytes of one pass over the features: those of the file if it is read in blocks, else those in memory.
@@ -143,7 +167,7 @@ fn count_labels(
 fn plan_standardized(method: &dyn Method, mut size: ProblemSize) -> Plan {
     let read_bytes = size.input_bytes;
     size.input_bytes = 4 * size.n_samples * size.n_features;
-    method.plan(&size).standardized(&size, read_bytes)
+    method.plan(&size).scaled(&size, read_bytes)
 }
 
 fn rows(size: &ProblemSize, plan: &Plan, read_bytes: u64) -> Vec<Row> {

@@ -91,7 +91,7 @@ impl Predict {
         files.write("--output", Some(&self.output), &LABEL_ENDINGS).check()?;
         let mut report = Report::default();
         let model = session.read(&mut report, || Model::load(&self.model))?;
-        if let (Extension::Landmarks(landmarks), None) = (&model.extension, &model.standardizer)
+        if let (Extension::Landmarks(landmarks), true) = (&model.extension, model.scaling.is_none())
             && are_rows(&self.data)
             && self.graph.is_none()
         {
@@ -172,7 +172,8 @@ impl Predict {
 
     /// The columns to read: by default those that the model names.
     fn table(&self, model: &Model<'_>) -> TableOptions {
-        let mut table = TableOptions { columns: self.columns.clone(), drop: self.drop.clone(), standardize: false };
+        let mut table =
+            TableOptions { columns: self.columns.clone(), drop: self.drop.clone(), ..TableOptions::default() };
         if table.columns.is_none() && names_columns(&self.data) {
             table.columns = model.feature_names.clone().map(|names| vec![Names(names)]);
         }

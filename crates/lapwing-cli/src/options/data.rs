@@ -1,10 +1,11 @@
 //! Options of the input: features, graph and labels.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::Args;
-use lapwing::data::Error;
+use clap::{Args, ValueEnum};
+use lapwing::data::{Error, Standardize, TermWeights};
 use lapwing::models::Method;
 use lapwing_data::read::split_columns;
 
@@ -39,8 +40,11 @@ impl DataOptions {
     /// Refuses options of feature columns without features.
     pub fn check(&self) -> Result<(), Failure> {
         let table = &self.table;
-        if self.data.is_none() && (table.columns.is_some() || !table.drop.is_empty() || table.standardize) {
-            return Err(Failure::usage("--columns, --drop and --standardize need features, not a graph"));
+        if self.data.is_none() && (table.columns.is_some() || !table.drop.is_empty() || table.must_hold()) {
+            return Err(Failure::usage("--columns, --drop, --standardize and --tfidf need features, not a graph"));
+        }
+        if table.standardize == StandardizeOption::On && table.tfidf == Some(TfidfOption::On) {
+            return Err(Failure::usage("give --standardize or --tfidf, not both"));
         }
         Ok(())
     }
@@ -115,9 +119,87 @@ pub struct TableOptions {
     #[arg(long, value_name = "A,B,…")]
     pub drop: Vec<Names>,
 
-    /// Scale every feature column to mean 0 and standard deviation 1 first
-    #[arg(long)]
-    pub standardize: bool,
+    /// Scale every feature column to mean 0 and standard deviation 1 first [default: auto; without a word: on]
+    ///
+    /// Auto does if columns are in units so different that a few of them decide every distance. It leaves images, embeddings, sparse
+    /// rows and rows read in blocks as they are.
+    #[arg(long, value_enum, value_name = "auto|on|off", num_args = 0..=1, require_equals = true)]
+    #[arg(
+        default_value = "auto",
+        default_missing_value = "on",
+        hide_default_value = true,
+        hide_possible_values = true
+    )]
+    pub standardize: StandardizeOption,
+
+    /// Weigh counts of terms by how rare each term is (TF-IDF) first; for sparse rows [default: off, but auto for label --method auto;
+    /// without a word: on]
+    ///
+    /// Auto does if the rows look like counts of terms, or tell by 0 and 1 which of many terms they hold.
+    #[arg(long, value_enum, value_name = "auto|on|off", num_args = 0..=1, require_equals = true, hide_short_help = true)]
+    #[arg(default_missing_value = "on", hide_possible_values = true)]
+    pub tfidf: Option<TfidfOption>,
+}
+
+/// Whether counts of terms are weighed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TfidfOption {
+    Auto,
+    On,
+    Off,
+}
+
+/// Whether columns are standardized.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum StandardizeOption {
+    #[default]
+    Auto,
+    On,
+    Off,
+}
+
+impl From<StandardizeOption> for Standardize {
+    fn from(option: StandardizeOption) -> Self {
+        match option {
+            StandardizeOption::Auto => Self::Auto,
+            StandardizeOption::On => Self::On,
+            StandardizeOption::Off => Self::Off,
+        }
+    }
+}
+
+impl TableOptions {
+    /// Whether the options ask for a scaling that needs all rows in memory.
+    pub fn must_hold(&self) -> bool {
+        self.standardize == StandardizeOption::On || self.tfidf == Some(TfidfOption::On)
+    }
+
+    /// Whether counts of terms are weighed, for a method that is chosen by the program or by the user.
+    pub fn term_weights(&self, is_auto: bool) -> TermWeights {
+        match self.tfidf {
+            Some(TfidfOption::On) => TermWeights::On,
+            Some(TfidfOption::Off) => TermWeights::Off,
+            Some(TfidfOption::Auto) => TermWeights::Auto,
+            None if is_auto => TermWeights::Auto,
+            None => TermWeights::Off,
+        }
+    }
+}
+
+/// The arguments with `--standardize WORD` in one piece: without a word the option takes none of the arguments after it.
+pub fn joined_standardize(arguments: &[OsString]) -> Vec<OsString> {
+    let is_word = |word: &OsString| Standardize::NAMES.iter().any(|name| word == *name);
+    let mut joined: Vec<OsString> = Vec::new();
+    for word in arguments {
+        match joined.last_mut() {
+            Some(option) if option == "--standardize" && is_word(word) => {
+                option.push("=");
+                option.push(word);
+            }
+            _ => joined.push(word.clone()),
+        }
+    }
+    joined
 }
 
 /// The given labels.

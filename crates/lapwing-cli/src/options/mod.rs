@@ -5,7 +5,7 @@ mod parameters;
 mod run;
 mod subject;
 
-pub use data::{DataOptions, LabelOptions, Names, TableOptions};
+pub use data::{DataOptions, LabelOptions, Names, StandardizeOption, TableOptions, TfidfOption, joined_standardize};
 pub use lapwing_data::params::count;
 pub use parameters::option;
 pub use run::{ProgressStyle, RunOptions};

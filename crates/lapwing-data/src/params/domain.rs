@@ -121,7 +121,8 @@ impl Domain {
     /// Adds words.
     #[must_use]
     pub fn or_words(mut self, words: &[&'static str]) -> Self {
-        self.words.extend(words.iter().map(|word| (*word, String::new())));
+        let own = std::mem::take(&mut self.words);
+        self.words = words.iter().map(|word| (*word, String::new())).chain(own).collect();
         self
     }
 

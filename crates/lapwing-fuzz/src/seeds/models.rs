@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lapwing_data::{Csr, Features, Labels, Result, Standardizer, Targets};
+use lapwing_data::{Csr, Features, Labels, Result, Scaling, Standardizer, Targets};
 use lapwing_models::{MethodParams, Model, Problem, method, method_names};
 
 use super::Seed;
@@ -51,9 +51,10 @@ fn fitted(bench: &Bench, name: &str, features: &Features<'_>) -> Result<Vec<u8>>
         method: name.into(),
         classes: labels.classes,
         feature_names: Some((0..COLUMNS).map(|column| format!("x{column}")).collect()),
-        standardizer: matches!(features, Features::Dense(_))
-            .then(|| Standardizer::fit(features, bench.run()))
-            .transpose()?,
+        scaling: match features {
+            Features::Dense(_) => Scaling::Standardize(Standardizer::fit(features, bench.run())?),
+            Features::Sparse(_) => Scaling::None,
+        },
         rule: fitted.rule,
         extension,
     };

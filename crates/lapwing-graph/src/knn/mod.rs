@@ -62,6 +62,7 @@ pub struct KnnReport {
 /// copy of the features, of a byte per value where there are 64 columns or more. Sparse rows: exact, Σ over columns of (entries
 /// of the column)².
 pub fn kneighbors(features: &Features<'_>, params: &KnnParams, run: &Run) -> Result<(Neighbors, KnnReport)> {
+    let params = &params.resolved(features);
     let zeros = check_rows(features, params, run)?;
     let (n, k) = (features.n_rows(), params.n_neighbors);
     check_room(n, k)?;
@@ -75,10 +76,10 @@ pub fn kneighbors(features: &Features<'_>, params: &KnnParams, run: &Run) -> Res
                 exact::search((features, dense), (features, dense), true, params, run)
                     .map(|found| (found, KnnReport::exact()))?
             }
-            KnnMethod::Partitions if params.metric.is_distance() && zeros.is_empty() => {
+            KnnMethod::Partitions if params.metric().is_distance() && zeros.is_empty() => {
                 partitions::search(features, dense, params, run)?
             }
-            KnnMethod::Partitions if params.metric.is_distance() => {
+            KnnMethod::Partitions if params.metric().is_distance() => {
                 // Rows of zeros are at distance 1 from every row and would fill all lists: only the others are searched.
                 let (kept, others) = zero_rows::without(dense, &zeros)?;
                 let Features::Dense(rows) = &others else {
@@ -100,7 +101,7 @@ pub fn kneighbors(features: &Features<'_>, params: &KnnParams, run: &Run) -> Res
     };
     run.install(|| zero_rows::merge(&mut neighbors, &zeros, &zeros, true));
     neighbors.complete()?;
-    if params.metric.is_distance() {
+    if params.metric().is_distance() {
         report.n_duplicate_rows = neighbors.distances.chunks_exact(k).filter(|row| row[k - 1] == 0.0).count();
     }
     Ok((neighbors, report))
@@ -119,13 +120,14 @@ pub(crate) fn sorted_neighbors(
     params: &KnnParams,
     run: &Run,
 ) -> Result<(Neighbors, KnnReport)> {
+    let params = &params.resolved(features);
     if !check_rows(features, params, run)?.is_empty() {
         return kneighbors(features, params, run);
     }
     let (n, k) = (features.n_rows(), params.n_neighbors);
     let (mut indices, mut distances) = (vec![0u32; n * k], vec![0f32; n * k]);
     run.install(|| {
-        let all = Distances::new(features, features, params.metric);
+        let all = Distances::new(features, features, params.metric());
         let rows = indices.par_chunks_exact_mut(k).zip(distances.par_chunks_exact_mut(k)).enumerate();
         rows.try_for_each_init(Vec::new, |others, (row, (ids, distances))| {
             run.check()?;
@@ -151,10 +153,11 @@ pub(crate) fn sorted_neighbors(
 /// n·m·d multiplications for n rows of `train` and m of `new`.
 pub fn query(train: &Features<'_>, new: &Features<'_>, params: &KnnParams, run: &Run) -> Result<Neighbors> {
     train.check(run)?;
+    let params = &params.resolved(train);
     check_query(train, new, params, run)?;
     check_room(new.n_rows(), params.n_neighbors)?;
-    let zeros = zero_rows::find(train, params.metric, params.zero_rows, run)?;
-    let new_zeros = zero_rows::find(new, params.metric, params.zero_rows, run)?;
+    let zeros = zero_rows::find(train, params.metric(), params.zero_rows, run)?;
+    let new_zeros = zero_rows::find(new, params.metric(), params.zero_rows, run)?;
     let mut neighbors = match (train, new) {
         (Features::Dense(old), Features::Dense(rows)) => exact::search((new, rows), (train, old), false, params, run),
         (Features::Sparse(train), Features::Sparse(new)) => exact::sparse_rows::search(new, train, false, params, run),
@@ -191,7 +194,7 @@ pub(crate) fn check_rows(features: &Features<'_>, params: &KnnParams, run: &Run)
     if n > u32::MAX as usize {
         return Err(Error::shape("features", format!("at most {} rows", u32::MAX), n));
     }
-    zero_rows::find(features, params.metric, params.zero_rows, run)
+    zero_rows::find(features, params.metric(), params.zero_rows, run)
 }
 
 /// The error for a row whose distances overflow f32.
@@ -255,7 +258,8 @@ impl KnnParams {
     pub fn check(&self, features: &Features<'_>, run: &Run) -> Result<()> {
         self.validate()?;
         features.check(run)?;
-        zero_rows::find(features, self.metric, self.zero_rows, run).map(drop)
+        let params = self.resolved(features);
+        zero_rows::find(features, params.metric(), params.zero_rows, run).map(drop)
     }
 }
 

@@ -12,7 +12,7 @@ fn run() -> Run {
 }
 
 fn params(k: usize, metric: Metric, method: KnnMethod) -> KnnParams {
-    KnnParams { n_neighbors: k, metric, method, recall_target: 0.99, ..Default::default() }
+    KnnParams { n_neighbors: k, metric: Some(metric), method, recall_target: 0.99, ..Default::default() }
 }
 
 #[test]

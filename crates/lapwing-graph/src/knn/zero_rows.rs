@@ -117,7 +117,7 @@ mod tests {
         let dense = Features::from_f32(n, d, values).unwrap();
         let sparse = Features::Sparse(Arc::new(Csr::from_entries(n, d, &entries).unwrap()));
         // So many neighbors that zero rows are among them.
-        let refused = KnnParams { n_neighbors: 55, metric: Metric::Cosine, ..KnnParams::default() };
+        let refused = KnnParams { n_neighbors: 55, metric: Some(Metric::Cosine), ..KnnParams::default() };
         let allowed = KnnParams { zero_rows: ZeroRows::Allow, method: KnnMethod::Exact, ..refused.clone() };
         for features in [&dense, &sparse] {
             let text = kneighbors(features, &refused, &run).unwrap_err().to_string();

@@ -94,6 +94,7 @@ impl<'a> KnnEdges<'a> {
             let expected = "one that a distance alone decides: learned weights are found for all edges together";
             return Err(lapwing_data::Error::param("weights", params.weights.name(), expected));
         }
+        let params = &params.resolved(features);
         let is_held = is_held(features.n_rows(), features.n_cols(), matches!(features, Features::Sparse(_)), params);
         if is_held { Self::held(features, params, run) } else { Self::found_again(features, params, run) }
     }
@@ -102,7 +103,7 @@ impl<'a> KnnEdges<'a> {
         let pairs = AllPairs::new(features, &params.knn(), run)?;
         let reached = pairs.reached(params.n_neighbors, run)?;
         let last: Vec<f32> = reached.iter().map(|row| distance_of(row.last)).collect();
-        let is_duplicate = |distance: &&f32| params.metric.is_distance() && **distance == 0.0;
+        let is_duplicate = |distance: &&f32| params.metric().is_distance() && **distance == 0.0;
         let n_duplicate_rows = last.iter().filter(is_duplicate).count();
         let widths = Widths::from_last(last, params);
         widths.check(reached.iter().map(|row| row.nearest))?;

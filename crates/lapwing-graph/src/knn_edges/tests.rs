@@ -61,7 +61,7 @@ fn assert_all_same(features: &Features<'_>, k: usize, metric: Metric, zero_rows:
             let knn_method = KnnMethod::Exact;
             let params = GraphParams {
                 n_neighbors: k,
-                metric,
+                metric: Some(metric),
                 weights,
                 symmetrize,
                 knn_method,
@@ -133,10 +133,10 @@ fn sparse_rows_some_without_entries_give_the_affinity_graph() {
         }
     }
     let features = Features::Sparse(Arc::new(Csr::from_entries(n as usize, d as usize, &entries).unwrap()));
-    let params = GraphParams { n_neighbors: 50, metric: Metric::Cosine, ..GraphParams::default() };
+    let params = GraphParams { n_neighbors: 50, metric: Some(Metric::Cosine), ..GraphParams::default() };
     let params = GraphParams { zero_rows: ZeroRows::Allow, knn_method: KnnMethod::Exact, ..params };
     assert_same(&features, &params, 2);
-    assert_same(&features, &GraphParams { metric: Metric::Euclidean, ..params }, 2);
+    assert_same(&features, &GraphParams { metric: Some(Metric::Euclidean), ..params }, 2);
 }
 
 #[test]

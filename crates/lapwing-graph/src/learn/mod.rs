@@ -104,6 +104,7 @@ pub fn learn_graph(
     run: &Run,
 ) -> Result<LearnedGraph> {
     params.validate()?;
+    let params = &params.resolved(features);
     let mut clock = Clock::default();
     let n = features.n_rows();
     let knn = params.learn_search(n)?;
@@ -115,7 +116,7 @@ pub fn learn_graph(
     // The search was the first phase of the progress; learning is the next one.
     run.progress().finish();
     run.progress().start("learn", 0);
-    let table = NeighborTable::from_neighbors(neighbors, params.metric, run)?;
+    let table = NeighborTable::from_neighbors(neighbors, params.metric(), run)?;
     let repair = params.learn.repair.then(|| Repair::new(features, &knn));
     let mut learned = learn(table, params, start, repair, &mut clock, run)?;
     learned.knn = Some(report);

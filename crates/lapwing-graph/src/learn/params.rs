@@ -122,7 +122,7 @@ impl GraphParams {
             );
             return Err(Error::param("n_neighbors", self.n_neighbors, expected));
         }
-        if self.metric == Metric::InnerProduct {
+        if self.metric() == Metric::InnerProduct {
             return Err(Error::param("metric", "inner-product", "a distance: a graph is learned from distances"));
         }
         Ok(KnnParams { n_neighbors: n_neighbors.max(1), ..self.knn() })

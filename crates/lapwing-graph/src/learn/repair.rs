@@ -108,6 +108,6 @@ impl<'a> Repair<'a> {
         } else {
             query(self.features, &some, &params, &run.quiet())?
         };
-        NeighborTable::from_neighbors(found, self.params.metric, run)
+        NeighborTable::from_neighbors(found, self.params.metric(), run)
     }
 }

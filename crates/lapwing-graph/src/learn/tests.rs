@@ -234,7 +234,8 @@ fn parameters_outside_their_range_are_named() {
     assert!(text(LearnParams { max_iter: Some(0), ..default() }).contains("max_iter is 0"));
     let width = GraphParams { weights: Weighting::LearnedL2, bandwidth: Some(1.0), ..GraphParams::default() };
     assert!(width.validate().unwrap_err().to_string().contains("learned-l2 weights have none"));
-    let products = GraphParams { weights: Weighting::Learned, metric: Metric::InnerProduct, ..GraphParams::default() };
+    let products =
+        GraphParams { weights: Weighting::Learned, metric: Some(Metric::InnerProduct), ..GraphParams::default() };
     assert!(products.validate().is_err());
     let plain = GraphParams::default();
     let text = learn_graph(&blobs(40, 2, 2), &plain, None, &run()).unwrap_err().to_string();
@@ -258,7 +259,7 @@ fn cosine_distances_are_those_of_unit_rows() {
         ..GraphParams::default()
     };
     let euclidean = learn_graph(&unit, &params, None, &run()).unwrap();
-    let params = GraphParams { metric: Metric::Cosine, ..params };
+    let params = GraphParams { metric: Some(Metric::Cosine), ..params };
     let cosine = learn_graph(&features, &params, None, &run()).unwrap();
     assert!(distance(cosine.graph.degree(), euclidean.graph.degree()) < 1e-4);
 }
@@ -351,7 +352,7 @@ fn a_far_row_leaves_the_l2_model_as_it_was() {
 fn sorting_all_distances_finds_the_neighbors_of_a_search() {
     for metric in [Metric::Euclidean, Metric::Cosine] {
         let features = blobs(90, 4, 3);
-        let params = crate::KnnParams { n_neighbors: 40, metric, ..Default::default() };
+        let params = crate::KnnParams { n_neighbors: 40, metric: Some(metric), ..Default::default() };
         let (found, _) = crate::knn::sorted_neighbors(&features, &params, &run()).unwrap();
         assert_eq!(found, kneighbors(&features, &params, &run()).unwrap().0);
     }

@@ -25,8 +25,8 @@ pub(crate) const NEAREST_LABEL: &str = "nearest-label";
 parameters! {
     /// Parameters of the nearest label.
     pub struct NearestLabelParams {
-        /// Distance between rows.
-        metric: Metric = Metric::Euclidean;
+        /// Distance between rows. Auto is cosine for sparse rows, where it allows rows of zeros, and euclidean for dense ones.
+        metric: Option<Metric> = None, or "auto";
         /// Rows of zeros under the cosine metric: an error, or at distance 1 from every row.
         zero_rows: ZeroRows = ZeroRows::Error, if [metric: "cosine"];
     }
@@ -74,7 +74,11 @@ impl Method for NearestLabel {
         let (features, targets) = (problem.required_features(self.name())?, problem.targets);
         let labeled = features.select(targets.rows())?;
         let given = Arc::new(targets.values().clone());
-        let extension = NeighborExtension::from_nearest(labeled, self.params.metric, self.params.zero_rows, given);
+        let NearestLabelParams { metric, zero_rows } = self.params;
+        let graph = GraphParams { metric, zero_rows, ..GraphParams::default() };
+        graph.note_metric(features, &mut fitting.report);
+        let graph = graph.resolved(features);
+        let extension = NeighborExtension::from_nearest(labeled, graph.metric(), graph.zero_rows, given);
         let mut scores = fitting.report.time("nearest", run, |_| extension.extend(features, run))?;
         for (&row, values) in targets.rows().iter().zip(targets.values().rows()) {
             scores.row_mut(row as usize).copy_from_slice(values);
@@ -129,7 +133,8 @@ mod tests {
                 labels.index[found.unwrap().1 as usize] as u32
             };
             let expected: Vec<u32> = (0..n).map(nearest).collect();
-            let method = NearestLabel::new(NearestLabelParams { metric, ..NearestLabelParams::default() });
+            let method =
+                NearestLabel::new(NearestLabelParams { metric: Some(metric), ..NearestLabelParams::default() });
             for features in [&dense, &sparse] {
                 let problem = Problem { features: Some(features), ..Problem::new(&targets) };
                 let fitted = method.fit(&problem, &run).unwrap();

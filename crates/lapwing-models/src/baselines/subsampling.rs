@@ -149,8 +149,8 @@ impl Method for Subsampling {
         if self.params.n_subsample.is_none() {
             report.choose("n_subsample", chosen.len());
         }
-        let extension =
-            NeighborExtension::from_nearest(sample, self.graph.metric, self.graph.zero_rows, labeling.scores.clone());
+        let knn = self.graph.resolved(features);
+        let extension = NeighborExtension::from_nearest(sample, knn.metric(), knn.zero_rows, labeling.scores.clone());
         let scores = report.time("nearest", run, |_| self.spread(features, &chosen, &extension, run))?;
         let labeling = report.time("decide", run, |_| run.install(|| rule.decide(Arc::new(scores))));
         recount(&mut report, &labeling);

@@ -1,6 +1,7 @@
 //! Models predict the same after they are saved and loaded.
 
-use lapwing_data::{Csr, Labels, Targets};
+use lapwing_data::{Csr, Labels, Standardize, Targets, TermWeights};
+use lapwing_graph::Metric;
 use lapwing_graph::testkit::{blobs, dense_values};
 
 use super::*;
@@ -19,7 +20,7 @@ fn model_of<'a>(fitted: Fitted<'a>, labels: &Labels) -> Model<'a> {
         method: "harmonic".into(),
         classes: labels.classes.clone(),
         feature_names: None,
-        standardizer: None,
+        scaling: Scaling::None,
         rule: fitted.rule,
         extension: fitted.extension.unwrap(),
     }
@@ -28,6 +29,36 @@ fn model_of<'a>(fitted: Fitted<'a>, labels: &Labels) -> Model<'a> {
 fn neighbors<'m, 'a>(model: &'m mut Model<'a>) -> &'m mut NeighborExtension<'a> {
     let Extension::Neighbors(neighbors) = &mut model.extension else { panic!("harmonic models have neighbors") };
     neighbors
+}
+
+#[test]
+fn new_rows_are_scaled_as_in_the_fit() {
+    let run = Run::new(Some(2), 0).unwrap();
+    let entries: Vec<(u32, u32, f32)> =
+        (0..60).flat_map(|row| [(row, row % 3, 2.0), (row, 3 + row % 2, 1.0)]).collect();
+    let counts = Features::Sparse(Arc::new(Csr::from_entries(60, 5, &entries).unwrap()));
+    let dense =
+        Features::from_f64(60, 2, (0..120).map(|at| f64::from(at % 7) * 10f64.powi(at % 2 * 3)).collect()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.lapwing");
+    for (features, tfidf) in [(counts, true), (dense, false)] {
+        let scaling =
+            Scaling::fit(&features, Standardize::Auto, if tfidf { TermWeights::On } else { TermWeights::Off }, &run)
+                .unwrap()
+                .scaling;
+        let scaled = scaling.apply(&features, &run).unwrap().unwrap();
+        let mut model = fitted(&scaled, &run);
+        let expected = model.predict(&scaled, &run).unwrap();
+        model.scaling = scaling;
+        assert_eq!(model.predict(&features, &run).unwrap().labels, expected.labels);
+        model.save(&path).unwrap();
+        let loaded = Model::load(&path).unwrap();
+        assert_eq!(loaded.scaling, model.scaling);
+        assert_eq!(loaded.predict(&features, &run).unwrap().scores, expected.scores);
+        // The metric is stored as it was chosen.
+        let Extension::Neighbors(neighbors) = &loaded.extension else { panic!("harmonic models have neighbors") };
+        assert_eq!(neighbors.graph.metric, Some(if tfidf { Metric::Cosine } else { Metric::Euclidean }));
+    }
 }
 
 #[test]
@@ -124,12 +155,16 @@ fn settings_that_contradict_themselves_are_refused() {
         model.save(&path).unwrap();
         Model::load(&path).unwrap_err().to_string()
     };
-    let standardizer = |d: usize, scale: f64| Some(Standardizer { mean: vec![0.0; d], scale: vec![scale; d] });
+    let standardizer =
+        |d: usize, scale: f64| Scaling::Standardize(Standardizer { mean: vec![0.0; d], scale: vec![scale; d] });
+    let tfidf = |d: usize, idf: f64| Scaling::Tfidf(Tfidf { idf: vec![idf; d] });
     assert!(refusal(&|model| model.rule.prior = vec![0.5, 2.0, 0.5]).contains("decision rule"));
     assert!(refusal(&|model| model.rule.prior = vec![1.5, -0.5, 0.0]).contains("decision rule"));
     assert!(refusal(&|model| model.feature_names = Some(vec!["a".into()])).contains("names 1 columns and has 4"));
-    assert!(refusal(&|model| model.standardizer = standardizer(3, 1.0)).contains("standardizing"));
-    assert!(refusal(&|model| model.standardizer = standardizer(4, 0.0)).contains("standardizing"));
+    assert!(refusal(&|model| model.scaling = standardizer(3, 1.0)).contains("standardizing"));
+    assert!(refusal(&|model| model.scaling = standardizer(4, 0.0)).contains("standardizing"));
+    assert!(refusal(&|model| model.scaling = tfidf(3, 1.0)).contains("weights of terms"));
+    assert!(refusal(&|model| model.scaling = tfidf(4, 0.0)).contains("weights of terms"));
     assert!(refusal(&|model| neighbors(model).widths = Widths::One(1.0)).contains("kernel widths"));
     assert!(refusal(&|model| neighbors(model).widths = Widths::PerRow(vec![f32::NAN; 60])).contains("kernel widths"));
 }

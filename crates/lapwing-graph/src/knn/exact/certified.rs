@@ -125,7 +125,7 @@ impl Reranker<'_> {
 impl CertifiedSearch<'_> {
     /// Rows of `features` that need no search for their neighbors among the others.
     pub fn duplicates(features: &Features<'_>, params: &KnnParams, run: &Run) -> Option<DuplicateGroups> {
-        params.metric.is_distance().then(|| DuplicateGroups::find(features, params.n_neighbors, run))
+        params.metric().is_distance().then(|| DuplicateGroups::find(features, params.n_neighbors, run))
     }
 
     /// The k nearest rows of every row on the left.

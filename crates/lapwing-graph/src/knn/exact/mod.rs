@@ -29,14 +29,14 @@ pub(crate) fn search(
     params: &KnnParams,
     run: &Run,
 ) -> Result<Neighbors> {
-    let frame = Frame::new(train.1, params.metric, run);
+    let frame = Frame::new(train.1, params.metric(), run);
     let right = side(train.1, &frame, run);
     let left = if same { None } else { Some(side(new.1, &frame, run)) };
     let search = CertifiedSearch {
         left: left.as_ref().unwrap_or(&right),
         target: Target::new(&right),
         reranker: Reranker {
-            distances: Distances::new(new.0, train.0, params.metric),
+            distances: Distances::new(new.0, train.0, params.metric()),
             frame: &frame,
             k: params.n_neighbors,
         },

@@ -25,14 +25,14 @@ pub(crate) fn search(
     params: &KnnParams,
     run: &Run,
 ) -> Result<Neighbors> {
-    let (frame, layout, right) = ready(train, same, params.metric, run)?;
+    let (frame, layout, right) = ready(train, same, params.metric(), run)?;
     let left = if same { None } else { Some(run.install(|| layout.side(new, &frame))?) };
     let (new, train) = (Features::Sparse(new.clone()), Features::Sparse(train.clone()));
     let search = CertifiedSearch {
         left: left.as_ref().unwrap_or(&right),
         target: run.install(|| Target::new(&right)),
         reranker: Reranker {
-            distances: Distances::new(&new, &train, params.metric),
+            distances: Distances::new(&new, &train, params.metric()),
             frame: &frame,
             k: params.n_neighbors,
         },

@@ -79,7 +79,7 @@ impl<'a> AllPairs<'a> {
     /// As [`crate::kneighbors`].
     pub fn new(features: &Features<'a>, params: &KnnParams, run: &Run) -> Result<Self> {
         let zeros = check_rows(features, params, run)?;
-        let (frame, mut side) = ready(features, params.metric, run)?;
+        let (frame, mut side) = ready(features, params.metric(), run)?;
         // Rows of zeros are compared too, at distance 1: their h is that of other rows.
         zeros.iter().for_each(|&row| side.head.half_norms[row as usize] = lowered(0.5, 0, 0.5));
         debug_assert!(side.head.half_norms.iter().all(|&h| h < FAR));
@@ -88,9 +88,9 @@ impl<'a> AllPairs<'a> {
             Features::Sparse(sparse) => sparse.row(row).0.len(),
         };
         let half_norms = side.head.half_norms.iter().enumerate();
-        let slacks = half_norms.map(|(row, &h)| slack(h, terms(row), params.metric)).collect();
+        let slacks = half_norms.map(|(row, &h)| slack(h, terms(row), params.metric())).collect();
         let norms = run.install(|| match features {
-            Features::Dense(_) => distance::norms(features, params.metric),
+            Features::Dense(_) => distance::norms(features, params.metric()),
             // `norms` of the cosine metric are plain Euclidean norms.
             Features::Sparse(_) => distance::norms(features, Metric::Cosine),
         });
@@ -237,7 +237,7 @@ mod tests {
         let features = blobs(150, 3, 4);
         for metric in [Metric::Euclidean, Metric::Cosine, Metric::InnerProduct] {
             for k in [1, 40, 149] {
-                let params = KnnParams { n_neighbors: k, metric, ..KnnParams::default() };
+                let params = KnnParams { n_neighbors: k, metric: Some(metric), ..KnnParams::default() };
                 let pairs = AllPairs::new(&features, &params, &run).unwrap();
                 let distances = pairs.distances();
                 for (row, found) in pairs.reached(k, &run).unwrap().into_iter().enumerate() {

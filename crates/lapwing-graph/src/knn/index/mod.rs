@@ -88,12 +88,12 @@ impl NeighborIndex {
         if n < 2 {
             return Err(Error::shape("features of the index", "at least two rows", n));
         }
-        let frame = Frame::new(dense, params.metric, run);
+        let frame = Frame::new(dense, params.metric(), run);
         let rows = SearchRows::prepare(dense, &frame, run);
         // Carved cells are some six tenths full.
         let leaf = ((n as f64).sqrt() / 2.0).clamp(128.0, 1024.0) as usize;
         let carving = CarveParams { leaf, fanout: vec![1], leaders: 1000 };
-        let partition = match params.metric {
+        let partition = match params.metric() {
             Metric::InnerProduct => Partition::carve(&augmented(&rows), &carving, ROUND, run)?,
             Metric::Euclidean | Metric::Cosine => Partition::carve(&rows, &carving, ROUND, run)?,
         };
@@ -114,7 +114,7 @@ impl NeighborIndex {
         let dense = dense(features)?;
         cells.check(dense.n_rows())?;
         features.check(run)?;
-        Self::ready(features, dense, Frame::new(dense, params.metric, run), params, cells, run)
+        Self::ready(features, dense, Frame::new(dense, params.metric(), run), params, cells, run)
     }
 
     fn ready(
@@ -125,15 +125,15 @@ impl NeighborIndex {
         cells: IndexCells,
         run: &Run,
     ) -> Result<Self> {
-        let zeros = zero_rows::find(features, params.metric, params.zero_rows, run)?;
+        let zeros = zero_rows::find(features, params.metric(), params.zero_rows, run)?;
         let d = dense.n_cols();
         let mut values = vec![0f32; dense.n_rows() * d];
         let fill = |(out, &id): (&mut [f32], &u32)| frame.copy_row(dense, id as usize, out);
         run.install(|| values.par_chunks_mut(d).with_min_len(256).zip(&cells.ids).for_each(fill));
         let rows = SearchRows::new(d, values, &frame, run);
-        let centroids = run.install(|| centroids(&rows, &cells, params.metric));
+        let centroids = run.install(|| centroids(&rows, &cells, params.metric()));
         let rows = run.install(|| rows.lowered());
-        let norms = run.install(|| norms(features, params.metric));
+        let norms = run.install(|| norms(features, params.metric()));
         Ok(Self { cells, frame, rows, centroids, norms, zeros })
     }
 
@@ -152,7 +152,7 @@ impl NeighborIndex {
         if matches!(new, Features::Sparse(_)) {
             return Err(Error::shape("features", "dense rows, as in the fit", "sparse rows"));
         }
-        if train.n_rows() != self.rows.n || train.n_cols() != self.rows.d || params.metric != self.frame.metric {
+        if train.n_rows() != self.rows.n || train.n_cols() != self.rows.d || params.metric() != self.frame.metric {
             let got = format!("{} × {}", train.n_rows(), train.n_cols());
             return Err(Error::shape("features of the index", format!("{} × {}", self.rows.n, self.rows.d), got));
         }
@@ -173,8 +173,8 @@ impl NeighborIndex {
         run: &Run,
     ) -> Result<Neighbors> {
         let (m, k) = (new.n_rows(), params.n_neighbors);
-        let new_zeros = zero_rows::find(new, params.metric, params.zero_rows, run)?;
-        let distances = run.install(|| Distances::with_norms(new, train, params.metric, &self.norms));
+        let new_zeros = zero_rows::find(new, params.metric(), params.zero_rows, run)?;
+        let distances = run.install(|| Distances::with_norms(new, train, params.metric(), &self.norms));
         let places = Places { cells: &self.cells, rows: &self.rows, centroids: &self.centroids };
         let visits = Visits {
             places,
@@ -324,7 +324,7 @@ impl Truth {
         let side = |rows: SearchRows| Side { head: run.install(|| rows.lowered()), tail: None };
         let (left, right) = (side(SearchRows::new(d, values, frame, run)), side(prepared));
         // One more than wanted: most rows find themselves.
-        let reranker = Reranker { distances: Distances::new(&sample, features, params.metric), frame, k: k + 1 };
+        let reranker = Reranker { distances: Distances::new(&sample, features, params.metric()), frame, k: k + 1 };
         let search =
             CertifiedSearch { left: &left, target: Target::new(&right), reranker, same: false, duplicates: None, run };
         let found = search.neighbors()?;

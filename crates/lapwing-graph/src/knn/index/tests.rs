@@ -5,7 +5,7 @@ use crate::knn::{kneighbors, query};
 use crate::testkit::{blobs, dense_values};
 
 fn params(metric: Metric, method: KnnMethod) -> KnnParams {
-    KnnParams { n_neighbors: 10, metric, method, ..KnnParams::default() }
+    KnnParams { n_neighbors: 10, metric: Some(metric), method, ..KnnParams::default() }
 }
 
 /// Rows `rows` of `features`, as they are.

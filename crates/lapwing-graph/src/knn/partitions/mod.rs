@@ -81,9 +81,9 @@ pub(crate) fn search(
     run: &Run,
 ) -> Result<(Neighbors, KnnReport)> {
     let n = dense.n_rows();
-    let distances = Distances::new(features, features, params.metric);
+    let distances = Distances::new(features, features, params.metric());
     let found = match ByteSource::from_dense(dense) {
-        Some(source) if params.metric == Metric::Euclidean => {
+        Some(source) if params.metric() == Metric::Euclidean => {
             let truth = Truth::new(&source, &distances, params, run)?;
             PartitionSearch { source, truth, distances: &distances, params, is_rounded: false }.find(run)?
         }
@@ -99,7 +99,7 @@ pub(crate) fn search(
 
 /// The search over rows that are not bytes: rounded to bytes if that is precise enough, and as f32 if not or if that fails.
 fn find_floats(dense: &Dense<'_>, distances: &Distances<'_>, params: &KnnParams, run: &Run) -> Result<Found> {
-    let frame = Frame::new(dense, params.metric, run);
+    let frame = Frame::new(dense, params.metric(), run);
     let rows = || FloatSource { dense, frame: &frame };
     let mut truth = Truth::new(&rows(), distances, params, run)?;
     if may_round(dense.n_cols()) {

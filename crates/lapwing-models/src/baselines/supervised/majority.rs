@@ -87,7 +87,7 @@ impl Method for Majority {
 
 #[cfg(test)]
 mod tests {
-    use lapwing_data::{ClassNames, Features, Labels, Targets};
+    use lapwing_data::{ClassNames, Features, Labels, Scaling, Targets};
 
     use super::*;
     use crate::Model;
@@ -121,7 +121,7 @@ mod tests {
             method: MAJORITY.into(),
             classes: ClassNames::Integers(vec![3, 5]),
             feature_names: None,
-            standardizer: None,
+            scaling: Scaling::None,
             rule: fitted.rule,
             extension: fitted.extension.unwrap(),
         };

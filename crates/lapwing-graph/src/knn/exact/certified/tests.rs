@@ -13,7 +13,7 @@ fn run() -> Run {
 }
 
 fn params(k: usize, metric: Metric) -> KnnParams {
-    KnnParams { n_neighbors: k, metric, method: KnnMethod::Exact, ..KnnParams::default() }
+    KnnParams { n_neighbors: k, metric: Some(metric), method: KnnMethod::Exact, ..KnnParams::default() }
 }
 
 fn sparse(features: &Features<'_>) -> Features<'static> {

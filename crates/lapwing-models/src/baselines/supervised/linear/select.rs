@@ -18,7 +18,7 @@ use crate::unfolded::{Loss, NodeLoss};
 pub(super) const CANDIDATES: [f64; 5] = [1e-4, 1e-3, 1e-2, 1e-1, 1.0];
 pub(super) const DEFAULT: usize = 2;
 /// Suboptimality at which the fits of a comparison stop.
-const TRIAL_TOL: f64 = 1e-2;
+const TRIAL_TOL: f64 = 5e-2;
 /// Standard errors by which a ρ must be better than the default.
 const ERRORS: f64 = 1.0;
 

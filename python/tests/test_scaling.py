@@ -1,0 +1,103 @@
+"""The metric that is chosen for sparse rows, and the scaling that the program and later estimators share."""
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_digits, load_iris, load_wine
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.preprocessing import StandardScaler
+
+from lapwing import HarmonicClassifier, _lapwing, load_model, save_model
+from lapwing._control import run_control
+from lapwing._inputs import features_argument
+from lapwing.baselines import NearestLabelClassifier
+from lapwing.graph import GraphLearner, kneighbors, knn_graph
+
+ESTIMATORS = (HarmonicClassifier, NearestLabelClassifier)
+
+
+def fit_scaling(X, standardize="auto", tfidf="off"):
+    state, scaled, report = _lapwing.fit_scaling(
+        features_argument(X), standardize, tfidf, run_control(None, None, 0, None)
+    )
+    return state, scaled, json.loads(report)
+
+
+@pytest.fixture
+def counts():
+    rng = np.random.default_rng(5)
+    topics = rng.dirichlet(np.full(40, 0.2), 3)
+    truth = np.arange(150) % 3
+    return sp.csr_array(np.stack([rng.multinomial(12, topics[one]) for one in truth]).astype(np.float32)), truth
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_sparse_rows_are_compared_by_the_cosine(estimator, counts, tmp_path):
+    X, truth = counts
+    y = np.where(np.arange(150) < 15, truth, -1)
+    clf = estimator().fit(X, y)
+    assert clf.metric == "auto" and clf.report_["chosen"]["metric"] == "cosine"
+    asked = estimator(metric="cosine").fit(X, y)
+    np.testing.assert_array_equal(clf.scores_, asked.scores_)
+    np.testing.assert_array_equal(clf.predict_proba(X[:40]), asked.predict_proba(X[:40]))
+    assert "metric" not in asked.report_["chosen"]
+    save_model(clf, tmp_path / "m")
+    loaded = load_model(tmp_path / "m")
+    assert loaded.metric == "cosine"
+    np.testing.assert_array_equal(loaded.predict_proba(X[:40]), asked.predict_proba(X[:40]))
+    dense = X.toarray()
+    np.testing.assert_array_equal(
+        estimator().fit(dense, y).scores_, estimator(metric="euclidean").fit(dense, y).scores_
+    )
+
+
+def test_rows_of_zeros_do_not_stop_a_fit_that_did_not_ask_for_the_cosine(counts):
+    X, truth = counts
+    X = sp.vstack([X, sp.csr_array((2, 40), dtype=np.float32)]).tocsr()
+    y = np.where(np.arange(152) < 15, np.append(truth, [0, 0]), -1)
+    with pytest.warns(UserWarning, match="2 of 152 rows hold only zeros"):
+        clf = HarmonicClassifier().fit(X, y)
+    assert clf.reached_.all() and np.isfinite(clf.predict_proba(X[-2:])).all()
+    with pytest.raises(ValueError, match="only zeros"):
+        HarmonicClassifier(metric="cosine").fit(X, y)
+
+
+def test_graphs_and_searches_choose_the_same_metric(counts):
+    X, _ = counts
+    distances, indices = kneighbors(X, 5)
+    assert (distances, indices)[0].max() <= 2
+    np.testing.assert_array_equal(indices, kneighbors(X, 5, metric="cosine")[1])
+    assert (knn_graph(X, 5).to_scipy() != knn_graph(X, 5, metric="cosine").to_scipy()).nnz == 0
+    auto, cosine = (GraphLearner(5, metric=metric).fit(X) for metric in ("auto", "cosine"))
+    np.testing.assert_allclose(auto.transform(X[:9]).toarray(), cosine.transform(X[:9]).toarray())
+
+
+def test_units_are_scaled_and_images_left():
+    wine = load_wine().data
+    state, scaled, report = fit_scaling(wine)
+    np.testing.assert_allclose(scaled, StandardScaler().fit_transform(wine), atol=1e-5)
+    assert report["scaling"]["kind"] == "standardize" and report["scaling"]["ratio"] > 1000
+    assert report["scaling"]["text"].startswith("13 columns to mean 0 and deviation 1, because")
+    control = run_control(None, None, 0, None)
+    again = _lapwing.scale_features(features_argument(wine[:9]), pickle.loads(pickle.dumps(state)), control)
+    np.testing.assert_array_equal(again, scaled[:9])
+    for X in (load_digits().data, load_iris().data, load_digits().data.astype(np.uint8)):
+        assert fit_scaling(X) == (None, None, {"scaling": None, "warnings": []})
+    assert fit_scaling(wine, "off")[0] is None
+    with pytest.raises(ValueError, match="NaN"):
+        fit_scaling(np.full((30, 2), np.nan))
+
+
+def test_counts_are_weighed_as_scikit_learn_does(counts):
+    X, _ = counts
+    state, scaled, report = fit_scaling(X, tfidf="on")
+    shape, indptr, indices, data = scaled
+    expected = TfidfTransformer(sublinear_tf=True).fit(X)
+    found = sp.csr_array((data, indices, indptr), shape=shape)
+    np.testing.assert_allclose(found.toarray(), expected.transform(X).toarray(), atol=1e-6)
+    np.testing.assert_allclose(state["idf"], expected.idf_)
+    assert report["scaling"]["kind"] == "tfidf" and report["warnings"] == []
+    assert [warning["kind"] for warning in fit_scaling(X)[2]["warnings"]] == ["unscaled-features"]
