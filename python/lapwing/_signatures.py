@@ -24,17 +24,17 @@ def _documentation(*keys: str) -> str:
 #: Each parameter as a section of a docstring has it. A parameter that differs among estimators stands here once for each text,
 #: the later ones under its name, a colon and the first estimator that has it.
 _DOCUMENTATION = {
-    "candidates": """candidates : "auto" or a list of "harmonic", "harmonic-plain", "harmonic-joined", "majority", "nearest-label", "linear", "forest", "unfolded-gnn", "unfolded-joined", "laprls", "low-rank", default="auto"
-    Methods that are tried. Auto takes those that suit the rows: harmonic in two forms and majority; with features also
-    nearest-label, linear, forest and laprls; with features and a graph linear and unfolded-gnn. The candidates joined
-    work on the sum of the given graph and that of the neighbors by features.""",
     "budget": """budget : float > 0 or None, default=None
     Time after which no further candidate is started. The default method is always fitted. With a budget, the result
     depends on the speed of the machine.""",
+    "candidates": """candidates : "harmonic" or a list of "harmonic-plain", "harmonic-joined", "majority", "nearest-label", "linear", "forest", "unfolded-gnn", "unfolded-joined", "laprls", "low-rank", "auto", default="auto"
+    Methods that are tried. Auto takes those that suit the rows: harmonic in two forms and majority; with features also
+    nearest-label, linear, forest and laprls; with features and a graph linear and unfolded-gnn. The candidates joined
+    work on the sum of the given graph and that of the neighbors by features.""",
     "n_neighbors": """n_neighbors : int >= 1, default=15
     Neighbors of each row, below the number of rows.""",
-    "metric": """metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
-    Distance between rows.
+    "metric": """metric : {"auto", "euclidean", "cosine", "inner-product"}, default="auto"
+    Distance between rows. Auto is cosine for sparse rows, where it allows rows of zeros, and euclidean for dense ones.
 
     - "euclidean": ‖x − y‖.
     - "cosine": 1 − xᵀy / (‖x‖‖y‖), in [0, 2].
@@ -103,6 +103,9 @@ _DOCUMENTATION = {
     - "random": At random among all rows, so that their shares estimate the sizes of the classes.
     - "balanced": About as many of every class, whatever its size.
 """,
+    "scaling": """scaling : {"auto", "off"}, default="auto"
+    Whether columns in very different units are standardized, and counts of terms weighed by how rare each term is
+    (TF-IDF); or features are taken as they are.""",
     "affinity": """affinity : {"knn", "precomputed"}, default="knn"
     Build the graph from X unless one is given to `fit`, or require that one is given.""",
     "unlabeled": """unlabeled : object, default=None
@@ -518,8 +521,9 @@ _DOCUMENTATION = {
     "n_neighbors:GraphLearner": """n_neighbors : int >= 1, default=10
     Neighbors of each row, below the number of rows. They are wanted on average, and decide the sparsity θ where that is
     auto. At most n_samples − 2 then.""",
-    "metric:GraphLearner": """metric : {"euclidean", "cosine", "precomputed"}, default="euclidean"
-    Distance between rows. "precomputed" takes squared distances as X.
+    "metric:GraphLearner": """metric : {"auto", "euclidean", "cosine", "precomputed"}, default="auto"
+    Distance between rows. Auto is cosine for sparse rows, where it allows rows of zeros, and euclidean for dense ones.
+    "precomputed" takes squared distances as X.
 
     - "euclidean": ‖x − y‖.
     - "cosine": 1 − xᵀy / (‖x‖‖y‖), in [0, 2].
@@ -632,21 +636,21 @@ class AutoLabelerParameters:
     """Parameters of `AutoLabeler`."""
 
     _declared: ClassVar[tuple[str, ...]] = (
-        "candidates", "budget", "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method",
+        "budget", "candidates", "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method",
         "recall_target", "zero_rows", "decision", "class_prior", "size_slack", "labels_drawn",
     )
     _parameters_doc: ClassVar[str] = _documentation(
-        "candidates", "budget", "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method",
-        "recall_target", "zero_rows", "decision", "class_prior", "size_slack", "labels_drawn", "affinity", "unlabeled",
-        "abstain", "random_state", "n_jobs", "verbose", "callback",
+        "budget", "candidates", "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method",
+        "recall_target", "zero_rows", "decision", "class_prior", "size_slack", "labels_drawn", "scaling", "affinity",
+        "unlabeled", "abstain", "random_state", "n_jobs", "verbose", "callback",
     )
     _attributes_doc: ClassVar[str] = _attributes.CHOICE + _attributes.CLASSES + _attributes.FIT
 
-    candidates: str | Sequence[str] = "auto"
-    _: KW_ONLY
     budget: float | None = None
+    _: KW_ONLY
+    candidates: str | Sequence[str] = "auto"
     n_neighbors: int = 15
-    metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean"
+    metric: Literal["auto", "euclidean", "cosine", "inner-product"] = "auto"
     weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning"
     symmetrize: Literal["union", "mean", "mutual"] = "mean"
     bandwidth: float | Literal["auto"] = "auto"
@@ -657,6 +661,7 @@ class AutoLabelerParameters:
     class_prior: Any = None
     size_slack: float = 0.0
     labels_drawn: Literal["auto", "random", "balanced"] = "auto"
+    scaling: Literal["auto", "off"] = "auto"
     affinity: Literal["knn", "precomputed"] = "knn"
     unlabeled: Any = None
     abstain: bool = False
@@ -685,7 +690,7 @@ class HarmonicClassifierParameters:
 
     n_neighbors: int = 15
     _: KW_ONLY
-    metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean"
+    metric: Literal["auto", "euclidean", "cosine", "inner-product"] = "auto"
     weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning"
     symmetrize: Literal["union", "mean", "mutual"] = "mean"
     bandwidth: float | Literal["auto"] = "auto"
@@ -728,7 +733,7 @@ class HarmonicRegressorParameters:
 
     n_neighbors: int = 15
     _: KW_ONLY
-    metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean"
+    metric: Literal["auto", "euclidean", "cosine", "inner-product"] = "auto"
     weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning"
     symmetrize: Literal["union", "mean", "mutual"] = "mean"
     bandwidth: float | Literal["auto"] = "auto"
@@ -771,7 +776,7 @@ class SparseHarmonicClassifierParameters:
 
     n_neighbors: int = 15
     _: KW_ONLY
-    metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean"
+    metric: Literal["auto", "euclidean", "cosine", "inner-product"] = "auto"
     weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning"
     symmetrize: Literal["union", "mean", "mutual"] = "mean"
     bandwidth: float | Literal["auto"] = "auto"
@@ -896,7 +901,7 @@ class LaplacianSVCParameters:
     precision: Literal["auto", "single", "double"] = "auto"
     memory: int | Literal["auto"] = "auto"
     n_neighbors: int = 15
-    metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean"
+    metric: Literal["auto", "euclidean", "cosine", "inner-product"] = "auto"
     weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning"
     symmetrize: Literal["union", "mean", "mutual"] = "mean"
     graph_bandwidth: float | Literal["auto"] = "auto"
@@ -956,7 +961,7 @@ class LaplacianRidgeClassifierParameters:
     precision: Literal["auto", "single", "double"] = "auto"
     memory: int | Literal["auto"] = "auto"
     n_neighbors: int = 15
-    metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean"
+    metric: Literal["auto", "euclidean", "cosine", "inner-product"] = "auto"
     weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning"
     symmetrize: Literal["union", "mean", "mutual"] = "mean"
     graph_bandwidth: float | Literal["auto"] = "auto"
@@ -1011,7 +1016,7 @@ class LaplacianRidgeRegressorParameters:
     precision: Literal["auto", "single", "double"] = "auto"
     memory: int | Literal["auto"] = "auto"
     n_neighbors: int = 15
-    metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean"
+    metric: Literal["auto", "euclidean", "cosine", "inner-product"] = "auto"
     weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning"
     symmetrize: Literal["union", "mean", "mutual"] = "mean"
     graph_bandwidth: float | Literal["auto"] = "auto"
@@ -1063,7 +1068,7 @@ class UnfoldedGNNClassifierParameters:
     tol: float = 1e-06
     max_iter: int = 1000
     n_neighbors: int = 15
-    metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean"
+    metric: Literal["auto", "euclidean", "cosine", "inner-product"] = "auto"
     weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning"
     symmetrize: Literal["union", "mean", "mutual"] = "mean"
     bandwidth: float | Literal["auto"] = "auto"
@@ -1118,7 +1123,7 @@ class UnfoldedGNNRegressorParameters:
     tol: float = 1e-06
     max_iter: int = 1000
     n_neighbors: int = 15
-    metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean"
+    metric: Literal["auto", "euclidean", "cosine", "inner-product"] = "auto"
     weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning"
     symmetrize: Literal["union", "mean", "mutual"] = "mean"
     bandwidth: float | Literal["auto"] = "auto"
@@ -1145,7 +1150,7 @@ class NearestLabelClassifierParameters:
     )
     _attributes_doc: ClassVar[str] = _attributes.CLASSES + _attributes.FIT
 
-    metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean"
+    metric: Literal["auto", "euclidean", "cosine", "inner-product"] = "auto"
     _: KW_ONLY
     zero_rows: Literal["error", "allow"] = "error"
     unlabeled: Any = None
@@ -1177,7 +1182,7 @@ class SubsamplingHarmonicClassifierParameters:
     n_subsample: int | Literal["auto"] = "auto"
     _: KW_ONLY
     n_neighbors: int = 15
-    metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean"
+    metric: Literal["auto", "euclidean", "cosine", "inner-product"] = "auto"
     weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning"
     symmetrize: Literal["union", "mean", "mutual"] = "mean"
     bandwidth: float | Literal["auto"] = "auto"
@@ -1222,7 +1227,7 @@ class SimpleHarmonicClassifierParameters:
     n_eigenvectors: int | Literal["auto"] = "auto"
     tol: float = 1e-08
     max_iter: int = 1000
-    metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean"
+    metric: Literal["auto", "euclidean", "cosine", "inner-product"] = "auto"
     weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning"
     symmetrize: Literal["union", "mean", "mutual"] = "mean"
     bandwidth: float | Literal["auto"] = "auto"
@@ -1368,7 +1373,7 @@ class NeighborIndexParameters:
 
     n_neighbors: int = 15
     _: KW_ONLY
-    metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean"
+    metric: Literal["auto", "euclidean", "cosine", "inner-product"] = "auto"
     method: Literal["auto", "exact", "partitions"] = "auto"
     recall_target: float = 0.95
     zero_rows: Literal["error", "allow"] = "error"
@@ -1394,7 +1399,7 @@ class GraphLearnerParameters:
 
     n_neighbors: int = 10
     _: KW_ONLY
-    metric: Literal["euclidean", "cosine"] | Literal["precomputed"] = "euclidean"
+    metric: Literal["auto", "euclidean", "cosine"] | Literal["precomputed"] = "auto"
     method: Literal["auto", "exact", "partitions"] = "auto"
     recall_target: float = 0.95
     zero_rows: Literal["error", "allow"] = "error"
