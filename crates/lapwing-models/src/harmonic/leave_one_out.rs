@@ -6,7 +6,10 @@
 //! Lᵢ = yᵢ − (yᵢ − fᵢ) / kᵢ,   kᵢ = 1 − Hᵢᵢ = (L·H)ᵢᵢ / tᵢ,
 //! ```
 //!
-//! and the mean over the n_k rows of its component becomes mean(f) − gᵢ(yᵢ − Lᵢ), gᵢ = tᵢ(A⁻¹1)ᵢ/n_k (rank-one update). The
+//! and with a prior of weights κd the same for A = L + T + κD, where kᵢ = ((L·H)ᵢᵢ + κdᵢHᵢᵢ) / tᵢ. The prior itself stays: the shares
+//! of a labeled row must come from a classifier that did not see its label.
+//!
+//! The mean over the n_k rows of the component of row i becomes mean(f) − gᵢ(yᵢ − Lᵢ), gᵢ = tᵢ(A⁻¹1)ᵢ/n_k (rank-one update). The
 //! second form of kᵢ, the flow out of the row, is used: 1 − Hᵢᵢ loses digits if kᵢ is small, that is, if the label nearly fixes
 //! the score of its row. Scores of a harmonic function lie between its labels, so Lᵢ is clipped to that range. Each label needs
 //! its column of H. Estimates of the diagonal from random signs are too rough: scores of classes may differ by only a few
@@ -26,8 +29,10 @@ use lapwing_graph::Components;
 use lapwing_solve::LaplacianSolver;
 use rand::seq::index::sample;
 
+use super::Decision;
 use super::function::HarmonicFunction;
 use super::parts::Part;
+use super::select::{fitted_temperature, mean_log_loss};
 use crate::class_sizes::label_counts;
 use crate::labeling::largest;
 
@@ -64,6 +69,19 @@ pub(super) enum Level {
     RowMean,
     /// The mean of the labels.
     LabeledMean,
+    /// Nothing: they are shares.
+    Zero,
+}
+
+impl Level {
+    /// The decision that compares scores with it.
+    pub fn decision(self) -> Decision {
+        match self {
+            Self::RowMean => Decision::RowMean,
+            Self::LabeledMean => Decision::Centered,
+            Self::Zero => Decision::Argmax,
+        }
+    }
 }
 
 /// Level, held-out scores and accuracy from leaving out each label.
@@ -76,11 +94,13 @@ pub(super) struct Verdict {
 }
 
 impl Influence {
-    /// The influence of labels in a plain system with the diagonal `weights` (n). `part` holds all labels.
+    /// The influence of labels of the `weights` (n) in a plain system whose diagonal they are, plus the `pulls` (n) of a prior.
+    /// `part` holds all labels.
     pub fn find(
         solver: &mut LaplacianSolver,
         part: &Part<'_>,
         weights: &[f64],
+        pulls: Option<&[f64]>,
         components: &Components,
         run: &Run,
     ) -> Result<Self> {
@@ -106,7 +126,8 @@ impl Influence {
             let own = x.row(row);
             let flow =
                 neighbors.iter().zip(edges).map(|(&id, weight)| weight * (own[column] - x.row(id as usize)[column]));
-            slack.push((flow.sum::<f64>() / weights[row]).clamp(0.0, 1.0));
+            let pull = pulls.map_or(0.0, |pulls| pulls[row] * own[column]);
+            slack.push(((flow.sum::<f64>() + pull) / weights[row]).clamp(0.0, 1.0));
             reach.push(weights[row] * own[q]);
         }
         Ok(Self { labels, slack, reach })
@@ -130,46 +151,52 @@ pub(super) fn applies(targets: &Targets) -> bool {
 }
 
 impl Verdict {
-    /// The default for too few labels.
-    pub fn without_labels() -> Self {
-        Self { level: Level::RowMean, held_out: Vec::new(), accuracy: None }
+    /// A level for too few labels.
+    pub fn without_labels(level: Level) -> Self {
+        Self { level, held_out: Vec::new(), accuracy: None }
     }
 
     /// Leaves each label out of the plain `function`.
     pub fn new(function: &HarmonicFunction, influence: &Influence, targets: &Targets, components: &Components) -> Self {
-        let all: Vec<usize> = targets.values().rows().map(largest).collect();
-        let classes: Vec<usize> = influence.labels.iter().map(|&at| all[at]).collect();
-        let (l, q) = (all.len(), classes.len());
-        let tally = Tally::new(targets, components, &all);
-        let means = component_means(&function.scores, components);
-        let left_out = LeftOut { function, influence, targets, components, tally, means };
-        let at_level = |level: Level| -> Vec<Option<Vec<f64>>> {
-            (0..q).map(|at| left_out.standing(at, classes[at], level)).collect()
-        };
-        let (row_mean, labeled_mean) = (at_level(Level::RowMean), at_level(Level::LabeledMean));
-        let right = |standings: &[Option<Vec<f64>>], at: usize| {
+        let left_out = LeftOut::new(function, influence, targets, components);
+        let classes = &left_out.classes;
+        let q = classes.len();
+        let (row_mean, labeled_mean) = (left_out.at(Level::RowMean), left_out.at(Level::LabeledMean));
+        let right = |standings: &[Standing], at: usize| {
             standings[at].as_ref().is_some_and(|standing| largest(standing) == classes[at])
         };
-        let only = |these: &[Option<Vec<f64>>], others: &[Option<Vec<f64>>]| {
+        let only = |these: &[Standing], others: &[Standing]| {
             (0..q).filter(|&at| right(these, at) && !right(others, at)).count() as f64
         };
         let (wins, losses) = (only(&labeled_mean, &row_mean), only(&row_mean, &labeled_mean));
         let is_better = wins - losses > SIGNIFICANT * (wins + losses).sqrt();
         let (level, standings) =
             if is_better { (Level::LabeledMean, labeled_mean) } else { (Level::RowMean, row_mean) };
-        let n_right = (0..q).filter(|&at| right(&standings, at)).count();
-        let n_classes = label_counts(targets).iter().filter(|count| **count > 0).count();
-        let held_out = match l >= LEAST_TO_FIT * n_classes {
-            true => {
-                // Without its only label, a class has no score.
-                let found = standings.into_iter().zip(classes).filter_map(|(standing, class)| Some((standing?, class)));
-                found.filter(|(standing, class)| standing[*class].is_finite()).collect()
-            }
-            false => Vec::new(),
+        left_out.verdict(level, standings)
+    }
+
+    /// Leaves each label out of a `function` with a prior, at each of the `levels`: the verdict at the best one, and the mean
+    /// −log share of the labels there.
+    pub fn with_prior(
+        function: &HarmonicFunction,
+        influence: &Influence,
+        targets: &Targets,
+        components: &Components,
+        levels: &[Level],
+    ) -> Option<(Self, f64)> {
+        let left_out = LeftOut::new(function, influence, targets, components);
+        let at_level = |&level: &Level| {
+            let standings = left_out.at(level);
+            let held_out = left_out.held_out(&standings);
+            let loss = mean_log_loss(&held_out, fitted_temperature(&held_out));
+            (left_out.verdict(level, standings), loss)
         };
-        Self { level, held_out, accuracy: Some(n_right as f64 / q as f64) }
+        levels.iter().map(at_level).min_by(|a, b| a.1.total_cmp(&b.1))
     }
 }
+
+/// Scores of a label's row above the level (c); `None` if no other label reaches the row.
+type Standing = Option<Vec<f64>>;
 
 /// Labels of each class in every labeled component.
 struct Tally {
@@ -208,12 +235,50 @@ struct LeftOut<'a> {
     influence: &'a Influence,
     targets: &'a Targets,
     components: &'a Components,
+    /// Classes of the labels that are left out (q).
+    classes: Vec<usize>,
     tally: Tally,
     /// Mean score of each component (k, c).
     means: Matrix,
 }
 
-impl LeftOut<'_> {
+impl<'a> LeftOut<'a> {
+    fn new(
+        function: &'a HarmonicFunction,
+        influence: &'a Influence,
+        targets: &'a Targets,
+        components: &'a Components,
+    ) -> Self {
+        let all: Vec<usize> = targets.values().rows().map(largest).collect();
+        let classes = influence.labels.iter().map(|&at| all[at]).collect();
+        let tally = Tally::new(targets, components, &all);
+        let means = component_means(&function.scores, components);
+        Self { function, influence, targets, components, classes, tally, means }
+    }
+
+    /// Standings of all labels (q).
+    fn at(&self, level: Level) -> Vec<Standing> {
+        self.classes.iter().enumerate().map(|(at, &class)| self.standing(at, class, level)).collect()
+    }
+
+    /// The standings of labels that others reach, with their classes.
+    fn held_out(&self, standings: &[Standing]) -> Vec<(Vec<f64>, usize)> {
+        let found =
+            standings.iter().zip(&self.classes).filter_map(|(standing, &class)| Some((standing.clone()?, class)));
+        // Without its only label, a class has no score.
+        found.filter(|(standing, class)| standing[*class].is_finite()).collect()
+    }
+
+    fn verdict(&self, level: Level, standings: Vec<Standing>) -> Verdict {
+        let is_right =
+            |(standing, class): &(&Standing, &usize)| standing.as_ref().is_some_and(|s| largest(s) == **class);
+        let n_right = standings.iter().zip(&self.classes).filter(is_right).count();
+        let n_classes = label_counts(self.targets).iter().filter(|count| **count > 0).count();
+        let fits = self.targets.rows().len() >= LEAST_TO_FIT * n_classes;
+        let held_out = if fits { self.held_out(&standings) } else { Vec::new() };
+        Verdict { level, held_out, accuracy: Some(n_right as f64 / self.classes.len() as f64) }
+    }
+
     /// Leave-one-out scores minus the level (c) of the label at `place` among those left out, of class `class`; `None` if no
     /// other label reaches its row.
     fn standing(&self, place: usize, class: usize, level: Level) -> Option<Vec<f64>> {
@@ -233,6 +298,7 @@ impl LeftOut<'_> {
                 let means = self.means.row(self.components.id[row] as usize).iter().zip(y).zip(&without);
                 means.map(|((mean, y), without)| mean - g * (y - without)).collect()
             }
+            Level::Zero => vec![0.0; y.len()],
             _ => labeled_mean.clone(),
         };
         let is_left = |mean: &f64| *mean > f64::EPSILON;
@@ -317,7 +383,8 @@ mod tests {
         let params =
             HarmonicParams { form: Form::Plain, graph_reg: Some(graph_reg), tol: 1e-12, ..HarmonicParams::default() };
         let components = graph.components();
-        let solving = Solving { graph, components: &components, targets, params: &params, refiner: None, influence };
+        let solving =
+            Solving { graph, components: &components, targets, params: &params, prior: None, refiner: None, influence };
         solve(&solving, &Run::new(Some(2), 0).unwrap()).unwrap()
     }
 
@@ -331,6 +398,7 @@ mod tests {
         let level = match level {
             Level::RowMean => component_means(&function.scores, &components).row(components.id[row] as usize).to_vec(),
             Level::LabeledMean => function.mean.clone(),
+            Level::Zero => vec![0.0; function.mean.len()],
         };
         function.scores.row(row).iter().zip(level).map(|(f, level)| f - level).collect()
     }
@@ -343,14 +411,7 @@ mod tests {
             let function = solved(&graph, &targets, graph_reg, true);
             let components = graph.components();
             let classes: Vec<usize> = targets.values().rows().map(largest).collect();
-            let left_out = LeftOut {
-                function: &function,
-                influence: function.influence.as_ref().unwrap(),
-                targets: &targets,
-                components: &components,
-                tally: Tally::new(&targets, &components, &classes),
-                means: component_means(&function.scores, &components),
-            };
+            let left_out = LeftOut::new(&function, function.influence.as_ref().unwrap(), &targets, &components);
             for at in 0..classes.len() {
                 let n_left = left_out.tally.n_classes_without(at, classes[at]);
                 for level in [Level::RowMean, Level::LabeledMean] {

@@ -9,12 +9,14 @@ mod leave_one_out;
 mod params;
 mod parts;
 mod plan;
+mod prior;
 mod refine;
 mod select;
 mod select_regression;
 mod settling;
 mod sparse;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use lapwing_data::{Matrix, Report, Result, Run, Targets, Warning, peak_memory_bytes};
@@ -35,6 +37,7 @@ use crate::class_sizes::{self, LabelsDrawn, SizeBounds, label_counts};
 use crate::fitting::Fitting;
 use crate::harmonic::function::Solving;
 use crate::harmonic::leave_one_out::{Level, Verdict};
+use crate::harmonic::prior::Prior;
 use crate::harmonic::refine::Refiner;
 use crate::labeling::{present, typical_temperature};
 use crate::{
@@ -91,15 +94,24 @@ impl Harmonic {
         Ok(FittedRegression { reached: function.reached, score_radius, ..regressed })
     }
 
+    /// The method for this problem: with a prior the form is plain.
+    fn for_problem(&self, problem: &Problem<'_, '_>) -> Result<Cow<'_, Self>> {
+        if problem.prior.is_none() {
+            return Ok(Cow::Borrowed(self));
+        }
+        let params = prior::plain_params(&self.params)?;
+        Ok(Cow::Owned(Self { params, graph: self.graph.clone() }))
+    }
+
     fn solved(&self, fitting: &mut Fitting<'_, '_, '_>) -> Result<Solved> {
-        self.check_prior(fitting.problem)?;
+        self.check_class_prior(fitting.problem)?;
         let affinity = fitting.graph(&self.graph)?;
         let solved = self.solve_on(&affinity, None, fitting)?;
         Ok(Solved { built: affinity.into_built(), ..solved })
     }
 
     /// Checks that the class prior has one share for each class, before anything is built.
-    fn check_prior(&self, problem: &Problem<'_, '_>) -> Result<()> {
+    fn check_class_prior(&self, problem: &Problem<'_, '_>) -> Result<()> {
         match problem.targets.n_columns() {
             1 => Ok(()),
             _ => self.params.class_prior.shares(&problem.targets.mean()).map(drop),
@@ -113,22 +125,48 @@ impl Harmonic {
         refiner: Option<&Refiner<'_>>,
         fitting: &mut Fitting<'_, '_, '_>,
     ) -> Result<Solved> {
-        let components = fitting.components(affinity);
-        let Fitting { problem: Problem { targets, .. }, ref mut report, run } = *fitting;
+        let mut components = fitting.components(affinity);
+        let Fitting { problem: Problem { targets, prior: shares, .. }, ref mut report, run } = *fitting;
         let graph = &affinity.graph;
-        let params = match (self.params.form, targets.n_columns()) {
+        if shares.is_some() {
+            components = prior::one_component(graph.n_samples());
+            (report.n_unreached, report.n_unlabeled_components) = (0, 0);
+        }
+        let mut params = match (self.params.form, targets.n_columns()) {
             (Form::Auto, 1) => report
                 .time("select", run, |report| select_regression::select(graph, targets, &self.params, report, run))?,
             _ => self.params.clone(),
         };
         let chooses_level = self.chooses_level(targets);
         let influence = chooses_level && leave_one_out::applies(targets);
-        let solving = Solving { graph, components: &components, targets, params: &params, refiner, influence };
+        let chosen = match shares {
+            Some(shares) => {
+                let solving = Solving {
+                    graph,
+                    components: &components,
+                    targets,
+                    params: &params,
+                    prior: None,
+                    refiner: None,
+                    influence,
+                };
+                let chosen = report.time("select", run, |_| prior::choose(&solving, shares, run))?;
+                if params.decision != Decision::Mass {
+                    // The certificate of the solve has to know the level.
+                    params.decision = chosen.verdict.level.decision();
+                }
+                Some((Prior { shares, weight: chosen.weight }, chosen.verdict))
+            }
+            None => None,
+        };
+        let (prior, decided) = chosen.unzip();
+        let solving = Solving { graph, components: &components, targets, params: &params, prior, refiner, influence };
         let mut function = report.time("solve", run, |_| function::solve(&solving, run))?;
-        let verdict = chooses_level.then(|| match &function.influence {
+        let of_labels = || match &function.influence {
             Some(influence) => Verdict::new(&function, influence, targets, &components),
-            None => Verdict::without_labels(),
-        });
+            None => Verdict::without_labels(Level::RowMean),
+        };
+        let verdict = decided.or_else(|| chooses_level.then(of_labels));
         let level = match (&verdict, self.params.decision) {
             (Some(verdict), _) => verdict.level,
             (None, Decision::RowMean) => Level::RowMean,
@@ -140,6 +178,9 @@ impl Harmonic {
         }
         if self.params.graph_reg.is_none() {
             report.choose("graph_reg", function.graph_reg);
+        }
+        if let Some(weight) = prior.map(|prior| prior.weight).filter(|_| self.params.prior_weight.is_none()) {
+            report.choose("prior_weight", weight);
         }
         if self.params.form == Form::Auto {
             report.choose("form", if function.form == Form::Stable { "stable" } else { "plain" });
@@ -222,12 +263,15 @@ impl Harmonic {
         let present = present(&function.mean);
         let zero = vec![0.0; n_classes];
         if let Some(verdict) = &solved.verdict {
-            let level = if verdict.level == Level::RowMean { "row-mean" } else { "centered" };
-            report.choose("decision", level);
-            let labels = function.influence.is_some().then_some(verdict.accuracy);
+            if matches!(self.params.decision, Decision::Auto | Decision::Sizes) {
+                report.choose("decision", verdict.level.decision().name());
+            }
+            let labels = verdict.accuracy;
             report.parts.extend(labels.map(|accuracy| ("leave_one_out".to_string(), json!({"accuracy": accuracy}))));
         }
-        let are_shares = !solved.is_centered && matches!(self.params.decision, Decision::Argmax | Decision::Mass);
+        let level = solved.verdict.as_ref().map(|verdict| verdict.level);
+        let are_shares = !solved.is_centered
+            && (level == Some(Level::Zero) || matches!(self.params.decision, Decision::Argmax | Decision::Mass));
         let (offset, scale) = match self.params.decision {
             Decision::Mass => {
                 let mass = mass_scale(&function.scores, &zero, &prior);
@@ -239,18 +283,19 @@ impl Harmonic {
             }
             Decision::Argmax if solved.is_centered => (function.mean.iter().map(|m| -m).collect(), present),
             Decision::Argmax => (zero, present),
-            _ if solved.is_centered => (zero, present),
+            _ if solved.is_centered || level == Some(Level::Zero) => (zero, present),
             _ => (function.mean.clone(), present),
         };
         let mut rule = Rule { offset, scale, temperature: None, prior };
-        if !are_shares {
-            let held_out = solved.verdict.as_ref().map_or(&[][..], |verdict| &verdict.held_out);
-            let temperature = match held_out {
-                [] => typical_temperature(&rule, &function.scores),
-                held_out => fitted_temperature(held_out),
-            };
+        let held_out = solved.verdict.as_ref().map_or(&[][..], |verdict| &verdict.held_out);
+        rule.temperature = match held_out {
+            [] if are_shares => None,
+            _ if self.params.decision == Decision::Mass => None,
+            [] => Some(typical_temperature(&rule, &function.scores)),
+            held_out => Some(fitted_temperature(held_out)),
+        };
+        if let Some(temperature) = rule.temperature {
             report.choose("temperature", temperature);
-            rule.temperature = Some(temperature);
         }
         Ok(rule)
     }
@@ -318,9 +363,14 @@ impl Method for Harmonic {
     }
 
     fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
-        let mut fitting = Fitting::new(self.name(), problem, run)?;
-        let solved = self.solved(&mut fitting)?;
-        self.decided(fitting, solved)
+        let mut fitting = Fitting::with_prior(self.name(), problem, run)?;
+        let this = self.for_problem(problem)?;
+        let solved = this.solved(&mut fitting)?;
+        this.decided(fitting, solved)
+    }
+
+    fn takes_prior(&self) -> bool {
+        true
     }
 
     fn plan(&self, size: &ProblemSize) -> Plan {

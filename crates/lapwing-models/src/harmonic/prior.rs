@@ -1,0 +1,135 @@
+//! A prior: shares of the classes in every row, from any classifier, where a harmonic fit starts.
+//!
+//! With p the shares (n, c), d the degrees and D = diag(d), the energy of the plain form gets γ·κ Σᵢ dᵢ|fᵢ − pᵢ|², so that
+//!
+//! ```text
+//! (L + T + κD) f = T y + κD p,   T = C/(γ·c_tot).
+//! ```
+//!
+//! The score of a row without a label is the mean of its neighbors' scores and its own prior, with weights 1 : κ. A row without
+//! edges counts as one of mean degree, so that its score is its prior. Every row is reached, and all rows count as one component.
+//!
+//! Correct and Smooth (Huang, He, Singh, Lim & Benson 2020) propagates the errors of p at the labels, then the corrected shares, by
+//! two sequences of fixed length. Here both are one convex problem, solved to its end: f − p spreads the errors of p, and f is smooth.
+//!
+//! **What is chosen.** κ and the level that scores are compared with: nothing, because they are shares, or their mean over all rows,
+//! because the shares of a classifier of few labels may be near to constant. Each label is left out ([`leave_one_out`]); the
+//! pair with the least mean −log share of the labels is taken.
+//!
+//! Cost: two solves for each κ that is tried, of c − 1 columns and of a column for each label that is left out; the larger κ, the
+//! fewer iterations.
+//!
+//! [`leave_one_out`]: super::leave_one_out
+
+use lapwing_data::{Error, Matrix, Result, Run, Targets};
+use lapwing_graph::{Components, Graph};
+
+use super::function::{Solving, solve};
+use super::leave_one_out::{self, Level, Verdict};
+use super::{Certify, Clamp, Decision, Form, HarmonicParams};
+use crate::class_sizes::label_counts;
+
+/// Weights κ that are tried.
+const WEIGHTS: [f64; 4] = [0.01, 0.1, 1.0, 10.0];
+/// Weight if labels are too few to try.
+const TYPICAL_WEIGHT: f64 = 0.1;
+/// Fewest labels of every class to try weights.
+const LEAST_PER_CLASS: usize = 3;
+/// Relative residual of solves that only choose.
+const CHOICE_TOL: f64 = 1e-4;
+
+/// Shares that scores are pulled to.
+#[derive(Clone, Copy)]
+pub(super) struct Prior<'a> {
+    /// Shares (n, c).
+    pub shares: &'a Matrix,
+    /// κ.
+    pub weight: f64,
+}
+
+impl Prior<'_> {
+    /// κdᵢ of the rows (n) of the graph.
+    pub fn pulls(&self, graph: &Graph) -> Vec<f64> {
+        let mean = graph.mean_degree();
+        let typical = if mean > 0.0 { mean } else { 1.0 };
+        graph.degree().iter().map(|&degree| self.weight * if degree > 0.0 { degree } else { typical }).collect()
+    }
+
+    /// Adds κD(p − ȳ) to a right-hand side (n, s), for its s columns; `mean` is ȳ.
+    pub fn add_targets(&self, graph: &Graph, mean: &[f64], b: &mut Matrix) {
+        for (row, pull) in self.pulls(graph).into_iter().enumerate() {
+            let wanted = self.shares.row(row).iter().zip(mean);
+            b.row_mut(row).iter_mut().zip(wanted).for_each(|(b, (share, mean))| *b += pull * (share - mean));
+        }
+    }
+}
+
+/// γ for "auto": every label then counts as much as the edges of a row of mean degree.
+pub(super) fn default_graph_reg(mean_degree: f64, targets: &Targets) -> f64 {
+    let degree = if mean_degree > 0.0 { mean_degree } else { 1.0 };
+    1.0 / (degree * targets.rows().len() as f64)
+}
+
+/// The parameters of a fit with a prior: those of the plain form.
+///
+/// # Errors
+/// [`Error::Param`] for the stable form, hard clamping, and γ = ∞.
+pub(super) fn plain_params(params: &HarmonicParams) -> Result<HarmonicParams> {
+    if params.clamp == Clamp::Hard {
+        return Err(Error::param("clamp", "hard", "soft with a prior"));
+    }
+    if params.form == Form::Stable {
+        return Err(Error::param("form", "stable", "auto or plain with a prior"));
+    }
+    if params.graph_reg == Some(f64::INFINITY) {
+        return Err(Error::param("graph_reg", "inf", "a finite number or auto with a prior"));
+    }
+    Ok(HarmonicParams { form: Form::Plain, ..params.clone() })
+}
+
+/// All `n` rows as one component, since a prior reaches every row.
+pub(super) fn one_component(n: usize) -> Components {
+    Components { id: vec![0; n], sizes: vec![n] }
+}
+
+/// κ and the level, with what leaving out the labels says about them.
+pub(super) struct Choice {
+    pub weight: f64,
+    pub verdict: Verdict,
+}
+
+/// Chooses κ, unless `solving.params` has it, and the level, unless the decision names it. The problem has the prior `shares`.
+pub(super) fn choose(solving: &Solving<'_>, shares: &Matrix, run: &Run) -> Result<Choice> {
+    let (params, targets) = (solving.params, solving.targets);
+    let given = params.prior_weight;
+    let levels = levels(params.decision);
+    let typical = Choice { weight: given.unwrap_or(TYPICAL_WEIGHT), verdict: Verdict::without_labels(levels[0]) };
+    let fewest = label_counts(targets).into_iter().filter(|count| *count > 0).min().unwrap_or(0);
+    if fewest < LEAST_PER_CLASS || !leave_one_out::applies(targets) {
+        return Ok(typical);
+    }
+    let params = HarmonicParams { certify: Certify::Off, tol: params.tol.max(CHOICE_TOL), ..params.clone() };
+    let mut best: Option<(Choice, f64)> = None;
+    for weight in given.map_or(WEIGHTS.to_vec(), |weight| vec![weight]) {
+        let prior = Some(Prior { shares, weight });
+        let function = solve(&Solving { params: &params, prior, refiner: None, influence: true, ..*solving }, run)?;
+        let Some(influence) = &function.influence else { continue };
+        let found = Verdict::with_prior(&function, influence, targets, solving.components, levels);
+        if let Some((verdict, loss)) = found
+            && best.as_ref().is_none_or(|(_, least)| loss < *least)
+        {
+            best = Some((Choice { weight, verdict }, loss));
+        }
+    }
+    Ok(best.map_or(typical, |(choice, _)| choice))
+}
+
+/// The levels that a decision may compare scores with; the first one is the default.
+fn levels(decision: Decision) -> &'static [Level] {
+    match decision {
+        Decision::Auto | Decision::Sizes => &[Level::RowMean, Level::Zero],
+        Decision::RowMean => &[Level::RowMean],
+        Decision::Centered => &[Level::LabeledMean],
+        Decision::Argmax | Decision::Mass => &[Level::Zero],
+    }
+}
