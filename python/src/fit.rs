@@ -195,7 +195,8 @@ pub fn fit_regressor<'py>(
     let weights = label_weights.map(|weights| vector(&weights)).transpose()?;
     let targets = Targets::regression(values.as_slice()?, weights.as_deref()).map_err(to_py)?;
     let source = rows.source(py)?;
-    let fitted = control.run(py, |run| source.solve(&targets, None, run, |problem| regress(&settings, problem, run)))?;
+    let fitted =
+        control.run(py, |run| source.solve(&targets, None, run, |problem| regress(&settings, problem, run)))?;
     let dict = kept(py, &fitted.report, fitted.extension, extras.hands_extension)?;
     dict.set_item("score_radius", fitted.score_radius.map(|radius| PyArray1::from_vec(py, radius)))?;
     dict.set_item("mean", fitted.mean)?;

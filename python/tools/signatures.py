@@ -221,7 +221,7 @@ SIGNATURES = (
     ),
     Signature("NearestLabelClassifier", ("nearest-label",), _LABELS, without=_SIZES, attributes=("CLASSES",)),
     Signature(
-        "SubsamplingHarmonicClassifier", ("subsampling",), _LABELS, without=("certify", "prior_weight"), fixed={"certify": "off"},
+        "SubsamplingHarmonicClassifier", ("subsampling",), _LABELS, without=("certify",), fixed={"certify": "off"},
         attributes=("CLASSES",),
     ),
     Signature(

@@ -30,9 +30,9 @@ use super::{Certify, Clamp, Decision, Form, HarmonicParams};
 use crate::class_sizes::label_counts;
 
 /// Weights κ that are tried.
-const WEIGHTS: [f64; 4] = [0.01, 0.1, 1.0, 10.0];
+const WEIGHTS: [f64; 6] = [0.01, 0.03, 0.1, 0.3, 1.0, 10.0];
 /// Weight if labels are too few to try.
-const TYPICAL_WEIGHT: f64 = 0.1;
+const TYPICAL_WEIGHT: f64 = 0.03;
 /// Fewest labels of every class to try weights.
 const LEAST_PER_CLASS: usize = 3;
 /// Relative residual of solves that only choose.
