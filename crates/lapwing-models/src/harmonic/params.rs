@@ -69,8 +69,8 @@ parameters! {
     pub struct HarmonicParams {
         /// Weight γ of smoothness fᵀLf against the given labels. Auto goes by the number m of labels per class; in units of
         /// 1 / mean weighted degree it is 1/m for the stable form (0.1 in regression), 0.01 for the plain form, and for form auto
-        /// max(0.01, m^(−3/2)), or max(0.01, m^(−3)) if labels look drawn at random. Infinity drops the label term (f = L⁺ỹ,
-        /// stable form).
+        /// max(0.01, m^(−3/2)), or max(0.01, m^(−3)) if labels look drawn at random; with a prior 1 / the number of
+        /// labels. Infinity drops the label term (f = L⁺ỹ, stable form).
         graph_reg: Option<f64> = None, or "auto", in above(0.0).or_infinite();
         /// Which harmonic function.
         form: Form = Form::Auto;
@@ -83,8 +83,8 @@ parameters! {
         /// mass and sizes aim at it.
         class_prior: ClassPrior = ClassPrior::Labeled;
         /// Weight κ of a prior against the graph, if the fit starts from one: the neighbors of a row and the prior pull on its
-        /// score as 1 : κ. Auto takes the one of 0.01, 0.1, 1 and 10 that predicts the labels best when each is left out, if
-        /// every class has three; else 0.1.
+        /// score as 1 : κ. Auto takes the one of 0.01, 0.03, 0.1, 0.3, 1 and 10 that predicts the labels best when each is left
+        /// out, if every class has three labels; else 0.03.
         prior_weight: Option<f64> = None, or "auto", in above(0.0).at_most(1e6);
         /// Relative residual at which the solver stops.
         tol: f64 = 1e-6, in above(0.0).below(1.0);
