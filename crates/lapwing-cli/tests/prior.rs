@@ -83,7 +83,9 @@ fn what_is_wrong_is_named() {
     assert!(text("--prior shares.csv --prior-weight 0").contains("--prior-weight is 0; expected"));
     assert!(text("--prior shares.csv --form stable").contains("form is stable; expected auto or plain with a prior"));
     assert!(text("--prior shares.csv --method simple-harmonic").contains("simple-harmonic takes no --prior"));
-    assert!(folder.refused("label --graph edges.csv --labels known.csv --prior out.csv -o out.csv").contains("--prior"));
+    assert!(
+        folder.refused("label --graph edges.csv --labels known.csv --prior out.csv -o out.csv").contains("--prior")
+    );
     let compare = "compare --graph edges.csv --labels known.csv --labeled 4 --methods harmonic --prior-weight 1";
     assert!(folder.refused(compare).contains("compare, which takes no prior"));
 }

@@ -20,7 +20,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use lapwing_data::{Matrix, Report, Result, Run, Targets, Warning, peak_memory_bytes};
-use lapwing_graph::{AffinityGraph, GraphParams};
+use lapwing_graph::{AffinityGraph, Components, GraphParams};
 use serde_json::json;
 
 pub use certificate::{Certificate, CertificateSummary, Certify};
@@ -37,7 +37,7 @@ use crate::class_sizes::{self, LabelsDrawn, SizeBounds, label_counts};
 use crate::fitting::Fitting;
 use crate::harmonic::function::Solving;
 use crate::harmonic::leave_one_out::{Level, Verdict};
-use crate::harmonic::prior::Prior;
+use crate::harmonic::prior::{Choosing, Prior};
 use crate::harmonic::refine::Refiner;
 use crate::labeling::{present, typical_temperature};
 use crate::{
@@ -125,48 +125,34 @@ impl Harmonic {
         refiner: Option<&Refiner<'_>>,
         fitting: &mut Fitting<'_, '_, '_>,
     ) -> Result<Solved> {
-        let mut components = fitting.components(affinity);
+        let components = self.components(affinity, fitting);
         let Fitting { problem: Problem { targets, prior: shares, .. }, ref mut report, run } = *fitting;
         let graph = &affinity.graph;
-        if shares.is_some() {
-            components = prior::one_component(graph.n_samples());
-            (report.n_unreached, report.n_unlabeled_components) = (0, 0);
-        }
         let mut params = match (self.params.form, targets.n_columns()) {
             (Form::Auto, 1) => report
                 .time("select", run, |report| select_regression::select(graph, targets, &self.params, report, run))?,
             _ => self.params.clone(),
         };
+        let (mut prior, mut verdict) = (None, None);
+        if let Some(shares) = shares {
+            let choosing = Choosing { graph, components: &components, targets, params: &params, shares };
+            let choice = report.time("select", run, |_| choosing.choose(run))?;
+            if params.decision != Decision::Mass {
+                // The certificate of the solve has to know the level.
+                params.decision = choice.verdict.level.decision();
+            }
+            (prior, verdict) = (Some(Prior { shares, weight: choice.weight }), Some(choice.verdict));
+        }
         let chooses_level = self.chooses_level(targets);
         let influence = chooses_level && leave_one_out::applies(targets);
-        let chosen = match shares {
-            Some(shares) => {
-                let solving = Solving {
-                    graph,
-                    components: &components,
-                    targets,
-                    params: &params,
-                    prior: None,
-                    refiner: None,
-                    influence,
-                };
-                let chosen = report.time("select", run, |_| prior::choose(&solving, shares, run))?;
-                if params.decision != Decision::Mass {
-                    // The certificate of the solve has to know the level.
-                    params.decision = chosen.verdict.level.decision();
-                }
-                Some((Prior { shares, weight: chosen.weight }, chosen.verdict))
-            }
-            None => None,
-        };
-        let (prior, decided) = chosen.unzip();
         let solving = Solving { graph, components: &components, targets, params: &params, prior, refiner, influence };
         let mut function = report.time("solve", run, |_| function::solve(&solving, run))?;
-        let of_labels = || match &function.influence {
-            Some(influence) => Verdict::new(&function, influence, targets, &components),
-            None => Verdict::without_labels(Level::RowMean),
-        };
-        let verdict = decided.or_else(|| chooses_level.then(of_labels));
+        if chooses_level {
+            verdict = Some(match &function.influence {
+                Some(influence) => Verdict::new(&function, influence, targets, &components),
+                None => Verdict::without_labels(Level::RowMean),
+            });
+        }
         let level = match (&verdict, self.params.decision) {
             (Some(verdict), _) => verdict.level,
             (None, Decision::RowMean) => Level::RowMean,
@@ -176,18 +162,34 @@ impl Harmonic {
         if is_centered && function.form != Form::Stable {
             leave_one_out::center_rows(&mut function, &components, targets);
         }
+        self.note_choices(&function, prior.as_ref(), report);
+        fitting.note_solve(function.solve.clone(), &self.graph, self.params.tol);
+        let is_spread = class_sizes::are_spread(targets, &components);
+        Ok(Solved { function, verdict, is_centered, is_spread, built: None })
+    }
+
+    /// The components of the graph. With a prior all rows are one, because it reaches every row.
+    fn components(&self, affinity: &AffinityGraph, fitting: &mut Fitting<'_, '_, '_>) -> Components {
+        let components = fitting.components(affinity);
+        if fitting.problem.prior.is_none() {
+            return components;
+        }
+        (fitting.report.n_unreached, fitting.report.n_unlabeled_components) = (0, 0);
+        let n = components.id.len();
+        Components { id: vec![0; n], sizes: vec![n] }
+    }
+
+    /// Reports what was chosen for parameters that are auto.
+    fn note_choices(&self, function: &HarmonicFunction, prior: Option<&Prior<'_>>, report: &mut Report) {
         if self.params.graph_reg.is_none() {
             report.choose("graph_reg", function.graph_reg);
         }
-        if let Some(weight) = prior.map(|prior| prior.weight).filter(|_| self.params.prior_weight.is_none()) {
-            report.choose("prior_weight", weight);
+        if let Some(prior) = prior.filter(|_| self.params.prior_weight.is_none()) {
+            report.choose("prior_weight", prior.weight);
         }
         if self.params.form == Form::Auto {
             report.choose("form", if function.form == Form::Stable { "stable" } else { "plain" });
         }
-        fitting.note_solve(function.solve.clone(), &self.graph, self.params.tol);
-        let is_spread = class_sizes::are_spread(targets, &components);
-        Ok(Solved { function, verdict, is_centered, is_spread, built: None })
     }
 
     /// Whether leave-one-out scores choose the level that scores are compared with.

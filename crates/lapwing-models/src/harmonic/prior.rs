@@ -87,41 +87,51 @@ pub(super) fn plain_params(params: &HarmonicParams) -> Result<HarmonicParams> {
     Ok(HarmonicParams { form: Form::Plain, ..params.clone() })
 }
 
-/// All `n` rows as one component, since a prior reaches every row.
-pub(super) fn one_component(n: usize) -> Components {
-    Components { id: vec![0; n], sizes: vec![n] }
-}
-
 /// κ and the level, with what leaving out the labels says about them.
 pub(super) struct Choice {
     pub weight: f64,
     pub verdict: Verdict,
 }
 
-/// Chooses κ, unless `solving.params` has it, and the level, unless the decision names it. The problem has the prior `shares`.
-pub(super) fn choose(solving: &Solving<'_>, shares: &Matrix, run: &Run) -> Result<Choice> {
-    let (params, targets) = (solving.params, solving.targets);
-    let given = params.prior_weight;
-    let levels = levels(params.decision);
-    let typical = Choice { weight: given.unwrap_or(TYPICAL_WEIGHT), verdict: Verdict::without_labels(levels[0]) };
-    let fewest = label_counts(targets).into_iter().filter(|count| *count > 0).min().unwrap_or(0);
-    if fewest < LEAST_PER_CLASS || !leave_one_out::applies(targets) {
-        return Ok(typical);
-    }
-    let params = HarmonicParams { certify: Certify::Off, tol: params.tol.max(CHOICE_TOL), ..params.clone() };
-    let mut best: Option<(Choice, f64)> = None;
-    for weight in given.map_or(WEIGHTS.to_vec(), |weight| vec![weight]) {
-        let prior = Some(Prior { shares, weight });
-        let function = solve(&Solving { params: &params, prior, refiner: None, influence: true, ..*solving }, run)?;
-        let Some(influence) = &function.influence else { continue };
-        let found = Verdict::with_prior(&function, influence, targets, solving.components, levels);
-        if let Some((verdict, loss)) = found
-            && best.as_ref().is_none_or(|(_, least)| loss < *least)
-        {
-            best = Some((Choice { weight, verdict }, loss));
+/// A problem with a prior whose κ and level are to be chosen.
+pub(super) struct Choosing<'a> {
+    pub graph: &'a Graph,
+    /// One, of all rows.
+    pub components: &'a Components,
+    pub targets: &'a Targets,
+    pub params: &'a HarmonicParams,
+    /// Shares (n, c).
+    pub shares: &'a Matrix,
+}
+
+impl Choosing<'_> {
+    /// Chooses κ, unless the parameters have it, and the level, unless the decision names it.
+    pub fn choose(&self, run: &Run) -> Result<Choice> {
+        let (given, levels) = (self.params.prior_weight, levels(self.params.decision));
+        let mut best = Choice { weight: given.unwrap_or(TYPICAL_WEIGHT), verdict: Verdict::without_labels(levels[0]) };
+        let counts = label_counts(self.targets).into_iter().filter(|count| *count > 0);
+        if counts.min().is_none_or(|fewest| fewest < LEAST_PER_CLASS) || !leave_one_out::applies(self.targets) {
+            return Ok(best);
         }
+        let mut least = f64::INFINITY;
+        for weight in given.map_or(WEIGHTS.to_vec(), |weight| vec![weight]) {
+            if let Some((verdict, loss)) = self.tried(weight, levels, run)?.filter(|(_, loss)| *loss < least) {
+                (best, least) = (Choice { weight, verdict }, loss);
+            }
+        }
+        Ok(best)
     }
-    Ok(best.map_or(typical, |(choice, _)| choice))
+
+    /// The verdict at the best of the `levels` with this κ, and the loss there.
+    fn tried(&self, weight: f64, levels: &[Level], run: &Run) -> Result<Option<(Verdict, f64)>> {
+        let Self { graph, components, targets, params, shares } = *self;
+        let params = HarmonicParams { certify: Certify::Off, tol: params.tol.max(CHOICE_TOL), ..params.clone() };
+        let prior = Some(Prior { shares, weight });
+        let solving = Solving { graph, components, targets, params: &params, prior, refiner: None, influence: true };
+        let function = solve(&solving, run)?;
+        let influence = function.influence.as_ref();
+        Ok(influence.and_then(|influence| Verdict::with_prior(&function, influence, targets, components, levels)))
+    }
 }
 
 /// The levels that a decision may compare scores with; the first one is the default.

@@ -5,7 +5,7 @@ use lapwing_graph::Graph;
 
 use super::*;
 use crate::harmonic::function::{Solving, solve};
-use crate::harmonic::prior::{Prior, one_component};
+use crate::harmonic::prior::Prior;
 use crate::{Form, HarmonicParams};
 
 /// Two rings with chords, of 40 rows and of 10, with varying weights.
@@ -38,6 +38,11 @@ fn solved(graph: &Graph, targets: &Targets, graph_reg: f64, influence: bool) -> 
     solve(&solving, &Run::new(Some(2), 0).unwrap()).unwrap()
 }
 
+/// All rows of the graph as one component.
+fn one_component() -> Components {
+    Components { id: vec![0; 50], sizes: vec![50] }
+}
+
 /// A solve with a prior, whose rows count as one component.
 fn solved_from<'a>(
     graph: &'a Graph,
@@ -48,7 +53,7 @@ fn solved_from<'a>(
 ) -> HarmonicFunction {
     let params =
         HarmonicParams { form: Form::Plain, graph_reg: Some(graph_reg), tol: 1e-12, ..HarmonicParams::default() };
-    let (components, prior) = (one_component(graph.n_samples()), Some(prior));
+    let (components, prior) = (one_component(), Some(prior));
     let solving = Solving { graph, components: &components, targets, params: &params, prior, refiner: None, influence };
     solve(&solving, &Run::new(Some(2), 0).unwrap()).unwrap()
 }
@@ -59,7 +64,7 @@ fn leaving_out_equals_solving_without_also_from_a_prior() {
     let targets = targets(|row| [3, 11, 20, 33, 42, 45, 47, 48].contains(&row).then_some((row % 2) as i64), 2);
     let values: Vec<f64> = (0..50).map(|row| (row * 13 % 10) as f64 / 10.0).flat_map(|p| [p, 1.0 - p]).collect();
     let shares = Matrix::new(50, 2, values).unwrap();
-    let components = one_component(50);
+    let components = one_component();
     for (graph_reg, weight) in [(1e-3, 0.01), (0.05, 0.3), (2.0, 5.0)] {
         let prior = Prior { shares: &shares, weight };
         let function = solved_from(&graph, &targets, graph_reg, prior, true);
