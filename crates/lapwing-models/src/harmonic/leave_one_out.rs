@@ -32,7 +32,7 @@ use rand::seq::index::sample;
 use super::Decision;
 use super::function::HarmonicFunction;
 use super::parts::Part;
-use super::select::{fitted_temperature, mean_log_loss};
+use super::select::{fitted_temperature, log_losses};
 use crate::class_sizes::label_counts;
 use crate::labeling::largest;
 
@@ -175,23 +175,19 @@ impl Verdict {
         left_out.verdict(level, standings)
     }
 
-    /// Leaves each label out of a `function` with a prior, at each of the `levels`: the verdict at the best one, and the mean
-    /// −log share of the labels there.
+    /// Leaves each label out of a `function` with a prior: the verdict at this level, and −log share of each label there.
     pub fn with_prior(
         function: &HarmonicFunction,
         influence: &Influence,
         targets: &Targets,
         components: &Components,
-        levels: &[Level],
-    ) -> Option<(Self, f64)> {
+        level: Level,
+    ) -> (Self, Vec<f64>) {
         let left_out = LeftOut::new(function, influence, targets, components);
-        let at_level = |&level: &Level| {
-            let standings = left_out.at(level);
-            let held_out = left_out.held_out(&standings);
-            let loss = mean_log_loss(&held_out, fitted_temperature(&held_out));
-            (left_out.verdict(level, standings), loss)
-        };
-        levels.iter().map(at_level).min_by(|a, b| a.1.total_cmp(&b.1))
+        let standings = left_out.at(level);
+        let held_out = left_out.held_out(&standings);
+        let losses = log_losses(&held_out, fitted_temperature(&held_out));
+        (left_out.verdict(level, standings), losses)
     }
 }
 

@@ -83,8 +83,8 @@ parameters! {
         /// mass and sizes aim at it.
         class_prior: ClassPrior = ClassPrior::Labeled;
         /// Weight κ of a prior against the graph, if the fit starts from one: the neighbors of a row and the prior pull on its
-        /// score as 1 : κ. Auto takes the one of 0.01, 0.03, 0.1, 0.3, 1 and 10 that predicts the labels best when each is left
-        /// out, if every class has three labels; else 0.03.
+        /// score as 1 : κ. Auto is 0.03, or the one of 0.01, 0.1, 0.3, 1 and 10 that predicts the labels clearly better when each
+        /// is left out, if every class has three labels.
         prior_weight: Option<f64> = None, or "auto", in above(0.0).at_most(1e6);
         /// Relative residual at which the solver stops.
         tol: f64 = 1e-6, in above(0.0).below(1.0);

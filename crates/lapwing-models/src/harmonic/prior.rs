@@ -14,7 +14,7 @@
 //!
 //! **What is chosen.** κ and the level that scores are compared with: nothing, because they are shares, or their mean over all rows,
 //! because the shares of a classifier of few labels may be near to constant. Each label is left out ([`leave_one_out`]); the
-//! pair with the least mean −log share of the labels is taken.
+//! pair with the least mean −log share of the labels is taken if it is better than the default by [`SIGNIFICANT`] standard errors.
 //!
 //! Cost: two solves for each κ that is tried, of c − 1 columns and of a column for each label that is left out; the larger κ, the
 //! fewer iterations.
@@ -35,6 +35,8 @@ const WEIGHTS: [f64; 6] = [0.01, 0.03, 0.1, 0.3, 1.0, 10.0];
 const TYPICAL_WEIGHT: f64 = 0.03;
 /// Fewest labels of every class to try weights.
 const LEAST_PER_CLASS: usize = 3;
+/// Standard errors by which another choice than the default has to be better.
+const SIGNIFICANT: f64 = 1.5;
 /// Relative residual of solves that only choose.
 const CHOICE_TOL: f64 = 1e-4;
 
@@ -108,30 +110,47 @@ impl Choosing<'_> {
     /// Chooses κ, unless the parameters have it, and the level, unless the decision names it.
     pub fn choose(&self, run: &Run) -> Result<Choice> {
         let (given, levels) = (self.params.prior_weight, levels(self.params.decision));
-        let mut best = Choice { weight: given.unwrap_or(TYPICAL_WEIGHT), verdict: Verdict::without_labels(levels[0]) };
+        let typical = given.unwrap_or(TYPICAL_WEIGHT);
         let counts = label_counts(self.targets).into_iter().filter(|count| *count > 0);
         if counts.min().is_none_or(|fewest| fewest < LEAST_PER_CLASS) || !leave_one_out::applies(self.targets) {
-            return Ok(best);
+            return Ok(Choice { weight: typical, verdict: Verdict::without_labels(levels[0]) });
         }
-        let mut least = f64::INFINITY;
-        for weight in given.map_or(WEIGHTS.to_vec(), |weight| vec![weight]) {
-            if let Some((verdict, loss)) = self.tried(weight, levels, run)?.filter(|(_, loss)| *loss < least) {
-                (best, least) = (Choice { weight, verdict }, loss);
-            }
+        let mut chosen = self.tried(typical, levels, run)?;
+        let others = WEIGHTS.into_iter().filter(|weight| given.is_none() && *weight != TYPICAL_WEIGHT);
+        for weight in others {
+            chosen.extend(self.tried(weight, levels, run)?);
         }
-        Ok(best)
+        let mean = |losses: &[f64]| losses.iter().sum::<f64>() / losses.len() as f64;
+        let best = (0..chosen.len()).min_by(|&a, &b| mean(&chosen[a].1).total_cmp(&mean(&chosen[b].1))).unwrap_or(0);
+        let at = if is_better(&chosen[best].1, &chosen[0].1) { best } else { 0 };
+        Ok(chosen.swap_remove(at).0)
     }
 
-    /// The verdict at the best of the `levels` with this κ, and the loss there.
-    fn tried(&self, weight: f64, levels: &[Level], run: &Run) -> Result<Option<(Verdict, f64)>> {
+    /// The choices with this κ, one for each of the `levels`, and −log share of each label.
+    fn tried(&self, weight: f64, levels: &[Level], run: &Run) -> Result<Vec<(Choice, Vec<f64>)>> {
         let Self { graph, components, targets, params, shares } = *self;
         let params = HarmonicParams { certify: Certify::Off, tol: params.tol.max(CHOICE_TOL), ..params.clone() };
         let prior = Some(Prior { shares, weight });
         let solving = Solving { graph, components, targets, params: &params, prior, refiner: None, influence: true };
         let function = solve(&solving, run)?;
-        let influence = function.influence.as_ref();
-        Ok(influence.and_then(|influence| Verdict::with_prior(&function, influence, targets, components, levels)))
+        let Some(influence) = &function.influence else {
+            return Err(Error::Internal { reason: "a solve with a prior left no label out".into() });
+        };
+        let at_level = |&level: &Level| {
+            let (verdict, losses) = Verdict::with_prior(&function, influence, targets, components, level);
+            (Choice { weight, verdict }, losses)
+        };
+        Ok(levels.iter().map(at_level).collect())
     }
+}
+
+/// Whether losses are less than those of the default by [`SIGNIFICANT`] standard errors of the mean difference.
+fn is_better(losses: &[f64], default: &[f64]) -> bool {
+    let gains: Vec<f64> = default.iter().zip(losses).map(|(default, loss)| default - loss).collect();
+    let q = gains.len() as f64;
+    let mean = gains.iter().sum::<f64>() / q;
+    let variance = gains.iter().map(|gain| (gain - mean).powi(2)).sum::<f64>() / (q - 1.0);
+    mean > SIGNIFICANT * (variance / q).sqrt()
 }
 
 /// The levels that a decision may compare scores with; the first one is the default.

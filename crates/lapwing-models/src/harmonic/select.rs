@@ -23,11 +23,10 @@ fn is_right(standing: &[f64], class: usize) -> bool {
     !standing.iter().any(|s| s.is_nan()) && largest(standing) == class
 }
 
-/// Mean −log softmax(standing / T)[class]. Rows that no label reached are left out.
-pub(crate) fn mean_log_loss(held_out: &[(Vec<f64>, usize)], t: f64) -> f64 {
+/// −log softmax(standing / T)[class] of each row that a label reached.
+pub(crate) fn log_losses(held_out: &[(Vec<f64>, usize)], t: f64) -> Vec<f64> {
     let reached = held_out.iter().filter(|(standing, _)| !standing.iter().any(|s| s.is_nan()));
-    let (sum, n) = reached.fold((0.0, 0.0), |(sum, n), row| (sum + terms(row, t).0, n + 1.0));
-    sum / n
+    reached.map(|row| terms(row, t).0).collect()
 }
 
 /// −log softmax(standing / T)[class], and the largest share of the row.
