@@ -37,6 +37,12 @@ scores_ : ndarray of shape (n_samples,)
     The same, NaN in rows that no value reaches.
 """
 
+#: Where a fit may start from a prior.
+PRIOR = """\
+prior_ : classifier or None
+    The classifier given as `prior`, fitted to all labeled rows.
+"""
+
 #: Where labels may be certified.
 CERTIFIED = """\
 certified_ : ndarray of shape (n_samples,), bool, or None

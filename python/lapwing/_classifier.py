@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from . import _lapwing
-from ._base import GraphEstimator
+from ._base import GraphEstimator, Problem
 from ._labels import ClassLabels, as_label_array, class_labels, with_marker
 from .metrics import accuracy_score
 
@@ -42,8 +42,8 @@ class SpreadingClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc
         graph : sparse matrix of shape (n_samples, n_samples), Graph or tuple, default=None
             The graph of the rows: symmetric weights, a :class:`lapwing.graph.Graph`, or ``(indices, distances)`` of a neighbor
             search; None builds the graph from X. Methods that need features beside a graph take both. For the others the
-            graph stands for X, which may be None, and new rows are given by their affinities to those of the fit. Methods
-            without a graph take none.
+            graph stands for X, which may be None, and new rows are given by their affinities to those of the fit; only a
+            classifier as `prior` is fitted to X then. Methods without a graph take none.
 
         Returns
         -------
@@ -58,6 +58,7 @@ class SpreadingClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc
         weights = self._label_weights(sample_weight, problem.n_samples)
         labels, argument = self._labels(y, problem.n_samples, weights)
         extras = {"hands_extension": not self._keeps_rows, **self._extras(labels, validation)}
+        extras |= self._start(problem, X, graph, labels, weights)
         fitted = _lapwing.fit_classifier(
             problem.method, problem.parameters, problem.rows, argument, weights, extras, problem.control
         )
@@ -68,6 +69,12 @@ class SpreadingClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc
 
     def _extras(self, labels: ClassLabels, validation: Any) -> dict[str, Any]:
         """Inputs of the method besides rows, labels and parameters."""
+        return {}
+
+    def _start(
+        self, problem: Problem, X: Any, graph: Any, labels: ClassLabels, weights: NDArray[np.float64] | None
+    ) -> dict[str, Any]:
+        """Where the fit starts: the prior, for a method that takes one."""
         return {}
 
     def fit_predict(self, X: Any, y: Any, sample_weight: Any = None, **options: Any) -> NDArray[Any]:

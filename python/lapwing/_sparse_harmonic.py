@@ -67,6 +67,7 @@ class SparseHarmonicClassifier(SparseHarmonicClassifierParameters, HarmonicClass
         if self.affinity != "edges" or graph is not None:
             super()._take_rows(problem, X, y, graph)
             return
+        self._check_prior(X, graph)
         problem.n_samples = self.n_features_in_ = int(as_label_array(y).shape[0])
         if isinstance(X, (str, os.PathLike)):
             problem.rows["edges"] = (os.fspath(X), problem.n_samples)

@@ -64,6 +64,9 @@ pub struct Extras<'py> {
     /// A machine on the same rows from which conjugate gradients start.
     #[pyo3(default)]
     start: Option<PyRef<'py, KernelMachine>>,
+    /// Shares of the classes in every row (n, c), where a harmonic fit starts.
+    #[pyo3(default)]
+    prior: Option<PyReadonlyArray2<'py, f64>>,
     /// Whether to return the extension to new rows; not needed if that is the rows of the fit.
     hands_extension: bool,
     /// Whether Python makes the extension itself if that turns out to be the rows of the fit.
@@ -113,10 +116,11 @@ impl RowsInput<'_> {
 }
 
 impl Source<'_> {
-    /// Calls `work` with these rows and their targets.
+    /// Calls `work` with these rows, their targets and the prior.
     fn solve<'a, T>(
         &'a self,
         targets: &'a Targets,
+        prior: Option<&'a Matrix>,
         run: &Run,
         work: impl FnOnce(&Problem<'_, 'a>) -> Result<T>,
     ) -> Result<T> {
@@ -126,7 +130,8 @@ impl Source<'_> {
             features: self.features.as_ref(),
             graph: self.graph.as_ref(),
             edges: edges.as_ref().map(|edges| edges as &dyn EdgeSource),
-            targets,
+            prior,
+            ..Problem::new(targets)
         })
     }
 }
@@ -150,6 +155,7 @@ pub fn fit_classifier<'py>(
     let sizes = take_sizes(&mut settings).map_err(to_py)?;
     let source = rows.source(py)?;
     let landmarks = extras.landmarks.as_ref().map(matrix).transpose()?;
+    let prior = extras.prior.as_ref().map(matrix).transpose()?;
     let held = match &extras.validation {
         Some((rows, labels)) => Some((rows.features()?, labels.targets(None)?)),
         None => None,
@@ -157,7 +163,7 @@ pub fn fit_classifier<'py>(
     let validation = held.as_ref().map(|(features, targets)| ValidationSet { features, targets });
     let options = FitOptions { validation, start: extras.start.as_ref().map(|machine| &machine.0) };
     let fitted = control.run(py, |run| {
-        let fitted = source.solve(&targets, run, |problem| match kernel_machine(&settings)? {
+        let fitted = source.solve(&targets, prior.as_ref(), run, |problem| match kernel_machine(&settings)? {
             Some(machine) => machine.fit_with(problem, &options, run),
             None => with_landmarks(&settings, landmarks)?.fit(problem, run),
         })?;
@@ -208,7 +214,8 @@ pub fn fit_regressor<'py>(
     let weights = label_weights.map(|weights| vector(&weights)).transpose()?;
     let targets = Targets::regression(values.as_slice()?, weights.as_deref()).map_err(to_py)?;
     let source = rows.source(py)?;
-    let fitted = control.run(py, |run| source.solve(&targets, run, |problem| regress(&settings, problem, run)))?;
+    let fitted =
+        control.run(py, |run| source.solve(&targets, None, run, |problem| regress(&settings, problem, run)))?;
     let dict = kept(py, &fitted.report, fitted.extension, extras.hands_extension)?;
     dict.set_item("score_radius", fitted.score_radius.map(|radius| PyArray1::from_vec(py, radius)))?;
     dict.set_item("mean", fitted.mean)?;

@@ -115,6 +115,12 @@ OWN = {
         -1."""),
     "unlabeled:values": _own("unlabeled", "float | None", "None", "float or None", """
         A number that marks rows without a value, besides NaN."""),
+    "prior": _own("prior", "Any", "None", "array-like of shape (n_samples, n_classes), classifier or None", """
+        Where the fit starts: shares of the classes in every row, in the order of `classes_`, whose rows sum to 1; or a
+        classifier of scikit-learn with `predict_proba`, which is cloned and fitted to the labeled rows of X. Labeled rows then
+        get their shares in 5 folds, from clones that did not see their labels, if every class has two labels. Given shares of
+        labeled rows should be made in that way too. Every row is reached then. New rows are labeled by their neighbors, as without a
+        prior."""),
     "abstain": _own("abstain", "bool", "False", "bool", """
         Whether rows that no label reaches get the marker instead of the likeliest class of the prior."""),
     "abstain:values": _own("abstain", "bool", "False", "bool", """
@@ -195,9 +201,14 @@ _STOPPING = ("stopping", "stability_tol", "check_every", "validation_share")
 
 SIGNATURES = (
     Signature("AutoLabeler", ("auto",), ("scaling", "affinity:beside", *_LABELS), attributes=("CHOICE", "CLASSES")),
-    Signature("HarmonicClassifier", ("harmonic",), ("affinity", *_LABELS), attributes=("CERTIFIED", "CLASSES")),
-    Signature("HarmonicRegressor", ("harmonic",), ("affinity", *_VALUES_OWN), without=_SIZES, attributes=("VALUES",)),
-    Signature("SparseHarmonicClassifier", ("sparse-harmonic",), ("affinity:edges", *_LABELS), attributes=("CERTIFIED", "CLASSES")),
+    Signature("HarmonicClassifier", ("harmonic",), ("prior", "affinity", *_LABELS), attributes=("PRIOR", "CERTIFIED", "CLASSES")),
+    Signature(
+        "HarmonicRegressor", ("harmonic",), ("affinity", *_VALUES_OWN), without=(*_SIZES, "prior_weight"), attributes=("VALUES",)
+    ),
+    Signature(
+        "SparseHarmonicClassifier", ("sparse-harmonic",), ("prior", "affinity:edges", *_LABELS),
+        attributes=("PRIOR", "CERTIFIED", "CLASSES"),
+    ),
     Signature("LowRankPropagationClassifier", ("low-rank",), _LABELS, attributes=("CLASSES",)),
     Signature("LaplacianSVC", ("lapsvm",), ("affinity:beside", "warm_start", *_REACHED), attributes=("MACHINE", "CLASSES")),
     Signature(

@@ -12,6 +12,7 @@ mod html;
 mod input;
 mod options;
 mod output;
+mod prior;
 mod progress;
 mod ranks;
 mod rows;

@@ -56,8 +56,14 @@ impl Affinity<'_> {
 }
 
 impl<'f, 'p, 'a> Fitting<'f, 'p, 'a> {
-    /// Checks the problem and begins the report.
+    /// Checks the problem and begins the report. A prior is refused.
     pub fn new(method: &str, problem: &'f Problem<'p, 'a>, run: &'f Run) -> Result<Self> {
+        problem.refuse_prior(method)?;
+        Self::with_prior(method, problem, run)
+    }
+
+    /// The same for a method that takes a prior.
+    pub fn with_prior(method: &str, problem: &'f Problem<'p, 'a>, run: &'f Run) -> Result<Self> {
         problem.check()?;
         Ok(Self { problem, report: problem.report(method), run })
     }

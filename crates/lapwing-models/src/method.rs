@@ -9,6 +9,9 @@ use serde::Serialize;
 use crate::resident::{Program, base_bytes};
 use crate::{Extension, HeldOut, Labeling, Rule, held_out};
 
+/// How far the shares of a row of a prior may be from a sum of 1: single precision is enough.
+const SHARES_TOL: f64 = 1e-4;
+
 /// The rows to be labeled: features, a graph, or both (then the graph was built from these features).
 #[derive(Clone, Copy)]
 pub struct Problem<'p, 'a> {
@@ -20,6 +23,9 @@ pub struct Problem<'p, 'a> {
     pub edges: Option<&'p dyn EdgeSource>,
     /// Given labels.
     pub targets: &'p Targets,
+    /// Shares of the classes in every row (n, c), from any classifier, where the fit starts; for harmonic methods. Those of a
+    /// labeled row must come from a classifier that did not see its label.
+    pub prior: Option<&'p Matrix>,
 }
 
 impl std::fmt::Debug for Problem<'_, '_> {
@@ -29,6 +35,7 @@ impl std::fmt::Debug for Problem<'_, '_> {
             .field("graph", &self.graph)
             .field("edges", &self.edges.map(|edges| edges.n_nodes()))
             .field("targets", &self.targets)
+            .field("prior", &self.prior.map(|prior| (prior.n_rows(), prior.n_cols())))
             .finish()
     }
 }
@@ -37,7 +44,7 @@ impl<'p, 'a> Problem<'p, 'a> {
     /// A problem of labels only. Add features, a graph or both: `Problem { features: Some(&features), ..Problem::new(&targets)
     /// }`.
     pub fn new(targets: &'p Targets) -> Self {
-        Self { features: None, graph: None, edges: None, targets }
+        Self { features: None, graph: None, edges: None, targets, prior: None }
     }
 
     /// A report with method and sizes filled in.
@@ -52,10 +59,18 @@ impl<'p, 'a> Problem<'p, 'a> {
         self.features.ok_or_else(missing)
     }
 
-    /// Checks that features, graph and targets are of one number of rows.
+    /// Refuses a prior, for a method that has no use for one.
+    pub(crate) fn refuse_prior(&self, method: &str) -> Result<()> {
+        match self.prior {
+            Some(_) => Err(Error::param("prior", "given", format!("none for {method}; harmonic methods take one"))),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks that features, graph, targets and prior are of one number of rows, and that every row of the prior holds shares.
     ///
     /// # Errors
-    /// [`Error::Shape`].
+    /// [`Error::Shape`]; [`Error::Value`] for a share that is negative or not finite, or shares that do not sum to 1.
     pub fn check(&self) -> Result<()> {
         let n = self.targets.n_samples();
         let sizes = [
@@ -68,11 +83,36 @@ impl<'p, 'a> Problem<'p, 'a> {
                 return Err(Error::shape(what, format!("{n} rows, as there are labels"), format!("{rows} rows")));
             }
         }
+        if let Some(prior) = self.prior {
+            check_prior(prior, self.targets)?;
+        }
         // Every method returns at least scores, distributions, labels and confidence.
         let c = self.targets.n_columns();
         let bytes = (n as u64).saturating_mul(16 * c as u64 + 16);
         check_memory(&format!("a table of scores of {n} rows and {c} columns"), bytes, "give fewer rows or classes")
     }
+}
+
+/// Checks the shares of a prior (n, c).
+fn check_prior(prior: &Matrix, targets: &Targets) -> Result<()> {
+    const WHAT: &str = "the prior";
+    let (n, c) = (targets.n_samples(), targets.n_columns());
+    if (prior.n_rows(), prior.n_cols()) != (n, c) {
+        let expected = format!("{n} rows and {c} columns, one per class");
+        return Err(Error::shape(WHAT, expected, format!("{} rows and {} columns", prior.n_rows(), prior.n_cols())));
+    }
+    for (row, shares) in prior.rows().enumerate() {
+        if let Some(col) = shares.iter().position(|share| !(share.is_finite() && *share >= 0.0)) {
+            let (value, advice) = (shares[col].to_string(), "give shares of at least 0".into());
+            return Err(Error::Value { what: WHAT.into(), row, col: Some(col), value, advice });
+        }
+        let sum: f64 = shares.iter().sum();
+        if (sum - 1.0).abs() > SHARES_TOL {
+            let (value, advice) = (format!("shares that sum to {sum}"), "divide the row by its sum".into());
+            return Err(Error::Value { what: WHAT.into(), row, col: None, value, advice });
+        }
+    }
+    Ok(())
 }
 
 /// Size of a problem, known before its data are read.
@@ -229,6 +269,11 @@ pub trait Method: Send + Sync {
     /// As [`fit`](Self::fit).
     fn held_out<'a>(&self, problem: &Problem<'_, 'a>, folds: &[usize], run: &Run) -> Result<HeldOutFit<'a>> {
         held_out::refitted(self, problem, folds, run)
+    }
+
+    /// Whether the fit can start from shares of the classes ([`Problem::prior`]).
+    fn takes_prior(&self) -> bool {
+        false
     }
 
     /// Whether the method can read a graph as a stream of edges ([`Problem::edges`]) instead of holding it.

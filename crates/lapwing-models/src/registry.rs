@@ -252,8 +252,12 @@ impl MethodSpec {
         self.factor.is_some()
     }
 
-    /// The parameter without its conditions on the factor; `None` if it has no effect with the factor of the method.
+    /// The parameter without its conditions on the factor; `None` if it has no effect with the method or its factor.
     fn kept(&self, mut parameter: Parameter) -> Option<Parameter> {
+        if self.name == SUBSAMPLING && parameter.name == "prior_weight" {
+            // A prior is for all rows, not for a sample.
+            return None;
+        }
         let Some(factor) = self.factor else { return Some(parameter) };
         let of_factor = |condition: &Condition| condition.parameter == "factor";
         let holds = |condition: &Condition| !of_factor(condition) || condition.values.contains(&factor.name());

@@ -16,6 +16,7 @@ use crate::html::{compare_page, stage_page};
 use crate::input::{Input, check_label_source};
 use crate::options::{self, DataOptions, LabelOptions, ParamsOptions, RunOptions};
 use crate::output::{Written, json_object};
+use crate::prior::refuse_weight;
 use crate::session::Session;
 use crate::summary::{Row, of_cost, of_scaling, row};
 use crate::text::{count, percent, seconds, summary, table};
@@ -68,6 +69,9 @@ pub struct Compare {
 impl Compare {
     pub fn run(&self, methods: &[Settings]) -> Result<Outcome, Failure> {
         check_label_source(&self.data, &self.labels)?;
+        for settings in methods {
+            refuse_weight(settings, "--prior-weight changes nothing for compare, which takes no prior")?;
+        }
         let methods = self.methods(methods)?;
         let session = Session::start(&self.run)?;
         let inputs = self.params.files(self.labels.files(self.data.files(Files::default())));

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use lapwing::data::{Labels, Report, Run, Targets};
+use lapwing::data::{Labels, Matrix, Report, Run, Targets};
 use lapwing::graph::sparsify::Checkpoint;
-use lapwing::models::{LowRank, Method, Settings, SizeParams, method_names};
+use lapwing::models::{LowRank, Method, Problem, Settings, SizeParams, method_names};
 use lapwing_data::write::LABEL_ENDINGS;
 
 use super::finished::Finished;
@@ -18,6 +18,7 @@ use crate::files::{ANY_ENDING, Files, REPORT_ENDINGS};
 use crate::input::{Input, Streamed, check_checkpoint, check_label_source, is_once};
 use crate::options::{self, DataOptions, LabelOptions, ParamsOptions, RunOptions};
 use crate::output::{Unreached, is_stdout, two_on_stdout};
+use crate::prior::{Prior, check_prior};
 use crate::ranks::Ranks;
 use crate::rows::are_rows;
 use crate::session::Session;
@@ -37,6 +38,8 @@ Examples:
       features in one file, row,label pairs in another; a report to look at
   lapwing label --graph citations.csv --labels known.txt -o labels.csv
       a graph instead of features
+  lapwing label --graph citations.csv --labels known.txt --prior shares.csv -o labels.csv
+      correct and smooth on the graph the class shares that another classifier gives each row
   lapwing label words.npz --graph citations.csv --labels known.txt --method unfolded-gnn -o labels.csv
       features and a graph of the same rows
   lapwing label big.parquet --label-column y --plan
@@ -67,6 +70,14 @@ pub struct Label {
 
     #[command(flatten)]
     params: ParamsOptions,
+
+    /// Start harmonic methods from the shares of the classes that another classifier gives each row
+    ///
+    /// FILE is .csv, .parquet or .npy with a row for each row of the data and a column for each class, named by it or in the
+    /// order of the sorted classes; rows sum to 1. The shares of a labeled row must come from a classifier that did not see its
+    /// label.
+    #[arg(long, value_name = "FILE", help_heading = "Harmonic propagation", hide_short_help = true)]
+    prior: Option<Prior>,
 
     #[command(flatten)]
     stream: StreamOptions,
@@ -128,6 +139,7 @@ pub struct OutputOptions {
 impl Label {
     pub fn run(&self, settings: &Settings, ranks: &Ranks) -> Result<Outcome, Failure> {
         self.check()?;
+        check_prior(self.prior.as_ref(), settings, &*settings.method()?)?;
         let mut settings = settings.clone();
         settings.params.sparse.checkpoint.clone_from(&self.stream.checkpoint);
         settings.params.low_rank.checkpoint.clone_from(&self.stream.checkpoint);
@@ -186,10 +198,10 @@ impl Label {
 
         let mut before = Report::default();
         let streams = method.reads_streams();
-        let (mut input, labels, targets) = session.read(&mut before, || self.read(streams, &session.run))?;
+        let (mut input, labels, targets, prior) = session.read(&mut before, || self.read(streams, &session.run))?;
         input.scaling.describe(&mut before);
         let (names, scaling) = (input.feature_names.take(), std::mem::take(&mut input.scaling.scaling));
-        let fitted = method.fit(&input.problem(&targets), &session.run)?;
+        let fitted = method.fit(&Problem { prior: prior.as_ref(), ..input.problem(&targets) }, &session.run)?;
         let mut result = Finished::new(&session, &input, &labels, fitted, before, self.outputs.unreached);
         let (first, last) = self.outputs.labels_first_or_last();
         if let Some(path) = first {
@@ -210,7 +222,7 @@ impl Label {
         Ok(result.outcome(self.outputs.strict))
     }
 
-    fn read(&self, streams: bool, run: &Run) -> Result<(Input, Labels, Targets), Failure> {
+    fn read(&self, streams: bool, run: &Run) -> Result<(Input, Labels, Targets, Option<Matrix>), Failure> {
         let stream = streams.then_some(Streamed { nodes: self.stream.nodes });
         let mut input = Input::read(
             &self.data,
@@ -221,7 +233,9 @@ impl Label {
         )?;
         let labels = input.labels(&self.labels)?;
         let targets = Targets::one_hot(&labels, None)?;
-        Ok((input, labels, targets))
+        let shares = |prior: &Prior| prior.shares(&labels.classes, input.n_samples(), run);
+        let prior = self.prior.as_ref().map(shares).transpose()?;
+        Ok((input, labels, targets, prior))
     }
 
     /// Refuses options that do not go together, before anything is read.
@@ -263,6 +277,10 @@ impl Label {
     /// The files that are read and written.
     fn files(&self) -> Files<'_> {
         let files = self.params.files(self.labels.files(self.data.files(Files::default())));
+        let files = match &self.prior {
+            Some(prior) => prior.files(files),
+            None => files,
+        };
         self.outputs.files(files).write("--checkpoint", self.stream.checkpoint.as_deref(), ANY_ENDING)
     }
 

@@ -12,12 +12,12 @@
 
 use std::sync::Arc;
 
-use lapwing_data::{Result, Run, parameters};
+use lapwing_data::{Features, Matrix, Result, Run, Targets, parameters};
 use lapwing_graph::{GraphParams, Metric, ZeroRows};
 
 use crate::fitting::{Fitting, Temperature};
 use crate::resident::{Program, base_bytes};
-use crate::{Fitted, Method, NeighborExtension, Plan, PlanStep, Problem, ProblemSize};
+use crate::{Fitted, HeldOutFit, Method, NeighborExtension, Plan, PlanStep, Problem, ProblemSize};
 
 /// Name of the method.
 pub(crate) const NEAREST_LABEL: &str = "nearest-label";
@@ -58,6 +58,19 @@ impl NearestLabel {
     pub fn new(params: NearestLabelParams) -> Self {
         Self { params }
     }
+
+    /// The parameters of the search.
+    fn graph(&self) -> GraphParams {
+        let NearestLabelParams { metric, zero_rows } = self.params;
+        GraphParams { metric, zero_rows, ..GraphParams::default() }
+    }
+
+    /// Gives each row the label of the nearest row of these targets.
+    fn extension(&self, features: &Features<'_>, targets: &Targets) -> Result<NeighborExtension<'static>> {
+        let (labeled, graph) = (features.select(targets.rows())?, self.graph().resolved(features));
+        let given = Arc::new(targets.values().clone());
+        Ok(NeighborExtension::from_nearest(labeled, graph.metric(), graph.zero_rows, given))
+    }
 }
 
 impl Method for NearestLabel {
@@ -72,19 +85,29 @@ impl Method for NearestLabel {
     fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
         let mut fitting = Fitting::new(self.name(), problem, run)?;
         let (features, targets) = (problem.required_features(self.name())?, problem.targets);
-        let labeled = features.select(targets.rows())?;
-        let given = Arc::new(targets.values().clone());
-        let NearestLabelParams { metric, zero_rows } = self.params;
-        let graph = GraphParams { metric, zero_rows, ..GraphParams::default() };
-        graph.note_metric(features, &mut fitting.report);
-        let graph = graph.resolved(features);
-        let extension = NeighborExtension::from_nearest(labeled, graph.metric(), graph.zero_rows, given);
+        self.graph().note_metric(features, &mut fitting.report);
+        let extension = self.extension(features, targets)?;
         let mut scores = fitting.report.time("nearest", run, |_| extension.extend(features, run))?;
         for (&row, values) in targets.rows().iter().zip(targets.values().rows()) {
             scores.row_mut(row as usize).copy_from_slice(values);
         }
         // The scores are shares and need no temperature.
         Ok(fitting.decide(Arc::new(scores), Temperature::Fixed(None), Some(extension.into()), None))
+    }
+
+    /// Only the held-out rows are compared with the labels of the other folds.
+    fn held_out<'a>(&self, problem: &Problem<'_, 'a>, folds: &[usize], run: &Run) -> Result<HeldOutFit<'a>> {
+        let (features, targets) = (problem.required_features(self.name())?, problem.targets);
+        let mut shares = Matrix::filled(folds.len(), targets.n_columns(), f64::NAN);
+        for fold in 0..folds.iter().max().map_or(0, |most| most + 1) {
+            run.check()?;
+            let kept = targets.subset(|at| folds[at] != fold)?;
+            let held: Vec<usize> = (0..folds.len()).filter(|&at| folds[at] == fold).collect();
+            let rows: Vec<u32> = held.iter().map(|&at| targets.rows()[at]).collect();
+            let scores = self.extension(features, &kept)?.extend(&features.select(&rows)?, run)?;
+            held.iter().zip(scores.rows()).for_each(|(&at, scores)| shares.row_mut(at).copy_from_slice(scores));
+        }
+        Ok(HeldOutFit { shares, fitted: None })
     }
 
     fn plan(&self, size: &ProblemSize) -> Plan {
@@ -103,7 +126,7 @@ impl Method for NearestLabel {
 
 #[cfg(test)]
 mod tests {
-    use lapwing_data::{Csr, Features, Labels, Targets};
+    use lapwing_data::{Csr, Labels};
     use lapwing_graph::testkit::{blobs, dense_values};
 
     use super::*;

@@ -132,6 +132,7 @@ impl Method for Subsampling {
     }
 
     fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
+        problem.refuse_prior(self.name())?;
         problem.check()?;
         let (features, targets) = (problem.required_features(self.name())?, problem.targets);
         let n = features.n_rows();

@@ -10,6 +10,7 @@
 //! - **stable** (Stable-HFS, Calandriello et al. 2015, eq. 1): the plain objective over f with zero mean, for centered
 //!   targets ỹ = C(y − ȳ): f = (P A P)⁺ ỹ, P = I − 11ᵀ/n. The paper writes (P A)⁺ỹ, which is not that minimizer, and
 //!   an un-centered variant that differs; here targets are always centered. γ = ∞ gives f = L⁺ỹ.
+//! - **plain with a prior** p (n, c): the plain objective plus γ·κ Σᵢ dᵢ|fᵢ − pᵢ|², see [`prior`](super::prior).
 //!
 //! Components of the graph without a label are left out of the system; their rows are NaN. In the stable form every labeled
 //! component is a problem of its own, with its own mean of labels and zero mean over its own rows. One constraint over all
@@ -28,6 +29,7 @@ use lapwing_solve::{LaplacianParams, LaplacianSolver, SolveInfo, times_power};
 use super::certificate::Certificate;
 use super::leave_one_out::Influence;
 use super::parts::{Labeled, Part, by_component, kept_rows};
+use super::prior::{self, Prior};
 use super::refine::{Refinement, Refiner, Sparsified};
 use super::settling::Settling;
 use super::{Clamp, Form, HarmonicParams};
@@ -88,7 +90,10 @@ pub fn harmonic(graph: &Graph, targets: &Targets, params: &HarmonicParams, run: 
             got,
         ));
     }
-    solve(&Solving { graph, components: &graph.components(), targets, params, refiner: None, influence: false }, run)
+    let components = graph.components();
+    let solving =
+        Solving { graph, components: &components, targets, params, prior: None, refiner: None, influence: false };
+    solve(&solving, run)
 }
 
 /// γ for "auto", times the mean degree: 0.01 for the plain form, 0.1 for a regression. With m labels per class, the stable form
@@ -119,6 +124,8 @@ pub(super) struct Solving<'a> {
     pub components: &'a Components,
     pub targets: &'a Targets,
     pub params: &'a HarmonicParams,
+    /// For the plain form with soft clamping. All rows then count as one component.
+    pub prior: Option<Prior<'a>>,
     pub refiner: Option<&'a Refiner<'a>>,
     /// Whether to compute [`Influence`] as well; for the plain form with soft clamping.
     pub influence: bool,
@@ -193,6 +200,10 @@ fn resolved(solving: &Solving<'_>) -> (Form, f64) {
         Form::Auto if targets.n_columns() == 1 => Form::Stable,
         _ => params.resolved_form(),
     };
+    if solving.prior.is_some() {
+        let default = || prior::default_graph_reg(graph.mean_degree(), targets);
+        return (form, params.graph_reg.unwrap_or_else(default));
+    }
     // The default γ of `Form::Auto` is for classes only.
     let is_auto = params.form == Form::Auto && targets.n_columns() > 1;
     let weighted = if is_auto { Form::Auto } else { form };
@@ -294,17 +305,29 @@ impl System<'_> {
         c
     }
 
-    /// A = γL + C/c_tot, divided by γ: (L + C/(γ·c_tot))·f = b/γ.
+    /// A = γL + C/c_tot, divided by γ: (L + C/(γ·c_tot))·f = b/γ; with a prior plus κD on the left and κD(p − ȳ) on the right.
     fn solve_regularized(&self, graph_reg: f64, c: &[f64], zero_mean: bool) -> Result<Solution> {
         let diagonal: Vec<f64> = c.iter().map(|c| c / graph_reg).collect();
         let mut b = self.centered_targets();
         b.values_mut().iter_mut().for_each(|value| *value /= graph_reg);
+        if let Some(prior) = &self.solving.prior {
+            prior.add_targets(&self.part.graph, self.mean, &mut b);
+        }
         self.solve(&self.part.graph, Some(&diagonal), zero_mean, &b)
     }
 
-    fn solve(&self, graph: &Graph, diagonal: Option<&[f64]>, zero_mean: bool, b: &Matrix) -> Result<Solution> {
+    /// Solves with L of `graph`, the label weights or cut edges `weights`, and the pulls of the prior.
+    fn solve(&self, graph: &Graph, weights: Option<&[f64]>, zero_mean: bool, b: &Matrix) -> Result<Solution> {
         let HarmonicParams { tol, max_iter, .. } = *self.solving.params;
         let params = LaplacianParams { tol, max_iter, zero_mean, ..LaplacianParams::default() };
+        let pulls = self.solving.prior.as_ref().map(|prior| prior.pulls(graph));
+        let whole: Option<Vec<f64>> = match (weights, &pulls) {
+            (Some(weights), Some(pulls)) => {
+                Some(weights.iter().zip(pulls).map(|(weight, pull)| weight + pull).collect())
+            }
+            _ => None,
+        };
+        let diagonal = whole.as_deref().or(weights);
         let mut solver = LaplacianSolver::new(graph, diagonal, params, self.run)?;
         if let Some(goal) = self.settling {
             // A fixed seed, so that fits without a seed give the same bits each time.
@@ -312,7 +335,7 @@ impl System<'_> {
             let (x, info, bounds) = solver.solve_certified(b, goal, &run)?;
             let mut certificate = Certificate::default();
             certificate.add(None, bounds, self.is_last_implied, &info);
-            let influence = self.influence(&mut solver, diagonal)?;
+            let influence = self.influence(&mut solver, weights, pulls.as_deref())?;
             return Ok(Solution { x, info, refinement: None, influence, certificate: Some(certificate) });
         }
         let (mut x, info) = solver.solve(b, None, self.run)?;
@@ -324,16 +347,21 @@ impl System<'_> {
             }
             None => None,
         };
-        let influence = self.influence(&mut solver, diagonal)?;
+        let influence = self.influence(&mut solver, weights, pulls.as_deref())?;
         Ok(Solution { x, info, refinement, influence, certificate: None })
     }
 
-    /// The influence of the labels, if [`Solving::influence`] is set; `diagonal` holds their weights.
-    fn influence(&self, solver: &mut LaplacianSolver, diagonal: Option<&[f64]>) -> Result<Option<Influence>> {
-        match diagonal.filter(|_| self.solving.influence) {
+    /// The influence of the labels, of the given `weights`, if [`Solving::influence`] is set.
+    fn influence(
+        &self,
+        solver: &mut LaplacianSolver,
+        weights: Option<&[f64]>,
+        pulls: Option<&[f64]>,
+    ) -> Result<Option<Influence>> {
+        match weights.filter(|_| self.solving.influence) {
             Some(weights) => {
                 let run = self.run.with_seed(PROBE_SEED);
-                Influence::find(solver, self.part, weights, self.solving.components, &run).map(Some)
+                Influence::find(solver, self.part, weights, pulls, self.solving.components, &run).map(Some)
             }
             None => Ok(None),
         }
@@ -344,12 +372,12 @@ impl System<'_> {
         self.solve_regularized(graph_reg, &self.label_weights(), true)
     }
 
-    /// A g = ỹ. Exact solutions have cᵀg = 0; this is restored at the end, except for certified solutions, whose bounds hold
-    /// for g as solved.
+    /// A g = ỹ. Without a prior, exact solutions have cᵀg = 0; this is restored at the end, except for certified solutions, whose
+    /// bounds hold for g as solved.
     fn plain(&self, graph_reg: f64) -> Result<Solution> {
         let c = self.label_weights();
         let mut solution = self.solve_regularized(graph_reg, &c, false)?;
-        if solution.certificate.is_some() {
+        if solution.certificate.is_some() || self.solving.prior.is_some() {
             return Ok(solution);
         }
         let g = &mut solution.x;

@@ -6,7 +6,10 @@
 //! Lᵢ = yᵢ − (yᵢ − fᵢ) / kᵢ,   kᵢ = 1 − Hᵢᵢ = (L·H)ᵢᵢ / tᵢ,
 //! ```
 //!
-//! and the mean over the n_k rows of its component becomes mean(f) − gᵢ(yᵢ − Lᵢ), gᵢ = tᵢ(A⁻¹1)ᵢ/n_k (rank-one update). The
+//! and with a prior of weights κd the same for A = L + T + κD, where kᵢ = ((L·H)ᵢᵢ + κdᵢHᵢᵢ) / tᵢ. The prior itself stays: the shares
+//! of a labeled row must come from a classifier that did not see its label.
+//!
+//! The mean over the n_k rows of the component of row i becomes mean(f) − gᵢ(yᵢ − Lᵢ), gᵢ = tᵢ(A⁻¹1)ᵢ/n_k (rank-one update). The
 //! second form of kᵢ, the flow out of the row, is used: 1 − Hᵢᵢ loses digits if kᵢ is small, that is, if the label nearly fixes
 //! the score of its row. Scores of a harmonic function lie between its labels, so Lᵢ is clipped to that range. Each label needs
 //! its column of H. Estimates of the diagonal from random signs are too rough: scores of classes may differ by only a few
@@ -26,8 +29,10 @@ use lapwing_graph::Components;
 use lapwing_solve::LaplacianSolver;
 use rand::seq::index::sample;
 
+use super::Decision;
 use super::function::HarmonicFunction;
 use super::parts::Part;
+use super::select::{fitted_temperature, log_losses};
 use crate::class_sizes::label_counts;
 use crate::labeling::largest;
 
@@ -64,6 +69,19 @@ pub(super) enum Level {
     RowMean,
     /// The mean of the labels.
     LabeledMean,
+    /// Nothing: they are shares.
+    Zero,
+}
+
+impl Level {
+    /// The decision that compares scores with it.
+    pub fn decision(self) -> Decision {
+        match self {
+            Self::RowMean => Decision::RowMean,
+            Self::LabeledMean => Decision::Centered,
+            Self::Zero => Decision::Argmax,
+        }
+    }
 }
 
 /// Level, held-out scores and accuracy from leaving out each label.
@@ -76,11 +94,13 @@ pub(super) struct Verdict {
 }
 
 impl Influence {
-    /// The influence of labels in a plain system with the diagonal `weights` (n). `part` holds all labels.
+    /// The influence of labels of the `weights` (n) in a plain system whose diagonal they are, plus the `pulls` (n) of a prior.
+    /// `part` holds all labels.
     pub fn find(
         solver: &mut LaplacianSolver,
         part: &Part<'_>,
         weights: &[f64],
+        pulls: Option<&[f64]>,
         components: &Components,
         run: &Run,
     ) -> Result<Self> {
@@ -106,7 +126,8 @@ impl Influence {
             let own = x.row(row);
             let flow =
                 neighbors.iter().zip(edges).map(|(&id, weight)| weight * (own[column] - x.row(id as usize)[column]));
-            slack.push((flow.sum::<f64>() / weights[row]).clamp(0.0, 1.0));
+            let pull = pulls.map_or(0.0, |pulls| pulls[row] * own[column]);
+            slack.push(((flow.sum::<f64>() + pull) / weights[row]).clamp(0.0, 1.0));
             reach.push(weights[row] * own[q]);
         }
         Ok(Self { labels, slack, reach })
@@ -130,46 +151,48 @@ pub(super) fn applies(targets: &Targets) -> bool {
 }
 
 impl Verdict {
-    /// The default for too few labels.
-    pub fn without_labels() -> Self {
-        Self { level: Level::RowMean, held_out: Vec::new(), accuracy: None }
+    /// A level for too few labels.
+    pub fn without_labels(level: Level) -> Self {
+        Self { level, held_out: Vec::new(), accuracy: None }
     }
 
     /// Leaves each label out of the plain `function`.
     pub fn new(function: &HarmonicFunction, influence: &Influence, targets: &Targets, components: &Components) -> Self {
-        let all: Vec<usize> = targets.values().rows().map(largest).collect();
-        let classes: Vec<usize> = influence.labels.iter().map(|&at| all[at]).collect();
-        let (l, q) = (all.len(), classes.len());
-        let tally = Tally::new(targets, components, &all);
-        let means = component_means(&function.scores, components);
-        let left_out = LeftOut { function, influence, targets, components, tally, means };
-        let at_level = |level: Level| -> Vec<Option<Vec<f64>>> {
-            (0..q).map(|at| left_out.standing(at, classes[at], level)).collect()
-        };
-        let (row_mean, labeled_mean) = (at_level(Level::RowMean), at_level(Level::LabeledMean));
-        let right = |standings: &[Option<Vec<f64>>], at: usize| {
+        let left_out = LeftOut::new(function, influence, targets, components);
+        let classes = &left_out.classes;
+        let q = classes.len();
+        let (row_mean, labeled_mean) = (left_out.at(Level::RowMean), left_out.at(Level::LabeledMean));
+        let right = |standings: &[Standing], at: usize| {
             standings[at].as_ref().is_some_and(|standing| largest(standing) == classes[at])
         };
-        let only = |these: &[Option<Vec<f64>>], others: &[Option<Vec<f64>>]| {
+        let only = |these: &[Standing], others: &[Standing]| {
             (0..q).filter(|&at| right(these, at) && !right(others, at)).count() as f64
         };
         let (wins, losses) = (only(&labeled_mean, &row_mean), only(&row_mean, &labeled_mean));
         let is_better = wins - losses > SIGNIFICANT * (wins + losses).sqrt();
         let (level, standings) =
             if is_better { (Level::LabeledMean, labeled_mean) } else { (Level::RowMean, row_mean) };
-        let n_right = (0..q).filter(|&at| right(&standings, at)).count();
-        let n_classes = label_counts(targets).iter().filter(|count| **count > 0).count();
-        let held_out = match l >= LEAST_TO_FIT * n_classes {
-            true => {
-                // Without its only label, a class has no score.
-                let found = standings.into_iter().zip(classes).filter_map(|(standing, class)| Some((standing?, class)));
-                found.filter(|(standing, class)| standing[*class].is_finite()).collect()
-            }
-            false => Vec::new(),
-        };
-        Self { level, held_out, accuracy: Some(n_right as f64 / q as f64) }
+        left_out.verdict(level, standings)
+    }
+
+    /// Leaves each label out of a `function` with a prior: the verdict at this level, and −log share of each label there.
+    pub fn with_prior(
+        function: &HarmonicFunction,
+        influence: &Influence,
+        targets: &Targets,
+        components: &Components,
+        level: Level,
+    ) -> (Self, Vec<f64>) {
+        let left_out = LeftOut::new(function, influence, targets, components);
+        let standings = left_out.at(level);
+        let held_out = left_out.held_out(&standings);
+        let losses = log_losses(&held_out, fitted_temperature(&held_out));
+        (left_out.verdict(level, standings), losses)
     }
 }
+
+/// Scores of a label's row above the level (c); `None` if no other label reaches the row.
+type Standing = Option<Vec<f64>>;
 
 /// Labels of each class in every labeled component.
 struct Tally {
@@ -208,12 +231,50 @@ struct LeftOut<'a> {
     influence: &'a Influence,
     targets: &'a Targets,
     components: &'a Components,
+    /// Classes of the labels that are left out (q).
+    classes: Vec<usize>,
     tally: Tally,
     /// Mean score of each component (k, c).
     means: Matrix,
 }
 
-impl LeftOut<'_> {
+impl<'a> LeftOut<'a> {
+    fn new(
+        function: &'a HarmonicFunction,
+        influence: &'a Influence,
+        targets: &'a Targets,
+        components: &'a Components,
+    ) -> Self {
+        let all: Vec<usize> = targets.values().rows().map(largest).collect();
+        let classes = influence.labels.iter().map(|&at| all[at]).collect();
+        let tally = Tally::new(targets, components, &all);
+        let means = component_means(&function.scores, components);
+        Self { function, influence, targets, components, classes, tally, means }
+    }
+
+    /// Standings of all labels (q).
+    fn at(&self, level: Level) -> Vec<Standing> {
+        self.classes.iter().enumerate().map(|(at, &class)| self.standing(at, class, level)).collect()
+    }
+
+    /// The standings of labels that others reach, with their classes.
+    fn held_out(&self, standings: &[Standing]) -> Vec<(Vec<f64>, usize)> {
+        let found =
+            standings.iter().zip(&self.classes).filter_map(|(standing, &class)| Some((standing.clone()?, class)));
+        // Without its only label, a class has no score.
+        found.filter(|(standing, class)| standing[*class].is_finite()).collect()
+    }
+
+    fn verdict(&self, level: Level, standings: Vec<Standing>) -> Verdict {
+        let is_right =
+            |(standing, class): &(&Standing, &usize)| standing.as_ref().is_some_and(|s| largest(s) == **class);
+        let n_right = standings.iter().zip(&self.classes).filter(is_right).count();
+        let n_classes = label_counts(self.targets).iter().filter(|count| **count > 0).count();
+        let fits = self.targets.rows().len() >= LEAST_TO_FIT * n_classes;
+        let held_out = if fits { self.held_out(&standings) } else { Vec::new() };
+        Verdict { level, held_out, accuracy: Some(n_right as f64 / self.classes.len() as f64) }
+    }
+
     /// Leave-one-out scores minus the level (c) of the label at `place` among those left out, of class `class`; `None` if no
     /// other label reaches its row.
     fn standing(&self, place: usize, class: usize, level: Level) -> Option<Vec<f64>> {
@@ -233,6 +294,7 @@ impl LeftOut<'_> {
                 let means = self.means.row(self.components.id[row] as usize).iter().zip(y).zip(&without);
                 means.map(|((mean, y), without)| mean - g * (y - without)).collect()
             }
+            Level::Zero => vec![0.0; y.len()],
             _ => labeled_mean.clone(),
         };
         let is_left = |mean: &f64| *mean > f64::EPSILON;
@@ -284,110 +346,4 @@ pub(super) fn center_rows(function: &mut HarmonicFunction, components: &Componen
 }
 
 #[cfg(test)]
-mod tests {
-    use lapwing_data::Labels;
-    use lapwing_graph::Graph;
-
-    use super::*;
-    use crate::harmonic::function::{Solving, solve};
-    use crate::{Form, HarmonicParams};
-
-    /// Two rings with chords, of 40 rows and of 10, with varying weights.
-    fn graph() -> Graph {
-        let mut edges = Vec::new();
-        for (first, size) in [(0u32, 40u32), (40, 10)] {
-            for i in 0..size {
-                for step in [1, 3] {
-                    edges.push((first + i, first + (i + step) % size, 0.2 + f64::from((i * 7 + step) % 5)));
-                }
-            }
-        }
-        Graph::from_edges(50, &edges).unwrap()
-    }
-
-    fn targets(labeled: impl Fn(usize) -> Option<i64>, n_classes: usize) -> Targets {
-        let labels = Labels::from_integers((0..50).map(labeled));
-        let weights: Vec<f64> = (0..50).map(|row| 1.0 + (row % 3) as f64).collect();
-        let targets = Targets::one_hot(&labels, Some(&weights)).unwrap();
-        assert_eq!(targets.n_columns(), n_classes);
-        targets
-    }
-
-    fn solved(graph: &Graph, targets: &Targets, graph_reg: f64, influence: bool) -> HarmonicFunction {
-        let params =
-            HarmonicParams { form: Form::Plain, graph_reg: Some(graph_reg), tol: 1e-12, ..HarmonicParams::default() };
-        let components = graph.components();
-        let solving = Solving { graph, components: &components, targets, params: &params, refiner: None, influence };
-        solve(&solving, &Run::new(Some(2), 0).unwrap()).unwrap()
-    }
-
-    /// The scores that a solve without label `at` finds in its row, less the level.
-    fn by_brute_force(graph: &Graph, targets: &Targets, graph_reg: f64, at: usize, level: Level) -> Vec<f64> {
-        let kept = targets.subset(|other| other != at).unwrap();
-        // The weight of smoothness is relative to the sum of the label weights.
-        let (all, left) = (targets.weights().iter().sum::<f64>(), kept.weights().iter().sum::<f64>());
-        let function = solved(graph, &kept, graph_reg * all / left, false);
-        let (components, row) = (graph.components(), targets.rows()[at] as usize);
-        let level = match level {
-            Level::RowMean => component_means(&function.scores, &components).row(components.id[row] as usize).to_vec(),
-            Level::LabeledMean => function.mean.clone(),
-        };
-        function.scores.row(row).iter().zip(level).map(|(f, level)| f - level).collect()
-    }
-
-    #[test]
-    fn leaving_out_equals_solving_without() {
-        let graph = graph();
-        let targets = targets(|row| [3, 11, 20, 33, 42, 45, 47].contains(&row).then_some((row % 2) as i64), 2);
-        for graph_reg in [1e-3, 0.05, 2.0] {
-            let function = solved(&graph, &targets, graph_reg, true);
-            let components = graph.components();
-            let classes: Vec<usize> = targets.values().rows().map(largest).collect();
-            let left_out = LeftOut {
-                function: &function,
-                influence: function.influence.as_ref().unwrap(),
-                targets: &targets,
-                components: &components,
-                tally: Tally::new(&targets, &components, &classes),
-                means: component_means(&function.scores, &components),
-            };
-            for at in 0..classes.len() {
-                let n_left = left_out.tally.n_classes_without(at, classes[at]);
-                for level in [Level::RowMean, Level::LabeledMean] {
-                    let found = left_out.standing(at, classes[at], level).unwrap();
-                    let level = if n_left > 1 { level } else { Level::LabeledMean };
-                    let expected = by_brute_force(&graph, &targets, graph_reg, at, level);
-                    for (f, e) in found.iter().zip(&expected) {
-                        // The columns are solved to a residual of `TOL` only.
-                        assert!((f - e).abs() < 0.02, "γ {graph_reg}, label {at}, {level:?}: {found:?} {expected:?}");
-                    }
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn a_label_alone_in_its_component_says_nothing() {
-        let graph = graph();
-        let targets = targets(|row| [3, 11, 20, 33, 42].contains(&row).then_some((row % 2) as i64), 2);
-        let function = solved(&graph, &targets, 0.05, true);
-        let influence = function.influence.as_ref().unwrap();
-        assert!(influence.slack[4] < 0.01, "{:?}", influence.slack);
-        let verdict = Verdict::new(&function, influence, &targets, &graph.components());
-        assert!(verdict.accuracy.is_some_and(|accuracy| accuracy <= 0.8));
-    }
-
-    #[test]
-    fn centered_rows_have_zero_mean_in_mixed_components_and_their_label_elsewhere() {
-        let graph = graph();
-        let targets = targets(|row| [3, 10, 20, 42, 44].contains(&row).then_some((row % 2) as i64), 2);
-        let (mut function, components) = (solved(&graph, &targets, 0.05, false), graph.components());
-        center_rows(&mut function, &components, &targets);
-        let means = component_means(&function.scores, &components);
-        assert!(means.row(0).iter().all(|mean| mean.abs() < 1e-12));
-        for row in 40..50 {
-            let scores = function.scores.row(row);
-            assert!((scores[0] - (1.0 - function.mean[0])).abs() < 1e-9 && scores[1] < 0.0, "{scores:?}");
-        }
-    }
-}
+mod tests;

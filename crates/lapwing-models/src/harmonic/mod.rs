@@ -9,16 +9,18 @@ mod leave_one_out;
 mod params;
 mod parts;
 mod plan;
+mod prior;
 mod refine;
 mod select;
 mod select_regression;
 mod settling;
 mod sparse;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use lapwing_data::{Matrix, Report, Result, Run, Targets, Warning, peak_memory_bytes};
-use lapwing_graph::{AffinityGraph, GraphParams};
+use lapwing_graph::{AffinityGraph, Components, GraphParams};
 use serde_json::json;
 
 pub use certificate::{Certificate, CertificateSummary, Certify};
@@ -35,6 +37,7 @@ use crate::class_sizes::{self, LabelsDrawn, SizeBounds, label_counts};
 use crate::fitting::Fitting;
 use crate::harmonic::function::Solving;
 use crate::harmonic::leave_one_out::{Level, Verdict};
+use crate::harmonic::prior::{Choosing, Prior};
 use crate::harmonic::refine::Refiner;
 use crate::labeling::{present, typical_temperature};
 use crate::{
@@ -101,15 +104,24 @@ impl Harmonic {
         Ok(FittedRegression { reached: function.reached, score_radius, ..regressed })
     }
 
+    /// The method for this problem: with a prior the form is plain.
+    fn for_problem(&self, problem: &Problem<'_, '_>) -> Result<Cow<'_, Self>> {
+        if problem.prior.is_none() {
+            return Ok(Cow::Borrowed(self));
+        }
+        let params = prior::plain_params(&self.params)?;
+        Ok(Cow::Owned(Self { params, graph: self.graph.clone(), known: self.known }))
+    }
+
     fn solved(&self, fitting: &mut Fitting<'_, '_, '_>) -> Result<Solved> {
-        self.check_prior(fitting.problem)?;
+        self.check_class_prior(fitting.problem)?;
         let affinity = fitting.graph(&self.graph)?;
         let solved = self.solve_on(&affinity, None, fitting)?;
         Ok(Solved { built: affinity.into_built(), ..solved })
     }
 
     /// Checks that the class prior has one share for each class, before anything is built.
-    fn check_prior(&self, problem: &Problem<'_, '_>) -> Result<()> {
+    fn check_class_prior(&self, problem: &Problem<'_, '_>) -> Result<()> {
         match problem.targets.n_columns() {
             1 => Ok(()),
             _ => self.params.class_prior.shares(&problem.targets.mean()).map(drop),
@@ -123,23 +135,34 @@ impl Harmonic {
         refiner: Option<&Refiner<'_>>,
         fitting: &mut Fitting<'_, '_, '_>,
     ) -> Result<Solved> {
-        let components = fitting.components(affinity);
-        let Fitting { problem: Problem { targets, .. }, ref mut report, run } = *fitting;
+        let components = self.components(affinity, fitting);
+        let Fitting { problem: Problem { targets, prior: shares, .. }, ref mut report, run } = *fitting;
         let graph = &affinity.graph;
-        let params = match (self.params.form, targets.n_columns()) {
+        let mut params = match (self.params.form, targets.n_columns()) {
             (Form::Auto, 1) => report
                 .time("select", run, |report| select_regression::select(graph, targets, &self.params, report, run))?,
             _ => self.params.clone(),
         };
+        let (mut prior, mut verdict) = (None, None);
+        if let Some(shares) = shares {
+            let choosing = Choosing { graph, components: &components, targets, params: &params, shares };
+            let choice = report.time("select", run, |_| choosing.choose(run))?;
+            if params.decision != Decision::Mass {
+                // The certificate of the solve has to know the level.
+                params.decision = choice.verdict.level.decision();
+            }
+            (prior, verdict) = (Some(Prior { shares, weight: choice.weight }), Some(choice.verdict));
+        }
         let chooses_level = self.chooses_level(targets);
         let influence = chooses_level && self.known.is_none() && leave_one_out::applies(targets);
-        let solving = Solving { graph, components: &components, targets, params: &params, refiner, influence };
+        let solving = Solving { graph, components: &components, targets, params: &params, prior, refiner, influence };
         let mut function = report.time("solve", run, |_| function::solve(&solving, run))?;
-        let verdict = chooses_level.then(|| match (&function.influence, self.known) {
-            (Some(influence), _) => Verdict::new(&function, influence, targets, &components),
-            (None, Some(known)) => Verdict { level: known.level, ..Verdict::without_labels() },
-            (None, None) => Verdict::without_labels(),
-        });
+        if chooses_level {
+            verdict = Some(match (&function.influence, self.known) {
+                (Some(influence), _) => Verdict::new(&function, influence, targets, &components),
+                (None, known) => Verdict::without_labels(known.map_or(Level::RowMean, |known| known.level)),
+            });
+        }
         let level = match (&verdict, self.params.decision) {
             (Some(verdict), _) => verdict.level,
             (None, Decision::RowMean) => Level::RowMean,
@@ -149,15 +172,34 @@ impl Harmonic {
         if is_centered && function.form != Form::Stable {
             leave_one_out::center_rows(&mut function, &components, targets);
         }
+        self.note_choices(&function, prior.as_ref(), report);
+        fitting.note_solve(function.solve.clone(), &self.graph, self.params.tol);
+        let is_spread = class_sizes::are_spread(targets, &components);
+        Ok(Solved { function, verdict, is_centered, is_spread, built: None })
+    }
+
+    /// The components of the graph. With a prior all rows are one, because it reaches every row.
+    fn components(&self, affinity: &AffinityGraph, fitting: &mut Fitting<'_, '_, '_>) -> Components {
+        let components = fitting.components(affinity);
+        if fitting.problem.prior.is_none() {
+            return components;
+        }
+        (fitting.report.n_unreached, fitting.report.n_unlabeled_components) = (0, 0);
+        let n = components.id.len();
+        Components { id: vec![0; n], sizes: vec![n] }
+    }
+
+    /// Reports what was chosen for parameters that are auto.
+    fn note_choices(&self, function: &HarmonicFunction, prior: Option<&Prior<'_>>, report: &mut Report) {
         if self.params.graph_reg.is_none() {
             report.choose("graph_reg", function.graph_reg);
+        }
+        if let Some(prior) = prior.filter(|_| self.params.prior_weight.is_none()) {
+            report.choose("prior_weight", prior.weight);
         }
         if self.params.form == Form::Auto {
             report.choose("form", if function.form == Form::Stable { "stable" } else { "plain" });
         }
-        fitting.note_solve(function.solve.clone(), &self.graph, self.params.tol);
-        let is_spread = class_sizes::are_spread(targets, &components);
-        Ok(Solved { function, verdict, is_centered, is_spread, built: None })
     }
 
     /// Whether leave-one-out scores choose the level that scores are compared with.
@@ -233,12 +275,15 @@ impl Harmonic {
         let present = present(&function.mean);
         let zero = vec![0.0; n_classes];
         if let Some(verdict) = &solved.verdict {
-            let level = if verdict.level == Level::RowMean { "row-mean" } else { "centered" };
-            report.choose("decision", level);
-            let labels = function.influence.is_some().then_some(verdict.accuracy);
+            if matches!(self.params.decision, Decision::Auto | Decision::Sizes) {
+                report.choose("decision", verdict.level.decision().name());
+            }
+            let labels = verdict.accuracy;
             report.parts.extend(labels.map(|accuracy| ("leave_one_out".to_string(), json!({"accuracy": accuracy}))));
         }
-        let are_shares = !solved.is_centered && matches!(self.params.decision, Decision::Argmax | Decision::Mass);
+        let level = solved.verdict.as_ref().map(|verdict| verdict.level);
+        let are_shares = !solved.is_centered
+            && (level == Some(Level::Zero) || matches!(self.params.decision, Decision::Argmax | Decision::Mass));
         let (offset, scale) = match self.params.decision {
             Decision::Mass => {
                 let mass = mass_scale(&function.scores, &zero, &prior);
@@ -250,19 +295,20 @@ impl Harmonic {
             }
             Decision::Argmax if solved.is_centered => (function.mean.iter().map(|m| -m).collect(), present),
             Decision::Argmax => (zero, present),
-            _ if solved.is_centered => (zero, present),
+            _ if solved.is_centered || level == Some(Level::Zero) => (zero, present),
             _ => (function.mean.clone(), present),
         };
         let mut rule = Rule { offset, scale, temperature: None, prior };
-        if !are_shares {
-            let held_out = solved.verdict.as_ref().map_or(&[][..], |verdict| &verdict.held_out);
-            let temperature = match held_out {
-                [] if let Some(temperature) = self.known.and_then(|known| known.temperature) => temperature,
-                [] => typical_temperature(&rule, &function.scores),
-                held_out => fitted_temperature(held_out),
-            };
+        let held_out = solved.verdict.as_ref().map_or(&[][..], |verdict| &verdict.held_out);
+        rule.temperature = match held_out {
+            [] if are_shares => None,
+            _ if self.params.decision == Decision::Mass => None,
+            [] if let Some(temperature) = self.known.and_then(|known| known.temperature) => Some(temperature),
+            [] => Some(typical_temperature(&rule, &function.scores)),
+            held_out => Some(fitted_temperature(held_out)),
+        };
+        if let Some(temperature) = rule.temperature {
             report.choose("temperature", temperature);
-            rule.temperature = Some(temperature);
         }
         Ok(rule)
     }
@@ -330,20 +376,27 @@ impl Method for Harmonic {
     }
 
     fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
-        let mut fitting = Fitting::new(self.name(), problem, run)?;
-        let solved = self.solved(&mut fitting)?;
-        self.decided(fitting, solved)
+        let mut fitting = Fitting::with_prior(self.name(), problem, run)?;
+        let this = self.for_problem(problem)?;
+        let solved = this.solved(&mut fitting)?;
+        this.decided(fitting, solved)
+    }
+
+    fn takes_prior(&self) -> bool {
+        true
     }
 
     /// A fit to all labels chooses level and temperature; one rough solve for each fold follows.
     fn held_out<'a>(&self, problem: &Problem<'_, 'a>, folds: &[usize], run: &Run) -> Result<HeldOutFit<'a>> {
-        let mut fitting = Fitting::new(self.name(), problem, run)?;
-        let solved = self.solved(&mut fitting)?;
+        let mut fitting = Fitting::with_prior(self.name(), problem, run)?;
+        let this = self.for_problem(problem)?;
+        let solved = this.solved(&mut fitting)?;
         let is_fitted = solved.verdict.as_ref().is_some_and(|verdict| !verdict.held_out.is_empty());
         let level = solved.verdict.as_ref().map(|verdict| verdict.level);
-        let fitted = self.decided(fitting, solved)?;
+        let fitted = this.decided(fitting, solved)?;
         let temperature = fitted.rule.temperature.filter(|_| is_fitted);
-        let known = level.map(|level| Known { level, temperature });
+        // The weight of a prior is chosen again for each fold, and the level with it.
+        let known = level.filter(|_| problem.prior.is_none()).map(|level| Known { level, temperature });
         let params =
             HarmonicParams { certify: Certify::Off, tol: self.params.tol.max(ROUGH_TOL), ..self.params.clone() };
         let rough = Self { params, graph: self.graph.clone(), known };

@@ -69,8 +69,8 @@ parameters! {
     pub struct HarmonicParams {
         /// Weight γ of smoothness fᵀLf against the given labels. Auto goes by the number m of labels per class; in units of
         /// 1 / mean weighted degree it is 1/m for the stable form (0.1 in regression), 0.01 for the plain form, and for form auto
-        /// max(0.01, m^(−3/2)), or max(0.01, m^(−3)) if labels look drawn at random. Infinity drops the label term (f = L⁺ỹ,
-        /// stable form).
+        /// max(0.01, m^(−3/2)), or max(0.01, m^(−3)) if labels look drawn at random; with a prior 1 / the number of
+        /// labels. Infinity drops the label term (f = L⁺ỹ, stable form).
         graph_reg: Option<f64> = None, or "auto", in above(0.0).or_infinite();
         /// Which harmonic function.
         form: Form = Form::Auto;
@@ -82,6 +82,10 @@ parameters! {
         /// labels. Shares are positive and add up to 1. Rows that no label reaches get this distribution, and the decisions
         /// mass and sizes aim at it.
         class_prior: ClassPrior = ClassPrior::Labeled;
+        /// Weight κ of a prior against the graph, if the fit starts from one: the neighbors of a row and the prior pull on its
+        /// score as 1 : κ. Auto is 0.03, or the one of 0.01, 0.1, 0.3, 1 and 10 that predicts the labels clearly better when each
+        /// is left out, if every class has three labels.
+        prior_weight: Option<f64> = None, or "auto", in above(0.0).at_most(1e6);
         /// Relative residual at which the solver stops.
         tol: f64 = 1e-6, in above(0.0).below(1.0);
         /// Most iterations of the solver.

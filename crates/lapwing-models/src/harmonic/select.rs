@@ -23,19 +23,25 @@ fn is_right(standing: &[f64], class: usize) -> bool {
     !standing.iter().any(|s| s.is_nan()) && largest(standing) == class
 }
 
+/// −log softmax(standing / T)[class] of each row that a label reached.
+pub(crate) fn log_losses(held_out: &[(Vec<f64>, usize)], t: f64) -> Vec<f64> {
+    let reached = held_out.iter().filter(|(standing, _)| !standing.iter().any(|s| s.is_nan()));
+    reached.map(|row| terms(row, t).0).collect()
+}
+
+/// −log softmax(standing / T)[class], and the largest share of the row.
+fn terms((standing, class): &(Vec<f64>, usize), t: f64) -> (f64, f64) {
+    let top = standing.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let total: f64 = standing.iter().map(|s| ((s - top) / t).exp()).sum();
+    (total.ln() - (standing[*class] - top) / t, 1.0 / total)
+}
+
 /// T minimizing the mean −log softmax(standing / T)[class]: golden-section search over log T, where the loss is unimodal.
 ///
 /// If all held-out rows are right, the minimizer is T = 0, full confidence. So T is raised until the mean confidence is at most
 /// (right + 1) / (rows + 2), Laplace's estimate of the accuracy.
 pub(crate) fn fitted_temperature(held_out: &[(Vec<f64>, usize)]) -> f64 {
     let rows: Vec<&(Vec<f64>, usize)> = held_out.iter().filter(|(s, _)| !s.iter().any(|s| s.is_nan())).collect();
-    // −log share of the class, and the largest share.
-    let terms = |row: &(Vec<f64>, usize), t: f64| {
-        let (standing, class) = row;
-        let top = standing.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let total: f64 = standing.iter().map(|s| ((s - top) / t).exp()).sum();
-        (total.ln() - (standing[*class] - top) / t, 1.0 / total)
-    };
     let loss = |log_t: f64| rows.iter().map(|row| terms(row, log_t.exp()).0).sum::<f64>();
     let confidence = |log_t: f64| rows.iter().map(|row| terms(row, log_t.exp()).1).sum::<f64>() / rows.len() as f64;
     let scale = rows.iter().flat_map(|(s, _)| s).fold(0.0f64, |m, s| m.max(s.abs())).max(f64::MIN_POSITIVE);

@@ -154,13 +154,18 @@ impl Method for SparseHarmonic {
         Some(&self.harmonic.graph)
     }
 
+    fn takes_prior(&self) -> bool {
+        true
+    }
+
     fn reads_streams(&self) -> bool {
         true
     }
 
     fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
-        let mut fitting = Fitting::new(self.name(), problem, run)?;
-        self.harmonic.check_prior(problem)?;
+        let mut fitting = Fitting::with_prior(self.name(), problem, run)?;
+        let harmonic = self.harmonic.for_problem(problem)?;
+        harmonic.check_class_prior(problem)?;
         let is_built = problem.edges.is_none() && problem.graph.is_none() && problem.features.is_some();
         if is_built && self.harmonic.graph.weights.model().is_some() {
             // Learned weights are computed for all edges together, so the edges cannot be streamed.
@@ -184,11 +189,11 @@ impl Method for SparseHarmonic {
         // Without a round nothing was thinned: the solved graph is the whole graph.
         let refiner = (passes > 0 && sparsified.rounds > 0).then_some(Refiner { source: edges, passes });
         let affinity = source.affinity(graph, problem.graph.filter(|_| problem.edges.is_none()));
-        let solved = self.harmonic.solve_on(&affinity, refiner.as_ref(), &mut fitting)?;
+        let solved = harmonic.solve_on(&affinity, refiner.as_ref(), &mut fitting)?;
         if let Some(refinement) = &solved.function.refinement {
             fitting.report.add_part("refine", refinement)?;
         }
-        self.harmonic.decided(fitting, Solved { built: Some(affinity), ..solved })
+        harmonic.decided(fitting, Solved { built: Some(affinity), ..solved })
     }
 
     fn plan(&self, size: &ProblemSize) -> Plan {

@@ -9,6 +9,7 @@ use super::*;
 use crate::{SizeOptions, metrics};
 
 mod decisions;
+mod prior;
 mod regression;
 
 fn run() -> Run {

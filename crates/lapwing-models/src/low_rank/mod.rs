@@ -396,6 +396,7 @@ impl Method for LowRank {
     }
 
     fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
+        problem.refuse_prior(self.name())?;
         problem.check()?;
         let (features, targets) = (problem.required_features(LOW_RANK)?, problem.targets);
         features.check(run)?;

@@ -27,7 +27,7 @@ mod tests;
 use std::sync::Arc;
 
 use lapwing_data::params::{Parameters, above, at_least};
-use lapwing_data::{Matrix, Report, Result, Run, Targets, parameters};
+use lapwing_data::{Features, Matrix, Report, Result, Run, Targets, parameters};
 use serde_json::json;
 
 use self::fit::{Limits, Rows};
@@ -50,7 +50,7 @@ parameters! {
         /// fewer than five labels.
         l2_reg: Option<f64> = None, or "auto", in above(0.0);
         /// Suboptimality (ℓ − ℓ*)/ℓ* at which the fit stops, as bounded by its gradient.
-        tol: f64 = 1e-4, in above(0.0).below(1.0);
+        tol: f64 = 1e-3, in above(0.0).below(1.0);
         /// Most iterations of the fit.
         max_iter: usize = 1000, in at_least(1.0);
     }
@@ -108,34 +108,17 @@ impl Linear {
         Ok((trials[0].ridge, trials))
     }
 
-    /// The fit, and the scores (l, c) of labeled rows that were held out, if any were.
-    fn fit_both<'a>(
-        &self,
-        problem: &Problem<'_, 'a>,
-        folds: Option<&[i32]>,
-        run: &Run,
-    ) -> Result<(Fitted<'a>, Option<Matrix>)> {
-        let mut fitting = Fitting::new(self.name(), problem, run)?;
-        let (features, targets) = (fitting.features()?, problem.targets);
+    /// The labeled rows in the form that is fitted; for targets that cross-entropy accepts.
+    fn design(&self, features: &Features<'_>, targets: &Targets, run: &Run) -> Result<Design> {
         check_targets(NodeLoss::CrossEntropy, targets)?;
-        let report = &mut fitting.report;
-        let design = report.time("reduce", run, |_| Design::new(features, targets.rows(), run))?;
-        let (ridge, mut trials) = report.time("select", run, |_| self.ridge(&design.rows, targets, folds, run))?;
-        if self.params.l2_reg.is_none() {
-            note_choice(ridge, &trials, report);
-        }
-        let (weights, trace) =
-            report.time("solve", run, |_| design.rows.fit(targets, ridge, self.limits(), None, run))?;
-        let held_out = if trials.is_empty() { None } else { Some(to_shares(trials.swap_remove(0).scores)) };
-        let temperature = match held_out.as_ref().filter(|_| label_folds(targets, run).is_some()) {
-            Some(shares) => Temperature::Fitted(Some(temperature(shares, targets))),
-            None => Temperature::Fixed(Some(1.0)),
-        };
-        let extension = SupervisedExtension::Linear(design.layers(&weights, run)?);
-        report.solve = Some(solve_summary(&trace, "l-bfgs"));
-        note_unconverged(&trace, self.params.tol, report);
-        let scores = report.time("apply", run, |_| extension.extend(features, run))?;
-        Ok((fitting.decide(Arc::new(scores), temperature, Some(extension.into()), None), held_out))
+        Design::new(features, targets.rows(), run)
+    }
+
+    /// Shares (l, c) of each labeled row, by fits without the labels of its fold (l); NaN for negative folds.
+    fn shares_held_out(&self, problem: &Problem<'_, '_>, folds: &[i32], run: &Run) -> Result<Matrix> {
+        let design = self.design(problem.required_features(LINEAR)?, problem.targets, run)?;
+        let (_, mut trials) = self.ridge(&design.rows, problem.targets, Some(folds), run)?;
+        Ok(to_shares(trials.swap_remove(0).scores))
     }
 }
 
@@ -172,15 +155,31 @@ impl Method for Linear {
     }
 
     fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
-        self.fit_both(problem, None, run).map(|(fitted, _)| fitted)
+        let mut fitting = Fitting::new(self.name(), problem, run)?;
+        let (features, targets) = (fitting.features()?, problem.targets);
+        let report = &mut fitting.report;
+        let design = report.time("reduce", run, |_| self.design(features, targets, run))?;
+        let (ridge, trials) = report.time("select", run, |_| self.ridge(&design.rows, targets, None, run))?;
+        if self.params.l2_reg.is_none() {
+            note_choice(ridge, &trials, report);
+        }
+        let (weights, trace) =
+            report.time("solve", run, |_| design.rows.fit(targets, ridge, self.limits(), None, run))?;
+        let temperature = match trials.first() {
+            Some(trial) => Temperature::Fitted(Some(temperature(&to_shares(trial.scores.clone()), targets))),
+            None => Temperature::Fixed(Some(1.0)),
+        };
+        let extension = SupervisedExtension::Linear(design.layers(&weights, run)?);
+        report.solve = Some(solve_summary(&trace, "l-bfgs"));
+        note_unconverged(&trace, self.params.tol, report);
+        let scores = report.time("apply", run, |_| extension.extend(features, run))?;
+        Ok(fitting.decide(Arc::new(scores), temperature, Some(extension.into()), None))
     }
 
     /// ρ is chosen by the same folds.
     fn held_out<'a>(&self, problem: &Problem<'_, 'a>, folds: &[usize], run: &Run) -> Result<HeldOutFit<'a>> {
-        let (fitted, shares) = self.fit_both(problem, Some(&signed(folds)), run)?;
-        let none = || Matrix::filled(folds.len(), problem.targets.n_columns(), f64::NAN);
-        let shares = as_decided(shares.unwrap_or_else(none), problem.targets, run);
-        Ok(HeldOutFit { shares, fitted: Some(fitted) })
+        let shares = self.shares_held_out(problem, &signed(folds), run)?;
+        Ok(HeldOutFit { shares: as_decided(shares, problem.targets, run), fitted: None })
     }
 
     fn plan(&self, size: &ProblemSize) -> Plan {

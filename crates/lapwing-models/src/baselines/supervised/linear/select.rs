@@ -17,8 +17,9 @@ use crate::unfolded::{Loss, NodeLoss};
 /// Values of ρ, and the default among them.
 pub(super) const CANDIDATES: [f64; 5] = [1e-4, 1e-3, 1e-2, 1e-1, 1.0];
 pub(super) const DEFAULT: usize = 2;
-/// Suboptimality at which the fits of a comparison stop.
+/// Suboptimality at which the fits of a comparison stop, and their most iterations: what comes later changes few scores.
 const TRIAL_TOL: f64 = 5e-2;
+const TRIAL_STEPS: usize = 30;
 /// Standard errors by which a ρ must be better than the default.
 const ERRORS: f64 = 1.0;
 
@@ -59,7 +60,7 @@ impl<'f> Folds<'f> {
         if few {
             held.truncate(n_folds(folds.len()));
         }
-        Self { rows, targets, folds, held, max_iter }
+        Self { rows, targets, folds, held, max_iter: max_iter.min(TRIAL_STEPS) }
     }
 
     /// Compares values of ρ; returns all trials, the chosen one first.

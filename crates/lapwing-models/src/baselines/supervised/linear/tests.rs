@@ -118,7 +118,7 @@ fn held_out_shares_are_those_of_fits_without_the_fold() {
     let folds: Vec<i32> = (0..targets.rows().len()).map(|at| at as i32 % 4 - 1).collect();
     for features in rows(60, 5) {
         let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
-        let found = method(Some(0.05)).fit_both(&problem, Some(&folds), &run).unwrap().1.unwrap();
+        let found = method(Some(0.05)).shares_held_out(&problem, &folds, &run).unwrap();
         let rows = scaled(&features, targets.rows());
         for fold in 0..3 {
             let kept = targets.subset(|at| folds[at] != fold).unwrap();

@@ -1,0 +1,120 @@
+//! `--prior`: shares of the classes in every row, where a harmonic fit starts.
+
+use std::convert::Infallible;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use lapwing::data::params::{Parameters, Value};
+use lapwing::data::read::{ReadOptions, Samples, read_samples};
+use lapwing::data::{ClassNames, Dense, Error, Features, Matrix, Run};
+use lapwing::models::{Method, Settings};
+
+use crate::failure::Failure;
+use crate::files::Files;
+
+/// Where the shares come from.
+#[derive(Clone, Debug)]
+pub enum Prior {
+    /// A file.
+    File(PathBuf),
+}
+
+impl FromStr for Prior {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(Self::File(text.into()))
+    }
+}
+
+impl Prior {
+    /// Adds the file that is read, if there is one.
+    pub fn files<'p>(&'p self, files: Files<'p>) -> Files<'p> {
+        match self {
+            Self::File(path) => files.read("--prior", Some(path)),
+        }
+    }
+
+    /// Shares (n, c) of the classes in `n` rows.
+    pub fn shares(&self, classes: &ClassNames, n: usize, run: &Run) -> Result<Matrix, Failure> {
+        match self {
+            Self::File(path) => read_shares(path, classes, n, run),
+        }
+    }
+}
+
+/// Refuses a prior for a method that takes none, and its weight without a prior.
+pub fn check_prior(prior: Option<&Prior>, settings: &Settings, method: &dyn Method) -> Result<(), Failure> {
+    if prior.is_some() && !method.takes_prior() {
+        let reason = format!("the method {} takes no --prior; harmonic and sparse-harmonic do", method.name());
+        return Err(Failure::usage(reason));
+    }
+    if prior.is_none() {
+        refuse_weight(settings, "--prior-weight changes nothing without --prior")?;
+    }
+    Ok(())
+}
+
+/// Refuses the weight of a prior with this reason.
+pub fn refuse_weight(settings: &Settings, reason: &str) -> Result<(), Failure> {
+    match settings.get("prior_weight") {
+        None => Ok(()),
+        Some(Value::Word(_)) => Ok(()),
+        Some(_) => Err(Failure::usage(reason)),
+    }
+}
+
+/// Reads the shares of a file. Columns that are named as the classes may stand in any order; others stand in that of the classes.
+fn read_shares(path: &Path, classes: &ClassNames, n: usize, run: &Run) -> Result<Matrix, Failure> {
+    let samples = read_samples(path, &ReadOptions::default(), run)?;
+    samples.check(run)?;
+    let Samples { features, feature_names, .. } = samples;
+    let Features::Dense(values) = features else {
+        return Err(Error::format(path, None, "expected a table or an array of shares, not sparse rows").into());
+    };
+    let names = classes.names();
+    let first = if values.n_rows() == n + 1 { header(&values, &names) } else { None };
+    let skipped = usize::from(first.is_some());
+    let order = first.map_or_else(|| ordered(path, feature_names.as_deref(), &names), Ok)?;
+    let (rows, columns) = (values.n_rows() - skipped, values.n_cols());
+    if rows != n || columns != names.len() {
+        let expected = format!("{n} rows and {} columns, one per class", names.len());
+        return Err(
+            Error::shape(path.display().to_string(), expected, format!("{rows} rows and {columns} columns")).into()
+        );
+    }
+    let (mut shares, mut row) = (Matrix::filled(n, columns, 0.0), vec![0.0; columns]);
+    for at in 0..n {
+        values.copy_row_f64(at + skipped, &mut row);
+        shares.row_mut(at).iter_mut().zip(&order).for_each(|(share, &column)| *share = row[column]);
+    }
+    Ok(shares)
+}
+
+/// The column of each class, if the first row of a table holds their names: a reader takes a line of numbers for a row.
+fn header(values: &Dense<'_>, names: &[String]) -> Option<Vec<usize>> {
+    let mut row = vec![0.0; values.n_cols()];
+    values.copy_row_f64(0, &mut row);
+    let numbers: Vec<f64> = names.iter().map(|name| name.parse().ok()).collect::<Option<_>>()?;
+    let place = |number: &f64| row.iter().position(|value| value == number);
+    (row.len() == names.len()).then(|| numbers.iter().map(place).collect())?
+}
+
+/// The column of each class.
+fn ordered(path: &Path, columns: Option<&[String]>, names: &[String]) -> Result<Vec<usize>, Error> {
+    let in_order = || (0..names.len()).collect();
+    let Some(columns) = columns else { return Ok(in_order()) };
+    let place = |name: &String| columns.iter().position(|column| column.trim() == name);
+    let found: Option<Vec<usize>> = names.iter().map(place).collect();
+    // A table without a header numbers its columns.
+    let is_numbered = columns.iter().enumerate().all(|(at, column)| *column == at.to_string());
+    match found {
+        Some(order) => Ok(order),
+        None if is_numbered => Ok(in_order()),
+        None => {
+            let missing = names.iter().find(|name| place(name).is_none()).map_or("", |name| name);
+            let reason = format!("no column is named as the class '{missing}'; name one column as each class, or none");
+            Err(Error::format(path, None, reason))
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! A prior: shares of the classes in every row, from any classifier, where a harmonic fit starts.
+//!
+//! With p the shares (n, c), d the degrees and D = diag(d), the energy of the plain form gets γ·κ Σᵢ dᵢ|fᵢ − pᵢ|², so that
+//!
+//! ```text
+//! (L + T + κD) f = T y + κD p,   T = C/(γ·c_tot).
+//! ```
+//!
+//! The score of a row without a label is the mean of its neighbors' scores and its own prior, with weights 1 : κ. A row without
+//! edges counts as one of mean degree, so that its score is its prior. Every row is reached, and all rows count as one component.
+//!
+//! Correct and Smooth (Huang, He, Singh, Lim & Benson 2020) propagates the errors of p at the labels, then the corrected shares, by
+//! two sequences of fixed length. Here both are one convex problem, solved to its end: f − p spreads the errors of p, and f is smooth.
+//!
+//! **What is chosen.** κ and the level that scores are compared with: nothing, because they are shares, or their mean over all rows,
+//! because the shares of a classifier of few labels may be near to constant. Each label is left out ([`leave_one_out`]); the
+//! pair with the least mean −log share of the labels is taken if it is better than the default by [`SIGNIFICANT`] standard errors.
+//!
+//! Cost: two solves for each κ that is tried, of c − 1 columns and of a column for each label that is left out; the larger κ, the
+//! fewer iterations.
+//!
+//! [`leave_one_out`]: super::leave_one_out
+
+use lapwing_data::{Error, Matrix, Result, Run, Targets};
+use lapwing_graph::{Components, Graph};
+
+use super::function::{Solving, solve};
+use super::leave_one_out::{self, Level, Verdict};
+use super::{Certify, Clamp, Decision, Form, HarmonicParams};
+use crate::class_sizes::label_counts;
+
+/// Weights κ that are tried.
+const WEIGHTS: [f64; 6] = [0.01, 0.03, 0.1, 0.3, 1.0, 10.0];
+/// Weight if labels are too few to try.
+const TYPICAL_WEIGHT: f64 = 0.03;
+/// Fewest labels of every class to try weights.
+const LEAST_PER_CLASS: usize = 3;
+/// Standard errors by which another choice than the default has to be better.
+const SIGNIFICANT: f64 = 1.5;
+/// Relative residual of solves that only choose.
+const CHOICE_TOL: f64 = 1e-4;
+
+/// Shares that scores are pulled to.
+#[derive(Clone, Copy)]
+pub(super) struct Prior<'a> {
+    /// Shares (n, c).
+    pub shares: &'a Matrix,
+    /// κ.
+    pub weight: f64,
+}
+
+impl Prior<'_> {
+    /// κdᵢ of the rows (n) of the graph.
+    pub fn pulls(&self, graph: &Graph) -> Vec<f64> {
+        let mean = graph.mean_degree();
+        let typical = if mean > 0.0 { mean } else { 1.0 };
+        graph.degree().iter().map(|&degree| self.weight * if degree > 0.0 { degree } else { typical }).collect()
+    }
+
+    /// Adds κD(p − ȳ) to a right-hand side (n, s), for its s columns; `mean` is ȳ.
+    pub fn add_targets(&self, graph: &Graph, mean: &[f64], b: &mut Matrix) {
+        for (row, pull) in self.pulls(graph).into_iter().enumerate() {
+            let wanted = self.shares.row(row).iter().zip(mean);
+            b.row_mut(row).iter_mut().zip(wanted).for_each(|(b, (share, mean))| *b += pull * (share - mean));
+        }
+    }
+}
+
+/// γ for "auto": every label then counts as much as the edges of a row of mean degree.
+pub(super) fn default_graph_reg(mean_degree: f64, targets: &Targets) -> f64 {
+    let degree = if mean_degree > 0.0 { mean_degree } else { 1.0 };
+    1.0 / (degree * targets.rows().len() as f64)
+}
+
+/// The parameters of a fit with a prior: those of the plain form.
+///
+/// # Errors
+/// [`Error::Param`] for the stable form, hard clamping, and γ = ∞.
+pub(super) fn plain_params(params: &HarmonicParams) -> Result<HarmonicParams> {
+    if params.clamp == Clamp::Hard {
+        return Err(Error::param("clamp", "hard", "soft with a prior"));
+    }
+    if params.form == Form::Stable {
+        return Err(Error::param("form", "stable", "auto or plain with a prior"));
+    }
+    if params.graph_reg == Some(f64::INFINITY) {
+        return Err(Error::param("graph_reg", "inf", "a finite number or auto with a prior"));
+    }
+    Ok(HarmonicParams { form: Form::Plain, ..params.clone() })
+}
+
+/// κ and the level, with what leaving out the labels says about them.
+pub(super) struct Choice {
+    pub weight: f64,
+    pub verdict: Verdict,
+}
+
+/// A problem with a prior whose κ and level are to be chosen.
+pub(super) struct Choosing<'a> {
+    pub graph: &'a Graph,
+    /// One, of all rows.
+    pub components: &'a Components,
+    pub targets: &'a Targets,
+    pub params: &'a HarmonicParams,
+    /// Shares (n, c).
+    pub shares: &'a Matrix,
+}
+
+impl Choosing<'_> {
+    /// Chooses κ, unless the parameters have it, and the level, unless the decision names it.
+    pub fn choose(&self, run: &Run) -> Result<Choice> {
+        let (given, levels) = (self.params.prior_weight, levels(self.params.decision));
+        let typical = given.unwrap_or(TYPICAL_WEIGHT);
+        let counts = label_counts(self.targets).into_iter().filter(|count| *count > 0);
+        if counts.min().is_none_or(|fewest| fewest < LEAST_PER_CLASS) || !leave_one_out::applies(self.targets) {
+            return Ok(Choice { weight: typical, verdict: Verdict::without_labels(levels[0]) });
+        }
+        let mut chosen = self.tried(typical, levels, run)?;
+        let others = WEIGHTS.into_iter().filter(|weight| given.is_none() && *weight != TYPICAL_WEIGHT);
+        for weight in others {
+            chosen.extend(self.tried(weight, levels, run)?);
+        }
+        let mean = |losses: &[f64]| losses.iter().sum::<f64>() / losses.len() as f64;
+        let best = (0..chosen.len()).min_by(|&a, &b| mean(&chosen[a].1).total_cmp(&mean(&chosen[b].1))).unwrap_or(0);
+        let at = if is_better(&chosen[best].1, &chosen[0].1) { best } else { 0 };
+        Ok(chosen.swap_remove(at).0)
+    }
+
+    /// The choices with this κ, one for each of the `levels`, and −log share of each label.
+    fn tried(&self, weight: f64, levels: &[Level], run: &Run) -> Result<Vec<(Choice, Vec<f64>)>> {
+        let Self { graph, components, targets, params, shares } = *self;
+        let params = HarmonicParams { certify: Certify::Off, tol: params.tol.max(CHOICE_TOL), ..params.clone() };
+        let prior = Some(Prior { shares, weight });
+        let solving = Solving { graph, components, targets, params: &params, prior, refiner: None, influence: true };
+        let function = solve(&solving, run)?;
+        let Some(influence) = &function.influence else {
+            return Err(Error::Internal { reason: "a solve with a prior left no label out".into() });
+        };
+        let at_level = |&level: &Level| {
+            let (verdict, losses) = Verdict::with_prior(&function, influence, targets, components, level);
+            (Choice { weight, verdict }, losses)
+        };
+        Ok(levels.iter().map(at_level).collect())
+    }
+}
+
+/// Whether losses are less than those of the default by [`SIGNIFICANT`] standard errors of the mean difference.
+fn is_better(losses: &[f64], default: &[f64]) -> bool {
+    let gains: Vec<f64> = default.iter().zip(losses).map(|(default, loss)| default - loss).collect();
+    let q = gains.len() as f64;
+    let mean = gains.iter().sum::<f64>() / q;
+    let variance = gains.iter().map(|gain| (gain - mean).powi(2)).sum::<f64>() / (q - 1.0);
+    mean > SIGNIFICANT * (variance / q).sqrt()
+}
+
+/// The levels that a decision may compare scores with; the first one is the default.
+fn levels(decision: Decision) -> &'static [Level] {
+    match decision {
+        Decision::Auto | Decision::Sizes => &[Level::RowMean, Level::Zero],
+        Decision::RowMean => &[Level::RowMean],
+        Decision::Centered => &[Level::LabeledMean],
+        Decision::Argmax | Decision::Mass => &[Level::Zero],
+    }
+}

@@ -1,0 +1,102 @@
+"""The start of a harmonic fit: shares of the classes in every row, given or from a classifier of scikit-learn."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples, has_fit_parameter
+
+from ._labels import ClassLabels
+
+#: Folds in which labeled rows get shares from a classifier that did not see their labels.
+FOLDS = 5
+
+
+def is_classifier(prior: Any) -> bool:
+    """Whether a prior is a classifier that is to be fitted."""
+    return hasattr(prior, "fit")
+
+
+def check_prior(prior: Any) -> None:
+    """Raise an error for a class instead of its instance, a classifier without shares, and texts."""
+    if isinstance(prior, type):
+        raise TypeError(f"prior is the class {prior.__name__}; give an instance, {prior.__name__}()")
+    if isinstance(prior, (str, bytes)):
+        raise TypeError("prior is text; expected an array of shares (n_samples, n_classes), a classifier or None")
+    if is_classifier(prior) and not hasattr(prior, "predict_proba"):
+        raise TypeError(
+            f"prior is {type(prior).__name__}(), which has no predict_proba; give a classifier that has, or wrap it as "
+            f"sklearn.calibration.CalibratedClassifierCV({type(prior).__name__}())"
+        )
+
+
+def given_prior(prior: Any, classes: NDArray[Any]) -> NDArray[np.float64]:
+    """Shares as an array; a data frame whose columns are named by all the classes is put into their order."""
+    names = [str(name) for name in classes.tolist()]
+    columns = [str(name) for name in getattr(prior, "columns", [])]
+    shares = np.asarray(prior, dtype=np.float64)
+    if shares.ndim != 2:
+        raise ValueError(f"prior has shape {shares.shape}; expected shares of shape (n_samples, {len(names)})")
+    if sorted(columns) == sorted(names):
+        shares = shares[:, [columns.index(name) for name in names]]
+    return np.ascontiguousarray(shares)
+
+
+def fitted_prior(
+    prior: Any, X: Any, labels: ClassLabels, weights: NDArray[np.float64] | None, n_samples: int, seed: int
+) -> tuple[Any, NDArray[np.float64]]:
+    """A clone fitted to the labeled rows of X, and its shares (n, c).
+
+    Labeled rows get them from clones that did not see their label, if every class has two labels.
+    """
+    if labels.codes.size == 0:
+        raise ValueError("a classifier as prior takes one class a row, not soft labels; give its shares as an array")
+    if _num_samples(X) != n_samples:
+        raise ValueError(f"X has {_num_samples(X)} rows; expected {n_samples}, as the graph has")
+    given = np.flatnonzero(labels.codes >= 0)
+    codes = labels.codes[given]
+    model = _fit(prior, X, given, labels, weights, seed)
+    shares = _shares(model, X, labels.classes)
+    counts = np.bincount(codes, minlength=labels.classes.size)
+    if counts.size > 1 and counts.min() >= 2:
+        folds = StratifiedKFold(min(FOLDS, int(counts.max())), shuffle=True, random_state=seed % 2**32)
+        with warnings.catch_warnings():
+            # A class with fewer labels than folds is in every training set all the same.
+            warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+            splits = list(folds.split(codes, codes))
+        for seen, hidden in splits:
+            other = _fit(prior, X, given[seen], labels, weights, seed)
+            shares[given[hidden]] = _shares(other, _safe_indexing(X, given[hidden]), labels.classes)
+    return model, shares
+
+
+def _fit(
+    prior: Any, X: Any, rows: NDArray[np.intp], labels: ClassLabels, weights: NDArray[np.float64] | None, seed: int
+) -> Any:
+    """A clone fitted to some labeled rows. What it leaves to chance gets our seed."""
+    model = clone(prior)
+    chances = {
+        name: seed % 2**32
+        for name, value in model.get_params().items()
+        if value is None and (name == "random_state" or name.endswith("__random_state"))
+    }
+    if chances:
+        model.set_params(**chances)
+    options = {}
+    if weights is not None and has_fit_parameter(model, "sample_weight"):
+        options["sample_weight"] = weights[rows]
+    return model.fit(_safe_indexing(X, rows), labels.classes[labels.codes[rows]], **options)
+
+
+def _shares(model: Any, X: Any, classes: NDArray[Any]) -> NDArray[np.float64]:
+    """Shares (m, c) in the order of `classes`; 0 for a class that the model does not know."""
+    found = np.asarray(model.predict_proba(X), dtype=np.float64)
+    shares = np.zeros((found.shape[0], classes.size))
+    shares[:, np.searchsorted(classes, model.classes_)] = found
+    return shares
