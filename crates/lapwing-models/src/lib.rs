@@ -28,7 +28,7 @@ pub mod split;
 pub mod unfolded;
 
 pub use class_sizes::{LabelsDrawn, SizeOptions, SizeParams, SizedLabeling, Sizing, SizingParams, WithSizes};
-pub use compare::{CompareParams, CompareRow, compare};
+pub use compare::{CompareParams, CompareRow, Comparison, Keep, Rival, Unfinished, Winner, compare};
 pub use extend::{Extended, Extension, LazyIndex, NeighborExtension};
 pub use harmonic::{
     Certify, Clamp, ClassPrior, Decision, Form, Harmonic, HarmonicParams, SparseHarmonic, SparseHarmonicParams,

@@ -1,6 +1,7 @@
 //! Numbers and names as they are typed.
 
 use std::str::FromStr;
+use std::time::Duration;
 
 /// Largest count: beyond it doubles skip whole numbers.
 const MOST: f64 = (1u64 << 53) as f64;
@@ -33,6 +34,15 @@ pub fn byte_count(text: &str) -> Result<u64, String> {
     let unit = |unit| "kmgt".find(unit).map(|at| (1u64 << (10 * (at + 1))) as f64);
     with_unit(short, unit)
         .ok_or_else(|| "expected a number of bytes, at least 0, such as 800000000, 512M or 2G (binary units)".into())
+}
+
+/// A time above 0, in seconds (s, or without a unit), milliseconds (ms), minutes (m) or hours (h): `90`, `60s`, `1.5m`, `2h`.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let text = text.trim();
+    let units = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0), ("", 1.0)];
+    let parsed = units.iter().find_map(|(unit, seconds)| Some(seconds * text.strip_suffix(unit)?.parse::<f64>().ok()?));
+    let positive = parsed.filter(|seconds| *seconds > 0.0).and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    positive.ok_or_else(|| "expected a time above 0, such as 60s, 90, 5m or 2h".into())
 }
 
 /// A whole number; or a decimal one, perhaps times the value of the unit behind it, where that is whole.
@@ -68,6 +78,15 @@ mod tests {
         assert_eq!(count(&usize::MAX.to_string()), Ok(usize::MAX));
         for text in ["", "k", "-3", "1.5", "1.0005k", "2T", "2kB", "1e300", "inf", "nan", "2é", "+k", "1_000"] {
             assert!(count(text).unwrap_err().contains("100k"), "{text}");
+        }
+    }
+
+    #[test]
+    fn times_come_in_seconds_minutes_and_hours() {
+        let seconds = ["90", "60s", "1.5m", "2h", "250ms", "1e2"].map(|text| duration(text).unwrap().as_secs_f64());
+        assert_eq!(seconds, [90.0, 60.0, 90.0, 7200.0, 0.25, 100.0]);
+        for text in ["", "s", "0", "-1s", "inf", "nan", "1d", "1e30h", "5 minutes"] {
+            assert!(duration(text).unwrap_err().contains("60s"), "{text}");
         }
     }
 
