@@ -41,7 +41,8 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     let text = text.trim();
     let units = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0), ("", 1.0)];
     let parsed = units.iter().find_map(|(unit, seconds)| Some(seconds * text.strip_suffix(unit)?.parse::<f64>().ok()?));
-    let positive = parsed.filter(|seconds| *seconds > 0.0).and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let positive =
+        parsed.filter(|seconds| *seconds > 0.0).and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     positive.ok_or_else(|| "expected a time above 0, such as 60s, 90, 5m or 2h".into())
 }
 

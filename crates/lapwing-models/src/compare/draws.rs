@@ -137,6 +137,7 @@ pub(super) fn majority_accuracy(labels: &Labels, kept: &Labels) -> f64 {
     let most = sizes.iter().copied().max().unwrap_or(0);
     let majority = sizes.iter().position(|&size| size == most).map_or(UNLABELED, |class| class as i32);
     let hidden = labels.index.iter().zip(&kept.index).filter(|(all, kept)| all != kept);
-    let (right, n) = hidden.fold((0usize, 0usize), |(right, n), (all, _)| (right + usize::from(*all == majority), n + 1));
+    let (right, n) =
+        hidden.fold((0usize, 0usize), |(right, n), (all, _)| (right + usize::from(*all == majority), n + 1));
     right as f64 / n.max(1) as f64
 }

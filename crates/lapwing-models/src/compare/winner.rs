@@ -119,7 +119,8 @@ impl Winner {
         if let Some(rival) = self.rivals.iter().find(|rival| Some(rival.method.as_str()) == baseline)
             && rival.within_noise
         {
-            let _ = write!(text, "; no method is clearly better than the {} ({:.3})", rival.method, rival.accuracy_mean);
+            let _ =
+                write!(text, "; no method is clearly better than the {} ({:.3})", rival.method, rival.accuracy_mean);
         }
         text
     }
