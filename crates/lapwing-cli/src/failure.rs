@@ -6,6 +6,7 @@ use std::path::Path;
 use lapwing::data::{BadColumn, BadColumns, Error};
 use lapwing_data::read::join_columns;
 
+use crate::text::shell_word;
 use crate::{DONE, ERROR, INTERRUPTED, command_of_all, usage};
 
 /// The reason why a command ends early.
@@ -87,12 +88,7 @@ fn one_line(text: &str) -> String {
 
 /// The argument of `--drop` that leaves bad columns out, quoted for a shell.
 fn drop_list(bad: &BadColumns) -> String {
-    let list = join_columns(&bad.columns.iter().map(BadColumn::key).collect::<Vec<_>>());
-    let is_plain = |c: char| c.is_alphanumeric() || "_-.,:/@%+=".contains(c);
-    match !list.is_empty() && list.chars().all(is_plain) {
-        true => list,
-        false => format!("'{}'", list.replace('\'', r"'\''")),
-    }
+    shell_word(&join_columns(&bad.columns.iter().map(BadColumn::key).collect::<Vec<_>>()))
 }
 
 /// The option that sets a parameter of the library, such as `--n-neighbors`; the parameter's own name if there is none.

@@ -47,6 +47,15 @@ pub fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
 
+/// A word of a command line, quoted for a shell if it needs to be.
+pub fn shell_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "_-.,:/@%+=".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.into(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
 /// A table of names and values; a line without a value is a heading.
 pub fn summary(rows: &[(String, String)]) -> String {
     let width = rows.iter().map(|(what, _)| what.chars().count()).max().unwrap_or(0);

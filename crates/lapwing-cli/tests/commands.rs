@@ -168,18 +168,6 @@ fn labeling_a_graph_equals_labeling_its_features() {
 }
 
 #[test]
-fn compare_prints_a_line_per_number_of_labels() {
-    let folder = Folder::with_clouds("in.csv", 300, 100);
-    let arguments = "compare in.csv --label-column kind --labeled 3,30 --repeats 2 --methods harmonic";
-    let text = folder.ok(arguments).stdout;
-    assert!(text.starts_with("method") && text.lines().count() == 3 && text.contains("1.000 ± 0.000"), "{text}");
-    let object = folder.ok(&format!("{arguments} --json --report r.html")).json();
-    let results = object["results"].as_array().unwrap();
-    assert_eq!((results.len(), results[0]["accuracy"].as_array().unwrap().len()), (2, 2));
-    assert!(folder.read("r.html").contains("harmonic, 30 labels"));
-}
-
-#[test]
 fn plan_does_nothing_but_tell() {
     let folder = folder_with_clouds();
     let object = folder.ok("label in.csv --label-column kind --plan --json").json();

@@ -62,7 +62,36 @@ fn reports_of_graphs_and_comparisons() {
         assert_self_contained(&html);
     }
     let html = folder.read("label.html");
-    assert!(!html.contains("Rows in two dimensions") && html.contains("Look at this"));
+    // Without features the graph is laid out.
+    assert!(html.contains("A layout of the graph") && html.contains("Look at this"));
+    assert!(
+        folder.read("compare.html").contains("Which method")
+            && folder.read("compare.html").contains("next: lapwing label")
+    );
+}
+
+#[test]
+fn texts_are_laid_out_by_their_graph() {
+    let folder = Folder::new();
+    // Each class has ten words of its own; a text has four of them and one that all texts share.
+    let mut rows = String::new();
+    for row in 0..400 {
+        let own: std::collections::BTreeSet<usize> =
+            (0..4).map(|i| row % 4 * 10 + (row * 7 + i * (3 * i + row / 40)) % 10).collect();
+        let words: String = own.iter().map(|word| format!(" {}:1", word + 1)).collect();
+        let label = if row < 16 { (row % 4).to_string() } else { "-1".into() };
+        rows += &format!("{label}{words} 41:1\n");
+    }
+    folder.write("texts.svm", rows);
+    let run = "label texts.svm --metric cosine -o out.csv --report";
+    folder.ok(&format!("{run} r.html --threads 1"));
+    folder.ok(&format!("{run} again.html --threads 2"));
+    let html = folder.read("r.html");
+    assert_well_formed(&html);
+    assert!(html.contains("A layout of the graph, of which the picture shows all 400 rows"));
+    let circles =
+        |html: &str| html.lines().filter(|line| line.contains("<circle")).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(circles(&html), circles(&folder.read("again.html")));
 }
 
 #[test]

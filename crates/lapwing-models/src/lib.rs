@@ -31,7 +31,7 @@ pub mod unfolded;
 
 pub use auto::{Auto, AutoParams, Candidates};
 pub use class_sizes::{LabelsDrawn, SizeOptions, SizeParams, SizedLabeling, Sizing, SizingParams, WithSizes};
-pub use compare::{CompareParams, CompareRow, compare};
+pub use compare::{CompareParams, CompareRow, Comparison, Keep, Rival, Unfinished, Winner, compare};
 pub use expected::{ExpectedAccuracy, ReliabilityBin, reliability};
 pub use extend::{Extended, Extension, LazyIndex, NeighborExtension};
 pub use harmonic::{

@@ -286,6 +286,12 @@ pub trait Method: Send + Sync {
         false
     }
 
+    /// The method whose fit of every problem of that size is the same, with the same parameters; `None` if there is none.
+    fn same_as(&self, size: &ProblemSize) -> Option<&'static str> {
+        let _ = size;
+        None
+    }
+
     /// The plan of a fit of a problem of that size.
     fn plan(&self, size: &ProblemSize) -> Plan;
 }

@@ -44,10 +44,15 @@ pub fn stratified_folds(labels: &Labels, n_folds: usize, run: &Run) -> Result<Ve
     if n_folds < 2 || n_folds > given {
         return Err(Error::param("folds", n_folds, format!("between 2 and {given}, the number of labeled rows")));
     }
+    fold_labels(labels, n_folds, 0, run)
+}
+
+/// [`stratified_folds`] of another number `split`, which are independent; `n_folds` is checked by the caller.
+pub(crate) fn fold_labels(labels: &Labels, n_folds: usize, split: u64, run: &Run) -> Result<Vec<i32>> {
     let mut folds = vec![-1; labels.len()];
     // The fold number runs on from class to class, so that folds are of equal size even if classes are small.
     let mut next = 0;
-    for rows in shuffled_by_class(labels, u64::MAX, run)? {
+    for rows in shuffled_by_class(labels, u64::MAX - split, run)? {
         for row in rows {
             folds[row] = (next % n_folds) as i32;
             next += 1;

@@ -18,6 +18,7 @@ mod gram;
 mod graph;
 mod kernels;
 pub mod laplacian;
+pub mod layout;
 mod lu;
 mod nnls;
 mod operator;

@@ -165,7 +165,7 @@ pub mod models {
     pub use lapwing_models::{LabelsDrawn, SizeOptions, SizeParams, SizedLabeling, Sizing, SizingParams, WithSizes};
     // Methods beside each other.
     #[doc(inline)]
-    pub use lapwing_models::{CompareParams, CompareRow, compare};
+    pub use lapwing_models::{CompareParams, CompareRow, Comparison, Keep, Rival, Unfinished, Winner, compare};
 
     /// How good labels are.
     pub mod metrics {

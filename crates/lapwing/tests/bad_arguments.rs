@@ -16,7 +16,7 @@ use lapwing::graph::{KnnEdges, KnnParams, NeighborIndex, Neighbors, Weighting, k
 use lapwing::models::lapsvm::{FitOptions, KernelKind, ValidationSet};
 use lapwing::models::split::{keep_labels, keep_labels_per_class, stratified_folds};
 use lapwing::models::{
-    ClassPrior, CompareParams, Extended, LapSvm, LapSvmParams, LowRank, LowRankParams, METHODS, Rule, Settings,
+    ClassPrior, CompareParams, Extended, Keep, LapSvm, LapSvmParams, LowRank, LowRankParams, METHODS, Rule, Settings,
     SizeParams, WithSizes, compare,
 };
 use lapwing::prelude::*;
@@ -237,11 +237,15 @@ fn rules_sizes_and_comparisons_check_their_arguments() {
     let negative = SizeParams { class_prior: ClassPrior::Given(vec![-1.0, 2.0]), ..Default::default() };
     refused(WithSizes::new(method("harmonic", &MethodParams::default()).unwrap(), negative));
     let methods = [method("harmonic", &MethodParams::default()).unwrap()];
-    let params = |n_labeled, repeats| CompareParams { n_labeled: vec![n_labeled], repeats };
+    let params = |n, repeats| CompareParams { keep: vec![Keep::Total(n)], repeats: Some(repeats), budget: None };
     refused(compare(Some(&rows(9, 2)), None, &labels(N), &methods, &params(2, 1), &run));
     refused(compare(None, None, &labels(N), &methods, &params(2, 1), &run));
     refused(compare(Some(&rows(N, 2)), None, &labels(N), &methods, &params(2, 0), &run));
     refused(compare(Some(&rows(N, 2)), None, &labels(N), &methods, &params(60, 1), &run));
+    for keep in [Keep::PerClass(0), Keep::PerClass(N), Keep::Folds(0), Keep::Folds(1), Keep::Folds(2 * N)] {
+        let params = CompareParams { keep: vec![keep], ..CompareParams::default() };
+        refused(compare(Some(&rows(N, 2)), None, &labels(N), &methods, &params, &run));
+    }
     let wrong = Labels { index: vec![9; N], ..labels(N) };
     refused(compare(Some(&rows(N, 2)), None, &wrong, &methods, &params(2, 1), &run));
 }

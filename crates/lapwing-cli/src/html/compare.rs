@@ -14,18 +14,39 @@ const SIZE: (f64, f64) = (1120.0, 440.0);
 /// A table: heads of columns, and lines.
 type Table = (Vec<String>, Vec<Vec<String>>);
 
-/// The report of a comparison: `title` names its data, `rows` are the lines of the summary, `results` go method by method.
-pub fn compare_page(title: &str, tiles: Vec<Row>, rows: Vec<Row>, results: &[CompareRow], table: Table) -> String {
-    let page = Page {
-        kicker: "Comparison by lapwing".into(),
-        title: title.into(),
-        tiles,
-        figures: vec![accuracy(results)],
-        results: Some(table),
-        summaries: vec![("Summary", rows)],
-        ..Page::default()
-    };
-    page.render()
+/// Contents of the report of a comparison.
+pub struct ComparePage<'a> {
+    /// The data.
+    pub title: &'a str,
+    /// The main figures.
+    pub tiles: Vec<Row>,
+    /// The lines of the summary.
+    pub rows: Vec<Row>,
+    /// Results of all methods.
+    pub results: &'a [CompareRow],
+    /// The same as a table.
+    pub table: Table,
+    /// Which method to take, one line for each number of labels, and how.
+    pub advice: Vec<String>,
+    /// What the table shows, and what is not in it.
+    pub notes: Vec<String>,
+}
+
+impl ComparePage<'_> {
+    /// The whole file.
+    pub fn render(self) -> String {
+        let page = Page {
+            kicker: "Comparison by lapwing".into(),
+            title: self.title.into(),
+            tiles: self.tiles,
+            figures: vec![accuracy(self.results)],
+            results: Some(self.table),
+            lists: vec![("Which method", self.advice), ("About the table", self.notes)],
+            summaries: vec![("Summary", self.rows)],
+            ..Page::default()
+        };
+        page.render()
+    }
 }
 
 /// A line for each method; error bars show the standard deviation over the draws.

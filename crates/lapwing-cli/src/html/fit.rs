@@ -52,19 +52,17 @@ impl FitPage<'_> {
             ..Page::default()
         };
         let palette = Palette::new(self.classes);
-        if let Some(features) = self.features {
-            let given: Vec<usize> = (0..self.given.len()).filter(|&row| self.given[row] >= 0).collect();
-            let names: Vec<String> = self.classes.iter().map(|class| class.name.clone()).collect();
-            let rows = picture::LabeledRows {
-                names: &names,
-                palette: &palette,
-                labels: self.labels,
-                given: self.given,
-                confidence: &self.labeling.confidence,
-            };
-            let drawn = Picture::new(features, &given, run)?;
-            page.figures.extend(drawn.map(|drawn| picture::draw(&drawn, &rows, features.n_rows())));
-        }
+        let given: Vec<usize> = (0..self.given.len()).filter(|&row| self.given[row] >= 0).collect();
+        let names: Vec<String> = self.classes.iter().map(|class| class.name.clone()).collect();
+        let rows = picture::LabeledRows {
+            names: &names,
+            palette: &palette,
+            labels: self.labels,
+            given: self.given,
+            confidence: &self.labeling.confidence,
+        };
+        let drawn = Picture::new(self.features, self.graph, &given, run)?;
+        page.figures.extend(drawn.map(|drawn| picture::draw(&drawn, &rows, self.report.n_samples)));
         page.figures.push(sizes::class_sizes(self.classes, &palette));
         page.figures.push(histogram::confidence(&self.inferred_confidence()));
         page.figures.extend(self.graph.and_then(|graph| histogram::degrees(graph.degree())));

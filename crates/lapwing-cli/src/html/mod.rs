@@ -15,7 +15,7 @@ use std::path::Path;
 
 use lapwing_data::write::{Staged, stage_atomic};
 
-pub use compare::compare_page;
+pub use compare::ComparePage;
 pub use fit::FitPage;
 pub use graph::graph_page;
 

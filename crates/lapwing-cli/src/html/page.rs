@@ -22,6 +22,8 @@ pub struct Page {
     pub summaries: Vec<(&'static str, Vec<Row>)>,
     /// A table of results: heads of columns, and lines.
     pub results: Option<(Vec<String>, Vec<Vec<String>>)>,
+    /// Lists of sentences, with headings.
+    pub lists: Vec<(&'static str, Vec<String>)>,
     /// Charts, in order.
     pub figures: Vec<Figure>,
 }
@@ -52,6 +54,7 @@ impl Page {
         let tiles: String = self.tiles.iter().map(tile).collect();
         let figures: String = self.figures.iter().map(Figure::render).collect();
         let (warnings, results, summaries) = (self.warnings(), self.results(), self.summaries());
+        let lists: String = self.lists.iter().map(|(heading, items)| list(heading, items)).collect();
         format!(
             r#"<!DOCTYPE html>
 <html lang="en">
@@ -72,7 +75,7 @@ impl Page {
 <dl class="tiles">
 {tiles}</dl>
 {warnings}<div class="cards">
-{results}{figures}{summaries}</div>
+{lists}{results}{figures}{summaries}</div>
 </main>
 <footer>lapwing {version}. This page is complete: it loads nothing.</footer>
 </body>
@@ -137,6 +140,15 @@ impl Figure {
              </figure>\n"
         )
     }
+}
+
+/// A card of sentences; empty without any.
+fn list(heading: &str, sentences: &[String]) -> String {
+    if sentences.is_empty() {
+        return String::new();
+    }
+    let items: String = sentences.iter().map(|text| format!("<li>{}</li>\n", escape(text))).collect();
+    card(" wide", heading, &format!("<ul class=\"sentences\">\n{items}</ul>"))
 }
 
 /// A section with a heading around elements of HTML.

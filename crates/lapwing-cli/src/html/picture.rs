@@ -1,7 +1,7 @@
 //! The rows in two dimensions, colored by label.
 
 use super::Palette;
-use super::coordinates::Picture;
+use super::coordinates::{Axes, Picture};
 use super::page::Figure;
 use super::sizes::shortened;
 use super::svg::Svg;
@@ -42,12 +42,14 @@ pub fn draw(picture: &Picture, rows: &LabeledRows<'_>, n_samples: usize) -> Figu
     let n_far = picture.points.iter().filter(|&&point| !is_inside(&frame, point)).count();
     let far =
         if n_far > 0 { format!(" {} rows lie further out, drawn at the edge.", count(n_far)) } else { String::new() };
+    let (what, limits, names) = words(picture.axes);
     let caption = format!(
-        "The first two principal components of {shown}, colored by the label at the end. The {} outlined rows have a given \
-         label.{far} Two dimensions cannot show all distances that the graph is made from.",
+        "{what} {shown}, colored by the label at the end. The {} outlined rows have a given label.{far} {limits}",
         count(n_given)
     );
-    let mut svg = Svg::new(SIZE.0, SIZE.1, "LabeledRows", &caption);
+    let mut svg = Svg::new(SIZE.0, SIZE.1, "Rows", &caption);
+    svg.text((SIZE.0 / 2.0, SIZE.1 - 6.0), "name middle", names[0]);
+    svg.text_upwards((14.0, SIZE.1 / 2.0), "name middle", names[1]);
     for (&row, &point) in picture.rows.iter().zip(&picture.points).filter(|(row, _)| !is_given(**row)) {
         let (class, tooltip) = match rows.labels.get(row).copied().flatten() {
             Some(class) => (rows.palette.color(class), tooltip(rows, row, class, "")),
@@ -65,7 +67,23 @@ pub fn draw(picture: &Picture, rows: &LabeledRows<'_>, n_samples: usize) -> Figu
             svg.text((x, y + 4.0), "given-name", &rows.names[class]);
         }
     }
-    Figure { legend: legend(rows), layout: " wide", ..Figure::new("LabeledRows in two dimensions", caption, svg) }
+    Figure { legend: legend(rows), layout: " wide", ..Figure::new("Rows in two dimensions", caption, svg) }
+}
+
+/// The beginning and the end of the caption, and the names of the axes.
+fn words(axes: Axes) -> (&'static str, &'static str, [&'static str; 2]) {
+    match axes {
+        Axes::Components => (
+            "The first two principal components of",
+            "Two dimensions cannot show all distances that the graph is made from.",
+            ["first principal component", "second principal component"],
+        ),
+        Axes::Layout => (
+            "A layout of the graph, of which the picture shows",
+            "Rows that the graph joins lie together; long distances and the axes have no meaning.",
+            ["layout of the graph, first axis", "layout of the graph, second axis"],
+        ),
+    }
 }
 
 fn tooltip(rows: &LabeledRows<'_>, row: usize, class: usize, remark: &str) -> String {

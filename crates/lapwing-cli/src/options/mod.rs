@@ -6,7 +6,7 @@ mod run;
 mod subject;
 
 pub use data::{DataOptions, LabelOptions, Names, StandardizeOption, TableOptions, TfidfOption, joined_standardize};
-pub use lapwing_data::params::count;
+pub use lapwing_data::params::{count, duration};
 pub use parameters::option;
 pub use run::{ProgressStyle, RunOptions};
 pub use subject::{GraphSettings, ParamsOptions, Subject};

@@ -45,7 +45,7 @@ mod value;
 
 pub use domain::{Domain, Number, Range, above, at_least};
 use text::byte_count;
-pub use text::{count, nearest, real, seconds};
+pub use text::{count, duration, nearest, real};
 pub use value::{ParameterType, Seconds, Value};
 
 use crate::{Error, Result};

@@ -1,6 +1,7 @@
 //! Numbers and names as they are typed.
 
 use std::str::FromStr;
+use std::time::Duration;
 
 /// Largest count: beyond it doubles skip whole numbers.
 const MOST: f64 = (1u64 << 53) as f64;
@@ -35,13 +36,14 @@ pub fn byte_count(text: &str) -> Result<u64, String> {
         .ok_or_else(|| "expected a number of bytes, at least 0, such as 800000000, 512M or 2G (binary units)".into())
 }
 
-/// A length of time in seconds: `90`, `1.5s`, `10min` or `10m`, `2h`.
-pub fn seconds(text: &str) -> Result<f64, String> {
+/// A time above 0, in seconds (s, or without a unit), milliseconds (ms), minutes (m) or hours (h): `90`, `60s`, `1.5m`, `2h`.
+pub fn duration(text: &str) -> Result<Duration, String> {
     let text = text.trim();
-    let units = [("min", 60.0), ("m", 60.0), ("h", 3600.0), ("s", 1.0), ("", 1.0)];
-    let split = units.iter().find_map(|(unit, size)| Some((text.strip_suffix(unit)?, size)));
-    let value = split.and_then(|(digits, size)| Some(digits.trim().parse::<f64>().ok()? * size));
-    value.filter(|value| value.is_finite()).ok_or_else(|| "expected a length of time such as 60s, 10min or 2h".into())
+    let units = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0), ("", 1.0)];
+    let parsed = units.iter().find_map(|(unit, seconds)| Some(seconds * text.strip_suffix(unit)?.parse::<f64>().ok()?));
+    let positive =
+        parsed.filter(|seconds| *seconds > 0.0).and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    positive.ok_or_else(|| "expected a time above 0, such as 60s, 90, 5m or 2h".into())
 }
 
 /// A whole number; or a decimal one, perhaps times the value of the unit behind it, where that is whole.
@@ -82,10 +84,10 @@ mod tests {
 
     #[test]
     fn times_come_in_seconds_minutes_and_hours() {
-        let times = ["90", "1.5s", "10min", "10 m", "2h"].map(|text| seconds(text).unwrap());
-        assert_eq!(times, [90.0, 1.5, 600.0, 600.0, 7200.0]);
-        for text in ["", "s", "inf", "ten", "1d", "nan"] {
-            assert!(seconds(text).unwrap_err().contains("10min"), "{text}");
+        let seconds = ["90", "60s", "1.5m", "2h", "250ms", "1e2"].map(|text| duration(text).unwrap().as_secs_f64());
+        assert_eq!(seconds, [90.0, 60.0, 90.0, 7200.0, 0.25, 100.0]);
+        for text in ["", "s", "0", "-1s", "inf", "nan", "1d", "1e30h", "5 minutes"] {
+            assert!(duration(text).unwrap_err().contains("60s"), "{text}");
         }
     }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value as Json;
 
-use super::{Domain, Number, byte_count, count, real, seconds};
+use super::{Domain, Number, byte_count, count, duration, real};
 use crate::{Error, Result};
 
 /// The value of a parameter.
@@ -70,8 +70,12 @@ impl Value {
             Some(Number::Count) => count(text).map(|count| Self::Count(count as u64)).map_err(wrong),
             Some(Number::Bytes) => byte_count(text).map(Self::Count).map_err(wrong),
             Some(Number::Real) => real(text).map(Self::Real).map_err(wrong),
-            Some(Number::Seconds) if domain.words.is_empty() => seconds(text).map(Self::Real),
-            Some(Number::Seconds) => seconds(text).map(Self::Real).map_err(wrong),
+            Some(Number::Seconds) if domain.words.is_empty() => {
+                duration(text).map(|time| Self::Real(time.as_secs_f64()))
+            }
+            Some(Number::Seconds) => duration(text)
+                .map(|time| Self::Real(time.as_secs_f64()))
+                .map_err(|_| format!("expected a time such as 60s or 5m, {}", domain.expected())),
             None => Err(format!("expected {}", domain.expected())),
         }
     }

@@ -196,6 +196,14 @@ impl Method for SparseHarmonic {
         harmonic.decided(fitting, Solved { built: Some(affinity), ..solved })
     }
 
+    /// Harmonic propagation, if no edge is dropped.
+    fn same_as(&self, size: &ProblemSize) -> Option<&'static str> {
+        let graph = &self.harmonic.graph;
+        let most = || graph.weights.model().is_none().then(|| size.n_samples.saturating_mul(graph.n_neighbors));
+        let n_edges = size.n_edges.or_else(most)?;
+        (self.params.sparsify.plan(size.n_samples, n_edges).n_kept == n_edges).then_some("harmonic")
+    }
+
     fn plan(&self, size: &ProblemSize) -> Plan {
         plan::plan_sparse(&self.harmonic.graph, &self.params.sparsify, self.planned_refinements(), size)
     }

@@ -1,0 +1,305 @@
+//! Compares methods on one data set: hides labels and measures the accuracy on them.
+//!
+//! All methods get the same draws of labels, so that their differences can be compared pair by pair ([`Winner`]). Runs go draw by
+//! draw: each method has its first run before any has its second. A time budget therefore shortens the comparison evenly.
+
+mod clock;
+mod draws;
+mod winner;
+
+use std::time::{Duration, Instant};
+
+use lapwing_data::{Error, Features, Labels, Result, Run, Targets};
+use lapwing_graph::{AffinityGraph, GraphParams, affinity_graph};
+use serde::Serialize;
+
+use crate::{Method, Problem, metrics};
+use clock::Clock;
+pub use draws::Keep;
+use draws::Level;
+pub use winner::{Rival, Winner};
+
+/// Name of the rows of the baseline.
+const BASELINE: &str = "majority class";
+
+/// Which labels a comparison keeps, how often it draws them, and how long it may take.
+#[derive(Clone, Debug, Default)]
+pub struct CompareParams {
+    /// Labels to keep, one entry for each line of a method; if empty, [`Keep::suited`] chooses.
+    pub keep: Vec<Keep>,
+    /// Draws of labels for each entry; for folds, how often the labels are split. None means 5, and 3 for folds.
+    pub repeats: Option<usize>,
+    /// Most time of all runs together; None means no limit. With a budget, the number of draws depends on the machine.
+    pub budget: Option<Duration>,
+}
+
+/// Accuracy and time of one method, with one number of labels.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct CompareRow {
+    /// Method, or `majority class`.
+    pub method: String,
+    /// Whether the row is the baseline: every hidden row gets the most frequent class of all known labels.
+    pub baseline: bool,
+    /// Labeled rows: the rounded mean over the draws.
+    pub n_labeled: usize,
+    /// Labeled rows of a class: as asked for, or in the mean over the classes.
+    pub labels_per_class: f64,
+    /// Folds of a cross-validation; `None` if labels are drawn.
+    pub n_folds: Option<usize>,
+    /// Draws finished; fewer than wanted only with a budget.
+    pub draws: usize,
+    /// Accuracy on the hidden labels, each draw.
+    pub accuracy: Vec<f64>,
+    /// Mean of them.
+    pub accuracy_mean: f64,
+    /// Their standard deviation (of the sample; 0 for one draw).
+    pub accuracy_sd: f64,
+    /// Median seconds of a fit, the shared graph not included.
+    pub seconds: f64,
+    /// Seconds to build its graph, once for all draws; 0 if it was given or not needed.
+    pub graph_seconds: f64,
+    /// Share of hidden rows that no label reached, mean over the draws; these rows count as errors.
+    pub unreached: f64,
+}
+
+/// A method without a finished run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Unfinished {
+    /// Method.
+    pub method: String,
+    /// Labeled rows.
+    pub n_labeled: usize,
+}
+
+/// The result of a comparison.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Comparison {
+    /// A row for each number of labels and method, in the order in which they were given; the baseline is the last of its number.
+    pub rows: Vec<CompareRow>,
+    /// What to take, for each number of labels.
+    pub winners: Vec<Winner>,
+    /// Methods without a row, because the budget was spent before they finished a run.
+    pub unfinished: Vec<Unfinished>,
+    /// Labels of classes that have only one: they are never hidden in folds.
+    pub n_single: usize,
+}
+
+/// Hides all but some labels and measures each method on the hidden ones.
+///
+/// Methods with equal graph parameters share one graph. Without a budget, accuracies depend on the seed only; seconds, and so
+/// which of two equally accurate methods is recommended, depend on the machine.
+///
+/// # Errors
+/// [`Error::Param`] for a number of labels or folds outside its range, and for a budget in which no run was finished; whatever a
+/// fit refuses.
+pub fn compare(
+    features: Option<&Features<'_>>,
+    graph: Option<&AffinityGraph>,
+    labels: &Labels,
+    methods: &[Box<dyn Method>],
+    params: &CompareParams,
+    run: &Run,
+) -> Result<Comparison> {
+    if params.repeats == Some(0) {
+        return Err(Error::param("repeats", 0, "at least 1"));
+    }
+    // Draws come first, so that an invalid number of labels is refused before a graph is built.
+    let keep = if params.keep.is_empty() { &Keep::suited(labels)? } else { &params.keep };
+    let levels: Vec<Level> =
+        keep.iter().map(|keep| Level::new(*keep, params.repeats, labels, run)).collect::<Result<_>>()?;
+    let total = methods.len() * levels.iter().map(|level| level.draws.len()).sum::<usize>();
+    let mut runs = Runs {
+        features,
+        given: graph,
+        labels,
+        methods,
+        clock: Clock::new(params.budget),
+        built: Vec::new(),
+        cells: vec![vec![Cell::default(); methods.len()]; levels.len()],
+        total,
+        done: 0,
+    };
+    run.progress().start("compare", total as u64);
+    let outcome = runs.all(&levels, run);
+    run.progress().finish();
+    outcome?;
+    runs.comparison(&levels)
+}
+
+/// Results of one method, with one number of labels; an entry for each draw.
+#[derive(Clone, Default)]
+struct Cell {
+    accuracy: Vec<f64>,
+    seconds: Vec<f64>,
+    unreached: Vec<f64>,
+}
+
+/// A graph that was built, with its seconds.
+struct Built {
+    params: GraphParams,
+    graph: AffinityGraph,
+    seconds: f64,
+}
+
+/// The runs of a comparison.
+struct Runs<'r, 'a> {
+    features: Option<&'r Features<'a>>,
+    given: Option<&'r AffinityGraph>,
+    labels: &'r Labels,
+    methods: &'r [Box<dyn Method>],
+    clock: Clock,
+    built: Vec<Built>,
+    /// By number of labels, then by method.
+    cells: Vec<Vec<Cell>>,
+    total: usize,
+    /// Runs finished or left out.
+    done: usize,
+}
+
+impl Runs<'_, '_> {
+    /// Runs draw by draw. A method stops when its next run would exceed the budget.
+    fn all(&mut self, levels: &[Level], run: &Run) -> Result<()> {
+        let n_draws = levels.iter().map(|level| level.draws.len()).max().unwrap_or(0);
+        let mut slowest = vec![0.0f64; self.methods.len()];
+        let mut is_stopped = vec![false; self.methods.len()];
+        for draw in 0..n_draws {
+            for (at, level) in levels.iter().enumerate() {
+                let Some(kept) = level.draws.get(draw) else { continue };
+                for method in 0..self.methods.len() {
+                    run.check()?;
+                    is_stopped[method] |= !self.clock.allows(slowest[method]);
+                    if !is_stopped[method] {
+                        self.announce(method, level, run);
+                        is_stopped[method] = !self.one(at, method, kept, run)?;
+                        let last = self.cells[at][method].seconds.last().copied().unwrap_or(0.0);
+                        slowest[method] = slowest[method].max(last);
+                    }
+                    self.done += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn announce(&self, method: usize, level: &Level, run: &Run) {
+        let name = self.methods[method].name();
+        let note = format!("run {} of {}: {name}, {} labels", self.done + 1, self.total, level.n_labeled);
+        run.progress().update(self.done as u64, &note);
+    }
+
+    /// Fits a method to one draw; false if the budget was spent before the fit was finished.
+    fn one(&mut self, level: usize, method: usize, kept: &Labels, run: &Run) -> Result<bool> {
+        let method_ref = &*self.methods[method];
+        let clock = self.clock.clone();
+        let outcome = clock.limited(&run.quiet(), |run| {
+            self.build_graph(method, run)?;
+            let targets = Targets::one_hot(kept, None)?;
+            let problem = Problem { features: self.features, graph: self.graph(method), ..Problem::new(&targets) };
+            let start = Instant::now();
+            let labeling = method_ref.fit(&problem, run)?.labeling;
+            Ok((labeling, start.elapsed().as_secs_f64()))
+        })?;
+        let Some((labeling, seconds)) = outcome else { return Ok(false) };
+        let labels = self.labels;
+        let is_hidden = |row: usize| kept.index[row] != labels.index[row];
+        let right = metrics::accuracy(&labels.index, &labeling.labels, |row| is_hidden(row) && labeling.reached[row]);
+        let hidden = (0..labels.len()).filter(|&row| is_hidden(row)).count() as f64;
+        let missed = (0..labels.len()).filter(|&row| is_hidden(row) && !labeling.reached[row]).count() as f64;
+        let cell = &mut self.cells[level][method];
+        cell.seconds.push(seconds);
+        cell.unreached.push(missed / hidden);
+        cell.accuracy.push(if missed < hidden { right * (1.0 - missed / hidden) } else { 0.0 });
+        Ok(true)
+    }
+
+    /// Builds the graph of a method, unless one with the same parameters stands.
+    fn build_graph(&mut self, method: usize, run: &Run) -> Result<()> {
+        let (None, Some(wanted), Some(features)) = (self.given, self.methods[method].graph_params(), self.features)
+        else {
+            return Ok(());
+        };
+        if self.built_for(wanted).is_none() {
+            let start = Instant::now();
+            let graph = affinity_graph(features, wanted, run)?;
+            self.built.push(Built { params: wanted.clone(), graph, seconds: start.elapsed().as_secs_f64() });
+        }
+        Ok(())
+    }
+
+    fn built_for(&self, params: &GraphParams) -> Option<&Built> {
+        self.built.iter().find(|built| built.params == *params)
+    }
+
+    fn graph(&self, method: usize) -> Option<&AffinityGraph> {
+        let built = || Some(&self.built_for(self.methods[method].graph_params()?)?.graph);
+        self.given.or_else(built)
+    }
+
+    /// Seconds to build the graph of a method; 0 if it was given, is not needed, or was not built.
+    fn graph_time(&self, method: usize) -> f64 {
+        let built = self.methods[method].graph_params().and_then(|params| self.built_for(params));
+        built.filter(|_| self.given.is_none()).map_or(0.0, |built| built.seconds)
+    }
+
+    fn comparison(&self, levels: &[Level]) -> Result<Comparison> {
+        let n_single = levels.iter().map(|level| level.n_single).max().unwrap_or(0);
+        let mut out = Comparison { rows: Vec::new(), winners: Vec::new(), unfinished: Vec::new(), n_single };
+        for (level, cells) in levels.iter().zip(&self.cells) {
+            let first = out.rows.len();
+            for (at, (method, cell)) in self.methods.iter().zip(cells).enumerate() {
+                if cell.accuracy.is_empty() {
+                    out.unfinished.push(Unfinished { method: method.name().into(), n_labeled: level.n_labeled });
+                } else {
+                    out.rows.push(row(method.name(), level, cell, self.graph_time(at)));
+                }
+            }
+            if out.rows.len() > first {
+                let baseline = level.draws.iter().map(|kept| draws::majority_accuracy(self.labels, kept)).collect();
+                let zeros = || vec![0.0; level.draws.len()];
+                let cell = Cell { accuracy: baseline, seconds: zeros(), unreached: zeros() };
+                out.rows.push(CompareRow { baseline: true, ..row(BASELINE, level, &cell, 0.0) });
+                out.winners.extend(Winner::new(&out.rows[first..], level));
+            }
+        }
+        if out.rows.is_empty() && !self.methods.is_empty() {
+            let budget = format!("{} s", self.clock.budget.unwrap_or_default().as_secs_f64());
+            let expected = "more time: no method finished its first run";
+            return Err(Error::param("budget", budget, expected));
+        }
+        Ok(out)
+    }
+}
+
+/// The row of a cell with at least one draw.
+fn row(method: &str, level: &Level, cell: &Cell, graph_seconds: f64) -> CompareRow {
+    let mut seconds = cell.seconds.clone();
+    seconds.sort_unstable_by(f64::total_cmp);
+    let (mean, variance) = moments(&cell.accuracy);
+    CompareRow {
+        method: method.into(),
+        baseline: false,
+        n_labeled: level.n_labeled,
+        labels_per_class: level.labels_per_class,
+        n_folds: level.keep.n_folds(),
+        draws: cell.accuracy.len(),
+        accuracy_mean: mean,
+        accuracy_sd: variance.sqrt(),
+        seconds: seconds.get(seconds.len() / 2).copied().unwrap_or(0.0),
+        graph_seconds,
+        unreached: moments(&cell.unreached).0,
+        accuracy: cell.accuracy.clone(),
+    }
+}
+
+/// Mean, and variance of the sample (0 for one value).
+fn moments(values: &[f64]) -> (f64, f64) {
+    let m = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / m.max(1.0);
+    (mean, values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (m - 1.0).max(1.0))
+}
+
+#[cfg(test)]
+mod tests;

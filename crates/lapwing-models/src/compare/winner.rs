@@ -1,0 +1,173 @@
+//! Which method to take: differences over the same draws, and seconds.
+//!
+//! For the best method a and another one b, dᵢ is the difference of their accuracies in draw i of m. Its mean has the standard
+//! error s·√(1/m), s² the variance of the dᵢ. Folds share most of their labels, so that this error would be too small: there it is
+//! s·√(1/m + 1/(k − 1)) for k folds (Nadeau & Bengio 2003). b is within noise of a if the mean difference is at most t standard
+//! errors, t the 97.5 % point of Student's distribution with m − 1 degrees of freedom. One draw has no variance over draws: there
+//! the error is that of two independent shares of the hidden rows, and t is 2.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+
+use super::draws::Level;
+use super::{CompareRow, moments};
+
+/// A method counts as slower than another if it takes this many times as long.
+const NOTABLY: f64 = 2.0;
+/// Methods within noise of the winner that its sentence names.
+const MOST_NAMED: usize = 3;
+/// 97.5 % points of Student's distribution with 1, 2, … degrees of freedom.
+const STUDENT: [f64; 15] =
+    [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131];
+
+/// The method to take with one number of labels.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Winner {
+    /// Labeled rows.
+    pub n_labeled: usize,
+    /// Labeled rows of a class.
+    pub labels_per_class: f64,
+    /// The method of the largest mean accuracy.
+    pub best: String,
+    /// Its mean accuracy.
+    pub accuracy_mean: f64,
+    /// The method to take: the best, or one within noise of it that takes less than half of its time.
+    pub recommended: String,
+    /// The other methods, by descending accuracy; the baseline among them.
+    pub rivals: Vec<Rival>,
+    /// This result in one sentence.
+    pub text: String,
+}
+
+/// A method beside the best one.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Rival {
+    /// Method.
+    pub method: String,
+    /// Its mean accuracy.
+    pub accuracy_mean: f64,
+    /// Accuracy of the best method minus that of this one, mean over the draws that both have.
+    pub difference: f64,
+    /// Standard error of it.
+    pub standard_error: f64,
+    /// Whether the difference may be chance.
+    pub within_noise: bool,
+    /// Time of this method, with its graph, over that of the best; 0 for the baseline.
+    pub time_ratio: f64,
+}
+
+impl Winner {
+    /// The winner among rows of one number of labels; `None` if all rows are baselines.
+    pub(super) fn new(rows: &[CompareRow], level: &Level) -> Option<Self> {
+        let mut methods: Vec<&CompareRow> = rows.iter().filter(|row| !row.baseline).collect();
+        // The sort is stable: of equal methods, the first one given is the best.
+        methods.sort_by(|a, b| b.accuracy_mean.total_cmp(&a.accuracy_mean));
+        let best = *methods.first()?;
+        let others = methods.iter().skip(1).copied().chain(rows.iter().filter(|row| row.baseline));
+        let mut rivals: Vec<Rival> = others.map(|row| Rival::new(best, row, level)).collect();
+        rivals.sort_by(|a, b| b.accuracy_mean.total_cmp(&a.accuracy_mean));
+        let baseline = rows.iter().find(|row| row.baseline).map(|row| row.method.as_str());
+        let is_method = |rival: &&Rival| Some(rival.method.as_str()) != baseline;
+        let equal = || rivals.iter().filter(is_method).filter(|rival| rival.within_noise);
+        // Of several that take about as long as the fastest, the most accurate.
+        let fastest = equal().map(|rival| rival.time_ratio).fold(1.0, f64::min);
+        let chosen = equal().find(|rival| rival.time_ratio <= NOTABLY * fastest).filter(|_| NOTABLY * fastest < 1.0);
+        let mut winner = Self {
+            n_labeled: level.n_labeled,
+            labels_per_class: level.labels_per_class,
+            best: best.method.clone(),
+            accuracy_mean: best.accuracy_mean,
+            recommended: chosen.map_or_else(|| best.method.clone(), |rival| rival.method.clone()),
+            text: String::new(),
+            rivals,
+        };
+        winner.text = winner.sentence(baseline);
+        Some(winner)
+    }
+
+    fn sentence(&self, baseline: Option<&str>) -> String {
+        let Self { n_labeled, best, recommended, accuracy_mean, .. } = self;
+        let per_class = (self.labels_per_class * 10.0).round() / 10.0;
+        let mut text = format!("with {n_labeled} labels ({per_class} a class): ");
+        let methods: Vec<&Rival> = self.rivals.iter().filter(|r| Some(r.method.as_str()) != baseline).collect();
+        let equal: Vec<&&Rival> = methods.iter().filter(|rival| rival.within_noise).collect();
+        let chosen = equal.iter().find(|rival| rival.method == *recommended);
+        // Writing to a text cannot fail.
+        let _ = match (chosen, equal.as_slice(), methods.first()) {
+            (Some(chosen), ..) => write!(
+                text,
+                "{recommended}, {:.3}; within noise of the best, {best} ({accuracy_mean:.3}, higher by {}), and {}",
+                chosen.accuracy_mean,
+                chosen.by(),
+                times(1.0 / chosen.time_ratio, "faster")
+            ),
+            (None, [], None) => write!(text, "{recommended}, {accuracy_mean:.3}"),
+            (None, [], Some(next)) => {
+                let (next, accuracy, by) = (&next.method, next.accuracy_mean, next.by());
+                write!(text, "{recommended}, {accuracy_mean:.3}; the next is {next}, {accuracy:.3} (lower by {by})")
+            }
+            (None, equal, _) => {
+                let named: Vec<String> = equal.iter().take(MOST_NAMED).map(|rival| rival.beside()).collect();
+                let more = equal.len() - named.len();
+                let more = if more > 0 { format!("; {more} more") } else { String::new() };
+                write!(text, "{recommended}, {accuracy_mean:.3}; within noise of it: {}{more}", named.join("; "))
+            }
+        };
+        if let Some(rival) = self.rivals.iter().find(|rival| Some(rival.method.as_str()) == baseline)
+            && rival.within_noise
+        {
+            let _ =
+                write!(text, "; no method is clearly better than the {} ({:.3})", rival.method, rival.accuracy_mean);
+        }
+        text
+    }
+}
+
+impl Rival {
+    fn new(best: &CompareRow, row: &CompareRow, level: &Level) -> Self {
+        let pairs = best.accuracy.iter().zip(&row.accuracy);
+        let differences: Vec<f64> = pairs.map(|(best, own)| best - own).collect();
+        let (difference, variance) = moments(&differences);
+        let m = differences.len();
+        let (standard_error, limit) = if m > 1 {
+            let shared = level.keep.n_folds().map_or(0.0, |k| 1.0 / (k as f64 - 1.0));
+            ((variance * (1.0 / m as f64 + shared)).sqrt(), STUDENT.get(m - 2).copied().unwrap_or(2.0))
+        } else {
+            let n_hidden = level.n_hidden.max(1) as f64;
+            let spread = |row: &CompareRow| row.accuracy[0] * (1.0 - row.accuracy[0]) / n_hidden;
+            ((spread(best) + spread(row)).sqrt(), 2.0)
+        };
+        let seconds = |row: &CompareRow| row.seconds + row.graph_seconds;
+        Self {
+            method: row.method.clone(),
+            accuracy_mean: row.accuracy_mean,
+            difference,
+            standard_error,
+            within_noise: difference <= limit * standard_error,
+            time_ratio: seconds(row) / seconds(best).max(1e-9),
+        }
+    }
+
+    /// The difference and its standard error.
+    fn by(&self) -> String {
+        format!("{:.3} ± {:.3}", self.difference, self.standard_error)
+    }
+
+    /// The method beside a winner that is not slower.
+    fn beside(&self) -> String {
+        let slower = times(self.time_ratio, "slower");
+        format!("{}, {:.3} (lower by {}; {slower})", self.method, self.accuracy_mean, self.by())
+    }
+}
+
+/// How many times as long, in words.
+fn times(ratio: f64, word: &str) -> String {
+    match ratio {
+        ratio if ratio >= 9.95 => format!("{ratio:.0} times {word}"),
+        ratio if ratio >= NOTABLY => format!("{ratio:.1} times {word}"),
+        _ => "about as fast".into(),
+    }
+}
