@@ -77,8 +77,8 @@ _DOCUMENTATION = {
     "graph_reg": """graph_reg : float in (0, ∞] or "auto", default="auto"
     Weight γ of smoothness fᵀLf against the given labels. Auto goes by the number m of labels per class; in units of 1 /
     mean weighted degree it is 1/m for the stable form (0.1 in regression), 0.01 for the plain form, and for form auto
-    max(0.01, m^(−3/2)), or max(0.01, m^(−3)) if labels look drawn at random. Infinity drops the label term (f = L⁺ỹ,
-    stable form).""",
+    max(0.01, m^(−3/2)), or max(0.01, m^(−3)) if labels look drawn at random; with a prior 1 / the number of labels.
+    Infinity drops the label term (f = L⁺ỹ, stable form).""",
     "form": """form : {"auto", "stable", "plain"}, default="auto"
     Which harmonic function.
 
@@ -110,6 +110,10 @@ _DOCUMENTATION = {
     Shares of the classes, one for each class in the order of their names. None takes the frequencies of the given
     labels. Shares are positive and add up to 1. Rows that no label reaches get this distribution, and the decisions
     mass and sizes aim at it.""",
+    "prior_weight": """prior_weight : float in (0, 1000] or "auto", default="auto"
+    Weight κ of a prior against the graph, if the fit starts from one: the neighbors of a row and the prior pull on its
+    score as 1 : κ. Auto is 0.03, or the one of 0.01, 0.1, 0.3, 1 and 10 that predicts the labels clearly better when
+    each is left out, if every class has three labels.""",
     "tol": """tol : float in (0, 1), default=1e-06
     Relative residual at which the solver stops.""",
     "max_iter": """max_iter : int >= 1, default=10000
@@ -134,6 +138,12 @@ _DOCUMENTATION = {
     - "random": At random among all rows, so that their shares estimate the sizes of the classes.
     - "balanced": About as many of every class, whatever its size.
 """,
+    "prior": """prior : array-like of shape (n_samples, n_classes), classifier or None, default=None
+    Where the fit starts: shares of the classes in every row, in the order of `classes_`, whose rows sum to 1; or a
+    classifier of scikit-learn with `predict_proba`, which is cloned and fitted to the labeled rows of X. Labeled rows
+    then get their shares in 5 folds, from clones that did not see their labels, if every class has two labels. Given
+    shares of labeled rows should be made in that way too. Every row is reached then. New rows are labeled by their
+    neighbors, as without a prior.""",
     "affinity": """affinity : {"knn", "precomputed"}, default="knn"
     Build the graph from the features X, or take X as the graph: a symmetric matrix of weights (n, n), a
     :class:`lapwing.graph.Graph`, or a tuple ``(indices, distances)`` of a neighbor search, both (n, k).""",
@@ -615,15 +625,16 @@ class HarmonicClassifierParameters:
 
     _declared: ClassVar[tuple[str, ...]] = (
         "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method", "recall_target", "zero_rows",
-        "graph_reg", "form", "clamp", "decision", "class_prior", "tol", "max_iter", "certify", "size_slack",
-        "labels_drawn",
+        "graph_reg", "form", "clamp", "decision", "class_prior", "prior_weight", "tol", "max_iter", "certify",
+        "size_slack", "labels_drawn",
     )
     _parameters_doc: ClassVar[str] = _documentation(
         "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method", "recall_target", "zero_rows",
-        "graph_reg", "form", "clamp", "decision", "class_prior", "tol", "max_iter", "certify", "size_slack",
-        "labels_drawn", "affinity", "unlabeled", "abstain", "random_state", "n_jobs", "verbose", "callback",
+        "graph_reg", "form", "clamp", "decision", "class_prior", "prior_weight", "tol", "max_iter", "certify",
+        "size_slack", "labels_drawn", "prior", "affinity", "unlabeled", "abstain", "random_state", "n_jobs", "verbose",
+        "callback",
     )
-    _attributes_doc: ClassVar[str] = _attributes.CERTIFIED + _attributes.CLASSES + _attributes.FIT
+    _attributes_doc: ClassVar[str] = _attributes.PRIOR + _attributes.CERTIFIED + _attributes.CLASSES + _attributes.FIT
 
     n_neighbors: int = 15
     _: KW_ONLY
@@ -639,11 +650,13 @@ class HarmonicClassifierParameters:
     clamp: Literal["soft", "hard"] = "soft"
     decision: Literal["auto", "centered", "row-mean", "argmax", "mass", "sizes"] = "auto"
     class_prior: Any = None
+    prior_weight: float | Literal["auto"] = "auto"
     tol: float = 1e-06
     max_iter: int = 10000
     certify: Literal["auto", "first", "off", False] = "auto"
     size_slack: float = 0.0
     labels_drawn: Literal["auto", "random", "balanced"] = "auto"
+    prior: Any = None
     affinity: Literal["knn", "precomputed"] = "knn"
     unlabeled: Any = None
     abstain: bool = False
@@ -698,18 +711,18 @@ class SparseHarmonicClassifierParameters:
 
     _declared: ClassVar[tuple[str, ...]] = (
         "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method", "recall_target", "zero_rows",
-        "graph_reg", "form", "clamp", "decision", "class_prior", "tol", "max_iter", "certify", "size_slack",
-        "labels_drawn", "refinements", "sampler", "capacity", "n_projections", "ridge", "distortion", "edge_budget",
-        "memory",
+        "graph_reg", "form", "clamp", "decision", "class_prior", "prior_weight", "tol", "max_iter", "certify",
+        "size_slack", "labels_drawn", "refinements", "sampler", "capacity", "n_projections", "ridge", "distortion",
+        "edge_budget", "memory",
     )
     _parameters_doc: ClassVar[str] = _documentation(
         "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method", "recall_target", "zero_rows",
-        "graph_reg", "form", "clamp", "decision", "class_prior", "tol", "max_iter", "certify", "size_slack",
-        "labels_drawn", "refinements", "sampler", "capacity", "n_projections", "ridge", "distortion", "edge_budget",
-        "memory", "affinity:SparseHarmonicClassifier", "unlabeled", "abstain", "random_state", "n_jobs", "verbose",
-        "callback",
+        "graph_reg", "form", "clamp", "decision", "class_prior", "prior_weight", "tol", "max_iter", "certify",
+        "size_slack", "labels_drawn", "refinements", "sampler", "capacity", "n_projections", "ridge", "distortion",
+        "edge_budget", "memory", "prior", "affinity:SparseHarmonicClassifier", "unlabeled", "abstain", "random_state",
+        "n_jobs", "verbose", "callback",
     )
-    _attributes_doc: ClassVar[str] = _attributes.CERTIFIED + _attributes.CLASSES + _attributes.FIT
+    _attributes_doc: ClassVar[str] = _attributes.PRIOR + _attributes.CERTIFIED + _attributes.CLASSES + _attributes.FIT
 
     n_neighbors: int = 15
     _: KW_ONLY
@@ -725,6 +738,7 @@ class SparseHarmonicClassifierParameters:
     clamp: Literal["soft", "hard"] = "soft"
     decision: Literal["auto", "centered", "row-mean", "argmax", "mass", "sizes"] = "auto"
     class_prior: Any = None
+    prior_weight: float | Literal["auto"] = "auto"
     tol: float = 1e-06
     max_iter: int = 10000
     certify: Literal["auto", "first", "off", False] = "auto"
@@ -738,6 +752,7 @@ class SparseHarmonicClassifierParameters:
     distortion: float | None = None
     edge_budget: int | None = None
     memory: int | None = None
+    prior: Any = None
     affinity: Literal["knn", "precomputed", "edges"] = "knn"
     unlabeled: Any = None
     abstain: bool = False
