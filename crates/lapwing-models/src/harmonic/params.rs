@@ -85,7 +85,7 @@ parameters! {
         /// Weight κ of a prior against the graph, if the fit starts from one: the neighbors of a row and the prior pull on its
         /// score as 1 : κ. Auto is 0.03, or the one of 0.01, 0.1, 0.3, 1 and 10 that predicts the labels clearly better when each
         /// is left out, if every class has three labels.
-        prior_weight: Option<f64> = None, or "auto", in above(0.0).at_most(1e6);
+        prior_weight: Option<f64> = None, or "auto", in above(0.0).at_most(1000.0);
         /// Relative residual at which the solver stops.
         tol: f64 = 1e-6, in above(0.0).below(1.0);
         /// Most iterations of the solver.
