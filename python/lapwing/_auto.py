@@ -15,6 +15,7 @@ from ._harmonic import HarmonicClassifier
 from ._lapsvm import LaplacianRidgeClassifier
 from ._low_rank import LowRankPropagationClassifier
 from ._parameters import documented
+from ._prior import StartsFromPrior
 from ._signatures import AutoLabelerParameters
 from ._unfolded import UnfoldedGNNClassifier
 from .baselines import ForestClassifier, LinearClassifier, MajorityClassifier, NearestLabelClassifier
@@ -38,7 +39,7 @@ CANDIDATES: dict[str, type[SpreadingClassifier]] = {
 
 
 @documented
-class AutoLabeler(AutoLabelerParameters, SpreadingClassifier):
+class AutoLabeler(AutoLabelerParameters, StartsFromPrior, SpreadingClassifier):
     """Classifier for those who do not know which method suits their rows: several, weighted by what they foretell of hidden labels.
 
     Columns in very different units are standardized, and counts of terms weighed by TF-IDF; new rows are scaled in the same way.
@@ -48,6 +49,8 @@ class AutoLabeler(AutoLabelerParameters, SpreadingClassifier):
 
     With fewer than 3 labels per class on average there is nothing to weigh candidates by, and the default,
     :class:`HarmonicClassifier`, labels alone.
+
+    A `prior` is a candidate too: alone, and as the start of a harmonic fit.
 
     Parameters
     ----------
@@ -81,6 +84,7 @@ class AutoLabeler(AutoLabelerParameters, SpreadingClassifier):
         return {"may_keep_rows": True}
 
     def _take_rows(self, problem: Problem, X: Any, y: Any, graph: Any) -> None:
+        self._check_prior(X, graph)
         if X is None and graph is not None:
             parts = self._graph_parts(problem, graph, "graph")
             problem.rows["graph"], problem.n_samples = parts, parts[0][0]
@@ -101,15 +105,18 @@ class AutoLabeler(AutoLabelerParameters, SpreadingClassifier):
         self._keeps_rows = bool(fitted["keeps_rows"])
         super()._keep(problem, fitted, scores)
         self._scaling = self._own_scaling
+        self._note_prior()
         if self._scaling_report.get("scaling"):
             self.report_["parts"]["scaling"] = self._scaling_report["scaling"]
         self.report_["warnings"] += self._scaling_report.get("warnings", [])
         self.results_: list[dict[str, Any]] = self.report_["parts"]["candidates"]
         self.best_estimator_ = self._estimator(problem, fitted["best"] or fitted)
 
-    def _estimator(self, problem: Problem, fitted: dict[str, Any]) -> SpreadingClassifier:
+    def _estimator(self, problem: Problem, fitted: dict[str, Any]) -> Any:
         """The candidate of the largest weight, with the state of its fit."""
         best = max(self.results_, key=lambda row: row["weight"])
+        if best["method"] == "prior":
+            return self.prior_
         kind = CANDIDATES[best["method"]]
         shared = {name: value for name, value in self.get_params(deep=False).items() if name in kind._declared}
         run = {name: getattr(self, name) for name in ("unlabeled", "random_state", "n_jobs")}

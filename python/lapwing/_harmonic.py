@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
@@ -10,9 +9,8 @@ from numpy.typing import NDArray
 
 from ._base import GraphEstimator, Problem
 from ._classifier import SpreadingClassifier
-from ._labels import ClassLabels
 from ._parameters import documented
-from ._prior import check_prior, fitted_prior, given_prior, is_classifier
+from ._prior import StartsFromPrior, is_classifier
 from ._regressor import SpreadingRegressor
 from ._signatures import HarmonicClassifierParameters, HarmonicRegressorParameters
 
@@ -32,7 +30,7 @@ class HarmonicEstimator(GraphEstimator):
 
 
 @documented
-class HarmonicClassifier(HarmonicClassifierParameters, HarmonicEstimator, SpreadingClassifier):
+class HarmonicClassifier(HarmonicClassifierParameters, StartsFromPrior, HarmonicEstimator, SpreadingClassifier):
     """Classifier that spreads a few labels over the graph of all rows.
 
     The scores F (n, c) minimize, column by column,
@@ -92,35 +90,10 @@ class HarmonicClassifier(HarmonicClassifierParameters, HarmonicEstimator, Spread
         beside = graph is not None and is_classifier(self.prior)
         super()._take_rows(problem, None if beside else X, y, graph)
 
-    def _check_prior(self, X: Any, graph: Any) -> None:
-        """Refuse a prior that is none, and a classifier without features to fit it to."""
-        check_prior(self.prior)
-        has_features = X is not None and (graph is not None or self.affinity == "knn")
-        if is_classifier(self.prior) and not has_features:
-            raise ValueError(
-                f"prior is {type(self.prior).__name__}(), which is fitted to features; give them as X and the graph as "
-                "fit(X, y, graph=...)"
-            )
-
-    def _start(
-        self, problem: Problem, X: Any, graph: Any, labels: ClassLabels, weights: NDArray[np.float64] | None
-    ) -> dict[str, Any]:
-        self.prior_ = None
-        if self.prior is None:
-            return {}
-        if not is_classifier(self.prior):
-            return {"prior": given_prior(self.prior, labels.classes)}
-        start = time.perf_counter()
-        self.prior_, shares = fitted_prior(self.prior, X, labels, weights, problem.n_samples, problem.control["seed"])
-        self._prior_seconds = time.perf_counter() - start
-        return {"prior": shares}
-
     def _keep(self, problem: Problem, fitted: dict[str, Any], scores: NDArray[np.float64]) -> None:
         super()._keep(problem, fitted, scores)
         self.certified_ = fitted["certified"]
-        seconds = self.__dict__.pop("_prior_seconds", None)
-        if seconds is not None:
-            self.report_["phases"].insert(0, {"name": "prior", "seconds": seconds})
+        self._note_prior()
 
     def predict(self, X: Any, return_certified: bool = False) -> Any:
         """Label new rows by the weighted mean of the scores of their nearest fitted rows; a prior is not asked again.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,9 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
 from ._labels import ClassLabels
+
+if TYPE_CHECKING:
+    from ._base import Problem
 
 #: Folds in which labeled rows get shares from a classifier that did not see their labels.
 FOLDS = 5
@@ -100,3 +104,40 @@ def _shares(model: Any, X: Any, classes: NDArray[Any]) -> NDArray[np.float64]:
     shares = np.zeros((found.shape[0], classes.size))
     shares[:, np.searchsorted(classes, model.classes_)] = found
     return shares
+
+
+class StartsFromPrior:
+    """Mixin of classifiers with the parameter `prior`."""
+
+    prior: Any
+    affinity: str
+    report_: dict[str, Any]
+
+    def _check_prior(self, X: Any, graph: Any) -> None:
+        """Refuse a prior that is none, and a classifier without features to fit it to."""
+        check_prior(self.prior)
+        has_features = X is not None and (graph is not None or self.affinity == "knn")
+        if is_classifier(self.prior) and not has_features:
+            raise ValueError(
+                f"prior is {type(self.prior).__name__}(), which is fitted to features; give them as X and the graph as "
+                "fit(X, y, graph=...)"
+            )
+
+    def _start(
+        self, problem: Problem, X: Any, graph: Any, labels: ClassLabels, weights: NDArray[np.float64] | None
+    ) -> dict[str, Any]:
+        self.prior_ = None
+        if self.prior is None:
+            return {}
+        if not is_classifier(self.prior):
+            return {"prior": given_prior(self.prior, labels.classes)}
+        start = time.perf_counter()
+        self.prior_, shares = fitted_prior(self.prior, X, labels, weights, problem.n_samples, problem.control["seed"])
+        self._prior_seconds = time.perf_counter() - start
+        return {"prior": shares}
+
+    def _note_prior(self) -> None:
+        """Add the time of fitting the prior to the report."""
+        seconds = self.__dict__.pop("_prior_seconds", None)
+        if seconds is not None:
+            self.report_["phases"].insert(0, {"name": "prior", "seconds": seconds})

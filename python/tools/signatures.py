@@ -121,6 +121,10 @@ OWN = {
         get their shares in 5 folds, from clones that did not see their labels, if every class has two labels. Given shares of
         labeled rows should be made in that way too. Every row is reached then. New rows are labeled by their neighbors, as without a
         prior."""),
+    "prior:auto": _own("prior", "Any", "None", "array-like of shape (n_samples, n_classes), classifier or None", """
+        A further candidate: shares of the classes in every row, in the order of `classes_`, whose rows sum to 1; or a classifier of
+        scikit-learn with `predict_proba`, which is cloned and fitted to the labeled rows of X. Labeled rows then get their shares in
+        5 folds, from clones that did not see their labels. Given shares of labeled rows should be made in that way too."""),
     "abstain": _own("abstain", "bool", "False", "bool", """
         Whether rows that no label reaches get the marker instead of the likeliest class of the prior."""),
     "abstain:values": _own("abstain", "bool", "False", "bool", """
@@ -200,7 +204,7 @@ _LEAST_SQUARES = {"solver": ("dual",)}
 _STOPPING = ("stopping", "stability_tol", "check_every", "validation_share")
 
 SIGNATURES = (
-    Signature("AutoLabeler", ("auto",), ("scaling", "affinity:beside", *_LABELS), attributes=("CHOICE", "CLASSES")),
+    Signature("AutoLabeler", ("auto",), ("prior:auto", "scaling", "affinity:beside", *_LABELS), attributes=("CHOICE", "PRIOR", "CLASSES")),
     Signature("HarmonicClassifier", ("harmonic",), ("prior", "affinity", *_LABELS), attributes=("PRIOR", "CERTIFIED", "CLASSES")),
     Signature(
         "HarmonicRegressor", ("harmonic",), ("affinity", *_VALUES_OWN), without=(*_SIZES, "prior_weight"), attributes=("VALUES",)

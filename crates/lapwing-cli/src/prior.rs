@@ -6,24 +6,28 @@ use std::str::FromStr;
 
 use lapwing::data::params::{Parameters, Value};
 use lapwing::data::read::{ReadOptions, Samples, read_samples};
-use lapwing::data::{ClassNames, Dense, Error, Features, Matrix, Run};
+use lapwing::data::{ClassNames, Dense, Error, Features, Matrix, Run, Targets};
+use lapwing::models::baselines::linear_prior;
 use lapwing::models::{Method, Settings};
 
 use crate::failure::Failure;
 use crate::files::Files;
+use crate::input::Input;
 
 /// Where the shares come from.
 #[derive(Clone, Debug)]
 pub enum Prior {
     /// A file.
     File(PathBuf),
+    /// The linear model on the labeled rows.
+    Linear,
 }
 
 impl FromStr for Prior {
     type Err = Infallible;
 
     fn from_str(text: &str) -> Result<Self, Infallible> {
-        Ok(Self::File(text.into()))
+        Ok(if text == "linear" { Self::Linear } else { Self::File(text.into()) })
     }
 }
 
@@ -32,13 +36,20 @@ impl Prior {
     pub fn files<'p>(&'p self, files: Files<'p>) -> Files<'p> {
         match self {
             Self::File(path) => files.read("--prior", Some(path)),
+            Self::Linear => files,
         }
     }
 
-    /// Shares (n, c) of the classes in `n` rows.
-    pub fn shares(&self, classes: &ClassNames, n: usize, run: &Run) -> Result<Matrix, Failure> {
+    /// Shares (n, c) of the classes in the rows of `input`. Labeled rows get them from a model that did not see their label.
+    pub fn shares(&self, classes: &ClassNames, input: &Input, targets: &Targets, run: &Run) -> Result<Matrix, Failure> {
         match self {
-            Self::File(path) => read_shares(path, classes, n, run),
+            Self::File(path) => read_shares(path, classes, input.n_samples(), run),
+            Self::Linear => {
+                let Some(features) = &input.features else {
+                    return Err(Failure::usage("--prior linear needs features: give DATA beside --graph"));
+                };
+                Ok(linear_prior(features, targets, run)?)
+            }
         }
     }
 }
@@ -46,7 +57,7 @@ impl Prior {
 /// Refuses a prior for a method that takes none, and its weight without a prior.
 pub fn check_prior(prior: Option<&Prior>, settings: &Settings, method: &dyn Method) -> Result<(), Failure> {
     if prior.is_some() && !method.takes_prior() {
-        let reason = format!("the method {} takes no --prior; harmonic and sparse-harmonic do", method.name());
+        let reason = format!("the method {} takes no --prior; auto, harmonic and sparse-harmonic do", method.name());
         return Err(Failure::usage(reason));
     }
     if prior.is_none() {

@@ -185,7 +185,7 @@ pub mod models {
         pub use lapwing_models::baselines::{
             Eigenfunction, EigenfunctionExtension, EigenfunctionParams, Forest, ForestParams, Linear, LinearParams,
             Majority, NearestLabel, NearestLabelParams, SimpleHarmonic, SimpleHarmonicParams, Subsampling,
-            SubsamplingParams, SupervisedExtension, Trees,
+            SubsamplingParams, SupervisedExtension, Trees, linear_prior,
         };
     }
 

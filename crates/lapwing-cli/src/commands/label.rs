@@ -233,7 +233,7 @@ impl Label {
         )?;
         let labels = input.labels(&self.labels)?;
         let targets = Targets::one_hot(&labels, None)?;
-        let shares = |prior: &Prior| prior.shares(&labels.classes, input.n_samples(), run);
+        let shares = |prior: &Prior| prior.shares(&labels.classes, &input, &targets, run);
         let prior = self.prior.as_ref().map(shares).transpose()?;
         Ok((input, labels, targets, prior))
     }

@@ -4,8 +4,17 @@ use lapwing_data::params::{Parameters, Value};
 use lapwing_data::{Error, Result};
 use lapwing_graph::GraphParams;
 
+use super::given::GivenShares;
 use super::params::{AutoParams, Candidates};
 use crate::{Method, Settings};
+
+/// What a problem holds beside its labels.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Input {
+    pub has_features: bool,
+    pub is_graph_given: bool,
+    pub has_prior: bool,
+}
 
 /// A method with parameters that may label the rows.
 pub(super) struct Candidate {
@@ -21,6 +30,7 @@ fn settings_of(name: &'static str) -> (&'static str, Vec<(&'static str, Value)>)
     let word = |word: &str| Value::Word(word.into());
     match name {
         "harmonic-plain" => ("harmonic", vec![("form", word("plain")), ("decision", word("centered"))]),
+        "harmonic-prior" => ("harmonic", Vec::new()),
         "harmonic-joined" => ("harmonic", Vec::new()),
         "unfolded-joined" => ("unfolded-gnn", Vec::new()),
         // Columns of the kernel: its matrix would take longer than all other candidates together.
@@ -32,6 +42,9 @@ fn settings_of(name: &'static str) -> (&'static str, Vec<(&'static str, Value)>)
 impl Candidate {
     /// The candidate of that name, on a graph built with the parameters `graph`.
     fn new(name: &'static str, graph: &GraphParams) -> Result<Self> {
+        if name == "prior" {
+            return Ok(Self { name, parameters: Vec::new(), method: Box::new(GivenShares) });
+        }
         let (method, parameters) = settings_of(name);
         let mut settings = Settings::new(method)?;
         for (name, value) in &parameters {
@@ -48,9 +61,16 @@ impl Candidate {
         self.name.ends_with("-joined")
     }
 
+    /// Whether it starts from the given prior.
+    pub fn uses_prior(&self) -> bool {
+        self.name.ends_with("prior")
+    }
+
     /// Whether it can label rows with these kinds of input.
-    fn suits(&self, has_features: bool, is_graph_given: bool) -> bool {
-        (has_features || !self.method.needs_features()) && (!self.is_joined() || has_features && is_graph_given)
+    fn suits(&self, input: Input) -> bool {
+        (input.has_features || !self.method.needs_features())
+            && (!self.is_joined() || input.has_features && input.is_graph_given)
+            && (!self.uses_prior() || input.has_prior)
     }
 }
 
@@ -58,21 +78,15 @@ impl Candidate {
 ///
 /// # Errors
 /// [`Error::Param`] if none of the given candidates suits the problem.
-pub(super) fn candidates(
-    params: &AutoParams,
-    graph: &GraphParams,
-    has_features: bool,
-    is_graph_given: bool,
-) -> Result<Vec<Candidate>> {
+pub(super) fn candidates(params: &AutoParams, graph: &GraphParams, input: Input) -> Result<Vec<Candidate>> {
     let names: Vec<&'static str> = match &params.candidates {
-        Candidates::Auto => typical(has_features, is_graph_given),
+        Candidates::Auto => typical(input),
         Candidates::Given(names) => {
             super::params::CANDIDATES.iter().copied().filter(|known| names.iter().any(|name| name == known)).collect()
         }
     };
     let all = names.into_iter().map(|name| Candidate::new(name, graph)).collect::<Result<Vec<_>>>()?;
-    let suitable: Vec<Candidate> =
-        all.into_iter().filter(|candidate| candidate.suits(has_features, is_graph_given)).collect();
+    let suitable: Vec<Candidate> = all.into_iter().filter(|candidate| candidate.suits(input)).collect();
     if suitable.is_empty() {
         let given = params.get("candidates").map_or(String::new(), |value| value.to_string());
         return Err(Error::param(
@@ -84,10 +98,14 @@ pub(super) fn candidates(
     Ok(suitable)
 }
 
-fn typical(has_features: bool, is_graph_given: bool) -> Vec<&'static str> {
-    match (has_features, is_graph_given) {
+fn typical(input: Input) -> Vec<&'static str> {
+    let mut names = match (input.has_features, input.is_graph_given) {
         (true, false) => vec!["harmonic", "harmonic-plain", "majority", "nearest-label", "linear", "forest", "laprls"],
         (true, true) => vec!["harmonic", "harmonic-joined", "majority", "linear", "unfolded-gnn", "unfolded-joined"],
         (false, _) => vec!["harmonic", "harmonic-plain", "majority"],
+    };
+    if input.has_prior {
+        names.extend(["prior", "harmonic-prior"]);
     }
+    names
 }

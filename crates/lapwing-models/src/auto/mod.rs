@@ -19,6 +19,7 @@
 
 mod blend;
 mod candidates;
+mod given;
 mod mixture;
 mod params;
 mod rounds;
@@ -31,7 +32,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use blend::{Part, alone, blended};
-use candidates::{Candidate, candidates};
+use candidates::{Candidate, Input, candidates};
 use mixture::Mixture;
 pub use params::{AutoParams, Candidates};
 use rounds::{Clock, Contest, Entry, FOLDS, Graphs, Hidden, Joined};
@@ -142,9 +143,13 @@ impl Method for Auto {
         true
     }
 
+    fn takes_prior(&self) -> bool {
+        true
+    }
+
     fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
         let clock = Clock::start(self.params.budget);
-        let mut fitting = Fitting::new(AUTO, problem, run)?;
+        let mut fitting = Fitting::with_prior(AUTO, problem, run)?;
         if problem.features.is_some() {
             fitting.features()?;
         }
@@ -152,7 +157,12 @@ impl Method for Auto {
         fitting.components(&affinity);
         notes::low_recall(&mut fitting.report, self.graph.recall_target);
         let is_given = matches!(affinity, Affinity::Given(_));
-        let candidates = candidates(&self.params, &self.graph, problem.features.is_some(), is_given)?;
+        let input = Input {
+            has_features: problem.features.is_some(),
+            is_graph_given: is_given,
+            has_prior: problem.prior.is_some(),
+        };
+        let candidates = candidates(&self.params, &self.graph, input)?;
         let joined = match problem.features.filter(|_| candidates.iter().any(Candidate::is_joined)) {
             Some(features) => Some(Joined::new(features, &affinity, &self.graph, &mut fitting.report, run)?),
             None => None,

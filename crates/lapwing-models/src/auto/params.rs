@@ -8,6 +8,8 @@ pub(super) const CANDIDATES: &[&str] = &[
     "harmonic",
     "harmonic-plain",
     "harmonic-joined",
+    "harmonic-prior",
+    "prior",
     "majority",
     "nearest-label",
     "linear",
@@ -61,7 +63,8 @@ parameters! {
         budget: Option<Seconds> = None, or "none", in above(0.0);
         /// Methods that are tried. Auto takes those that suit the rows: harmonic in two forms and majority; with features also
         /// nearest-label, linear, forest and laprls; with features and a graph linear and unfolded-gnn. The candidates joined
-        /// work on the sum of the given graph and that of the neighbors by features.
+        /// work on the sum of the given graph and that of the neighbors by features. With a prior, it is a candidate, alone and as the
+        /// start of harmonic.
         candidates: Candidates = Candidates::Auto;
     }
 }

@@ -96,7 +96,8 @@ impl Graphs<'_> {
     /// The problem of a candidate, on its graph.
     pub fn problem<'p, 'a>(&'p self, problem: &Problem<'p, 'a>, candidate: &Candidate) -> Problem<'p, 'a> {
         let joined = self.joined.filter(|_| candidate.is_joined()).map(|joined| &joined.sum);
-        Problem { graph: Some(joined.unwrap_or(self.shared)), ..*problem }
+        let prior = problem.prior.filter(|_| candidate.uses_prior());
+        Problem { graph: Some(joined.unwrap_or(self.shared)), prior, ..*problem }
     }
 }
 
@@ -186,7 +187,8 @@ impl<'a> Contest<'a> {
         clock: Clock,
         run: &Run,
     ) -> Result<()> {
-        if problem.targets.n_samples() < MANY {
+        // A prior would have to be sampled too.
+        if problem.targets.n_samples() < MANY || problem.prior.is_some() {
             return Ok(());
         }
         let (features, targets) = sampled(features, problem.targets, run)?;

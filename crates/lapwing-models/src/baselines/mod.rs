@@ -16,7 +16,7 @@ pub use simple_harmonic::{SimpleHarmonic, SimpleHarmonicParams};
 pub(crate) use subsampling::SUBSAMPLING;
 pub use subsampling::{Subsampling, SubsamplingParams};
 pub(crate) use supervised::{FOREST, LINEAR, MAJORITY};
-pub use supervised::{Forest, ForestParams, Linear, LinearParams, Majority, SupervisedExtension, Trees};
+pub use supervised::{Forest, ForestParams, Linear, LinearParams, Majority, SupervisedExtension, Trees, linear_prior};
 
 #[cfg(test)]
 mod tests;

@@ -49,6 +49,10 @@ impl Method for WithSizes {
         self.inner.needs_features()
     }
 
+    fn takes_prior(&self) -> bool {
+        self.inner.takes_prior()
+    }
+
     fn uses_both(&self) -> bool {
         self.inner.uses_both()
     }

@@ -12,7 +12,7 @@ pub use extension::SupervisedExtension;
 pub(crate) use forest::FOREST;
 pub use forest::{Forest, ForestParams, Trees};
 pub(crate) use linear::LINEAR;
-pub use linear::{Linear, LinearParams};
+pub use linear::{Linear, LinearParams, linear_prior};
 pub(crate) use majority::MAJORITY;
 pub use majority::Majority;
 

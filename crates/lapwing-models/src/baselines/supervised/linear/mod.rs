@@ -34,8 +34,12 @@ use self::fit::{Limits, Rows};
 use self::rows::Design;
 use self::select::{CANDIDATES, DEFAULT, Folds, Trial};
 use super::{SupervisedExtension, as_decided, label_folds, signed, temperature};
+use crate::class_sizes::label_counts;
 use crate::fitting::{Fitting, Temperature};
+use crate::harmonic::FOLDS;
+use crate::labeling::largest;
 use crate::resident::{Program, base_bytes, double_panels};
+use crate::split::dealt;
 use crate::unfolded::{NodeLoss, check_targets, note_unconverged, solve_summary};
 use crate::{Fitted, HeldOutFit, Method, Plan, PlanStep, Problem, ProblemSize};
 
@@ -120,6 +124,27 @@ impl Linear {
         let (_, mut trials) = self.ridge(&design.rows, problem.targets, Some(folds), run)?;
         Ok(to_shares(trials.swap_remove(0).scores))
     }
+}
+
+/// Shares (n, c) of the classes by the linear model, as a prior for other methods. A labeled row gets them from a model that did not
+/// see its label, if every class has two labels.
+///
+/// # Errors
+/// Those of a fit.
+pub fn linear_prior(features: &Features<'_>, targets: &Targets, run: &Run) -> Result<Matrix> {
+    let linear = Linear::new(LinearParams::default())?;
+    let problem = Problem { features: Some(features), ..Problem::new(targets) };
+    let mut shares = linear.fit(&problem, run)?.labeling.label_distributions;
+    let classes: Vec<usize> = targets.values().rows().map(largest).collect();
+    let counts = label_counts(targets);
+    if counts.iter().filter(|count| **count > 0).count() > 1 && counts.iter().all(|count| *count != 1) {
+        let folds = dealt(&classes, targets.n_columns(), FOLDS, run);
+        let held = linear.held_out(&problem, &folds, run)?.shares;
+        for (&row, held) in targets.rows().iter().zip(held.rows()) {
+            shares.row_mut(row as usize).copy_from_slice(held);
+        }
+    }
+    Ok(shares)
 }
 
 /// Adds the choice of ρ to the report.
