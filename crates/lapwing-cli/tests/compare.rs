@@ -49,6 +49,8 @@ fn no_number_of_labels_is_needed() {
     assert_eq!(numbers(&format!("compare few.csv {run}")), [(12, Some(5))]);
     let text = folder.ok("compare few.csv --label-column kind --methods nearest-label").stdout;
     assert!(text.contains("cross-validation of the known labels: each of 5 folds"), "{text}");
+    let all = folder.ok("compare few.csv --label-column kind --repeats 1").stdout;
+    assert!(["harmonic", "lapsvm", "unfolded-gnn", "subsampling"].iter().all(|method| all.contains(method)), "{all}");
     folder.write("one.csv", clouds(150, 1));
     let error = folder.error("compare one.csv --label-column kind");
     assert!(error.contains("no class has two labels"), "{error}");

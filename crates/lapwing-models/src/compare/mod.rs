@@ -83,6 +83,8 @@ pub struct Comparison {
     pub winners: Vec<Winner>,
     /// Methods without a row, because the budget was spent before they finished a run.
     pub unfinished: Vec<Unfinished>,
+    /// Draws of labels for each number, or splits into folds, that were wanted.
+    pub repeats: usize,
     /// Labels of classes that have only one: they are never hidden in folds.
     pub n_single: usize,
 }
@@ -246,7 +248,9 @@ impl Runs<'_, '_> {
 
     fn comparison(&self, levels: &[Level]) -> Result<Comparison> {
         let n_single = levels.iter().map(|level| level.n_single).max().unwrap_or(0);
-        let mut out = Comparison { rows: Vec::new(), winners: Vec::new(), unfinished: Vec::new(), n_single };
+        let wanted = |level: &Level| level.draws.len() / level.keep.n_folds().unwrap_or(1);
+        let repeats = levels.iter().map(wanted).max().unwrap_or(0);
+        let mut out = Comparison { rows: Vec::new(), winners: Vec::new(), unfinished: Vec::new(), repeats, n_single };
         for (level, cells) in levels.iter().zip(&self.cells) {
             let first = out.rows.len();
             for (at, (method, cell)) in self.methods.iter().zip(cells).enumerate() {

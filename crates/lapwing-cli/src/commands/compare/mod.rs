@@ -224,7 +224,8 @@ impl Compare {
             let body = json!({
                 "warnings": report.warnings, "scaling": report.parts.get("scaling"),
                 "n_samples": report.n_samples, "n_features": report.n_features, "n_classes": report.n_classes,
-                "n_labeled": report.n_labeled, "phases": report.phases, "peak_bytes": report.peak_bytes,
+                "n_labeled": report.n_labeled, "repeats": found.repeats, "phases": report.phases,
+                "peak_bytes": report.peak_bytes,
             });
             let more = json!({
                 "results": found.rows, "winners": found.winners, "unfinished": found.unfinished, "left_out": left_out,
