@@ -25,8 +25,8 @@ def _documentation(*keys: str) -> str:
 _DOCUMENTATION = {
     "n_neighbors": """n_neighbors : int >= 1, default=15
     Neighbors of each row, below the number of rows.""",
-    "metric": """metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
-    Distance between rows.
+    "metric": """metric : {"auto", "euclidean", "cosine", "inner-product"}, default="auto"
+    Distance between rows. Auto is cosine for sparse rows, where it allows rows of zeros, and euclidean for dense ones.
 
     - "euclidean": ‖x − y‖.
     - "cosine": 1 − xᵀy / (‖x‖‖y‖), in [0, 2].
@@ -500,8 +500,9 @@ _DOCUMENTATION = {
     "n_neighbors:GraphLearner": """n_neighbors : int >= 1, default=10
     Neighbors of each row, below the number of rows. They are wanted on average, and decide the sparsity θ where that is
     auto. At most n_samples − 2 then.""",
-    "metric:GraphLearner": """metric : {"euclidean", "cosine", "precomputed"}, default="euclidean"
-    Distance between rows. "precomputed" takes squared distances as X.
+    "metric:GraphLearner": """metric : {"auto", "euclidean", "cosine", "precomputed"}, default="auto"
+    Distance between rows. Auto is cosine for sparse rows, where it allows rows of zeros, and euclidean for dense ones.
+    "precomputed" takes squared distances as X.
 
     - "euclidean": ‖x − y‖.
     - "cosine": 1 − xᵀy / (‖x‖‖y‖), in [0, 2].
@@ -627,7 +628,7 @@ class HarmonicClassifierParameters:
 
     n_neighbors: int = 15
     _: KW_ONLY
-    metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean"
+    metric: Literal["auto", "euclidean", "cosine", "inner-product"] = "auto"
     weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning"
     symmetrize: Literal["union", "mean", "mutual"] = "mean"
     bandwidth: float | Literal["auto"] = "auto"
@@ -670,7 +671,7 @@ class HarmonicRegressorParameters:
 
     n_neighbors: int = 15
     _: KW_ONLY
-    metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean"
+    metric: Literal["auto", "euclidean", "cosine", "inner-product"] = "auto"
     weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning"
     symmetrize: Literal["union", "mean", "mutual"] = "mean"
     bandwidth: float | Literal["auto"] = "auto"
@@ -713,7 +714,7 @@ class SparseHarmonicClassifierParameters:
 
     n_neighbors: int = 15
     _: KW_ONLY
-    metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean"
+    metric: Literal["auto", "euclidean", "cosine", "inner-product"] = "auto"
     weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning"
     symmetrize: Literal["union", "mean", "mutual"] = "mean"
     bandwidth: float | Literal["auto"] = "auto"
@@ -840,7 +841,7 @@ class LaplacianSVCParameters:
     precision: Literal["auto", "single", "double"] = "auto"
     memory: int | Literal["auto"] = "auto"
     n_neighbors: int = 15
-    metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean"
+    metric: Literal["auto", "euclidean", "cosine", "inner-product"] = "auto"
     weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning"
     symmetrize: Literal["union", "mean", "mutual"] = "mean"
     graph_bandwidth: float | Literal["auto"] = "auto"
@@ -901,7 +902,7 @@ class LaplacianRidgeClassifierParameters:
     precision: Literal["auto", "single", "double"] = "auto"
     memory: int | Literal["auto"] = "auto"
     n_neighbors: int = 15
-    metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean"
+    metric: Literal["auto", "euclidean", "cosine", "inner-product"] = "auto"
     weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning"
     symmetrize: Literal["union", "mean", "mutual"] = "mean"
     graph_bandwidth: float | Literal["auto"] = "auto"
@@ -956,7 +957,7 @@ class LaplacianRidgeRegressorParameters:
     precision: Literal["auto", "single", "double"] = "auto"
     memory: int | Literal["auto"] = "auto"
     n_neighbors: int = 15
-    metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean"
+    metric: Literal["auto", "euclidean", "cosine", "inner-product"] = "auto"
     weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning"
     symmetrize: Literal["union", "mean", "mutual"] = "mean"
     graph_bandwidth: float | Literal["auto"] = "auto"
@@ -1010,7 +1011,7 @@ class UnfoldedGNNClassifierParameters:
     tol: float = 1e-06
     max_iter: int = 1000
     n_neighbors: int = 15
-    metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean"
+    metric: Literal["auto", "euclidean", "cosine", "inner-product"] = "auto"
     weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning"
     symmetrize: Literal["union", "mean", "mutual"] = "mean"
     bandwidth: float | Literal["auto"] = "auto"
@@ -1065,7 +1066,7 @@ class UnfoldedGNNRegressorParameters:
     tol: float = 1e-06
     max_iter: int = 1000
     n_neighbors: int = 15
-    metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean"
+    metric: Literal["auto", "euclidean", "cosine", "inner-product"] = "auto"
     weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning"
     symmetrize: Literal["union", "mean", "mutual"] = "mean"
     bandwidth: float | Literal["auto"] = "auto"
@@ -1092,7 +1093,7 @@ class NearestLabelClassifierParameters:
     )
     _attributes_doc: ClassVar[str] = _attributes.CLASSES + _attributes.FIT
 
-    metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean"
+    metric: Literal["auto", "euclidean", "cosine", "inner-product"] = "auto"
     _: KW_ONLY
     zero_rows: Literal["error", "allow"] = "error"
     unlabeled: Any = None
@@ -1123,7 +1124,7 @@ class SubsamplingHarmonicClassifierParameters:
     n_subsample: int | Literal["auto"] = "auto"
     _: KW_ONLY
     n_neighbors: int = 15
-    metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean"
+    metric: Literal["auto", "euclidean", "cosine", "inner-product"] = "auto"
     weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning"
     symmetrize: Literal["union", "mean", "mutual"] = "mean"
     bandwidth: float | Literal["auto"] = "auto"
@@ -1169,7 +1170,7 @@ class SimpleHarmonicClassifierParameters:
     n_eigenvectors: int | Literal["auto"] = "auto"
     tol: float = 1e-08
     max_iter: int = 1000
-    metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean"
+    metric: Literal["auto", "euclidean", "cosine", "inner-product"] = "auto"
     weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning"
     symmetrize: Literal["union", "mean", "mutual"] = "mean"
     bandwidth: float | Literal["auto"] = "auto"
@@ -1240,7 +1241,7 @@ class NeighborIndexParameters:
 
     n_neighbors: int = 15
     _: KW_ONLY
-    metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean"
+    metric: Literal["auto", "euclidean", "cosine", "inner-product"] = "auto"
     method: Literal["auto", "exact", "partitions"] = "auto"
     recall_target: float = 0.95
     zero_rows: Literal["error", "allow"] = "error"
@@ -1266,7 +1267,7 @@ class GraphLearnerParameters:
 
     n_neighbors: int = 10
     _: KW_ONLY
-    metric: Literal["euclidean", "cosine"] | Literal["precomputed"] = "euclidean"
+    metric: Literal["auto", "euclidean", "cosine"] | Literal["precomputed"] = "auto"
     method: Literal["auto", "exact", "partitions"] = "auto"
     recall_target: float = 0.95
     zero_rows: Literal["error", "allow"] = "error"
