@@ -215,15 +215,11 @@ mod tests {
 
     #[test]
     fn rare_values_and_counts_are_left_with_a_warning() {
+        // An ordinary column, and two with a value in one of ten rows.
         let value = |at: usize| match at % 3 {
             0 => (at % 40) as f64,
-            rest => {
-                if at % 30 < 3 {
-                    1e5 * rest as f64
-                } else {
-                    0.0
-                }
-            }
+            rest if at % 30 < 3 => [0.0, 1.0, 1e5][rest],
+            _ => 0.0,
         };
         let rare = Features::from_f64(40, 3, (0..120).map(value).collect()).unwrap();
         let fitted = Scaling::fit(&rare, Standardize::Auto, TermWeights::Off, &run()).unwrap();
