@@ -487,6 +487,16 @@ _DOCUMENTATION = {
     Weight w of the given labels against smoothness.""",
     "constant": """constant : bool, default=True
     Whether a constant is fitted too.""",
+    "n_trees": """n_trees : int >= 1, default=200
+    Number of trees.""",
+    "l2_reg:LinearClassifier": """l2_reg : float > 0 or "auto", default="auto"
+    Weight ρ of the squared norm of the coefficients, (ρ/2)·‖W‖², beside the sum of the losses, for features in units of
+    their spread. Auto is the best of 1, 0.1, 0.01, 0.001 and 0.0001 for labels that are held out, and 0.01 if a class
+    has fewer than five labels.""",
+    "tol:LinearClassifier": """tol : float in (0, 1), default=0.0001
+    Suboptimality (ℓ − ℓ*)/ℓ* at which the fit stops, as bounded by its gradient.""",
+    "max_iter:LinearClassifier": """max_iter : int >= 1, default=1000
+    Most iterations of the fit.""",
     "method": """method : {"auto", "exact", "partitions"}, default="auto"
     Neighbor search. Auto takes the faster one.
 
@@ -1219,6 +1229,86 @@ class EigenfunctionClassifierParameters:
     size_slack: float = 0.0
     labels_drawn: Literal["auto", "random", "balanced"] = "auto"
     unlabeled: Any = None
+    abstain: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int | bool = 0
+    callback: Callback | None = None
+
+
+@dataclass(eq=False, repr=False, match_args=False)
+class ForestClassifierParameters:
+    """Parameters of `ForestClassifier`."""
+
+    _declared: ClassVar[tuple[str, ...]] = (
+        "n_trees", "decision", "class_prior", "size_slack", "labels_drawn",
+    )
+    _parameters_doc: ClassVar[str] = _documentation(
+        "n_trees", "decision:LowRankPropagationClassifier", "class_prior:LaplacianSVC", "size_slack",
+        "labels_drawn:LowRankPropagationClassifier", "unlabeled", "abstain", "random_state", "n_jobs", "verbose",
+        "callback",
+    )
+    _attributes_doc: ClassVar[str] = _attributes.CLASSES + _attributes.FIT
+
+    n_trees: int = 200
+    _: KW_ONLY
+    decision: Literal["auto", "sizes"] = "auto"
+    class_prior: Any = None
+    size_slack: float = 0.0
+    labels_drawn: Literal["auto", "random", "balanced"] = "auto"
+    unlabeled: Any = None
+    abstain: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int | bool = 0
+    callback: Callback | None = None
+
+
+@dataclass(eq=False, repr=False, match_args=False)
+class LinearClassifierParameters:
+    """Parameters of `LinearClassifier`."""
+
+    _declared: ClassVar[tuple[str, ...]] = (
+        "l2_reg", "tol", "max_iter", "decision", "class_prior", "size_slack", "labels_drawn",
+    )
+    _parameters_doc: ClassVar[str] = _documentation(
+        "l2_reg:LinearClassifier", "tol:LinearClassifier", "max_iter:LinearClassifier",
+        "decision:LowRankPropagationClassifier", "class_prior:LaplacianSVC", "size_slack",
+        "labels_drawn:LowRankPropagationClassifier", "unlabeled", "abstain", "random_state", "n_jobs", "verbose",
+        "callback",
+    )
+    _attributes_doc: ClassVar[str] = _attributes.LINEAR + _attributes.CLASSES + _attributes.FIT
+
+    l2_reg: float | Literal["auto"] = "auto"
+    _: KW_ONLY
+    tol: float = 0.0001
+    max_iter: int = 1000
+    decision: Literal["auto", "sizes"] = "auto"
+    class_prior: Any = None
+    size_slack: float = 0.0
+    labels_drawn: Literal["auto", "random", "balanced"] = "auto"
+    unlabeled: Any = None
+    abstain: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int | bool = 0
+    callback: Callback | None = None
+
+
+@dataclass(eq=False, repr=False, match_args=False)
+class MajorityClassifierParameters:
+    """Parameters of `MajorityClassifier`."""
+
+    _declared: ClassVar[tuple[str, ...]] = (
+        ,
+    )
+    _parameters_doc: ClassVar[str] = _documentation(
+        "unlabeled", "abstain", "random_state", "n_jobs", "verbose", "callback",
+    )
+    _attributes_doc: ClassVar[str] = _attributes.CLASSES + _attributes.FIT
+
+    unlabeled: Any = None
+    _: KW_ONLY
     abstain: bool = False
     random_state: Any = None
     n_jobs: int | None = None
