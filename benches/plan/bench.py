@@ -63,6 +63,9 @@ CASES = {
     "simple-harmonic": named("simple-harmonic"),
     "simple-harmonic, edges": named("simple-harmonic", **OF_EDGES),
     "nearest-label": named("nearest-label"),
+    "linear": named("linear"),
+    "forest": named("forest"),
+    "majority": named("majority"),
 }
 
 

@@ -244,3 +244,8 @@ class MajorityClassifier(MajorityClassifierParameters, SpreadingClassifier):
     _method = "majority"
     _takes_graph_as = ""
     _keeps_rows = False
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True
+        return tags

@@ -5,13 +5,14 @@ mod common;
 use common::{Folder, clouds};
 
 const FACTORS: [&str; 3] = ["anchor", "nystrom", "glnp"];
-const METHODS: [&str; 4] = ["eigenfunction", "subsampling", "simple-harmonic", "nearest-label"];
+const METHODS: [&str; 7] =
+    ["eigenfunction", "subsampling", "simple-harmonic", "nearest-label", "linear", "forest", "majority"];
 
 #[test]
 fn every_baseline_labels_and_keeps_a_model() {
     let folder = Folder::with_clouds("in.csv", 300, 3);
     folder.write("new.csv", clouds(40, 0));
-    let few = ["--n-eigenfunctions 6", "--n-subsample 60", "--n-eigenvectors 3", ""];
+    let few = ["--n-eigenfunctions 6", "--n-subsample 60", "--n-eigenvectors 3", "", "", "--n-trees 20", ""];
     for (method, few) in METHODS.into_iter().zip(few) {
         let run = format!(
             "label in.csv --label-column kind --method {method} {few} --seed 1 -o {method}.csv --model m.lapwing"
@@ -45,7 +46,8 @@ fn compare_takes_all_methods_or_those_that_a_graph_is_enough_for() {
     folder.write("kinds.txt", kinds);
     folder.ok("graph in.csv --drop kind -o g.npz");
     let table = folder.ok("compare --graph g.npz --labels kinds.txt --labeled 12 --repeats 1").stdout;
-    assert!(table.contains("simple-harmonic") && !table.contains("nearest-label"), "{table}");
+    assert!(["simple-harmonic", "majority"].iter().all(|method| table.contains(method)), "{table}");
+    assert!(["nearest-label", "linear", "forest"].iter().all(|method| !table.contains(method)), "{table}");
 }
 
 #[test]

@@ -73,7 +73,7 @@ fn outside<'a>(folder: &Folder, runs: impl IntoIterator<Item = &'a str>) -> Vec<
     runs.into_iter().filter_map(|run| outside_of_plan(folder, run)).collect()
 }
 
-const OF_ROWS: [&str; 17] = [
+const OF_ROWS: [&str; 20] = [
     "rows.npy",
     "rows.npy --method sparse-harmonic",
     "rows.npy --method low-rank",
@@ -90,6 +90,9 @@ const OF_ROWS: [&str; 17] = [
     "rows.npy --method subsampling",
     "rows.npy --method simple-harmonic",
     "rows.npy --method nearest-label",
+    "rows.npy --method linear",
+    "rows.npy --method forest",
+    "rows.npy --method majority",
     "rows.npy --standardize",
 ];
 

@@ -74,6 +74,9 @@ fn methods_under_limits_of_memory_end_in_order() {
         "subsampling",
         "simple-harmonic",
         "nearest-label",
+        "linear",
+        "forest",
+        "majority",
     ] {
         for mebibytes in [120, 400] {
             let arguments = format!("label x.npy --labels known.csv --method {method} -o out.csv");
@@ -98,6 +101,8 @@ fn every_count_ends_soon_or_is_refused() {
         ("eigenfunction", "--n-eigenfunctions --n-components --n-bins"),
         ("subsampling", "--n-subsample"),
         ("simple-harmonic", "--n-eigenvectors --max-iter"),
+        ("linear", "--max-iter"),
+        ("forest", "--n-trees"),
     ];
     for (method, options) in options {
         for option in options.split(' ') {

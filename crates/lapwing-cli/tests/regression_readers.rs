@@ -144,7 +144,9 @@ fn moved(scale: f64, offset: f64) -> String {
 fn features_that_underflow_are_refused() {
     let folder = Folder::new();
     folder.write("in.csv", moved(1e-310, 0.0));
-    for method in ["harmonic", "nearest-label", "lapsvm", "eigenfunction", "low-rank", "unfolded-gnn"] {
+    for method in
+        ["harmonic", "nearest-label", "lapsvm", "eigenfunction", "low-rank", "unfolded-gnn", "linear", "forest"]
+    {
         let message = folder.error(&format!("label in.csv {LABEL} --method {method}"));
         println!("{method}: {message}");
         assert!(
@@ -167,7 +169,7 @@ fn small_and_large_features_are_labeled_alike_or_refused() {
             _ => Err(ran.stderr),
         }
     };
-    for method in ["harmonic", "nearest-label", "lapsvm", "eigenfunction", "low-rank"] {
+    for method in ["harmonic", "nearest-label", "lapsvm", "eigenfunction", "low-rank", "linear", "forest"] {
         let expected = labels(1.0, method).unwrap();
         // Powers of two, which change no digit: a method that squares may refuse, and none may answer otherwise.
         for scale in [40, 83, -66].map(|exponent| 0.5f64.powi(exponent)) {

@@ -64,7 +64,8 @@ fn reseal(bytes: &mut [u8]) {
 }
 
 /// Kinds of files.
-const KINDS: &str = "harmonic;low-rank;lapsvm;laprls;unfolded-gnn;eigenfunction;sparsifier;low-rank-sums";
+const KINDS: &str =
+    "harmonic;low-rank;lapsvm;laprls;unfolded-gnn;eigenfunction;linear;forest;majority;sparsifier;low-rank-sums";
 /// Values of settings.
 const VALUES: &str = "gaussian;self-tuning;cosine;binary;euclidean;rbf;linear;poly;auto;c";
 

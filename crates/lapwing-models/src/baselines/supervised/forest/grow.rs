@@ -122,19 +122,20 @@ impl<R: Rng> Grower<'_, R> {
         self.all.iter().filter(|sum| **sum > 0.0).count() < 2
     }
 
-    /// The best of √d random splits; none if all rows are equal.
+    /// The best of √d random splits by columns that vary in the node; none if all rows are equal.
     fn split(&mut self, first: usize, end: usize) -> Option<Split> {
         let d = self.drawn.len();
         let wanted = (d as f64).sqrt() as usize;
-        let mut best: Option<Split> = None;
+        let (mut best, mut found): (Option<Split>, usize) = (None, 0);
         for visited in 0..d {
-            if visited >= wanted && best.is_some() {
+            if found >= wanted {
                 break;
             }
             let other = self.rng.random_range(visited..d);
             self.drawn.swap(visited, other);
             let at = self.drawn[visited] as usize;
             let Some((threshold, gain)) = self.candidate(at, first, end) else { continue };
+            found += 1;
             if best.as_ref().is_none_or(|best| gain > best.gain) {
                 best = Some(Split { at, threshold, gain });
             }

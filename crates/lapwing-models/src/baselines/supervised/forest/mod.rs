@@ -1,15 +1,16 @@
 //! Forest: extremely randomized trees on the labeled rows (Geurts, Ernst & Wehenkel 2006).
 //!
-//! A tree halves its rows until those of a leaf are of one class, or equal. For each split, √d of the columns are drawn, each with
-//! a threshold that is uniform between the least and the largest value of the column among these rows. The split of least Gini
-//! impurity is taken:
+//! A tree splits its rows until those of a leaf are of one class, or equal. For each split, √d columns are drawn, each with a
+//! threshold that is uniform between the least and the largest value of the column among these rows. The split of least Gini impurity
+//! is taken:
 //!
 //! ```text
 //! max of Σ_k L_k²/L + Σ_k R_k²/R,   L_k, R_k the trust in labels of class k on either side, L and R their sums
 //! ```
 //!
-//! All columns with several values among the labeled rows take part; further columns are drawn as long as all drawn ones are
-//! constant in the node. Every tree sees all labeled rows: bootstrap samples lowered the accuracy by 1 to 3 points with few labels.
+//! d counts the columns that vary among the labeled rows. A column that is constant in the node is replaced by another, which
+//! raised the accuracy by up to half a point. Every tree sees all labeled rows: on 19 data sets with 5 labels of a class, bootstrap
+//! samples lowered the mean accuracy by two points.
 //! A row of soft labels counts in each of its classes.
 //!
 //! Scores are ln((Σ over T trees of the class's share in the leaf + 1/c)/(T + 1)). With five labels of every class, the temperature
@@ -36,7 +37,7 @@ mod trees;
 use std::sync::Arc;
 
 use lapwing_data::params::{Parameters, at_least};
-use lapwing_data::{Matrix, Result, Run, Stream, Targets, parameters};
+use lapwing_data::{Matrix, Result, Run, Stream, Targets, check_memory, parameters};
 use rayon::prelude::*;
 
 use self::columns::Columns;
@@ -50,11 +51,14 @@ use crate::{Fitted, HeldOutFit, Method, Plan, PlanStep, Problem, ProblemSize};
 /// Name of the method.
 pub(crate) const FOREST: &str = "forest";
 
+/// Most bytes of a tree for each labeled row: two nodes.
+const TREE_BYTES: u64 = 24;
+
 parameters! {
     /// Parameters of the forest.
     pub struct ForestParams {
         /// Number of trees.
-        n_trees: usize = 100, in at_least(1.0);
+        n_trees: usize = 200, in at_least(1.0);
     }
 }
 
@@ -92,6 +96,9 @@ impl Forest {
     /// The trees of these labels.
     fn grown(&self, problem: &Problem<'_, '_>, targets: &Targets, run: &Run) -> Result<Trees> {
         let features = problem.required_features(FOREST)?;
+        let (l, n_trees) = (targets.rows().len() as u64, self.params.n_trees as u64);
+        let what = format!("a forest of {n_trees} trees of {l} labeled rows");
+        check_memory(&what, n_trees.saturating_mul(TREE_BYTES * l.max(2)), "take fewer trees (n_trees)")?;
         let columns = Columns::new(&features.select(targets.rows())?)?;
         let labels = LabelSums::new(targets);
         let trees = run.install(|| {
@@ -164,7 +171,7 @@ impl Method for Forest {
         let columns = if size.sparse { labeled } else { 4 * l * size.n_features };
         let buffers = size.threads * (4 * size.n_features + 20 * l);
         // A tree has at most a leaf for each row; while trees are joined, they are there twice.
-        let trees = 24 * self.params.n_trees * l;
+        let trees = TREE_BYTES as usize * self.params.n_trees * l;
         let step = |name: &str, bytes: usize| PlanStep { name: name.into(), peak_bytes: (base + bytes) as u64 };
         let steps = vec![
             step("grow", labeled + columns + buffers + 2 * trees),

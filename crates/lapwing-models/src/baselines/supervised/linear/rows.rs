@@ -37,24 +37,21 @@ impl Design {
         let labeled = features.select(ids)?;
         let (l, d) = (labeled.n_rows(), labeled.n_cols());
         let (center, scale) = spread(&labeled, run);
-        let (mut duals, rows);
-        if l <= d.min(MOST_ROWS) {
-            let mut products = match &labeled {
-                Features::Dense(dense) => gram(&scaled(dense, &center, scale), d, run)?,
-                Features::Sparse(sparse) => sparse_gram(sparse, &center, scale, run)?,
-            };
-            products.values_mut().iter_mut().for_each(|product| *product += 1.0);
-            let found: Coordinates = coordinates(products, run)?;
-            duals = Some(Matrix::new(l, found.rows.width, found.duals)?);
-            rows = Rows::Coordinates { rows: found.rows, squares: found.squares };
-        } else {
-            duals = None;
-            rows = match &labeled {
+        if l > d.min(MOST_ROWS) {
+            let rows = match &labeled {
                 Features::Dense(dense) => Rows::Dense(stored(dense, &center, scale)),
                 Features::Sparse(_) => Rows::Sparse { rows: labeled.clone(), center: center.clone(), scale },
             };
+            return Ok(Self { labeled, center, scale, duals: None, rows });
         }
-        Ok(Self { labeled, center, scale, duals: duals.take(), rows })
+        let mut products = match &labeled {
+            Features::Dense(dense) => gram(&scaled(dense, &center, scale), d, run)?,
+            Features::Sparse(sparse) => sparse_gram(sparse, &center, scale, run)?,
+        };
+        products.values_mut().iter_mut().for_each(|product| *product += 1.0);
+        let Coordinates { rows, duals, squares } = coordinates(products, run)?;
+        let duals = Some(Matrix::new(l, rows.width, duals)?);
+        Ok(Self { labeled, center, scale, duals, rows: Rows::Coordinates { rows, squares } })
     }
 
     /// The function of the features that has these weights, in the units of the features.

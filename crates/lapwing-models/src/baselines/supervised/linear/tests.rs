@@ -137,24 +137,24 @@ fn held_out_shares_are_those_of_fits_without_the_fold() {
 #[test]
 fn the_penalty_follows_the_labels() {
     let run = Run::new(Some(2), 0).unwrap();
-    let features = blobs(400, 20, 2);
-    let problem = |targets: &Targets| {
-        let problem = Problem { features: Some(&features), ..Problem::new(targets) };
+    let (blobs, [noise, _]) = (blobs(400, 20, 2), rows(400, 20));
+    let problem = |features: &Features<'_>, targets: &Targets| {
+        let problem = Problem { features: Some(features), ..Problem::new(targets) };
         Linear::new(LinearParams::default()).unwrap().fit(&problem, &run).unwrap().report.chosen
     };
     let one_hot = |class: &dyn Fn(usize) -> Option<i64>| {
         Targets::one_hot(&Labels::from_integers((0..400).map(class)), None).unwrap()
     };
     // Blobs far apart: less penalty than the default makes the losses smaller still.
-    let clear = problem(&one_hot(&|row| (row < 80).then_some(row as i64 % 2)));
+    let clear = problem(&blobs, &one_hot(&|row| (row < 80).then_some(row as i64 % 2)));
     assert!(clear["l2_reg"].as_f64().unwrap() < 0.01, "{clear:?}");
     assert!(clear["cross_validation"].as_array().unwrap().len() >= 3);
     assert!(clear.contains_key("temperature"));
     // Labels at random: the more penalty, the better.
-    let random = problem(&one_hot(&|row| (row < 80).then_some(lapwing_data::hash::mix(row as u64) as i64 & 1)));
+    let random = problem(&noise, &one_hot(&|row| (row < 80).then_some(lapwing_data::hash::mix(row as u64) as i64 & 1)));
     assert_eq!(random["l2_reg"], 1.0);
     // Four labels of a class are too few to choose by.
-    let few = problem(&one_hot(&|row| (row < 8).then_some(row as i64 % 2)));
+    let few = problem(&blobs, &one_hot(&|row| (row < 8).then_some(row as i64 % 2)));
     assert_eq!(few["l2_reg"], 0.01);
     assert!(!few.contains_key("cross_validation") && !few.contains_key("temperature"));
 }
