@@ -309,16 +309,16 @@ mod tests {
                 "--method lapsvm --n-nearest 3",
                 "--n-nearest is no option of the method lapsvm; it is an option of low-rank and anchor",
             ),
-            ("--degree 2", "--degree is no option of the method harmonic; it is an option of lapsvm and laprls"),
-            ("--method nearest-label --n-neighbors 7", "it is an option of harmonic"),
+            ("--degree 2", "--degree is no option of the method auto; it is an option of lapsvm and laprls"),
+            ("--method nearest-label --n-neighbors 7", "it is an option of auto, harmonic"),
             ("--method lapsvm --degree 2", "--degree changes nothing for the method lapsvm without --kernel poly"),
             ("--method low-rank --rcond 1e-3", "without --factor nystrom"),
             ("--method lapsvm --class-prior 0.5,0.5", "without --decision sizes"),
             ("--method lapsvm --decision argmax", "[possible values: auto, sizes]"),
-            ("--size-slack 0.1", "without --decision sizes and --class-prior a number"),
+            ("--method harmonic --size-slack 0.1", "without --decision sizes and --class-prior a number"),
             ("--bandwidth 2 --weights binary", "without --weights self-tuning or gaussian"),
             ("--method sparse-harmonic --edge-budget 7 --memory 1G", "cannot be used with"),
-            ("--tol 2", "--tol is 2; expected a number above 0 and below 1"),
+            ("--method harmonic --tol 2", "--tol is 2; expected a number above 0 and below 1"),
         ];
         for (arguments, part) in refused {
             let text =
@@ -331,14 +331,15 @@ mod tests {
     #[test]
     fn options_set_parameters() {
         let taken = [
-            "--tol 1e-3 --max-iter 9 --graph-reg 2 -k 3 --bandwidth 2 --class-prior 0.5,0.5",
+            "--method harmonic --tol 1e-3 --max-iter 9 --graph-reg 2 -k 3 --bandwidth 2 --class-prior 0.5,0.5",
             "--method lapsvm --graph-reg 2 --degree 2 --kernel poly --decision sizes --class-prior 0.5,0.5 --bias",
             "--method unfolded-gnn --graph-reg 2 --loss mse --steps 3 --step-size 0.1 --bias=false",
             "--method low-rank --factor nystrom --rcond 1e-3 --class-prior 0.5,0.5",
             "--method nystrom --rcond 1e-3 --n-landmarks 2k",
             "--method sparse-harmonic --edge-budget 700 --tol 1e-3",
             "--method nearest-label --metric cosine --zero-rows allow",
-            "--form auto --decision auto",
+            "--method harmonic --form auto --decision auto",
+            "--candidates harmonic,linear --budget 5m",
         ];
         for arguments in taken {
             settings(arguments).unwrap_or_else(|text| panic!("{arguments}: {text}")).method().unwrap();
