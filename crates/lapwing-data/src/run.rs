@@ -71,6 +71,8 @@ pub enum Stream {
     Probes = 10,
     /// Labels that are left out one by one.
     LeftOut = 11,
+    /// Columns and thresholds of a decision tree.
+    Trees = 12,
 }
 
 /// Threads, seed, progress and cancellation of one run.

@@ -105,7 +105,7 @@ impl Forest {
             let all = (0..self.params.n_trees as u64).into_par_iter();
             all.map(|tree| {
                 run.check()?;
-                Ok(grow(&columns, &labels, &mut run.rng(Stream::Sampling, tree)))
+                Ok(grow(&columns, &labels, &mut run.rng(Stream::Trees, tree)))
             })
             .collect::<Result<Vec<_>>>()
         })?;
