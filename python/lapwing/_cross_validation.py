@@ -66,7 +66,7 @@ def cross_validate(
         Further arguments of `fit`, such as ``sample_weight``. They are given whole; an estimator that uses labeled rows only
         gets the values of the training rows. A row of weight 0 counts as unlabeled.
     unlabeled : object, default=None
-        What marks a row without a label; None takes the estimator's ``unlabeled``.
+        What marks a row without a label, for estimators that have no ``unlabeled`` of their own.
     return_estimator : bool, default=False
         Whether to return the fitted estimators.
     return_predictions : bool, default=False

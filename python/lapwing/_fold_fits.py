@@ -18,7 +18,7 @@ from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
 from sklearn.metrics import check_scoring, get_scorer
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils import _safe_indexing, check_consistent_length, get_tags
 from sklearn.utils.parallel import Parallel, delayed
 
 from ._fold_views import PredictiveView, TransductiveView, final_estimator, rows_of
@@ -66,17 +66,38 @@ def data_of(estimator: Any, X: Any, y: Any, graph: Any, unlabeled: Any, fit_para
     """Check what the fits share."""
     if y is None:
         raise ValueError("cross-validation requires y to be passed, but the target y is None")
+    if isinstance(estimator, type) or not hasattr(final_estimator(estimator), "fit"):
+        name = estimator.__name__ if isinstance(estimator, type) else type(estimator).__name__
+        raise TypeError(f"estimator must be a classifier or regressor such as HarmonicClassifier(), not {name}")
+    if not takes_unlabeled(estimator):
+        check_consistent_length(X, y)
     fit_params = dict(fit_params or {})
     weight = fit_params.get(option_name(estimator, "sample_weight"))
-    marker = marker_of(estimator) if unlabeled is None else unlabeled
-    return Data(X, targets_of(y, marker, weight, are_values=is_regression(estimator, y)), graph, fit_params)
+    marker = marker_of(estimator, unlabeled)
+    targets = targets_of(y, marker, weight, are_values=is_regression(estimator, y))
+    if takes_unlabeled(estimator) and _owner_of_marker(estimator) is None:
+        targets = targets.marked_by_minus_one()
+    return Data(X, targets, graph, fit_params)
 
 
-def marker_of(estimator: Any) -> Any:
-    """What the estimator, or the one inside it, takes for a row without a label; None if it says nothing."""
+def marker_of(estimator: Any, unlabeled: Any) -> Any:
+    """What marks a row without a label: what the estimator says, or else `unlabeled`."""
+    owner = _owner_of_marker(estimator)
+    if owner is None or (unlabeled is not None and owner.unlabeled is unlabeled):
+        return unlabeled
+    if unlabeled is not None and owner.unlabeled != unlabeled:
+        name = type(owner).__name__
+        raise ValueError(
+            f"unlabeled is {unlabeled!r}, but that of {name} is {owner.unlabeled!r}; give {name}(unlabeled={unlabeled!r})"
+        )
+    return owner.unlabeled
+
+
+def _owner_of_marker(estimator: Any) -> Any:
+    """The estimator, or the one inside it, that has a parameter for the marker; None if there is none."""
     final = final_estimator(estimator)
-    marker = getattr(final, "unlabeled", None)
-    return marker_of(final.estimator) if marker is None and hasattr(final, "estimator") else marker
+    inner = _owner_of_marker(final.estimator) if hasattr(final, "estimator") else None
+    return final if inner is None and hasattr(final, "unlabeled") else inner
 
 
 def takes_unlabeled(estimator: Any) -> bool:
@@ -181,9 +202,9 @@ def run_folds(
 
 def _run(estimator: Any, data: Data, parameters: dict[str, Any], fold: Fold, scoring: Scoring) -> Outcome:
     outcome, (train, test) = Outcome(), fold
+    estimator.set_params(**clone(parameters, safe=False))
     start = time.perf_counter()
     try:
-        estimator.set_params(**clone(parameters, safe=False))
         view = fit(estimator, data, train)
     except Exception:
         if scoring.error_score == "raise":

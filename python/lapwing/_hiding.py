@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,14 @@ class Targets:
         if self.given.ndim == 2:
             return np.where(hidden[:, None], 0.0, self.given)
         return with_marker(self.given, hidden, self.marker)
+
+    def marked_by_minus_one(self) -> Targets:
+        """The same, with -1 in every row without a label, which estimators of ``sklearn.semi_supervised`` ask for."""
+        if self.classes is None or self.given.ndim == 2:
+            raise ValueError("estimators of sklearn.semi_supervised take one label a row, not values or shares")
+        if -1 in self.classes.tolist():
+            raise ValueError("-1 is a class of y; estimators of sklearn.semi_supervised take it for a row without a label")
+        return replace(self, given=with_marker(self.given, self.answers < 0, -1), marker=-1)
 
     def truth(self, rows: NDArray[np.intp]) -> NDArray[Any]:
         """Labels or values of labeled rows; for soft labels the number of the class with the largest share."""

@@ -58,7 +58,7 @@ class TransductiveSearchCV(NamedParameters, MetaEstimatorMixin, BaseEstimator): 
     random_state : int, RandomState or None, default=None
         Seed of the draws for `n_iter`.
     unlabeled : object, default=None
-        What marks a row without a label; None takes the estimator's ``unlabeled``.
+        What marks a row without a label, for estimators that have no ``unlabeled`` of their own.
 
     Attributes
     ----------
@@ -244,13 +244,10 @@ class TransductiveSearchCV(NamedParameters, MetaEstimatorMixin, BaseEstimator): 
         best = self._best()
         if self.scoring is None:
             return float(best.score(X, y, **options))
-        rows, truth = known_truth(y, self._marker(), are_values=is_regression(self.estimator, y))
+        rows, truth = known_truth(y, marker_of(self.estimator, self.unlabeled), are_values=is_regression(self.estimator, y))
         scorer = scorer_of(best, self.scoring, getattr(self, "classes_", None), "raise")
         found = scorer(WholeView(best, X, options), rows, truth)
         return float(found[self.refit] if self.multimetric_ else found)
-
-    def _marker(self) -> Any:
-        return marker_of(self.estimator) if self.unlabeled is None else self.unlabeled
 
     def _best(self) -> Any:
         check_is_fitted(self)
