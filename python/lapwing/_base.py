@@ -21,6 +21,7 @@ from ._control import run_control
 from ._graph import Graph
 from ._inputs import CsrParts, csr_parts, features_argument, neighbor_arrays
 from ._kinds import READ_FIRST, checked_features, looks_like_a_graph, refuse_other_kinds
+from ._labels import as_label_array
 from ._parameters import NamedParameters
 from ._warnings import warn_of
 
@@ -36,6 +37,13 @@ class Problem:
     control: dict[str, Any]
     rows: dict[str, Any] = field(default_factory=lambda: {"features": None, "graph": None, "edges": None})
     n_samples: int = 0
+
+
+#: Advice where a graph does not fit the rows.
+KEEPS_GRAPHS = (
+    "scikit-learn's GridSearchCV and cross_validate divide X and cannot divide a graph: use TransductiveSearchCV and "
+    "cross_validate of lapwing.model_selection, which keep both whole"
+)
 
 
 class GraphEstimator(NamedParameters, BaseEstimator):  # type: ignore[misc]
@@ -82,6 +90,8 @@ class GraphEstimator(NamedParameters, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         problem = self._problem()
         self._take_rows(problem, X, y, graph)
+        if graph is not None:
+            refuse_other_size(problem, y)
         return problem
 
     def _problem(self) -> Problem:
@@ -162,7 +172,8 @@ class GraphEstimator(NamedParameters, BaseEstimator):  # type: ignore[misc]
         else:
             matrix = check_array(graph, input_name=what, **options)
         if matrix.shape[0] != matrix.shape[1]:
-            raise ValueError(f"a graph must be a square matrix; got shape {matrix.shape}")
+            advice = f"; {KEEPS_GRAPHS}" if what == "graph" else ""
+            raise ValueError(f"a graph must be a square matrix; got shape {matrix.shape}{advice}")
         parts = csr_parts(matrix, np.float64)
         refuse_negative(parts)
         return parts
@@ -221,6 +232,16 @@ class GraphEstimator(NamedParameters, BaseEstimator):  # type: ignore[misc]
     def _warn(self) -> None:
         """One warning for each kind of problem, with its counts."""
         warn_of(self.report_["warnings"], 4)
+
+
+def refuse_other_size(problem: Problem, y: Any) -> None:
+    """Raise an error unless a graph that was given has a node for each row of X and of y."""
+    n_nodes, n_labels = problem.rows["graph"][0][0], len(as_label_array(y))
+    for what, n_rows in (("X", problem.n_samples), ("y", n_labels)):
+        if n_nodes != n_rows:
+            raise ValueError(
+                f"graph has {n_nodes} nodes, but {what} has {n_rows} rows; expected a node for each row. {KEEPS_GRAPHS}"
+            )
 
 
 def refuse_negative(affinity: CsrParts) -> None:

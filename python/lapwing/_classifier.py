@@ -103,7 +103,10 @@ class SpreadingClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy of ``predict(X)`` over the rows of y that have a label."""
-        return accuracy_score(y, self.predict(X), unlabeled=self.unlabeled, sample_weight=sample_weight)
+        return self._score_of(self.predict(X), y, sample_weight)
+
+    def _score_of(self, predicted: NDArray[Any], y: Any, sample_weight: Any) -> float:
+        return accuracy_score(y, predicted, unlabeled=self.unlabeled, sample_weight=sample_weight)
 
     def _apply(self, X: Any, graph: Any = None) -> dict[str, Any]:
         check_is_fitted(self)

@@ -79,7 +79,9 @@ class SpreadingRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """R² of ``predict(X)`` over the rows of y that have a value."""
-        predicted = self.predict(X)
+        return self._score_of(self.predict(X), y, sample_weight)
+
+    def _score_of(self, predicted: NDArray[np.float64], y: Any, sample_weight: Any) -> float:
         values = self._values(y, predicted.shape[0])
         known = ~np.isnan(values)
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]

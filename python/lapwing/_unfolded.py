@@ -104,6 +104,10 @@ class UnfoldedGNNClassifier(UnfoldedGNNClassifierParameters, NetworkEstimator, S
         scores = self._new_scores(X, graph)[0]
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, graph: Any = None) -> float:
+        """Accuracy of ``predict(X, graph=graph)`` over the rows of y that have a label."""
+        return self._score_of(self.predict(X, graph=graph), y, sample_weight)
+
 
 @documented
 class UnfoldedGNNRegressor(UnfoldedGNNRegressorParameters, NetworkEstimator, SpreadingRegressor):
@@ -129,3 +133,7 @@ class UnfoldedGNNRegressor(UnfoldedGNNRegressorParameters, NetworkEstimator, Spr
     def predict(self, X: Any, *, graph: Any = None) -> NDArray[np.float64]:
         """Values (m,) of rows that the fit has not seen; `graph` is one of these rows, as for a classifier."""
         return self._predicted(X, graph)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, graph: Any = None) -> float:
+        """R² of ``predict(X, graph=graph)`` over the rows of y that have a value."""
+        return self._score_of(self.predict(X, graph=graph), y, sample_weight)

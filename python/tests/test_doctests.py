@@ -6,6 +6,8 @@ import importlib
 import pytest
 
 NAMES = (
+    "_cross_validation",
+    "_folds",
     "_graph",
     "_harmonic",
     "_lapsvm",
@@ -13,6 +15,7 @@ NAMES = (
     "_low_rank",
     "_model_file",
     "_neighbors",
+    "_search",
     "_solver",
     "_sparsify",
     "_sparse_harmonic",
@@ -20,7 +23,6 @@ NAMES = (
     "_versions",
     "baselines",
     "metrics",
-    "model_selection",
     "graph",
 )
 MODULES = ["lapwing", *(f"lapwing.{name}" for name in NAMES)]

@@ -28,7 +28,7 @@ from lapwing.graph import (
     sparsify,
 )
 from lapwing.metrics import accuracy_score
-from lapwing.model_selection import SemiSupervisedKFold
+from lapwing.model_selection import SemiSupervisedKFold, TransductiveSearchCV, cross_validate
 
 X = np.zeros((4, 2))
 clf: HarmonicClassifier = HarmonicClassifier(n_neighbors=2, graph_reg=0.1, form="plain").fit(X, [0, 1, -1, -1])
@@ -66,6 +66,9 @@ recall = kneighbors(X, 2, return_report=True)[2]["recall"]
 score: float = accuracy_score([0], [0])
 for train, test in SemiSupervisedKFold(2).split(X, [0, 1, -1, -1]):
     rows: NDArray[np.intp] = train
+tests: NDArray[np.float64] = cross_validate(clf, X, [0, 1, -1, -1], graph=graph, cv=2)["test_score"]
+search: TransductiveSearchCV = TransductiveSearchCV(clf, {"n_neighbors": [2, 3]}, refit="score").fit(X, [0, 1, -1, -1], graph=graph)
+on_graph: float = network.score(X, [0, 1, -1, -1], graph=graph) + search.score(X, [0, 1, -1, -1])
 lapwing.save_model(clf, "model")
 loaded: HarmonicClassifier = lapwing.load_model("model")
 version: str = lapwing.__version__

@@ -5,7 +5,7 @@ use lapwing_data::{Matrix, Result, Run};
 use serde::Serialize;
 
 use crate::labeling::largest;
-use crate::{HeldOutFit, Method, Problem, Rule};
+use crate::{HeldOutFit, Method, Problem};
 
 /// How labels were held out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -46,38 +46,6 @@ impl HeldOut {
     /// Whether each row gets its given class (q).
     pub fn right(&self) -> Vec<bool> {
         self.predicted().iter().zip(&self.classes).map(|(found, given)| found == given).collect()
-    }
-}
-
-/// Scores of held-out rows, as the rule of the fit compares them.
-#[derive(Clone, Debug)]
-pub(crate) struct Standings {
-    /// Rows, ascending (q).
-    pub rows: Vec<u32>,
-    /// Their given classes (q).
-    pub classes: Vec<u32>,
-    /// Standings (q, c): −∞ for a class without any other label, NaN where no other label reaches the row.
-    pub values: Matrix,
-    pub source: HeldOutSource,
-}
-
-impl Standings {
-    /// Class shares at the temperature of `rule`; its prior where nothing reaches the row.
-    pub fn shares(self, rule: &Rule) -> HeldOut {
-        let Self { rows, classes, values: mut shares, source } = self;
-        for at in 0..shares.n_rows() {
-            let row = shares.row_mut(at);
-            let top = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            match rule.temperature {
-                _ if row.iter().any(|s| s.is_nan()) || !top.is_finite() => row.copy_from_slice(&rule.prior),
-                Some(temperature) => row.iter_mut().for_each(|s| *s = ((*s - top) / temperature).exp()),
-                None => row.iter_mut().for_each(|s| *s = s.max(0.0)),
-            }
-            let total: f64 = row.iter().sum();
-            let even = (row.len() as f64).recip();
-            row.iter_mut().for_each(|s| *s = if total > 0.0 { *s / total } else { even });
-        }
-        HeldOut { rows, classes, shares, source }
     }
 }
 
