@@ -84,7 +84,9 @@ fn what_is_wrong_is_named() {
     assert!(text("--prior shares.csv --form stable").contains("form is stable; expected auto or plain with a prior"));
     assert!(text("--prior shares.csv --method simple-harmonic").contains("simple-harmonic takes no --prior"));
     assert!(
-        folder.refused("label --graph edges.csv --labels known.csv --prior shares.csv -o shares.csv").contains("--prior")
+        folder
+            .refused("label --graph edges.csv --labels known.csv --prior shares.csv -o shares.csv")
+            .contains("--prior")
     );
     let compare = "compare --graph edges.csv --labels known.csv --labeled 4 --methods harmonic --prior-weight 1";
     assert!(folder.refused(compare).contains("compare, which takes no prior"));

@@ -188,7 +188,8 @@ mod tests {
 
     /// Forty rows of a column below 1 and one in thousands.
     fn units() -> Features<'static> {
-        let value = |at: usize| if at % 2 == 0 { (at * 7 % 40) as f64 / 40.0 } else { (at * 3 % 40) as f64 * 200.0 };
+        let value =
+            |at: usize| if at.is_multiple_of(2) { (at * 7 % 40) as f64 / 40.0 } else { (at * 3 % 40) as f64 * 200.0 };
         Features::from_f64(40, 2, (0..80).map(value).collect()).unwrap()
     }
 

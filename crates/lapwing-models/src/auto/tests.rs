@@ -15,7 +15,8 @@ fn clouds() -> (Features<'static>, Vec<i32>) {
 
 /// Labels of `per_class` rows of each class.
 fn targets(classes: &[i32], per_class: usize) -> Targets {
-    let is_given = |row: usize| row / 3 % (N / 3 / per_class) == 0 && row / 3 / (N / 3 / per_class) < per_class;
+    let step = N / 3 / per_class;
+    let is_given = |row: usize| (row / 3).is_multiple_of(step) && row / 3 / step < per_class;
     let labels = classes.iter().enumerate().map(|(row, class)| is_given(row).then_some(i64::from(*class)));
     Targets::one_hot(&Labels::from_integers(labels), None).unwrap()
 }

@@ -21,9 +21,11 @@ impl Method for Noted {
 
     fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
         self.runs.lock().unwrap().push(self.name);
-        while self.waits {
-            run.check()?;
-            thread::sleep(Duration::from_millis(1));
+        if self.waits {
+            loop {
+                run.check()?;
+                thread::sleep(Duration::from_millis(1));
+            }
         }
         NearestLabel::new(NearestLabelParams::default()).fit(problem, run)
     }
@@ -33,7 +35,10 @@ impl Method for Noted {
     }
 }
 
-fn noted(methods: &[(&'static str, bool)]) -> (Vec<Box<dyn Method>>, Arc<Mutex<Vec<&'static str>>>) {
+/// Names of methods in the order of their runs.
+type Runs = Arc<Mutex<Vec<&'static str>>>;
+
+fn noted(methods: &[(&'static str, bool)]) -> (Vec<Box<dyn Method>>, Runs) {
     let runs = Arc::new(Mutex::new(Vec::new()));
     let boxed = |&(name, waits): &(&'static str, bool)| Box::new(Noted { name, waits, runs: runs.clone() }) as _;
     (methods.iter().map(boxed).collect(), runs)

@@ -185,7 +185,7 @@ impl Compare {
     }
 
     /// Leaves out methods that nobody named and whose results are those of another one.
-    fn without_twins(&self, methods: Vec<Box<dyn Method>>, settings: &[Settings], size: &ProblemSize) -> Chosen {
+    fn without_twins(&self, mut methods: Vec<Box<dyn Method>>, settings: &[Settings], size: &ProblemSize) -> Chosen {
         let find = |name: &str| settings.iter().find(|settings| settings.spec().name == name);
         let twin = |method: &dyn Method| {
             let name = method.same_as(size).filter(|_| self.methods.is_empty())?;
@@ -193,8 +193,8 @@ impl Compare {
             (own.graph == other.graph && own.harmonic == other.harmonic).then_some((method.name(), name))
         };
         let same: Vec<_> = methods.iter().filter_map(|method| twin(&**method)).collect();
-        let is_kept = |method: &Box<dyn Method>| !same.iter().any(|(name, _)| *name == method.name());
-        Chosen { methods: methods.into_iter().filter(is_kept).collect(), same }
+        methods.retain(|method| !same.iter().any(|(name, _)| *name == method.name()));
+        Chosen { methods, same }
     }
 
     /// The command that labels with the winner at the largest number of labels.
