@@ -11,7 +11,7 @@ fn rings() -> Folder {
     folder.write("edges.csv", format!("u,v\n{}", ring(0).chain(ring(30)).collect::<String>()));
     let known = [(0, "right"), (9, "right"), (20, "right"), (31, "left"), (44, "left"), (55, "left")];
     folder.write("known.csv", format!("row,label\n{}", known.map(|(row, label)| format!("{row},{label}\n")).concat()));
-    folder.write("shares.csv", format!("left,right\n{}", lines(|row| left(row), |row| 1.0 - left(row))));
+    folder.write("shares.csv", format!("left,right\n{}", lines(left, |row| 1.0 - left(row))));
     folder
 }
 
