@@ -193,6 +193,15 @@ fn top(values: &[f64]) -> f64 {
     values.iter().fold(f64::NEG_INFINITY, |top, value| if *value > top { *value } else { top })
 }
 
+/// By how much the best finite standing exceeds the mean of the other finite ones; NaN if there are none.
+pub(crate) fn margin(standing: &[f64]) -> f64 {
+    let (mut best, mut sum, mut count) = (f64::NEG_INFINITY, 0.0, 0usize);
+    for &s in standing.iter().filter(|s| s.is_finite()) {
+        (best, sum, count) = (best.max(s), sum + s, count + 1);
+    }
+    if count < 2 { f64::NAN } else { best - (sum - best) / (count - 1) as f64 }
+}
+
 /// Position of the largest value, the first of equal ones.
 pub(crate) fn largest(values: &[f64]) -> usize {
     (1..values.len()).fold(0, |best, at| if values[at] > values[best] { at } else { best })
@@ -262,16 +271,7 @@ pub(crate) fn typical_temperature(rule: &Rule, scores: &Matrix) -> f64 {
             || vec![0.0; c],
             |standing, row| {
                 rule.standing(scores.row(row), standing);
-                standing.retain(|s| s.is_finite());
-                let margin = match standing.len() {
-                    0 | 1 => f64::NAN,
-                    m => {
-                        let best = standing[largest(standing)];
-                        best - (standing.iter().sum::<f64>() - best) / (m - 1) as f64
-                    }
-                };
-                standing.resize(c, 0.0);
-                margin
+                margin(standing)
             },
         )
         .filter(|margin| *margin > 0.0)

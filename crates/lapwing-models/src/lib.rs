@@ -5,6 +5,7 @@
 //! An internal part of lapwing: its items may change in any version. What is stable is what the crate `lapwing` lists.
 
 pub mod baselines;
+mod calibration;
 mod class_mass;
 mod class_sizes;
 mod compare;

@@ -12,12 +12,15 @@
 
 use std::sync::Arc;
 
-use lapwing_data::{Result, Run, parameters};
-use lapwing_graph::{GraphParams, Metric, ZeroRows};
+use lapwing_data::{Features, Result, Run, Targets, parameters};
+use lapwing_graph::{GraphParams, Metric, ZeroRows, kneighbors};
 
-use crate::fitting::{Fitting, Temperature};
+use crate::calibration::Fallback;
+use crate::fitting::Fitting;
+use crate::held_out::{Standings, stratified};
+use crate::labeling::largest;
 use crate::resident::{Program, base_bytes};
-use crate::{Fitted, Method, NeighborExtension, Plan, PlanStep, Problem, ProblemSize};
+use crate::{Fitted, HeldOutSource, Method, NeighborExtension, Plan, PlanStep, Problem, ProblemSize};
 
 /// Name of the method.
 pub(crate) const NEAREST_LABEL: &str = "nearest-label";
@@ -60,6 +63,25 @@ impl NearestLabel {
     }
 }
 
+impl NearestLabel {
+    /// Targets of the nearest other labeled row of each labeled row; `None` if labels are too few.
+    fn left_out(&self, features: &Features<'_>, targets: &Targets, run: &Run) -> Result<Option<Standings>> {
+        if stratified(targets, run).is_none() {
+            return Ok(None);
+        }
+        let NearestLabelParams { metric, zero_rows } = self.params;
+        let params = GraphParams { n_neighbors: 1, metric, zero_rows, ..GraphParams::default() };
+        let (nearest, _) = kneighbors(&features.select(targets.rows())?, &params.knn(), &run.quiet())?;
+        let rows = targets.values().rows();
+        Ok(Some(Standings {
+            rows: targets.rows().to_vec(),
+            classes: rows.map(|y| largest(y) as u32).collect(),
+            values: nearest.indices.iter().map(|&other| targets.values().row(other as usize).to_vec()).collect(),
+            source: HeldOutSource::LeaveOneOut,
+        }))
+    }
+}
+
 impl Method for NearestLabel {
     fn name(&self) -> &'static str {
         NEAREST_LABEL
@@ -79,8 +101,8 @@ impl Method for NearestLabel {
         for (&row, values) in targets.rows().iter().zip(targets.values().rows()) {
             scores.row_mut(row as usize).copy_from_slice(values);
         }
-        // The scores are shares and need no temperature.
-        Ok(fitting.decide(Arc::new(scores), Temperature::Fixed(None), Some(extension.into()), None))
+        let held_out = fitting.report.time("hold out", run, |_| self.left_out(features, targets, run))?;
+        Ok(fitting.decide(Arc::new(scores), held_out, Fallback::Shares, Some(extension.into()), None))
     }
 
     fn plan(&self, size: &ProblemSize) -> Plan {

@@ -10,6 +10,7 @@ mod params;
 mod parts;
 mod plan;
 mod refine;
+mod refit;
 mod select;
 mod select_regression;
 mod settling;
@@ -27,16 +28,19 @@ pub use params::{Clamp, ClassPrior, Decision, Form, HarmonicParams};
 pub(crate) use parts::kept_rows;
 pub(crate) use plan::{PlannedGraph, plan_graph};
 pub use refine::Refinement;
-pub(crate) use select::{FOLDS, fitted_temperature, folds};
+pub(crate) use select::{FOLDS, folds};
 pub use sparse::{SparseHarmonic, SparseHarmonicParams};
 
+use crate::calibration::{Fallback, calibrate};
 use crate::class_mass::mass_scale;
 use crate::class_sizes::{self, LabelsDrawn, SizeBounds, label_counts};
 use crate::fitting::Fitting;
 use crate::harmonic::function::Solving;
 use crate::harmonic::leave_one_out::{Level, Verdict};
 use crate::harmonic::refine::Refiner;
-use crate::labeling::{present, typical_temperature};
+use crate::harmonic::refit::Refit;
+use crate::held_out::Standings;
+use crate::labeling::present;
 use crate::{
     Extension, Fitted, FittedRegression, Method, NeighborExtension, Plan, Problem, ProblemSize, Rule, SizeOptions,
     SizeParams, notes,
@@ -54,6 +58,8 @@ struct Solved {
     function: HarmonicFunction,
     /// What leave-one-out scores decide, for [`Decision::Auto`].
     verdict: Option<Verdict>,
+    /// Scores of labeled rows without the labels of their fold, if no label was left out alone.
+    folded: Option<Standings>,
     /// Whether the scores have zero mean over the rows of each component.
     is_centered: bool,
     /// Whether no component has far more labels than its share of the rows.
@@ -138,6 +144,13 @@ impl Harmonic {
         if is_centered && function.form != Form::Stable {
             leave_one_out::center_rows(&mut function, &components, targets);
         }
+        let folded = match &verdict {
+            Some(Verdict { held_out: Some(_), .. }) => None,
+            _ => {
+                let refit = Refit { graph, components: &components, params: &params, level };
+                report.time("hold out", run, |_| refit.folded(targets, run))?
+            }
+        };
         if self.params.graph_reg.is_none() {
             report.choose("graph_reg", function.graph_reg);
         }
@@ -146,7 +159,7 @@ impl Harmonic {
         }
         fitting.note_solve(function.solve.clone(), &self.graph, self.params.tol);
         let is_spread = class_sizes::are_spread(targets, &components);
-        Ok(Solved { function, verdict, is_centered, is_spread, built: None })
+        Ok(Solved { function, verdict, folded, is_centered, is_spread, built: None })
     }
 
     /// Whether leave-one-out scores choose the level that scores are compared with.
@@ -162,26 +175,35 @@ impl Harmonic {
         let targets = problem.targets;
         notes::classes(report, targets);
         let bounds = self.size_bounds(targets, solved.is_spread, report)?;
-        let (rule, labeling) = report.time("decide", run, |report| -> Result<_> {
-            let mut rule = run.install(|| self.rule(&solved, targets.n_columns(), report))?;
+        let (rule, labeling, held_out) = report.time("decide", run, |report| -> Result<_> {
+            let mut rule = self.rule(&solved, targets.n_columns(), report)?;
+            let left_out = solved.verdict.as_mut().and_then(|verdict| verdict.held_out.take());
+            let mut held_out = left_out.or(solved.folded.take().map(|folded| folded.compared(&rule)));
             let scores = Arc::new(std::mem::take(&mut solved.function.scores));
             let graph = problem.graph.or(solved.built.as_ref()).map(|affinity| &affinity.graph);
             if let (Some(bounds), Decision::Auto, Some(graph)) = (&bounds, self.params.decision, graph) {
                 match class_sizes::hold_unless_cut(&rule, &scores, bounds, graph, run)? {
                     Some((sized, held)) => {
                         report.choose("sizes", held.sizes);
+                        held_out = held_out.map(|standings| standings.moved(&rule, &sized));
                         rule = sized;
                     }
                     None => report.choose("labels_drawn", "not-random"),
                 }
             }
+            let are_shares = !solved.is_centered && matches!(self.params.decision, Decision::Argmax | Decision::Mass);
+            if !are_shares {
+                let (held_out, fallback) = (held_out.as_ref(), Fallback::Typical);
+                run.install(|| calibrate(&mut rule, &scores, held_out, fallback, targets, report));
+            }
             let labeling = run.install(|| rule.decide(scores));
-            Ok((rule, labeling))
+            let held_out = held_out.map(|standings| standings.shares(&rule));
+            Ok((rule, labeling, held_out))
         })?;
         notes::lost_classes(report, &labeling, targets);
         let scores = labeling.scores.clone();
         let extension = self.extension(problem, solved.built.as_ref(), &scores);
-        let mut fitted = fitting.classified(rule, labeling, extension, solved.built);
+        let mut fitted = fitting.classified(rule, labeling, held_out, extension, solved.built);
         if let (Some(bounds), Decision::Sizes) = (&bounds, self.params.decision) {
             fitted = class_sizes::decide(fitted, problem, bounds, run)?;
         }
@@ -227,7 +249,6 @@ impl Harmonic {
             let labels = function.influence.is_some().then_some(verdict.accuracy);
             report.parts.extend(labels.map(|accuracy| ("leave_one_out".to_string(), json!({"accuracy": accuracy}))));
         }
-        let are_shares = !solved.is_centered && matches!(self.params.decision, Decision::Argmax | Decision::Mass);
         let (offset, scale) = match self.params.decision {
             Decision::Mass => {
                 let mass = mass_scale(&function.scores, &zero, &prior);
@@ -242,17 +263,7 @@ impl Harmonic {
             _ if solved.is_centered => (zero, present),
             _ => (function.mean.clone(), present),
         };
-        let mut rule = Rule { offset, scale, temperature: None, prior };
-        if !are_shares {
-            let held_out = solved.verdict.as_ref().map_or(&[][..], |verdict| &verdict.held_out);
-            let temperature = match held_out {
-                [] => typical_temperature(&rule, &function.scores),
-                held_out => fitted_temperature(held_out),
-            };
-            report.choose("temperature", temperature);
-            rule.temperature = Some(temperature);
-        }
-        Ok(rule)
+        Ok(Rule { offset, scale, temperature: None, prior })
     }
 
     /// Marks the certified labels. The bounds are those of the solved `scores`: if class sizes changed the scores, no label is

@@ -17,6 +17,7 @@ use super::select::{Question, Selected, Units, is_small, select};
 use super::smoothness::Smoothness;
 use super::stopping::Rule;
 use super::{FitOptions, pcg, validation};
+use crate::held_out::Standings;
 use crate::labeling::largest;
 
 /// Most rows for which Newton's method, by factorization, is the default solver.
@@ -73,14 +74,14 @@ pub(super) struct Machine<'m, 'a> {
 }
 
 impl<'a> Machine<'_, 'a> {
-    /// Scores of the rows (n, c), the extension to other rows, and the temperature if one was fitted.
+    /// Scores of the rows (n, c), the extension to other rows, and the scores of labeled rows without their labels if they are known.
     pub fn train(
         &self,
         targets: &Targets,
         options: &FitOptions<'_, '_>,
         report: &mut Report,
         run: &Run,
-    ) -> Result<(Matrix, KernelExtension<'a>, Option<f64>)> {
+    ) -> Result<(Matrix, KernelExtension<'a>, Option<Standings>)> {
         let params = self.params;
         let basis = report.time("kernel", run, |_| Basis::new(params, self.features, targets.rows(), run))?;
         self.note(&basis, report);
@@ -121,7 +122,7 @@ impl<'a> Machine<'_, 'a> {
             let out = values[at..].iter_mut().step_by(k);
             out.zip(&solution.values).for_each(|(out, value)| *out = value + bias);
         }
-        Ok((extension.scores(&values, n), extension, selected.temperature))
+        Ok((extension.scores(&values, n), extension, selected.held_out))
     }
 
     /// ZᵀL^pZ (r, r) of a factor Z, if the solver or the choice of γ_A and γ_I needs it.
@@ -178,7 +179,7 @@ impl<'a> Machine<'_, 'a> {
         let units = Units { ambient: scale, graph: targets.rows().len() as f64 / self.features.n_rows() as f64 };
         let graph_reg = if self.smoothness.is_none() { Some(0.0) } else { params.graph_reg };
         let default = (params.ambient_reg.unwrap_or(TYPICAL_AMBIENT * units.ambient), graph_reg.unwrap_or(units.graph));
-        let given = Selected { ambient_reg: default.0, graph_reg: default.1, temperature: None };
+        let given = Selected { ambient_reg: default.0, graph_reg: default.1, held_out: None };
         let selected = if params.ambient_reg.is_some() && graph_reg.is_some() {
             return Ok(given);
         } else if self.has_labels_enough(targets) {

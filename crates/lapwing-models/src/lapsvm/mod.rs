@@ -52,7 +52,9 @@ pub use params::{GramPrecision, KernelKind, KernelLandmarks, KernelSolver, LapSv
 use self::loss::LossKind;
 use self::machine::Machine;
 use self::smoothness::Smoothness;
-use crate::fitting::{Fitting, Temperature};
+use crate::calibration::Fallback;
+use crate::fitting::Fitting;
+use crate::held_out::Standings;
 use crate::{Fitted, FittedRegression, Method, Plan, Problem, ProblemSize};
 
 /// Name of the method with the squared hinge.
@@ -115,7 +117,8 @@ struct Trained<'a> {
     scores: Matrix,
     extension: KernelExtension<'a>,
     graph: Option<AffinityGraph>,
-    temperature: Option<f64>,
+    /// Scores of labeled rows without their labels.
+    held_out: Option<Standings>,
 }
 
 /// Renames `bandwidth` to `graph_bandwidth` in an error about the graph's weights: `bandwidth` is that of the kernel.
@@ -161,8 +164,8 @@ impl LapSvm {
         run: &Run,
     ) -> Result<Fitted<'a>> {
         let mut fitting = Fitting::new(self.name(), problem, run)?;
-        let Trained { scores, extension, graph, temperature } = self.train(&mut fitting, options, false)?;
-        Ok(fitting.decide(Arc::new(scores), Temperature::Fitted(temperature), Some(extension.into()), graph))
+        let Trained { scores, extension, graph, held_out } = self.train(&mut fitting, options, false)?;
+        Ok(fitting.decide(Arc::new(scores), held_out, Fallback::Typical, Some(extension.into()), graph))
     }
 
     /// Values for every row of a regression, by least squares: `problem.targets` has one column.
@@ -208,8 +211,8 @@ impl LapSvm {
         let machine =
             Machine { params: &self.params, loss: self.loss, features, smoothness: Some(&smoothness), is_regression };
         let Fitting { problem, ref mut report, run } = *fitting;
-        let (scores, extension, temperature) = machine.train(problem.targets, options, report, run)?;
-        Ok(Trained { scores, extension, graph: affinity.into_built(), temperature })
+        let (scores, extension, held_out) = machine.train(problem.targets, options, report, run)?;
+        Ok(Trained { scores, extension, graph: affinity.into_built(), held_out })
     }
 
     /// The fit without a graph, on labeled rows only.
@@ -236,11 +239,15 @@ impl LapSvm {
         };
         let machine =
             Machine { params: &self.params, loss: self.loss, features: &own, smoothness: None, is_regression };
-        let (_, extension, temperature) =
-            machine.train(&compact, &FitOptions { validation, start: None }, report, run)?;
+        let (_, extension, held_out) = machine.train(&compact, &FitOptions { validation, start: None }, report, run)?;
         let extension = if is_given { extension.widened(features.n_cols(), labeled) } else { extension };
         let scores = report.time("extend", run, |_| extension.extend(features, run))?;
-        Ok(Trained { scores, extension, graph: None, temperature })
+        // The machine counts labeled rows only.
+        let held_out = held_out.map(|mut standings| {
+            standings.rows.iter_mut().for_each(|row| *row = labeled[*row as usize]);
+            standings
+        });
+        Ok(Trained { scores, extension, graph: None, held_out })
     }
 }
 

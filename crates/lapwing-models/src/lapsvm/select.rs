@@ -20,9 +20,9 @@ use serde_json::json;
 use super::gram::{Factor, Gram, nystrom_map, products, symmetrized};
 use super::newton::ill_posed;
 use super::smoothness::Smoothness;
-use crate::harmonic::fitted_temperature;
-use crate::held_out::choose;
+use crate::held_out::{Standings, choose};
 use crate::labeling::largest;
+use crate::{HeldOutSource, Rule};
 
 /// Least and most columns of the Gram matrix that represent it; in between, as many as hold [`HELD`] numbers.
 const COLUMNS: std::ops::RangeInclusive<usize> = 64..=400;
@@ -67,8 +67,8 @@ pub(super) struct Question<'q> {
 pub(super) struct Selected {
     pub ambient_reg: f64,
     pub graph_reg: f64,
-    /// Temperature of scores, fitted on the left-out values.
-    pub temperature: Option<f64>,
+    /// Values of labeled rows without their own labels, for classes.
+    pub held_out: Option<Standings>,
 }
 
 /// A candidate pair.
@@ -120,12 +120,21 @@ pub(super) fn select(question: &Question<'_>, report: &mut Report, run: &Run) ->
     let losses: Vec<Vec<f64>> = trials.iter_mut().map(|trial| std::mem::take(&mut trial.losses)).collect();
     let trial = &trials[choose(&losses, 1.0)];
     let (ambient_reg, graph_reg) = trial.regs;
-    let temperature = (!question.is_regression).then(|| {
-        let pick = |row: &[f64]| picked(row, &classes);
-        let of = |at: usize| (pick(trial.left_out.row(at)), largest(&pick(targets.values().row(at))));
-        fitted_temperature(&(0..rows.len()).map(of).collect::<Vec<_>>())
+    let held_out = (!question.is_regression).then(|| {
+        let rule = Rule::largest(mean);
+        let standing = |scores: &[f64]| {
+            let mut standing = vec![0.0; scores.len()];
+            rule.standing(scores, &mut standing);
+            standing
+        };
+        Standings {
+            rows,
+            classes: targets.values().rows().map(|y| largest(y) as u32).collect(),
+            values: trial.left_out.rows().map(standing).collect(),
+            source: HeldOutSource::LeaveOneOut,
+        }
     });
-    Ok(Selected { ambient_reg, graph_reg, temperature })
+    Ok(Selected { ambient_reg, graph_reg, held_out })
 }
 
 /// The labeled rows that are left out one by one: all, or a random sample.
