@@ -8,7 +8,9 @@
 //!
 //! where T₀, the typical temperature, gives the median row a confidence of 0.9. The second term decides only if all held-out rows are
 //! right, or nearly none: then the sum alone asks for full confidence, or for none. After that T is raised until the mean confidence
-//! of the held-out rows is at most (right + 1) / (rows + 2), Laplace's estimate of the accuracy.
+//! of the held-out rows is at most a quarter of a standard error above (right + 1) / (rows + 2), Laplace's estimate of the accuracy.
+//!
+//! A flattened rule, whose temperature grows with the root of a row's margin, is fitted too; the one of smaller minimum is taken.
 //!
 //! With few labels the result is noise, so the typical temperature stays and the report says that confidence is a guess.
 
@@ -18,12 +20,16 @@ use serde_json::json;
 use crate::Rule;
 use crate::class_sizes::label_counts;
 use crate::held_out::Standings;
-use crate::labeling::{largest, margin, typical_temperature};
+use crate::labeling::{largest, margin, typical_logit, typical_temperature};
 
 /// Fewest labels per class, on average, to fit a temperature.
 pub(crate) const LEAST_TO_FIT: usize = 5;
 /// Standard deviation of ln T around the typical one, before labels are seen.
 const SPREAD: f64 = 2.0;
+/// Largest |ln(T / T₀)|.
+const WIDEST: f64 = 12.0;
+/// Standard errors by which the mean confidence of held-out rows may exceed their accuracy.
+const ERRORS: f64 = 0.25;
 /// Name of the part of the report that says whether confidence is a guess.
 const PART: &str = "confidence";
 
@@ -50,11 +56,13 @@ pub(crate) fn calibrate(
 ) {
     let enough = held_out.filter(|_| has_enough(targets));
     rule.temperature = match (enough, fallback) {
-        (Some(held_out), _) => Some(fitted_temperature(&held_out.pairs(), typical_temperature(rule, scores))),
         (None, Fallback::Shares) => None,
         (None, Fallback::One) => Some(1.0),
-        (None, Fallback::Typical) => Some(typical_temperature(rule, scores)),
+        _ => Some(typical_temperature(rule, scores)),
     };
+    if let (Some(held_out), Some(typical)) = (enough, rule.temperature) {
+        Sharpness::fitted(&held_out.pairs(), typical, typical_logit(rule)).apply(rule, typical);
+    }
     if let Some(temperature) = rule.temperature {
         report.choose("temperature", temperature);
     }
@@ -78,75 +86,144 @@ pub(crate) fn note(report: &mut Report, targets: &Targets, is_fitted: bool) {
     report.parts.insert(PART.into(), json!({ "is_guess": !is_fitted, "reason": reason }));
 }
 
-/// The temperature for held-out standings and classes; `typical` is that of the scores of all rows. Rows of NaN, which no label
-/// reaches, and rows whose class has no other label take no part.
-pub(crate) fn fitted_temperature(held_out: &[(&[f64], usize)], typical: f64) -> f64 {
-    let is_known = |(standing, class): &&(&[f64], usize)| {
-        !standing.iter().any(|s| s.is_nan()) && standing[*class].is_finite() && margin(standing) > 0.0
-    };
-    let rows: Vec<&(&[f64], usize)> = held_out.iter().filter(is_known).collect();
-    if rows.is_empty() {
-        return typical;
+/// A fitted temperature in units that do not depend on the size of scores.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Sharpness {
+    /// The temperature over the typical one.
+    pub ratio: f64,
+    /// Whether the temperature of a row grows with the root of its margin; at the typical margin it is that of a rule that is not
+    /// flattened.
+    pub flattened: bool,
+}
+
+impl Sharpness {
+    /// The sharpness for held-out standings and classes. `typical` is the typical temperature of the scores of all rows, `logit` the
+    /// typical margin over it. Rows of NaN, which no label reaches, and rows whose class has no other label take no part.
+    pub fn fitted(held_out: &[(&[f64], usize)], typical: f64, logit: f64) -> Self {
+        let is_known = |(standing, class): &&(&[f64], usize)| {
+            !standing.iter().any(|s| s.is_nan()) && standing[*class].is_finite() && margin(standing) > 0.0
+        };
+        let rows: Vec<&(&[f64], usize)> = held_out.iter().filter(is_known).collect();
+        if rows.is_empty() {
+            return Self { ratio: 1.0, flattened: false };
+        }
+        let flat = |standing: &[f64]| (margin(standing) / (typical * logit)).sqrt();
+        let fit = |flattened: bool| {
+            let unit = |standing: &[f64]| typical * if flattened { flat(standing) } else { 1.0 };
+            let scaled = rows.iter().map(|(standing, class)| {
+                let unit = unit(standing);
+                (standing.iter().map(|s| s / unit).collect(), *class)
+            });
+            Fit::new(scaled.collect())
+        };
+        let (plain, flattened) = (fit(false), fit(true));
+        let best = if flattened.loss < plain.loss { &flattened } else { &plain };
+        Self { ratio: best.log_ratio.exp(), flattened: flattened.loss < plain.loss }
     }
-    // −log share of the class, and the largest share.
-    let terms = |row: &(&[f64], usize), t: f64| {
-        let (standing, class) = row;
-        let top = standing.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let total: f64 = standing.iter().map(|s| ((s - top) / t).exp()).sum();
-        (total.ln() - (standing[*class] - top) / t, 1.0 / total)
-    };
-    let penalty = |log_t: f64| ((log_t - typical.ln()) / SPREAD).powi(2) / 2.0;
-    let loss = |log_t: f64| rows.iter().map(|row| terms(row, log_t.exp()).0).sum::<f64>() + penalty(log_t);
-    let confidence = |log_t: f64| rows.iter().map(|row| terms(row, log_t.exp()).1).sum::<f64>() / rows.len() as f64;
-    let ratio = (5f64.sqrt() - 1.0) / 2.0;
-    let (least, most) = (typical.ln() - 12.0, typical.ln() + 12.0);
-    let (mut low, mut high) = (least, most);
-    while high - low > 1e-3 {
-        let (a, b) = (high - ratio * (high - low), low + ratio * (high - low));
-        if loss(a) <= loss(b) { high = b } else { low = a }
+
+    /// Gives `rule` this temperature for scores whose typical temperature is `typical`.
+    pub fn apply(self, rule: &mut Rule, typical: f64) {
+        rule.flattened = self.flattened;
+        let unit = if self.flattened { (typical * typical_logit(rule)).sqrt() } else { 1.0 };
+        rule.temperature = Some((typical * self.ratio / unit).max(f64::MIN_POSITIVE));
     }
-    let right = rows.iter().filter(|(standing, class)| largest(standing) == *class).count() as f64;
-    let ceiling = (right + 1.0) / (rows.len() as f64 + 2.0);
-    let (mut low, mut high) = ((low + high) / 2.0, most);
-    if confidence(low) <= ceiling {
-        return low.exp();
+}
+
+/// A temperature fitted to standings in units of the typical temperature.
+struct Fit {
+    log_ratio: f64,
+    /// The minimum, before the temperature is raised.
+    loss: f64,
+}
+
+impl Fit {
+    fn new(rows: Vec<(Vec<f64>, usize)>) -> Self {
+        // −log share of the class, and the largest share.
+        let terms = |(standing, class): &(Vec<f64>, usize), t: f64| {
+            let top = standing.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let total: f64 = standing.iter().map(|s| ((s - top) / t).exp()).sum();
+            (total.ln() - (standing[*class] - top) / t, 1.0 / total)
+        };
+        let penalty = |log_t: f64| (log_t / SPREAD).powi(2) / 2.0;
+        let loss = |log_t: f64| rows.iter().map(|row| terms(row, log_t.exp()).0).sum::<f64>() + penalty(log_t);
+        let n = rows.len() as f64;
+        let confidence = |log_t: f64| rows.iter().map(|row| terms(row, log_t.exp()).1).sum::<f64>() / n;
+        let golden = (5f64.sqrt() - 1.0) / 2.0;
+        let (mut low, mut high) = (-WIDEST, WIDEST);
+        while high - low > 1e-3 {
+            let (a, b) = (high - golden * (high - low), low + golden * (high - low));
+            if loss(a) <= loss(b) { high = b } else { low = a }
+        }
+        let best = (low + high) / 2.0;
+        let found = loss(best);
+        let right = rows.iter().filter(|(standing, class)| largest(standing) == *class).count() as f64;
+        let accuracy = (right + 1.0) / (n + 2.0);
+        let ceiling = accuracy + ERRORS * (accuracy * (1.0 - accuracy) / (n + 2.0)).sqrt();
+        if confidence(best) <= ceiling {
+            return Self { log_ratio: best, loss: found };
+        }
+        let (mut low, mut high) = (best, WIDEST);
+        while high - low > 1e-3 {
+            let middle = (low + high) / 2.0;
+            if confidence(middle) > ceiling { low = middle } else { high = middle }
+        }
+        Self { log_ratio: high, loss: found }
     }
-    while high - low > 1e-3 {
-        let middle = (low + high) / 2.0;
-        if confidence(middle) > ceiling { low = middle } else { high = middle }
-    }
-    high.exp()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn share(margin: f64, temperature: f64) -> f64 {
-        1.0 / (1.0 + (-margin / temperature).exp())
+    const LOGIT: f64 = 2.197_224_577_336_22; // ln 9
+
+    fn rule() -> Rule {
+        Rule { offset: vec![0.0; 2], scale: vec![1.0; 2], temperature: None, flattened: false, prior: vec![0.5; 2] }
+    }
+
+    /// Confidence of a row of these standings after a fit to `held_out`.
+    fn confidence(held_out: &[(&[f64], usize)], typical: f64, standing: &[f64]) -> f64 {
+        let mut rule = rule();
+        Sharpness::fitted(held_out, typical, LOGIT).apply(&mut rule, typical);
+        rule.decide(std::sync::Arc::new(Matrix::new(1, 2, standing.to_vec()).unwrap())).confidence[0]
     }
 
     #[test]
     fn the_fitted_temperature_makes_confidence_true() {
-        // 80 of 100 rows are right with a margin of 1: the share must be 0.8.
         let standing = [1.0, 0.0];
         let held_out: Vec<(&[f64], usize)> = (0..100).map(|i| (&standing[..], usize::from(i % 5 == 0))).collect();
-        let found = share(1.0, fitted_temperature(&held_out, 0.5));
-        // Laplace's estimate of 80 in 100 is 81 in 102.
-        assert!((found - 81.0 / 102.0).abs() < 2e-3, "{found}");
+        let found = confidence(&held_out, 0.5, &standing);
+        assert!((found - 0.8).abs() < 0.005, "{found}");
+        // Nine in ten is Laplace's estimate if eight of eight are right.
         let all_right: Vec<(&[f64], usize)> = (0..8).map(|_| (&standing[..], 0)).collect();
-        let found = share(1.0, fitted_temperature(&all_right, 0.5));
-        assert!((found - 0.9).abs() < 2e-3, "{found}");
+        let found = confidence(&all_right, 0.1, &standing);
+        assert!(found > 0.9 && found < 0.93, "{found}");
     }
 
     #[test]
     fn rows_that_say_nothing_take_no_part() {
         let (unreached, alone) = ([f64::NAN, f64::NAN], [0.3, f64::NEG_INFINITY]);
-        assert_eq!(fitted_temperature(&[(&unreached, 0), (&alone, 1)], 0.25), 0.25);
+        let none = Sharpness::fitted(&[(&unreached, 0), (&alone, 1)], 0.25, LOGIT);
+        assert_eq!(none, Sharpness { ratio: 1.0, flattened: false });
         let known = [1.0, 0.0];
         let few: Vec<(&[f64], usize)> = vec![(&known, 0), (&known, 0), (&known, 1)];
         let more: Vec<(&[f64], usize)> = few.iter().copied().chain([(&unreached[..], 0), (&alone[..], 1)]).collect();
-        assert_eq!(fitted_temperature(&few, 0.5), fitted_temperature(&more, 0.5));
+        assert_eq!(Sharpness::fitted(&few, 0.5, LOGIT), Sharpness::fitted(&more, 0.5, LOGIT));
+    }
+
+    #[test]
+    fn margins_that_say_little_are_flattened() {
+        // Margins from 0.01 to 10, and every fifth row is wrong, whatever its margin.
+        let rows: Vec<[f64; 2]> = (0..200).map(|i| [10f64.powf(f64::from(i % 31) / 10.0 - 2.0), 0.0]).collect();
+        let pairs: Vec<(&[f64], usize)> =
+            rows.iter().enumerate().map(|(i, row)| (&row[..], usize::from(i % 5 == 0))).collect();
+        assert!(Sharpness::fitted(&pairs, 0.2, LOGIT).flattened);
+        // Errors as a plain temperature has them: share of right ones 1 / (1 + exp(−margin)).
+        let is_wrong = |i: usize, margin: f64| (i / 31) as f64 + 0.5 > 20.0 / (1.0 + (-margin).exp());
+        let rows: Vec<[f64; 2]> = (0..620).map(|i| [(i % 31) as f64 / 5.0, 0.0]).collect();
+        let pairs: Vec<(&[f64], usize)> =
+            rows.iter().enumerate().map(|(i, row)| (&row[..], usize::from(is_wrong(i, row[0])))).collect();
+        assert!(!Sharpness::fitted(&pairs, 1.4, LOGIT).flattened);
     }
 
     #[test]
@@ -155,8 +232,8 @@ mod tests {
         let of = |scale: f64| {
             let rows: Vec<Vec<f64>> = rows.iter().map(|row| row.iter().map(|s| s * scale).collect()).collect();
             let pairs: Vec<(&[f64], usize)> = rows.iter().enumerate().map(|(i, row)| (&row[..], i % 3 / 2)).collect();
-            fitted_temperature(&pairs, 0.2 * scale) / scale
+            confidence(&pairs, 0.2 * scale, &[0.6 * scale, 0.3 * scale])
         };
-        assert!((of(1e-9) / of(1.0) - 1.0).abs() < 1e-6 && (of(1e9) / of(1.0) - 1.0).abs() < 1e-6);
+        assert!((of(1e-9) - of(1.0)).abs() < 1e-6 && (of(1e9) - of(1.0)).abs() < 1e-6);
     }
 }

@@ -113,6 +113,7 @@ mod tests {
             classes: vec![0; rows.len()],
             shares: Matrix::new(rows.len(), 2, shares.collect()).unwrap(),
             source: HeldOutSource::LeaveOneOut,
+            values: vec![vec![0.45, 0.2]; rows.len()],
         }
     }
 
@@ -143,14 +144,20 @@ mod tests {
 
     #[test]
     fn offsets_move_held_out_rows_as_they_move_others() {
-        let rule = Rule { offset: vec![0.0; 2], scale: vec![1.0; 2], temperature: Some(0.2), prior: vec![0.5; 2] };
+        let rule = Rule {
+            offset: vec![0.0; 2],
+            scale: vec![1.0; 2],
+            temperature: Some(0.2),
+            flattened: false,
+            prior: vec![0.5; 2],
+        };
         let moved = Rule { offset: vec![0.3, -0.1], ..rule.clone() };
         let scores = [0.45, 0.2];
         let of = |rule: &Rule| {
             let scores = Matrix::new(1, 2, scores.to_vec()).unwrap();
             rule.decide(std::sync::Arc::new(scores)).label_distributions.row(0).to_vec()
         };
-        let before = HeldOut { shares: Matrix::new(1, 2, of(&rule)).unwrap(), ..held_out(&[(0.5, true)]) };
+        let before = held_out(&[(0.5, true)]);
         let after = before.moved(&rule, &moved);
         assert!(after.shares.row(0).iter().zip(of(&moved)).all(|(a, b)| (a - b).abs() < 1e-12));
     }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::Rule;
 use crate::harmonic::{FOLDS, folds};
-use crate::labeling::{largest, present};
+use crate::labeling::{largest, present, to_sum_one};
 
 /// How labels were held out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -31,6 +31,8 @@ pub struct HeldOut {
     pub shares: Matrix,
     /// How the labels were held out.
     pub source: HeldOutSource,
+    /// Standings of which the shares were made (q).
+    pub(crate) values: Vec<Vec<f64>>,
 }
 
 impl HeldOut {
@@ -51,18 +53,9 @@ impl HeldOut {
     }
 
     /// The shares after the offsets of the rule moved from those of `before` to those of `after`.
-    pub(crate) fn moved(mut self, before: &Rule, after: &Rule) -> Self {
-        let Some(temperature) = before.temperature else { return self };
-        let shifts =
-            before.offset.iter().zip(&after.offset).zip(&after.scale).map(|((old, new), scale)| (old - new) * scale);
-        let shifts: Vec<f64> = shifts.map(|shift| shift / temperature).collect();
-        let most = shifts.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        for at in 0..self.shares.n_rows() {
-            let row = self.shares.row_mut(at);
-            row.iter_mut().zip(&shifts).for_each(|(share, shift)| *share *= (shift - most).exp());
-            to_sum_one(row);
-        }
-        self
+    pub(crate) fn moved(self, before: &Rule, after: &Rule) -> Self {
+        let Self { rows, classes, source, values, .. } = self;
+        Standings { rows, classes, values, source }.moved(before, after).shares(after)
     }
 
     /// Whether each row gets its given class (q).
@@ -94,12 +87,15 @@ impl Standings {
             let top = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             match rule.temperature {
                 _ if row.iter().any(|s| s.is_nan()) || !top.is_finite() => row.copy_from_slice(&rule.prior),
-                Some(temperature) => row.iter_mut().for_each(|s| *s = ((*s - top) / temperature).exp()),
+                Some(temperature) => {
+                    let heat = rule.heat(row, temperature);
+                    row.iter_mut().for_each(|s| *s = ((*s - top) / heat).exp());
+                }
                 None => row.iter_mut().for_each(|s| *s = s.max(0.0)),
             }
             to_sum_one(row);
         }
-        HeldOut { rows, classes, shares, source }
+        HeldOut { rows, classes, shares, source, values }
     }
 
     /// Standings and class of each row.
@@ -174,12 +170,6 @@ pub(crate) fn stratified(targets: &Targets, run: &Run) -> Option<Vec<usize>> {
     is_enough.then(|| folds(&classes, targets.n_columns(), run))
 }
 
-/// Scales shares to sum 1; if all are 0, they become equal.
-fn to_sum_one(shares: &mut [f64]) {
-    let (total, even) = (shares.iter().sum::<f64>(), (shares.len() as f64).recip());
-    shares.iter_mut().for_each(|share| *share = if total > 0.0 { *share / total } else { even });
-}
-
 /// Whether the mean of `losses` is below that of `than` on the same rows (l), by more than `errors` standard errors of the mean
 /// difference.
 pub(crate) fn is_better(losses: &[f64], than: &[f64], errors: f64) -> bool {
@@ -234,8 +224,11 @@ mod tests {
     #[test]
     fn every_method_holds_out_labels() {
         let (n, run) = (120, Run::new(Some(2), 0).unwrap());
-        let places = (0..n).map(|row| (row % 40) as f64 * 0.1 + (row / 40) as f64 * 30.0);
-        let features = Features::from_f64(n, 1, places.collect()).unwrap();
+        let value = |row: usize, column: usize| {
+            ((row * (7 + column)) % 40) as f64 * 0.1 + if row / 40 == column { 30.0 } else { 0.0 }
+        };
+        let values = (0..n).flat_map(|row| (0..3).map(move |column| value(row, column)));
+        let features = Features::from_f64(n, 3, values.collect()).unwrap();
         let labels = Labels::from_integers((0..n).map(|row| (row % 5 == 0).then_some((row / 40) as i64)));
         let targets = Targets::one_hot(&labels, None).unwrap();
         let problem = Problem { features: Some(&features), ..Problem::new(&targets) };

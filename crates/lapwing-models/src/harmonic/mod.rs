@@ -42,8 +42,8 @@ use crate::harmonic::refit::Refit;
 use crate::held_out::Standings;
 use crate::labeling::present;
 use crate::{
-    Extension, Fitted, FittedRegression, Method, NeighborExtension, Plan, Problem, ProblemSize, Rule, SizeOptions,
-    SizeParams, notes,
+    Extension, Fitted, FittedRegression, HeldOut, Labeling, Method, NeighborExtension, Plan, Problem, ProblemSize,
+    Rule, SizeOptions, SizeParams, notes,
 };
 
 /// Harmonic classifier and regressor: parameters, checked.
@@ -144,12 +144,13 @@ impl Harmonic {
         if is_centered && function.form != Form::Stable {
             leave_one_out::center_rows(&mut function, &components, targets);
         }
-        let folded = match &verdict {
-            Some(Verdict { held_out: Some(_), .. }) => None,
-            _ => {
+        let is_left_out = verdict.as_ref().is_some_and(|verdict| verdict.held_out.is_some());
+        let folded = match !is_left_out && refit::applies(targets) {
+            true => {
                 let refit = Refit { graph, components: &components, params: &params, level };
                 report.time("hold out", run, |_| refit.folded(targets, run))?
             }
+            false => None,
         };
         if self.params.graph_reg.is_none() {
             report.choose("graph_reg", function.graph_reg);
@@ -175,31 +176,8 @@ impl Harmonic {
         let targets = problem.targets;
         notes::classes(report, targets);
         let bounds = self.size_bounds(targets, solved.is_spread, report)?;
-        let (rule, labeling, held_out) = report.time("decide", run, |report| -> Result<_> {
-            let mut rule = self.rule(&solved, targets.n_columns(), report)?;
-            let left_out = solved.verdict.as_mut().and_then(|verdict| verdict.held_out.take());
-            let mut held_out = left_out.or(solved.folded.take().map(|folded| folded.compared(&rule)));
-            let scores = Arc::new(std::mem::take(&mut solved.function.scores));
-            let graph = problem.graph.or(solved.built.as_ref()).map(|affinity| &affinity.graph);
-            if let (Some(bounds), Decision::Auto, Some(graph)) = (&bounds, self.params.decision, graph) {
-                match class_sizes::hold_unless_cut(&rule, &scores, bounds, graph, run)? {
-                    Some((sized, held)) => {
-                        report.choose("sizes", held.sizes);
-                        held_out = held_out.map(|standings| standings.moved(&rule, &sized));
-                        rule = sized;
-                    }
-                    None => report.choose("labels_drawn", "not-random"),
-                }
-            }
-            let are_shares = !solved.is_centered && matches!(self.params.decision, Decision::Argmax | Decision::Mass);
-            if !are_shares {
-                let (held_out, fallback) = (held_out.as_ref(), Fallback::Typical);
-                run.install(|| calibrate(&mut rule, &scores, held_out, fallback, targets, report));
-            }
-            let labeling = run.install(|| rule.decide(scores));
-            let held_out = held_out.map(|standings| standings.shares(&rule));
-            Ok((rule, labeling, held_out))
-        })?;
+        let (rule, labeling, held_out) =
+            report.time("decide", run, |report| self.decide(problem, &mut solved, bounds.as_ref(), report, run))?;
         notes::lost_classes(report, &labeling, targets);
         let scores = labeling.scores.clone();
         let extension = self.extension(problem, solved.built.as_ref(), &scores);
@@ -210,6 +188,41 @@ impl Harmonic {
         self.certify(&solved.function, &scores, &mut fitted, run)?;
         fitted.report.peak_bytes = peak_memory_bytes();
         Ok(fitted)
+    }
+
+    /// The rule, the label of every row, and the class shares of held-out rows.
+    fn decide(
+        &self,
+        problem: &Problem<'_, '_>,
+        solved: &mut Solved,
+        bounds: Option<&SizeBounds>,
+        report: &mut Report,
+        run: &Run,
+    ) -> Result<(Rule, Labeling, Option<HeldOut>)> {
+        let targets = problem.targets;
+        let mut rule = run.install(|| self.rule(solved, targets.n_columns(), report))?;
+        let left_out = solved.verdict.as_mut().and_then(|verdict| verdict.held_out.take());
+        let mut held_out = left_out.or(solved.folded.take().map(|folded| folded.compared(&rule)));
+        let scores = Arc::new(std::mem::take(&mut solved.function.scores));
+        let graph = problem.graph.or(solved.built.as_ref()).map(|affinity| &affinity.graph);
+        if let (Some(bounds), Decision::Auto, Some(graph)) = (bounds, self.params.decision, graph) {
+            match class_sizes::hold_unless_cut(&rule, &scores, bounds, graph, run)? {
+                Some((sized, held)) => {
+                    report.choose("sizes", held.sizes);
+                    held_out = held_out.map(|standings| standings.moved(&rule, &sized));
+                    rule = sized;
+                }
+                None => report.choose("labels_drawn", "not-random"),
+            }
+        }
+        let are_shares = !solved.is_centered && matches!(self.params.decision, Decision::Argmax | Decision::Mass);
+        if !are_shares {
+            let (held_out, fallback) = (held_out.as_ref(), Fallback::Typical);
+            run.install(|| calibrate(&mut rule, &scores, held_out, fallback, targets, report));
+        }
+        let labeling = run.install(|| rule.decide(scores));
+        let held_out = held_out.map(|standings| standings.shares(&rule));
+        Ok((rule, labeling, held_out))
     }
 
     /// Bounds on the class sizes, if the decision uses any.
@@ -263,7 +276,7 @@ impl Harmonic {
             _ if solved.is_centered => (zero, present),
             _ => (function.mean.clone(), present),
         };
-        Ok(Rule { offset, scale, temperature: None, prior })
+        Ok(Rule { offset, scale, temperature: None, flattened: false, prior })
     }
 
     /// Marks the certified labels. The bounds are those of the solved `scores`: if class sizes changed the scores, no label is

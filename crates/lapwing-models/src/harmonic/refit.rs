@@ -16,6 +16,12 @@ use crate::labeling::present;
 /// Most scores (rows × classes) of a problem that is solved again.
 const MOST_VALUES: usize = 1 << 20;
 
+/// Whether labels are enough for a temperature and the problem is small enough to be solved again.
+pub(super) fn applies(targets: &Targets) -> bool {
+    let c = targets.n_columns();
+    c > 1 && has_enough(targets) && targets.n_samples().saturating_mul(c) <= MOST_VALUES
+}
+
 /// A problem to be solved without some of its labels.
 pub(super) struct Refit<'r> {
     pub graph: &'r Graph,
@@ -25,14 +31,12 @@ pub(super) struct Refit<'r> {
 }
 
 impl Refit<'_> {
-    /// Scores of each label's row without the labels of its fold; `None` if labels are too few or the problem is too large.
+    /// Scores of each label's row without the labels of its fold; `None` if labels are shares of classes.
     pub fn folded(&self, targets: &Targets, run: &Run) -> Result<Option<Standings>> {
         let c = targets.n_columns();
-        if c < 2 || !has_enough(targets) || targets.n_samples().saturating_mul(c) > MOST_VALUES {
-            return Ok(None);
-        }
         let mean = targets.mean();
-        let as_they_are = Rule { offset: vec![0.0; c], scale: present(&mean), temperature: None, prior: mean };
+        let as_they_are =
+            Rule { offset: vec![0.0; c], scale: present(&mean), temperature: None, flattened: false, prior: mean };
         let params = HarmonicParams { certify: Certify::Off, ..self.params.clone() };
         Standings::by_folds(targets, &as_they_are, run, |kept, rows| {
             let solving = Solving {

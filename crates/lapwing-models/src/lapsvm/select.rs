@@ -120,21 +120,24 @@ pub(super) fn select(question: &Question<'_>, report: &mut Report, run: &Run) ->
     let losses: Vec<Vec<f64>> = trials.iter_mut().map(|trial| std::mem::take(&mut trial.losses)).collect();
     let trial = &trials[choose(&losses, 1.0)];
     let (ambient_reg, graph_reg) = trial.regs;
-    let held_out = (!question.is_regression).then(|| {
-        let rule = Rule::largest(mean);
-        let standing = |scores: &[f64]| {
-            let mut standing = vec![0.0; scores.len()];
-            rule.standing(scores, &mut standing);
-            standing
-        };
-        Standings {
-            rows,
-            classes: targets.values().rows().map(|y| largest(y) as u32).collect(),
-            values: trial.left_out.rows().map(standing).collect(),
-            source: HeldOutSource::LeaveOneOut,
-        }
-    });
+    let held_out = (!question.is_regression).then(|| standings(&trial.left_out, rows, &targets));
     Ok(Selected { ambient_reg, graph_reg, held_out })
+}
+
+/// Left-out values of `rows` as a decision by the largest compares them.
+fn standings(left_out: &Matrix, rows: Vec<u32>, targets: &Targets) -> Standings {
+    let rule = Rule::largest(targets.mean());
+    let standing = |scores: &[f64]| {
+        let mut standing = vec![0.0; scores.len()];
+        rule.standing(scores, &mut standing);
+        standing
+    };
+    Standings {
+        rows,
+        classes: targets.values().rows().map(|y| largest(y) as u32).collect(),
+        values: left_out.rows().map(standing).collect(),
+        source: HeldOutSource::LeaveOneOut,
+    }
 }
 
 /// The labeled rows that are left out one by one: all, or a random sample.

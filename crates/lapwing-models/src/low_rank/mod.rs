@@ -48,13 +48,10 @@ pub use extension::LowRankExtension;
 pub use params::{Balance, DegreePolicy, FactorKind, Head, LowRankParams, PropagationSolver, Select};
 pub use row_fit::RowFit;
 
-use crate::calibration;
-use crate::expected::note_expected;
-use crate::labeling::typical_temperature;
 use crate::{Fitted, HeldOut, Labeling, Method, Plan, Problem, ProblemSize, Rule, notes};
 use checkpoint::Keeper;
 use fit::{Fit, Solved, Summed};
-use select::{Judged, Selected};
+use select::{Selected, rule};
 use sharing::{Part, Setup, identity, share_model};
 use solve::Propagated;
 
@@ -364,30 +361,6 @@ fn check_solved(solved: &Solved) -> Result<()> {
 fn note_solve(report: &mut Report, solved: &Solved, tol: f64) {
     let Propagated { n_iter, residual, converged } = solved.how;
     notes::solved(report, SolveSummary { n_iter, residual, converged, ..SolveSummary::default() }, tol);
-}
-
-/// The decision rule, with the typical temperature of `scores`, times the sharpness if it was fitted; and the class shares of
-/// held-out rows.
-fn rule(
-    params: &LowRankParams,
-    targets: &Targets,
-    scores: &Matrix,
-    held_out: Option<Judged>,
-    report: &mut Report,
-    run: &Run,
-) -> Result<(Rule, Option<HeldOut>)> {
-    let mean = targets.mean();
-    let prior = params.class_prior.shares(&mean)?;
-    let rule = Rule { prior, ..Rule::largest(mean) };
-    let typical = run.install(|| typical_temperature(&rule, scores));
-    let sharpness = held_out.as_ref().and_then(|judged| judged.sharpness);
-    let temperature = typical * sharpness.unwrap_or(1.0);
-    report.choose("temperature", temperature);
-    calibration::note(report, targets, sharpness.is_some());
-    let rule = Rule { temperature: Some(temperature), ..rule };
-    let held_out = held_out.map(|judged| judged.shares(&rule));
-    note_expected(report, held_out.as_ref());
-    Ok((rule, held_out))
 }
 
 /// Checks that rows and targets match, before anything is read.

@@ -17,10 +17,11 @@ use serde_json::{Value, json};
 use super::fit::{Fit, Summed, column_scale};
 use super::solve::{Spectrum, regress};
 use super::{FactorKind, Head, LowRankParams, Select};
-use crate::calibration::{fitted_temperature, has_enough};
+use crate::calibration::{Sharpness, has_enough, note};
+use crate::expected::note_expected;
 use crate::harmonic::folds;
 use crate::held_out::Standings;
-use crate::labeling::{largest, typical_temperature};
+use crate::labeling::{largest, typical_logit, typical_temperature};
 use crate::{HeldOut, HeldOutSource, Rule};
 
 /// Fewest labels of each class to choose by.
@@ -47,24 +48,51 @@ pub(super) struct Judged {
     /// Typical temperature of these scores. That of the fit is another, because the size of scores depends on the rows that were
     /// summed over.
     pub typical: f64,
-    /// Temperature fitted to them over the typical one; `None` if labels are too few.
-    pub sharpness: Option<f64>,
+    /// The sharpness that fits them; `None` if labels are too few.
+    pub sharpness: Option<Sharpness>,
 }
 
 impl Judged {
     fn new(standings: Standings, c: usize, is_enough: bool, run: &Run) -> Result<Self> {
         let scores = Matrix::new(standings.values.len(), c, standings.values.concat())?;
-        let rule = Rule { offset: vec![0.0; c], scale: vec![1.0; c], temperature: None, prior: Vec::new() };
+        let rule = Rule::largest(vec![1.0; c]);
         let typical = run.install(|| typical_temperature(&rule, &scores));
-        let sharpness = is_enough.then(|| fitted_temperature(&standings.pairs(), typical) / typical);
+        let sharpness = is_enough.then(|| Sharpness::fitted(&standings.pairs(), typical, typical_logit(&rule)));
         Ok(Self { standings, typical, sharpness })
     }
 
-    /// Class shares, given the `rule` of the fit.
-    pub fn shares(self, rule: &Rule) -> HeldOut {
-        let temperature = Some(self.typical * self.sharpness.unwrap_or(1.0));
-        self.standings.shares(&Rule { temperature, ..rule.clone() })
+    /// Class shares by the `rule` of the fit, whose scores have the typical temperature `typical`.
+    pub fn shares(mut self, rule: &Rule, typical: f64) -> HeldOut {
+        let scale = typical / self.typical;
+        self.standings.values.iter_mut().flatten().for_each(|score| *score *= scale);
+        self.standings.shares(rule)
     }
+}
+
+/// The decision rule, with the typical temperature of `scores`, times the sharpness if it was fitted; and the class shares of
+/// held-out rows.
+pub(super) fn rule(
+    params: &LowRankParams,
+    targets: &Targets,
+    scores: &Matrix,
+    held_out: Option<Judged>,
+    report: &mut Report,
+    run: &Run,
+) -> Result<(Rule, Option<HeldOut>)> {
+    let mean = targets.mean();
+    let prior = params.class_prior.shares(&mean)?;
+    let mut rule = Rule { prior, ..Rule::largest(mean) };
+    let typical = run.install(|| typical_temperature(&rule, scores));
+    let sharpness = held_out.as_ref().and_then(|judged| judged.sharpness);
+    rule.temperature = Some(typical);
+    if let Some(sharpness) = sharpness {
+        sharpness.apply(&mut rule, typical);
+    }
+    report.choose("temperature", rule.temperature);
+    note(report, targets, sharpness.is_some());
+    let held_out = held_out.map(|judged| judged.shares(&rule, typical));
+    note_expected(report, held_out.as_ref());
+    Ok((rule, held_out))
 }
 
 /// Parameters of a candidate that change the factor.

@@ -74,13 +74,7 @@ pub(super) fn select(question: &Question<'_, '_>, report: &mut Report, run: &Run
         }
         return Ok((default, None));
     };
-    let params = UnfoldedParams {
-        hidden: None,
-        solver: LayerSolver::Auto,
-        optimizer: LayerOptimizer::Auto,
-        tol: question.params.tol.max(TRIAL_TOL),
-        ..question.params.clone()
-    };
+    let params = question.linear();
     let inputs = Inputs::new(question.features, params.bias)?;
     let l = question.targets.rows().len();
     let trial = Trial {
@@ -101,7 +95,9 @@ pub(super) fn select(question: &Question<'_, '_>, report: &mut Report, run: &Run
         }
     }
     if tried.is_empty() {
-        report.choose("graph_reg", default);
+        if given.is_none() {
+            report.choose("graph_reg", default);
+        }
         return Ok((default, None));
     }
     let chosen = choose(&losses, ERRORS);
@@ -129,6 +125,17 @@ impl Question<'_, '_> {
             && is_linear
             && self.features.n_cols() <= MOST_COLUMNS
             && self.targets.rows().len() <= MOST_NODES
+    }
+
+    /// The linear model on the original edges, by the fastest route and to low accuracy.
+    fn linear(&self) -> UnfoldedParams {
+        UnfoldedParams {
+            hidden: None,
+            solver: LayerSolver::Auto,
+            optimizer: LayerOptimizer::Auto,
+            tol: self.params.tol.max(TRIAL_TOL),
+            ..self.params.clone()
+        }
     }
 
     /// Scores of held-out nodes, ordered by node. Classes without a label are excluded.
