@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,20 @@ def class_names(classes: NDArray[Any]) -> list[int] | list[str]:
     if classes.dtype.kind in "iuf" and (abs(classes) < 2**53).all():
         return [int(name) for name in classes]
     return [str(name) for name in classes.tolist()]
+
+
+class ExpectedAccuracy(NamedTuple):
+    """Accuracy that rows without a label are expected to have, and the ends of its 90 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def expected_accuracy(report: dict[str, Any]) -> ExpectedAccuracy | None:
+    """The expected accuracy in the report of a fit; None if no label was held out."""
+    part = report["parts"].get("expected_accuracy")
+    return part and ExpectedAccuracy(part["value"], part["low"], part["high"])
 
 
 class SpreadingClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
@@ -64,6 +78,7 @@ class SpreadingClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc
         )
         self._keep_labels(labels, fitted)
         self._keep(problem, fitted, fitted["scores"])
+        self.expected_accuracy_ = expected_accuracy(self.report_)
         self._warn()
         return self
 

@@ -281,13 +281,10 @@ fn with_landmarks(settings: &Settings, landmarks: Option<Matrix>) -> Result<Box<
 }
 
 /// A fit whose labels are decided again so that every class gets its size, if sizes are given.
-fn sized<'a>(mut fitted: Fitted<'a>, sizes: Option<&SizeParams>, targets: &Targets, run: &Run) -> Result<Fitted<'a>> {
+fn sized<'a>(fitted: Fitted<'a>, sizes: Option<&SizeParams>, targets: &Targets, run: &Run) -> Result<Fitted<'a>> {
     let Some(sizes) = sizes else { return Ok(fitted) };
-    let sized = sizes.decide(fitted.labeling.scores, fitted.rule, targets, run)?;
-    (fitted.labeling, fitted.rule) = (sized.labeling, sized.rule);
-    fitted.report.add_part("sizes", &sized.part)?;
-    fitted.report.warnings.extend(sized.warnings);
-    Ok(fitted)
+    let sized = sizes.decide(fitted.labeling.scores.clone(), fitted.rule.clone(), targets, run)?;
+    Ok(fitted.sized(sized))
 }
 
 fn regress<'a>(settings: &Settings, problem: &Problem<'_, 'a>, run: &Run) -> Result<FittedRegression<'a>> {

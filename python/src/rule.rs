@@ -18,19 +18,23 @@ pub struct RuleInput {
     offset: Vec<f64>,
     scale: Vec<f64>,
     temperature: Option<f64>,
+    #[pyo3(default)]
+    flattened: bool,
     prior: Vec<f64>,
 }
 
 impl From<RuleInput> for Rule {
     fn from(rule: RuleInput) -> Self {
-        Self { offset: rule.offset, scale: rule.scale, temperature: rule.temperature, prior: rule.prior }
+        let RuleInput { offset, scale, temperature, flattened, prior } = rule;
+        Self { offset, scale, temperature, flattened, prior }
     }
 }
 
 /// A rule as a dict that [`RuleInput`] reads back.
 pub fn rule_dict<'py>(py: Python<'py>, rule: &Rule) -> PyResult<Bound<'py, PyDict>> {
     Ok(py_dict!(
-        py, "offset": &rule.offset, "scale": &rule.scale, "temperature": rule.temperature, "prior": &rule.prior,
+        py, "offset": &rule.offset, "scale": &rule.scale, "temperature": rule.temperature,
+        "flattened": rule.flattened, "prior": &rule.prior,
     ))
 }
 

@@ -32,6 +32,8 @@ pub fn of_fit(report: &Report) -> Vec<Row> {
         rows.push(row("residual", format!("{:.1e}{state}", solve.residual)));
     }
     rows.extend(of_certificate(report));
+    rows.extend(of_expected(report).map(|expected| row("expected accuracy", expected)));
+    rows.extend(of_guess(report));
     rows.extend(of_sparse(report));
     rows.extend(of_candidates(report));
     rows
@@ -66,6 +68,31 @@ pub fn of_scaling(report: &Report) -> Option<Row> {
     let scaling = report.parts.get("scaling")?;
     let advice = if scaling["ratio"].is_number() { "; --standardize off leaves them" } else { "" };
     Some(row("scaled", format!("{}{advice}", scaling["text"].as_str()?)))
+}
+
+/// The accuracy that rows without a label are expected to have, with its interval, and where it comes from.
+pub fn of_expected(report: &Report) -> Option<String> {
+    let part = report.parts.get("expected_accuracy")?;
+    let [value, low, high] = ["value", "low", "high"].map(|name| part[name].as_f64());
+    let (value, low, high) = (100.0 * value?, 100.0 * low?, 100.0 * high?);
+    let (below, above) = ((value - low).round(), (high - value).round());
+    // A range is shown where "±" would be wrong by more than a point.
+    let shown = match (below - above).abs() <= 1.0 {
+        true => format!("{value:.0} % ± {:.0}", below.max(above)),
+        false => format!("{value:.0} %, {low:.0} to {high:.0}"),
+    };
+    let how = match part["source"]["folds"].as_u64() {
+        Some(folds) => format!("held out in {folds} parts"),
+        None => "held out in turn".into(),
+    };
+    let n_held_out = part["n_held_out"].as_u64()? as usize;
+    Some(format!("{shown} (from {} labels {how})", count(n_held_out)))
+}
+
+/// A line if confidence could not be fitted to labels.
+fn of_guess(report: &Report) -> Option<Row> {
+    let reason = report.parts.get("confidence")?["reason"].as_str()?.to_owned();
+    Some(row("confidence", format!("a guess: {reason}")))
 }
 
 /// The number of labels that are certified to be those of the exact solution, or the largest error of values.
@@ -204,6 +231,19 @@ fn text_of(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_expected_accuracy_states_its_interval_and_its_labels() {
+        let of = |value: f64, low: f64, high: f64, source: Value| {
+            let part = json!({"value": value, "low": low, "high": high, "n_held_out": 60, "source": source});
+            let mut report = Report::default();
+            report.parts.insert("expected_accuracy".into(), part);
+            of_expected(&report).unwrap()
+        };
+        assert_eq!(of(0.91, 0.88, 0.94, json!("leave-one-out")), "91 % ± 3 (from 60 labels held out in turn)");
+        assert_eq!(of(0.98, 0.9, 0.996, json!({"folds": 5})), "98 %, 90 to 100 (from 60 labels held out in 5 parts)");
+        assert!(of_expected(&Report::default()).is_none());
+    }
 
     #[test]
     fn components_show_the_largest() {

@@ -10,8 +10,10 @@ use std::sync::Arc;
 use lapwing_data::{Error, Features, Matrix, Report, Result, Run, SolveSummary, peak_memory_bytes};
 use lapwing_graph::{AffinityGraph, Components, GraphParams, affinity_graph};
 
-use crate::labeling::typical_temperature;
-use crate::{Extension, Fitted, FittedRegression, Labeling, Problem, Rule, notes};
+use crate::calibration::{Fallback, calibrate};
+use crate::expected::note_expected;
+use crate::held_out::Standings;
+use crate::{Extension, Fitted, FittedRegression, HeldOut, Labeling, Problem, Rule, notes};
 
 /// A fit under way: its problem and its report.
 pub(crate) struct Fitting<'f, 'p, 'a> {
@@ -24,14 +26,6 @@ pub(crate) struct Fitting<'f, 'p, 'a> {
 pub(crate) enum Affinity<'p> {
     Given(&'p AffinityGraph),
     Built(Box<AffinityGraph>),
-}
-
-/// The temperature of a decision by the largest score.
-pub(crate) enum Temperature {
-    /// Fixed by the kind of scores; `None` for scores that are shares.
-    Fixed(Option<f64>),
-    /// Fitted; `None` takes the typical temperature of the scores. The report states it.
-    Fitted(Option<f64>),
 }
 
 impl Deref for Affinity<'_> {
@@ -125,32 +119,31 @@ impl<'f, 'p, 'a> Fitting<'f, 'p, 'a> {
         notes::solved(&mut self.report, solve, tol);
     }
 
-    /// Labels every row by the largest of its `scores` (n, c).
+    /// The rule by the largest score, without a temperature.
+    pub fn rule(&self) -> Rule {
+        Rule::largest(self.problem.targets.mean())
+    }
+
+    /// Labels every row by the largest of its `scores` (n, c), with the temperature that fits `held_out`.
     pub fn decide(
         mut self,
         scores: Arc<Matrix>,
-        temperature: Temperature,
+        held_out: Option<Standings>,
+        fallback: Fallback,
         extension: Option<Extension<'a>>,
         graph: Option<AffinityGraph>,
     ) -> Fitted<'a> {
         let (targets, run) = (self.problem.targets, self.run);
         notes::classes(&mut self.report, targets);
-        let (rule, labeling) = self.report.time("decide", run, |report| {
+        let mut rule = self.rule();
+        let labeling = self.report.time("decide", run, |report| {
             run.install(|| {
-                let mut rule = Rule::largest(targets.mean());
-                rule.temperature = match temperature {
-                    Temperature::Fixed(temperature) => temperature,
-                    Temperature::Fitted(temperature) => {
-                        let temperature = temperature.unwrap_or_else(|| typical_temperature(&rule, &scores));
-                        report.choose("temperature", temperature);
-                        Some(temperature)
-                    }
-                };
-                let labeling = rule.decide(scores);
-                (rule, labeling)
+                calibrate(&mut rule, &scores, held_out.as_ref(), fallback, targets, report);
+                rule.decide(scores)
             })
         });
-        self.classified(rule, labeling, extension, graph)
+        let held_out = held_out.map(|standings| standings.shares(&rule));
+        self.classified(rule, labeling, held_out, extension, graph)
     }
 
     /// The result of a classification.
@@ -158,11 +151,13 @@ impl<'f, 'p, 'a> Fitting<'f, 'p, 'a> {
         mut self,
         rule: Rule,
         labeling: Labeling,
+        held_out: Option<HeldOut>,
         extension: Option<Extension<'a>>,
         graph: Option<AffinityGraph>,
     ) -> Fitted<'a> {
         self.report.peak_bytes = peak_memory_bytes();
-        Fitted { labeling, rule, extension, graph, held_out: None, best: None, report: self.report }
+        note_expected(&mut self.report, held_out.as_ref());
+        Fitted { labeling, rule, extension, graph, held_out, best: None, report: self.report }
     }
 
     /// The result of a regression that gives a value to every row.

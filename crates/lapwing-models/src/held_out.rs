@@ -1,11 +1,12 @@
 //! Held-out rows: labeled rows whose scores did not see their own label. Candidates are chosen by their losses, confidence is fitted to
 //! their class shares, and the accuracy on rows without a label is estimated from them.
 
-use lapwing_data::{Matrix, Result, Run};
+use lapwing_data::{Matrix, Result, Run, Targets};
 use serde::Serialize;
 
-use crate::labeling::largest;
-use crate::{HeldOutFit, Method, Problem};
+use crate::harmonic::{FOLDS, folds};
+use crate::labeling::{largest, present, to_sum_one};
+use crate::{HeldOutFit, Method, Problem, Rule};
 
 /// How labels were held out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -30,9 +31,17 @@ pub struct HeldOut {
     pub shares: Matrix,
     /// How the labels were held out.
     pub source: HeldOutSource,
+    /// Standings of which the shares were made (q).
+    pub(crate) values: Vec<Vec<f64>>,
 }
 
 impl HeldOut {
+    /// The same at other rows: `place` gives the new row of each.
+    pub(crate) fn at(mut self, place: impl Fn(u32) -> u32) -> Self {
+        self.rows.iter_mut().for_each(|row| *row = place(*row));
+        self
+    }
+
     /// The class of largest share of each row (q).
     pub fn predicted(&self) -> Vec<u32> {
         self.shares.rows().map(|shares| largest(shares) as u32).collect()
@@ -43,10 +52,122 @@ impl HeldOut {
         self.shares.rows().map(|shares| shares[largest(shares)]).collect()
     }
 
+    /// The shares after the offsets of the rule moved from those of `before` to those of `after`.
+    pub(crate) fn moved(self, before: &Rule, after: &Rule) -> Self {
+        let Self { rows, classes, source, values, .. } = self;
+        Standings { rows, classes, values, source }.moved(before, after).shares(after)
+    }
+
     /// Whether each row gets its given class (q).
     pub fn right(&self) -> Vec<bool> {
         self.predicted().iter().zip(&self.classes).map(|(found, given)| found == given).collect()
     }
+}
+
+/// Scores of held-out rows, as the rule of the fit compares them.
+#[derive(Clone, Debug)]
+pub(crate) struct Standings {
+    /// Rows, ascending (q).
+    pub rows: Vec<u32>,
+    /// Their given classes (q).
+    pub classes: Vec<u32>,
+    /// Standings (c) of each row: −∞ for a class without any other label, NaN where no other label reaches the row.
+    pub values: Vec<Vec<f64>>,
+    pub source: HeldOutSource,
+}
+
+impl Standings {
+    /// Class shares at the temperature of `rule`; its prior where nothing reaches the row.
+    pub fn shares(self, rule: &Rule) -> HeldOut {
+        let Self { rows, classes, values, source } = self;
+        let mut shares = Matrix::filled(values.len(), rule.scale.len(), 0.0);
+        for at in 0..shares.n_rows() {
+            let row = shares.row_mut(at);
+            row.copy_from_slice(&values[at]);
+            let top = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            match rule.temperature {
+                _ if row.iter().any(|s| s.is_nan()) || !top.is_finite() => row.copy_from_slice(&rule.prior),
+                Some(temperature) => {
+                    let heat = rule.heat(row, temperature);
+                    row.iter_mut().for_each(|s| *s = ((*s - top) / heat).exp());
+                }
+                None => row.iter_mut().for_each(|s| *s = s.max(0.0)),
+            }
+            to_sum_one(row);
+        }
+        HeldOut { rows, classes, shares, source, values }
+    }
+
+    /// Standings and class of each row.
+    pub fn pairs(&self) -> Vec<(&[f64], usize)> {
+        self.values.iter().map(Vec::as_slice).zip(self.classes.iter().map(|&class| class as usize)).collect()
+    }
+
+    /// Standings of scores, compared by `rule`.
+    pub fn compared(mut self, rule: &Rule) -> Self {
+        for row in &mut self.values {
+            let scores = std::mem::replace(row, vec![0.0; rule.scale.len()]);
+            rule.standing(&scores, row);
+            // A class without any other label stays excluded.
+            row.iter_mut().zip(&scores).filter(|(_, s)| **s == f64::NEG_INFINITY).for_each(|(row, s)| *row = *s);
+        }
+        self
+    }
+
+    /// The standings after the offsets of the rule moved from those of `before` to those of `after`.
+    pub fn moved(mut self, before: &Rule, after: &Rule) -> Self {
+        let shifts =
+            before.offset.iter().zip(&after.offset).zip(&after.scale).map(|((old, new), scale)| (old - new) * scale);
+        let shifts: Vec<f64> = shifts.collect();
+        self.values.iter_mut().for_each(|row| row.iter_mut().zip(&shifts).for_each(|(s, shift)| *s += shift));
+        self
+    }
+
+    /// Holds out the labels of each fold in turn. `scores` gives the scores of the rows of its second argument when it is fitted to
+    /// the first, and `rule` compares them. `None` if labels are too few, or shares of classes.
+    pub fn by_folds(
+        targets: &Targets,
+        rule: &Rule,
+        run: &Run,
+        mut scores: impl FnMut(&Targets, &[u32]) -> Result<Matrix>,
+    ) -> Result<Option<Self>> {
+        let Some(folds) = stratified(targets, run) else { return Ok(None) };
+        let mut found: Vec<Option<Vec<f64>>> = vec![None; folds.len()];
+        for fold in 0..FOLDS {
+            run.check()?;
+            let held: Vec<usize> = (0..folds.len()).filter(|&at| folds[at] == fold).collect();
+            if held.is_empty() {
+                continue;
+            }
+            let kept = targets.subset(|at| folds[at] != fold)?;
+            let rows: Vec<u32> = held.iter().map(|&at| targets.rows()[at]).collect();
+            // A class without any other label is never predicted.
+            let scale = present(&kept.mean()).iter().zip(&rule.scale).map(|(present, scale)| present * scale).collect();
+            let rule = Rule { scale, ..rule.clone() };
+            for (&at, scores) in held.iter().zip(scores(&kept, &rows)?.rows()) {
+                let mut standing = vec![0.0; scores.len()];
+                rule.standing(scores, &mut standing);
+                found[at] = Some(standing);
+            }
+        }
+        let classes = targets.values().rows().map(|row| largest(row) as u32).collect();
+        let values = found.into_iter().map(Option::unwrap_or_default).collect();
+        Ok(Some(Self { rows: targets.rows().to_vec(), classes, values, source: HeldOutSource::Folds(FOLDS) }))
+    }
+}
+
+/// The fold of each label (l), each with its part of every class; `None` if there are fewer than two labels a class on average, one
+/// class only, or shares of classes.
+pub(crate) fn stratified(targets: &Targets, run: &Run) -> Option<Vec<usize>> {
+    if targets.values().rows().any(|y| y.iter().any(|share| *share != 0.0 && *share != 1.0)) {
+        return None;
+    }
+    let classes: Vec<usize> = targets.values().rows().map(largest).collect();
+    let mut counts = vec![0usize; targets.n_columns()];
+    classes.iter().for_each(|&class| counts[class] += 1);
+    let present: Vec<usize> = counts.into_iter().filter(|count| *count > 0).collect();
+    let is_enough = present.len() > 1 && classes.len() >= 2 * present.len();
+    is_enough.then(|| folds(&classes, targets.n_columns(), run))
 }
 
 /// Labels held out by one fit for each fold, without its labels.
@@ -94,7 +215,61 @@ pub(crate) fn choose(losses: &[Vec<f64>], errors: f64) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use lapwing_data::{Features, Labels};
+
     use super::*;
+    use crate::{MethodParams, Problem, method, method_names};
+
+    #[test]
+    fn every_fold_is_fitted_without_its_labels() {
+        let run = Run::new(Some(1), 0).unwrap();
+        let labels =
+            Labels::from_integers((0..30).map(|row| (row < 21).then_some(if row == 20 { 2 } else { row % 2 })));
+        let targets = Targets::one_hot(&labels, None).unwrap();
+        let rule = Rule::largest(targets.mean());
+        let mut seen = 0;
+        let found = Standings::by_folds(&targets, &rule, &run, |kept, rows| {
+            assert!(rows.iter().all(|row| !kept.rows().contains(row)) && kept.rows().len() + rows.len() == 21);
+            seen += rows.len();
+            Matrix::new(rows.len(), 3, rows.iter().flat_map(|&row| [f64::from(row), 0.5, 0.25]).collect())
+        });
+        let found = found.unwrap().unwrap();
+        assert_eq!((seen, found.rows.len(), found.source), (21, 21, HeldOutSource::Folds(FOLDS)));
+        assert!(found.rows.iter().zip(&found.values).all(|(&row, standing)| standing[0] == f64::from(row)));
+        // The only label of a class is held out: nothing can predict the class.
+        assert_eq!((found.classes[20], found.values[20][2]), (2, f64::NEG_INFINITY));
+        let shares = found.shares(&Rule { temperature: Some(1.0), ..rule.clone() });
+        assert_eq!(shares.shares.row(20)[2], 0.0);
+        assert!(shares.shares.rows().all(|row| (row.iter().sum::<f64>() - 1.0).abs() < 1e-12));
+        let few = targets.subset(|at| at < 3).unwrap();
+        let none = Standings::by_folds(&few, &rule, &run, |_, _| unreachable!());
+        assert!(none.unwrap().is_none());
+    }
+
+    #[test]
+    fn every_method_holds_out_labels() {
+        let (n, run) = (120, Run::new(Some(2), 0).unwrap());
+        let value = |row: usize, column: usize| {
+            ((row * (7 + column)) % 40) as f64 * 0.1 + if row / 40 == column { 30.0 } else { 0.0 }
+        };
+        let values = (0..n).flat_map(|row| (0..3).map(move |column| value(row, column)));
+        let features = Features::from_f64(n, 3, values.collect()).unwrap();
+        let labels = Labels::from_integers((0..n).map(|row| (row % 5 == 0).then_some((row / 40) as i64)));
+        let targets = Targets::one_hot(&labels, None).unwrap();
+        let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
+        for name in method_names() {
+            let fitted = method(name, &MethodParams::default()).unwrap().fit(&problem, &run).unwrap();
+            let held_out = fitted.held_out.unwrap_or_else(|| panic!("{name}"));
+            assert_eq!(held_out.rows, targets.rows(), "{name}");
+            assert!(held_out.classes.iter().zip(&held_out.rows).all(|(&class, &row)| class == row / 40), "{name}");
+            let expected = &fitted.report.parts["expected_accuracy"];
+            let value = expected["value"].as_f64().unwrap();
+            assert!(value > 0.9, "{name}: {expected}");
+            assert_eq!(fitted.report.parts["confidence"]["is_guess"], false, "{name}");
+            let mean = fitted.labeling.confidence.iter().sum::<f64>() / n as f64;
+            assert!((mean - value).abs() < 0.15, "{name}: {mean} {value}");
+        }
+    }
 
     #[test]
     fn the_default_stays_unless_another_is_better_beyond_noise() {

@@ -12,7 +12,9 @@ use crate::extend::Extended;
 /// How scores (n, c) become labels and label distributions. Models hold the rule, so that it decides new rows too.
 ///
 /// The standing of a class is s = (score − offset) · scale, and the largest one decides. The label distribution is softmax(s / T).
-/// Without a temperature T it is max(s, 0), divided by its sum.
+/// Without a temperature T it is max(s, 0), divided by its sum. A flattened rule divides by T·√m, m the margin of the row: its largest s
+/// less the mean of the others. Rows of large margin are then less sure, which fits scores whose margins differ by far more than the
+/// chances to be wrong.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rule {
     /// Subtracted from each score (c), such as the mean label ȳ for a centered decision on plain scores.
@@ -21,6 +23,9 @@ pub struct Rule {
     pub scale: Vec<f64>,
     /// Temperature T > 0 of the softmax; `None` if scores are shares already.
     pub temperature: Option<f64>,
+    /// Whether the temperature of a row is T times the root of its margin.
+    #[serde(default)]
+    pub flattened: bool,
     /// Class prior (c): the label distribution of rows that no label reaches.
     pub prior: Vec<f64>,
 }
@@ -57,7 +62,7 @@ impl Labeling {
 impl Rule {
     /// The largest score decides, among the classes that have a label; `mean` (c) are their frequencies. No temperature yet.
     pub(crate) fn largest(mean: Vec<f64>) -> Self {
-        Self { offset: vec![0.0; mean.len()], scale: present(&mean), temperature: None, prior: mean }
+        Self { offset: vec![0.0; mean.len()], scale: present(&mean), temperature: None, flattened: false, prior: mean }
     }
 
     /// Labels, distributions and confidence of rows with `scores` (n, c); rows of NaN are unreached.
@@ -136,7 +141,7 @@ impl Rule {
             self.standing(scores, out);
             match self.temperature {
                 Some(temperature) => {
-                    let (top, cold) = (top(out), temperature.recip());
+                    let (top, cold) = (top(out), self.heat(out, temperature).recip());
                     // The inverse of a very low temperature overflows. With the largest number instead, the largest standing
                     // still gets all of the share.
                     let cold = cold.min(f64::MAX);
@@ -168,6 +173,12 @@ impl Rule {
         }
     }
 
+    /// The temperature of a row of these standings.
+    pub(crate) fn heat(&self, standing: &[f64], temperature: f64) -> f64 {
+        let margin = if self.flattened { margin(standing) } else { f64::NAN };
+        if margin > 0.0 { temperature * margin.sqrt() } else { temperature }
+    }
+
     /// (score − offset) · scale; −∞ for an excluded class.
     pub(crate) fn standing(&self, scores: &[f64], out: &mut [f64]) {
         for (((out, score), offset), scale) in out.iter_mut().zip(scores).zip(&self.offset).zip(&self.scale) {
@@ -177,7 +188,7 @@ impl Rule {
 }
 
 /// Scales values to sum 1 even if their sum or its inverse overflows. If they are 0, infinite or NaN, all become equal.
-fn to_sum_one(values: &mut [f64]) {
+pub(crate) fn to_sum_one(values: &mut [f64]) {
     let largest = top(values);
     if !(largest > 0.0 && largest.is_finite()) || values.iter().any(|value| value.is_nan()) {
         return values.fill(1.0 / values.len() as f64);
@@ -191,6 +202,15 @@ fn to_sum_one(values: &mut [f64]) {
 #[inline]
 fn top(values: &[f64]) -> f64 {
     values.iter().fold(f64::NEG_INFINITY, |top, value| if *value > top { *value } else { top })
+}
+
+/// By how much the best finite standing exceeds the mean of the other finite ones; NaN if there are none.
+pub(crate) fn margin(standing: &[f64]) -> f64 {
+    let (mut best, mut sum, mut count) = (f64::NEG_INFINITY, 0.0, 0usize);
+    for &s in standing.iter().filter(|s| s.is_finite()) {
+        (best, sum, count) = (best.max(s), sum + s, count + 1);
+    }
+    if count < 2 { f64::NAN } else { best - (sum - best) / (count - 1) as f64 }
 }
 
 /// Position of the largest value, the first of equal ones.
@@ -262,16 +282,7 @@ pub(crate) fn typical_temperature(rule: &Rule, scores: &Matrix) -> f64 {
             || vec![0.0; c],
             |standing, row| {
                 rule.standing(scores.row(row), standing);
-                standing.retain(|s| s.is_finite());
-                let margin = match standing.len() {
-                    0 | 1 => f64::NAN,
-                    m => {
-                        let best = standing[largest(standing)];
-                        best - (standing.iter().sum::<f64>() - best) / (m - 1) as f64
-                    }
-                };
-                standing.resize(c, 0.0);
-                margin
+                margin(standing)
             },
         )
         .filter(|margin| *margin > 0.0)
@@ -281,8 +292,13 @@ pub(crate) fn typical_temperature(rule: &Rule, scores: &Matrix) -> f64 {
     }
     let middle = margins.len() / 2;
     let median = *margins.select_nth_unstable_by(middle, f64::total_cmp).1;
+    (median / typical_logit(rule)).max(f64::MIN_POSITIVE)
+}
+
+/// Margin over temperature of a row of confidence [`TYPICAL_CONFIDENCE`].
+pub(crate) fn typical_logit(rule: &Rule) -> f64 {
     let others = rule.scale.iter().filter(|s| **s > 0.0).count().saturating_sub(1).max(1) as f64;
-    (median / (others * TYPICAL_CONFIDENCE / (1.0 - TYPICAL_CONFIDENCE)).ln()).max(f64::MIN_POSITIVE)
+    (others * TYPICAL_CONFIDENCE / (1.0 - TYPICAL_CONFIDENCE)).ln()
 }
 
 #[cfg(test)]
@@ -290,7 +306,13 @@ mod tests {
     use super::*;
 
     fn rule(temperature: Option<f64>) -> Rule {
-        Rule { offset: vec![0.5, 0.3, 0.2], scale: vec![1.0; 3], temperature, prior: vec![0.2, 0.5, 0.3] }
+        Rule {
+            offset: vec![0.5, 0.3, 0.2],
+            scale: vec![1.0; 3],
+            temperature,
+            flattened: false,
+            prior: vec![0.2, 0.5, 0.3],
+        }
     }
 
     #[test]
@@ -308,7 +330,13 @@ mod tests {
 
     #[test]
     fn shares_whose_sum_is_beyond_numbers_become_distributions() {
-        let plain = Rule { offset: vec![0.0; 2], scale: vec![1.0; 2], temperature: None, prior: vec![0.5; 2] };
+        let plain = Rule {
+            offset: vec![0.0; 2],
+            scale: vec![1.0; 2],
+            temperature: None,
+            flattened: false,
+            prior: vec![0.5; 2],
+        };
         // Sums whose inverse is infinite, that are infinite, that are 0.
         let scores = vec![1e-310, 3e-310, 1.5e308, 1.5e308, 0.0, -1.0];
         let labeling = plain.decide(Arc::new(Matrix::new(3, 2, scores).unwrap()));
@@ -342,10 +370,34 @@ mod tests {
 
     #[test]
     fn the_typical_temperature_gives_the_median_row_its_share() {
-        let rule = Rule { offset: vec![0.0; 2], scale: vec![1.0; 2], temperature: None, prior: vec![0.5; 2] };
+        let rule = Rule {
+            offset: vec![0.0; 2],
+            scale: vec![1.0; 2],
+            temperature: None,
+            flattened: false,
+            prior: vec![0.5; 2],
+        };
         let scores = Matrix::new(3, 2, vec![1e-6, 0.0, 0.0, 2e-6, 3e-6, 0.0]).unwrap();
         let temperature = typical_temperature(&rule, &scores);
         let labeling = Rule { temperature: Some(temperature), ..rule }.decide(Arc::new(scores));
         assert!((labeling.confidence[1] - 0.9).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_flattened_rule_divides_by_the_root_of_the_margin() {
+        let scores = Matrix::new(3, 3, vec![0.9, 0.4, 0.3, 0.51, 0.29, 0.19, 0.5, 0.3, 0.2]).unwrap();
+        let flat = Rule { flattened: true, ..rule(Some(0.1)) };
+        let found = flat.decide(Arc::new(scores.clone()));
+        for row in 0..2 {
+            let mut standing = vec![0.0; 3];
+            flat.standing(scores.row(row), &mut standing);
+            let heat = 0.1 * margin(&standing).sqrt();
+            let total: f64 = standing.iter().map(|s| (s / heat).exp()).sum();
+            let expected = (standing[0] / heat).exp() / total;
+            assert!((found.confidence[row] - expected).abs() < 1e-9, "{row}");
+        }
+        // Without a margin all classes are equal.
+        assert!((found.confidence[2] - 1.0 / 3.0).abs() < 1e-9);
+        assert_eq!(found.labels, rule(Some(0.1)).decide(Arc::new(scores)).labels);
     }
 }

@@ -6,6 +6,7 @@
 
 mod auto;
 pub mod baselines;
+mod calibration;
 mod class_mass;
 mod class_sizes;
 mod compare;

@@ -160,6 +160,9 @@ pub mod models {
     // The other methods; their choices are in modules of their own.
     #[doc(inline)]
     pub use lapwing_models::{LapSvm, LapSvmParams, LowRank, LowRankParams, RowFit, UnfoldedGnn, UnfoldedParams};
+    // How often labels are right, from labels that were held out.
+    #[doc(inline)]
+    pub use lapwing_models::{ExpectedAccuracy, HeldOut, HeldOutSource, ReliabilityBin, reliability};
     // Classes of given sizes.
     #[doc(inline)]
     pub use lapwing_models::{LabelsDrawn, SizeOptions, SizeParams, SizedLabeling, Sizing, SizingParams, WithSizes};

@@ -6,7 +6,7 @@ use lapwing::models::Labeling;
 
 use super::coordinates::Picture;
 use super::page::Page;
-use super::{Palette, histogram, picture, sizes};
+use super::{Palette, histogram, picture, reliability, sizes};
 use crate::failure::Failure;
 use crate::output::ClassSize;
 use crate::summary::{self, Row, row};
@@ -65,6 +65,7 @@ impl FitPage<'_> {
         page.figures.extend(drawn.map(|drawn| picture::draw(&drawn, &rows, self.report.n_samples)));
         page.figures.push(sizes::class_sizes(self.classes, &palette));
         page.figures.push(histogram::confidence(&self.inferred_confidence()));
+        page.figures.extend(reliability::figure(self.report));
         page.figures.extend(self.graph.and_then(|graph| histogram::degrees(graph.degree())));
         let curve = self.report.solve.as_ref().map(|solve| solve.residual_curve.as_slice());
         let is_training = self.report.parts.contains_key("unfolded");
@@ -78,6 +79,7 @@ impl FitPage<'_> {
         let mut tiles = vec![row("rows", count(report.n_samples)), row("labels given", count(report.n_labeled))];
         tiles.extend(report.n_classes.map(|n| row("classes", count(n))));
         tiles.extend(self.accuracy.map(|a| row("accuracy on hidden labels", percent(a))));
+        tiles.extend(summary::of_expected(report).map(|expected| row("expected accuracy", expected)));
         tiles.push(row("rows no label reaches", count(report.n_unreached)));
         tiles.extend(summary::of_certificate(report));
         tiles.push(row("time", seconds(report.seconds())));

@@ -8,6 +8,7 @@ mod graph;
 mod histogram;
 mod page;
 mod picture;
+mod reliability;
 mod sizes;
 mod svg;
 

@@ -40,7 +40,7 @@ pub(super) fn blended<'a>(
     }
     let neighbors = neighbors.unwrap_or(&affinity);
     let extension = NeighborExtension::from_graph(problem, neighbors, graph, &scores).map(Extension::from);
-    Ok(fitting.classified(rule, labeling, extension, affinity.into_built()))
+    Ok(fitting.classified(rule, labeling, None, extension, affinity.into_built()))
 }
 
 /// The labels of one fit, which has all the weight; its scores are tempered as the mixture says.

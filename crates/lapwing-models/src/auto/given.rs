@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use lapwing_data::{Error, Matrix, Result, Run};
 
-use crate::fitting::{Fitting, Temperature};
+use crate::calibration::Fallback;
+use crate::fitting::Fitting;
 use crate::{Fitted, HeldOutFit, Method, Plan, Problem, ProblemSize};
 
 /// Labels every row by the prior of the problem.
@@ -26,7 +27,7 @@ impl Method for GivenShares {
 
     fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
         let fitting = Fitting::with_prior(self.name(), problem, run)?;
-        Ok(fitting.decide(Arc::new(shares(problem)?.clone()), Temperature::Fixed(None), None, None))
+        Ok(fitting.decide(Arc::new(shares(problem)?.clone()), None, Fallback::Shares, None, None))
     }
 
     /// The shares of labeled rows come from a classifier that did not see their label.

@@ -37,6 +37,8 @@ use mixture::Mixture;
 pub use params::{AutoParams, Candidates};
 use rounds::{Clock, Contest, Entry, FOLDS, Graphs, Hidden, Joined};
 
+use crate::calibration::{has_enough, note};
+use crate::expected::note_expected;
 use crate::fitting::{Affinity, Fitting};
 use crate::{Fitted, HeldOut, HeldOutSource, Method, Plan, Problem, ProblemSize, Settings, notes};
 
@@ -176,13 +178,17 @@ impl Method for Auto {
             contest.entries.iter().enumerate().map(|(at, entry)| row(entry, place(at), &mixture)).collect();
         fitting.report.add_part("candidates", &rows)?;
         fitting.report.choose("method", rows[took_part[mixture.best()]].name);
-        let fitted = match parts.len() {
+        let mut fitted = match parts.len() {
             1 => alone(fitting, affinity, parts.remove(0), &mixture),
             _ => {
                 let neighbors = joined.as_ref().map(|joined| &joined.neighbors);
                 blended(fitting, affinity, neighbors, &self.graph, &parts, &mixture)?
             }
         };
+        // With too few labels, those of the only candidate.
+        let held_out = held_out.or(fitted.held_out);
+        note_expected(&mut fitted.report, held_out.as_ref());
+        note(&mut fitted.report, problem.targets, held_out.is_some() && has_enough(problem.targets));
         let best = parts.into_iter().find(|(place, _)| *place == mixture.best());
         Ok(Fitted { held_out, best: best.map(|(_, fitted)| Box::new(fitted)), ..fitted })
     }
@@ -199,6 +205,7 @@ fn held_out(problem: &Problem<'_, '_>, hidden: &Hidden, shares: Matrix) -> HeldO
     HeldOut {
         rows: problem.targets.rows().to_vec(),
         classes: hidden.classes.iter().map(|&class| class as u32).collect(),
+        values: shares.rows().map(<[f64]>::to_vec).collect(),
         shares,
         source: HeldOutSource::Folds(FOLDS),
     }

@@ -13,11 +13,14 @@
 use std::sync::Arc;
 
 use lapwing_data::{Features, Matrix, Result, Run, Targets, parameters};
-use lapwing_graph::{GraphParams, Metric, ZeroRows};
+use lapwing_graph::{GraphParams, Metric, ZeroRows, kneighbors};
 
-use crate::fitting::{Fitting, Temperature};
+use crate::calibration::Fallback;
+use crate::fitting::Fitting;
+use crate::held_out::{Standings, stratified};
+use crate::labeling::largest;
 use crate::resident::{Program, base_bytes};
-use crate::{Fitted, HeldOutFit, Method, NeighborExtension, Plan, PlanStep, Problem, ProblemSize};
+use crate::{Fitted, HeldOutFit, HeldOutSource, Method, NeighborExtension, Plan, PlanStep, Problem, ProblemSize};
 
 /// Name of the method.
 pub(crate) const NEAREST_LABEL: &str = "nearest-label";
@@ -71,6 +74,22 @@ impl NearestLabel {
         let given = Arc::new(targets.values().clone());
         Ok(NeighborExtension::from_nearest(labeled, graph.metric(), graph.zero_rows, given))
     }
+
+    /// Targets of the nearest other labeled row of each labeled row; `None` if labels are too few.
+    fn left_out(&self, features: &Features<'_>, targets: &Targets, run: &Run) -> Result<Option<Standings>> {
+        if stratified(targets, run).is_none() {
+            return Ok(None);
+        }
+        let params = GraphParams { n_neighbors: 1, ..self.graph() }.resolved(features);
+        let (nearest, _) = kneighbors(&features.select(targets.rows())?, &params.knn(), &run.quiet())?;
+        let rows = targets.values().rows();
+        Ok(Some(Standings {
+            rows: targets.rows().to_vec(),
+            classes: rows.map(|y| largest(y) as u32).collect(),
+            values: nearest.indices.iter().map(|&other| targets.values().row(other as usize).to_vec()).collect(),
+            source: HeldOutSource::LeaveOneOut,
+        }))
+    }
 }
 
 impl Method for NearestLabel {
@@ -91,8 +110,8 @@ impl Method for NearestLabel {
         for (&row, values) in targets.rows().iter().zip(targets.values().rows()) {
             scores.row_mut(row as usize).copy_from_slice(values);
         }
-        // The scores are shares and need no temperature.
-        Ok(fitting.decide(Arc::new(scores), Temperature::Fixed(None), Some(extension.into()), None))
+        let held_out = self.left_out(features, targets, run)?;
+        Ok(fitting.decide(Arc::new(scores), held_out, Fallback::Shares, Some(extension.into()), None))
     }
 
     /// Only the held-out rows are compared with the labels of the other folds.

@@ -29,8 +29,10 @@ use lapwing_solve::dense::least_squares;
 use lapwing_solve::eigen::{EigenParams, Eigenpairs, smallest_eigenpairs};
 use rayon::prelude::*;
 
-use crate::fitting::{Fitting, Temperature};
+use crate::calibration::Fallback;
+use crate::fitting::Fitting;
 use crate::harmonic::{PlannedGraph, kept_rows, plan_graph};
+use crate::held_out::Standings;
 use crate::resident::{Program, base_bytes};
 use crate::{Extension, Fitted, Method, NeighborExtension, Plan, PlanStep, Problem, ProblemSize};
 
@@ -97,8 +99,12 @@ impl SimpleHarmonic {
         self.params.n_eigenvectors.unwrap_or_else(|| (l / 2).min(most).min(MOST_TYPICAL).max(c))
     }
 
-    /// f (n, c), NaN where no label reaches.
-    fn scores(&self, affinity: &AffinityGraph, fitting: &mut Fitting<'_, '_, '_>) -> Result<Matrix> {
+    /// f (n, c), NaN where no label reaches; and that of labeled rows without their labels, on the same eigenvectors.
+    fn scores(
+        &self,
+        affinity: &AffinityGraph,
+        fitting: &mut Fitting<'_, '_, '_>,
+    ) -> Result<(Matrix, Option<Standings>)> {
         let components = fitting.components(affinity);
         let Fitting { problem: Problem { targets, .. }, run, .. } = *fitting;
         let holds = components.holding(targets.rows());
@@ -112,9 +118,21 @@ impl SimpleHarmonic {
             let params = EigenParams { tol: self.params.tol, max_iter: self.params.max_iter, ..EigenParams::default() };
             smallest_eigenpairs(graph, q, &params, run)
         })?;
-        let scores = fitting.report.time("solve", run, |_| fitted(&pairs.vectors, &reached, targets, run))?;
+        let rule = fitting.rule();
+        let found = fitting.report.time("solve", run, |_| -> Result<_> {
+            let basis = Basis::new(&pairs.vectors, &reached);
+            let held_out = Standings::by_folds(targets, &rule, run, |kept, rows| {
+                let alpha = basis.coefficients(kept)?;
+                Matrix::new(
+                    rows.len(),
+                    kept.n_columns(),
+                    rows.iter().flat_map(|&row| basis.score(row, &alpha)).collect(),
+                )
+            })?;
+            Ok((basis.scores(&basis.coefficients(targets)?, run), held_out))
+        })?;
         fitting.note_solve(pairs.info, &self.graph, self.params.tol);
-        Ok(scores)
+        Ok(found)
     }
 
     /// q for a graph of `n` rows in `n_parts` labeled components.
@@ -136,38 +154,56 @@ impl SimpleHarmonic {
     }
 }
 
-/// f = U·α on the reached rows, in which order `u` has its rows; NaN on the others.
-fn fitted(u: &Matrix, reached: &[bool], targets: &Targets, run: &Run) -> Result<Matrix> {
-    let (q, c) = (u.n_cols(), targets.n_columns());
-    let mut place = Vec::with_capacity(reached.len());
-    let mut n_reached = 0;
-    for &is_reached in reached {
-        place.push(is_reached.then_some(n_reached));
-        n_reached += usize::from(is_reached);
-    }
-    let mut labeled = Matrix::filled(targets.rows().len(), q, 0.0);
-    let mut y = targets.values().clone();
-    for (at, (&row, weight)) in targets.rows().iter().zip(targets.weights()).enumerate() {
-        let scale = weight.sqrt();
-        // Labeled rows are always reached.
-        let own = u.row(place[row as usize].unwrap_or_default());
-        labeled.row_mut(at).iter_mut().zip(own).for_each(|(out, u)| *out = scale * u);
-        y.row_mut(at).iter_mut().for_each(|y| *y *= scale);
-    }
-    let alpha = least_squares(&labeled, &y, CUTOFF)?;
-    let mut scores = Matrix::filled(reached.len(), c, f64::NAN);
-    run.install(|| {
-        let rows = scores.values_mut().par_chunks_mut(c).zip(&place).with_min_len(1024);
-        rows.for_each(|(out, place)| {
-            if let Some(place) = place {
-                out.fill(0.0);
-                for (u, alpha) in u.row(*place).iter().zip(alpha.rows()) {
-                    out.iter_mut().zip(alpha).for_each(|(out, alpha)| *out += u * alpha);
-                }
-            }
+/// Eigenvectors of the reached rows, and the place of each row among these.
+struct Basis<'u> {
+    u: &'u Matrix,
+    place: Vec<Option<usize>>,
+}
+
+impl<'u> Basis<'u> {
+    fn new(u: &'u Matrix, reached: &[bool]) -> Self {
+        let mut n_reached = 0;
+        let place = reached.iter().map(|&is_reached| {
+            let place = is_reached.then_some(n_reached);
+            n_reached += usize::from(is_reached);
+            place
         });
-    });
-    Ok(scores)
+        Self { u, place: place.collect() }
+    }
+
+    /// α (q, c).
+    fn coefficients(&self, targets: &Targets) -> Result<Matrix> {
+        let mut labeled = Matrix::filled(targets.rows().len(), self.u.n_cols(), 0.0);
+        let mut y = targets.values().clone();
+        for (at, (&row, weight)) in targets.rows().iter().zip(targets.weights()).enumerate() {
+            let scale = weight.sqrt();
+            // Labeled rows are always reached.
+            let own = self.u.row(self.place[row as usize].unwrap_or_default());
+            labeled.row_mut(at).iter_mut().zip(own).for_each(|(out, u)| *out = scale * u);
+            y.row_mut(at).iter_mut().for_each(|y| *y *= scale);
+        }
+        least_squares(&labeled, &y, CUTOFF)
+    }
+
+    /// U·α of a row (c); NaN where no label reaches.
+    fn score(&self, row: u32, alpha: &Matrix) -> Vec<f64> {
+        let Some(place) = self.place[row as usize] else { return vec![f64::NAN; alpha.n_cols()] };
+        let mut out = vec![0.0; alpha.n_cols()];
+        for (u, alpha) in self.u.row(place).iter().zip(alpha.rows()) {
+            out.iter_mut().zip(alpha).for_each(|(out, alpha)| *out += u * alpha);
+        }
+        out
+    }
+
+    /// f (n, c).
+    fn scores(&self, alpha: &Matrix, run: &Run) -> Matrix {
+        let mut scores = Matrix::filled(self.place.len(), alpha.n_cols(), 0.0);
+        run.install(|| {
+            let rows = scores.values_mut().par_chunks_mut(alpha.n_cols()).enumerate().with_min_len(1024);
+            rows.for_each(|(row, out)| out.copy_from_slice(&self.score(row as u32, alpha)));
+        });
+        scores
+    }
 }
 
 impl Method for SimpleHarmonic {
@@ -182,10 +218,11 @@ impl Method for SimpleHarmonic {
     fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
         let mut fitting = Fitting::new(self.name(), problem, run)?;
         let affinity = fitting.graph(&self.graph)?;
-        let scores = Arc::new(self.scores(&affinity, &mut fitting)?);
+        let (scores, held_out) = self.scores(&affinity, &mut fitting)?;
+        let scores = Arc::new(scores);
         let extension = NeighborExtension::from_graph(problem, &affinity, &self.graph, &scores);
         let extension = extension.map(Extension::from);
-        Ok(fitting.decide(scores, Temperature::Fitted(None), extension, affinity.into_built()))
+        Ok(fitting.decide(scores, held_out, Fallback::Typical, extension, affinity.into_built()))
     }
 
     fn plan(&self, size: &ProblemSize) -> Plan {

@@ -144,7 +144,8 @@ impl Method for Subsampling {
         let rows = targets.rows().iter().map(place).collect();
         let sample_targets = targets.moved(chosen.len(), rows)?;
         let part = Problem { features: Some(&sample), ..Problem::new(&sample_targets) };
-        let Fitted { labeling, rule, graph, mut report, .. } = self.harmonic.fit(&part, run)?;
+        let Fitted { labeling, rule, graph, held_out, mut report, .. } = self.harmonic.fit(&part, run)?;
+        let held_out = held_out.map(|held_out| held_out.at(|row| chosen[row as usize]));
         report.method = self.name().into();
         report.n_samples = n;
         if self.params.n_subsample.is_none() {
@@ -157,7 +158,7 @@ impl Method for Subsampling {
         recount(&mut report, &labeling);
         report.peak_bytes = peak_memory_bytes();
         let graph = graph.filter(|_| chosen.len() == n);
-        Ok(Fitted { labeling, rule, extension: Some(extension.into()), graph, held_out: None, best: None, report })
+        Ok(Fitted { labeling, rule, extension: Some(extension.into()), graph, held_out, best: None, report })
     }
 
     fn plan(&self, size: &ProblemSize) -> Plan {

@@ -34,15 +34,18 @@ impl SizeBounds {
     /// Wilson intervals of the shares of labels that were drawn at random.
     pub(super) fn from_labels(counts: &[usize]) -> Self {
         let n = counts.iter().sum::<usize>().max(1) as f64;
-        let interval = |&count: &usize| {
-            let (p, z) = (count as f64 / n, Z * Z / n);
-            let middle = (p + z / 2.0) / (1.0 + z);
-            let half = (z * (p * (1.0 - p) + z / 4.0)).sqrt() / (1.0 + z);
-            if count > 0 { ((middle - half).max(0.0), (middle + half).min(1.0)) } else { (0.0, 0.0) }
-        };
+        let interval = |&count: &usize| if count > 0 { wilson(count as f64 / n, n) } else { (0.0, 0.0) };
         let (lower, upper) = counts.iter().map(interval).unzip();
         Self { lower, upper, is_given: false }
     }
+}
+
+/// Wilson's 90 % interval of a share that is `p` among `n` draws.
+pub(crate) fn wilson(p: f64, n: f64) -> (f64, f64) {
+    let z = Z * Z / n;
+    let middle = (p + z / 2.0) / (1.0 + z);
+    let half = (z * (p * (1.0 - p) + z / 4.0)).sqrt() / (1.0 + z);
+    ((middle - half).max(0.0), (middle + half).min(1.0))
 }
 
 /// Labels of each class (c); soft labels count for their largest share.

@@ -27,10 +27,12 @@ use lapwing_data::params::{Parameters, at_least};
 use lapwing_data::{Error, Matrix, Result, Run, Targets, Warning, choices, parameters, peak_memory_bytes};
 use serde_json::Value;
 
-pub(crate) use self::bounds::{SizeBounds, are_spread, label_counts};
+pub(crate) use self::bounds::{SizeBounds, are_spread, label_counts, wilson};
 pub(crate) use self::offsets::hold_unless_cut;
 pub use self::with_sizes::WithSizes;
 use self::{bounds::are_balanced, offsets::hold_sizes, refine::refine};
+use crate::calibration;
+use crate::expected::note_expected;
 use crate::harmonic::ClassPrior;
 use crate::{Fitted, Labeling, Problem, Rule};
 
@@ -188,6 +190,19 @@ impl SizeParams {
     }
 }
 
+impl Fitted<'_> {
+    /// The fit with labels that are held to sizes; see [`SizeParams::decide`]. Held-out rows are decided by the same rule.
+    #[must_use]
+    pub fn sized(mut self, sized: SizedLabeling) -> Self {
+        self.held_out = self.held_out.map(|held_out| held_out.moved(&self.rule, &sized.rule));
+        (self.labeling, self.rule) = (sized.labeling, sized.rule);
+        self.report.parts.insert("sizes".into(), sized.part);
+        self.report.warnings.extend(sized.warnings);
+        note_expected(&mut self.report, self.held_out.as_ref());
+        self
+    }
+}
+
 /// Decides a complete fit again, by class sizes: replaces its rule, labeling and report. If the sizes are given, labels are
 /// refined on the graph.
 pub(crate) fn decide<'a>(
@@ -219,7 +234,13 @@ pub(crate) fn decide<'a>(
         extension.replace_scores(&labeling.scores);
     }
     report.peak_bytes = peak_memory_bytes();
-    Ok(Fitted { labeling, rule, report, ..fitted })
+    // Labels that are held out of the scores of the random walk are not known.
+    let held_out = fitted.held_out.filter(|_| rounds == 0).map(|held_out| held_out.moved(&fitted.rule, &rule));
+    note_expected(&mut report, held_out.as_ref());
+    if rounds > 0 {
+        calibration::note(&mut report, problem.targets, false);
+    }
+    Ok(Fitted { labeling, rule, held_out, report, ..fitted })
 }
 
 #[cfg(test)]

@@ -66,7 +66,7 @@ pub(super) fn refine(
         labels = found;
     }
     let temperature = run.install(|| typical_temperature(&rule, &scores));
-    rule.temperature = Some(temperature);
+    (rule.temperature, rule.flattened) = (Some(temperature), false);
     Ok(Refined { scores, rule, held, rounds })
 }
 

@@ -17,7 +17,13 @@ fn scores(n: usize, c: usize, seed: u64) -> Matrix {
 }
 
 fn rule(c: usize) -> Rule {
-    Rule { offset: vec![0.0; c], scale: vec![1.0; c], temperature: Some(1.0), prior: vec![1.0 / c as f64; c] }
+    Rule {
+        offset: vec![0.0; c],
+        scale: vec![1.0; c],
+        temperature: Some(1.0),
+        flattened: false,
+        prior: vec![1.0 / c as f64; c],
+    }
 }
 
 fn sizes_of(rule: &Rule, scores: &Matrix) -> Vec<usize> {

@@ -11,6 +11,7 @@ mod parts;
 mod plan;
 mod prior;
 mod refine;
+mod refit;
 mod select;
 mod select_regression;
 mod settling;
@@ -29,9 +30,10 @@ pub use params::{Clamp, ClassPrior, Decision, Form, HarmonicParams};
 pub(crate) use parts::kept_rows;
 pub(crate) use plan::{PlannedGraph, plan_graph};
 pub use refine::Refinement;
-pub(crate) use select::{FOLDS, fitted_temperature, folds};
+pub(crate) use select::{FOLDS, folds};
 pub use sparse::{SparseHarmonic, SparseHarmonicParams};
 
+use crate::calibration::{Fallback, calibrate, has_enough};
 use crate::class_mass::mass_scale;
 use crate::class_sizes::{self, LabelsDrawn, SizeBounds, label_counts};
 use crate::fitting::Fitting;
@@ -39,10 +41,12 @@ use crate::harmonic::function::Solving;
 use crate::harmonic::leave_one_out::{Level, Verdict};
 use crate::harmonic::prior::{Choosing, Prior};
 use crate::harmonic::refine::Refiner;
-use crate::labeling::{present, typical_temperature};
+use crate::harmonic::refit::Refit;
+use crate::held_out::Standings;
+use crate::labeling::present;
 use crate::{
-    Extension, Fitted, FittedRegression, HeldOutFit, Method, NeighborExtension, Plan, Problem, ProblemSize, Rule,
-    SizeOptions, SizeParams, held_out, notes,
+    Extension, Fitted, FittedRegression, HeldOut, HeldOutFit, Labeling, Method, NeighborExtension, Plan, Problem,
+    ProblemSize, Rule, SizeOptions, SizeParams, held_out, notes,
 };
 
 /// Harmonic classifier and regressor: parameters, checked.
@@ -58,8 +62,8 @@ pub struct Harmonic {
 #[derive(Clone, Copy, Debug)]
 struct Known {
     level: Level,
-    /// `None` if there were too few labels to fit one.
-    temperature: Option<f64>,
+    /// And whether the rule is flattened; `None` if there were too few labels to fit a temperature.
+    temperature: Option<(f64, bool)>,
 }
 
 /// The solved function and its graph: classification and regression both start from it.
@@ -67,6 +71,8 @@ struct Solved {
     function: HarmonicFunction,
     /// What leave-one-out scores decide, for [`Decision::Auto`].
     verdict: Option<Verdict>,
+    /// Scores of labeled rows without the labels of their fold, if no label was left out alone.
+    folded: Option<Standings>,
     /// Whether the scores have zero mean over the rows of each component.
     is_centered: bool,
     /// Whether no component has far more labels than its share of the rows.
@@ -172,10 +178,18 @@ impl Harmonic {
         if is_centered && function.form != Form::Stable {
             leave_one_out::center_rows(&mut function, &components, targets);
         }
+        let is_left_out = verdict.as_ref().is_some_and(|verdict| verdict.held_out.is_some());
+        let folded = match !is_left_out && self.known.is_none() && refit::applies(targets) {
+            true => {
+                let refit = Refit { graph, components: &components, params: &params, prior, level };
+                report.time("hold out", run, |_| refit.folded(targets, run))?
+            }
+            false => None,
+        };
         self.note_choices(&function, prior.as_ref(), report);
         fitting.note_solve(function.solve.clone(), &self.graph, self.params.tol);
         let is_spread = class_sizes::are_spread(targets, &components);
-        Ok(Solved { function, verdict, is_centered, is_spread, built: None })
+        Ok(Solved { function, verdict, folded, is_centered, is_spread, built: None })
     }
 
     /// The components of the graph. With a prior all rows are one, because it reaches every row.
@@ -215,32 +229,62 @@ impl Harmonic {
         let targets = problem.targets;
         notes::classes(report, targets);
         let bounds = self.size_bounds(targets, solved.is_spread, report)?;
-        let (rule, labeling) = report.time("decide", run, |report| -> Result<_> {
-            let mut rule = run.install(|| self.rule(&solved, targets.n_columns(), report))?;
-            let scores = Arc::new(std::mem::take(&mut solved.function.scores));
-            let graph = problem.graph.or(solved.built.as_ref()).map(|affinity| &affinity.graph);
-            if let (Some(bounds), Decision::Auto, Some(graph)) = (&bounds, self.params.decision, graph) {
-                match class_sizes::hold_unless_cut(&rule, &scores, bounds, graph, run)? {
-                    Some((sized, held)) => {
-                        report.choose("sizes", held.sizes);
-                        rule = sized;
-                    }
-                    None => report.choose("labels_drawn", "not-random"),
-                }
-            }
-            let labeling = run.install(|| rule.decide(scores));
-            Ok((rule, labeling))
-        })?;
+        let (rule, labeling, held_out) =
+            report.time("decide", run, |report| self.decide(problem, &mut solved, bounds.as_ref(), report, run))?;
         notes::lost_classes(report, &labeling, targets);
         let scores = labeling.scores.clone();
         let extension = self.extension(problem, solved.built.as_ref(), &scores);
-        let mut fitted = fitting.classified(rule, labeling, extension, solved.built);
+        let mut fitted = fitting.classified(rule, labeling, held_out, extension, solved.built);
         if let (Some(bounds), Decision::Sizes) = (&bounds, self.params.decision) {
             fitted = class_sizes::decide(fitted, problem, bounds, run)?;
         }
         self.certify(&solved.function, &scores, &mut fitted, run)?;
         fitted.report.peak_bytes = peak_memory_bytes();
         Ok(fitted)
+    }
+
+    /// The rule, the label of every row, and the class shares of held-out rows.
+    fn decide(
+        &self,
+        problem: &Problem<'_, '_>,
+        solved: &mut Solved,
+        bounds: Option<&SizeBounds>,
+        report: &mut Report,
+        run: &Run,
+    ) -> Result<(Rule, Labeling, Option<HeldOut>)> {
+        let targets = problem.targets;
+        let mut rule = run.install(|| self.rule(solved, targets.n_columns(), report))?;
+        let left_out = solved.verdict.as_mut().and_then(|verdict| verdict.held_out.take());
+        let mut held_out = left_out.or(solved.folded.take().map(|folded| folded.compared(&rule)));
+        let scores = Arc::new(std::mem::take(&mut solved.function.scores));
+        let graph = problem.graph.or(solved.built.as_ref()).map(|affinity| &affinity.graph);
+        if let (Some(bounds), Decision::Auto, Some(graph)) = (bounds, self.params.decision, graph) {
+            match class_sizes::hold_unless_cut(&rule, &scores, bounds, graph, run)? {
+                Some((sized, held)) => {
+                    report.choose("sizes", held.sizes);
+                    held_out = held_out.map(|standings| standings.moved(&rule, &sized));
+                    rule = sized;
+                }
+                None => report.choose("labels_drawn", "not-random"),
+            }
+        }
+        let is_zero = solved.verdict.as_ref().is_some_and(|verdict| verdict.level == Level::Zero);
+        let are_shares = !solved.is_centered && (is_zero || self.params.decision == Decision::Argmax);
+        match self.known {
+            Some(Known { temperature: Some((temperature, flattened)), .. }) => {
+                (rule.temperature, rule.flattened) = (Some(temperature), flattened);
+            }
+            _ if self.params.decision == Decision::Mass && !solved.is_centered => {}
+            // Without a prior, shares of the plain form stay as they are.
+            _ if are_shares && !is_zero => {}
+            _ => {
+                let fallback = if are_shares { Fallback::Shares } else { Fallback::Typical };
+                run.install(|| calibrate(&mut rule, &scores, held_out.as_ref(), fallback, targets, report));
+            }
+        }
+        let labeling = run.install(|| rule.decide(scores));
+        let held_out = held_out.map(|standings| standings.shares(&rule));
+        Ok((rule, labeling, held_out))
     }
 
     /// Bounds on the class sizes, if the decision uses any.
@@ -282,8 +326,6 @@ impl Harmonic {
             report.parts.extend(labels.map(|accuracy| ("leave_one_out".to_string(), json!({"accuracy": accuracy}))));
         }
         let level = solved.verdict.as_ref().map(|verdict| verdict.level);
-        let are_shares = !solved.is_centered
-            && (level == Some(Level::Zero) || matches!(self.params.decision, Decision::Argmax | Decision::Mass));
         let (offset, scale) = match self.params.decision {
             Decision::Mass => {
                 let mass = mass_scale(&function.scores, &zero, &prior);
@@ -298,19 +340,7 @@ impl Harmonic {
             _ if solved.is_centered || level == Some(Level::Zero) => (zero, present),
             _ => (function.mean.clone(), present),
         };
-        let mut rule = Rule { offset, scale, temperature: None, prior };
-        let held_out = solved.verdict.as_ref().map_or(&[][..], |verdict| &verdict.held_out);
-        rule.temperature = match held_out {
-            [] if are_shares => None,
-            _ if self.params.decision == Decision::Mass => None,
-            [] if let Some(temperature) = self.known.and_then(|known| known.temperature) => Some(temperature),
-            [] => Some(typical_temperature(&rule, &function.scores)),
-            held_out => Some(fitted_temperature(held_out)),
-        };
-        if let Some(temperature) = rule.temperature {
-            report.choose("temperature", temperature);
-        }
-        Ok(rule)
+        Ok(Rule { offset, scale, temperature: None, flattened: false, prior })
     }
 
     /// Marks the certified labels. The bounds are those of the solved `scores`: if class sizes changed the scores, no label is
@@ -391,12 +421,13 @@ impl Method for Harmonic {
         let mut fitting = Fitting::with_prior(self.name(), problem, run)?;
         let this = self.for_problem(problem)?;
         let solved = this.solved(&mut fitting)?;
-        let is_fitted = solved.verdict.as_ref().is_some_and(|verdict| !verdict.held_out.is_empty());
-        let level = solved.verdict.as_ref().map(|verdict| verdict.level);
+        let is_left_out = solved.verdict.as_ref().is_some_and(|verdict| verdict.held_out.is_some());
+        let is_fitted = (is_left_out || solved.folded.is_some()) && has_enough(problem.targets);
+        let level = solved.verdict.as_ref().map_or(Level::RowMean, |verdict| verdict.level);
         let fitted = this.decided(fitting, solved)?;
-        let temperature = fitted.rule.temperature.filter(|_| is_fitted);
+        let temperature = fitted.rule.temperature.filter(|_| is_fitted).map(|t| (t, fitted.rule.flattened));
         // The weight of a prior is chosen again for each fold, and the level with it.
-        let known = level.filter(|_| problem.prior.is_none()).map(|level| Known { level, temperature });
+        let known = problem.prior.is_none().then_some(Known { level, temperature });
         let params =
             HarmonicParams { certify: Certify::Off, tol: self.params.tol.max(ROUGH_TOL), ..self.params.clone() };
         let rough = Self { params, graph: self.graph.clone(), known };

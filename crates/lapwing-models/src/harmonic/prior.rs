@@ -27,7 +27,9 @@ use lapwing_graph::{Components, Graph};
 use super::function::{Solving, solve};
 use super::leave_one_out::{self, Level, Verdict};
 use super::{Certify, Clamp, Decision, Form, HarmonicParams};
+use crate::calibration::fitted_rule;
 use crate::class_sizes::label_counts;
+use crate::held_out::Standings;
 
 /// Weights κ that are tried.
 const WEIGHTS: [f64; 6] = [0.01, 0.03, 0.1, 0.3, 1.0, 10.0];
@@ -137,11 +139,19 @@ impl Choosing<'_> {
             return Err(Error::Internal { reason: "a solve with a prior left no label out".into() });
         };
         let at_level = |&level: &Level| {
-            let (verdict, losses) = Verdict::with_prior(&function, influence, targets, components, level);
-            (Choice { weight, verdict }, losses)
+            let verdict = Verdict::with_prior(&function, influence, targets, components, level);
+            let losses = verdict.held_out.as_ref().map(|standings| log_losses(standings, targets)).transpose()?;
+            Ok((Choice { weight, verdict }, losses.unwrap_or_default()))
         };
-        Ok(levels.iter().map(at_level).collect())
+        levels.iter().map(at_level).collect()
     }
+}
+
+/// −log share of each label, at the temperature that fits them.
+fn log_losses(standings: &Standings, targets: &Targets) -> Result<Vec<f64>> {
+    let held_out = standings.clone().shares(&fitted_rule(standings, targets, Some(1.0))?);
+    let own = held_out.shares.rows().zip(&held_out.classes).map(|(shares, &class)| shares[class as usize]);
+    Ok(own.map(|share| -share.max(f64::MIN_POSITIVE).ln()).collect())
 }
 
 /// Whether losses are less than those of the default by [`SIGNIFICANT`] standard errors of the mean difference.

@@ -13,10 +13,11 @@ use super::loss::{Loss, LossKind};
 use super::newton::{Resolvent, Space, Weights, newton};
 use super::objective::{Objective, Solution};
 use super::params::{GramPrecision, KernelKind, KernelLandmarks, KernelSolver, LapSvmParams, MOST_WEIGHTS, Stopping};
-use super::select::{Question, Selected, Units, held_out, is_small, select};
+use super::select::{Question, Selected, Units, is_small, select, without_folds};
 use super::smoothness::Smoothness;
 use super::stopping::Rule;
 use super::{FitOptions, pcg, validation};
+use crate::held_out::Standings;
 use crate::labeling::largest;
 
 /// Most rows for which Newton's method, by factorization, is the default solver.
@@ -73,8 +74,8 @@ pub(super) struct Machine<'m, 'a> {
 }
 
 impl<'a> Machine<'_, 'a> {
-    /// Scores of the rows (n, c), the extension to other rows, the temperature if one was fitted, and the held-out shares (l, c) if
-    /// there are folds.
+    /// Scores of the rows (n, c), the extension to other rows, the scores of labeled rows without their labels if they are known, and
+    /// those without the labels of their folds (l, c) if there are `folds`.
     pub fn train(
         &self,
         targets: &Targets,
@@ -82,7 +83,7 @@ impl<'a> Machine<'_, 'a> {
         folds: Option<&[usize]>,
         report: &mut Report,
         run: &Run,
-    ) -> Result<(Matrix, KernelExtension<'a>, Option<f64>, Option<Matrix>)> {
+    ) -> Result<(Matrix, KernelExtension<'a>, Option<Standings>, Option<Matrix>)> {
         let params = self.params;
         let basis = report.time("kernel", run, |_| Basis::new(params, self.features, targets.rows(), run))?;
         self.note(&basis, report);
@@ -123,7 +124,7 @@ impl<'a> Machine<'_, 'a> {
             let out = values[at..].iter_mut().step_by(k);
             out.zip(&solution.values).for_each(|(out, value)| *out = value + bias);
         }
-        Ok((extension.scores(&values, n), extension, selected.temperature, selected.held_out))
+        Ok((extension.scores(&values, n), extension, selected.held_out, selected.folded))
     }
 
     /// ZᵀL^pZ (r, r) of a factor Z, if the solver or the choice of γ_A and γ_I needs it.
@@ -195,11 +196,11 @@ impl<'a> Machine<'_, 'a> {
         let is_given = params.ambient_reg.is_some() && graph_reg.is_some();
         let mut selected = match !is_given && self.has_labels_enough(targets) {
             true => report.time("select", run, |report| select(&question, report, run))?,
-            false => Selected { ambient_reg: default.0, graph_reg: default.1, temperature: None, held_out: None },
+            false => Selected { ambient_reg: default.0, graph_reg: default.1, held_out: None, folded: None },
         };
         if let Some(folds) = folds {
             let regs = (selected.ambient_reg, selected.graph_reg);
-            selected.held_out = Some(held_out(&question, regs, selected.temperature, folds, run)?);
+            selected.folded = Some(without_folds(&question, regs, folds, run)?);
         }
         for (name, is_given, value) in [
             ("ambient_reg", params.ambient_reg.is_some(), selected.ambient_reg),

@@ -52,8 +52,10 @@ pub use params::{GramPrecision, KernelKind, KernelLandmarks, KernelSolver, LapSv
 use self::loss::LossKind;
 use self::machine::Machine;
 use self::smoothness::Smoothness;
-use crate::fitting::{Fitting, Temperature};
-use crate::{Fitted, FittedRegression, HeldOutFit, Method, Plan, Problem, ProblemSize, held_out};
+use crate::calibration::Fallback;
+use crate::fitting::Fitting;
+use crate::held_out::{self, Standings};
+use crate::{Fitted, FittedRegression, HeldOutFit, Method, Plan, Problem, ProblemSize};
 
 /// Name of the method with the squared hinge.
 pub(crate) const LAPSVM: &str = "lapsvm";
@@ -117,9 +119,10 @@ struct Trained<'a> {
     scores: Matrix,
     extension: KernelExtension<'a>,
     graph: Option<AffinityGraph>,
-    temperature: Option<f64>,
-    /// Shares of the labeled rows (l, c) without the labels of their folds, if there are folds.
-    held_out: Option<Matrix>,
+    /// Scores of labeled rows without their labels.
+    held_out: Option<Standings>,
+    /// Scores of labeled rows (l, c) without the labels of their folds, if there are folds.
+    folded: Option<Matrix>,
 }
 
 /// Renames `bandwidth` to `graph_bandwidth` in an error about the graph's weights: `bandwidth` is that of the kernel.
@@ -167,7 +170,7 @@ impl LapSvm {
         self.fit_both(problem, options, None, run).map(|(fitted, _)| fitted)
     }
 
-    /// The fit, and held-out shares (l, c) if there are `folds`.
+    /// The fit, and the scores of labeled rows (l, c) without the labels of their folds if there are `folds`.
     fn fit_both<'a>(
         &self,
         problem: &Problem<'_, 'a>,
@@ -176,10 +179,9 @@ impl LapSvm {
         run: &Run,
     ) -> Result<(Fitted<'a>, Option<Matrix>)> {
         let mut fitting = Fitting::new(self.name(), problem, run)?;
-        let Trained { scores, extension, graph, temperature, held_out } =
-            self.train(&mut fitting, options, folds, false)?;
+        let Trained { scores, extension, graph, held_out, folded } = self.train(&mut fitting, options, folds, false)?;
         let scores = Arc::new(scores);
-        Ok((fitting.decide(scores, Temperature::Fitted(temperature), Some(extension.into()), graph), held_out))
+        Ok((fitting.decide(scores, held_out, Fallback::Typical, Some(extension.into()), graph), folded))
     }
 
     /// Values for every row of a regression, by least squares: `problem.targets` has one column.
@@ -226,8 +228,8 @@ impl LapSvm {
         let machine =
             Machine { params: &self.params, loss: self.loss, features, smoothness: Some(&smoothness), is_regression };
         let Fitting { problem, ref mut report, run } = *fitting;
-        let (scores, extension, temperature, held_out) = machine.train(problem.targets, options, folds, report, run)?;
-        Ok(Trained { scores, extension, graph: affinity.into_built(), temperature, held_out })
+        let (scores, extension, held_out, folded) = machine.train(problem.targets, options, folds, report, run)?;
+        Ok(Trained { scores, extension, graph: affinity.into_built(), held_out, folded })
     }
 
     /// The fit without a graph, on labeled rows only.
@@ -255,11 +257,16 @@ impl LapSvm {
         };
         let machine =
             Machine { params: &self.params, loss: self.loss, features: &own, smoothness: None, is_regression };
-        let (_, extension, temperature, held_out) =
+        let (_, extension, held_out, folded) =
             machine.train(&compact, &FitOptions { validation, start: None }, folds, report, run)?;
         let extension = if is_given { extension.widened(features.n_cols(), labeled) } else { extension };
         let scores = report.time("extend", run, |_| extension.extend(features, run))?;
-        Ok(Trained { scores, extension, graph: None, temperature, held_out })
+        // The machine counts labeled rows only.
+        let held_out = held_out.map(|mut standings| {
+            standings.rows.iter_mut().for_each(|row| *row = labeled[*row as usize]);
+            standings
+        });
+        Ok(Trained { scores, extension, graph: None, held_out, folded })
     }
 }
 
@@ -315,9 +322,11 @@ impl Method for LapSvm {
         if problem.targets.rows().len() > MOST_IN_CLOSED_FORM {
             return held_out::refitted(self, problem, folds, run);
         }
-        let (fitted, shares) = self.fit_both(problem, &FitOptions::default(), Some(folds), run)?;
+        let (fitted, scores) = self.fit_both(problem, &FitOptions::default(), Some(folds), run)?;
         let missing = || Error::Internal { reason: "a kernel machine did not hold out its folds".into() };
-        Ok(HeldOutFit { shares: shares.ok_or_else(missing)?, fitted: Some(fitted) })
+        let scores = Arc::new(scores.ok_or_else(missing)?);
+        let shares = run.install(|| fitted.rule.decide(scores)).label_distributions;
+        Ok(HeldOutFit { shares, fitted: Some(fitted) })
     }
 
     fn plan(&self, size: &ProblemSize) -> Plan {

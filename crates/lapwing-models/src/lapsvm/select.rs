@@ -21,10 +21,9 @@ use serde_json::json;
 use super::gram::{Factor, Gram, nystrom_map, products, symmetrized};
 use super::newton::ill_posed;
 use super::smoothness::Smoothness;
-use crate::Rule;
-use crate::harmonic::fitted_temperature;
-use crate::held_out::choose;
-use crate::labeling::{largest, typical_temperature};
+use crate::held_out::{Standings, choose};
+use crate::labeling::largest;
+use crate::{HeldOutSource, Rule};
 
 /// Least and most columns of the Gram matrix that represent it; in between, as many as hold [`HELD`] numbers.
 const COLUMNS: std::ops::RangeInclusive<usize> = 64..=400;
@@ -69,10 +68,10 @@ pub(super) struct Question<'q> {
 pub(super) struct Selected {
     pub ambient_reg: f64,
     pub graph_reg: f64,
-    /// Temperature of scores, fitted on the left-out values.
-    pub temperature: Option<f64>,
-    /// Shares of the labeled rows by machines without the labels of their folds (l, c), if there are folds.
-    pub held_out: Option<Matrix>,
+    /// Values of labeled rows without their own labels, for classes.
+    pub held_out: Option<Standings>,
+    /// Values of labeled rows by machines without the labels of their folds (l, c), if there are folds.
+    pub folded: Option<Matrix>,
 }
 
 /// A candidate pair.
@@ -124,12 +123,24 @@ pub(super) fn select(question: &Question<'_>, report: &mut Report, run: &Run) ->
     let losses: Vec<Vec<f64>> = trials.iter_mut().map(|trial| std::mem::take(&mut trial.losses)).collect();
     let trial = &trials[choose(&losses, 1.0)];
     let (ambient_reg, graph_reg) = trial.regs;
-    let temperature = (!question.is_regression).then(|| {
-        let pick = |row: &[f64]| picked(row, &classes);
-        let of = |at: usize| (pick(trial.left_out.row(at)), largest(&pick(targets.values().row(at))));
-        fitted_temperature(&(0..rows.len()).map(of).collect::<Vec<_>>())
-    });
-    Ok(Selected { ambient_reg, graph_reg, temperature, held_out: None })
+    let held_out = (!question.is_regression).then(|| standings(&trial.left_out, rows, &targets));
+    Ok(Selected { ambient_reg, graph_reg, held_out, folded: None })
+}
+
+/// Left-out values of `rows` as a decision by the largest compares them.
+fn standings(left_out: &Matrix, rows: Vec<u32>, targets: &Targets) -> Standings {
+    let rule = Rule::largest(targets.mean());
+    let standing = |scores: &[f64]| {
+        let mut standing = vec![0.0; scores.len()];
+        rule.standing(scores, &mut standing);
+        standing
+    };
+    Standings {
+        rows,
+        classes: targets.values().rows().map(|y| largest(y) as u32).collect(),
+        values: left_out.rows().map(standing).collect(),
+        source: HeldOutSource::LeaveOneOut,
+    }
 }
 
 /// The labeled rows that are left out one by one: all, or a random sample.
@@ -234,30 +245,21 @@ fn compressed(gram: &Gram<'_>, labeled: &[u32], run: &Run) -> Result<Factor> {
     Factor::nystrom(similarities, n, &map, run)
 }
 
-/// Shares of the classes (l, c) at each labeled row, by the least-squares machine without the labels of its fold; `folds` (l) holds
+/// Values of the classes (l, c) at each labeled row, by the least-squares machine without the labels of its fold; `folds` (l) holds
 /// the fold of each label.
 ///
 /// # Errors
 /// [`Error::Interrupted`](lapwing_data::Error::Interrupted).
-pub(super) fn held_out(
-    question: &Question<'_>,
-    regs: (f64, f64),
-    temperature: Option<f64>,
-    folds: &[usize],
-    run: &Run,
-) -> Result<Matrix> {
+pub(super) fn without_folds(question: &Question<'_>, regs: (f64, f64), folds: &[usize], run: &Run) -> Result<Matrix> {
     let targets = question.targets;
     let spectrum = Spectrum::new(question, targets.rows(), run)?;
     let y = signed(targets, false);
     let p = residual_map(spectrum.kernel(regs, run)?, targets.weights(), question.has_bias, run)?;
-    let scores = without_folds(&p, &y, folds, run)?;
-    let mut rule = Rule::largest(targets.mean());
-    rule.temperature = Some(temperature.unwrap_or_else(|| typical_temperature(&rule, &scores)));
-    Ok(run.install(|| rule.decide(scores.into())).label_distributions)
+    leave_folds_out(&p, &y, folds, run)
 }
 
 /// Values at each row of the machine fitted without the labels of its fold (l, columns).
-fn without_folds(p: &Matrix, y: &Matrix, folds: &[usize], run: &Run) -> Result<Matrix> {
+fn leave_folds_out(p: &Matrix, y: &Matrix, folds: &[usize], run: &Run) -> Result<Matrix> {
     let rho = run.install(|| times(p, y));
     let mut scores = y.clone();
     for fold in 0..folds.iter().max().map_or(0, |most| most + 1) {
@@ -336,7 +338,7 @@ mod tests {
         let (run, l) = (Run::new(Some(2), 0).unwrap(), y.n_rows());
         let folds: Vec<usize> = (0..l).map(|at| at % 3).collect();
         let p = residual_map(q.clone(), weights, has_bias, &run).unwrap();
-        let found = without_folds(&p, y, &folds, &run).unwrap();
+        let found = leave_folds_out(&p, y, &folds, &run).unwrap();
         for fold in 0..3 {
             let values = Matrix::new(l, 1, y.values().iter().map(|y| 0.5 * (y + 1.0)).collect()).unwrap();
             let targets = Targets::new(l, (0..l as u32).collect(), values, weights.to_vec()).unwrap();

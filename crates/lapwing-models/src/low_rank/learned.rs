@@ -20,7 +20,7 @@ use rayon::prelude::*;
 use serde_json::json;
 
 use super::fit::{FLOOR, Solved, Summed};
-use super::select::{Judges, Known, Selected, select_alpha};
+use super::select::{Judged, Judges, Known, Selected, select_alpha};
 use super::sharing::Setup;
 use super::{LowRankExtension, LowRankParams};
 
@@ -68,8 +68,8 @@ pub(super) struct LearnedFit {
     pub solved: Solved,
     /// Scores of the rows of the fit (rows, c), without what labeled rows add to their own.
     pub scores: Matrix,
-    /// Temperature as a multiple of the typical one.
-    pub sharpness: Option<f64>,
+    /// What the held-out labels say about confidence.
+    pub held_out: Option<Judged>,
 }
 
 /// Learns a factor of the rows of `source` and propagates through it.
@@ -125,7 +125,7 @@ pub(super) fn fit(
     });
     super::extension::mark_unreached(scores.values_mut(), c);
     let extension = LowRankExtension::learned(summed.factor, coefficients);
-    Ok(LearnedFit { params, extension, solved, scores, sharpness: selected.sharpness })
+    Ok(LearnedFit { params, extension, solved, scores, held_out: selected.held_out })
 }
 
 /// Sums over the rows of a factor, and F itself.

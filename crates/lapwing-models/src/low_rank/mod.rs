@@ -48,11 +48,10 @@ pub use extension::LowRankExtension;
 pub use params::{Balance, DegreePolicy, FactorKind, Head, LowRankParams, PropagationSolver, Select};
 pub use row_fit::RowFit;
 
-use crate::labeling::typical_temperature;
-use crate::{Fitted, Labeling, Method, Plan, Problem, ProblemSize, Rule, notes};
+use crate::{Fitted, HeldOut, Labeling, Method, Plan, Problem, ProblemSize, Rule, notes};
 use checkpoint::Keeper;
 use fit::{Fit, Solved, Summed};
-use select::Selected;
+use select::{Selected, rule};
 use sharing::{Part, Setup, identity, share_model};
 use solve::Propagated;
 
@@ -173,9 +172,14 @@ impl LowRank {
         };
         check_solved(&fit.solved)?;
         note_solve(&mut report, &fit.solved, self.params.tol);
-        let rule = rule(&fit.params, targets, &fit.scores, fit.sharpness, &mut report, run)?;
+        let (rule, held_out) = rule(&fit.params, targets, &fit.scores, fit.held_out, &mut report, run)?;
+        // Labels of a part are at other rows than those of the whole.
+        let held_out = held_out.map(|held_out| match &part {
+            Some(part) => held_out.at(|row| targets.rows()[part.targets.rows().partition_point(|other| *other < row)]),
+            None => held_out,
+        });
         let scores = part.is_none().then_some(fit.scores);
-        Ok(RowFit { extension: fit.extension, rule, report, own: fit.solved.own, scores })
+        Ok(RowFit { extension: fit.extension, rule, held_out, report, own: fit.solved.own, scores })
     }
 
     /// Fits by sums over the rows of all processes.
@@ -189,15 +193,19 @@ impl LowRank {
         run: &Run,
     ) -> Result<RowFit> {
         let (summed, solved) = self.sum_and_solve(source, targets, setup, communicator, &mut report, run)?;
+        let mut held_out = None;
         let model = match &setup.sample {
             Some(sample) => {
                 let model = self.finish(setup, sample, &summed, &solved, targets, &mut report, run);
-                model.map(Some)
+                model.map(|(extension, rule, found)| {
+                    held_out = found;
+                    Some((extension, rule))
+                })
             }
             None => Ok(None),
         };
         let (extension, rule) = share_model(agree(communicator, model)?, targets.n_columns(), communicator)?;
-        Ok(RowFit { extension, rule, report, own: solved.own, scores: None })
+        Ok(RowFit { extension, rule, held_out, report, own: solved.own, scores: None })
     }
 
     /// At rank 0: sample, landmarks, width, and parameters chosen by cross-validation.
@@ -225,9 +233,9 @@ impl LowRank {
         })?;
         if params.factor == FactorKind::Glnp {
             // For a learned factor, α is chosen later, from sums over that factor.
-            return Ok(Some(Setup { landmarks, params: params.clone(), sharpness: None, sample: None }));
+            return Ok(Some(Setup { landmarks, params: params.clone(), held_out: None, sample: None }));
         }
-        let Selected { params, widening, sharpness } = report
+        let Selected { params, widening, held_out } = report
             .time("select", run, |report| select::select(source, &sample, &landmarks, targets, params, report, run))?;
         landmarks.width *= widening;
         report.choose("bandwidth", landmarks.width);
@@ -242,7 +250,7 @@ impl LowRank {
                 report.choose("head", if params.head == Head::Regression { "regression" } else { "propagation" });
             }
         }
-        Ok(Some(Setup { landmarks, params, sharpness, sample: Some(sample) }))
+        Ok(Some(Setup { landmarks, params, held_out, sample: Some(sample) }))
     }
 
     /// The number of landmarks for `n` rows of `c` classes; a warning if it is small, or larger than n.
@@ -323,7 +331,7 @@ impl LowRank {
         targets: &Targets,
         report: &mut Report,
         run: &Run,
-    ) -> Result<(LowRankExtension, Rule)> {
+    ) -> Result<(LowRankExtension, Rule, Option<HeldOut>)> {
         let extension = LowRankExtension::new(&setup.landmarks, summed.factor.clone(), &solved.coefficients);
         let zero = vec![0.0; sample.center.len()];
         let centered = LowRankExtension::new(
@@ -333,8 +341,8 @@ impl LowRank {
         );
         let rows = Features::from_f32(sample.rows.len(), sample.center.len(), sample.values.clone())?;
         let scores = centered.extend(&rows, &run.quiet())?;
-        let rule = rule(&setup.params, targets, &scores, setup.sharpness, report, run)?;
-        Ok((extension, rule))
+        let (rule, held_out) = rule(&setup.params, targets, &scores, setup.held_out.clone(), report, run)?;
+        Ok((extension, rule, held_out))
     }
 }
 
@@ -353,24 +361,6 @@ fn check_solved(solved: &Solved) -> Result<()> {
 fn note_solve(report: &mut Report, solved: &Solved, tol: f64) {
     let Propagated { n_iter, residual, converged } = solved.how;
     notes::solved(report, SolveSummary { n_iter, residual, converged, ..SolveSummary::default() }, tol);
-}
-
-/// The decision rule, with the typical temperature of `scores`, times the sharpness if it was fitted.
-fn rule(
-    params: &LowRankParams,
-    targets: &Targets,
-    scores: &Matrix,
-    sharpness: Option<f64>,
-    report: &mut Report,
-    run: &Run,
-) -> Result<Rule> {
-    let mean = targets.mean();
-    let prior = params.class_prior.shares(&mean)?;
-    let rule = Rule { prior, ..Rule::largest(mean) };
-    let typical = run.install(|| typical_temperature(&rule, scores));
-    let temperature = typical * sharpness.unwrap_or(1.0);
-    report.choose("temperature", temperature);
-    Ok(Rule { temperature: Some(temperature), ..rule })
 }
 
 /// Checks that rows and targets match, before anything is read.
@@ -429,7 +419,7 @@ impl Method for LowRank {
         RowFit::note_unreached(&mut report);
         report.peak_bytes = peak_memory_bytes();
         let extension = Some(fit.extension.into());
-        Ok(Fitted { labeling: all, rule: fit.rule, extension, graph: None, held_out: None, best: None, report })
+        Ok(Fitted { labeling: all, rule: fit.rule, extension, graph: None, held_out: fit.held_out, best: None, report })
     }
 
     fn reads_rows(&self) -> bool {

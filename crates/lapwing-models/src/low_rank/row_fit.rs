@@ -6,7 +6,8 @@ use lapwing_data::{Matrix, Report, Result, RowSource, Run, Targets, Warning, has
 use lapwing_graph::low_rank::labeled_within;
 
 use super::LowRankExtension;
-use crate::{Labeling, Rule, SizeParams};
+use crate::expected::note_expected;
+use crate::{HeldOut, Labeling, Rule, SizeParams};
 
 /// Rows that are labeled at a time if their scores are held.
 const LABEL_ROWS: usize = 1 << 16;
@@ -21,6 +22,8 @@ pub struct RowFit {
     pub extension: LowRankExtension,
     /// How scores become labels.
     pub rule: Rule,
+    /// Class shares of labeled rows from scores that did not see their label, at rank 0; `None` if labels are too few.
+    pub held_out: Option<HeldOut>,
     /// Choices, solves, times and memory of the fit.
     pub report: Report,
     /// Factor (c) of trust times target, which a labeled row adds to its own score.
@@ -63,6 +66,8 @@ impl RowFit {
             Matrix::new(drawn.len() / c, c, drawn)
         });
         let sized = sizes.decide(Arc::new(scores?), self.rule.clone(), targets, run)?;
+        self.held_out = self.held_out.take().map(|held_out| held_out.moved(&self.rule, &sized.rule));
+        note_expected(&mut report, self.held_out.as_ref());
         self.rule = sized.rule;
         report.parts.insert("sizes".into(), sized.part);
         report.warnings.extend(sized.warnings);

@@ -17,14 +17,15 @@ use serde_json::{Value, json};
 use super::fit::{Fit, Summed, column_scale};
 use super::solve::{Spectrum, regress};
 use super::{FactorKind, Head, LowRankParams, Select};
-use crate::Rule;
-use crate::harmonic::{fitted_temperature, folds};
-use crate::labeling::{largest, typical_temperature};
+use crate::calibration::{Sharpness, has_enough, note};
+use crate::expected::note_expected;
+use crate::harmonic::folds;
+use crate::held_out::Standings;
+use crate::labeling::{largest, typical_logit, typical_temperature};
+use crate::{HeldOut, HeldOutSource, Rule};
 
 /// Fewest labels of each class to choose by.
 const LABELS_PER_CLASS: usize = 2;
-/// Fewest labels of each class to fit the temperature on held-out rows.
-const LABELS_FOR_CONFIDENCE: usize = 5;
 /// Most labeled rows that are used.
 pub(super) const MOST_LABELED: usize = 20_000;
 const FOLDS: usize = 5;
@@ -36,9 +37,62 @@ pub(super) struct Selected {
     pub params: LowRankParams,
     /// Factor on the width.
     pub widening: f64,
-    /// Temperature fitted on held-out rows, divided by the typical temperature of their scores. It is relative because the size
-    /// of scores depends on the rows that were summed over.
-    pub sharpness: Option<f64>,
+    /// What the held-out labels say about confidence.
+    pub held_out: Option<Judged>,
+}
+
+/// Scores of held-out rows, and the temperature that fits them.
+#[derive(Clone, Debug)]
+pub(super) struct Judged {
+    pub standings: Standings,
+    /// Typical temperature of these scores. That of the fit is another, because the size of scores depends on the rows that were
+    /// summed over.
+    pub typical: f64,
+    /// The sharpness that fits them; `None` if labels are too few.
+    pub sharpness: Option<Sharpness>,
+}
+
+impl Judged {
+    fn new(standings: Standings, c: usize, is_enough: bool, run: &Run) -> Result<Self> {
+        let scores = Matrix::new(standings.values.len(), c, standings.values.concat())?;
+        let rule = Rule::largest(vec![1.0; c]);
+        let typical = run.install(|| typical_temperature(&rule, &scores));
+        let sharpness = is_enough.then(|| Sharpness::fitted(&standings.pairs(), typical, typical_logit(&rule)));
+        Ok(Self { standings, typical, sharpness })
+    }
+
+    /// Class shares by the `rule` of the fit, whose scores have the typical temperature `typical`.
+    pub fn shares(mut self, rule: &Rule, typical: f64) -> HeldOut {
+        let scale = typical / self.typical;
+        self.standings.values.iter_mut().flatten().for_each(|score| *score *= scale);
+        self.standings.shares(rule)
+    }
+}
+
+/// The decision rule, with the typical temperature of `scores`, times the sharpness if it was fitted; and the class shares of
+/// held-out rows.
+pub(super) fn rule(
+    params: &LowRankParams,
+    targets: &Targets,
+    scores: &Matrix,
+    held_out: Option<Judged>,
+    report: &mut Report,
+    run: &Run,
+) -> Result<(Rule, Option<HeldOut>)> {
+    let mean = targets.mean();
+    let prior = params.class_prior.shares(&mean)?;
+    let mut rule = Rule { prior, ..Rule::largest(mean) };
+    let typical = run.install(|| typical_temperature(&rule, scores));
+    let sharpness = held_out.as_ref().and_then(|judged| judged.sharpness);
+    rule.temperature = Some(typical);
+    if let Some(sharpness) = sharpness {
+        sharpness.apply(&mut rule, typical);
+    }
+    report.choose("temperature", rule.temperature);
+    note(report, targets, sharpness.is_some());
+    let held_out = held_out.map(|judged| judged.shares(&rule, typical));
+    note_expected(report, held_out.as_ref());
+    Ok((rule, held_out))
 }
 
 /// Parameters of a candidate that change the factor.
@@ -55,16 +109,16 @@ enum Way {
     Regress,
 }
 
-/// A candidate, with scores and class of each held-out row.
+/// A candidate, with place among the labels, scores and class of each held-out row.
 struct Trial {
     view: View,
     way: Way,
-    held_out: Vec<(Vec<f64>, usize)>,
+    held_out: Vec<(usize, Vec<f64>, usize)>,
 }
 
 impl Trial {
     fn accuracy(&self) -> f64 {
-        let right = self.held_out.iter().filter(|(scores, class)| largest(scores) == *class).count();
+        let right = self.held_out.iter().filter(|(_, scores, class)| largest(scores) == *class).count();
         right as f64 / self.held_out.len().max(1) as f64
     }
 
@@ -97,8 +151,10 @@ pub(super) struct Judges {
     classes: Vec<usize>,
     /// The fold in which each label is held out.
     folds: Vec<usize>,
-    /// Number of labels of the rarest class.
-    fewest: usize,
+    /// Whether labels are enough to fit a temperature.
+    is_enough: bool,
+    /// Whether parameters are chosen. Otherwise only the given ones are tried, for the confidence.
+    chooses: bool,
 }
 
 impl Judges {
@@ -107,14 +163,15 @@ impl Judges {
         let c = targets.n_columns();
         let classes: Vec<usize> = targets.values().rows().map(largest).collect();
         let fewest = (0..c).map(|class| classes.iter().filter(|&&k| k == class).count()).min().unwrap_or(0);
-        if select == Select::Off || c < 2 || fewest < LABELS_PER_CLASS {
+        if c < 2 || fewest < LABELS_PER_CLASS {
             return Ok(None);
         }
+        let is_enough = has_enough(targets);
         let stride = targets.rows().len().div_ceil(MOST_LABELED);
         let targets = targets.subset(|at| at % stride == 0)?;
         let classes: Vec<usize> = classes.into_iter().step_by(stride).collect();
         let folds = folds(&classes, c, run);
-        Ok(Some(Self { targets, classes, folds, fewest }))
+        Ok(Some(Self { targets, classes, folds, is_enough, chooses: select == Select::Auto }))
     }
 
     /// The best trial if it is better than the first, that of the given parameters, by more than a standard error; else the first.
@@ -124,29 +181,32 @@ impl Judges {
         let error = (standard * (1.0 - standard) / self.classes.len() as f64).sqrt();
         let best = largest(&accuracies);
         let chosen = if accuracies[best] > standard + error { best } else { 0 };
-        let table: Vec<Value> = trials.iter().map(|trial| trial.describe(params.factor)).collect();
-        report.choose("cross_validation", table);
+        if self.chooses {
+            let table: Vec<Value> = trials.iter().map(|trial| trial.describe(params.factor)).collect();
+            report.choose("cross_validation", table);
+        }
         let trial = &trials[chosen];
         let mut params = LowRankParams { n_nearest: trial.view.n_nearest, ..params.clone() };
         match trial.way {
             Way::Propagate(alpha) => (params.alpha, params.head) = (alpha, Head::Propagation),
             Way::Regress => params.head = Head::Regression,
         }
-        let sharpness = (self.fewest >= LABELS_FOR_CONFIDENCE).then(|| -> Result<f64> {
-            let c = self.targets.n_columns();
-            let scores = trial.held_out.iter().flat_map(|(scores, _)| scores).copied().collect();
-            let scores = Matrix::new(trial.held_out.len(), c, scores)?;
-            let rule = Rule { offset: vec![0.0; c], scale: vec![1.0; c], temperature: None, prior: Vec::new() };
-            let typical = run.install(|| typical_temperature(&rule, &scores));
-            Ok(fitted_temperature(&trial.held_out) / typical)
-        });
-        Ok(Selected { params, widening: trial.view.widening, sharpness: sharpness.transpose()? })
+        let mut held_out: Vec<_> = trial.held_out.iter().collect();
+        held_out.sort_unstable_by_key(|(at, ..)| *at);
+        let standings = Standings {
+            rows: held_out.iter().map(|(at, ..)| self.targets.rows()[*at]).collect(),
+            classes: held_out.iter().map(|(.., class)| *class as u32).collect(),
+            values: held_out.iter().map(|(_, scores, _)| scores.clone()).collect(),
+            source: HeldOutSource::Folds(FOLDS),
+        };
+        let judged = Judged::new(standings, self.targets.n_columns(), self.is_enough, run)?;
+        Ok(Selected { params, widening: trial.view.widening, held_out: Some(judged) })
     }
 }
 
 impl Selected {
     pub fn given(params: &LowRankParams) -> Self {
-        Self { params: params.clone(), widening: 1.0, sharpness: None }
+        Self { params: params.clone(), widening: 1.0, held_out: None }
     }
 }
 
@@ -168,7 +228,7 @@ pub(super) fn select(
 
     let first = View { n_nearest: params.n_nearest, widening: 1.0 };
     let mut views = vec![first];
-    if params.factor == FactorKind::Anchor {
+    if params.factor == FactorKind::Anchor && judges.chooses {
         let others = [(3, 1.0), (0, 1.0), (0, 2.0)].map(|(n_nearest, widening)| View { n_nearest, widening });
         views.extend(others.into_iter().filter(|view| *view != first));
     }
@@ -255,7 +315,7 @@ fn trials_of<F>(
     run.check()?;
     // Coordinates along the eigenvectors, in which propagation with another α is only another scaling.
     let along = times(&known.rows, &spectrum.basis);
-    let ways = ways(view, params).into_iter();
+    let ways = ways(view, params).into_iter().take(if judges.chooses { usize::MAX } else { 1 });
     let mut trials: Vec<Trial> = ways.map(|way| Trial { view, way, held_out: Vec::new() }).collect();
     let prior = params.class_prior.shares(&targets.mean())?;
     let gram_of = |places: &[usize]| weighted_gram(known, targets, places);
@@ -287,7 +347,7 @@ fn trials_of<F>(
                     times(&select_rows(&known.rows, &held_out), &found)
                 }
             };
-            let pairs = held_out.iter().zip(scores.rows()).map(|(&at, scores)| (scores.to_vec(), classes[at]));
+            let pairs = held_out.iter().zip(scores.rows()).map(|(&at, scores)| (at, scores.to_vec(), classes[at]));
             trial.held_out.extend(pairs);
         }
     }

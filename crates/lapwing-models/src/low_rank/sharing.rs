@@ -6,6 +6,7 @@ use lapwing_data::{Communicator, Features, Result, RowSource, Run, Stream, Targe
 use lapwing_graph::low_rank::{Landmarks, RowSample};
 use rand::seq::index;
 
+use super::select::Judged;
 use super::{LOW_RANK, LowRankExtension, LowRankParams};
 use crate::Rule;
 
@@ -13,8 +14,8 @@ use crate::Rule;
 pub(super) struct Setup {
     pub landmarks: Landmarks,
     pub params: LowRankParams,
-    /// Temperature as a multiple of the typical one.
-    pub sharpness: Option<f64>,
+    /// What the held-out labels say about confidence; at rank 0 only.
+    pub held_out: Option<Judged>,
     /// The sample; at rank 0 only.
     pub sample: Option<RowSample>,
 }
@@ -67,7 +68,7 @@ impl Setup {
     fn file(&self) -> Result<ModelFile> {
         let Landmarks { center, values, width, mean_distance, .. } = &self.landmarks;
         let meta = serde_json::json!({
-            "width": width, "mean_distance": mean_distance, "params": self.params, "sharpness": self.sharpness,
+            "width": width, "mean_distance": mean_distance, "params": self.params,
         });
         let mut file = ModelFile::new("low-rank-setup", meta);
         file.insert("landmarks", &[values.len()], values.clone())?;
@@ -99,7 +100,7 @@ impl Setup {
                 rows: None,
             },
             params,
-            sharpness: file.meta["sharpness"].as_f64(),
+            held_out: None,
             sample: None,
         })
     }

@@ -64,7 +64,9 @@ use self::extension::{SCORES_TOL, Settings, per_root};
 use self::routes::inner_tol;
 use self::select::{Question, select};
 use self::train::{Training, note_shortfall};
-use crate::fitting::{Fitting, Temperature};
+use crate::calibration::Fallback;
+use crate::fitting::Fitting;
+use crate::held_out::Standings;
 use crate::{Fitted, FittedRegression, Method, NeighborExtension, Plan, Problem, ProblemSize};
 
 /// Name of the method.
@@ -108,6 +110,8 @@ struct Trained<'a> {
     scores: Arc<Matrix>,
     extension: UnfoldedExtension<'a>,
     graph: Option<AffinityGraph>,
+    /// Z of labeled nodes without the labels of their fold.
+    held_out: Option<Standings>,
 }
 
 impl UnfoldedGnn {
@@ -128,7 +132,7 @@ impl UnfoldedGnn {
         if self.params.loss != NodeLoss::Mse {
             return Err(Error::param("loss", self.params.loss.name(), "mse for a regression"));
         }
-        let Trained { scores, extension, graph } = self.train(&mut fitting, true)?;
+        let Trained { scores, extension, graph, .. } = self.train(&mut fitting, true)?;
         Ok(fitting.regressed(scores, Some(extension.into()), graph))
     }
 
@@ -146,14 +150,8 @@ impl UnfoldedGnn {
         let offset = if is_regression { problem.targets.mean()[0] } else { 0.0 };
         let centered = if offset == 0.0 { None } else { Some(problem.targets.shifted(offset)?) };
         let targets = centered.as_ref().unwrap_or(problem.targets);
-        let graph_reg = match self.params.graph_reg {
-            Some(graph_reg) => graph_reg,
-            None => {
-                let (params, graph) = (&self.params, &affinity.graph);
-                let question = Question { params, features, graph, targets, is_regression };
-                report.time("select", run, |report| select(&question, report, run))?
-            }
-        };
+        let question = Question { params: &self.params, features, graph: &affinity.graph, targets, is_regression };
+        let (graph_reg, held_out) = report.time("select", run, |report| select(&question, report, run))?;
         let network = Self { params: self.params.with_graph_reg(graph_reg), graph: self.graph.clone() };
         let (mut scores, layers) = network.smooth_and_train(features, &affinity, targets, start, report, run)?;
         let settings = Settings {
@@ -168,7 +166,7 @@ impl UnfoldedGnn {
         let neighbors = NeighborExtension::from_graph(problem, &affinity, &self.graph, &hidden);
         let extension = UnfoldedExtension::new(layers, settings, neighbors);
         scores.values_mut().iter_mut().for_each(|z| *z += offset);
-        Ok(Trained { scores: Arc::new(scores), extension, graph: affinity.into_built() })
+        Ok(Trained { scores: Arc::new(scores), extension, graph: affinity.into_built(), held_out })
     }
 
     /// The layers and Z of all nodes, trained again after each reweighting of the edges.
@@ -270,13 +268,13 @@ impl Method for UnfoldedGnn {
 
     fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
         let mut fitting = Fitting::new(UNFOLDED, problem, run)?;
-        let Trained { scores, extension, graph } = self.train(&mut fitting, false)?;
+        let Trained { scores, extension, graph, held_out } = self.train(&mut fitting, false)?;
         // Scores of cross-entropy are log-probabilities; those of squares have no scale of their own.
-        let temperature = match self.params.loss {
-            NodeLoss::Mse => Temperature::Fitted(None),
-            NodeLoss::CrossEntropy => Temperature::Fixed(Some(1.0)),
+        let fallback = match self.params.loss {
+            NodeLoss::Mse => Fallback::Typical,
+            NodeLoss::CrossEntropy => Fallback::One,
         };
-        Ok(fitting.decide(scores, temperature, Some(extension.into()), graph))
+        Ok(fitting.decide(scores, held_out, fallback, Some(extension.into()), graph))
     }
 
     fn plan(&self, size: &ProblemSize) -> Plan {

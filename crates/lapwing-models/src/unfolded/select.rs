@@ -31,8 +31,9 @@ use super::rows::Inputs;
 use super::smooth::{by_columns, by_nodes, constant, reduced, weighted};
 use super::train::Training;
 use crate::harmonic::{FOLDS, folds};
-use crate::held_out::choose;
+use crate::held_out::{Standings, choose};
 use crate::labeling::largest;
+use crate::{HeldOutSource, Rule};
 
 /// Fewest labels of a class, or values of a regression, by which λ is chosen.
 const FEWEST_LABELS: usize = 3;
@@ -56,26 +57,24 @@ pub(super) struct Question<'q, 'a> {
     pub is_regression: bool,
 }
 
-/// Chooses λ; returns the default if there are too few labels to choose by.
+/// Chooses λ unless it is given; without labels enough to choose by, the default. Also the scores of held-out nodes at this λ.
 ///
 /// # Errors
 /// Those of the training.
-pub(super) fn select(question: &Question<'_, '_>, report: &mut Report, run: &Run) -> Result<f64> {
+pub(super) fn select(question: &Question<'_, '_>, report: &mut Report, run: &Run) -> Result<(f64, Option<Standings>)> {
     // A given step size of the unfolding diverges for large λ.
-    let candidates: Vec<f64> =
-        CANDIDATES.into_iter().filter(|reg| question.params.with_graph_reg(*reg).validate().is_ok()).collect();
+    let is_valid = |reg: &f64| question.params.with_graph_reg(*reg).validate().is_ok();
+    let given = question.params.graph_reg;
+    let candidates: Vec<f64> = given.map_or_else(|| CANDIDATES.into_iter().filter(is_valid).collect(), |reg| vec![reg]);
     let default = candidates.first().copied().unwrap_or(CANDIDATES[0]);
-    let Some(folds) = question.folds(run) else {
-        report.choose("graph_reg", default);
-        return Ok(default);
+    let is_needed = given.is_none() || question.is_small();
+    let Some(folds) = question.folds(run).filter(|_| is_needed) else {
+        if given.is_none() {
+            report.choose("graph_reg", default);
+        }
+        return Ok((default, None));
     };
-    let params = UnfoldedParams {
-        hidden: None,
-        solver: LayerSolver::Auto,
-        optimizer: LayerOptimizer::Auto,
-        tol: question.params.tol.max(TRIAL_TOL),
-        ..question.params.clone()
-    };
+    let params = question.linear();
     let inputs = Inputs::new(question.features, params.bias)?;
     let l = question.targets.rows().len();
     let trial = Trial {
@@ -85,26 +84,72 @@ pub(super) fn select(question: &Question<'_, '_>, report: &mut Report, run: &Run
         folds: &folds,
         n_folds: (FOLDS * ENOUGH_HELD).div_ceil(l).min(FOLDS),
     };
-    let (mut tried, mut losses) = (Vec::new(), Vec::new());
+    let (mut tried, mut losses, mut scores) = (Vec::new(), Vec::new(), Vec::new());
     for (at, &reg) in candidates.iter().enumerate() {
         run.check()?;
         run.progress().update(at as u64, &format!("graph_reg {reg}"));
-        if let Some(found) = trial.losses(&params.with_graph_reg(reg), &run.quiet())? {
+        if let Some(found) = trial.outcome(&params.with_graph_reg(reg), &run.quiet())? {
             tried.push(reg);
-            losses.push(found);
+            losses.push(found.losses);
+            scores.push(found.scores);
         }
     }
-    let graph_reg = if tried.is_empty() { default } else { tried[choose(&losses, ERRORS)] };
+    if tried.is_empty() {
+        if given.is_none() {
+            report.choose("graph_reg", default);
+        }
+        return Ok((default, None));
+    }
+    let chosen = choose(&losses, ERRORS);
+    let graph_reg = tried[chosen];
+    // A hidden layer or reweighted edges make other scores than the linear model that is tried here.
+    let is_same = question.params.hidden.is_none() && question.params.attention.is_none();
+    let held_out = (!question.is_regression && is_same).then(|| question.standings(&scores[chosen]));
+    if given.is_some() {
+        return Ok((graph_reg, held_out));
+    }
     let mean = |losses: &Vec<f64>| losses.iter().sum::<f64>() / losses.len() as f64;
     let mut means: Vec<(f64, f64)> = tried.into_iter().zip(losses.iter().map(mean)).collect();
     means.sort_by(|a, b| a.0.total_cmp(&b.0));
     let table: Vec<_> = means.iter().map(|(reg, loss)| json!({"graph_reg": reg, "loss": loss})).collect();
     report.choose("cross_validation", table);
     report.choose("graph_reg", graph_reg);
-    Ok(graph_reg)
+    Ok((graph_reg, held_out))
 }
 
 impl Question<'_, '_> {
+    /// Whether the folds of one λ cost little: features are smoothed once for all of them.
+    fn is_small(&self) -> bool {
+        let is_linear = self.params.hidden.is_none() && self.params.attention.is_none();
+        !self.is_regression
+            && is_linear
+            && self.features.n_cols() <= MOST_COLUMNS
+            && self.targets.rows().len() <= MOST_NODES
+    }
+
+    /// The linear model on the original edges, by the fastest route and to low accuracy.
+    fn linear(&self) -> UnfoldedParams {
+        UnfoldedParams {
+            hidden: None,
+            solver: LayerSolver::Auto,
+            optimizer: LayerOptimizer::Auto,
+            tol: self.params.tol.max(TRIAL_TOL),
+            ..self.params.clone()
+        }
+    }
+
+    /// Scores of held-out nodes, ordered by node. Classes without a label are excluded.
+    fn standings(&self, scores: &[(u32, Vec<f64>)]) -> Standings {
+        let mut order: Vec<&(u32, Vec<f64>)> = scores.iter().collect();
+        order.sort_unstable_by_key(|(row, _)| *row);
+        let rows: Vec<u32> = order.iter().map(|(row, _)| *row).collect();
+        let place = |row: &u32| self.targets.rows().partition_point(|other| other < row);
+        let classes = rows.iter().map(|row| largest(self.targets.values().row(place(row))) as u32).collect();
+        let values = order.iter().map(|(_, scores)| scores.clone()).collect();
+        let standings = Standings { rows, classes, values, source: HeldOutSource::Folds(FOLDS) };
+        standings.compared(&Rule::largest(self.targets.mean()))
+    }
+
     /// Fold of each labeled node (l); none if there are too few labels.
     fn folds(&self, run: &Run) -> Option<Vec<usize>> {
         let l = self.targets.rows().len();
@@ -121,6 +166,13 @@ impl Question<'_, '_> {
     }
 }
 
+/// Held-out nodes: their losses, and their numbers and scores, fold by fold.
+#[derive(Default)]
+struct Outcome {
+    losses: Vec<f64>,
+    scores: Vec<(u32, Vec<f64>)>,
+}
+
 /// The data on which every λ is tried.
 struct Trial<'t, 'a> {
     inputs: &'t Inputs<'t, 'a>,
@@ -132,15 +184,15 @@ struct Trial<'t, 'a> {
 }
 
 impl Trial<'_, '_> {
-    /// Loss of each labeled node while it is held out; none if smoothing with this λ stops short of its tolerance.
-    fn losses(&self, params: &UnfoldedParams, run: &Run) -> Result<Option<Vec<f64>>> {
+    /// Loss and scores of each labeled node while it is held out; none if smoothing with this λ stops short of its tolerance.
+    fn outcome(&self, params: &UnfoldedParams, run: &Run) -> Result<Option<Outcome>> {
         let propagator = Propagator::new(self.graph, params.propagation(), run)?;
         let is_shared = self.targets.rows().len() <= MOST_NODES || self.inputs.width() <= MOST_COLUMNS;
         let shared = if is_shared { Some(self.shared(params, &propagator, run)?) } else { None };
         if propagator.shortfall().is_some() {
             return Ok(None);
         }
-        let mut losses = Vec::new();
+        let mut outcome = Outcome::default();
         for fold in (0..self.n_folds).filter(|fold| self.folds.contains(fold)) {
             let kept = self.targets.subset(|at| self.folds[at] != fold)?;
             let held = self.targets.subset(|at| self.folds[at] == fold)?;
@@ -155,9 +207,10 @@ impl Trial<'_, '_> {
                 }
                 None => self.trained(params, &propagator, &kept, held.rows(), run)?,
             };
-            losses.extend(Loss::new(params.loss, &held).of_nodes(&scores));
+            outcome.losses.extend(Loss::new(params.loss, &held).of_nodes(&scores));
+            outcome.scores.extend(held.rows().iter().copied().zip(scores.rows().map(<[f64]>::to_vec)));
         }
-        Ok(propagator.shortfall().is_none().then_some(losses))
+        Ok(propagator.shortfall().is_none().then_some(outcome))
     }
 
     /// Q (l, r) in coordinates that preserve the norm of weights, and ρ.
@@ -263,7 +316,7 @@ mod tests {
             let params = params.with_graph_reg(3.0);
             let inputs = Inputs::new(&features, bias).unwrap();
             let trial = Trial { inputs: &inputs, graph: &graph, targets: &targets, folds: &folds, n_folds: FOLDS };
-            let found = trial.losses(&params, &run).unwrap().unwrap();
+            let found = trial.outcome(&params, &run).unwrap().unwrap().losses;
             let propagator = Propagator::new(&graph, params.propagation(), &run).unwrap();
             let mut expected = Vec::new();
             for fold in 0..FOLDS {
@@ -294,7 +347,7 @@ mod tests {
         let losses = |features: &Features<'_>| {
             let inputs = Inputs::new(features, true).unwrap();
             let trial = Trial { inputs: &inputs, graph: &graph, targets: &targets, folds: &folds, n_folds: FOLDS };
-            trial.losses(&params, &run).unwrap().unwrap()
+            trial.outcome(&params, &run).unwrap().unwrap().losses
         };
         let worst = losses(&features).iter().zip(losses(&wide)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
         assert!(worst < 1e-4, "{worst}");
@@ -310,7 +363,7 @@ mod tests {
         let inputs = Inputs::new(&broken, true).unwrap();
         let trial = Trial { inputs: &inputs, graph: &graph, targets: &targets, folds: &folds, n_folds: FOLDS };
         let params = UnfoldedParams::default().with_graph_reg(3.0);
-        assert_eq!(trial.losses(&params, &Run::new(Some(2), 0).unwrap()).unwrap(), None);
+        assert!(trial.outcome(&params, &Run::new(Some(2), 0).unwrap()).unwrap().is_none());
     }
 
     #[test]
@@ -319,7 +372,7 @@ mod tests {
         let chosen = |features: &Features<'_>, graph: &Graph, targets: &Targets, params: &UnfoldedParams| {
             let question = Question { params, features, graph, targets, is_regression: false };
             let mut report = Report::default();
-            let reg = select(&question, &mut report, &run).unwrap();
+            let (reg, _) = select(&question, &mut report, &run).unwrap();
             assert_eq!(report.chosen["graph_reg"], reg);
             (reg, report.chosen.contains_key("cross_validation"))
         };

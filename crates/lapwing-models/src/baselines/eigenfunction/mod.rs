@@ -37,13 +37,16 @@ use std::sync::Arc;
 use lapwing_data::params::{Parameters, above, at_least};
 use lapwing_data::{Matrix, Result, Run, Targets, Warning, check_memory, parameters};
 use lapwing_solve::dense::{least_squares, solve_spd};
+use lapwing_solve::products::times;
 use rayon::prelude::*;
 
 pub use extension::{EigenfunctionExtension, EigenfunctionParts};
 
-use crate::fitting::{Fitting, Temperature};
+use crate::calibration::Fallback;
+use crate::fitting::Fitting;
+use crate::held_out::Standings;
 use crate::resident::{Program, base_bytes, double_panels};
-use crate::{Fitted, Method, Plan, PlanStep, Problem, ProblemSize};
+use crate::{Fitted, Method, Plan, PlanStep, Problem, ProblemSize, Rule};
 use density::AxisFunctions;
 use extension::Functions;
 use rotation::Rotation;
@@ -168,8 +171,9 @@ impl Eigenfunction {
         rotated: &Matrix,
         (axes, chosen): (Vec<AxisFunctions>, Vec<Chosen>),
         targets: &Targets,
+        rule: &Rule,
         run: &Run,
-    ) -> Result<EigenfunctionExtension> {
+    ) -> Result<(EigenfunctionExtension, Option<Standings>)> {
         let mut functions = run.install(|| Functions::new(rotated, &axes, &chosen, self.params.clip));
         functions.normalize(rotated, run);
         let (n, l, q) = (rotated.n_rows(), targets.rows().len(), chosen.len());
@@ -182,7 +186,14 @@ impl Eigenfunction {
         let mut sigma: Vec<f64> = chosen.iter().map(|function| function.value).collect();
         sigma.resize(columns, 0.0);
         let alpha = self.coefficients(&labeled, &sigma, targets)?;
-        Ok(EigenfunctionExtension::new(rotation, functions, &alpha, constant))
+        let held_out = Standings::by_folds(targets, rule, run, |kept, rows| {
+            let place = |row: &u32| targets.rows().partition_point(|other| other < row);
+            let of = |rows: &[u32]| -> Result<Matrix> {
+                Matrix::new(rows.len(), columns, rows.iter().flat_map(|row| labeled.row(place(row)).to_vec()).collect())
+            };
+            Ok(times(&of(rows)?, &self.coefficients(&of(kept.rows())?, &sigma, kept)?))
+        })?;
+        Ok((EigenfunctionExtension::new(rotation, functions, &alpha, constant), held_out))
     }
 }
 
@@ -206,6 +217,7 @@ impl Method for Eigenfunction {
     fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
         let mut fitting = Fitting::new(self.name(), problem, run)?;
         let features = fitting.features()?;
+        let rule = fitting.rule();
         let report = &mut fitting.report;
         let r = self.n_components(features.n_rows(), features.n_cols());
         let bytes = (8 * features.n_rows() as u64).saturating_mul(r as u64);
@@ -226,11 +238,11 @@ impl Method for Eigenfunction {
         if smoothest.1.is_empty() {
             report.warnings.push(Warning::NoFunction {});
         }
-        let extension =
-            report.time("solve", run, |_| self.fitted(rotation, &rotated, smoothest, problem.targets, run))?;
+        let (extension, held_out) =
+            report.time("solve", run, |_| self.fitted(rotation, &rotated, smoothest, problem.targets, &rule, run))?;
         drop(rotated);
         let scores = report.time("apply", run, |_| extension.extend(features, run))?;
-        Ok(fitting.decide(Arc::new(scores), Temperature::Fitted(None), Some(extension.into()), None))
+        Ok(fitting.decide(Arc::new(scores), held_out, Fallback::Typical, Some(extension.into()), None))
     }
 
     fn plan(&self, size: &ProblemSize) -> Plan {

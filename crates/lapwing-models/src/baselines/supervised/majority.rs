@@ -6,10 +6,13 @@ use std::sync::Arc;
 
 use lapwing_data::{Matrix, Result, Run};
 
-use super::{SupervisedExtension, signed};
-use crate::fitting::{Fitting, Temperature};
+use super::{SupervisedExtension, signed, standings};
+use crate::calibration::{Fallback, note};
+use crate::expected::note_expected;
+use crate::fitting::Fitting;
+use crate::held_out::stratified;
 use crate::resident::{Program, base_bytes};
-use crate::{Fitted, HeldOutFit, Method, Plan, PlanStep, Problem, ProblemSize};
+use crate::{Fitted, HeldOutFit, Method, Plan, PlanStep, Problem, ProblemSize, Rule};
 
 /// Name of the method.
 pub(crate) const MAJORITY: &str = "majority";
@@ -41,7 +44,7 @@ pub(super) fn repeated(shares: &[f64], n: usize) -> Matrix {
 
 impl Majority {
     /// Shares (l, c) of each labeled row, from a fit without the labels of its fold (l).
-    fn shares_held_out(&self, problem: &Problem<'_, '_>, folds: &[i32], _: &Run) -> Result<Matrix> {
+    fn shares_held_out(&self, problem: &Problem<'_, '_>, folds: &[i32]) -> Result<Matrix> {
         let targets = problem.targets;
         let mut out = Matrix::filled(folds.len(), targets.n_columns(), f64::NAN);
         let last = folds.iter().copied().max().unwrap_or(-1);
@@ -67,12 +70,21 @@ impl Method for Majority {
             Some(_) => Some(SupervisedExtension::Majority { n_features: fitting.features()?.n_cols(), shares }.into()),
             None => None,
         };
+        let held_out = match stratified(problem.targets, run) {
+            Some(folds) => Some(standings(&self.shares_held_out(problem, &signed(&folds))?, problem.targets)),
+            None => None,
+        };
+        let mut fitted = fitting.decide(Arc::new(scores), None, Fallback::Shares, extension, None);
         // The scores are shares and need no temperature.
-        Ok(fitting.decide(Arc::new(scores), Temperature::Fixed(None), extension, None))
+        fitted.held_out =
+            held_out.map(|standings| standings.shares(&Rule { temperature: Some(1.0), ..fitted.rule.clone() }));
+        note_expected(&mut fitted.report, fitted.held_out.as_ref());
+        note(&mut fitted.report, problem.targets, fitted.held_out.is_some());
+        Ok(fitted)
     }
 
-    fn held_out<'a>(&self, problem: &Problem<'_, 'a>, folds: &[usize], run: &Run) -> Result<HeldOutFit<'a>> {
-        Ok(HeldOutFit { shares: self.shares_held_out(problem, &signed(folds), run)?, fitted: None })
+    fn held_out<'a>(&self, problem: &Problem<'_, 'a>, folds: &[usize], _: &Run) -> Result<HeldOutFit<'a>> {
+        Ok(HeldOutFit { shares: self.shares_held_out(problem, &signed(folds))?, fitted: None })
     }
 
     fn plan(&self, size: &ProblemSize) -> Plan {
@@ -103,7 +115,7 @@ mod tests {
         // Trust weighs the labels.
         let trusted = Targets::one_hot(&labels, Some(&[4.0, 1.0, 1.0, 1.0, 1.0, 1.0])).unwrap();
         assert_eq!(Majority.fit(&Problem::new(&trusted), &run).unwrap().labeling.labels, [0; 6]);
-        let held = Majority.shares_held_out(&Problem::new(&targets), &[0, 0, 1, 1, -1], &run).unwrap();
+        let held = Majority.shares_held_out(&Problem::new(&targets), &[0, 0, 1, 1, -1]).unwrap();
         assert_eq!(held.row(0), [1.0 / 3.0, 2.0 / 3.0]);
         assert_eq!(held.row(2), [1.0 / 3.0, 2.0 / 3.0]);
         assert!(held.row(4)[0].is_nan());

@@ -6,7 +6,7 @@ mod forest;
 mod linear;
 mod majority;
 
-use lapwing_data::{Matrix, Run, Targets};
+use lapwing_data::{Matrix, Result, Run, Targets};
 
 pub use extension::SupervisedExtension;
 pub(crate) use forest::FOREST;
@@ -16,7 +16,10 @@ pub use linear::{Linear, LinearParams, linear_prior};
 pub(crate) use majority::MAJORITY;
 pub use majority::Majority;
 
-use crate::harmonic::{FOLDS, fitted_temperature, folds};
+use crate::HeldOutSource;
+use crate::calibration::fitted_rule;
+use crate::harmonic::{FOLDS, folds};
+use crate::held_out::{Standings, stratified};
 use crate::labeling::largest;
 
 /// Fewest labels of each class at which labels are held out.
@@ -40,6 +43,11 @@ fn label_folds(targets: &Targets, run: &Run) -> Option<Vec<i32>> {
     is_enough.then(|| folds(&classes, targets.n_columns(), run).into_iter().map(|fold| fold as i32).collect())
 }
 
+/// Folds of the labels (l) to hold out; none if there are too few.
+fn folds_to_hold_out(targets: &Targets, run: &Run) -> Option<Vec<i32>> {
+    stratified(targets, run).map(|folds| signed(&folds))
+}
+
 /// Class of the largest share of each labeled row (l).
 fn classes(targets: &Targets) -> Vec<usize> {
     targets.values().rows().map(largest).collect()
@@ -57,26 +65,23 @@ fn enough(mut folds: Vec<i32>) -> Vec<i32> {
     folds
 }
 
-/// The temperature at which logarithms of `shares` (l, c), of rows that were held out, become probabilities. Rows of NaN are left
-/// out.
-fn temperature(shares: &Matrix, targets: &Targets) -> f64 {
-    let rows = shares.rows().zip(classes(targets)).filter(|(row, _)| !row.iter().any(|share| share.is_nan()));
+/// Logarithms of the shares (l, c) of rows that were held out, as the scores of a fit are; rows of NaN were not held out.
+fn standings(shares: &Matrix, targets: &Targets) -> Standings {
+    let held: Vec<usize> = (0..shares.n_rows()).filter(|&at| !shares.row(at).iter().any(|p| p.is_nan())).collect();
+    let classes = classes(targets);
     // A share that is too small for a number has the logarithm of the smallest.
-    let standing = |row: &[f64]| row.iter().map(|share| share.max(f64::MIN_POSITIVE).ln()).collect();
-    fitted_temperature(&rows.map(|(row, class)| (standing(row), class)).collect::<Vec<_>>())
+    let logs = |&at: &usize| shares.row(at).iter().map(|share| share.max(f64::MIN_POSITIVE).ln()).collect();
+    Standings {
+        rows: held.iter().map(|&at| targets.rows()[at]).collect(),
+        classes: held.iter().map(|&at| classes[at] as u32).collect(),
+        values: held.iter().map(logs).collect(),
+        source: HeldOutSource::Folds(FOLDS),
+    }
 }
 
-/// Shares (l, c) of rows that were held out, at the temperature by which a fit decides.
-fn as_decided(mut shares: Matrix, targets: &Targets, run: &Run) -> Matrix {
-    if label_folds(targets, run).is_none() {
-        return shares;
-    }
-    let cold = temperature(&shares, targets).recip();
-    for row in shares.values_mut().chunks_exact_mut(targets.n_columns().max(1)) {
-        let top = row.iter().copied().fold(0.0, f64::max);
-        row.iter_mut().for_each(|share| *share = (*share / top).powf(cold));
-        let total: f64 = row.iter().sum();
-        row.iter_mut().for_each(|share| *share /= total);
-    }
-    shares
+/// Shares (l, c) of rows that were all held out, at the temperature by which a fit decides.
+fn as_decided(shares: &Matrix, targets: &Targets) -> Result<Matrix> {
+    let standings = standings(shares, targets);
+    let rule = fitted_rule(&standings, targets, Some(1.0))?;
+    Ok(standings.shares(&rule).shares)
 }

@@ -43,8 +43,9 @@ use rayon::prelude::*;
 use self::columns::Columns;
 use self::grow::{LabelSums, grow};
 pub use self::trees::Trees;
-use super::{SupervisedExtension, as_decided, enough, label_folds, signed, temperature};
-use crate::fitting::{Fitting, Temperature};
+use super::{SupervisedExtension, as_decided, enough, folds_to_hold_out, signed, standings};
+use crate::calibration::Fallback;
+use crate::fitting::Fitting;
 use crate::resident::{Program, base_bytes};
 use crate::{Fitted, HeldOutFit, Method, Plan, PlanStep, Problem, ProblemSize};
 
@@ -145,22 +146,22 @@ impl Method for Forest {
         let mut fitting = Fitting::new(self.name(), problem, run)?;
         let (features, targets) = (fitting.features()?, problem.targets);
         let report = &mut fitting.report;
-        let temperature = match label_folds(targets, run) {
+        let held_out = match folds_to_hold_out(targets, run) {
             Some(folds) => {
-                let held = report.time("hold out", run, |_| self.shares_held_out(problem, &enough(folds), run))?;
-                Temperature::Fitted(Some(temperature(&held, targets)))
+                let shares = report.time("hold out", run, |_| self.shares_held_out(problem, &enough(folds), run))?;
+                Some(standings(&shares, targets))
             }
-            None => Temperature::Fixed(Some(1.0)),
+            None => None,
         };
         let trees = report.time("grow", run, |_| self.grown(problem, targets, run))?;
         let scores = report.time("apply", run, |_| trees.scores(features, run))?;
         let extension = SupervisedExtension::Forest(Arc::new(trees));
-        Ok(fitting.decide(Arc::new(scores), temperature, Some(extension.into()), None))
+        Ok(fitting.decide(Arc::new(scores), held_out, Fallback::One, Some(extension.into()), None))
     }
 
     fn held_out<'a>(&self, problem: &Problem<'_, 'a>, folds: &[usize], run: &Run) -> Result<HeldOutFit<'a>> {
         let shares = self.shares_held_out(problem, &signed(folds), run)?;
-        Ok(HeldOutFit { shares: as_decided(shares, problem.targets, run), fitted: None })
+        Ok(HeldOutFit { shares: as_decided(&shares, problem.targets)?, fitted: None })
     }
 
     fn plan(&self, size: &ProblemSize) -> Plan {

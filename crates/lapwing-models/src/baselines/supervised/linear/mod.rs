@@ -33,9 +33,10 @@ use serde_json::json;
 use self::fit::{Limits, Rows};
 use self::rows::Design;
 use self::select::{CANDIDATES, DEFAULT, Folds, Trial};
-use super::{SupervisedExtension, as_decided, label_folds, signed, temperature};
+use super::{SupervisedExtension, as_decided, folds_to_hold_out, label_folds, signed, standings};
+use crate::calibration::Fallback;
 use crate::class_sizes::label_counts;
-use crate::fitting::{Fitting, Temperature};
+use crate::fitting::Fitting;
 use crate::harmonic::FOLDS;
 use crate::labeling::largest;
 use crate::resident::{Program, base_bytes, double_panels};
@@ -99,8 +100,8 @@ impl Linear {
     /// hold out in any case; otherwise five are, if every class has labels enough.
     fn ridge(&self, rows: &Rows, targets: &Targets, folds: Option<&[i32]>, run: &Run) -> Result<(f64, Vec<Trial>)> {
         let given = self.params.l2_reg;
-        let own = label_folds(targets, run);
-        let is_enough = own.is_some();
+        let is_enough = label_folds(targets, run).is_some();
+        let own = folds_to_hold_out(targets, run);
         let Some(all) = folds.or(own.as_deref()) else {
             return Ok((given.unwrap_or(CANDIDATES[DEFAULT]), Vec::new()));
         };
@@ -190,21 +191,18 @@ impl Method for Linear {
         }
         let (weights, trace) =
             report.time("solve", run, |_| design.rows.fit(targets, ridge, self.limits(), None, run))?;
-        let temperature = match trials.first() {
-            Some(trial) => Temperature::Fitted(Some(temperature(&to_shares(trial.scores.clone()), targets))),
-            None => Temperature::Fixed(Some(1.0)),
-        };
+        let held_out = trials.first().map(|trial| standings(&to_shares(trial.scores.clone()), targets));
         let extension = SupervisedExtension::Linear(design.layers(&weights, run)?);
         report.solve = Some(solve_summary(&trace, "l-bfgs"));
         note_unconverged(&trace, self.params.tol, report);
         let scores = report.time("apply", run, |_| extension.extend(features, run))?;
-        Ok(fitting.decide(Arc::new(scores), temperature, Some(extension.into()), None))
+        Ok(fitting.decide(Arc::new(scores), held_out, Fallback::One, Some(extension.into()), None))
     }
 
     /// ρ is chosen by the same folds.
     fn held_out<'a>(&self, problem: &Problem<'_, 'a>, folds: &[usize], run: &Run) -> Result<HeldOutFit<'a>> {
         let shares = self.shares_held_out(problem, &signed(folds), run)?;
-        Ok(HeldOutFit { shares: as_decided(shares, problem.targets, run), fitted: None })
+        Ok(HeldOutFit { shares: as_decided(&shares, problem.targets)?, fitted: None })
     }
 
     fn plan(&self, size: &ProblemSize) -> Plan {

@@ -1,0 +1,69 @@
+//! The plot of reliability: how often labels of a confidence are right.
+
+use lapwing::data::Report;
+
+use super::axis::{CHART, Scale, draw_axes, plot_area};
+use super::page::Figure;
+use super::svg::Svg;
+use crate::text::count;
+
+/// A part of the held-out labels: mean confidence, share that is right, number.
+struct Bin {
+    confidence: f64,
+    accuracy: f64,
+    count: usize,
+}
+
+/// Accuracy of held-out labels over their confidence; none if no label was held out.
+pub fn figure(report: &Report) -> Option<Figure> {
+    let bins = bins(report)?;
+    let n: usize = bins.iter().map(|bin| bin.count).sum();
+    let title = "Reliability";
+    let caption = format!(
+        "Confidence of {} held-out labels, and the share of them that is right, in {} parts of like confidence. On the diagonal both \
+         are equal; below it, confidence is too high.",
+        count(n),
+        count(bins.len())
+    );
+    let (across, up) = plot_area(CHART);
+    let (x, y) = (Scale::linear(0.0, 1.0, across), Scale::linear(0.0, 1.0, up));
+    let mut svg = Svg::new(CHART.0, CHART.1, title, &caption);
+    draw_axes(&mut svg, CHART, &x, &y, ("confidence", "share that is right"));
+    svg.line((x.at(0.0), y.at(0.0)), (x.at(1.0), y.at(1.0)), "limit");
+    let points: Vec<(f64, f64)> = bins.iter().map(|bin| (x.at(bin.confidence), y.at(bin.accuracy))).collect();
+    svg.polyline(points.iter().copied(), "curve");
+    for (&point, Bin { confidence, accuracy, count }) in points.iter().zip(&bins) {
+        let tooltip = format!("confidence {confidence:.2}: {accuracy:.2} of {count} right");
+        svg.circle(point, 4.0, "dot", &tooltip);
+    }
+    Some(Figure::new(title, caption, svg))
+}
+
+fn bins(report: &Report) -> Option<Vec<Bin>> {
+    let read = |bin: &serde_json::Value| {
+        let (confidence, accuracy) = (bin["confidence"].as_f64()?, bin["accuracy"].as_f64()?);
+        Some(Bin { confidence, accuracy, count: bin["count"].as_u64()? as usize })
+    };
+    let bins: Vec<Bin> = report.parts.get("reliability")?.as_array()?.iter().filter_map(read).collect();
+    (!bins.is_empty()).then_some(bins)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_bin_is_a_point_and_no_bins_are_no_figure() {
+        assert!(figure(&Report::default()).is_none());
+        let mut report = Report::default();
+        report.parts.insert("reliability".into(), json!([]));
+        assert!(figure(&report).is_none());
+        let bins = json!([{"confidence": 0.55, "accuracy": 0.5, "count": 4}, {"confidence": 0.9, "accuracy": 1.0, "count": 6}]);
+        report.parts.insert("reliability".into(), bins);
+        let figure = figure(&report).unwrap();
+        assert!(figure.caption.starts_with("Confidence of 10 held-out labels"));
+        assert_eq!(figure.svg.matches("<circle").count(), 2);
+    }
+}
