@@ -130,7 +130,8 @@ fn a_budget_that_is_too_small_is_told() {
 #[test]
 fn progress_names_run_method_and_labels() {
     let folder = Folder::with_clouds("in.csv", 90, 30);
-    let run = "compare in.csv --label-column kind --labeled 6 --repeats 2 --methods harmonic,nearest-label";
+    let run = "compare in.csv --label-column kind --labeled 6 --repeats 2 --standardize=off \
+               --methods harmonic,nearest-label";
     let told = folder.ok(&format!("{run} --progress json")).stderr;
     assert!(told.contains("\"note\":\"run 4 of 4: nearest-label, 6 labels\""), "{told}");
     assert_eq!(folder.ok(run).stderr, "");

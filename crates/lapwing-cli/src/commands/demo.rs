@@ -57,7 +57,7 @@ impl Demo {
         let given = keep_labels_per_class(&truth, LABELS_PER_CLASS, 0, &session.run)?;
         let targets = Targets::one_hot(&given, None)?;
         let input = Input::from_features(features);
-        let fitted = method("auto", &MethodParams::default())?.fit(&input.problem(&targets), &session.run)?;
+        let fitted = method("harmonic", &MethodParams::default())?.fit(&input.problem(&targets), &session.run)?;
         let hidden = accuracy(&truth.index, &fitted.labeling.labels, |row| given.index[row] < 0);
 
         let mut result = Finished::new(&session, &input, &given, fitted, before, Unreached::Empty);

@@ -64,7 +64,7 @@ pub struct Label {
     labels: LabelOptions,
 
     /// How to label; lapwing methods lists the methods, --method NAME --help the parameters of one
-    #[arg(long, default_value = "auto", value_parser = PossibleValuesParser::new(method_names()), help_heading = "Method")]
+    #[arg(long, default_value = "harmonic", value_parser = PossibleValuesParser::new(method_names()), help_heading = "Method")]
     #[arg(value_name = "NAME", hide_possible_values = true)]
     method: String,
 

@@ -24,7 +24,7 @@ use crate::files::Files;
 pub type GraphSettings = Both<GraphParams, LearnParams>;
 
 /// Default method of `label`.
-const TYPICAL_METHOD: &str = "auto";
+const TYPICAL_METHOD: &str = "harmonic";
 /// Name of the option for a file of parameters.
 const PARAMS: &str = "params";
 
@@ -309,7 +309,7 @@ mod tests {
                 "--method lapsvm --n-nearest 3",
                 "--n-nearest is no option of the method lapsvm; it is an option of low-rank and anchor",
             ),
-            ("--degree 2", "--degree is no option of the method auto; it is an option of lapsvm and laprls"),
+            ("--degree 2", "--degree is no option of the method harmonic; it is an option of lapsvm and laprls"),
             ("--method nearest-label --n-neighbors 7", "it is an option of auto, harmonic"),
             ("--method lapsvm --degree 2", "--degree changes nothing for the method lapsvm without --kernel poly"),
             ("--method low-rank --rcond 1e-3", "without --factor nystrom"),
@@ -339,7 +339,7 @@ mod tests {
             "--method sparse-harmonic --edge-budget 700 --tol 1e-3",
             "--method nearest-label --metric cosine --zero-rows allow",
             "--method harmonic --form auto --decision auto",
-            "--candidates harmonic,linear --budget 5m",
+            "--method auto --candidates harmonic,linear --budget 5m",
         ];
         for arguments in taken {
             settings(arguments).unwrap_or_else(|text| panic!("{arguments}: {text}")).method().unwrap();

@@ -223,7 +223,7 @@ proptest! {
         let k = 1 + (share * (n - 2) as f64) as usize;
         let features = Features::from_f32(n, d, values[..n * d].iter().map(|&v| v.into()).collect()).unwrap();
         let (symmetrize, weights, knn_method) = (WAYS[way], WEIGHTS[weight], KnnMethod::Exact);
-        let params = GraphParams { n_neighbors: k, symmetrize, weights, knn_method, ..GraphParams::default() };
+        let params = GraphParams { n_neighbors: k, symmetrize, weights, knn_method, metric: Some(Metric::Euclidean), ..GraphParams::default() };
         if params.validate().is_ok() {
             assert_same(&features, &params, 1);
             assert_same(&sparse_of(&features), &params, 1);

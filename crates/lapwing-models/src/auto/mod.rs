@@ -40,7 +40,8 @@ use rounds::{Clock, Contest, Entry, FOLDS, Graphs, Hidden, Joined};
 use crate::calibration::{has_enough, note};
 use crate::expected::note_expected;
 use crate::fitting::{Affinity, Fitting};
-use crate::{Fitted, HeldOut, HeldOutSource, Method, Plan, Problem, ProblemSize, Settings, notes};
+use crate::harmonic::plan_graph;
+use crate::{Fitted, HeldOut, HeldOutSource, Method, Plan, PlanStep, Problem, ProblemSize, notes};
 
 /// Name of the method.
 pub(crate) const AUTO: &str = "auto";
@@ -193,10 +194,23 @@ impl Method for Auto {
         Ok(Fitted { held_out, best: best.map(|(_, fitted)| Box::new(fitted)), ..fitted })
     }
 
+    /// Each candidate in turn, beside the graph and the scores and shares of those before.
     fn plan(&self, size: &ProblemSize) -> Plan {
-        // The harmonic candidate holds most: the graph and the blocks of the solver.
-        let harmonic = Settings::new("harmonic").and_then(|settings| settings.method());
-        harmonic.map_or_else(|_| Plan::from_steps(size.n_samples, 0, 1, Vec::new()), |method| method.plan(size))
+        let input =
+            Input { has_features: size.n_features > 0, is_graph_given: size.n_edges.is_some(), has_prior: false };
+        let candidates = candidates(&self.params, &self.graph, input).unwrap_or_default();
+        let graph = plan_graph(&self.graph, size);
+        let (n, c) = (size.n_samples, size.n_classes.max(2));
+        let mut kept = 0;
+        let mut steps = graph.steps.clone();
+        for candidate in candidates {
+            let own = candidate.method.plan(size);
+            let beside = if candidate.method.graph_params().is_some() { 0 } else { graph.held_bytes };
+            steps.push(PlanStep { name: candidate.name.into(), peak_bytes: own.peak_bytes + (kept + beside) as u64 });
+            // Scores, shares, labels and confidence.
+            kept += 16 * n * c + 32 * n;
+        }
+        Plan::from_steps(n, graph.n_edges, 2 * steps.len(), steps)
     }
 }
 

@@ -42,7 +42,17 @@ fn labels(n: usize) -> Targets {
 /// Rows ((x − x̄)/s, 1) (n, d + 1) in units of the rows `ids`.
 fn scaled(features: &Features<'_>, ids: &[u32]) -> Matrix {
     let (n, d) = (features.n_rows(), features.n_cols());
-    let values = Matrix::new(n, d, dense_values(features)).unwrap();
+    let values = match features {
+        Features::Dense(_) => Matrix::new(n, d, dense_values(features)).unwrap(),
+        Features::Sparse(rows) => {
+            let mut values = Matrix::filled(n, d, 0.0);
+            for row in 0..n {
+                let (columns, entries) = rows.row(row);
+                columns.iter().zip(entries).for_each(|(&j, &x)| values.row_mut(row)[j as usize] = x.into());
+            }
+            values
+        }
+    };
     let l = ids.len() as f64;
     let mean: Vec<f64> = (0..d).map(|j| ids.iter().map(|&i| values.row(i as usize)[j]).sum::<f64>() / l).collect();
     let square = |row: &[f64]| row.iter().zip(&mean).map(|(x, m)| (x - m).powi(2)).sum::<f64>();
