@@ -102,7 +102,7 @@ class HarmonicClassifier(HarmonicClassifierParameters, HarmonicEstimator, Spread
                 "fit(X, y, graph=...)"
             )
 
-    def _start(
+    def _prior_argument(
         self, problem: Problem, X: Any, graph: Any, labels: ClassLabels, weights: NDArray[np.float64] | None
     ) -> dict[str, Any]:
         self.prior_ = None
