@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from . import _lapwing
@@ -88,18 +89,23 @@ class AutoLabeler(AutoLabelerParameters, StartsFromPrior, SpreadingClassifier):
         if X is None and graph is not None:
             parts = self._graph_parts(problem, graph, "graph")
             problem.rows["graph"], problem.n_samples = parts, parts[0][0]
-            self._own_scaling, self._scaling_report = None, {}
+            self._keep_scaling(None, "{}")
             self.n_features_in_ = parts[0][1]
             return
         super()._take_rows(problem, X, y, graph)
 
     def _take_features(self, problem: Problem, X: Any, builds_graph: bool) -> None:
         super()._take_features(problem, X, builds_graph)
-        rows, self._own_scaling, self._scaling_report = problem.rows, None, {}
+        rows = problem.rows
+        self._keep_scaling(None, "{}")
         if choice("scaling", self.scaling, ("auto", "off")) == "auto":
             state, scaled, report = _lapwing.fit_scaling(rows["features"], "auto", "auto", self._control(quiet=True))
-            self._own_scaling, self._scaling_report = state, json.loads(report)
+            self._keep_scaling(state, report)
             rows["features"] = rows["features"] if scaled is None else scaled
+
+    def _keep_scaling(self, state: dict[str, NDArray[np.float64]] | None, report: str) -> None:
+        self._own_scaling = state
+        self._scaling_report: dict[str, Any] = json.loads(report)
 
     def _keep(self, problem: Problem, fitted: dict[str, Any], scores: NDArray[Any]) -> None:
         self._keeps_rows = bool(fitted["keeps_rows"])

@@ -54,7 +54,7 @@ class GraphEstimator(NamedParameters, BaseEstimator):  # type: ignore[misc]
     _takes_graph_as: ClassVar[str] = "X"
     """How a graph may be given: instead of X, as the argument graph besides X, or not at all ("")."""
     _affinities: ClassVar[tuple[str, ...]] = ("knn", "precomputed")
-    _keeps_rows: ClassVar[bool] = True
+    _keeps_rows: bool = True
     """Whether new rows are compared with all rows of the fit; else the compiled part returns an extension."""
     _least_iterations: ClassVar[int] = 0
     """scikit-learn counts iterations from 1 for estimators with `max_iter`."""

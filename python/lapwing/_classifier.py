@@ -72,7 +72,7 @@ class SpreadingClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc
         weights = self._label_weights(sample_weight, problem.n_samples)
         labels, argument = self._labels(y, problem.n_samples, weights)
         extras = {"hands_extension": not self._keeps_rows, **self._extras(labels, validation)}
-        extras |= self._start(problem, X, graph, labels, weights)
+        extras |= self._prior_argument(problem, X, graph, labels, weights)
         fitted = _lapwing.fit_classifier(
             problem.method, problem.parameters, problem.rows, argument, weights, extras, problem.control
         )
@@ -86,7 +86,7 @@ class SpreadingClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc
         """Inputs of the method besides rows, labels and parameters."""
         return {}
 
-    def _start(
+    def _prior_argument(
         self, problem: Problem, X: Any, graph: Any, labels: ClassLabels, weights: NDArray[np.float64] | None
     ) -> dict[str, Any]:
         """Where the fit starts: the prior, for a method that takes one."""

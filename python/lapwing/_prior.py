@@ -110,20 +110,19 @@ class StartsFromPrior:
     """Mixin of classifiers with the parameter `prior`."""
 
     prior: Any
-    affinity: str
     report_: dict[str, Any]
 
     def _check_prior(self, X: Any, graph: Any) -> None:
         """Refuse a prior that is none, and a classifier without features to fit it to."""
         check_prior(self.prior)
-        has_features = X is not None and (graph is not None or self.affinity == "knn")
+        has_features = X is not None and (graph is not None or getattr(self, "affinity", "knn") == "knn")
         if is_classifier(self.prior) and not has_features:
             raise ValueError(
                 f"prior is {type(self.prior).__name__}(), which is fitted to features; give them as X and the graph as "
                 "fit(X, y, graph=...)"
             )
 
-    def _start(
+    def _prior_argument(
         self, problem: Problem, X: Any, graph: Any, labels: ClassLabels, weights: NDArray[np.float64] | None
     ) -> dict[str, Any]:
         self.prior_ = None
