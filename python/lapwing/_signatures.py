@@ -34,7 +34,8 @@ _DOCUMENTATION = {
     "n_neighbors": """n_neighbors : int >= 1, default=15
     Neighbors of each row, below the number of rows.""",
     "metric": """metric : {"auto", "euclidean", "cosine", "inner-product"}, default="auto"
-    Distance between rows. Auto is cosine for sparse rows, where it allows rows of zeros, and euclidean for dense ones.
+    Distance between rows. Auto is cosine for sparse rows, where it allows rows of zeros, and euclidean for dense ones
+    and for gaussian weights.
 
     - "euclidean": ‖x − y‖.
     - "cosine": 1 − xᵀy / (‖x‖‖y‖), in [0, 2].
@@ -472,6 +473,14 @@ _DOCUMENTATION = {
     steps together lower the loss by less than √tol of it.""",
     "max_iter:UnfoldedGNNClassifier": """max_iter : int >= 1, default=1000
     Most iterations of the training.""",
+    "metric:NearestLabelClassifier": """metric : {"auto", "euclidean", "cosine", "inner-product"}, default="auto"
+    Distance between rows. Auto is cosine for sparse rows, where it allows rows of zeros, and euclidean for dense ones.
+
+    - "euclidean": ‖x − y‖.
+    - "cosine": 1 − xᵀy / (‖x‖‖y‖), in [0, 2].
+    - "inner-product": −xᵀy: the nearest rows are those of the largest product. Not a distance: it may be negative, and
+      a row need not be nearest to itself.
+""",
     "n_subsample": """n_subsample : int >= 1 or "auto", default="auto"
     Rows in the graph, at least the labeled ones. Auto is the larger of 2000 and four times the labeled rows. More than
     all rows means all.""",
@@ -611,8 +620,8 @@ LAPLACIAN_SOLVER_PARAMETERS = _documentation(
 )
 
 KNEIGHBORS_PARAMETERS = _documentation(
-    "X", "n_neighbors", "metric", "method", "recall_target:NeighborIndex", "zero_rows", "random_state", "n_jobs",
-    "verbose", "callback", "return_report",
+    "X", "n_neighbors", "metric:NearestLabelClassifier", "method", "recall_target:NeighborIndex", "zero_rows",
+    "random_state", "n_jobs", "verbose", "callback", "return_report",
 )
 
 KNN_GRAPH_PARAMETERS = _documentation(
@@ -1146,7 +1155,8 @@ class NearestLabelClassifierParameters:
         "metric", "zero_rows",
     )
     _parameters_doc: ClassVar[str] = _documentation(
-        "metric", "zero_rows", "unlabeled", "abstain", "random_state", "n_jobs", "verbose", "callback",
+        "metric:NearestLabelClassifier", "zero_rows", "unlabeled", "abstain", "random_state", "n_jobs", "verbose",
+        "callback",
     )
     _attributes_doc: ClassVar[str] = _attributes.CLASSES + _attributes.FIT
 
@@ -1367,8 +1377,8 @@ class NeighborIndexParameters:
         "n_neighbors", "metric", "method", "recall_target", "zero_rows",
     )
     _parameters_doc: ClassVar[str] = _documentation(
-        "n_neighbors", "metric", "method", "recall_target:NeighborIndex", "zero_rows", "random_state", "n_jobs",
-        "verbose", "callback",
+        "n_neighbors", "metric:NearestLabelClassifier", "method", "recall_target:NeighborIndex", "zero_rows",
+        "random_state", "n_jobs", "verbose", "callback",
     )
 
     n_neighbors: int = 15

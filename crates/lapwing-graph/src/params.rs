@@ -88,7 +88,8 @@ parameters! {
     pub struct GraphParams {
         /// Neighbors of each row, below the number of rows.
         n_neighbors: usize = 15, in at_least(1.0);
-        /// Distance between rows. Auto is cosine for sparse rows, where it allows rows of zeros, and euclidean for dense ones.
+        /// Distance between rows. Auto is cosine for sparse rows, where it allows rows of zeros, and euclidean for dense ones and for
+        /// gaussian weights.
         metric: Option<Metric> = None, or "auto";
         /// How a distance becomes an edge weight.
         weights: Weighting = Weighting::SelfTuning;
@@ -157,12 +158,16 @@ impl KnnParams {
 }
 
 impl GraphParams {
-    /// The same with the metric that auto takes for `features`: the cosine also for cosine weights, which need it.
+    /// The same with the metric that auto takes for `features`: the cosine also for cosine weights, which need it, and never for
+    /// gaussian ones. Their width is in the unit of Euclidean distances, and underflows for rows that share no column with others.
     #[must_use]
     pub fn resolved(&self, features: &Features<'_>) -> Self {
         let mut params = self.clone();
-        let needs_cosine = self.weights == Weighting::Cosine;
-        let auto = if needs_cosine { Metric::Cosine } else { Metric::auto(features) };
+        let auto = match self.weights {
+            Weighting::Cosine => Metric::Cosine,
+            Weighting::Gaussian => Metric::Euclidean,
+            _ => Metric::auto(features),
+        };
         Metric::resolve(&mut params.metric, &mut params.zero_rows, auto);
         params
     }
@@ -241,5 +246,42 @@ impl GraphParams {
             recall_target: self.recall_target,
             zero_rows: self.zero_rows,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use lapwing_data::{Csr, Run};
+
+    use super::*;
+    use crate::affinity_graph;
+
+    #[test]
+    fn auto_is_the_cosine_where_it_cannot_stop_a_run() {
+        // Two rows of zeros, and one that shares no column with any other.
+        let entries: Vec<(u32, u32, f32)> =
+            (0..20).flat_map(|row| [(row, row % 3, 1.0 + row as f32), (row, 3 + row % 4, 2.0)]).collect();
+        let sparse = [entries, vec![(20, 7, 5.0)]].concat();
+        let sparse = Features::Sparse(Arc::new(Csr::from_entries(23, 8, &sparse).unwrap()));
+        let dense = Features::from_f32(2, 1, vec![0.0, 1.0]).unwrap();
+        let run = Run::new(Some(2), 0).unwrap();
+        for weights in Weighting::ALL.iter().copied() {
+            let params = GraphParams { n_neighbors: 4, weights, ..GraphParams::default() };
+            let expected = if weights == Weighting::Gaussian { Metric::Euclidean } else { Metric::Cosine };
+            assert_eq!(params.resolved(&sparse).metric, Some(expected));
+            let on_dense = if weights == Weighting::Cosine { Metric::Cosine } else { Metric::Euclidean };
+            assert_eq!(params.resolved(&dense).metric, Some(on_dense));
+            assert_eq!(params.resolved(&sparse), params.resolved(&sparse).resolved(&dense));
+            affinity_graph(&sparse, &params, &run).unwrap();
+            let mut report = Report::default();
+            params.note_metric(&sparse, &mut report);
+            let is_noted = report.warnings == [Warning::ZeroRows { n_rows: 2, n_samples: 23 }];
+            assert_eq!(is_noted, expected == Metric::Cosine, "{weights:?}");
+        }
+        let asked = GraphParams { metric: Some(Metric::Cosine), ..GraphParams::default() };
+        assert_eq!(asked.resolved(&sparse), asked);
+        assert!(affinity_graph(&sparse, &asked, &run).unwrap_err().to_string().contains("only zeros"));
     }
 }
