@@ -228,7 +228,7 @@ fn repel(points: &mut [[f64; 2]], row: usize, rate: f64, rng: &mut impl Rng) {
     /// Keeps the force between equal points finite.
     const NEAR: f64 = 1e-3;
     for _ in 0..REPELLED {
-        let other = (u64::from(rng.next_u32()) * points.len() as u64 >> 32) as usize;
+        let other = ((u64::from(rng.next_u32()) * points.len() as u64) >> 32) as usize;
         let (difference, square) = between(points[row], points[other]);
         for axis in 0..2 {
             let force = 2.0 * difference[axis] / ((NEAR + square) * (1.0 + square));
