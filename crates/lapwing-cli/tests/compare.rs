@@ -73,11 +73,12 @@ fn methods_with_equal_results_are_run_once_unless_they_are_named() {
     let (all, left_out) = methods("");
     assert!(all.contains(&"harmonic".into()) && !all.contains(&"sparse-harmonic".into()), "{all:?}");
     assert_eq!(left_out[0]["method"], "sparse-harmonic");
+    assert_eq!((&left_out[1]["method"], &left_out[1]["same_as"]), (&"subsampling".into(), &"harmonic".into()));
     let (named, left_out) = methods("--methods harmonic,sparse-harmonic");
     assert!(named.contains(&"sparse-harmonic".into()) && left_out.as_array().unwrap().is_empty());
     // With so few edges it is another method.
-    let (thinned, _) = methods("--edge-budget 150");
-    assert!(thinned.contains(&"sparse-harmonic".into()), "{thinned:?}");
+    let (thinned, _) = methods("--edge-budget 150 --n-subsample 60");
+    assert!(thinned.contains(&"sparse-harmonic".into()) && thinned.contains(&"subsampling".into()), "{thinned:?}");
 }
 
 #[test]

@@ -161,6 +161,11 @@ impl Method for Subsampling {
         Ok(Fitted { labeling, rule, extension: Some(extension.into()), graph, held_out, best: None, report })
     }
 
+    /// Harmonic propagation, if all rows are in the sample.
+    fn same_as(&self, size: &ProblemSize) -> Option<&'static str> {
+        (self.size(size.n_samples, 0) == size.n_samples).then_some("harmonic")
+    }
+
     fn plan(&self, size: &ProblemSize) -> Plan {
         let (n, c) = (size.n_samples, size.n_classes.max(2));
         let s = self.size(n, size.n_labeled);

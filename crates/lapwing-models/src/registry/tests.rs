@@ -56,3 +56,43 @@ fn a_prior_is_one_parameter_of_propagation_and_of_sizes() {
     assert_eq!(settings.params.low_rank.class_prior, settings.params.sizing.class_prior);
     assert!(settings.sizes().is_some() && Settings::new("low-rank").unwrap().sizes().is_none());
 }
+
+#[test]
+fn methods_that_name_another_give_its_results() {
+    use lapwing_data::{Features, Labels, Run, Targets};
+
+    use crate::{Problem, ProblemSize};
+    let n = 300;
+    // Three classes that overlap.
+    let noise = |i: usize| (i * 7919 % 1013) as f64 / 1013.0;
+    let values = (0..2 * n).map(|at| (at / 2 % 3) as f64 * 0.4 * (at % 2) as f64 + noise(at)).collect();
+    let features = Features::from_f64(n, 2, values).unwrap();
+    let labels = Labels::from_integers((0..n as i64).map(|i| (i < 12).then_some(i % 3)));
+    let (targets, run) = (Targets::one_hot(&labels, None).unwrap(), Run::new(Some(1), 0).unwrap());
+    let size = |n_samples| ProblemSize {
+        n_samples,
+        n_features: 2,
+        n_edges: None,
+        input_bytes: 0,
+        sparse: false,
+        streamed: false,
+        n_classes: 3,
+        n_labeled: 12,
+        threads: 1,
+    };
+    let scores = |method: &dyn Method| {
+        let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
+        method.fit(&problem, &run).unwrap().labeling.scores
+    };
+    let own = |name| method(name, &MethodParams::default()).unwrap();
+    for name in ["sparse-harmonic", "subsampling"] {
+        let same = own(name).same_as(&size(n)).unwrap();
+        assert_eq!(same, "harmonic");
+        assert_eq!(scores(&*own(name)), scores(&*own(same)), "{name}");
+    }
+    assert_eq!(own("subsampling").same_as(&size(2001)), None);
+    let mut thinned = MethodParams::default();
+    thinned.sparse.sparsify.budget = lapwing_graph::sparsify::Budget::Edges(500);
+    assert_eq!(method("sparse-harmonic", &thinned).unwrap().same_as(&size(n)), None);
+    assert!(method_names().filter(|name| own(name).same_as(&size(n)).is_some()).count() == 2);
+}

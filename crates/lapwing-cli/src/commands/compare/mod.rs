@@ -55,7 +55,8 @@ pub struct Compare {
 
     /// Methods, separated by commas [default: all but anchor, nystrom and glnp; with --graph, those that need no features]
     ///
-    /// By default, sparse-harmonic is left out where it would keep all edges, because its labels are then those of harmonic.
+    /// By default, sparse-harmonic is left out if it would keep all edges, and subsampling if it would take all rows: their labels are
+    /// then those of harmonic.
     #[arg(long, value_name = "M1,M2,…", value_delimiter = ',', help_heading = "Comparison")]
     #[arg(value_parser = PossibleValuesParser::new(method_names()))]
     methods: Vec<String>,

@@ -12,13 +12,17 @@ pub const HEADINGS: &[&str] =
 
 /// A line of the table of results.
 pub fn cells(result: &CompareRow) -> Vec<String> {
+    let accuracy = match result.draws {
+        1 => format!("{:.3}", result.accuracy_mean),
+        _ => format!("{:.3} ± {:.3}", result.accuracy_mean, result.accuracy_sd),
+    };
     let time = |seconds: f64| if result.baseline { "–".into() } else { format!("{seconds:.2}") };
     vec![
         result.method.clone(),
         count(result.n_labeled),
         number((result.labels_per_class * 10.0).round() / 10.0),
         count(result.draws),
-        format!("{:.3} ± {:.3}", result.accuracy_mean, result.accuracy_sd),
+        accuracy,
         percent(result.unreached),
         time(result.seconds),
         time(result.graph_seconds),
@@ -37,17 +41,16 @@ pub fn notes(found: &Comparison, same: &[(&str, &str)]) -> Vec<String> {
     if found.n_single > 0 {
         notes.push(format!("never hidden: labels that are the only ones of their class ({})", count(found.n_single)));
     }
-    notes.extend(same.iter().map(|(method, of)| {
-        format!("left out: {method}, which keeps all edges of this graph and so gives the labels of {of}")
-    }));
-    let mut unfinished: Vec<&str> = Vec::new();
-    for row in &found.unfinished {
-        if !unfinished.contains(&row.method.as_str()) {
-            unfinished.push(&row.method);
-            let of_method = found.unfinished.iter().filter(|other| other.method == row.method);
-            let labels: Vec<String> = of_method.map(|other| count(other.n_labeled)).collect();
-            notes.push(format!("not finished within the budget: {} with {} labels", row.method, labels.join(", ")));
-        }
+    if let Some((_, of)) = same.first() {
+        let names: Vec<&str> = same.iter().filter(|(_, other)| other == of).map(|(method, _)| *method).collect();
+        notes.push(format!("left out: {}, with the same labels as {of} on data of this size", names.join(", ")));
+    }
+    for missing in found.unfinished.chunk_by(|a, b| a.n_labeled == b.n_labeled) {
+        let n_labeled = missing[0].n_labeled;
+        let names: Vec<&str> = missing.iter().map(|row| row.method.as_str()).collect();
+        let is_any = found.rows.iter().any(|row| row.n_labeled == n_labeled);
+        let names = if is_any { names.join(", ") } else { "all methods".into() };
+        notes.push(format!("not finished within the budget, with {} labels: {names}", count(n_labeled)));
     }
     notes
 }
