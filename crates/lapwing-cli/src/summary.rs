@@ -203,7 +203,9 @@ mod tests {
     fn the_expected_accuracy_states_its_interval_and_its_labels() {
         let of = |value: f64, low: f64, high: f64, source: Value| {
             let part = json!({"value": value, "low": low, "high": high, "n_held_out": 60, "source": source});
-            of_expected(&Report { parts: [("expected_accuracy".into(), part)].into(), ..Report::default() }).unwrap()
+            let mut report = Report::default();
+            report.parts.insert("expected_accuracy".into(), part);
+            of_expected(&report).unwrap()
         };
         assert_eq!(of(0.91, 0.88, 0.94, json!("leave-one-out")), "91 % ± 3 (from 60 labels held out in turn)");
         assert_eq!(of(0.98, 0.9, 0.996, json!({"folds": 5})), "98 %, 90 to 100 (from 60 labels held out in 5 parts)");
