@@ -101,13 +101,14 @@ pub fn stage(
     Ok(stage_labels(path, &rows)?)
 }
 
-/// The JSON object of a command: `schema`, `command`, the keys of `body`, the `certificate` if any, and `outputs`.
+/// The JSON object of a command: `schema`, `command`, the keys of `body`, `certificate` and `scaling` if any, and `outputs`.
 pub fn json_object(command: &str, body: &impl Serialize, more: Value, written: &Written) -> Result<String, Failure> {
     let mut object = json!({"schema": SCHEMA, "command": command});
     let body = serde_json::to_value(body)
         .map_err(|e| Failure::Library(Error::Internal { reason: format!("cannot write JSON: {e}") }))?;
-    let certificate = body["parts"].get("certificate").map(|certificate| json!({"certificate": certificate}));
-    for part in [body, more, certificate.unwrap_or_default(), json!({"outputs": written.json()})] {
+    let shown = |name: &str| body["parts"].get(name).map(|part| json!({name: part})).unwrap_or_default();
+    let (certificate, scaling) = (shown("certificate"), shown("scaling"));
+    for part in [body, more, certificate, scaling, json!({"outputs": written.json()})] {
         if let (Value::Object(object), Value::Object(part)) = (&mut object, part) {
             object.extend(part);
         }

@@ -181,7 +181,8 @@ mod tests {
                 let problem = Problem { features: Some(features), ..Problem::new(&targets) };
                 let fitted = method.fit(&problem, &run).unwrap();
                 assert_eq!(fitted.labeling.labels, expected, "{metric:?}");
-                assert!(fitted.labeling.confidence.iter().all(|&share| share == 1.0));
+                // The chance that the nearest other label is right.
+                assert!(fitted.labeling.confidence.iter().all(|&share| share > 1.0 / 3.0 && share < 1.0));
                 let again = fitted.extension.unwrap().extend(features, &run).unwrap();
                 if metric != Metric::InnerProduct {
                     assert_eq!(&again, fitted.labeling.scores.as_ref());

@@ -88,7 +88,10 @@ fn methods_that_name_another_give_its_results() {
     for name in ["sparse-harmonic", "subsampling"] {
         let same = own(name).same_as(&size(n)).unwrap();
         assert_eq!(same, "harmonic");
-        assert_eq!(scores(&*own(name)), scores(&*own(same)), "{name}");
+        // Certified solves go on for longer.
+        let (found, expected) = (scores(&*own(name)), scores(&*own(same)));
+        let worst = found.values().iter().zip(expected.values()).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(worst < 1e-6, "{name}: {worst}");
     }
     assert_eq!(own("subsampling").same_as(&size(2001)), None);
     let mut thinned = MethodParams::default();

@@ -150,7 +150,7 @@ pub fn linear_prior(features: &Features<'_>, targets: &Targets, run: &Run) -> Re
 
 /// Adds the choice of ρ to the report.
 fn note_choice(ridge: f64, trials: &[Trial], report: &mut Report) {
-    if !trials.is_empty() {
+    if trials.len() > 1 {
         let mut losses: Vec<(f64, f64)> = trials.iter().map(|trial| (trial.ridge, trial.loss())).collect();
         losses.sort_by(|a, b| a.0.total_cmp(&b.0));
         let table: Vec<_> = losses.iter().map(|(ridge, loss)| json!({"l2_reg": ridge, "loss": loss})).collect();
