@@ -57,10 +57,13 @@ fn columns_in_different_units_are_scaled_and_new_rows_too() {
     for option in ["--standardize", "--standardize=on", "--standardize on"] {
         let object = folder.ok(&format!("{label} --json {option}")).json();
         assert_eq!(folder.read("out.csv"), scaled, "{option}");
-        assert_eq!((&object["scaling"]["kind"], &object["scaling"]["ratio"]), (&"standardize".into(), &Value::Null));
+        assert_eq!(
+            (&object["parts"]["scaling"]["kind"], &object["parts"]["scaling"]["ratio"]),
+            (&"standardize".into(), &Value::Null)
+        );
     }
     let object = folder.ok(&format!("{label} --json --standardize auto")).json();
-    assert!(folder.read("out.csv") == scaled && object["scaling"]["ratio"].as_f64() > Some(1e3), "{object}");
+    assert!(folder.read("out.csv") == scaled && object["parts"]["scaling"]["ratio"].as_f64() > Some(1e3), "{object}");
     let off = folder.ok(&format!("{label} --standardize off")).stdout;
     assert!(!off.contains("scaled") && right(&folder, "out.csv") < 50, "{off}");
     folder.write("all.txt", (0..60).map(|row| format!("{}\n", row % 3)).collect::<String>());
@@ -85,7 +88,7 @@ fn sparse_rows_are_compared_by_the_cosine_and_counts_weighed_if_asked() {
     assert!(kinds(&object).contains(&"unscaled-features".into()) && ran.stderr.contains("--tfidf"), "{object}");
     assert!(kinds(&object).contains(&"indistinct-rows".into()) && ran.stderr.contains("1 of 61 rows"), "{object}");
     let object = folder.ok(&format!("{label} --metric euclidean --tfidf --model m")).json();
-    assert_eq!((&object["chosen"]["metric"], &object["scaling"]["kind"]), (&Value::Null, &"tfidf".into()));
+    assert_eq!((&object["chosen"]["metric"], &object["parts"]["scaling"]["kind"]), (&Value::Null, &"tfidf".into()));
     assert!(!kinds(&object).contains(&"unscaled-features".into()), "{object}");
     folder.ok("predict m in.svm -o new.csv");
     let label_of = |line: &str| line.split(',').nth(1).map(str::to_owned);

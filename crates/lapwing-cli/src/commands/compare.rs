@@ -133,7 +133,7 @@ impl Compare {
         report.warnings.iter().for_each(|warning| session.warn(warning));
         if session.json {
             let body = json!({
-                "warnings": report.warnings, "scaling": report.parts.get("scaling"),
+                "warnings": report.warnings, "parts": report.parts,
                 "n_samples": report.n_samples, "n_features": report.n_features, "n_classes": report.n_classes,
                 "n_labeled": report.n_labeled, "repeats": self.repeats, "phases": report.phases,
                 "peak_bytes": report.peak_bytes,

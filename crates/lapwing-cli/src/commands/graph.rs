@@ -127,7 +127,7 @@ impl Graph {
         if session.json {
             let body = json!({
                 "n_samples": report.n_samples, "n_features": report.n_features, "graph": report.graph,
-                "scaling": report.parts.get("scaling"),
+                "parts": report.parts,
                 "knn": affinity.knn, "chosen": report.chosen, "phases": report.phases,
                 "peak_bytes": report.peak_bytes, "warnings": report.warnings,
             });
