@@ -24,10 +24,10 @@ impl Program {
     /// Pages of the program and its libraries that a run touches, plus allocations before the work starts; measured on 1,000 rows.
     const fn bytes(self) -> usize {
         match self {
-            Self::Search => 26 << 19,
-            Self::Factor => 31 << 19,
-            Self::Solver => 32 << 19,
-            Self::Graph => 37 << 19,
+            Self::Search => 29 << 19,
+            Self::Factor => 34 << 19,
+            Self::Solver => 35 << 19,
+            Self::Graph => 40 << 19,
         }
     }
 }
