@@ -27,10 +27,11 @@ _DOCUMENTATION = {
     "budget": """budget : float > 0 or None, default=None
     Time after which no further candidate is started. The default method is always fitted. With a budget, the result
     depends on the speed of the machine.""",
-    "candidates": """candidates : "harmonic" or a list of "harmonic-plain", "harmonic-joined", "majority", "nearest-label", "linear", "forest", "unfolded-gnn", "unfolded-joined", "laprls", "low-rank", "auto", default="auto"
+    "candidates": """candidates : "harmonic" or a list of "harmonic-plain", "harmonic-joined", "harmonic-prior", "prior", "majority", "nearest-label", "linear", "forest", "unfolded-gnn", "unfolded-joined", "laprls", "low-rank", "auto", default="auto"
     Methods that are tried. Auto takes those that suit the rows: harmonic in two forms and majority; with features also
     nearest-label, linear, forest and laprls; with features and a graph linear and unfolded-gnn. The candidates joined
-    work on the sum of the given graph and that of the neighbors by features.""",
+    work on the sum of the given graph and that of the neighbors by features. With a prior, it is a candidate, alone and
+    as the start of harmonic.""",
     "n_neighbors": """n_neighbors : int >= 1, default=15
     Neighbors of each row, below the number of rows.""",
     "metric": """metric : {"auto", "euclidean", "cosine", "inner-product"}, default="auto"
@@ -104,6 +105,11 @@ _DOCUMENTATION = {
     - "random": At random among all rows, so that their shares estimate the sizes of the classes.
     - "balanced": About as many of every class, whatever its size.
 """,
+    "prior": """prior : array-like of shape (n_samples, n_classes), classifier or None, default=None
+    A further candidate: shares of the classes in every row, in the order of `classes_`, whose rows sum to 1; or a
+    classifier of scikit-learn with `predict_proba`, which is cloned and fitted to the labeled rows of X. Labeled rows
+    then get their shares in 5 folds, from clones that did not see their labels. Given shares of labeled rows should be
+    made in that way too.""",
     "scaling": """scaling : {"auto", "off"}, default="auto"
     Whether columns in very different units are standardized, and counts of terms weighed by how rare each term is
     (TF-IDF); or features are taken as they are.""",
@@ -125,8 +131,8 @@ _DOCUMENTATION = {
     "graph_reg": """graph_reg : float in (0, ∞] or "auto", default="auto"
     Weight γ of smoothness fᵀLf against the given labels. Auto goes by the number m of labels per class; in units of 1 /
     mean weighted degree it is 1/m for the stable form (0.1 in regression), 0.01 for the plain form, and for form auto
-    max(0.01, m^(−3/2)), or max(0.01, m^(−3)) if labels look drawn at random. Infinity drops the label term (f = L⁺ỹ,
-    stable form).""",
+    max(0.01, m^(−3/2)), or max(0.01, m^(−3)) if labels look drawn at random; with a prior 1 / the number of labels.
+    Infinity drops the label term (f = L⁺ỹ, stable form).""",
     "form": """form : {"auto", "stable", "plain"}, default="auto"
     Which harmonic function.
 
@@ -158,6 +164,10 @@ _DOCUMENTATION = {
     Shares of the classes, one for each class in the order of their names. None takes the frequencies of the given
     labels. Shares are positive and add up to 1. Rows that no label reaches get this distribution, and the decisions
     mass and sizes aim at it.""",
+    "prior_weight": """prior_weight : float in (0, 1000] or "auto", default="auto"
+    Weight κ of a prior against the graph, if the fit starts from one: the neighbors of a row and the prior pull on its
+    score as 1 : κ. Auto is 0.03, or the one of 0.01, 0.1, 0.3, 1 and 10 that predicts the labels clearly better when
+    each is left out, if every class has three labels.""",
     "tol": """tol : float in (0, 1), default=1e-06
     Relative residual at which the solver stops.""",
     "max_iter": """max_iter : int >= 1, default=10000
@@ -179,6 +189,12 @@ _DOCUMENTATION = {
     - "random": At random among all rows, so that their shares estimate the sizes of the classes.
     - "balanced": About as many of every class, whatever its size.
 """,
+    "prior:HarmonicClassifier": """prior : array-like of shape (n_samples, n_classes), classifier or None, default=None
+    Where the fit starts: shares of the classes in every row, in the order of `classes_`, whose rows sum to 1; or a
+    classifier of scikit-learn with `predict_proba`, which is cloned and fitted to the labeled rows of X. Labeled rows
+    then get their shares in 5 folds, from clones that did not see their labels, if every class has two labels. Given
+    shares of labeled rows should be made in that way too. Every row is reached then. New rows are labeled by their
+    neighbors, as without a prior.""",
     "affinity:HarmonicClassifier": """affinity : {"knn", "precomputed"}, default="knn"
     Build the graph from the features X, or take X as the graph: a symmetric matrix of weights (n, n), a
     :class:`lapwing.graph.Graph`, or a tuple ``(indices, distances)`` of a neighbor search, both (n, k).""",
@@ -507,13 +523,13 @@ _DOCUMENTATION = {
     Weight w of the given labels against smoothness.""",
     "constant": """constant : bool, default=True
     Whether a constant is fitted too.""",
-    "n_trees": """n_trees : int >= 1, default=100
+    "n_trees": """n_trees : int >= 1, default=200
     Number of trees.""",
     "l2_reg:LinearClassifier": """l2_reg : float > 0 or "auto", default="auto"
     Weight ρ of the squared norm of the coefficients, (ρ/2)·‖W‖², beside the sum of the losses, for features in units of
     their spread. Auto is the best of 1, 0.1, 0.01, 0.001 and 0.0001 for labels that are held out, and 0.01 if a class
     has fewer than five labels.""",
-    "tol:LinearClassifier": """tol : float in (0, 1), default=0.0001
+    "tol:LinearClassifier": """tol : float in (0, 1), default=0.001
     Suboptimality (ℓ − ℓ*)/ℓ* at which the fit stops, as bounded by its gradient.""",
     "max_iter:LinearClassifier": """max_iter : int >= 1, default=1000
     Most iterations of the fit.""",
@@ -650,10 +666,10 @@ class AutoLabelerParameters:
     )
     _parameters_doc: ClassVar[str] = _documentation(
         "budget", "candidates", "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method",
-        "recall_target", "zero_rows", "decision", "class_prior", "size_slack", "labels_drawn", "scaling", "affinity",
-        "unlabeled", "abstain", "random_state", "n_jobs", "verbose", "callback",
+        "recall_target", "zero_rows", "decision", "class_prior", "size_slack", "labels_drawn", "prior", "scaling",
+        "affinity", "unlabeled", "abstain", "random_state", "n_jobs", "verbose", "callback",
     )
-    _attributes_doc: ClassVar[str] = _attributes.CHOICE + _attributes.CLASSES + _attributes.FIT
+    _attributes_doc: ClassVar[str] = _attributes.CHOICE + _attributes.PRIOR + _attributes.CLASSES + _attributes.FIT
 
     budget: float | None = None
     _: KW_ONLY
@@ -670,6 +686,7 @@ class AutoLabelerParameters:
     class_prior: Any = None
     size_slack: float = 0.0
     labels_drawn: Literal["auto", "random", "balanced"] = "auto"
+    prior: Any = None
     scaling: Literal["auto", "off"] = "auto"
     affinity: Literal["knn", "precomputed"] = "knn"
     unlabeled: Any = None
@@ -686,16 +703,16 @@ class HarmonicClassifierParameters:
 
     _declared: ClassVar[tuple[str, ...]] = (
         "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method", "recall_target", "zero_rows",
-        "graph_reg", "form", "clamp", "decision", "class_prior", "tol", "max_iter", "certify", "size_slack",
-        "labels_drawn",
+        "graph_reg", "form", "clamp", "decision", "class_prior", "prior_weight", "tol", "max_iter", "certify",
+        "size_slack", "labels_drawn",
     )
     _parameters_doc: ClassVar[str] = _documentation(
         "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method", "recall_target", "zero_rows",
-        "graph_reg", "form", "clamp", "decision:HarmonicClassifier", "class_prior:HarmonicClassifier", "tol",
-        "max_iter", "certify", "size_slack", "labels_drawn:HarmonicClassifier", "affinity:HarmonicClassifier",
-        "unlabeled", "abstain", "random_state", "n_jobs", "verbose", "callback",
+        "graph_reg", "form", "clamp", "decision:HarmonicClassifier", "class_prior:HarmonicClassifier", "prior_weight",
+        "tol", "max_iter", "certify", "size_slack", "labels_drawn:HarmonicClassifier", "prior:HarmonicClassifier",
+        "affinity:HarmonicClassifier", "unlabeled", "abstain", "random_state", "n_jobs", "verbose", "callback",
     )
-    _attributes_doc: ClassVar[str] = _attributes.CERTIFIED + _attributes.CLASSES + _attributes.FIT
+    _attributes_doc: ClassVar[str] = _attributes.PRIOR + _attributes.CERTIFIED + _attributes.CLASSES + _attributes.FIT
 
     n_neighbors: int = 15
     _: KW_ONLY
@@ -711,11 +728,13 @@ class HarmonicClassifierParameters:
     clamp: Literal["soft", "hard"] = "soft"
     decision: Literal["auto", "centered", "row-mean", "argmax", "mass", "sizes"] = "auto"
     class_prior: Any = None
+    prior_weight: float | Literal["auto"] = "auto"
     tol: float = 1e-06
     max_iter: int = 10000
     certify: Literal["auto", "first", "off", False] = "auto"
     size_slack: float = 0.0
     labels_drawn: Literal["auto", "random", "balanced"] = "auto"
+    prior: Any = None
     affinity: Literal["knn", "precomputed"] = "knn"
     unlabeled: Any = None
     abstain: bool = False
@@ -770,18 +789,18 @@ class SparseHarmonicClassifierParameters:
 
     _declared: ClassVar[tuple[str, ...]] = (
         "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method", "recall_target", "zero_rows",
-        "graph_reg", "form", "clamp", "decision", "class_prior", "tol", "max_iter", "certify", "size_slack",
-        "labels_drawn", "refinements", "sampler", "capacity", "n_projections", "ridge", "distortion", "edge_budget",
-        "memory",
+        "graph_reg", "form", "clamp", "decision", "class_prior", "prior_weight", "tol", "max_iter", "certify",
+        "size_slack", "labels_drawn", "refinements", "sampler", "capacity", "n_projections", "ridge", "distortion",
+        "edge_budget", "memory",
     )
     _parameters_doc: ClassVar[str] = _documentation(
         "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method", "recall_target", "zero_rows",
-        "graph_reg", "form", "clamp", "decision:HarmonicClassifier", "class_prior:HarmonicClassifier", "tol",
-        "max_iter", "certify", "size_slack", "labels_drawn:HarmonicClassifier", "refinements", "sampler", "capacity",
-        "n_projections", "ridge", "distortion", "edge_budget", "memory", "affinity:SparseHarmonicClassifier",
-        "unlabeled", "abstain", "random_state", "n_jobs", "verbose", "callback",
+        "graph_reg", "form", "clamp", "decision:HarmonicClassifier", "class_prior:HarmonicClassifier", "prior_weight",
+        "tol", "max_iter", "certify", "size_slack", "labels_drawn:HarmonicClassifier", "refinements", "sampler",
+        "capacity", "n_projections", "ridge", "distortion", "edge_budget", "memory", "prior:HarmonicClassifier",
+        "affinity:SparseHarmonicClassifier", "unlabeled", "abstain", "random_state", "n_jobs", "verbose", "callback",
     )
-    _attributes_doc: ClassVar[str] = _attributes.CERTIFIED + _attributes.CLASSES + _attributes.FIT
+    _attributes_doc: ClassVar[str] = _attributes.PRIOR + _attributes.CERTIFIED + _attributes.CLASSES + _attributes.FIT
 
     n_neighbors: int = 15
     _: KW_ONLY
@@ -797,6 +816,7 @@ class SparseHarmonicClassifierParameters:
     clamp: Literal["soft", "hard"] = "soft"
     decision: Literal["auto", "centered", "row-mean", "argmax", "mass", "sizes"] = "auto"
     class_prior: Any = None
+    prior_weight: float | Literal["auto"] = "auto"
     tol: float = 1e-06
     max_iter: int = 10000
     certify: Literal["auto", "first", "off", False] = "auto"
@@ -810,6 +830,7 @@ class SparseHarmonicClassifierParameters:
     distortion: float | None = None
     edge_budget: int | None = None
     memory: int | None = None
+    prior: Any = None
     affinity: Literal["knn", "precomputed", "edges"] = "knn"
     unlabeled: Any = None
     abstain: bool = False
@@ -1306,7 +1327,7 @@ class ForestClassifierParameters:
     )
     _attributes_doc: ClassVar[str] = _attributes.CLASSES + _attributes.FIT
 
-    n_trees: int = 100
+    n_trees: int = 200
     _: KW_ONLY
     decision: Literal["auto", "sizes"] = "auto"
     class_prior: Any = None
@@ -1335,7 +1356,7 @@ class LinearClassifierParameters:
 
     l2_reg: float | Literal["auto"] = "auto"
     _: KW_ONLY
-    tol: float = 0.0001
+    tol: float = 0.001
     max_iter: int = 1000
     decision: Literal["auto", "sizes"] = "auto"
     class_prior: Any = None
