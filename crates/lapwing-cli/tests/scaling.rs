@@ -105,7 +105,8 @@ fn sparse_rows_are_compared_by_the_cosine_and_counts_weighed_if_asked() {
 fn rows_in_blocks_are_left_with_a_warning() {
     let folder = Folder::new();
     let mut noise = Noise(5);
-    let value = move |at: usize| if at.is_multiple_of(2) { (at / 2 % 2) as f64 + noise.next() } else { 1e4 * noise.next() };
+    let value =
+        move |at: usize| if at.is_multiple_of(2) { (at / 2 % 2) as f64 + noise.next() } else { 1e4 * noise.next() };
     folder.write("rows.npy", npy(200, 2, (0..400).map(value).map(|x| x as f32)));
     folder.write("labels.csv", (0..20).map(|row| format!("{row},{}\n", row % 2)).collect::<String>());
     let label = "label rows.npy --labels labels.csv --method low-rank --n-landmarks 10 -o out.csv";
