@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from correct_and_smooth import correct_and_smooth
 from problem import Answer, Problem, of_shares
 from scipy.sparse.csgraph import connected_components
 
@@ -26,6 +27,7 @@ class Inductive:
     package = "scikit-learn"
     told_sizes = False
     on_graph = False
+    on_split = False
 
     @property
     def about(self) -> str:
@@ -61,6 +63,7 @@ class SelfTraining:
     package = "scikit-learn"
     told_sizes = False
     on_graph = False
+    on_split = False
     about = "`SelfTrainingClassifier(LogisticRegression(max_iter=1000))`"
 
     def __call__(self, problem: Problem, shown: np.ndarray) -> Answer:
@@ -79,6 +82,7 @@ class LabelSpreading:
     package = "scikit-learn"
     told_sizes = False
     on_graph = True
+    on_split = False
     about = '`LabelSpreading(kernel="knn", n_neighbors=k + 1)` on the shared neighbors and the row itself'
 
     def __call__(self, problem: Problem, shown: np.ndarray) -> Answer:
@@ -101,6 +105,7 @@ class GraphLearning:
     told_sizes: bool = False
     package = "graphlearning"
     on_graph = True
+    on_split = False
 
     @property
     def about(self) -> str:
@@ -125,6 +130,29 @@ class GraphLearning:
         return Answer(getattr(graphlearning.ssl, self.method)(weights, **options).fit_predict(given, shown[given]))
 
 
+@dataclasses.dataclass(frozen=True)
+class CorrectAndSmooth:
+    """Logistic regression of the features, then Correct and Smooth on the graph."""
+
+    autoscale: bool
+    package = "scikit-learn"
+    told_sizes = False
+    on_graph = False
+    on_split = False
+
+    @property
+    def about(self) -> str:
+        return f"Correct and Smooth as published on `LogisticRegression`, {'autoscale' if self.autoscale else 'fixed scale'}"
+
+    def __call__(self, problem: Problem, shown: np.ndarray) -> Answer:
+        from sklearn.linear_model import LogisticRegression
+
+        given = shown >= 0
+        shares = LogisticRegression(max_iter=1000).fit(problem.rows[given], shown[given]).predict_proba(problem.rows)
+        graph = sp.csr_array(problem.graph)
+        return of_shares(correct_and_smooth(graph, shown, shares, autoscale=self.autoscale))
+
+
 def _with_self(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     """Indices and distances (n, k + 1), the row itself first; others are above 0, because graphlearning divides by them."""
     indices, distances = problem.neighbors
@@ -145,5 +173,7 @@ PEERS: dict[str, Any] = {
     "gl-laplace": GraphLearning("laplace"),
     "gl-poisson": GraphLearning("poisson"),
     "gl-poisson-mbo": GraphLearning("poisson_mbo", told_sizes=True),
+    "correct-smooth": CorrectAndSmooth(autoscale=True),
+    "correct-smooth-fixed": CorrectAndSmooth(autoscale=False),
     "gl-volume-mbo": GraphLearning("volume_mbo", told_sizes=True),
 }

@@ -27,6 +27,8 @@ class Problem:
     """Neighbors for all methods, in tasks with one graph for all."""
     graph: sp.csr_matrix | None = None
     """A graph of the rows besides their features."""
+    validation: np.ndarray | None = None
+    """Nodes (n) of a published split by which options may be chosen."""
     neighbor_seconds: float = 0.0
 
     @property

@@ -46,7 +46,7 @@ def on_graphs(results: Results) -> str:
     """Accuracies of graphs whose nodes have features, with the seconds of each method."""
     accuracies = means(results, "accuracy")
     names = [name for name in METHODS if any(name in row for row in accuracies.values())]
-    found = [cell for cell in ("20", "standard") if any(place[1] == cell for place in accuracies)]
+    found = [cell for cell in ("5", "20", "20c", "standard") if any(place[1] == cell for place in accuracies)]
     parts = [_accuracies(accuracies, cell, names) for cell in found]
     return "\n".join([*parts, _seconds(results, names), _legend(results, names)])
 

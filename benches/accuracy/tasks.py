@@ -13,7 +13,11 @@ from peers import PEERS
 from problem import Problem
 
 ON_GRAPH = ["harmonic", "harmonic-plain", "harmonic-sizes"]
+BOTH = ["auto", "harmonic", "harmonic-prior", "unfolded", "unfolded-validated"]
+CLASSIFIERS = ["logistic", "random-forest"]
 GRAPH_PEERS = [name for name in PEERS if name.startswith("gl-")]
+NOT_ON_SUBSETS = [*BOTH[2:], "gl-poisson-mbo", "gl-volume-mbo", "correct-smooth", "correct-smooth-fixed"]
+"""Methods that take a graph beside features, or many seconds."""
 GRAPH_NEIGHBORS = 10
 """Neighbors on the features of autoencoders, as in the published tables."""
 
@@ -35,8 +39,8 @@ class Task:
 
     def problem(self, name: str, draw: int) -> Problem:
         if name in cells.GRAPHS:
-            features, classes, graph, _ = cells.load_graph(name)
-            return Problem(features, classes, graph=graph)
+            features, classes, graph, part = cells.load_graph(name)
+            return Problem(features, classes, graph=graph, validation=part == 1)
         if not self.whole:
             return Problem(*cells.load(name, draw))
         with np.load(common.data_file(f"{name}.npz")) as arrays:
@@ -60,15 +64,15 @@ TASKS = {
         cells.SETS,
         cells.CELLS,
         draws=5,
-        methods=[name for name in [*OURS, *PEERS] if name not in ("gl-poisson-mbo", "gl-volume-mbo", "unfolded")],
+        methods=[name for name in [*OURS, *PEERS] if name not in NOT_ON_SUBSETS],
         limit=120,
     ),
     "graphs": Task(
         "Graphs whose nodes have features",
         cells.GRAPHS,
-        ["20", "standard"],
+        ["5", "20", "20c", "standard"],
         draws=3,
-        methods=["auto", "harmonic", "unfolded", "logistic"],
+        methods=[*BOTH, *CLASSIFIERS, "correct-smooth", "correct-smooth-fixed"],
         limit=600,
         whole=True,
     ),

@@ -47,6 +47,8 @@ def answers(place: cache.Key, problem: Problem, args: argparse.Namespace, kept: 
     drawn = f"{_sum(problem.features.data)}{_sum(shown)}"
     results = []
     for name in args.methods:
+        if METHODS[name].on_split and place["cell"] != "standard":
+            continue
         key = {**place, "method": name, "drawn": drawn, "program": program(name), "about": METHODS[name].about}
         found = kept.get(key, any_program=name in args.unchanged)
         if found is None:

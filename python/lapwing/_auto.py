@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from . import _lapwing
 from ._arguments import choice
@@ -98,7 +99,9 @@ class AutoLabeler(AutoLabelerParameters, StartsFromPrior, SpreadingClassifier):
         super()._take_features(problem, X, builds_graph)
         rows = problem.rows
         self._keep_scaling(None, "{}")
-        if choice("scaling", self.scaling, ("auto", "off")) == "auto":
+        # Beside a given graph, weights of terms make labels worse.
+        is_left = not builds_graph and issparse(X)
+        if choice("scaling", self.scaling, ("auto", "off")) == "auto" and not is_left:
             state, scaled, report = _lapwing.fit_scaling(rows["features"], "auto", "auto", self._control(quiet=True))
             self._keep_scaling(state, report)
             rows["features"] = rows["features"] if scaled is None else scaled

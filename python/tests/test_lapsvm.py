@@ -132,7 +132,7 @@ def test_a_gram_matrix_stands_for_the_features():
         estimator(affinity="precomputed").fit(X, y)
     distances, indices = kneighbors(X, 8)
     estimator(affinity="precomputed").fit(X, y, graph=(indices, distances))
-    with pytest.raises(ValueError, match="199 rows"):
+    with pytest.raises(ValueError, match="graph has 199 nodes, but X has 200 rows"):
         estimator().fit(X, y, graph=graph.to_scipy()[:199, :199])
 
 

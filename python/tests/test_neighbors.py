@@ -185,7 +185,7 @@ def test_bad_questions_are_named(rows, method):
     [
         ({"n_neighbors": 0}, ValueError, "n_neighbors is 0; expected a whole number of at least 1"),
         ({"n_neighbors": "many"}, TypeError, "n_neighbors must be an integer"),
-        ({"metric": "manhattan"}, ValueError, "expected one of euclidean, cosine, inner-product"),
+        ({"metric": "manhattan"}, ValueError, "expected one of auto, euclidean, cosine, inner-product"),
         ({"method": "tree"}, ValueError, "expected one of auto, exact, partitions"),
         ({"recall_target": 1.5}, ValueError, "recall_target is 1.5"),
         ({"zero_rows": "skip"}, ValueError, "expected one of error, allow"),

@@ -63,7 +63,7 @@ ESTIMATORS = [
     SubsamplingHarmonicClassifier(),
     NeighborIndex(),
     NeighborIndex(method="partitions"),
-    GraphLearner(2),
+    GraphLearner(2, metric="euclidean"),
     GraphLearner(2, model="l2", repair=True),
 ]
 

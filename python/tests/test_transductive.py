@@ -102,7 +102,7 @@ def test_a_graph_and_a_kernel_matrix_for_x_stay_whole():
     assert cross_validate(ridge, gram, values, graph=graph)["test_score"].mean() > 0.3
 
 
-@pytest.mark.parametrize("estimator", [HarmonicRegressor(8), UnfoldedGNNRegressor(0.1, l2_reg=0.1), Ridge()])
+@pytest.mark.parametrize("estimator", [HarmonicRegressor(8, random_state=0), UnfoldedGNNRegressor(0.1, l2_reg=0.1, random_state=0), Ridge()])
 def test_values(estimator):
     X, _, y = blobs()
     # A value of -1 is a value.
@@ -279,7 +279,7 @@ def test_scores_come_from_many_things():
         np.testing.assert_array_equal(cross_validate(clf, X, y, cv=3, scoring=scoring)["test_score"], accuracy)
     found = cross_validate(clf, X, y, cv=3, scoring={"right": "accuracy", "f1": make_scorer(f1_score, average="macro")})
     assert set(found) == {"fit_time", "score_time", "test_right", "test_f1"}
-    found = cross_validate(clf, X, y, cv=3, scoring=squared, n_jobs=2)
+    found = cross_validate(clf, X, y, cv=3, scoring=squared)
     assert found["test_rows"].tolist() == [len(test) for _, test in folds_of(y)] and (found["test_brier"] < 0).all()
     with pytest.warns(UserWarning, match="scoring failed, and the score of this fold is set to -5"):
         found = cross_validate(clf, X, y, cv=3, scoring=["accuracy", "roc_auc"], error_score=-5)

@@ -47,8 +47,8 @@ impl Columns {
         Ok(Self { n_rows, ids, values })
     }
 
-    /// Whether [`gather`](Self::gather) reads the places of rows.
-    pub fn needs_places(&self) -> bool {
+    /// Whether most values are 0; [`gather`](Self::gather) then reads the places of rows.
+    pub fn is_sparse(&self) -> bool {
         matches!(self.values, Values::Sparse { .. })
     }
 

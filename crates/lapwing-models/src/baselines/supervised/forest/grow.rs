@@ -122,13 +122,15 @@ impl<R: Rng> Grower<'_, R> {
         self.all.iter().filter(|sum| **sum > 0.0).count() < 2
     }
 
-    /// The best of √d random splits by columns that vary in the node; none if all rows are equal.
+    /// The best of √d random splits by columns that vary in the node, or of those that vary among √d columns of sparse rows, at least
+    /// one; none if all rows are equal.
     fn split(&mut self, first: usize, end: usize) -> Option<Split> {
         let d = self.drawn.len();
         let wanted = (d as f64).sqrt() as usize;
         let (mut best, mut found): (Option<Split>, usize) = (None, 0);
+        let counts_constant = self.columns.is_sparse();
         for visited in 0..d {
-            if found >= wanted {
+            if found >= wanted || counts_constant && visited >= wanted && found > 0 {
                 break;
             }
             let other = self.rng.random_range(visited..d);
@@ -187,7 +189,7 @@ impl<R: Rng> Grower<'_, R> {
             }
         }
         order[n_left..].copy_from_slice(&right);
-        if self.columns.needs_places() {
+        if self.columns.is_sparse() {
             order.iter().zip(first as u32..).for_each(|(&row, place)| self.places[row as usize] = place);
         }
         first + n_left

@@ -105,12 +105,17 @@ impl Linear {
         let Some(all) = folds.or(own.as_deref()) else {
             return Ok((given.unwrap_or(CANDIDATES[DEFAULT]), Vec::new()));
         };
-        let folds = Folds::new(rows, targets, all, folds.is_none(), self.params.max_iter);
-        let trials = match given {
-            None if is_enough => folds.compare(run)?,
-            _ => vec![folds.trial(given.unwrap_or(CANDIDATES[DEFAULT]), None, run)?],
+        let few = Folds::new(rows, targets, all, true, self.params.max_iter);
+        let whole = Folds::new(rows, targets, all, folds.is_none(), self.params.max_iter);
+        let mut trials = match given {
+            None if is_enough => few.compare(run)?,
+            _ => vec![whole.trial(given.unwrap_or(CANDIDATES[DEFAULT]), None, run)?],
         };
-        Ok((trials[0].ridge, trials))
+        let ridge = trials[0].ridge;
+        if given.is_none() && is_enough && few.count() < whole.count() {
+            trials[0] = whole.trial(ridge, None, run)?;
+        }
+        Ok((ridge, trials))
     }
 
     /// The labeled rows in the form that is fitted; for targets that cross-entropy accepts.

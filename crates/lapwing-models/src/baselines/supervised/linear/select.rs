@@ -63,6 +63,11 @@ impl<'f> Folds<'f> {
         Self { rows, targets, folds, held, max_iter: max_iter.min(TRIAL_STEPS) }
     }
 
+    /// Number of folds that are held out.
+    pub fn count(&self) -> usize {
+        self.held.len()
+    }
+
     /// Compares values of ρ; returns all trials, the chosen one first.
     ///
     /// # Errors
