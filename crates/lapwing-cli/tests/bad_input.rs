@@ -127,9 +127,12 @@ fn options_that_contradict_each_other() {
     says("label in.csv --label-column kind -o - --json", &["--json", "-o -"]);
     says("label in.csv --label-column kind -o out.txt", &["--output is out.txt", ".parquet"]);
     says("label in.csv --label-column kind -o out.csv --report r.pdf", &["--report is r.pdf", ".html"]);
-    says("label in.csv --label-column kind -o out.csv --form stable --clamp hard", &["--clamp is hard", "plain"]);
-    says("label in.csv --label-column kind -o out.csv --graph-reg 0", &["--graph-reg is 0", "clamp"]);
-    says("label in.csv --label-column kind -o out.csv --graph-reg lots", &["--graph-reg", "auto"]);
+    says(
+        "label in.csv --label-column kind -o out.csv --method harmonic --form stable --clamp hard",
+        &["--clamp is hard", "plain"],
+    );
+    says("label in.csv --label-column kind -o out.csv --method harmonic --graph-reg 0", &["--graph-reg is 0", "clamp"]);
+    says("label in.csv --label-column kind -o out.csv --method harmonic --graph-reg lots", &["--graph-reg", "auto"]);
     says("label in.csv --label-column kind -o out.csv --method magic", &["magic", "harmonic"]);
     says(
         "label in.csv --label-column kind -o out.csv --metric manhattan",

@@ -28,7 +28,7 @@ fn keys(object: &Value) -> BTreeSet<&str> {
 #[test]
 fn label_writes_every_row() {
     let folder = folder_with_clouds();
-    let ran = folder.ok("label in.csv --label-column kind -o out.csv --probabilities");
+    let ran = folder.ok("label in.csv --label-column kind -o out.csv --method harmonic --probabilities");
     let table = folder.read("out.csv");
     assert_eq!(table.lines().next(), Some("row,label,confidence,reached,certified,p_alder,p_birch,p_cedar"));
     assert_eq!(labels(&table), kinds(300));
@@ -58,7 +58,8 @@ fn sources_of_labels_agree() {
 #[test]
 fn json_has_a_schema() {
     let folder = folder_with_clouds();
-    let arguments = "label in.csv --label-column kind -o out.csv --report r.html --model m.lapwing --json";
+    let arguments =
+        "label in.csv --label-column kind -o out.csv --method harmonic --report r.html --model m.lapwing --json";
     let object = folder.ok(arguments).json();
     let expected = [
         "schema",
@@ -105,7 +106,7 @@ fn same_bytes_for_any_number_of_threads() {
 #[test]
 fn model_labels_new_rows_by_the_names_of_their_columns() {
     let folder = folder_with_clouds();
-    folder.ok("label in.csv --label-column kind -o out.csv --model m.lapwing --standardize");
+    folder.ok("label in.csv --label-column kind -o out.csv --method harmonic --model m.lapwing --standardize");
     let mut noise = Noise(99);
     let mut new = String::from("id,y,x\n");
     for row in 0..30 {
@@ -162,8 +163,8 @@ fn labeling_a_graph_equals_labeling_its_features() {
     let kinds: String = table.lines().skip(1).map(|line| line.rsplit(',').next().unwrap().to_owned() + "\n").collect();
     folder.write("labels.txt", kinds);
     folder.ok("graph in.csv --drop kind -o g.npz");
-    folder.ok("label --graph g.npz --labels labels.txt -o by-graph.csv");
-    folder.ok("label in.csv --label-column kind -o by-features.csv");
+    folder.ok("label --graph g.npz --labels labels.txt -o by-graph.csv --method harmonic");
+    folder.ok("label in.csv --label-column kind -o by-features.csv --method harmonic");
     assert_eq!(folder.read("by-graph.csv"), folder.read("by-features.csv"));
 }
 
@@ -243,7 +244,7 @@ fn methods_are_listed_with_their_parameters() {
 #[test]
 fn parameters_come_from_a_file() {
     let folder = Folder::with_clouds("in.csv", 90, 3);
-    let run = "label in.csv --label-column kind -o out.csv --json --params p.json";
+    let run = "label in.csv --label-column kind -o out.csv --method harmonic --json --params p.json";
     folder.write("p.json", r#"{"n_neighbors": 7, "graph_reg": "inf", "form": "stable"}"#);
     folder.ok(run);
     for (text, part) in [
@@ -272,6 +273,7 @@ fn parameters_come_from_a_file() {
     folder.write("p.json", r#"{"glnp": {}}"#);
     assert!(folder.error(compare).contains("'glnp' is not among the methods compared"));
     folder.write("p.json", "{}");
-    let same = folder.error("label in.csv --label-column kind -o out.csv --model p.json --params p.json");
+    let same =
+        folder.error("label in.csv --label-column kind -o out.csv --method harmonic --model p.json --params p.json");
     assert!(same.contains("--params") && folder.read("p.json") == "{}", "{same}");
 }

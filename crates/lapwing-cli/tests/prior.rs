@@ -24,7 +24,7 @@ fn lines(first: impl Fn(usize) -> f64, second: impl Fn(usize) -> f64) -> String 
     (0..60).map(|row| format!("{},{}\n", first(row), second(row))).collect()
 }
 
-const RUN: &str = "label --graph edges.csv --labels known.csv -o out.csv";
+const RUN: &str = "label --graph edges.csv --labels known.csv --method harmonic -o out.csv";
 
 #[test]
 fn columns_are_those_of_the_classes_by_name_or_by_order() {
@@ -46,7 +46,8 @@ fn columns_are_those_of_the_classes_by_name_or_by_order() {
     let follows = |(row, line): (usize, &str)| line.contains(if left(row) > 0.5 { "left" } else { "right" });
     let agreeing = folder.read("out.csv").lines().skip(1).enumerate().filter(|row| follows(*row)).count();
     assert!(agreeing >= 54, "{agreeing}");
-    folder.ok(&format!("{RUN} --prior shares.csv --method sparse-harmonic --prior-weight 1"));
+    let sparse = RUN.replace("--method harmonic", "--method sparse-harmonic");
+    folder.ok(&format!("{sparse} --prior shares.csv --prior-weight 1"));
 }
 
 #[test]
@@ -82,7 +83,8 @@ fn what_is_wrong_is_named() {
     assert!(text("--prior-weight 2").contains("--prior-weight changes nothing without --prior"));
     assert!(text("--prior shares.csv --prior-weight 0").contains("--prior-weight is 0; expected"));
     assert!(text("--prior shares.csv --form stable").contains("form is stable; expected auto or plain with a prior"));
-    assert!(text("--prior shares.csv --method simple-harmonic").contains("simple-harmonic takes no --prior"));
+    let simple = RUN.replace("--method harmonic", "--method simple-harmonic --prior shares.csv");
+    assert!(folder.refused(&simple).contains("simple-harmonic takes no --prior"));
     assert!(
         folder
             .refused("label --graph edges.csv --labels known.csv --prior shares.csv -o shares.csv")

@@ -50,7 +50,7 @@ fn numbers_take_units_everywhere() {
     folder.ok(&format!("{LABEL} --method low-rank --n-landmarks 0.02k --fit-rows 1e3"));
     let options = [
         ("-k 15q", "error: invalid value '15q' for '--n-neighbors"),
-        ("--max-iter 1.5", "error: invalid value '1.5' for '--max-iter"),
+        ("--method harmonic --max-iter 1.5", "error: invalid value '1.5' for '--max-iter"),
         ("--method lapsvm --memory lots", "error: invalid value 'lots' for '--memory"),
         ("--method low-rank --n-landmarks 1T", "error: invalid value '1T' for '--n-landmarks"),
     ];
@@ -69,8 +69,11 @@ fn assert_refused(folder: &Folder, options: &[(&str, &str)]) {
 fn numbers_below_zero_get_the_answer_of_their_option() {
     let options = [
         ("-k -3", "error: invalid value '-3' for '--n-neighbors <N>': expected a whole number, at least 0"),
-        ("--max-iter -1", "error: invalid value '-1' for '--max-iter <N>': expected a whole number, at least 0"),
-        ("--tol -1", "error: --tol is -1; expected a number above 0 and below 1"),
+        (
+            "--method harmonic --max-iter -1",
+            "error: invalid value '-1' for '--max-iter <N>': expected a whole number, at least 0",
+        ),
+        ("--method harmonic --tol -1", "error: --tol is -1; expected a number above 0 and below 1"),
         ("--method low-rank --n-landmarks -5", "error: invalid value '-5' for '--n-landmarks <N>'"),
     ];
     assert_refused(&folder(), &options);

@@ -35,7 +35,7 @@ fn assert_self_contained(html: &str) {
 fn report_of_a_fit() {
     let folder = Folder::new();
     folder.write("in.csv", clouds(300, 3).replace("birch", "<b>\"B\" & 'C'</b>"));
-    folder.ok("label in.csv --label-column kind -o out.csv --report r.html");
+    folder.ok("label in.csv --label-column kind -o out.csv --method harmonic --report r.html");
     let html = folder.read("r.html");
     assert_well_formed(&html);
     assert_self_contained(&html);
@@ -98,7 +98,7 @@ fn texts_are_laid_out_by_their_graph() {
 fn large_inputs_are_drawn_in_part() {
     let folder = Folder::new();
     folder.write("in.csv", clouds(12_000, 3));
-    folder.ok("label in.csv --label-column kind -o out.csv --report r.html");
+    folder.ok("label in.csv --label-column kind -o out.csv --method harmonic --report r.html");
     let html = folder.read("r.html");
     assert!(html.contains("of 12,000 rows") && html.len() < 2_000_000, "{}", html.len());
 }

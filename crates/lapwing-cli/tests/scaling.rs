@@ -75,7 +75,7 @@ fn columns_in_different_units_are_scaled_and_new_rows_too() {
 fn sparse_rows_are_compared_by_the_cosine_and_counts_weighed_if_asked() {
     let folder = Folder::new();
     folder.write("in.svm", counts());
-    let label = "label in.svm -k 5 -o out.csv --json";
+    let label = "label in.svm -k 5 --method harmonic -o out.csv --json";
     let ran = folder.ok(label);
     let object = ran.json();
     assert_eq!(object["chosen"]["metric"], "cosine");
@@ -94,7 +94,9 @@ fn sparse_rows_are_compared_by_the_cosine_and_counts_weighed_if_asked() {
     assert!(labels.iter().enumerate().all(|(row, label)| *label == Some((row % 2).to_string())), "{table}");
     // Asked for, the cosine refuses the row of zeros.
     assert!(
-        folder.error("label in.svm -k 5 -o out.csv --metric cosine").contains("row 60 of features holds only zeros")
+        folder
+            .error("label in.svm -k 5 --method harmonic -o out.csv --metric cosine")
+            .contains("row 60 of features holds only zeros")
     );
     assert!(folder.ok("graph in.svm -k 5").stdout.contains("metric (auto)"));
     let nearest = folder.ok("label in.svm -o out.csv --json --method nearest-label").json();

@@ -16,7 +16,7 @@ use crate::Outcome;
 use crate::failure::Failure;
 use crate::files::{Files, REPORT_ENDINGS};
 use crate::input::Input;
-use crate::options::RunOptions;
+use crate::options::{DEFAULT_METHOD, RunOptions};
 use crate::output::Unreached;
 use crate::session::Session;
 
@@ -57,7 +57,7 @@ impl Demo {
         let given = keep_labels_per_class(&truth, LABELS_PER_CLASS, 0, &session.run)?;
         let targets = Targets::one_hot(&given, None)?;
         let input = Input::from_features(features);
-        let fitted = method("harmonic", &MethodParams::default())?.fit(&input.problem(&targets), &session.run)?;
+        let fitted = method(DEFAULT_METHOD, &MethodParams::default())?.fit(&input.problem(&targets), &session.run)?;
         let hidden = accuracy(&truth.index, &fitted.labeling.labels, |row| given.index[row] < 0);
 
         let mut result = Finished::new(&session, &input, &given, fitted, before, Unreached::Empty);

@@ -16,7 +16,7 @@ use crate::Outcome;
 use crate::failure::Failure;
 use crate::files::{ANY_ENDING, Files, REPORT_ENDINGS};
 use crate::input::{Input, Streamed, check_checkpoint, check_label_source, is_once};
-use crate::options::{self, DataOptions, LabelOptions, ParamsOptions, RunOptions};
+use crate::options::{self, DEFAULT_METHOD, DataOptions, LabelOptions, ParamsOptions, RunOptions};
 use crate::output::{Unreached, is_stdout, two_on_stdout};
 use crate::prior::{Prior, check_prior};
 use crate::ranks::Ranks;
@@ -51,9 +51,10 @@ Examples:
 
 /// Label every row from the rows that have a label
 ///
-/// Rows that resemble each other are joined into a graph, and the given labels spread over it. OUT has a line for each
-/// row: its number, label, confidence (the share of that label, between 0 and 1), whether any label reaches it and, for
-/// harmonic methods, whether the label is certified to be that of the exact solution.
+/// Several methods are tried on labels that are hidden from them, and weighed by what they get right; --method takes one. Most
+/// join rows that resemble each other into a graph, over which the given labels spread. OUT has a line for each row: its
+/// number, label, confidence (the share of that label, between 0 and 1), whether any label reaches it and, for harmonic
+/// methods, whether the label is certified to be that of the exact solution.
 #[derive(Args)]
 #[command(after_help = MORE, after_long_help = EXAMPLES)]
 pub struct Label {
@@ -64,7 +65,7 @@ pub struct Label {
     labels: LabelOptions,
 
     /// How to label; lapwing methods lists the methods, --method NAME --help the parameters of one
-    #[arg(long, default_value = "harmonic", value_parser = PossibleValuesParser::new(method_names()), help_heading = "Method")]
+    #[arg(long, default_value = DEFAULT_METHOD, value_parser = PossibleValuesParser::new(method_names()), help_heading = "Method")]
     #[arg(value_name = "NAME", hide_possible_values = true)]
     method: String,
 

@@ -9,4 +9,4 @@ pub use data::{DataOptions, LabelOptions, Names, StandardizeOption, TableOptions
 pub use lapwing_data::params::{count, duration};
 pub use parameters::option;
 pub use run::{ProgressStyle, RunOptions};
-pub use subject::{GraphSettings, ParamsOptions, Subject};
+pub use subject::{DEFAULT_METHOD, GraphSettings, ParamsOptions, Subject};

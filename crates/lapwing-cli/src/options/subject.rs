@@ -23,8 +23,8 @@ use crate::files::Files;
 /// How a graph is built, or learned.
 pub type GraphSettings = Both<GraphParams, LearnParams>;
 
-/// Default method of `label`.
-const TYPICAL_METHOD: &str = "harmonic";
+/// Default method of `label`, and the method of `demo`.
+pub const DEFAULT_METHOD: &str = "auto";
 /// Name of the option for a file of parameters.
 const PARAMS: &str = "params";
 
@@ -67,7 +67,7 @@ impl Subject {
         match command {
             "label" => {
                 let named = after("--method", arguments).and_then(|name| settings(&name));
-                named.or_else(|| settings(TYPICAL_METHOD)).map_or(Self::None, |settings| Self::Method(settings.into()))
+                named.or_else(|| settings(DEFAULT_METHOD)).map_or(Self::None, |settings| Self::Method(settings.into()))
             }
             "compare" => {
                 let named = after("--methods", arguments).unwrap_or_default();
@@ -162,9 +162,12 @@ impl Subject {
         let typed = option(&name);
         match self {
             Self::Method(settings) => {
-                let users = methods_with(&name);
-                let users = in_words(&users)?;
-                Some(format!("{typed} is no option of the method {}; it is an option of {users}", settings.spec().name))
+                let methods = methods_with(&name);
+                let (users, first) = (in_words(&methods)?, methods.first()?);
+                let own = settings.spec().name;
+                Some(format!(
+                    "{typed} is no option of the method {own}; it is an option of {users}: add --method {first}"
+                ))
             }
             Self::Methods(methods) if is_ambiguous(methods, &name) => {
                 let example = methods.iter().find(|method| method.get(&name).is_some())?.spec().name;
@@ -309,7 +312,10 @@ mod tests {
                 "--method lapsvm --n-nearest 3",
                 "--n-nearest is no option of the method lapsvm; it is an option of low-rank and anchor",
             ),
-            ("--degree 2", "--degree is no option of the method harmonic; it is an option of lapsvm and laprls"),
+            (
+                "--degree 2",
+                "--degree is no option of the method auto; it is an option of lapsvm and laprls: add --method lapsvm",
+            ),
             ("--method nearest-label --n-neighbors 7", "it is an option of auto, harmonic"),
             ("--method lapsvm --degree 2", "--degree changes nothing for the method lapsvm without --kernel poly"),
             ("--method low-rank --rcond 1e-3", "without --factor nystrom"),

@@ -86,7 +86,11 @@ pub(super) fn candidates(params: &AutoParams, graph: &GraphParams, input: Input)
         }
     };
     let all = names.into_iter().map(|name| Candidate::new(name, graph)).collect::<Result<Vec<_>>>()?;
-    let suitable: Vec<Candidate> = all.into_iter().filter(|candidate| candidate.suits(input)).collect();
+    let mut suitable: Vec<Candidate> = all.into_iter().filter(|candidate| candidate.suits(input)).collect();
+    // Who gives a prior wants it to be used where labels are too few to compare candidates by.
+    if let Some(at) = suitable.iter().position(|candidate| candidate.name == "harmonic-prior") {
+        suitable[..=at].rotate_right(1);
+    }
     if suitable.is_empty() {
         let given = params.get("candidates").map_or(String::new(), |value| value.to_string());
         return Err(Error::param(

@@ -51,6 +51,30 @@ impl Watch {
         }
         let rate = (first / worst).ln() / (WINDOW - 1) as f64;
         let needed = (worst / params.tol).ln() / rate;
-        (rate.is_nan() || rate <= 0.0 || needed > params.budget as f64).then_some(Stop::Slow)
+        // Residuals that rise and fall look fast again and again: twice the budget is the end.
+        let left = 2.0 * params.budget as f64 - self.iterations as f64;
+        (rate.is_nan() || rate <= 0.0 || needed > left.min(params.budget as f64)).then_some(Stop::Slow)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn residuals_that_rise_and_fall_are_slow_after_twice_the_budget() {
+        let params = CgParams { tol: 1e-4, budget: 100, patience: usize::MAX, ..CgParams::default() };
+        let mut watch = Watch::new(1);
+        // Falls by a tenth at every step, and is back after thirty.
+        let mut residual = |at: usize| watch.judge(&[0.9f64.powi((at % 30) as i32)], &params);
+        let stopped = (1..10_000).find(|&at| residual(at).is_some());
+        assert!(stopped.is_some_and(|at| (100..=200).contains(&at)), "{stopped:?}");
+    }
+
+    #[test]
+    fn steady_progress_within_the_budget_goes_on() {
+        let params = CgParams { tol: 1e-6, budget: 100, patience: usize::MAX, ..CgParams::default() };
+        let mut watch = Watch::new(1);
+        assert!((1..140).all(|at| watch.judge(&[0.9f64.powi(at)], &params).is_none()));
     }
 }

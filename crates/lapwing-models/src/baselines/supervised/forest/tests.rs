@@ -115,7 +115,7 @@ fn a_split_separates_classes_that_a_column_separates() {
 fn damaged_trees_are_refused() {
     let (targets, [features, _]) = (labels(60, 3), rows(60, 4));
     let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
-    let trees = forest(3).grown(&problem, &targets, &run(1)).unwrap();
+    let trees = forest(3).grown(3, &problem, &targets, &run(1)).unwrap();
     let stored = |change: &dyn Fn(&mut ModelFile)| {
         let mut file = ModelFile::new("forest", json!({}));
         trees.store(&mut file).unwrap();
