@@ -39,6 +39,12 @@ transduction_ : ndarray of shape (n_samples,)
     Value of every row of the fit.
 scores_ : ndarray of shape (n_samples,)
     The same, NaN in rows that no value reaches.
+uncertainty_ : ndarray of shape (n_samples,) or None
+    Half-width of an interval around each value of `transduction_`, in the unit of y: about 90 % of the true values of the rows
+    without one lie within ``transduction_ ± uncertainty_``. It comes from the errors of given values that were held out and is wider
+    where these are larger nearby in the graph. NaN in rows that no value reaches; 0 only if at least 90 % of the held-out values were
+    exact. None if fewer than 10 values were held out. ``report_["parts"]["uncertainty"]`` has the ``level``, the number of errors
+    (``n_held_out``) and their ``source``, ``"leave-one-out"`` or ``"folds"``.
 """
 
 #: Where a fit may start from a prior.

@@ -54,6 +54,7 @@ class SpreadingRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
         self._mean = fitted["mean"]
         self.scores_ = fitted["values"]
         self.transduction_ = self._filled(self.scores_)
+        self.uncertainty_ = fitted["uncertainty"]
         self._keep(problem, fitted, self.scores_.reshape(-1, 1))
         self._warn()
         return self

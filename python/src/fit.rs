@@ -218,6 +218,7 @@ pub fn fit_regressor<'py>(
         control.run(py, |run| source.solve(&targets, None, run, |problem| regress(&settings, problem, run)))?;
     let dict = kept(py, &fitted.report, fitted.extension, extras.hands_extension)?;
     dict.set_item("score_radius", fitted.score_radius.map(|radius| PyArray1::from_vec(py, radius)))?;
+    dict.set_item("uncertainty", fitted.uncertainty.map(|widths| PyArray1::from_vec(py, widths)))?;
     dict.set_item("mean", fitted.mean)?;
     dict.set_item("reached", PyArray1::from_vec(py, fitted.reached))?;
     dict.set_item("values", PyArray1::from_slice(py, fitted.values.values()))?;

@@ -13,6 +13,7 @@ use lapwing_graph::{AffinityGraph, Components, GraphParams, affinity_graph};
 use crate::calibration::{Fallback, calibrate};
 use crate::expected::note_expected;
 use crate::held_out::Standings;
+use crate::uncertainty::{self, HeldOutErrors};
 use crate::{Extension, Fitted, FittedRegression, HeldOut, Labeling, Problem, Rule, notes};
 
 /// A fit under way: its problem and its report.
@@ -160,6 +161,27 @@ impl<'f, 'p, 'a> Fitting<'f, 'p, 'a> {
         Fitted { labeling, rule, extension, graph, held_out, best: None, report: self.report }
     }
 
+    /// Half-widths of the intervals around the values, in the phase "uncertainty"; `held_out` gives the errors, none if it could not
+    /// find them. Nothing is held out of too few values.
+    pub fn uncertainty(
+        &mut self,
+        graph: Option<&AffinityGraph>,
+        held_out: impl FnOnce(&Run) -> Result<Option<HeldOutErrors>>,
+    ) -> Result<Option<Vec<f64>>> {
+        let Fitting { problem: Problem { targets, .. }, ref mut report, run } = *self;
+        if targets.rows().len() < uncertainty::FEWEST {
+            return Ok(None);
+        }
+        report.time("uncertainty", run, |report| {
+            let Some(held) = held_out(&run.quiet())? else { return Ok(None) };
+            let widths = held.half_widths(graph.map(|affinity| &affinity.graph), targets.n_samples(), run)?;
+            if widths.is_some() {
+                report.add_part("uncertainty", &held.summary())?;
+            }
+            Ok(widths)
+        })
+    }
+
     /// The result of a regression that gives a value to every row.
     pub fn regressed(
         mut self,
@@ -171,6 +193,7 @@ impl<'f, 'p, 'a> Fitting<'f, 'p, 'a> {
         FittedRegression {
             reached: vec![true; values.n_rows()],
             score_radius: None,
+            uncertainty: None,
             values,
             mean: self.problem.targets.mean()[0],
             extension,

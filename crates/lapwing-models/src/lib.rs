@@ -28,6 +28,7 @@ mod notes;
 mod registry;
 mod resident;
 pub mod split;
+mod uncertainty;
 pub mod unfolded;
 
 pub use auto::{Auto, AutoParams, Candidates};

@@ -12,6 +12,7 @@ mod plan;
 mod prior;
 mod refine;
 mod refit;
+mod regression;
 mod select;
 mod select_regression;
 mod settling;
@@ -42,11 +43,13 @@ use crate::harmonic::leave_one_out::{Level, Verdict};
 use crate::harmonic::prior::{Choosing, Prior};
 use crate::harmonic::refine::Refiner;
 use crate::harmonic::refit::Refit;
+use crate::harmonic::select_regression::Selection;
 use crate::held_out::Standings;
 use crate::labeling::present;
+use crate::uncertainty::HeldOutErrors;
 use crate::{
-    Extension, Fitted, FittedRegression, HeldOut, HeldOutFit, Labeling, Method, NeighborExtension, Plan, Problem,
-    ProblemSize, Rule, SizeOptions, SizeParams, held_out, notes,
+    Extension, Fitted, HeldOut, HeldOutFit, Labeling, Method, NeighborExtension, Plan, Problem, ProblemSize, Rule,
+    SizeOptions, SizeParams, held_out, notes,
 };
 
 /// Harmonic classifier and regressor: parameters, checked.
@@ -79,6 +82,8 @@ struct Solved {
     is_spread: bool,
     /// The graph, if it was built here.
     built: Option<AffinityGraph>,
+    /// Errors of held-out values of a regression, if they chose the parameters.
+    errors: Option<HeldOutErrors>,
 }
 
 impl Harmonic {
@@ -90,24 +95,6 @@ impl Harmonic {
         params.validate()?;
         graph.validate()?;
         Ok(Self { params, graph, known: None })
-    }
-
-    /// Values for every row of a regression: `problem.targets` has one column. [`Form::Auto`] chooses form and γ by
-    /// cross-validation over the values.
-    ///
-    /// # Errors
-    /// As [`Method::fit`].
-    pub fn regress<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<FittedRegression<'a>> {
-        let mut fitting = Fitting::regression(self.name(), problem, run)?;
-        let Solved { function, is_centered, built, .. } = self.solved(&mut fitting)?;
-        let score_radius = self.radii(&function, 0, &mut fitting.report)?;
-        let offset = if is_centered { function.mean[0] } else { 0.0 };
-        let mut values = function.scores;
-        values.values_mut().iter_mut().for_each(|v| *v += offset);
-        let values = Arc::new(values);
-        let extension = self.extension(problem, built.as_ref(), &values);
-        let regressed = fitting.regressed(values, extension, built);
-        Ok(FittedRegression { reached: function.reached, score_radius, ..regressed })
     }
 
     /// The method for this problem: with a prior the form is plain.
@@ -144,10 +131,10 @@ impl Harmonic {
         let components = self.components(affinity, fitting);
         let Fitting { problem: Problem { targets, prior: shares, .. }, ref mut report, run } = *fitting;
         let graph = &affinity.graph;
-        let mut params = match (self.params.form, targets.n_columns()) {
+        let Selection { mut params, errors } = match (self.params.form, targets.n_columns()) {
             (Form::Auto, 1) => report
                 .time("select", run, |report| select_regression::select(graph, targets, &self.params, report, run))?,
-            _ => self.params.clone(),
+            _ => Selection { params: self.params.clone(), errors: None },
         };
         let (mut prior, mut verdict) = (None, None);
         if let Some(shares) = shares {
@@ -189,7 +176,7 @@ impl Harmonic {
         self.note_choices(&function, prior.as_ref(), report);
         fitting.note_solve(function.solve.clone(), &self.graph, self.params.tol);
         let is_spread = class_sizes::are_spread(targets, &components);
-        Ok(Solved { function, verdict, folded, is_centered, is_spread, built: None })
+        Ok(Solved { function, verdict, folded, is_centered, is_spread, built: None, errors })
     }
 
     /// The components of the graph. With a prior all rows are one, because it reaches every row.

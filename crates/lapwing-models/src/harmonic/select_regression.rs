@@ -14,7 +14,9 @@ use serde_json::json;
 
 use super::function::{Solving, default_graph_reg, solve};
 use super::{Certify, Clamp, Form, HarmonicParams};
+use crate::HeldOutSource;
 use crate::held_out::choose;
+use crate::uncertainty::HeldOutErrors;
 
 /// Relative residual of the trial solves.
 const TRIAL_TOL: f64 = 1e-4;
@@ -29,28 +31,71 @@ const ERRORS: f64 = 0.5;
 const STABLE: [f64; 1] = [0.01];
 const PLAIN: [f64; 4] = [0.001, 0.01, 0.1, 1.0];
 
-/// The chosen parameters; `params` itself if there are too few values.
+/// What was chosen.
+pub(super) struct Selection {
+    /// The parameters; the given ones if there are too few values.
+    pub params: HarmonicParams,
+    /// Errors of held-out values with these; `None` if nothing was held out.
+    pub errors: Option<HeldOutErrors>,
+}
+
+/// Chooses the parameters.
 pub(super) fn select(
     graph: &Graph,
     targets: &Targets,
     params: &HarmonicParams,
     report: &mut Report,
     run: &Run,
-) -> Result<HarmonicParams> {
+) -> Result<Selection> {
     let l = targets.rows().len();
     let is_fixed = params.clamp == Clamp::Hard || params.graph_reg.is_some_and(f64::is_infinite);
     if l < FEWEST || is_fixed {
-        return Ok(params.clone());
+        return Ok(Selection { params: params.clone(), errors: None });
     }
-    let folds = folds(l, run);
-    let n_folds = folds.iter().max().map_or(0, |most| most + 1);
     let candidates = candidates(params, graph.mean_degree(), targets);
-    let mut losses = vec![vec![0.0; l]; candidates.len()];
+    let values = held_out_values(graph, targets, &candidates, run)?;
+    let loss = |at: usize, value: f64| targets.weights()[at] * (value - targets.values().row(at)[0]).powi(2);
+    let losses: Vec<Vec<f64>> =
+        values.iter().map(|values| values.iter().enumerate().map(|(at, value)| loss(at, *value)).collect()).collect();
+    let trust: f64 = targets.weights().iter().sum();
+    let row = |(candidate, losses): (&HarmonicParams, &Vec<f64>)| {
+        let loss = losses.iter().sum::<f64>() / trust;
+        json!({"form": candidate.form, "graph_reg": candidate.graph_reg, "loss": loss})
+    };
+    let table: Vec<_> = candidates.iter().zip(&losses).map(row).collect();
+    report.choose("cross_validation", table);
+    let chosen = choose(&losses, ERRORS);
+    Ok(Selection { params: candidates[chosen].clone(), errors: Some(errors_of(targets, &values[chosen])) })
+}
+
+/// Errors of held-out values with the given parameters.
+pub(super) fn errors(graph: &Graph, targets: &Targets, params: &HarmonicParams, run: &Run) -> Result<HeldOutErrors> {
+    let values = held_out_values(graph, targets, std::slice::from_ref(params), run)?;
+    Ok(errors_of(targets, &values[0]))
+}
+
+fn errors_of(targets: &Targets, values: &[f64]) -> HeldOutErrors {
+    let n_folds = n_folds(values.len());
+    let source = if n_folds == values.len() { HeldOutSource::LeaveOneOut } else { HeldOutSource::Folds(n_folds) };
+    let given = targets.rows().iter().zip(targets.values().rows());
+    HeldOutErrors::new(given.zip(values).map(|((&row, given), value)| (row, given[0] - value)), source)
+}
+
+/// The value of every labeled row without the values of its fold, for each candidate.
+fn held_out_values(
+    graph: &Graph,
+    targets: &Targets,
+    candidates: &[HarmonicParams],
+    run: &Run,
+) -> Result<Vec<Vec<f64>>> {
+    let l = targets.rows().len();
+    let folds = folds(l, run);
+    let mut values = vec![vec![0.0; l]; candidates.len()];
     let components = graph.components();
-    for fold in 0..n_folds {
+    for fold in 0..n_folds(l) {
         let kept = targets.subset(|at| folds[at] != fold)?;
-        for (candidate, losses) in candidates.iter().zip(&mut losses) {
-            let tol = params.tol.max(TRIAL_TOL);
+        for (candidate, values) in candidates.iter().zip(&mut values) {
+            let tol = candidate.tol.max(TRIAL_TOL);
             let coarse = HarmonicParams { tol, certify: Certify::Off, ..candidate.clone() };
             let (components, refiner, influence) = (&components, None, false);
             let solving =
@@ -61,19 +106,11 @@ pub(super) fn select(
             for at in (0..l).filter(|&at| folds[at] == fold) {
                 let score = function.scores.row(targets.rows()[at] as usize)[0];
                 // A component whose only value is held out gets the mean of the other values.
-                let value = if score.is_nan() { mean } else { score + offset };
-                losses[at] = targets.weights()[at] * (value - targets.values().row(at)[0]).powi(2);
+                values[at] = if score.is_nan() { mean } else { score + offset };
             }
         }
     }
-    let trust: f64 = targets.weights().iter().sum();
-    let row = |(candidate, losses): (&HarmonicParams, &Vec<f64>)| {
-        let loss = losses.iter().sum::<f64>() / trust;
-        json!({"form": candidate.form, "graph_reg": candidate.graph_reg, "loss": loss})
-    };
-    let table: Vec<_> = candidates.iter().zip(&losses).map(row).collect();
-    report.choose("cross_validation", table);
-    Ok(candidates[choose(&losses, ERRORS)].clone())
+    Ok(values)
 }
 
 /// Form and γ to try, the default first.
@@ -89,9 +126,14 @@ fn candidates(params: &HarmonicParams, mean_degree: f64, targets: &Targets) -> V
     std::iter::once(default).chain(stable).chain(plain).collect()
 }
 
+/// Number of folds of l values.
+fn n_folds(l: usize) -> usize {
+    if l <= ONE_BY_ONE { l } else { FOLDS }
+}
+
 /// Fold of each value, drawn at random.
 fn folds(l: usize, run: &Run) -> Vec<usize> {
-    let n_folds = if l <= ONE_BY_ONE { l } else { FOLDS };
+    let n_folds = n_folds(l);
     let mut folds: Vec<usize> = (0..l).map(|at| at % n_folds).collect();
     folds.shuffle(&mut run.rng(Stream::Split, u64::MAX));
     folds

@@ -13,12 +13,12 @@ use super::loss::{Loss, LossKind};
 use super::newton::{Resolvent, Space, Weights, newton};
 use super::objective::{Objective, Solution};
 use super::params::{GramPrecision, KernelKind, KernelLandmarks, KernelSolver, LapSvmParams, MOST_WEIGHTS, Stopping};
-use super::select::{Question, Selected, Units, is_small, select, without_folds};
+use super::select::{Question, Selected, Units, errors_as_given, is_small, select, without_folds};
 use super::smoothness::Smoothness;
 use super::stopping::Rule;
 use super::{FitOptions, pcg, validation};
-use crate::held_out::Standings;
 use crate::labeling::largest;
+use crate::uncertainty::FEWEST;
 
 /// Most rows for which Newton's method, by factorization, is the default solver.
 const NEWTON_ROWS: usize = 3000;
@@ -74,8 +74,7 @@ pub(super) struct Machine<'m, 'a> {
 }
 
 impl<'a> Machine<'_, 'a> {
-    /// Scores of the rows (n, c), the extension to other rows, the scores of labeled rows without their labels if they are known, and
-    /// those without the labels of their folds (l, c) if there are `folds`.
+    /// Scores of the rows (n, c), the extension to other rows, and what was chosen and found of labeled rows without their labels.
     pub fn train(
         &self,
         targets: &Targets,
@@ -83,7 +82,7 @@ impl<'a> Machine<'_, 'a> {
         folds: Option<&[usize]>,
         report: &mut Report,
         run: &Run,
-    ) -> Result<(Matrix, KernelExtension<'a>, Option<Standings>, Option<Matrix>)> {
+    ) -> Result<(Matrix, KernelExtension<'a>, Selected)> {
         let params = self.params;
         let basis = report.time("kernel", run, |_| Basis::new(params, self.features, targets.rows(), run))?;
         self.note(&basis, report);
@@ -124,7 +123,7 @@ impl<'a> Machine<'_, 'a> {
             let out = values[at..].iter_mut().step_by(k);
             out.zip(&solution.values).for_each(|(out, value)| *out = value + bias);
         }
-        Ok((extension.scores(&values, n), extension, selected.held_out, selected.folded))
+        Ok((extension.scores(&values, n), extension, selected))
     }
 
     /// ZᵀL^pZ (r, r) of a factor Z, if the solver or the choice of γ_A and γ_I needs it.
@@ -196,8 +195,15 @@ impl<'a> Machine<'_, 'a> {
         let is_given = params.ambient_reg.is_some() && graph_reg.is_some();
         let mut selected = match !is_given && self.has_labels_enough(targets) {
             true => report.time("select", run, |report| select(&question, report, run))?,
-            false => Selected { ambient_reg: default.0, graph_reg: default.1, held_out: None, folded: None },
+            false => {
+                let (ambient_reg, graph_reg) = default;
+                Selected { ambient_reg, graph_reg, held_out: None, errors: None, folded: None }
+            }
         };
+        // Nothing to choose: values are left out for the intervals alone.
+        if is_given && self.is_regression && targets.rows().len() >= FEWEST {
+            selected.errors = report.time("leave one out", run, |_| errors_as_given(&question, run))?;
+        }
         if let Some(folds) = folds {
             let regs = (selected.ambient_reg, selected.graph_reg);
             selected.folded = Some(without_folds(&question, regs, folds, run)?);

@@ -51,10 +51,12 @@ pub use params::{GramPrecision, KernelKind, KernelLandmarks, KernelSolver, LapSv
 
 use self::loss::LossKind;
 use self::machine::Machine;
+use self::select::Selected;
 use self::smoothness::Smoothness;
 use crate::calibration::Fallback;
 use crate::fitting::Fitting;
 use crate::held_out::{self, Standings};
+use crate::uncertainty::HeldOutErrors;
 use crate::{Fitted, FittedRegression, HeldOutFit, Method, Plan, Problem, ProblemSize};
 
 /// Name of the method with the squared hinge.
@@ -121,6 +123,8 @@ struct Trained<'a> {
     graph: Option<AffinityGraph>,
     /// Scores of labeled rows without their labels.
     held_out: Option<Standings>,
+    /// Errors of values of labeled rows without their own, in a regression.
+    errors: Option<HeldOutErrors>,
     /// Scores of labeled rows (l, c) without the labels of their folds, if there are folds.
     folded: Option<Matrix>,
 }
@@ -179,7 +183,8 @@ impl LapSvm {
         run: &Run,
     ) -> Result<(Fitted<'a>, Option<Matrix>)> {
         let mut fitting = Fitting::new(self.name(), problem, run)?;
-        let Trained { scores, extension, graph, held_out, folded } = self.train(&mut fitting, options, folds, false)?;
+        let Trained { scores, extension, graph, held_out, folded, .. } =
+            self.train(&mut fitting, options, folds, false)?;
         let scores = Arc::new(scores);
         Ok((fitting.decide(scores, held_out, Fallback::Typical, Some(extension.into()), graph), folded))
     }
@@ -193,8 +198,11 @@ impl LapSvm {
         if self.loss != LossKind::Squares {
             return Err(Error::param("method", LAPSVM, format!("{LAPRLS} for a regression")));
         }
-        let Trained { scores, extension, graph, .. } = self.train(&mut fitting, &FitOptions::default(), None, true)?;
-        Ok(fitting.regressed(Arc::new(scores), Some(extension.into()), graph))
+        let Trained { scores, extension, graph, errors, .. } =
+            self.train(&mut fitting, &FitOptions::default(), None, true)?;
+        let uncertainty = fitting.uncertainty(problem.graph.or(graph.as_ref()), |_| Ok(errors))?;
+        let regressed = fitting.regressed(Arc::new(scores), Some(extension.into()), graph);
+        Ok(FittedRegression { uncertainty, ..regressed })
     }
 
     fn train<'a>(
@@ -228,8 +236,9 @@ impl LapSvm {
         let machine =
             Machine { params: &self.params, loss: self.loss, features, smoothness: Some(&smoothness), is_regression };
         let Fitting { problem, ref mut report, run } = *fitting;
-        let (scores, extension, held_out, folded) = machine.train(problem.targets, options, folds, report, run)?;
-        Ok(Trained { scores, extension, graph: affinity.into_built(), held_out, folded })
+        let (scores, extension, selected) = machine.train(problem.targets, options, folds, report, run)?;
+        let Selected { held_out, errors, folded, .. } = selected;
+        Ok(Trained { scores, extension, graph: affinity.into_built(), held_out, errors, folded })
     }
 
     /// The fit without a graph, on labeled rows only.
@@ -257,8 +266,9 @@ impl LapSvm {
         };
         let machine =
             Machine { params: &self.params, loss: self.loss, features: &own, smoothness: None, is_regression };
-        let (_, extension, held_out, folded) =
+        let (_, extension, selected) =
             machine.train(&compact, &FitOptions { validation, start: None }, folds, report, run)?;
+        let Selected { held_out, errors, folded, .. } = selected;
         let extension = if is_given { extension.widened(features.n_cols(), labeled) } else { extension };
         let scores = report.time("extend", run, |_| extension.extend(features, run))?;
         // The machine counts labeled rows only.
@@ -266,7 +276,11 @@ impl LapSvm {
             standings.rows.iter_mut().for_each(|row| *row = labeled[*row as usize]);
             standings
         });
-        Ok(Trained { scores, extension, graph: None, held_out, folded })
+        let errors = errors.map(|mut errors| {
+            errors.rows.iter_mut().for_each(|row| *row = labeled[*row as usize]);
+            errors
+        });
+        Ok(Trained { scores, extension, graph: None, held_out, errors, folded })
     }
 }
 

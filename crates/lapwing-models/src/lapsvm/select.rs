@@ -11,7 +11,7 @@
 //! with either loss use the γ chosen this way. Likewise, the values at the rows F of a fold, of the machine without their labels, are
 //! y_F − (P_FF)⁻¹·ρ_F. Cost: O(n·k²) once for k columns, O(l²·k + l³) for each pair.
 
-use lapwing_data::{Matrix, Report, Result, Run, Stream, Targets};
+use lapwing_data::{Error, Matrix, Report, Result, Run, Stream, Targets};
 use lapwing_solve::Lu;
 use lapwing_solve::dense::eigen_symmetric;
 use lapwing_solve::products::{product, times};
@@ -23,6 +23,7 @@ use super::newton::ill_posed;
 use super::smoothness::Smoothness;
 use crate::held_out::{Standings, choose};
 use crate::labeling::largest;
+use crate::uncertainty::HeldOutErrors;
 use crate::{HeldOutSource, Rule};
 
 /// Least and most columns of the Gram matrix that represent it; in between, as many as hold [`HELD`] numbers.
@@ -70,6 +71,8 @@ pub(super) struct Selected {
     pub graph_reg: f64,
     /// Values of labeled rows without their own labels, for classes.
     pub held_out: Option<Standings>,
+    /// Errors of values of labeled rows without their own, in a regression; none if nothing was left out.
+    pub errors: Option<HeldOutErrors>,
     /// Values of labeled rows by machines without the labels of their folds (l, c), if there are folds.
     pub folded: Option<Matrix>,
 }
@@ -123,8 +126,27 @@ pub(super) fn select(question: &Question<'_>, report: &mut Report, run: &Run) ->
     let losses: Vec<Vec<f64>> = trials.iter_mut().map(|trial| std::mem::take(&mut trial.losses)).collect();
     let trial = &trials[choose(&losses, 1.0)];
     let (ambient_reg, graph_reg) = trial.regs;
+    let errors = question.is_regression.then(|| errors(&trial.left_out, &rows, &y));
     let held_out = (!question.is_regression).then(|| standings(&trial.left_out, rows, &targets));
-    Ok(Selected { ambient_reg, graph_reg, held_out, folded: None })
+    Ok(Selected { ambient_reg, graph_reg, held_out, errors, folded: None })
+}
+
+/// Errors of left-out values of `rows`, whose values are `y`.
+fn errors(left_out: &Matrix, rows: &[u32], y: &Matrix) -> HeldOutErrors {
+    let found = left_out.rows().zip(y.rows()).map(|(value, given)| given[0] - value[0]);
+    HeldOutErrors::new(rows.iter().copied().zip(found), HeldOutSource::LeaveOneOut)
+}
+
+/// Errors of left-out values with the γ_A and γ_I that are given; none if the system of the labels is singular in f64.
+///
+/// # Errors
+/// As [`select`].
+pub(super) fn errors_as_given(question: &Question<'_>, run: &Run) -> Result<Option<HeldOutErrors>> {
+    match select(question, &mut Report::default(), &run.quiet()) {
+        Ok(selected) => Ok(selected.errors),
+        Err(Error::Interrupted) => Err(Error::Interrupted),
+        Err(_) => Ok(None),
+    }
 }
 
 /// Left-out values of `rows` as a decision by the largest compares them.

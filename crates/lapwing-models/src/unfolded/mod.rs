@@ -62,12 +62,14 @@ pub(crate) use self::train::{check_targets, note_unconverged, solve_summary};
 use self::attention::{Attention, ROUNDS, smoothed};
 use self::extension::{SCORES_TOL, Settings, per_root};
 use self::routes::inner_tol;
-use self::select::{Question, select};
+use self::select::{Question, Selected, select};
 use self::train::{Training, note_shortfall};
 use crate::calibration::Fallback;
 use crate::fitting::Fitting;
+use crate::harmonic::FOLDS;
 use crate::held_out::Standings;
-use crate::{Fitted, FittedRegression, Method, NeighborExtension, Plan, Problem, ProblemSize};
+use crate::uncertainty::HeldOutErrors;
+use crate::{Fitted, FittedRegression, HeldOutSource, Method, NeighborExtension, Plan, Problem, ProblemSize};
 
 /// Name of the method.
 pub(crate) const UNFOLDED: &str = "unfolded-gnn";
@@ -112,6 +114,8 @@ struct Trained<'a> {
     graph: Option<AffinityGraph>,
     /// Z of labeled nodes without the labels of their fold.
     held_out: Option<Standings>,
+    /// Half-widths of the intervals of a regression.
+    uncertainty: Option<Vec<f64>>,
 }
 
 impl UnfoldedGnn {
@@ -132,8 +136,8 @@ impl UnfoldedGnn {
         if self.params.loss != NodeLoss::Mse {
             return Err(Error::param("loss", self.params.loss.name(), "mse for a regression"));
         }
-        let Trained { scores, extension, graph, .. } = self.train(&mut fitting, true)?;
-        Ok(fitting.regressed(scores, Some(extension.into()), graph))
+        let Trained { scores, extension, graph, uncertainty, .. } = self.train(&mut fitting, true)?;
+        Ok(FittedRegression { uncertainty, ..fitting.regressed(scores, Some(extension.into()), graph) })
     }
 
     fn train<'a>(&self, fitting: &mut Fitting<'_, '_, 'a>, is_regression: bool) -> Result<Trained<'a>> {
@@ -151,9 +155,17 @@ impl UnfoldedGnn {
         let centered = if offset == 0.0 { None } else { Some(problem.targets.shifted(offset)?) };
         let targets = centered.as_ref().unwrap_or(problem.targets);
         let question = Question { params: &self.params, features, graph: &affinity.graph, targets, is_regression };
-        let (graph_reg, held_out) = report.time("select", run, |report| select(&question, report, run))?;
+        let Selected { graph_reg, held_out, errors } =
+            report.time("select", run, |report| select(&question, report, run))?;
         let network = Self { params: self.params.with_graph_reg(graph_reg), graph: self.graph.clone() };
         let (mut scores, layers) = network.smooth_and_train(features, &affinity, targets, start, report, run)?;
+        let uncertainty = match is_regression {
+            true => fitting.uncertainty(Some(&*affinity), |run| match errors {
+                None => network.held_out_errors(&question, &affinity, run),
+                errors => Ok(errors),
+            })?,
+            false => None,
+        };
         let settings = Settings {
             graph_reg,
             self_loop: self.params.self_loop,
@@ -166,7 +178,29 @@ impl UnfoldedGnn {
         let neighbors = NeighborExtension::from_graph(problem, &affinity, &self.graph, &hidden);
         let extension = UnfoldedExtension::new(layers, settings, neighbors);
         scores.values_mut().iter_mut().for_each(|z| *z += offset);
-        Ok(Trained { scores: Arc::new(scores), extension, graph: affinity.into_built(), held_out })
+        Ok(Trained { scores: Arc::new(scores), extension, graph: affinity.into_built(), held_out, uncertainty })
+    }
+
+    /// Errors of values without those of their fold, by one training for each fold.
+    fn held_out_errors(
+        &self,
+        question: &Question<'_, '_>,
+        affinity: &AffinityGraph,
+        run: &Run,
+    ) -> Result<Option<HeldOutErrors>> {
+        let Some(folds) = question.folds(run) else { return Ok(None) };
+        let targets = question.targets;
+        let mut found = Vec::with_capacity(folds.len());
+        for fold in 0..FOLDS {
+            run.check()?;
+            let kept = targets.subset(|at| folds[at] != fold)?;
+            let mut report = Report::default();
+            let (z, _) = self.smooth_and_train(question.features, affinity, &kept, Instant::now(), &mut report, run)?;
+            let given = targets.rows().iter().zip(targets.values().rows()).zip(&folds);
+            let own = given.filter(|(_, own)| **own == fold).map(|(given, _)| given);
+            found.extend(own.map(|(&row, given)| (row, given[0] - z.row(row as usize)[0])));
+        }
+        Ok(Some(HeldOutErrors::new(found, HeldOutSource::Folds(FOLDS))))
     }
 
     /// The layers and Z of all nodes, trained again after each reweighting of the edges.
@@ -268,7 +302,7 @@ impl Method for UnfoldedGnn {
 
     fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
         let mut fitting = Fitting::new(UNFOLDED, problem, run)?;
-        let Trained { scores, extension, graph, held_out } = self.train(&mut fitting, false)?;
+        let Trained { scores, extension, graph, held_out, .. } = self.train(&mut fitting, false)?;
         // Scores of cross-entropy are log-probabilities; those of squares have no scale of their own.
         let fallback = match self.params.loss {
             NodeLoss::Mse => Fallback::Typical,

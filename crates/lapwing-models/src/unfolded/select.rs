@@ -33,6 +33,7 @@ use super::train::Training;
 use crate::harmonic::{FOLDS, folds};
 use crate::held_out::{Standings, choose};
 use crate::labeling::largest;
+use crate::uncertainty::{FEWEST, HeldOutErrors};
 use crate::{HeldOutSource, Rule};
 
 /// Fewest labels of a class, or values of a regression, by which λ is chosen.
@@ -57,22 +58,38 @@ pub(super) struct Question<'q, 'a> {
     pub is_regression: bool,
 }
 
-/// Chooses λ unless it is given; without labels enough to choose by, the default. Also the scores of held-out nodes at this λ.
+/// What was chosen.
+pub(super) struct Selected {
+    /// λ: given, chosen, or the default without labels enough to choose by.
+    pub graph_reg: f64,
+    /// Scores of held-out nodes at this λ, for classes; none if the network is another than the one tried.
+    pub held_out: Option<Standings>,
+    /// Errors of held-out values, for a regression; none likewise.
+    pub errors: Option<HeldOutErrors>,
+}
+
+impl Selected {
+    fn without_trials(graph_reg: f64) -> Self {
+        Self { graph_reg, held_out: None, errors: None }
+    }
+}
+
+/// Chooses λ unless it is given.
 ///
 /// # Errors
 /// Those of the training.
-pub(super) fn select(question: &Question<'_, '_>, report: &mut Report, run: &Run) -> Result<(f64, Option<Standings>)> {
+pub(super) fn select(question: &Question<'_, '_>, report: &mut Report, run: &Run) -> Result<Selected> {
     // A given step size of the unfolding diverges for large λ.
     let is_valid = |reg: &f64| question.params.with_graph_reg(*reg).validate().is_ok();
     let given = question.params.graph_reg;
     let candidates: Vec<f64> = given.map_or_else(|| CANDIDATES.into_iter().filter(is_valid).collect(), |reg| vec![reg]);
     let default = candidates.first().copied().unwrap_or(CANDIDATES[0]);
-    let is_needed = given.is_none() || question.is_small();
+    let is_needed = given.is_none() || question.is_small() || question.has_intervals();
     let Some(folds) = question.folds(run).filter(|_| is_needed) else {
         if given.is_none() {
             report.choose("graph_reg", default);
         }
-        return Ok((default, None));
+        return Ok(Selected::without_trials(default));
     };
     let params = question.linear();
     let inputs = Inputs::new(question.features, params.bias)?;
@@ -98,15 +115,17 @@ pub(super) fn select(question: &Question<'_, '_>, report: &mut Report, run: &Run
         if given.is_none() {
             report.choose("graph_reg", default);
         }
-        return Ok((default, None));
+        return Ok(Selected::without_trials(default));
     }
     let chosen = choose(&losses, ERRORS);
     let graph_reg = tried[chosen];
     // A hidden layer or reweighted edges make other scores than the linear model that is tried here.
-    let is_same = question.params.hidden.is_none() && question.params.attention.is_none();
+    let is_same = question.is_linear();
     let held_out = (!question.is_regression && is_same).then(|| question.standings(&scores[chosen]));
+    let errors = (question.is_regression && is_same).then(|| question.errors(&scores[chosen]));
+    let selected = Selected { graph_reg, held_out, errors };
     if given.is_some() {
-        return Ok((graph_reg, held_out));
+        return Ok(selected);
     }
     let mean = |losses: &Vec<f64>| losses.iter().sum::<f64>() / losses.len() as f64;
     let mut means: Vec<(f64, f64)> = tried.into_iter().zip(losses.iter().map(mean)).collect();
@@ -114,15 +133,24 @@ pub(super) fn select(question: &Question<'_, '_>, report: &mut Report, run: &Run
     let table: Vec<_> = means.iter().map(|(reg, loss)| json!({"graph_reg": reg, "loss": loss})).collect();
     report.choose("cross_validation", table);
     report.choose("graph_reg", graph_reg);
-    Ok((graph_reg, held_out))
+    Ok(selected)
 }
 
 impl Question<'_, '_> {
+    /// Whether the network is the linear model on the original edges that is tried here.
+    fn is_linear(&self) -> bool {
+        self.params.hidden.is_none() && self.params.attention.is_none()
+    }
+
+    /// Whether held-out values make the intervals of a regression.
+    fn has_intervals(&self) -> bool {
+        self.is_regression && self.is_linear() && self.targets.rows().len() >= FEWEST
+    }
+
     /// Whether the folds of one λ cost little: features are smoothed once for all of them.
     fn is_small(&self) -> bool {
-        let is_linear = self.params.hidden.is_none() && self.params.attention.is_none();
         !self.is_regression
-            && is_linear
+            && self.is_linear()
             && self.features.n_cols() <= MOST_COLUMNS
             && self.targets.rows().len() <= MOST_NODES
     }
@@ -150,8 +178,15 @@ impl Question<'_, '_> {
         standings.compared(&Rule::largest(self.targets.mean()))
     }
 
+    /// Errors of held-out values.
+    fn errors(&self, scores: &[(u32, Vec<f64>)]) -> HeldOutErrors {
+        let place = |row: &u32| self.targets.rows().partition_point(|other| other < row);
+        let error = |(row, scores): &(u32, Vec<f64>)| (*row, self.targets.values().row(place(row))[0] - scores[0]);
+        HeldOutErrors::new(scores.iter().map(error), HeldOutSource::Folds(FOLDS))
+    }
+
     /// Fold of each labeled node (l); none if there are too few labels.
-    fn folds(&self, run: &Run) -> Option<Vec<usize>> {
+    pub fn folds(&self, run: &Run) -> Option<Vec<usize>> {
         let l = self.targets.rows().len();
         if self.is_regression {
             return (l >= FEWEST_VALUES).then(|| folds(&vec![0; l], 1, run));
@@ -372,7 +407,7 @@ mod tests {
         let chosen = |features: &Features<'_>, graph: &Graph, targets: &Targets, params: &UnfoldedParams| {
             let question = Question { params, features, graph, targets, is_regression: false };
             let mut report = Report::default();
-            let (reg, _) = select(&question, &mut report, &run).unwrap();
+            let reg = select(&question, &mut report, &run).unwrap().graph_reg;
             assert_eq!(report.chosen["graph_reg"], reg);
             (reg, report.chosen.contains_key("cross_validation"))
         };

@@ -1,6 +1,7 @@
 //! Regression by held-out values.
 
 use super::*;
+use crate::FittedRegression;
 
 /// A path whose node i has the value `value(i)`; every sixth value is given.
 fn path_of_values(n: usize, value: impl Fn(usize) -> f64) -> (AffinityGraph, Targets) {
