@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
 from . import _lapwing
 from ._arguments import choice
@@ -49,8 +48,8 @@ class AutoLabeler(AutoLabelerParameters, StartsFromPrior, SpreadingClassifier):
     and graph stay. Candidate j gets the weight exp(−Lⱼ), where Lⱼ is the log loss of its expectations; every row gets the mean of
     the candidates' label distributions with these weights. The accuracy is estimated on labels that took no part in the weights.
 
-    With fewer than 3 labels per class on average there is nothing to weigh candidates by, and the default,
-    :class:`HarmonicClassifier`, labels alone.
+    With fewer than 3 labels per class on average there is nothing to weigh candidates by, and :class:`HarmonicClassifier` with its
+    defaults labels alone.
 
     A `prior` is a candidate too: alone, and as the start of a harmonic fit.
 
@@ -99,10 +98,10 @@ class AutoLabeler(AutoLabelerParameters, StartsFromPrior, SpreadingClassifier):
         super()._take_features(problem, X, builds_graph)
         rows = problem.rows
         self._keep_scaling(None, "{}")
-        # Beside a given graph, weights of terms make labels worse.
-        is_left = not builds_graph and issparse(X)
-        if choice("scaling", self.scaling, ("auto", "off")) == "auto" and not is_left:
-            state, scaled, report = _lapwing.fit_scaling(rows["features"], "auto", "auto", self._control(quiet=True))
+        if choice("scaling", self.scaling, ("auto", "off")) == "auto":
+            # Beside a given graph, weights of terms make labels better if rows count them, and worse if rows tell which they hold.
+            tfidf = "auto" if builds_graph else "counts"
+            state, scaled, report = _lapwing.fit_scaling(rows["features"], "auto", tfidf, self._control(quiet=True))
             self._keep_scaling(state, report)
             rows["features"] = rows["features"] if scaled is None else scaled
 

@@ -104,6 +104,17 @@ def test_graphs_alone_and_beside_features(digits):
     assert "unfolded-joined" in [row["name"] for row in beside.results_]
 
 
+@pytest.mark.parametrize(("is_count", "is_beside", "is_weighed"), [(1, 1, 1), (1, 0, 1), (0, 1, 0), (0, 0, 1)])
+def test_terms_are_weighed_unless_rows_only_hold_them_beside_a_graph(digits, is_count, is_beside, is_weighed):
+    X, y, _ = digits
+    counts = sp.csr_array(np.tile(X[:120], 10), dtype=np.float32)
+    counts.data[:] = counts.data if is_count else 1.0
+    ring = sp.csr_array(np.roll(np.eye(120), 1, axis=1) + np.roll(np.eye(120), -1, axis=1))
+    fitted = AutoLabeler(random_state=0).fit(counts, y[:120], graph=ring if is_beside else None)
+    assert (fitted.report_["parts"].get("scaling", {}).get("kind") == "tfidf") == bool(is_weighed)
+    assert not any(warning["kind"] == "TermCountsWarning" for warning in fitted.report_["warnings"])
+
+
 def test_a_prior_is_a_candidate(digits):
     X, y, _ = digits
     auto = AutoLabeler(prior=GaussianNB(), random_state=0).fit(X, y)

@@ -3,9 +3,7 @@
 use std::path::Path;
 
 use lapwing::data::read::{EdgeFile, ReadOptions, Samples, read_graph, read_labels, read_samples};
-use lapwing::data::{
-    Csr, EdgeSource, Error, Features, FittedScaling, Labels, Run, Scaling, Targets, TermWeights, Warning,
-};
+use lapwing::data::{Csr, EdgeSource, Error, Features, FittedScaling, Labels, Run, Scaling, Targets, TermWeights};
 use lapwing::graph::{AffinityGraph, Graph};
 use lapwing::models::Problem;
 use lapwing_data::read::{holds_labels, names_labels};
@@ -48,10 +46,9 @@ impl Input {
             }
             (Some(path), None) => Self::read_graph(path, None, run),
             (Some(graph), Some(path)) => {
-                // Beside a graph, weights of terms make labels worse: only if asked for.
-                let tfidf = if tfidf == TermWeights::On { tfidf } else { TermWeights::Off };
+                // Beside a graph, weights of terms make labels better if rows count them, and worse if rows tell which they hold.
+                let tfidf = if tfidf == TermWeights::Auto { TermWeights::Counts } else { tfidf };
                 let mut input = Self::read_features(path, &data.table, labels, tfidf, run)?;
-                input.scaling.warning.take_if(|warning| matches!(warning, Warning::TermCounts {}));
                 let n_rows = input.n_samples();
                 input.graph = Self::read_graph(graph, Some(n_rows), run)?.graph;
                 Ok(input)

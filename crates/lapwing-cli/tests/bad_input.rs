@@ -117,7 +117,7 @@ fn options_that_contradict_each_other() {
         assert_says(&ran.stderr, parts);
     };
     says("label in.csv --label-column kind --labels edges.csv -o out.csv", &["--label-column", "--labels"]);
-    says("label in.csv --graph edges.csv --labels edges.csv -o out.csv", &["DATA", "--graph"]);
+    says("label in.csv --graph edges.csv --labels edges.csv --method harmonic -o out.csv", &["DATA", "--graph"]);
     says("label --graph edges.csv --label-column kind -o out.csv", &["--labels FILE"]);
     says("label --graph edges.csv --labels in.csv --columns a -o out.csv", &["--columns", "features"]);
     says("label --graph edges.csv --labels in.csv -k 5 -o out.csv", &["--n-neighbors", "--graph"]);
@@ -138,7 +138,10 @@ fn options_that_contradict_each_other() {
         "label in.csv --label-column kind -o out.csv --metric manhattan",
         &["manhattan", "euclidean, cosine, inner-product"],
     );
-    says("label in.csv --label-column kind -o out.csv --class-prior 0.5,0.5", &["--class-prior", "3"]);
+    says(
+        "label in.csv --label-column kind -o out.csv --method harmonic --class-prior 0.5,0.5",
+        &["--class-prior", "3"],
+    );
     says("label in.csv --label-column kind -o out.csv --threads 0", &["--threads is 0"]);
     says("compare in.csv --label-column kind --labeled 6", &["--labeled is 6", "6"]);
     says("demo --colour", &["--colour"]);

@@ -25,6 +25,8 @@ choices! {
         Off = "off",
         /// They are.
         On = "on",
+        /// If sparse rows look like counts of terms: whole numbers, not all of them 0 or 1.
+        Counts = "counts",
         /// If sparse rows look like counts of terms, or tell which of many terms they hold.
         Auto = "auto",
     }
@@ -74,6 +76,7 @@ impl Scaling {
         let is_weighed = match tfidf {
             TermWeights::Off => false,
             TermWeights::On => true,
+            TermWeights::Counts => standardize == Standardize::Auto && look_like_counts(features),
             TermWeights::Auto => standardize == Standardize::Auto && look_like_terms(features),
         };
         match standardize {
@@ -81,7 +84,7 @@ impl Scaling {
                 Err(Error::param("tfidf", true, "either TF-IDF or standardizing: weights of terms have one scale"))
             }
             _ if is_weighed => Ok(FittedScaling {
-                is_own_choice: tfidf == TermWeights::Auto,
+                is_own_choice: tfidf != TermWeights::On,
                 ..Self::Tfidf(Tfidf::fit(features)?).into()
             }),
             Standardize::On => Ok(Self::Standardize(Standardizer::fit(features, run)?).into()),
@@ -233,6 +236,17 @@ mod tests {
         assert!(fitted.scaling.is_none() && fitted.warning == Some(Warning::TermCounts {}));
         let fitted = Scaling::fit(&counts, Standardize::Auto, TermWeights::On, &run()).unwrap();
         assert!(matches!(fitted.scaling, Scaling::Tfidf(_)) && fitted.warning.is_none());
+        // 0 and 1 tell which of many terms a row holds; they are no counts.
+        let presence = Features::Sparse(Csr::from_entries(2, 600, &[(0, 0, 1.0), (1, 1, 1.0)]).unwrap().into());
+        for (features, tfidf, is_weighed) in [
+            (&counts, TermWeights::Counts, true),
+            (&counts, TermWeights::Auto, true),
+            (&presence, TermWeights::Counts, false),
+            (&presence, TermWeights::Auto, true),
+        ] {
+            let fitted = Scaling::fit(features, Standardize::Auto, tfidf, &run()).unwrap();
+            assert_eq!((!fitted.scaling.is_none(), fitted.is_own_choice), (is_weighed, is_weighed), "{tfidf:?}");
+        }
         assert!(
             Scaling::fit(&counts, Standardize::On, TermWeights::On, &run()).unwrap_err().to_string().contains("either")
         );

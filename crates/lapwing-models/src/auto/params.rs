@@ -58,7 +58,7 @@ impl ParameterType for Candidates {
 parameters! {
     /// Parameters of the automatic choice.
     pub struct AutoParams {
-        /// Time after which no further candidate is started. The default method is always fitted. With a budget, the result depends
+        /// Time after which no further candidate is started. Harmonic is always fitted. With a budget, the result depends
         /// on the speed of the machine.
         budget: Option<Seconds> = None, or "none", in above(0.0);
         /// Methods that are tried. Auto takes those that suit the rows: harmonic in two forms and majority; with features also
