@@ -47,7 +47,7 @@ fn refusals_are_printed_once() {
     for (arguments, text) in [
         ("label table.csv --label-column kind --no-such-option", "unexpected argument"),
         ("label table.csv -o out.csv", "no labels: "),
-        ("label table.csv --label-column kind -o out.csv", "--method harmonic runs in one process"),
+        ("label table.csv --label-column kind -o out.csv", "--method auto runs in one process"),
         ("demo", "only label runs across ranks"),
         ("completions bash", "only label runs across ranks"),
     ] {
