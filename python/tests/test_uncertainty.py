@@ -111,10 +111,13 @@ def test_widths_have_the_unit_of_the_values():
     np.testing.assert_allclose(large, 1000.0 * small, rtol=1e-2)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_hidden_layer_is_trained_again_for_its_errors():
     X, truth, _ = diabetes()
-    y = hidden(truth, 60)
-    reg = UnfoldedGNNRegressor(2.0, hidden=8, max_iter=50, random_state=0).fit(X, y)
-    rows = np.isnan(y)
-    assert (abs(truth - reg.transduction_) <= reg.uncertainty_)[rows].mean() > 0.75
-    assert reg.report_["parts"]["uncertainty"]["n_held_out"] == 60
+    shares = []
+    for seed in range(3):
+        y = hidden(truth, 60, seed)
+        reg = UnfoldedGNNRegressor(2.0, hidden=8, max_iter=50, random_state=0).fit(X, y)
+        shares.append((abs(truth - reg.transduction_) <= reg.uncertainty_)[np.isnan(y)].mean())
+        assert reg.report_["parts"]["uncertainty"]["n_held_out"] == 60
+    assert 0.8 <= np.mean(shares) <= 0.99
