@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from problem import THREADS, Answer, Problem
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import LogisticRegression
 
 
@@ -72,8 +73,8 @@ class Lapwing:
 
 @dataclasses.dataclass(frozen=True)
 class Validated:
-    """The graph network on the sum of a graph and that of the neighbors by features; options are those of the most right
-    validation nodes, of which it learns nothing else."""
+    """The graph network on the sum of a graph and that of the neighbors by features; options and weights of terms are those of the
+    most right validation nodes, of which it learns nothing else."""
 
     package = "lapwing"
     told_sizes = False
@@ -81,23 +82,24 @@ class Validated:
     on_split = True
     installed = True
     about = "`UnfoldedGNNClassifier` on the graph and neighbors, options chosen on the validation nodes of a published split"
-    grid = list(itertools.product([10, 15, 20], [10, 20], ["cross-entropy", "mse"], ["auto", 0.01, 0.1]))
+    grid = list(itertools.product([10, 20], ["cross-entropy", "mse"], ["auto", 0.01, 0.1]))
 
     def __call__(self, problem: Problem, shown: np.ndarray) -> Answer:
         from lapwing import UnfoldedGNNClassifier
         from lapwing.graph import knn_graph
 
         best: tuple[float, Answer] | None = None
-        graphs: dict[int, sp.csr_matrix] = {}
-        for k, graph_reg, loss, l2_reg in self.grid:
-            if k not in graphs:
-                near = knn_graph(problem.rows, k, metric="cosine", n_jobs=THREADS).to_scipy()
-                graphs[k] = problem.graph + near * (0.25 * problem.graph.sum() / near.sum())
-            model = UnfoldedGNNClassifier(graph_reg, loss=loss, l2_reg=l2_reg, random_state=0, n_jobs=THREADS)
-            model.fit(problem.rows, shown, graph=graphs[k])
-            right = float((model.transduction_ == problem.classes)[problem.validation].mean())
-            if best is None or right > best[0]:
-                best = right, Answer(model.transduction_, model.confidence_, chosen=f"{k} {graph_reg} {loss} {l2_reg}")
+        weighed = sp.csr_matrix(TfidfTransformer().fit_transform(problem.rows), dtype=np.float32)
+        for (name, rows), k in itertools.product({"raw": problem.rows, "tfidf": weighed}.items(), [10, 15, 20]):
+            near = knn_graph(rows, k, metric="cosine", n_jobs=THREADS).to_scipy()
+            graph = problem.graph + near * (0.25 * problem.graph.sum() / near.sum())
+            for graph_reg, loss, l2_reg in self.grid:
+                model = UnfoldedGNNClassifier(graph_reg, loss=loss, l2_reg=l2_reg, random_state=0, n_jobs=THREADS)
+                model.fit(rows, shown, graph=graph)
+                right = float((model.transduction_ == problem.classes)[problem.validation].mean())
+                if best is None or right > best[0]:
+                    chosen = f"{name} {k} {graph_reg} {loss} {l2_reg}"
+                    best = right, Answer(model.transduction_, model.confidence_, chosen=chosen)
         assert best is not None
         return best[1]
 
