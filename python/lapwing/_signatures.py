@@ -25,8 +25,8 @@ def _documentation(*keys: str) -> str:
 #: the later ones under its name, a colon and the first estimator that has it.
 _DOCUMENTATION = {
     "budget": """budget : float > 0 or None, default=None
-    Time after which no further candidate is started. Harmonic is always fitted. With a budget, the result depends on
-    the speed of the machine.""",
+    Time after which no further candidate is started. The first candidate is always tried. With a budget, the result
+    depends on the speed of the machine.""",
     "candidates": """candidates : "harmonic" or a list of "harmonic-plain", "harmonic-joined", "harmonic-prior", "prior", "majority", "nearest-label", "linear", "forest", "unfolded-gnn", "unfolded-joined", "laprls", "low-rank", "auto", default="auto"
     Methods that are tried. Auto takes those that suit the rows: harmonic in two forms and majority; with features also
     nearest-label, linear, forest and laprls; with features and a graph linear and unfolded-gnn. The candidates joined

@@ -49,7 +49,7 @@ fn of_candidates(report: &Report) -> Vec<Row> {
         let value = match candidate["estimate"].as_f64() {
             Some(right) if weight > 0.0 => format!("{} right, weight {}", percent(right), percent(weight)),
             Some(right) => format!("{} right, left out", percent(right)),
-            None if weight > 0.0 => "taken: too few labels to compare candidates".into(),
+            None if weight > 0.0 => "taken: labels are too few, or of one class, to compare candidates".into(),
             None if is_tried => "not tried: no time left".into(),
             None => continue,
         };

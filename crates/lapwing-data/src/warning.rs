@@ -39,6 +39,9 @@ warnings! {
     "unreached", "label one row in each part of the graph, or connect the parts" {
         "no label reaches {} in {} of the graph; {advice}", counted(n_rows, "row"), counted(n_components, "component")
             => Unreached { n_rows: usize, n_components: usize, advice: &'static str }
+        "no label reaches {} through the graph, in {} of it; their labels come from methods that look at features alone; {advice}",
+            counted(n_rows, "row"), counted(n_components, "component")
+            => ReachedByFeatures { n_rows: usize, n_components: usize, advice: &'static str }
         "no label reaches {n_rows} of the rows: their nearest chosen rows lie in {n_components} components of the graph that \
          hold no label; label one row in each, or raise the number of neighbors"
             => UnreachedSample { n_rows: usize, n_components: usize }

@@ -90,10 +90,12 @@ pub(crate) fn has_enough(targets: &Targets) -> bool {
 
 /// Adds to the report whether confidence was fitted to held-out labels, and if not, why.
 pub(crate) fn note(report: &mut Report, targets: &Targets, is_fitted: bool) {
+    let has_one_class = label_counts(targets).iter().filter(|count| **count > 0).count() == 1;
     let reason = match (is_fitted, has_enough(targets)) {
         (true, _) => None,
+        (false, _) if has_one_class => Some("all labels are of one class".to_string()),
         (false, false) => Some(format!("fewer than {LEAST_TO_FIT} labels a class")),
-        (false, true) => Some("no label was held out".to_string()),
+        (false, true) => Some("no label was held out of the labels that were decided last".to_string()),
     };
     report.parts.insert(PART.into(), json!({ "is_guess": !is_fitted, "reason": reason }));
 }

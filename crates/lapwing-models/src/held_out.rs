@@ -5,7 +5,7 @@ use lapwing_data::{Matrix, Result, Run, Targets};
 use serde::Serialize;
 
 use crate::harmonic::{FOLDS, folds};
-use crate::labeling::{largest, present, to_sum_one};
+use crate::labeling::{largest, margin, present, to_sum_one};
 use crate::{HeldOutFit, Method, Problem, Rule};
 
 /// How labels were held out.
@@ -56,6 +56,22 @@ impl HeldOut {
     pub(crate) fn moved(self, before: &Rule, after: &Rule) -> Self {
         let Self { rows, classes, source, values, .. } = self;
         Standings { rows, classes, values, source }.moved(before, after).shares(after)
+    }
+
+    /// The same shares, made by `rule` of other standings: those that give them at its temperature.
+    pub(crate) fn made_by(mut self, rule: &Rule) -> Self {
+        for (standing, shares) in self.values.iter_mut().zip(self.shares.rows()) {
+            let Some(temperature) = rule.temperature else {
+                *standing = shares.to_vec();
+                continue;
+            };
+            *standing = shares.iter().map(|share| share.max(f64::MIN_POSITIVE).ln()).collect();
+            // A flattened rule has the heat h = T·√(h·m), m the margin of the logarithms.
+            let margin = if rule.flattened { margin(standing) } else { f64::NAN };
+            let heat = if margin > 0.0 { temperature * temperature * margin } else { temperature };
+            standing.iter_mut().for_each(|s| *s *= heat);
+        }
+        self
     }
 
     /// Whether each row gets its given class (q).

@@ -46,12 +46,25 @@ pub(crate) fn lost_classes(report: &mut Report, labeling: &Labeling, targets: &T
 pub(crate) fn unreached(report: &mut Report) {
     if report.n_unreached > 0 {
         let (n_rows, n_components) = (report.n_unreached, report.n_unlabeled_components);
-        let is_built = report.graph.as_ref().is_some_and(|graph| graph.recall.is_some() || graph.learned.is_some());
-        let advice = match is_built {
-            true => "label one row in each, or raise the number of neighbors",
-            false => "label one row in each, or give a graph with edges between them and the labeled rows",
-        };
+        let advice = advice(report);
         report.warnings.push(Warning::Unreached { n_rows, n_components, advice });
+    }
+}
+
+/// A warning if methods that look at features alone label rows that no label reaches through the graph.
+pub(crate) fn reached_by_features(report: &mut Report, n_rows: usize) {
+    if n_rows > 0 {
+        let (n_components, advice) = (report.n_unlabeled_components, advice(report));
+        report.warnings.push(Warning::ReachedByFeatures { n_rows, n_components, advice });
+    }
+}
+
+/// How labels reach all parts of the graph.
+fn advice(report: &Report) -> &'static str {
+    let is_built = report.graph.as_ref().is_some_and(|graph| graph.recall.is_some() || graph.learned.is_some());
+    match is_built {
+        true => "label one row in each, or raise the number of neighbors",
+        false => "label one row in each, or give a graph with edges between them and the labeled rows",
     }
 }
 

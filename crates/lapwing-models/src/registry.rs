@@ -139,7 +139,7 @@ pub const METHODS: &[MethodSpec] = &[
         &[GRAPH, part!(harmonic, "Harmonic propagation")],
         &["HarmonicClassifier", "HarmonicRegressor"],
         "harmonic",
-        "Harmonic functions on the neighbor graph: the default, accurate up to some millions of rows",
+        "Harmonic functions on the neighbor graph: accurate up to some millions of rows",
     ),
     spec(
         "sparse-harmonic",

@@ -134,7 +134,8 @@ impl<'a> Finished<'a> {
     pub fn outcome(&self, strict: bool) -> Outcome {
         let report = &self.fitted.report;
         let is_solved = report.solve.as_ref().is_none_or(|solve| solve.converged);
-        let is_fine = report.n_unreached == 0 && is_solved && summary::undecided(report) == 0;
+        let is_reached = report.warnings.iter().all(|warning| warning.kind() != "unreached");
+        let is_fine = report.n_unreached == 0 && is_reached && is_solved && summary::undecided(report) == 0;
         if strict && !is_fine { Outcome::Look } else { Outcome::Done }
     }
 

@@ -135,7 +135,7 @@ pub struct TableOptions {
     /// Weigh counts of terms by how rare each term is (TF-IDF) first; for sparse rows [default: off, but auto for label --method auto;
     /// without a word: on]
     ///
-    /// Auto does if the rows look like counts of terms, or tell by 0 and 1 which of many terms they hold.
+    /// Auto does if the rows look like counts of terms or, without a graph beside them, tell by 0 and 1 which of many terms they hold.
     #[arg(long, value_enum, value_name = "auto|on|off", num_args = 0..=1, require_equals = true, hide_short_help = true)]
     #[arg(default_missing_value = "on", hide_possible_values = true)]
     pub tfidf: Option<TfidfOption>,
@@ -186,13 +186,14 @@ impl TableOptions {
     }
 }
 
-/// The arguments with `--standardize WORD` in one piece: without a word the option takes none of the arguments after it.
+/// The arguments with `--standardize WORD` and `--tfidf WORD` in one piece: without a word these take none of the arguments after them.
 pub fn joined_standardize(arguments: &[OsString]) -> Vec<OsString> {
     let is_word = |word: &OsString| Standardize::NAMES.iter().any(|name| word == *name);
+    let takes_word = |option: &OsString| option == "--standardize" || option == "--tfidf";
     let mut joined: Vec<OsString> = Vec::new();
     for word in arguments {
         match joined.last_mut() {
-            Some(option) if option == "--standardize" && is_word(word) => {
+            Some(option) if takes_word(option) && is_word(word) => {
                 option.push("=");
                 option.push(word);
             }

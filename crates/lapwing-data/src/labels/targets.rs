@@ -5,6 +5,10 @@ use std::sync::Arc;
 use super::{ClassNames, Labels, SparseLabels, UNLABELED};
 use crate::{Error, Matrix, Result};
 
+/// Bounds of values and weights: solvers form their squares, which must neither overflow nor vanish.
+const SMALLEST: f64 = 1e-100;
+const LARGEST: f64 = 1e100;
+
 /// Target values at the labeled rows, with a weight for each row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Targets {
@@ -20,8 +24,8 @@ impl Targets {
     /// Targets `values` (l, c) at the rows `rows` (l, ascending) with weights `weights` (l).
     ///
     /// # Errors
-    /// [`Error::Labels`] for no row, rows out of order or out of range, values that are not finite, weights that are
-    /// not positive and finite, or lengths that disagree.
+    /// [`Error::Labels`] for no row, rows out of order or out of range, values beyond 1e100, weights outside of 1e-100
+    /// to 1e100, or lengths that disagree.
     pub fn new(n_samples: usize, rows: Vec<u32>, values: Matrix, weights: Vec<f64>) -> Result<Self> {
         if rows.is_empty() {
             return Err(Error::labels("no row has a label; at least one is needed"));
@@ -36,14 +40,13 @@ impl Targets {
         if !rows.is_sorted_by(|a, b| a < b) || rows.last().is_some_and(|&row| row as usize >= n_samples) {
             return Err(Error::labels(format!("labeled rows must be ascending, distinct and below {n_samples}")));
         }
-        // Solvers sum squares of targets, which would overflow f64 if targets were larger than 1e100.
-        if let Some(at) = values.rows().position(|row| row.iter().any(|y| y.is_nan() || y.abs() > 1e100)) {
-            return Err(Error::labels(format!("the target of row {} is not finite or beyond 1e100", rows[at])));
+        if let Some(at) = values.rows().position(|row| row.iter().any(|y| y.is_nan() || y.abs() > LARGEST)) {
+            return Err(Error::labels(format!("the target of row {} is not finite or beyond {LARGEST:e}", rows[at])));
         }
-        if let Some(at) = weights.iter().position(|&w| !(w > 0.0 && w.is_finite())) {
+        if let Some(at) = weights.iter().position(|&w| !(SMALLEST..=LARGEST).contains(&w)) {
             let (row, w) = (rows[at], weights[at]);
             return Err(Error::labels(format!(
-                "the weight of row {row} is {w}; label weights must be positive and finite"
+                "the weight of row {row} is {w}; label weights must be between {SMALLEST:e} and {LARGEST:e}"
             )));
         }
         Ok(Self { n_samples, rows, values, weights, names: None })
@@ -111,6 +114,12 @@ impl Targets {
     /// # Errors
     /// As [`Targets::one_hot`].
     pub fn regression(values: &[f64], label_weights: Option<&[f64]>) -> Result<Self> {
+        let largest = values.iter().filter(|value| !value.is_nan()).fold(0.0, |most: f64, value| most.max(value.abs()));
+        if largest > 0.0 && largest < SMALLEST {
+            return Err(Error::labels(format!(
+                "the largest value is {largest:e}, below {SMALLEST:e}, so that squares would vanish; give the values in another unit"
+            )));
+        }
         let write = |row: usize, target: &mut [f64]| target[0] = values[row];
         Self::labeled(values.len(), 1, label_weights, |row| !values[row].is_nan(), write)
     }

@@ -31,6 +31,9 @@ pub(super) fn blended<'a>(
     notes::lost_classes(report, &labeling, problem.targets);
     report.n_unreached = labeling.reached.iter().filter(|reached| !**reached).count();
     notes::unreached(report);
+    let is_beyond =
+        |row: &usize| labeling.reached[*row] && parts.iter().any(|(_, fitted)| !fitted.labeling.reached[*row]);
+    notes::reached_by_features(report, (0..labeling.reached.len()).filter(is_beyond).count());
     for warning in parts.iter().flat_map(|(_, fitted)| &fitted.report.warnings) {
         // What the candidates lack alone, their mean may have.
         let is_own = matches!(warning.kind(), "unreached" | "lost-classes" | "one-class");

@@ -66,18 +66,21 @@ impl Candidate {
         self.name.ends_with("prior")
     }
 
-    /// Whether it can label rows with these kinds of input.
-    fn suits(&self, input: Input) -> bool {
-        (input.has_features || !self.method.needs_features())
-            && (!self.is_joined() || input.has_features && input.is_graph_given)
-            && (!self.uses_prior() || input.has_prior)
+    /// What it needs beside these kinds of input.
+    fn lacks(&self, input: Input) -> Option<&'static str> {
+        match () {
+            () if !input.has_features && (self.method.needs_features() || self.is_joined()) => Some("features"),
+            () if !input.is_graph_given && self.is_joined() => Some("a graph beside the features"),
+            () if !input.has_prior && self.uses_prior() => Some("a prior"),
+            () => None,
+        }
     }
 }
 
 /// The candidates for a problem, the default first.
 ///
 /// # Errors
-/// [`Error::Param`] if none of the given candidates suits the problem.
+/// [`Error::Param`] naming a given candidate that needs what the problem lacks.
 pub(super) fn candidates(params: &AutoParams, graph: &GraphParams, input: Input) -> Result<Vec<Candidate>> {
     let names: Vec<&'static str> = match &params.candidates {
         Candidates::Auto => typical(input),
@@ -85,19 +88,16 @@ pub(super) fn candidates(params: &AutoParams, graph: &GraphParams, input: Input)
             super::params::CANDIDATES.iter().copied().filter(|known| names.iter().any(|name| name == known)).collect()
         }
     };
-    let all = names.into_iter().map(|name| Candidate::new(name, graph)).collect::<Result<Vec<_>>>()?;
-    let mut suitable: Vec<Candidate> = all.into_iter().filter(|candidate| candidate.suits(input)).collect();
+    let mut suitable = names.into_iter().map(|name| Candidate::new(name, graph)).collect::<Result<Vec<_>>>()?;
+    if let Some(needs) =
+        suitable.iter().find_map(|candidate| candidate.lacks(input).map(|lacks| (candidate.name, lacks)))
+    {
+        let (name, lacks) = needs;
+        return Err(Error::param("candidates", name, format!("others, or {lacks}: {name} needs it")));
+    }
     // Who gives a prior wants it to be used where labels are too few to compare candidates by.
     if let Some(at) = suitable.iter().position(|candidate| candidate.name == "harmonic-prior") {
         suitable[..=at].rotate_right(1);
-    }
-    if suitable.is_empty() {
-        let given = params.get("candidates").map_or(String::new(), |value| value.to_string());
-        return Err(Error::param(
-            "candidates",
-            given,
-            "at least one that can use what is given: features, a graph, or both",
-        ));
     }
     Ok(suitable)
 }

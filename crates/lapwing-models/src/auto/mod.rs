@@ -187,7 +187,7 @@ impl Method for Auto {
             }
         };
         // With too few labels, those of the only candidate.
-        let held_out = held_out.or(fitted.held_out);
+        let held_out = held_out.map(|held_out| held_out.made_by(&fitted.rule)).or(fitted.held_out);
         note_expected(&mut fitted.report, held_out.as_ref());
         note(&mut fitted.report, problem.targets, held_out.is_some() && has_enough(problem.targets));
         let best = parts.into_iter().find(|(place, _)| *place == mixture.best());
@@ -203,6 +203,13 @@ impl Method for Auto {
         let (n, c) = (size.n_samples, size.n_classes.max(2));
         let mut kept = 0;
         let mut steps = graph.steps.clone();
+        if candidates.iter().any(Candidate::is_joined) {
+            // The graph of the neighbors, and its sum with the given one.
+            let near = plan_graph(&self.graph, &ProblemSize { n_edges: None, ..*size });
+            let beside = |step: PlanStep| PlanStep { peak_bytes: step.peak_bytes + graph.held_bytes as u64, ..step };
+            steps.extend(near.steps.into_iter().map(beside));
+            kept = 2 * near.held_bytes + graph.held_bytes;
+        }
         for candidate in candidates {
             let own = candidate.method.plan(size);
             let beside = if candidate.method.graph_params().is_some() { 0 } else { graph.held_bytes };

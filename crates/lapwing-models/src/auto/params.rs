@@ -40,8 +40,9 @@ impl ParameterType for Candidates {
             Value::None => Some(Self::Auto),
             Value::Word(word) if word == "auto" => Some(Self::Auto),
             Value::Word(words) if Self::domain().has_word(words) => {
-                let names = words.split(',').map(|word| word.trim().to_owned()).filter(|word| word != "auto");
-                Some(Self::Given(names.collect()))
+                let names: Vec<String> = words.split(',').map(|word| word.trim().to_owned()).collect();
+                // Auto is all of them, not one of them.
+                names.iter().all(|name| name != "auto").then_some(Self::Given(names))
             }
             _ => None,
         }
@@ -58,7 +59,7 @@ impl ParameterType for Candidates {
 parameters! {
     /// Parameters of the automatic choice.
     pub struct AutoParams {
-        /// Time after which no further candidate is started. Harmonic is always fitted. With a budget, the result depends
+        /// Time after which no further candidate is started. The first candidate is always tried. With a budget, the result depends
         /// on the speed of the machine.
         budget: Option<Seconds> = None, or "none", in above(0.0);
         /// Methods that are tried. Auto takes those that suit the rows: harmonic in two forms and majority; with features also

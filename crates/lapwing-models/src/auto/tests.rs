@@ -1,4 +1,4 @@
-use lapwing_data::params::{Parameters, Seconds, Value};
+use lapwing_data::params::{ParameterType, Parameters, Seconds, Value};
 use lapwing_data::{Features, Labels, Targets};
 use lapwing_graph::testkit::blobs;
 use lapwing_graph::{Graph, GraphParams, affinity_graph};
@@ -134,4 +134,56 @@ fn candidates_are_words_with_commas() {
     assert_eq!(params.candidates, Candidates::Given(vec!["linear".into(), "harmonic".into()]));
     let wrong = params.set("candidates", &Value::Word("linear,tree".into())).unwrap_err().to_string();
     assert!(wrong.contains("one or more of harmonic, harmonic-plain"), "{wrong}");
+}
+
+#[test]
+fn candidates_that_lack_something_are_refused_by_name() {
+    let (features, classes) = clouds();
+    let (targets, run) = (targets(&classes, 6), Run::new(Some(2), 0).unwrap());
+    let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
+    for (name, needs) in [("prior", "a prior"), ("harmonic-joined", "a graph beside the features")] {
+        let refused = auto(named(&["harmonic", name])).fit(&problem, &run).unwrap_err().to_string();
+        assert!(refused.contains(name) && refused.contains(needs), "{refused}");
+    }
+    assert!(Candidates::from_value(&Value::Word("auto,linear".into())).is_none());
+}
+
+#[test]
+fn rows_that_only_features_reach_are_counted_in_a_warning() {
+    // Two clouds far apart, each its own component; all labels are in the first, of two classes by the place in it.
+    let n = 200;
+    let at = |row: usize| if row < 100 { row as f64 / 100.0 } else { 1000.0 + row as f64 / 100.0 };
+    let features = Features::from_f64(n, 1, (0..n).map(at).collect()).unwrap();
+    let labels = Labels::from_integers((0..n).map(|row| (row < 100 && row % 4 == 0).then_some(i64::from(row >= 50))));
+    let targets = Targets::one_hot(&labels, None).unwrap();
+    let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
+    let run = Run::new(Some(2), 0).unwrap();
+    let fitted = auto(named(&["harmonic", "linear"])).fit(&problem, &run).unwrap();
+    let rows = rows_of(&fitted);
+    assert!(rows.iter().all(|row| row.2 > 0.0), "both take part: {rows:?}");
+    let texts: Vec<String> = fitted.report.warnings.iter().map(ToString::to_string).collect();
+    assert!(fitted.labeling.reached.iter().all(|reached| *reached));
+    assert!(
+        texts.iter().any(|text| text.contains("no label reaches 100 rows through the graph, in 1 component")),
+        "{texts:?}"
+    );
+}
+
+#[test]
+fn held_out_rows_follow_the_sizes_of_a_rule_alone() {
+    // The shares that a rule of logarithms makes of the standings are those from which these were made.
+    let (features, classes) = clouds();
+    let (targets, run) = (targets(&classes, 8), Run::new(Some(2), 0).unwrap());
+    let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
+    for name in ["linear", "forest", "laprls", "harmonic"] {
+        let fitted = auto(named(&[name])).fit(&problem, &run).unwrap();
+        let held_out = fitted.held_out.clone().unwrap();
+        let same = held_out.clone().moved(&fitted.rule, &fitted.rule);
+        let distance = |row: usize| {
+            let pairs = held_out.shares.row(row).iter().zip(same.shares.row(row));
+            pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+        };
+        let furthest = (0..held_out.rows.len()).map(distance).fold(0.0, f64::max);
+        assert!(furthest < 1e-6, "{name}: {furthest}");
+    }
 }

@@ -62,6 +62,15 @@ pub struct Rival {
 impl Winner {
     /// The winner among rows of one number of labels; `None` if all rows are baselines.
     pub(super) fn new(rows: &[CompareRow], level: &Level) -> Option<Self> {
+        let n_draws = rows.iter().map(|row| row.accuracy.len()).min()?;
+        if rows.iter().any(|row| row.accuracy.len() > n_draws) {
+            // A budget left some methods with fewer draws: only those that all have are compared.
+            let shared: Vec<CompareRow> = rows.iter().map(|row| row.first(n_draws)).collect();
+            let mut winner = Self::new(&shared, level)?;
+            let of_draws = if n_draws == 1 { "draw".into() } else { format!("{n_draws} draws") };
+            winner.text = winner.text.replacen(": ", &format!(", over the {of_draws} of all methods: "), 1);
+            return Some(winner);
+        }
         let mut methods: Vec<&CompareRow> = rows.iter().filter(|row| !row.baseline).collect();
         // The sort is stable: of equal methods, the first one given is the best.
         methods.sort_by(|a, b| b.accuracy_mean.total_cmp(&a.accuracy_mean));
@@ -123,6 +132,15 @@ impl Winner {
                 write!(text, "; no method is clearly better than the {} ({:.3})", rival.method, rival.accuracy_mean);
         }
         text
+    }
+}
+
+impl CompareRow {
+    /// The row of its first draws.
+    fn first(&self, n_draws: usize) -> Self {
+        let accuracy = self.accuracy[..n_draws].to_vec();
+        let (accuracy_mean, variance) = moments(&accuracy);
+        Self { draws: n_draws, accuracy, accuracy_mean, accuracy_sd: variance.sqrt(), ..self.clone() }
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Edges are stored at both their inner ends, in lists that share one arena. The records of an eliminated vertex stay in its
 //! neighbors' lists and are skipped when those are read; a full list drops them before it grows. No step searches: eliminating a
-//! vertex of degree d costs O(d log d).
+//! vertex of degree d costs O(d log d). Exact cliques are added to the edges that are there, so that no edges are parallel; a vertex
+//! then costs the lengths of its neighbors' lists.
 
 use lapwing_data::{Result, Run};
 
@@ -141,6 +142,16 @@ struct Neighbors {
     keys: Vec<u64>,
     /// Weight of each neighbor in sorted order plus that of all later ones.
     suffixes: Vec<f64>,
+    /// Which neighbors have an edge to the one whose list is being read.
+    is_joined: Vec<bool>,
+}
+
+impl Neighbors {
+    /// Weight of the edge between two neighbors in the clique that replaces the vertex.
+    fn in_clique(&self, a: usize, b: usize) -> f32 {
+        let (first, second) = (self.totals[a.min(b)], self.totals[a.max(b)]);
+        (first * (second / self.suffixes[0])).max(LIGHTEST) as f32
+    }
 }
 
 impl Elimination {
@@ -246,7 +257,7 @@ impl Elimination {
 
     /// Sorts the neighbors by (weight of one copy, id), ascending; returns their total weight.
     fn sort(&mut self, copies: u32) -> f64 {
-        let Neighbors { ids, totals, counts, keys, suffixes, changes } = &mut self.neighbors;
+        let Neighbors { ids, totals, counts, keys, suffixes, changes, .. } = &mut self.neighbors;
         keys.clear();
         changes.clear();
         for ((id, total), count) in ids.iter().zip(totals.iter()).zip(counts.iter()) {
@@ -287,14 +298,42 @@ impl Elimination {
         }
     }
 
-    /// Joins all pairs of neighbors: exact elimination.
+    /// Joins all pairs of neighbors: exact elimination. Where two of them are joined already, their edge becomes heavier.
     fn connect_all(&mut self, fill: &mut Vec<(u32, u32, f32)>) {
-        let total = self.neighbors.suffixes[0];
-        for at in 0..self.neighbors.ids.len() {
-            for other in at + 1..self.neighbors.ids.len() {
-                let Neighbors { ids, totals, .. } = &self.neighbors;
-                let weight = (totals[at] * (totals[other] / total)).max(LIGHTEST) as f32;
-                self.join(ids[at], ids[other], weight, fill);
+        let m = self.neighbors.ids.len();
+        for at in 0..m {
+            let id = self.neighbors.ids[at];
+            if id as usize >= self.n_inner {
+                let onto_rim = (at + 1..m).filter(|&other| self.neighbors.ids[other] as usize >= self.n_inner);
+                fill.extend(onto_rim.map(|other| (id, self.neighbors.ids[other], self.neighbors.in_clique(at, other))));
+                continue;
+            }
+            self.neighbors.is_joined.clear();
+            self.neighbors.is_joined.resize(m, false);
+            let Node { start, len, .. } = self.nodes[id as usize];
+            let mut kept = start as usize;
+            for from in start as usize..(start + len) as usize {
+                let mut record = self.arena[from];
+                match self.nodes[record.id as usize].state {
+                    GONE => continue,
+                    FREE => {}
+                    // Edges that were given may be parallel: one of them becomes heavier.
+                    other if !self.neighbors.is_joined[other as usize] => {
+                        record.weight += self.neighbors.in_clique(at, other as usize);
+                        self.neighbors.is_joined[other as usize] = true;
+                    }
+                    _ => {}
+                }
+                self.arena[kept] = record;
+                kept += 1;
+            }
+            self.nodes[id as usize].len = kept as u32 - start;
+            for other in (0..m).filter(|&other| other != at) {
+                if !self.neighbors.is_joined[other] {
+                    let record = Record { id: self.neighbors.ids[other], weight: self.neighbors.in_clique(at, other) };
+                    self.neighbors.changes[at] += 1;
+                    self.push(id as usize, record);
+                }
             }
         }
     }
