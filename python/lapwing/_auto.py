@@ -41,7 +41,7 @@ CANDIDATES: dict[str, type[SpreadingClassifier]] = {
 
 @documented
 class AutoLabeler(AutoLabelerParameters, StartsFromPrior, SpreadingClassifier):
-    """Classifier for those who do not know which method suits their rows: several, weighted by what they foretell of hidden labels.
+    """Classifier for those who do not know which method suits their rows: several, weighted by how well they predict hidden labels.
 
     Columns in very different units are standardized, and counts of terms weighed by TF-IDF; new rows are scaled in the same way.
     The labels are dealt into five folds. Each candidate says what it expects of the labels of each fold without having seen them; rows

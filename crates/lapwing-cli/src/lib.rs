@@ -94,7 +94,7 @@ pub fn main(communicator: &dyn Communicator, threads: Option<usize>) -> ExitCode
 
 /// Parses the arguments (the program's name first) into a command and its parameters.
 fn parse(arguments: &[OsString]) -> Result<(Cli, Subject), Failure> {
-    let arguments = &options::joined_standardize(arguments)[..];
+    let arguments = &options::joined_words(arguments)[..];
     let known = Cli::command();
     let is_command = |word: &&OsString| known.get_subcommands().any(|c| c.get_name() == word.as_os_str());
     let name = arguments.iter().skip(1).find(is_command).map(|name| name.to_string_lossy().into_owned());

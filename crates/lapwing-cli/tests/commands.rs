@@ -144,6 +144,22 @@ fn rows_no_label_reaches() {
 }
 
 #[test]
+fn rows_that_only_features_reach_are_told() {
+    let folder = Folder::new();
+    // Two parts far from each other; all labels are in the first, of two classes by the place in it.
+    let line = |row: usize| {
+        let x = if row < 100 { row as f64 / 100.0 } else { 1000.0 + row as f64 / 100.0 };
+        let kind = if row < 100 && row % 4 == 0 { ["low", "high"][usize::from(row >= 50)] } else { "" };
+        format!("{x},{kind}\n")
+    };
+    folder.write("in.csv", "x,kind\n".to_owned() + &(0..200).map(line).collect::<String>());
+    let label = "label in.csv --label-column kind --candidates harmonic,linear -o out.csv";
+    let ran = folder.ok(label);
+    assert!(ran.stderr.contains("no label reaches 100 rows through the graph, in 1 component"), "{}", ran.stderr);
+    assert_eq!(folder.run(&format!("{label} --strict -q")).code, Some(1));
+}
+
+#[test]
 fn graph_describes_what_it_writes() {
     let folder = folder_with_clouds();
     let built = folder.ok("graph in.csv --drop kind -k 10 -o g.npz --json").json();

@@ -84,6 +84,11 @@ fn sparse_rows_are_compared_by_the_cosine_and_counts_weighed_if_asked() {
     };
     assert!(kinds(&object).contains(&"unscaled-features".into()) && ran.stderr.contains("--tfidf"), "{object}");
     assert!(kinds(&object).contains(&"indistinct-rows".into()) && ran.stderr.contains("1 of 61 rows"), "{object}");
+    let words = ["--tfidf", "--tfidf=on", "--tfidf on"].map(|option| {
+        folder.ok(&format!("{label} --metric euclidean {option}"));
+        folder.read("out.csv")
+    });
+    assert!(words[0] == words[1] && words[0] == words[2]);
     let object = folder.ok(&format!("{label} --metric euclidean --tfidf --model m")).json();
     assert_eq!((&object["chosen"]["metric"], &object["scaling"]["kind"]), (&Value::Null, &"tfidf".into()));
     assert!(!kinds(&object).contains(&"unscaled-features".into()), "{object}");

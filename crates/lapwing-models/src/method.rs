@@ -204,7 +204,7 @@ pub struct Fitted<'a> {
     pub report: Report,
 }
 
-/// What a method foretells of labels that are hidden from it.
+/// What a method predicts for labels that are hidden from it.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct HeldOutFit<'a> {

@@ -132,7 +132,7 @@ pub const METHODS: &[MethodSpec] = &[
         &[part!(auto, "Automatic choice"), GRAPH, SIZING],
         &["AutoLabeler"],
         "auto",
-        "Several methods, weighted by what they foretell of hidden labels: for those who do not know which method suits their rows",
+        "Several methods, weighted by how well they predict hidden labels: for those who do not know which method suits their rows",
     ),
     spec(
         "harmonic",

@@ -187,7 +187,7 @@ impl TableOptions {
 }
 
 /// The arguments with `--standardize WORD` and `--tfidf WORD` in one piece: without a word these take none of the arguments after them.
-pub fn joined_standardize(arguments: &[OsString]) -> Vec<OsString> {
+pub fn joined_words(arguments: &[OsString]) -> Vec<OsString> {
     let is_word = |word: &OsString| Standardize::NAMES.iter().any(|name| word == *name);
     let takes_word = |option: &OsString| option == "--standardize" || option == "--tfidf";
     let mut joined: Vec<OsString> = Vec::new();

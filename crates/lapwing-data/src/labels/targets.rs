@@ -260,6 +260,11 @@ mod tests {
         assert!(Targets::soft(&soft, None).unwrap_err().to_string().contains("row 1"));
         assert_eq!(Targets::regression(&[f64::NAN, 2.0], None).unwrap().rows(), [1]);
         assert!(Targets::regression(&[f64::NAN, f64::INFINITY], None).is_err());
+        let vanishing = Targets::regression(&[1e-170, f64::NAN, -2e-170], None).unwrap_err().to_string();
+        assert!(vanishing.contains("2e-170") && vanishing.contains("another unit"), "{vanishing}");
+        assert!(Targets::regression(&[0.0, 1e-170, 1.0], None).is_ok() && Targets::regression(&[0.0; 2], None).is_ok());
+        let light = Targets::one_hot(&labels, Some(&[1e-300; 4])).unwrap_err().to_string();
+        assert!(light.contains("the weight of row 0 is") && light.contains("1e-100"), "{light}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The candidates, and what they foretell of labels they have not seen.
+//! The candidates: methods with parameters, and what each needs.
 
 use lapwing_data::params::{Parameters, Value};
 use lapwing_data::{Error, Result};

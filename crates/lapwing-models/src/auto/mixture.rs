@@ -1,4 +1,4 @@
-//! A mixture of candidates, weighted by what they foretell of labels they have not seen.
+//! A mixture of candidates, weighted by how well they predict labels they have not seen.
 //!
 //! Let pⱼ(i) be the distribution that candidate j gives to labeled row i without having seen its label. It is first smoothed and
 //! tempered, pⱼ ∝ ((1 − ε)·pⱼ + ε/c)^(1/Tⱼ), with the Tⱼ of least log loss. The candidates then get the weights

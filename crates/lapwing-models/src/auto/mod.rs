@@ -1,4 +1,4 @@
-//! The automatic choice: several methods, weighted by what they foretell of labels that are hidden from them.
+//! The automatic choice: several methods, weighted by how well they predict labels that are hidden from them.
 //!
 //! 1. One neighbor graph is built, unless a graph is given. All candidates work on it; with features beside a given graph, some work on
 //!    the sum of that graph and the one of the neighbors by features.
@@ -84,7 +84,7 @@ impl Auto {
         Ok(Self { params, graph })
     }
 
-    /// The rounds of the contest; the candidates of the last one, their mixture, and what it foretells of each label.
+    /// The rounds of the contest; the candidates of the last one, their mixture, and the shares it predicts for each label.
     fn chosen<'a>(
         &self,
         contest: &mut Contest<'a>,
@@ -221,7 +221,7 @@ impl Method for Auto {
     }
 }
 
-/// What the mixture foretells of each label.
+/// The shares that the mixture predicts for each label.
 fn held_out(problem: &Problem<'_, '_>, hidden: &Hidden, shares: Matrix) -> HeldOut {
     HeldOut {
         rows: problem.targets.rows().to_vec(),

@@ -1,4 +1,4 @@
-//! Rounds in which candidates foretell labels that are hidden from them.
+//! Rounds in which candidates predict labels that are hidden from them.
 //!
 //! With many rows, the first round takes a sample of them, as successive halving does (Jamieson & Talwalkar 2016): candidates that
 //! keep no weight there, and all but the better half, are not tried on all rows. The default stays. The last round takes all rows.

@@ -194,6 +194,17 @@ fn the_fastest_method_within_noise_of_the_best_is_recommended() {
 }
 
 #[test]
+fn methods_that_a_budget_left_with_fewer_draws_are_compared_over_the_shared_ones() {
+    let (_, labels) = clouds();
+    let level = Level::new(Keep::Total(10), Some(1), &labels, &run()).unwrap();
+    // In the two draws of both, b is better; the mean over all of its draws is lower.
+    let methods: [(&str, &[f64], f64); 2] = [("a", &[0.9, 0.8], 1.0), ("b", &[0.95, 0.9, 0.2, 0.2], 1.0)];
+    let winner = Winner::new(&rows(&level, &methods), &level).unwrap();
+    assert_eq!((winner.best.as_str(), winner.accuracy_mean), ("b", 0.925));
+    assert!(winner.text.contains(", over the 2 draws of all methods: b, 0.925"), "{}", winner.text);
+}
+
+#[test]
 fn folds_and_single_draws_have_larger_errors() {
     let (_, labels) = clouds();
     let rival = |keep, a: &[f64], b: &[f64]| {

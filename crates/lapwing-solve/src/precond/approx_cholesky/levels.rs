@@ -9,7 +9,8 @@ use lapwing_data::{Csr, Result, Run};
 use rayon::prelude::*;
 
 use super::Cliques;
-use super::elimination::{Columns, Eliminated, Elimination, LIGHTEST, Record, Rule};
+use super::columns::Columns;
+use super::elimination::{Eliminated, Elimination, LIGHTEST, Record, Rule};
 use crate::order::{Clusters, clusters};
 
 /// Vertices of a cluster: their lists and values stay within a core's L2 cache.

@@ -18,6 +18,7 @@
 //! nanoseconds an entry. Jacobi is better if conjugate gradients need few steps anyway: expanders, graphs with hubs, neighbor
 //! graphs with many labels.
 
+mod columns;
 mod elimination;
 mod levels;
 mod lists;

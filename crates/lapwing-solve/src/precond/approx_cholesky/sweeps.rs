@@ -7,7 +7,8 @@
 use lapwing_data::{Result, Run};
 use rayon::prelude::*;
 
-use super::elimination::{Columns, UNCHECKED};
+use super::columns::Columns;
+use super::elimination::UNCHECKED;
 use super::levels::{GROUND, Levels};
 use super::lists::{Entries, Few};
 use crate::dispatch::{WIDEST, dispatch, with_width};
