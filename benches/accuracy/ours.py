@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from problem import THREADS, Answer, Problem
+from problem import THREADS, Answer, Problem, Traits
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import LogisticRegression
 
 
 @dataclasses.dataclass(frozen=True)
-class Lapwing:
+class Lapwing(Traits):
     """An estimator of lapwing."""
 
     name: str
@@ -30,8 +30,6 @@ class Lapwing:
     takes_both: bool = False
     """Whether the method takes features beside a graph."""
     package = "lapwing"
-    on_graph = False
-    on_split = False
 
     @property
     def about(self) -> str:
@@ -72,13 +70,11 @@ class Lapwing:
 
 
 @dataclasses.dataclass(frozen=True)
-class Validated:
+class Validated(Traits):
     """The graph network on the sum of a graph and that of the neighbors by features; options and weights of terms are those of the
     most right validation nodes, of which it learns nothing else."""
 
     package = "lapwing"
-    told_sizes = False
-    on_graph = False
     on_split = True
     installed = True
     about = "`UnfoldedGNNClassifier` on the graph and neighbors, options chosen on the validation nodes of a published split"

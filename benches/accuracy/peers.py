@@ -13,21 +13,17 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from correct_and_smooth import correct_and_smooth
-from problem import Answer, Problem, of_shares
+from problem import Answer, Problem, Traits, of_shares
 from scipy.sparse.csgraph import connected_components
 
 
 @dataclasses.dataclass(frozen=True)
-class Inductive:
+class Inductive(Traits):
     """A classifier of scikit-learn, fitted to the labeled rows alone."""
 
     module: str
     name: str
     options: dict[str, Any] = dataclasses.field(default_factory=dict)
-    package = "scikit-learn"
-    told_sizes = False
-    on_graph = False
-    on_split = False
 
     @property
     def about(self) -> str:
@@ -57,13 +53,9 @@ class Boosting(Inductive):
 
 
 @dataclasses.dataclass(frozen=True)
-class SelfTraining:
+class SelfTraining(Traits):
     """Self-training of scikit-learn: a classifier that labels rows for itself."""
 
-    package = "scikit-learn"
-    told_sizes = False
-    on_graph = False
-    on_split = False
     about = "`SelfTrainingClassifier(LogisticRegression(max_iter=1000))`"
 
     def __call__(self, problem: Problem, shown: np.ndarray) -> Answer:
@@ -76,13 +68,10 @@ class SelfTraining:
 
 
 @dataclasses.dataclass(frozen=True)
-class LabelSpreading:
+class LabelSpreading(Traits):
     """Label spreading of scikit-learn on the shared neighbors."""
 
-    package = "scikit-learn"
-    told_sizes = False
     on_graph = True
-    on_split = False
     about = '`LabelSpreading(kernel="knn", n_neighbors=k + 1)` on the shared neighbors and the row itself'
 
     def __call__(self, problem: Problem, shown: np.ndarray) -> Answer:
@@ -98,14 +87,13 @@ class LabelSpreading:
 
 
 @dataclasses.dataclass(frozen=True)
-class GraphLearning:
+class GraphLearning(Traits):
     """A method of graphlearning on the shared neighbors, with its weights exp(−4·d²/d_k²), mean of W and Wᵀ."""
 
     method: str
     told_sizes: bool = False
     package = "graphlearning"
     on_graph = True
-    on_split = False
 
     @property
     def about(self) -> str:
@@ -131,14 +119,10 @@ class GraphLearning:
 
 
 @dataclasses.dataclass(frozen=True)
-class CorrectAndSmooth:
+class CorrectAndSmooth(Traits):
     """Logistic regression of the features, then Correct and Smooth on the graph."""
 
     autoscale: bool
-    package = "scikit-learn"
-    told_sizes = False
-    on_graph = False
-    on_split = False
 
     @property
     def about(self) -> str:

@@ -17,6 +17,18 @@ THREADS = 1
 Neighbors = tuple[np.ndarray, np.ndarray]
 
 
+class Traits:
+    """What a method is and takes; methods state what differs."""
+
+    package: str = "scikit-learn"
+    told_sizes: bool = False
+    """It is told the true sizes of the classes."""
+    on_graph: bool = False
+    """It takes the neighbors of the problem."""
+    on_split: bool = False
+    """It looks at the validation nodes of a published split, and takes no other cell."""
+
+
 @dataclasses.dataclass
 class Problem:
     """Rows and their classes 0..c−1, with parts that are computed once for several methods."""
