@@ -149,7 +149,7 @@ fn rows_that_only_features_reach_are_told() {
     // Two parts far from each other; all labels are in the first, of two classes by the place in it.
     let line = |row: usize| {
         let x = if row < 100 { row as f64 / 100.0 } else { 1000.0 + row as f64 / 100.0 };
-        let kind = if row < 100 && row % 4 == 0 { ["low", "high"][usize::from(row >= 50)] } else { "" };
+        let kind = if row < 100 && row.is_multiple_of(4) { ["low", "high"][usize::from(row >= 50)] } else { "" };
         format!("{x},{kind}\n")
     };
     folder.write("in.csv", "x,kind\n".to_owned() + &(0..200).map(line).collect::<String>());
