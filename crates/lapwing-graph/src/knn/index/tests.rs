@@ -1,6 +1,7 @@
 //! Queries of the index against brute force.
 
 use super::*;
+use crate::ZeroRows;
 use crate::knn::{kneighbors, query};
 use crate::testkit::{blobs, dense_values};
 
@@ -75,7 +76,7 @@ fn few_rows_and_rows_of_zeros_make_an_index_too() {
     let mut values = dense_values(&blobs(3000, 4, 2));
     values[..1200].fill(0.0);
     let train = Features::from_f64(3000, 4, values).unwrap();
-    let cosine = KnnParams { zero_rows: crate::knn::ZeroRows::Allow, ..params(Metric::Cosine, KnnMethod::Partitions) };
+    let cosine = KnnParams { zero_rows: ZeroRows::Allow, ..params(Metric::Cosine, KnnMethod::Partitions) };
     let index = NeighborIndex::build(&train, &cosine, &run).unwrap();
     assert!(index.cells().recall >= 0.95, "{:?}", index.cells().recall);
     let found = index.query(&train, &train, &cosine, &run).unwrap();
@@ -111,5 +112,21 @@ fn cells_that_do_not_fit_are_refused() {
         cells(vec![1, 0, 2], vec![], 1),
     ] {
         assert!(bad.check(3).is_err());
+    }
+}
+
+#[test]
+fn many_rows_of_zeros_leave_no_cell_empty() {
+    let (n, d) = (3000, 8);
+    let mut values = dense_values(&blobs(n, d, 20));
+    values[5 * d..1000 * d].fill(0.0);
+    let train = Features::from_f64(n, d, values).unwrap();
+    let params =
+        KnnParams { zero_rows: ZeroRows::Allow, n_neighbors: 3, ..params(Metric::Cosine, KnnMethod::Partitions) };
+    for seed in 0..20 {
+        let run = Run::new(Some(2), seed).unwrap();
+        let index = NeighborIndex::build(&train, &params, &run).unwrap();
+        index.cells().check(n).unwrap();
+        assert_eq!(index.query(&train, &part(&train, 5..6), &params, &run).unwrap().distances, [1.0; 3]);
     }
 }

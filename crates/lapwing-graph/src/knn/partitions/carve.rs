@@ -215,8 +215,11 @@ impl<R: Assign> Carving<'_, R> {
     }
 }
 
-/// The piece of each leader: leaders with fewer rows than `small` share one, going round from `first`; and the number of pieces.
+/// The piece of each leader: leaders with fewer rows than `small`, or with none, share one, going round from `first`; and the
+/// number of pieces.
 fn join_small(nearest: &[u16], n_leaders: usize, small: usize, first: usize) -> (Vec<u32>, usize) {
+    // Of equal leaders all rows join the first: a piece of its own would be empty for each of the others.
+    let small = small.max(1);
     let mut sizes = vec![0usize; n_leaders];
     nearest.iter().for_each(|&leader| sizes[leader as usize] += 1);
     let (mut piece_of, mut n_pieces) = (vec![0u32; n_leaders], 0);
