@@ -11,6 +11,7 @@ use lapwing_data::read::{holds_labels, names_labels};
 use crate::failure::Failure;
 use crate::options::{DataOptions, LabelOptions, Names, TableOptions};
 use crate::output::is_stdout;
+use crate::rows::generated;
 
 /// The input of a command: features or a graph, with labels and names.
 pub struct Input {
@@ -105,6 +106,10 @@ impl Input {
         tfidf: TermWeights,
         run: &Run,
     ) -> Result<Self, Failure> {
+        if generated(path).is_some() {
+            let reason = "generated rows are read in blocks: give a method that reads them so, such as --method low-rank";
+            return Err(Failure::usage(reason));
+        }
         let samples = read_samples(path, &read_options(table, labels), run)?;
         // The check comes before scaling, which would spread a NaN over its column.
         samples.check(run)?;

@@ -8,7 +8,7 @@ use lapwing::data::params::{Parameters, Value};
 use lapwing::data::read::{ReadOptions, Samples, read_samples};
 use lapwing::data::{ClassNames, Dense, Error, Features, Matrix, Run, Targets};
 use lapwing::models::baselines::linear_prior;
-use lapwing::models::{Method, Settings};
+use lapwing::models::{Method, Problem, Settings};
 
 use crate::failure::Failure;
 use crate::files::Files;
@@ -43,7 +43,12 @@ impl Prior {
     /// Shares (n, c) of the classes in the rows of `input`. Labeled rows get them from a model that did not see their label.
     pub fn shares(&self, classes: &ClassNames, input: &Input, targets: &Targets, run: &Run) -> Result<Matrix, Failure> {
         match self {
-            Self::File(path) => read_shares(path, classes, input.n_samples(), run),
+            Self::File(path) => {
+                let shares = read_shares(path, classes, input.n_samples(), run)?;
+                let checked = Problem { prior: Some(&shares), ..Problem::new(targets) }.check();
+                checked.map_err(|error| in_file(error, path, classes))?;
+                Ok(shares)
+            }
             Self::Linear => {
                 let Some(features) = &input.features else {
                     return Err(Failure::usage("--prior linear needs features: give DATA beside --graph"));
@@ -100,6 +105,18 @@ fn read_shares(path: &Path, classes: &ClassNames, n: usize, run: &Run) -> Result
         shares.row_mut(at).iter_mut().zip(&order).for_each(|(share, &column)| *share = row[column]);
     }
     Ok(shares)
+}
+
+/// An error about shares, with the file and the class instead of the number of its column.
+fn in_file(error: Error, path: &Path, classes: &ClassNames) -> Error {
+    match error {
+        Error::Value { row, col, value, advice, .. } => {
+            let names = classes.names();
+            let class = col.and_then(|col| names.get(col)).map_or_else(String::new, |name| format!(" for the class '{name}'"));
+            Error::format(path, None, format!("row {row}, counted from 0, holds {value}{class}; {advice}"))
+        }
+        error => error,
+    }
 }
 
 /// The column of each class, if the first row of a table holds their names: a reader takes a line of numbers for a row.

@@ -146,6 +146,8 @@ fn generated_rows_try_any_size() {
         let ran = lapwing(&folder, &format!("label {wrong} --labels generated:5 --method low-rank -o o.npy"));
         assert_eq!(ran.code, Some(2), "{wrong}: {}", ran.stderr);
     }
+    let held = lapwing(&folder, "label generated:200x4x2 --labels generated:5 -o o.npy");
+    assert!(held.code == Some(2) && held.stderr.contains("such as --method low-rank"), "{}", held.stderr);
 }
 
 #[test]

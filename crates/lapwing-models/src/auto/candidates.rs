@@ -105,7 +105,9 @@ pub(super) fn candidates(params: &AutoParams, graph: &GraphParams, input: Input)
 fn typical(input: Input) -> Vec<&'static str> {
     let mut names = match (input.has_features, input.is_graph_given) {
         (true, false) => vec!["harmonic", "harmonic-plain", "majority", "nearest-label", "linear", "forest", "laprls"],
-        (true, true) => vec!["harmonic", "harmonic-joined", "majority", "linear", "unfolded-gnn", "unfolded-joined"],
+        (true, true) => {
+            vec!["harmonic", "harmonic-joined", "majority", "nearest-label", "linear", "unfolded-gnn", "unfolded-joined"]
+        }
         (false, _) => vec!["harmonic", "harmonic-plain", "majority"],
     };
     if input.has_prior {

@@ -63,8 +63,8 @@ parameters! {
         /// on the speed of the machine.
         budget: Option<Seconds> = None, or "none", in above(0.0);
         /// Methods that are tried. Auto takes those that suit the rows: harmonic in two forms and majority; with features also
-        /// nearest-label, linear, forest and laprls; with features and a graph linear and unfolded-gnn. The candidates joined
-        /// work on the sum of the given graph and that of the neighbors by features. With a prior, it is a candidate, alone and as the
+        /// nearest-label and linear, with features alone forest and laprls, and with a graph beside them unfolded-gnn. The
+        /// candidates joined work on the sum of the given graph and that of the neighbors by features. With a prior, it is a candidate, alone and as the
         /// start of harmonic.
         candidates: Candidates = Candidates::Auto;
     }
