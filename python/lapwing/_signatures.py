@@ -29,9 +29,9 @@ _DOCUMENTATION = {
     depends on the speed of the machine.""",
     "candidates": """candidates : "harmonic" or a list of "harmonic-plain", "harmonic-joined", "harmonic-prior", "prior", "majority", "nearest-label", "linear", "forest", "unfolded-gnn", "unfolded-joined", "laprls", "low-rank", "auto", default="auto"
     Methods that are tried. Auto takes those that suit the rows: harmonic in two forms and majority; with features also
-    nearest-label, linear, forest and laprls; with features and a graph linear and unfolded-gnn. The candidates joined
-    work on the sum of the given graph and that of the neighbors by features. With a prior, it is a candidate, alone and
-    as the start of harmonic.""",
+    nearest-label and linear, with features alone forest and laprls, and with a graph beside them unfolded-gnn. The
+    candidates joined work on the sum of the given graph and that of the neighbors by features. With a prior, it is a
+    candidate, alone and as the start of harmonic.""",
     "n_neighbors": """n_neighbors : int >= 1, default=15
     Neighbors of each row, below the number of rows.""",
     "metric": """metric : {"auto", "euclidean", "cosine", "inner-product"}, default="auto"
