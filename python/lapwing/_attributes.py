@@ -98,8 +98,9 @@ loss_curve_ : ndarray of shape (n_iter_ + 1,)
 #: Of the automatic choice.
 CHOICE = """\
 results_ : list of dict
-    A row for each candidate: `name`, `method`, `parameters`, `estimate` (share of held-out labels that it gets right), `log_loss`,
-    `seconds`, and its `weight` in the labels. `estimate` is None for candidates that were not tried.
+    A row for each candidate: `name`, `method`, `parameters`, `estimate` (share of held-out labels that it gets right), the
+    ends of its 90 % `interval`, `log_loss`, `seconds`, and its `weight` in the labels. `estimate` and `interval` are None for candidates
+    that were not tried.
 best_estimator_ : estimator
     The candidate of the largest weight, fitted.
 """

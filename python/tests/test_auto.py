@@ -38,6 +38,7 @@ def test_candidates_are_weighed(digits, fitted):
     weights = np.array([row["weight"] for row in fitted.results_])
     assert weights.sum() == pytest.approx(1) and weights[NAMES.index("majority")] == 0
     assert all(0 <= row["estimate"] <= 1 and row["seconds"] >= 0 for row in fitted.results_)
+    assert all(row["interval"][0] <= row["estimate"] <= row["interval"][1] for row in fitted.results_)
     assert (fitted.transduction_[y < 0] == truth[y < 0]).mean() > 0.85
     best = fitted.results_[int(weights.argmax())]
     assert fitted.best_estimator_._method == best["method"]

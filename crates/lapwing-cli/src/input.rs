@@ -107,7 +107,8 @@ impl Input {
         run: &Run,
     ) -> Result<Self, Failure> {
         if generated(path).is_some() {
-            let reason = "generated rows are read in blocks: give a method that reads them so, such as --method low-rank";
+            let reason =
+                "generated rows are read in blocks: give a method that reads them so, such as --method low-rank";
             return Err(Failure::usage(reason));
         }
         let samples = read_samples(path, &read_options(table, labels), run)?;

@@ -112,7 +112,8 @@ fn in_file(error: Error, path: &Path, classes: &ClassNames) -> Error {
     match error {
         Error::Value { row, col, value, advice, .. } => {
             let names = classes.names();
-            let class = col.and_then(|col| names.get(col)).map_or_else(String::new, |name| format!(" for the class '{name}'"));
+            let class =
+                col.and_then(|col| names.get(col)).map_or_else(String::new, |name| format!(" for the class '{name}'"));
             Error::format(path, None, format!("row {row}, counted from 0, holds {value}{class}; {advice}"))
         }
         error => error,

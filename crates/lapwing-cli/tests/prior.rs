@@ -74,7 +74,10 @@ fn what_is_wrong_is_named() {
     assert!(text("--prior other.csv").contains("no column is named as the class 'left'"));
     folder.write("sums.csv", format!("left,right\n{}", lines(|_| 0.5, |row| if row == 17 { 0.25 } else { 0.5 })));
     let sums = text("--prior sums.csv");
-    assert!(sums.contains("sums.csv") && sums.contains("row 17, counted from 0, holds shares that sum to 0.75"), "{sums}");
+    assert!(
+        sums.contains("sums.csv") && sums.contains("row 17, counted from 0, holds shares that sum to 0.75"),
+        "{sums}"
+    );
     folder.write("negative.csv", format!("left,right\n{}", lines(|_| 1.25, |_| -0.25)));
     assert!(text("--prior negative.csv").contains("row 0, counted from 0, holds -0.25 for the class 'right'"));
     folder.write("missing.csv", format!("left,right\n{}", lines(|row| if row == 3 { f64::NAN } else { 0.5 }, |_| 0.5)));

@@ -41,9 +41,14 @@ impl ExpectedAccuracy {
             return None;
         }
         let value = right.iter().filter(|right| **right).count() as f64 / n_held_out as f64;
-        let (low, high) = wilson(value, n_held_out as f64 / LABELS_PER_DRAW);
+        let (low, high) = interval(value, n_held_out);
         Some(Self { value, low, high, level: LEVEL, n_held_out, source: held_out.source })
     }
+}
+
+/// Ends of the interval around the share `right` of held-out labels.
+pub(crate) fn interval(right: f64, n_held_out: usize) -> (f64, f64) {
+    wilson(right, n_held_out as f64 / LABELS_PER_DRAW)
 }
 
 /// Adds expected accuracy and reliability to the report, or removes them if there are no held-out rows.

@@ -106,7 +106,15 @@ fn typical(input: Input) -> Vec<&'static str> {
     let mut names = match (input.has_features, input.is_graph_given) {
         (true, false) => vec!["harmonic", "harmonic-plain", "majority", "nearest-label", "linear", "forest", "laprls"],
         (true, true) => {
-            vec!["harmonic", "harmonic-joined", "majority", "nearest-label", "linear", "unfolded-gnn", "unfolded-joined"]
+            vec![
+                "harmonic",
+                "harmonic-joined",
+                "majority",
+                "nearest-label",
+                "linear",
+                "unfolded-gnn",
+                "unfolded-joined",
+            ]
         }
         (false, _) => vec!["harmonic", "harmonic-plain", "majority"],
     };

@@ -63,6 +63,8 @@ struct Row {
     parameters: Map<String, Value>,
     /// Share of held-out labels that it gets right; `None` if it was not tried.
     estimate: Option<f64>,
+    /// Ends of the 90 % interval of the estimate.
+    interval: Option<(f64, f64)>,
     /// Mean log loss on held-out labels, after its temperature; `None` if it was not tried on all rows.
     log_loss: Option<f64>,
     /// Rows on which it was tried last: all, or a sample.
@@ -234,12 +236,13 @@ fn held_out(problem: &Problem<'_, '_>, hidden: &Hidden, shares: Matrix) -> HeldO
 
 /// A candidate as a row of the report; `place` is its place in the mixture.
 fn row(entry: &Entry<'_>, place: Option<usize>, mixture: &Mixture) -> Row {
-    let Entry { candidate, estimate, n_rows, seconds, .. } = entry;
+    let Entry { candidate, estimate, interval, n_rows, seconds, .. } = entry;
     Row {
         name: candidate.name,
         method: candidate.method.name(),
         parameters: candidate.parameters.iter().map(|(name, value)| (name.to_string(), value.to_json())).collect(),
         estimate: *estimate,
+        interval: *interval,
         log_loss: place.map(|place| mixture.losses[place]).filter(|loss| loss.is_finite()),
         n_rows: *n_rows,
         seconds: *seconds,
