@@ -132,15 +132,7 @@ class GraphEstimator(NamedParameters, BaseEstimator):  # type: ignore[misc]
                 stacklevel=6,
             )
         n = int(features.shape[0])
-        if builds_graph and problem.parameters["n_neighbors"] >= n:
-            warnings.warn(
-                f"n_neighbors is {problem.parameters['n_neighbors']}, but {n} samples have only {n - 1} neighbors each; "
-                f"using {n - 1}",
-                UserWarning,
-                stacklevel=6,
-            )
-            problem.parameters["n_neighbors"] = problem.graph["n_neighbors"] = n - 1
-        elif not builds_graph and "n_neighbors" in problem.parameters:
+        if not builds_graph and "n_neighbors" in problem.parameters:
             # No graph is built, so the number of neighbors only has to be valid.
             problem.parameters["n_neighbors"] = 1
         problem.rows["features"], problem.n_samples = features_argument(features), n

@@ -33,7 +33,7 @@ _DOCUMENTATION = {
     candidates joined work on the sum of the given graph and that of the neighbors by features. With a prior, it is a
     candidate, alone and as the start of harmonic.""",
     "n_neighbors": """n_neighbors : int >= 1, default=15
-    Neighbors of each row, below the number of rows.""",
+    Neighbors of each row. With fewer other rows it is their number, unless weights are learned.""",
     "metric": """metric : {"auto", "euclidean", "cosine", "inner-product"}, default="auto"
     Distance between rows. Auto is cosine for sparse rows, where it allows rows of zeros, and euclidean for dense ones
     and for gaussian weights.
@@ -533,6 +533,8 @@ _DOCUMENTATION = {
     Suboptimality (ℓ − ℓ*)/ℓ* at which the fit stops, as bounded by its gradient.""",
     "max_iter:LinearClassifier": """max_iter : int >= 1, default=1000
     Most iterations of the fit.""",
+    "n_neighbors:NeighborIndex": """n_neighbors : int >= 1, default=15
+    Neighbors of each row, below the number of rows.""",
     "method": """method : {"auto", "exact", "partitions"}, default="auto"
     Neighbor search. Auto takes the faster one.
 
@@ -636,8 +638,8 @@ LAPLACIAN_SOLVER_PARAMETERS = _documentation(
 )
 
 KNEIGHBORS_PARAMETERS = _documentation(
-    "X", "n_neighbors", "metric:NearestLabelClassifier", "method", "recall_target:NeighborIndex", "zero_rows",
-    "random_state", "n_jobs", "verbose", "callback", "return_report",
+    "X", "n_neighbors:NeighborIndex", "metric:NearestLabelClassifier", "method", "recall_target:NeighborIndex",
+    "zero_rows", "random_state", "n_jobs", "verbose", "callback", "return_report",
 )
 
 KNN_GRAPH_PARAMETERS = _documentation(
@@ -1398,8 +1400,8 @@ class NeighborIndexParameters:
         "n_neighbors", "metric", "method", "recall_target", "zero_rows",
     )
     _parameters_doc: ClassVar[str] = _documentation(
-        "n_neighbors", "metric:NearestLabelClassifier", "method", "recall_target:NeighborIndex", "zero_rows",
-        "random_state", "n_jobs", "verbose", "callback",
+        "n_neighbors:NeighborIndex", "metric:NearestLabelClassifier", "method", "recall_target:NeighborIndex",
+        "zero_rows", "random_state", "n_jobs", "verbose", "callback",
     )
 
     n_neighbors: int = 15

@@ -3,12 +3,19 @@
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from datasets import hide
 from sklearn.datasets import make_moons
 
 # What `cargo xtask generate` runs.
 sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
+
+
+@pytest.fixture(autouse=True)
+def same_seeds():
+    """Estimators without a random_state draw their seed from NumPy's global state: the same in every run of the tests."""
+    np.random.seed(0)
 
 
 @pytest.fixture

@@ -84,7 +84,7 @@ def test_arrays_are_borrowed(problem, dtype, tmp_path):
 
 def test_too_many_neighbors_are_lowered_with_a_warning(problem):
     X, y = problem
-    with pytest.warns(UserWarning, match="n_neighbors is 100, but 80 samples have only 79 neighbors each; using 79"):
+    with pytest.warns(UserWarning, match="n_neighbors is 100, but each of 80 rows has only 79 neighbors; using 79"):
         clf = HarmonicClassifier(100).fit(X, y)
     np.testing.assert_array_equal(clf.scores_, HarmonicClassifier(79).fit(X, y).scores_)
     with pytest.raises(ValueError, match="n_neighbors is 80"):

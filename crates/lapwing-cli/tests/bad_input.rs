@@ -40,7 +40,7 @@ fn no_labels() {
 
 #[test]
 fn too_many_neighbors() {
-    assert_says(&about_table(&clouds(15, 2), LABEL), &["--n-neighbors is 15"]);
+    assert_says(&about_table(&clouds(15, 2), &format!("{LABEL} --weights learned")), &["--n-neighbors is 15"]);
     assert_says(&about_table(&clouds(60, 2), &format!("{LABEL} -k 0")), &["--n-neighbors is 0"]);
 }
 

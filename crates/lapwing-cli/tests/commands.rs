@@ -293,3 +293,16 @@ fn parameters_come_from_a_file() {
         folder.error("label in.csv --label-column kind -o out.csv --method harmonic --model p.json --params p.json");
     assert!(same.contains("--params") && folder.read("p.json") == "{}", "{same}");
 }
+
+#[test]
+fn rows_with_few_others_have_few_neighbors() {
+    let folder = Folder::new();
+    folder.write("in.csv", clouds(12, 3));
+    let text = "n_neighbors is 15, but each of 12 rows has only 11 neighbors; using 11";
+    for command in ["label in.csv --label-column kind -o out.csv", "graph in.csv --drop kind -o out.npz"] {
+        let warnings = folder.ok(&format!("{command} --json")).json()["warnings"].clone();
+        assert!(warnings.as_array().unwrap().iter().any(|warning| warning["text"] == text), "{command}: {warnings}");
+    }
+    folder.ok("label in.csv --label-column kind -o out.csv --model m.lapwing");
+    folder.ok("predict m.lapwing in.csv -o new.csv");
+}

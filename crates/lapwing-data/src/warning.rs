@@ -150,6 +150,8 @@ warnings! {
             => FewEigenvectors { given: usize, n_components: usize }
         "n_landmarks is {given}, but there are only {n_samples} rows; using {n_samples}"
             => ManyLandmarks { given: usize, n_samples: usize }
+        "n_neighbors is {given}, but each of {n_samples} rows has only {used} neighbors; using {used}"
+            => ManyNeighbors { given: usize, used: usize, n_samples: usize }
         "{n_landmarks} landmarks are near no row and were left out"
             => UnusedLandmarks { n_landmarks: usize }
         "validation rows are not used by solver {solver} with stopping {stopping}"

@@ -86,7 +86,7 @@ parameters! {
 parameters! {
     /// How to build an affinity graph from features.
     pub struct GraphParams {
-        /// Neighbors of each row, below the number of rows.
+        /// Neighbors of each row. With fewer other rows it is their number, unless weights are learned.
         n_neighbors: usize = 15, in at_least(1.0);
         /// Distance between rows. Auto is cosine for sparse rows, where it allows rows of zeros, and euclidean for dense ones and for
         /// gaussian weights.
@@ -158,8 +158,9 @@ impl KnnParams {
 }
 
 impl GraphParams {
-    /// The same with the metric that auto takes for `features`: the cosine also for cosine weights, which need it, and never for
-    /// gaussian ones. Their width is in the unit of Euclidean distances, and underflows for rows that share no column with others.
+    /// The same for `features`: with no more neighbors than a row has, unless weights are learned, and with the metric that auto
+    /// takes. That is the cosine also for cosine weights, which need it, and never for gaussian ones: their width is in the unit of
+    /// Euclidean distances, and underflows for rows that share no column with others.
     #[must_use]
     pub fn resolved(&self, features: &Features<'_>) -> Self {
         let mut params = self.clone();
@@ -169,7 +170,24 @@ impl GraphParams {
             _ => Metric::auto(features),
         };
         Metric::resolve(&mut params.metric, &mut params.zero_rows, auto);
+        if self.weights.model().is_none() {
+            // A single row has no neighbor, which the search says.
+            params.n_neighbors = self.n_neighbors.min(features.n_rows().saturating_sub(1)).max(1);
+        }
         params
+    }
+
+    /// Notes in `report` what of these parameters is other for `features`, as [`note_metric`](Self::note_metric) does, with a warning
+    /// where a row has fewer neighbors than asked for.
+    #[doc(hidden)]
+    pub fn note(&self, features: &Features<'_>, report: &mut Report) {
+        let (given, used, n_samples) = (self.n_neighbors, self.resolved(features).n_neighbors, features.n_rows());
+        report.warnings.extend((used < given && n_samples > 1).then_some(Warning::ManyNeighbors {
+            given,
+            used,
+            n_samples,
+        }));
+        self.note_metric(features, report);
     }
 
     /// Notes in `report` that auto takes the cosine for `features`, and a warning if there are rows of zeros.
@@ -265,7 +283,7 @@ mod tests {
             (0..20).flat_map(|row| [(row, row % 3, 1.0 + row as f32), (row, 3 + row % 4, 2.0)]).collect();
         let sparse = [entries, vec![(20, 7, 5.0)]].concat();
         let sparse = Features::Sparse(Arc::new(Csr::from_entries(23, 8, &sparse).unwrap()));
-        let dense = Features::from_f32(2, 1, vec![0.0, 1.0]).unwrap();
+        let dense = Features::from_f32(5, 1, vec![0.0, 1.0, 2.0, 3.0, 4.0]).unwrap();
         let run = Run::new(Some(2), 0).unwrap();
         for weights in Weighting::ALL.iter().copied() {
             let params = GraphParams { n_neighbors: 4, weights, ..GraphParams::default() };
@@ -283,5 +301,27 @@ mod tests {
         let asked = GraphParams { metric: Some(Metric::Cosine), ..GraphParams::default() };
         assert_eq!(asked.resolved(&sparse), asked);
         assert!(affinity_graph(&sparse, &asked, &run).unwrap_err().to_string().contains("only zeros"));
+    }
+
+    #[test]
+    fn a_row_has_no_more_neighbors_than_there_are() {
+        let (few, run) = (Features::from_f32(4, 1, vec![0.0, 1.0, 2.5, 3.0]).unwrap(), Run::new(Some(1), 0).unwrap());
+        let (params, most) = (GraphParams::default(), GraphParams { n_neighbors: 3, ..GraphParams::default() });
+        assert_eq!(params.resolved(&few).n_neighbors, 3);
+        let edges = |params| affinity_graph(&few, params, &run).unwrap().graph.n_edges();
+        assert_eq!(edges(&params), edges(&most));
+        let warnings = |params: &GraphParams| {
+            let mut report = Report::default();
+            params.note(&few, &mut report);
+            report.warnings
+        };
+        assert_eq!(warnings(&params), [Warning::ManyNeighbors { given: 15, used: 3, n_samples: 4 }]);
+        assert!(warnings(&most).is_empty());
+        let learned = GraphParams { weights: Weighting::Learned, ..params };
+        assert_eq!(learned.resolved(&few).n_neighbors, 15);
+        let one = Features::from_f32(1, 1, vec![0.0]).unwrap();
+        assert!(
+            affinity_graph(&one, &most, &run).unwrap_err().to_string().contains("n_neighbors is 1; expected below")
+        );
     }
 }

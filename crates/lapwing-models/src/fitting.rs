@@ -84,7 +84,7 @@ impl<'f, 'p, 'a> Fitting<'f, 'p, 'a> {
             (Some(given), _) => Ok(Affinity::Given(given)),
             (None, Some(features)) => {
                 let run = self.run;
-                params.note_metric(features, &mut self.report);
+                params.note(features, &mut self.report);
                 self.report
                     .time("graph", run, |_| affinity_graph(features, params, run))
                     .map(|built| Affinity::Built(Box::new(built)))

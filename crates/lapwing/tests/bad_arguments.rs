@@ -93,11 +93,19 @@ fn labels_out_of_range_are_named() {
 #[test]
 fn neighbors_check_rows_and_lists() {
     let params = |n_neighbors| KnnParams { n_neighbors, ..Default::default() };
+    let graph = |n_neighbors| GraphParams { n_neighbors, ..Default::default() };
+    let edges =
+        |n_neighbors| affinity_graph(&rows(9, 2), &graph(n_neighbors), &run()).map(|built| built.graph.n_edges());
     for n_neighbors in [0, 9, 1000, usize::MAX] {
         refused(kneighbors(&rows(9, 2), &params(n_neighbors), &run()));
-        refused(affinity_graph(&rows(9, 2), &GraphParams { n_neighbors, ..Default::default() }, &run()));
-        refused(learn_graph(&rows(9, 2), &GraphParams { n_neighbors, ..Default::default() }, None, &run()));
-        refused(KnnEdges::new(&rows(9, 2), &GraphParams { n_neighbors, ..Default::default() }, &run()));
+        refused(learn_graph(&rows(9, 2), &graph(n_neighbors), None, &run()));
+    }
+    refused(edges(0));
+    refused(KnnEdges::new(&rows(9, 2), &graph(0), &run()));
+    // A graph has no more neighbors than there are.
+    for n_neighbors in [9, 1000, usize::MAX] {
+        assert_eq!(edges(n_neighbors).unwrap(), edges(8).unwrap());
+        KnnEdges::new(&rows(9, 2), &graph(n_neighbors), &run()).unwrap();
     }
     refused(kneighbors(&Features::from_f32(0, 0, vec![]).unwrap(), &params(1), &run()));
     refused(query(&rows(9, 2), &rows(4, 3), &params(2), &run()));

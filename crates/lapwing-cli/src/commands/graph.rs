@@ -80,7 +80,7 @@ impl Graph {
         let given = input.graph.take();
         let affinity = match (given, &input.features) {
             (None, Some(features)) => {
-                params.note_metric(features, &mut report);
+                params.note(features, &mut report);
                 report.time("graph", &session.run, |_| affinity_graph(features, &params, &session.run))?
             }
             (Some(graph), _) => graph,

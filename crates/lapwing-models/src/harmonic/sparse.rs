@@ -74,7 +74,7 @@ impl SparseHarmonic {
             (None, Some(affinity), _) => Ok(Source::Given(affinity.graph.adjacency())),
             (None, None, Some(features)) => {
                 let total = features.n_rows() as u64;
-                self.harmonic.graph.note_metric(features, report);
+                self.harmonic.graph.note(features, report);
                 let edges = report
                     .time_steps("neighbors", total, run, |_| KnnEdges::new(features, &self.harmonic.graph, run))?;
                 Ok(Source::Neighbors(Box::new(edges)))
