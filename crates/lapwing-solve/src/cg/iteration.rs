@@ -264,7 +264,7 @@ impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
                 state.doubtful.push(column);
             }
         }
-        if let Some(reason) = state.watch.judge(relative, &self.params) {
+        if let Some(reason) = state.watch.judge(relative, state.is_solved, &self.params) {
             info.reason = reason;
             let is_doubtful =
                 |&at: &usize| state.moving[at] && relative[at] <= self.params.tol && !self.is_settled(state, at);

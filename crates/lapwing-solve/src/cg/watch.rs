@@ -28,8 +28,9 @@ impl Watch {
         self.best = kept.iter().map(|&at| self.best[at]).collect();
     }
 
-    /// Records the residuals after a step; returns a reason to stop if there is no progress, or too little.
-    pub fn judge(&mut self, relative: &[f64], params: &CgParams) -> Option<Stop> {
+    /// Records the residuals after a step; returns a reason to stop if there is no progress, or too little. Columns that are not
+    /// solved although their residuals are within the tolerance have large estimated errors, for which no rate is known.
+    pub fn judge(&mut self, relative: &[f64], is_solved: bool, params: &CgParams) -> Option<Stop> {
         self.iterations += 1;
         self.since_best += 1;
         for (best, &now) in self.best.iter_mut().zip(relative) {
@@ -46,8 +47,12 @@ impl Watch {
             self.recent.pop_front();
         }
         let first = *self.recent.front()?;
-        if self.iterations < params.budget || self.recent.len() < WINDOW || worst <= params.tol {
+        if self.iterations < params.budget || self.recent.len() < WINDOW {
             return None;
+        }
+        let is_over = self.iterations >= params.budget.saturating_mul(2);
+        if worst <= params.tol {
+            return (is_over && !is_solved).then_some(Stop::Slow);
         }
         let rate = (first / worst).ln() / (WINDOW - 1) as f64;
         let needed = (worst / params.tol).ln() / rate;
@@ -66,7 +71,7 @@ mod tests {
         let params = CgParams { tol: 1e-4, budget: 100, patience: usize::MAX, ..CgParams::default() };
         let mut watch = Watch::new(1);
         // Falls by a tenth at every step, and is back after thirty.
-        let mut residual = |at: usize| watch.judge(&[0.9f64.powi((at % 30) as i32)], &params);
+        let mut residual = |at: usize| watch.judge(&[0.9f64.powi((at % 30) as i32)], false, &params);
         let stopped = (1..10_000).find(|&at| residual(at).is_some());
         assert!(stopped.is_some_and(|at| (100..=200).contains(&at)), "{stopped:?}");
     }
@@ -75,6 +80,15 @@ mod tests {
     fn steady_progress_within_the_budget_goes_on() {
         let params = CgParams { tol: 1e-6, budget: 100, patience: usize::MAX, ..CgParams::default() };
         let mut watch = Watch::new(1);
-        assert!((1..140).all(|at| watch.judge(&[0.9f64.powi(at)], &params).is_none()));
+        assert!((1..140).all(|at| watch.judge(&[0.9f64.powi(at)], false, &params).is_none()));
+    }
+    #[test]
+    fn large_errors_behind_small_residuals_are_slow_after_twice_the_budget() {
+        let params = CgParams { tol: 1e-4, budget: 100, patience: usize::MAX, ..CgParams::default() };
+        for is_solved in [false, true] {
+            let mut watch = Watch::new(1);
+            let stopped = (1..1000).find(|_| watch.judge(&[1e-5], is_solved, &params).is_some());
+            assert_eq!(stopped, (!is_solved).then_some(200));
+        }
     }
 }
