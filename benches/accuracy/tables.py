@@ -35,7 +35,7 @@ def subsets(results: Results) -> str:
     accuracies = means(results, "accuracy")
     names = [name for name in METHODS if any(name in row for row in accuracies.values())]
     draws = {name: len({one["draw"] for one in results if one["method"] == name}) for name in names}
-    parts = [_regrets(accuracies, draws), _calibration(results, names), _seconds(results, names)]
+    parts = [_regrets(accuracies, draws), _calibration(results, names), _seconds(results, names), _beside_default(results)]
     if any("expected" in one for one in results):
         parts.append(_expected(results, names))
     found = [cell for cell in cells.CELLS if any(place[1] == cell for place in accuracies)]
@@ -119,6 +119,32 @@ def _seconds(results: Results, names: Sequence[str]) -> str:
         found = [one["cpu_seconds"] for one in results if one["method"] == name and "cpu_seconds" in one]
         rows.append([_named(name), common.seconds(statistics.median(found)), common.seconds(max(found))])
     return common.markdown("Seconds of a processor, from rows to labels", ["method", "median", "most"], rows)
+
+
+def _beside_default(results: Results) -> str:
+    """The time of methods that choose others, beside that of the default they try first."""
+    spent = {(one["method"], *_place(one)): one["cpu_seconds"] for one in results if "cpu_seconds" in one}
+    lines = []
+    for name in dict.fromkeys(one["method"] for one in results if "chosen" in one):
+        found = [one for one in results if one["method"] == name and ("harmonic", *_place(one)) in spent]
+        defaults = [spent["harmonic", *_place(one)] for one in found]
+        if found:
+            pairs = list(zip(found, defaults, strict=True))
+            ratio = statistics.median(one["cpu_seconds"] / default for one, default in pairs)
+            own = [spent.get((one["chosen"], *_place(one)), 0.0) for one in found]
+            over = [one["cpu_seconds"] > 10 * default + chosen for (one, default), chosen in zip(pairs, own, strict=True)]
+            slow = [one["set"] for one, is_over in zip(found, over, strict=True) if is_over]
+            where = ", ".join(f"{place} {slow.count(place)}" for place in dict.fromkeys(slow))
+            lines.append(
+                f"{name} takes {ratio:.1f} times as long as harmonic (median). In {len(slow)} of {len(found)} draws it takes longer than "
+                f"ten times harmonic and once the chosen method: {where or 'none'}.\n"
+            )
+    return "\n".join(lines)
+
+
+def _place(one: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The set, cell and draw of a result."""
+    return one["set"], one["cell"], one["draw"]
 
 
 def _accuracies(accuracies: Means, cell: str, names: Sequence[str]) -> str:

@@ -33,7 +33,7 @@ _DOCUMENTATION = {
     candidates joined work on the sum of the given graph and that of the neighbors by features. With a prior, it is a
     candidate, alone and as the start of harmonic.""",
     "n_neighbors": """n_neighbors : int >= 1, default=15
-    Neighbors of each row. With fewer other rows it is their number, unless weights are learned.""",
+    Neighbors of each row; all other rows where these are fewer, except with learned weights.""",
     "metric": """metric : {"auto", "euclidean", "cosine", "inner-product"}, default="auto"
     Distance between rows. Auto is cosine for sparse rows, where it allows rows of zeros, and euclidean for dense ones
     and for gaussian weights.

@@ -108,7 +108,7 @@ impl Input {
     ) -> Result<Self, Failure> {
         if generated(path).is_some() {
             let reason =
-                "generated rows are read in blocks: give a method that reads them so, such as --method low-rank";
+                "generated rows are for `label` and a method that reads rows in blocks, such as --method low-rank";
             return Err(Failure::usage(reason));
         }
         let samples = read_samples(path, &read_options(table, labels), run)?;

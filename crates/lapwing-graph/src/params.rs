@@ -86,7 +86,7 @@ parameters! {
 parameters! {
     /// How to build an affinity graph from features.
     pub struct GraphParams {
-        /// Neighbors of each row. With fewer other rows it is their number, unless weights are learned.
+        /// Neighbors of each row; all other rows where these are fewer, except with learned weights.
         n_neighbors: usize = 15, in at_least(1.0);
         /// Distance between rows. Auto is cosine for sparse rows, where it allows rows of zeros, and euclidean for dense ones and for
         /// gaussian weights.
@@ -177,8 +177,8 @@ impl GraphParams {
         params
     }
 
-    /// Notes in `report` what of these parameters is other for `features`, as [`note_metric`](Self::note_metric) does, with a warning
-    /// where a row has fewer neighbors than asked for.
+    /// Adds a warning to `report` if the rows of `features` have fewer neighbors than asked for, and notes the metric
+    /// ([`note_metric`](Self::note_metric)).
     #[doc(hidden)]
     pub fn note(&self, features: &Features<'_>, report: &mut Report) {
         let (given, used, n_samples) = (self.n_neighbors, self.resolved(features).n_neighbors, features.n_rows());

@@ -236,13 +236,13 @@ fn held_out(problem: &Problem<'_, '_>, hidden: &Hidden, shares: Matrix) -> HeldO
 
 /// A candidate as a row of the report; `place` is its place in the mixture.
 fn row(entry: &Entry<'_>, place: Option<usize>, mixture: &Mixture) -> Row {
-    let Entry { candidate, estimate, interval, n_rows, seconds, .. } = entry;
+    let Entry { candidate, estimate, n_rows, seconds, .. } = entry;
     Row {
         name: candidate.name,
         method: candidate.method.name(),
         parameters: candidate.parameters.iter().map(|(name, value)| (name.to_string(), value.to_json())).collect(),
-        estimate: *estimate,
-        interval: *interval,
+        estimate: estimate.map(|(right, _)| right),
+        interval: estimate.map(|(_, interval)| interval),
         log_loss: place.map(|place| mixture.losses[place]).filter(|loss| loss.is_finite()),
         n_rows: *n_rows,
         seconds: *seconds,

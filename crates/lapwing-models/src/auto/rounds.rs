@@ -60,10 +60,8 @@ pub(super) struct Entry<'a> {
     pub shares: Option<Matrix>,
     /// The fit to all labels, if the last round needed it.
     pub fitted: Option<Fitted<'a>>,
-    /// Share of held-out labels that it got right in its last round.
-    pub estimate: Option<f64>,
-    /// Ends of the 90 % interval of the estimate.
-    pub interval: Option<(f64, f64)>,
+    /// Share of held-out labels that it got right in its last round, and the ends of the 90 % interval around it.
+    pub estimate: Option<(f64, (f64, f64))>,
     /// Rows of its last round.
     pub n_rows: Option<usize>,
     pub seconds: f64,
@@ -136,7 +134,6 @@ impl<'a> Contest<'a> {
             shares: None,
             fitted: None,
             estimate: None,
-            interval: None,
             n_rows: None,
             seconds: 0.0,
             is_out: false,
@@ -167,8 +164,7 @@ impl<'a> Contest<'a> {
             let found = entry.candidate.method.held_out(&own, &hidden.folds, &run.quiet())?;
             entry.seconds += begun.elapsed().as_secs_f64();
             let right = hidden.accuracy(&found.shares);
-            entry.estimate = Some(right);
-            entry.interval = Some(interval(right, hidden.classes.len()));
+            entry.estimate = Some((right, interval(right, hidden.classes.len())));
             entry.n_rows = Some(problem.targets.n_samples());
             (entry.shares, entry.fitted) = (Some(found.shares), found.fitted);
         }
@@ -219,8 +215,8 @@ impl<'a> Contest<'a> {
 impl<'a> Entry<'a> {
     /// The entry for a round on other rows.
     fn moved<'b>(self) -> Entry<'b> {
-        let Self { candidate, estimate, interval, n_rows, seconds, is_out, .. } = self;
-        Entry { candidate, shares: None, fitted: None, estimate, interval, n_rows, seconds, is_out }
+        let Self { candidate, estimate, n_rows, seconds, is_out, .. } = self;
+        Entry { candidate, shares: None, fitted: None, estimate, n_rows, seconds, is_out }
     }
 }
 

@@ -49,7 +49,7 @@ pub struct CgParams {
     /// Iterations without a new smallest residual of any column after which the solve stops as [`Stop::Stagnated`]; default none.
     pub patience: usize,
     /// Iterations after which the solve stops as [`Stop::Slow`] if, at the rate so far, as many again would not be enough;
-    /// default none.
+    /// default none. After twice as many it stops also if residuals are small but estimated errors are not.
     pub budget: usize,
     /// Largest √(M⁻¹)ᵢᵢ; default 0. If above 0, √(rᵀM⁻¹r) times it estimates the largest error of a column, and a column counts
     /// as solved only when that is within tol·√n of the range of its values. The residual alone misses errors at rows of small

@@ -215,10 +215,10 @@ impl<R: Assign> Carving<'_, R> {
     }
 }
 
-/// The piece of each leader: leaders with fewer rows than `small`, or with none, share one, going round from `first`; and the
-/// number of pieces.
+/// The piece of each leader, and the number of pieces. Leaders with fewer rows than `small` share pieces, going round from `first`, and
+/// so do leaders without rows: no piece is empty.
 fn join_small(nearest: &[u16], n_leaders: usize, small: usize, first: usize) -> (Vec<u32>, usize) {
-    // Of equal leaders all rows join the first: a piece of its own would be empty for each of the others.
+    // Equal leaders are equally near: all rows join the first of them, and the others have none.
     let small = small.max(1);
     let mut sizes = vec![0usize; n_leaders];
     nearest.iter().for_each(|&leader| sizes[leader as usize] += 1);
