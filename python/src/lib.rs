@@ -19,6 +19,7 @@ mod scaling;
 mod solver;
 mod sparsify;
 mod supervised;
+mod table;
 mod unfolded;
 mod versions;
 

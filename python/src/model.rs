@@ -7,13 +7,14 @@ use lapwing::models::Model;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arrays::py_dict;
+use crate::arrays::{json, py_dict};
 use crate::control::Control;
 use crate::error::to_py;
 use crate::extension::{ExtensionInput, extension_object};
 use crate::fit::NamesInput;
 use crate::rule::{RuleInput, rule_dict};
 use crate::scaling::{ScalingInput, scaling_object};
+use crate::table::parsed;
 
 /// The parts of a model file, by the keys of [`load_model`].
 #[derive(FromPyObject)]
@@ -22,6 +23,8 @@ pub struct ModelInput<'py> {
     method: String,
     classes: NamesInput,
     feature_names: Option<Vec<String>>,
+    /// The recipe of a table, as JSON.
+    recipe: Option<String>,
     scaling: Option<ScalingInput>,
     rule: RuleInput,
     extension: ExtensionInput<'py>,
@@ -30,10 +33,12 @@ pub struct ModelInput<'py> {
 /// Saves a fitted classifier with the index of its rows; the file is written completely or not at all.
 #[pyfunction]
 pub fn save_model(py: Python<'_>, path: PathBuf, model: ModelInput<'_>, control: Control) -> PyResult<()> {
+    let recipe = model.recipe.as_deref().map(parsed).transpose().map_err(to_py)?;
     let saved = Model {
         method: model.method,
         classes: (&model.classes).into(),
         feature_names: model.feature_names,
+        recipe,
         scaling: model.scaling.map_or(Scaling::None, Scaling::from),
         rule: model.rule.into(),
         extension: model.extension.extension()?,
@@ -54,6 +59,7 @@ pub fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> 
         "method": model.method,
         "classes": classes,
         "feature_names": model.feature_names,
+        "recipe": model.recipe.as_ref().map(json).transpose().map_err(to_py)?,
         "scaling": scaling_object(py, model.scaling)?,
         "rule": rule_dict(py, &model.rule)?,
         "n_features": model.extension.n_features(),

@@ -2,11 +2,14 @@
 
 use std::path::Path;
 
+use lapwing::data::prepare::{Description, Recipe, prepare};
 use lapwing::data::read::{EdgeFile, ReadOptions, Samples, read_graph, read_labels, read_samples};
-use lapwing::data::{Csr, EdgeSource, Error, Features, FittedScaling, Labels, Run, Scaling, Targets, TermWeights};
+use lapwing::data::{
+    Csr, EdgeSource, Error, Features, FittedScaling, Labels, Report, Run, Scaling, Targets, TermWeights, Warning,
+};
 use lapwing::graph::{AffinityGraph, Graph};
 use lapwing::models::Problem;
-use lapwing_data::read::{holds_labels, names_labels};
+use lapwing_data::read::{holds_labels, is_table, names_labels};
 
 use crate::failure::Failure;
 use crate::options::{DataOptions, LabelOptions, Names, TableOptions};
@@ -16,12 +19,34 @@ use crate::rows::generated;
 /// The input of a command: features or a graph, with labels and names.
 pub struct Input {
     pub features: Option<Features<'static>>,
-    pub feature_names: Option<Vec<String>>,
-    pub scaling: FittedScaling,
+    pub prepared: Prepared,
     pub graph: Option<AffinityGraph>,
     /// The edges of a graph that is read in blocks.
     pub edges: Option<EdgeFile>,
     labels: Option<Labels>,
+}
+
+/// How the features were made of what a file holds, for new rows.
+#[derive(Default)]
+pub struct Prepared {
+    /// Names of the columns, if the format has any.
+    pub feature_names: Option<Vec<String>>,
+    pub scaling: FittedScaling,
+    /// What was done with the columns of a table.
+    pub recipe: Option<Recipe>,
+    description: Option<Description>,
+    warnings: Vec<Warning>,
+}
+
+impl Prepared {
+    /// Adds what was done, and what to look at, to a report.
+    pub fn describe(&self, report: &mut Report) {
+        if let Some(description) = &self.description {
+            description.report(report);
+        }
+        self.scaling.describe(report);
+        report.warnings.extend(self.warnings.iter().cloned());
+    }
 }
 
 /// Asks for a graph to be read in blocks, if its file allows it.
@@ -65,8 +90,7 @@ impl Input {
     }
 
     fn empty() -> Self {
-        let scaling = FittedScaling::default();
-        Self { features: None, feature_names: None, scaling, graph: None, edges: None, labels: None }
+        Self { features: None, prepared: Prepared::default(), graph: None, edges: None, labels: None }
     }
 
     /// The number of rows.
@@ -111,14 +135,33 @@ impl Input {
                 "generated rows are for `label` and a method that reads rows in blocks, such as --method low-rank";
             return Err(Failure::usage(reason));
         }
-        let samples = read_samples(path, &read_options(table, labels), run)?;
+        let options = read_options(table, labels);
+        if table.prepares() && is_table(path) {
+            return Self::read_table(path, &options, table, run);
+        }
+        let samples = read_samples(path, &options, run)?;
         // The check comes before scaling, which would spread a NaN over its column.
         samples.check(run)?;
         let Samples { features, feature_names, labels, .. } = samples;
         let scaling = Scaling::fit(&features, table.standardize.into(), tfidf, run)?;
         let scaled = scaling.scaling.apply(&features, run)?;
         let features = Some(scaled.unwrap_or(features));
-        Ok(Self { features, feature_names, scaling, labels, ..Self::empty() })
+        let prepared = Prepared { feature_names, scaling, ..Prepared::default() };
+        Ok(Self { features, prepared, labels, ..Self::empty() })
+    }
+
+    /// Reads a table, and makes numbers of its columns.
+    fn read_table(path: &Path, options: &ReadOptions, table: &TableOptions, run: &Run) -> Result<Self, Failure> {
+        let found = prepare(path, options, table.standardize.into(), run)?;
+        found.features.check(run)?;
+        let prepared = Prepared {
+            feature_names: Some(found.recipe.used()),
+            recipe: Some(found.recipe),
+            description: Some(found.description),
+            warnings: found.warnings,
+            ..Prepared::default()
+        };
+        Ok(Self { features: Some(found.features), prepared, labels: found.labels, ..Self::empty() })
     }
 }
 
@@ -163,12 +206,15 @@ pub fn check_label_source(data: &DataOptions, labels: &LabelOptions) -> Result<(
 
 /// The options of a reader of tables.
 pub fn read_options(table: &TableOptions, labels: Option<&LabelOptions>) -> ReadOptions {
-    ReadOptions {
+    let mut options = ReadOptions {
         label_column: labels.and_then(|labels| labels.label_column.clone()),
         columns: table.columns.as_deref().map(Names::all),
         drop: Names::all(&table.drop),
         unlabeled: labels.and_then(|labels| labels.unlabeled.clone()),
-    }
+        ..ReadOptions::default()
+    };
+    table.text.apply(&mut options);
+    options
 }
 
 /// Sparse rows with the `n_cols` columns of a model: files of sparse rows do not name columns that no row uses.

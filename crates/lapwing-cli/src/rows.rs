@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use lapwing::data::prepare::{PreparedRows, Recipe};
 use lapwing::data::read::{RowFile, read_label_column, read_sparse_labels};
 use lapwing::data::{ClassNames, Error, GeneratedRows, RowSource, Run, SparseLabels, Warning};
-use lapwing_data::read::can_stream;
+use lapwing_data::read::{can_stream, is_rereadable_table};
 use lapwing_data::{Spreads, gather};
 
 use crate::failure::Failure;
@@ -17,12 +18,14 @@ const GENERATED: &str = "generated:";
 /// Rows as a stream.
 pub enum RowStream {
     File(RowFile),
+    /// A table whose columns are made features.
+    Table(Box<PreparedRows>),
     Generated(GeneratedRows),
 }
 
 /// Whether `path` names rows that can be read in blocks.
 pub fn are_rows(path: &Path) -> bool {
-    can_stream(path) || generated(path).is_some()
+    can_stream(path) || is_rereadable_table(path) || generated(path).is_some()
 }
 
 /// The text after `generated:`.
@@ -51,6 +54,7 @@ impl RowStream {
     pub fn source(&self) -> &dyn RowSource {
         match self {
             Self::File(file) => file,
+            Self::Table(rows) => &**rows,
             Self::Generated(rows) => rows,
         }
     }
@@ -59,13 +63,16 @@ impl RowStream {
     pub fn explained(&self, error: Error, run: &Run) -> Error {
         match self {
             Self::File(file) => file.explained(error, run),
-            Self::Generated(_) => error,
+            Self::Table(_) | Self::Generated(_) => error,
         }
     }
 
     /// A warning if the spreads of columns in the first rows differ by an order of magnitude: rows that are read in blocks are not
     /// scaled.
     pub fn unscaled(&self, run: &Run) -> Option<Warning> {
+        if matches!(self, Self::Table(_)) {
+            return None;
+        }
         let spreads = self.first_spreads(run).filter(|spreads| spreads.differ);
         spreads.map(|spreads| Warning::UnscaledBlocks { ratio: spreads.ratio })
     }
@@ -78,10 +85,19 @@ impl RowStream {
         Spreads::of_sample(&sample, d, run)
     }
 
+    /// The recipe of a table whose columns are made features.
+    pub fn recipe(&self) -> Option<&Recipe> {
+        match self {
+            Self::Table(rows) => Some(rows.recipe()),
+            Self::File(_) | Self::Generated(_) => None,
+        }
+    }
+
     /// Names of the columns, if any.
     pub fn feature_names(&self) -> Option<Vec<String>> {
         match self {
             Self::File(file) => file.feature_names().map(<[String]>::to_vec),
+            Self::Table(rows) => Some(rows.recipe().used()),
             Self::Generated(_) => None,
         }
     }
@@ -89,7 +105,7 @@ impl RowStream {
     /// True class of a generated row.
     pub fn class(&self, row: usize) -> Option<usize> {
         match self {
-            Self::File(_) => None,
+            Self::File(_) | Self::Table(_) => None,
             Self::Generated(rows) => Some(rows.class(row)),
         }
     }
@@ -112,7 +128,7 @@ impl RowStream {
                 Ok(first_of_each(rows, per_class))
             }
             (_, Some(path)) => Ok(read_sparse_labels(path, n, labels.unlabeled.as_deref())?),
-            (Self::File(_), None) if labels.label_column.is_some() => {
+            (Self::File(_) | Self::Table(_), None) if labels.label_column.is_some() => {
                 Ok(read_label_column(path, &read_options(table, Some(labels)), run)?)
             }
             _ => Err(no_labels(false)),

@@ -7,6 +7,9 @@ use serde_json::{Value, json};
 
 use crate::text::{bytes, count, number, percent, seconds};
 
+/// Columns of a table that are listed.
+const MOST_LISTED: usize = 40;
+
 /// A name and a value.
 pub type Row = (String, String);
 
@@ -19,6 +22,7 @@ pub fn row(what: impl Into<String>, value: impl Into<String>) -> Row {
 pub fn of_fit(report: &Report) -> Vec<Row> {
     let mut rows = vec![row("method", report.method.clone()), row("rows", count(report.n_samples))];
     rows.extend(report.n_features.map(|n| row("features", count(n))));
+    rows.extend(of_table(report));
     rows.extend(of_scaling(report));
     rows.extend(report.n_classes.map(|n| row("classes", count(n))));
     rows.push(row("labels given", count(report.n_labeled)));
@@ -61,6 +65,43 @@ fn of_candidates(report: &Report) -> Vec<Row> {
         rows.insert(0, row("candidates", ""));
     }
     rows
+}
+
+/// What was done with the columns of a table, unless they are numbers that were taken as they are. Many numbers are one line.
+pub fn of_table(report: &Report) -> Vec<Row> {
+    let Some(table) = report.parts.get("prepare") else { return Vec::new() };
+    let mut rows = Vec::new();
+    rows.extend(table["reading"].as_str().map(|reading| row("read", reading)));
+    let columns = table["columns"].as_array().map_or(&[][..], Vec::as_slice);
+    let text = |column: &Value, key: &str| column[key].as_str().unwrap_or_default().to_owned();
+    let is_plain = |column: &Value| {
+        text(column, "kind") == "number" && text(column, "done").starts_with("number") && column["n_missing"] == 0
+    };
+    if columns.iter().all(is_plain) {
+        return rows;
+    }
+    let (plain, others): (Vec<&Value>, Vec<&Value>) = columns.iter().partition(|column| is_plain(column));
+    rows.push(row("columns", "--prepare none takes numbers only, as they are"));
+    let few = plain.len() <= MOST_LISTED && columns.len() <= MOST_LISTED;
+    let listed = if few { columns.iter().collect() } else { others };
+    rows.extend((!few && !plain.is_empty()).then(|| row("  numbers", format!("{} columns", count(plain.len())))));
+    for column in listed.iter().take(MOST_LISTED) {
+        rows.push(row(format!("  {}", shortened(&text(column, "name"))), text(column, "done")));
+    }
+    if listed.len() > MOST_LISTED {
+        let more = count(listed.len() - MOST_LISTED);
+        rows.push(row(format!("  {more} more"), "lapwing describe lists all columns"));
+    }
+    rows
+}
+
+/// A name on one line, of a length that a terminal shows.
+fn shortened(name: &str) -> String {
+    let mut short: String = name.chars().take(28).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if name.chars().count() > 28 {
+        short.push('…');
+    }
+    short
 }
 
 /// How the features were scaled, and how to leave them where auto decided.

@@ -19,6 +19,7 @@ pub mod memory;
 pub mod model_file;
 pub mod ordered;
 pub mod params;
+pub mod prepare;
 pub mod read;
 mod report;
 mod rows;

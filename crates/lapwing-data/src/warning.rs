@@ -157,6 +157,17 @@ warnings! {
         "validation rows are not used by solver {solver} with stopping {stopping}"
             => UnusedValidation { solver: &'static str, stopping: &'static str }
     }
+    "unusual-cells", "look at the cells: some are not like the others of their column" {
+        "column '{column}': {} no {kind} and count as missing, first '{first}' in {place}", are_cells(n_cells)
+            => UnfitCells { column: String, n_cells: usize, kind: &'static str, first: String, place: String }
+        "column '{column}': {} a level that the fit did not have, first '{first}'; it says nothing about these rows",
+            have_cells(n_cells)
+            => UnknownLevels { column: String, n_cells: usize, first: String }
+        "column '{column}': {} missing, as none was in the fit; filled with its median", are_cells(n_cells)
+            => NewGaps { column: String, n_cells: usize }
+        "{file}: {what}; {option} says otherwise"
+            => DoubtfulText { file: String, what: &'static str, option: &'static str }
+    }
     "large-kernel", "nothing, or give more memory or a number of landmarks" {
         "the kernel of {n_samples} rows is approximated by {n_landmarks} landmarks; n_landmarks sets their number, none keeps the \
          kernel itself"
@@ -183,6 +194,14 @@ impl Serialize for Warning {
 
 fn counted(n: &usize, what: &str) -> String {
     format!("{n} {what}{}", if *n == 1 { "" } else { "s" })
+}
+
+fn are_cells(n: &usize) -> String {
+    format!("{} {}", counted(n, "cell"), if *n == 1 { "is" } else { "are" })
+}
+
+fn have_cells(n: &usize) -> String {
+    format!("{} {}", counted(n, "cell"), if *n == 1 { "has" } else { "have" })
 }
 
 fn known(gap: f64) -> String {

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use lapwing_data::model_file::ModelFile;
+use lapwing_data::prepare::Recipe;
 use lapwing_data::write::Staged;
 use lapwing_data::{
     Buffer, ClassNames, Dense, DenseValues, Error, Features, Matrix, Result, Run, Scaling, Standardizer, Tfidf,
@@ -28,6 +29,8 @@ pub struct Model<'a> {
     pub classes: ClassNames,
     /// Names of the feature columns, if they had any; columns of new tables are found by these names.
     pub feature_names: Option<Vec<String>>,
+    /// Makes features of the columns of a new table, if the fit was on a table.
+    pub recipe: Option<Recipe>,
     /// Scales new rows first.
     pub scaling: Scaling,
     /// Turns scores into labels.
@@ -44,6 +47,8 @@ struct Meta {
     standardizer: Option<Standardizer>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tfidf: Option<Tfidf>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    recipe: Option<Recipe>,
     rule: Rule,
 }
 
@@ -59,6 +64,15 @@ impl Meta {
 
     /// Checks that names and scaling have `d` columns; the error is what is wrong.
     fn check_columns(&self, d: usize) -> Result<(), String> {
+        if let Some(recipe) = &self.recipe {
+            let is_plain = self.standardizer.is_none() && self.tfidf.is_none();
+            let is_own = recipe.is_valid() && recipe.n_features() == d && is_plain;
+            return if is_own {
+                Ok(())
+            } else {
+                Err(format!("its recipe is out of range, or not one for {d} features"))
+            };
+        }
         if let Some(names) = self.feature_names.as_ref().filter(|names| names.len() != d) {
             return Err(format!("it names {} columns and has {d}", names.len()));
         }
@@ -137,6 +151,7 @@ impl Model<'_> {
             feature_names: self.feature_names.clone(),
             standardizer: if let Scaling::Standardize(own) = &self.scaling { Some(own.clone()) } else { None },
             tfidf: if let Scaling::Tfidf(own) = &self.scaling { Some(own.clone()) } else { None },
+            recipe: self.recipe.clone(),
             rule: self.rule.clone(),
         };
         let mut file = ModelFile::new(&self.method, settings(meta)?);
@@ -179,6 +194,7 @@ impl Model<'_> {
             scaling: meta.scaling(),
             classes: meta.classes,
             feature_names: meta.feature_names,
+            recipe: meta.recipe,
             rule: meta.rule,
             extension,
         })

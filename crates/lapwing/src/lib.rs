@@ -60,6 +60,15 @@ pub mod data {
         BadCells, BadColumn, BadColumns, Error, Fault, GraphSummary, Phase, Report, Result, SolveSummary, Warning,
     };
 
+    /// Tables as features: what is done with each column, for new rows too.
+    pub mod prepare {
+        #[doc(inline)]
+        pub use lapwing_data::prepare::{
+            Applied, ColumnRecipe, ColumnSummary, DatePart, Description, LeftOut, Prepare, Prepared, PreparedRows,
+            PreparedTable, Recipe, Step, describe, prepare, prepare_rows, prepare_table,
+        };
+    }
+
     /// Parameters by their names, as files and command lines give them.
     pub mod params {
         #[doc(inline)]
@@ -70,8 +79,8 @@ pub mod data {
     pub mod read {
         #[doc(inline)]
         pub use lapwing_data::read::{
-            EdgeFile, ReadOptions, RowFile, Samples, read_graph, read_label_column, read_labels, read_samples,
-            read_sparse_labels,
+            ColumnKind, Dialect, Doubt, EdgeFile, ReadOptions, RowFile, Samples, TableFile, read_graph,
+            read_label_column, read_labels, read_samples, read_sparse_labels,
         };
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lapwing::data::{Labels, Report, Scaling};
+use lapwing::data::{Labels, Report};
 use lapwing::models::{Fitted, Model};
 use lapwing_data::peak_memory_bytes;
 use serde_json::json;
@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::html::{FitPage, stage_page};
-use crate::input::Input;
+use crate::input::{Input, Prepared};
 use crate::output::{self, ClassSize, Unreached, Written, class_sizes, folded};
 use crate::session::Session;
 use crate::summary::{self, Row, row};
@@ -60,12 +60,7 @@ impl<'a> Finished<'a> {
     }
 
     /// Stages the model.
-    pub fn stage_model(
-        &mut self,
-        path: &Path,
-        feature_names: Option<Vec<String>>,
-        scaling: Scaling,
-    ) -> Result<(), Failure> {
+    pub fn stage_model(&mut self, path: &Path, prepared: Prepared) -> Result<(), Failure> {
         self.session.run.check()?;
         let extension = self.fitted.extension.take().ok_or_else(|| {
             Failure::usage(format!("--model: the method {} cannot label new rows", self.fitted.report.method))
@@ -73,8 +68,9 @@ impl<'a> Finished<'a> {
         let model = Model {
             method: self.fitted.report.method.clone(),
             classes: self.given.classes.clone(),
-            feature_names,
-            scaling,
+            feature_names: prepared.feature_names,
+            recipe: prepared.recipe,
+            scaling: prepared.scaling.scaling,
             rule: self.fitted.rule.clone(),
             extension,
         };

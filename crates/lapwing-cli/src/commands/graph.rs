@@ -74,7 +74,7 @@ impl Graph {
         let mut input = session.read(&mut report, || {
             Input::read(&self.data, None, None, self.data.table.term_weights(false), &session.run)
         })?;
-        input.scaling.describe(&mut report);
+        input.prepared.describe(&mut report);
         report.n_samples = input.n_samples();
         report.n_features = input.features.as_ref().map(|features| features.n_cols());
         let given = input.graph.take();

@@ -200,8 +200,8 @@ impl Label {
         let mut before = Report::default();
         let streams = method.reads_streams();
         let (mut input, labels, targets, prior) = session.read(&mut before, || self.read(streams, &session.run))?;
-        input.scaling.describe(&mut before);
-        let (names, scaling) = (input.feature_names.take(), std::mem::take(&mut input.scaling.scaling));
+        input.prepared.describe(&mut before);
+        let prepared = std::mem::take(&mut input.prepared);
         let fitted = method.fit(&Problem { prior: prior.as_ref(), ..input.problem(&targets) }, &session.run)?;
         let mut result = Finished::new(&session, &input, &labels, fitted, before, self.outputs.unreached);
         let (first, last) = self.outputs.labels_first_or_last();
@@ -209,7 +209,7 @@ impl Label {
             result.stage_labels(path, self.outputs.probabilities)?;
         }
         if let Some(path) = &self.outputs.model {
-            result.stage_model(path, names, scaling)?;
+            result.stage_model(path, prepared)?;
         }
         if let Some(path) = &self.outputs.report {
             result.stage_report(path, &self.data.title(), settings.params.harmonic.tol)?;

@@ -3,11 +3,13 @@
 
 use std::path::Path;
 
+use lapwing::data::prepare::prepare_rows;
 use lapwing::data::write::{LabelColumns, LabelWriter, LabeledRows};
 use lapwing::data::{Error, Report, Scaling, SparseLabels, Targets};
 use lapwing::models::{Extension, Labeling, LowRank, Model, RowFit, SizeParams};
 use lapwing_data::communicator::agree;
 use lapwing_data::peak_memory_bytes;
+use lapwing_data::read::is_rereadable_table;
 use lapwing_data::write::{RecordFile, Staged};
 use lapwing_graph::low_rank::{Blocks, labeled_within};
 use lapwing_models::low_rank::remove_checkpoint;
@@ -16,6 +18,7 @@ use serde_json::json;
 use super::label::{OutputOptions, publish_after};
 use crate::Outcome;
 use crate::failure::Failure;
+use crate::input::read_options;
 use crate::options::{DataOptions, LabelOptions, StandardizeOption};
 use crate::output::{self, ClassSize, Written, folded, is_stdout};
 use crate::rows::RowStream;
@@ -49,7 +52,8 @@ struct Counts {
 impl LabelRows<'_> {
     pub fn run(&self, session: &Session) -> Result<Outcome, Failure> {
         let mut before = Report::default();
-        let read = session.read(&mut before, || self.read(session));
+        let mut notes = Report::default();
+        let read = session.read(&mut before, || self.read(session, &mut notes));
         let (rows, labels, targets) = self.agree(session, read)?;
         if let Some(sizes) = &self.sizes {
             sizes.validate(labels.classes.len())?;
@@ -87,6 +91,8 @@ impl LabelRows<'_> {
         });
         self.agree(session, finished)?;
         fit.report.phases.splice(0..0, before.phases);
+        fit.report.warnings.splice(0..0, notes.warnings);
+        fit.report.parts.extend(notes.parts);
         let unscaled = session.communicator.is_root() && self.data.table.standardize == StandardizeOption::Auto;
         fit.report.warnings.extend(unscaled.then(|| rows.unscaled(&session.run)).flatten());
         fit.report.peak_bytes = peak_memory_bytes();
@@ -109,9 +115,33 @@ impl LabelRows<'_> {
         agree(session.communicator, done).map_err(|error| failure.unwrap_or(Failure::Library(error)))
     }
 
-    fn read(&self, session: &Session) -> Result<(RowStream, SparseLabels, Targets), Failure> {
+    fn read(&self, session: &Session, before: &mut Report) -> Result<(RowStream, SparseLabels, Targets), Failure> {
+        if self.data.table.prepares() && is_rereadable_table(self.path) {
+            return self.read_table(session, before);
+        }
         let rows = RowStream::open(self.path, &self.data.table, Some(self.labels), &session.run)?;
         let labels = rows.labels(self.path, &self.data.table, self.labels, &session.run)?;
+        let targets = Targets::from_sparse(&labels)?;
+        Ok((rows, labels, targets))
+    }
+
+    /// Opens a table and decides what is done with its columns.
+    fn read_table(
+        &self,
+        session: &Session,
+        report: &mut Report,
+    ) -> Result<(RowStream, SparseLabels, Targets), Failure> {
+        let options = read_options(&self.data.table, Some(self.labels));
+        let found = prepare_rows(self.path, &options, self.data.table.standardize.into(), &session.run)?;
+        if session.communicator.is_root() {
+            found.description.report(report);
+            report.warnings.extend(found.warnings);
+        }
+        let rows = RowStream::Table(Box::new(found.rows));
+        let labels = match found.labels {
+            Some(labels) => labels,
+            None => rows.labels(self.path, &self.data.table, self.labels, &session.run)?,
+        };
         let targets = Targets::from_sparse(&labels)?;
         Ok((rows, labels, targets))
     }
@@ -198,6 +228,7 @@ impl LabelRows<'_> {
             method: fit.report.method.clone(),
             classes: labels.classes.clone(),
             feature_names: rows.feature_names(),
+            recipe: rows.recipe().cloned(),
             scaling: Scaling::None,
             rule: fit.rule.clone(),
             extension: Extension::from(fit.extension.clone()),

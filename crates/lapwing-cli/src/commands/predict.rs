@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use lapwing::data::read::{read_graph, read_samples};
+use lapwing::data::prepare::{PreparedRows, Recipe};
+use lapwing::data::read::{ReadOptions, TableFile, read_graph, read_samples};
 use lapwing::data::write::{LabelColumns, LabelWriter, LabeledRows};
 use lapwing::data::{Error, Features, Matrix, Report, Warning};
 use lapwing::graph::Graph;
 use lapwing::models::{Extension, LowRankExtension, Model};
 use lapwing_data::peak_memory_bytes;
-use lapwing_data::read::names_columns;
+use lapwing_data::read::{is_table, join_columns, names_columns};
 use lapwing_data::write::{LABEL_ENDINGS, Staged};
 use serde_json::json;
 
@@ -18,7 +19,7 @@ use crate::Outcome;
 use crate::failure::Failure;
 use crate::files::Files;
 use crate::input::{read_options, widen};
-use crate::options::{Names, RunOptions, TableOptions};
+use crate::options::{Names, RunOptions, TableOptions, TextOptions};
 use crate::output::{self, Unreached, Written, folded, is_stdout, two_on_stdout};
 use crate::rows::{RowStream, are_rows};
 use crate::session::Session;
@@ -59,6 +60,9 @@ pub struct Predict {
     #[arg(long, value_name = "A,B,…", help_heading = "Input")]
     drop: Vec<Names>,
 
+    #[command(flatten)]
+    text: TextOptions,
+
     /// Where the labels go: .csv, .parquet or .npy; - writes CSV to standard output
     #[arg(short, long, value_name = "OUT", help_heading = "Output")]
     output: PathBuf,
@@ -91,13 +95,16 @@ impl Predict {
         files.write("--output", Some(&self.output), &LABEL_ENDINGS).check()?;
         let mut report = Report::default();
         let model = session.read(&mut report, || Model::load(&self.model))?;
+        let recipe = self.recipe(&model)?;
+        let in_blocks = are_rows(&self.data) || recipe.is_some();
         if let (Extension::Landmarks(landmarks), true) = (&model.extension, model.scaling.is_none())
-            && are_rows(&self.data)
+            && in_blocks
             && self.graph.is_none()
         {
-            return self.run_rows(&model, landmarks, report, &session);
+            return self.run_rows(&model, recipe, landmarks, report, &session);
         }
-        let features = session.read(&mut report, || self.read(&model, &session))?;
+        let (features, warnings) = session.read(&mut report, || self.read(&model, recipe, &session))?;
+        report.warnings.extend(warnings);
         let graph = match &self.graph {
             Some(path) => Some(session.read(&mut report, || {
                 Ok::<_, Failure>(Graph::new(read_graph(path, Some(features.n_rows()), &session.run)?)?)
@@ -134,12 +141,19 @@ impl Predict {
     fn run_rows(
         &self,
         model: &Model<'_>,
+        recipe: Option<&Recipe>,
         landmarks: &LowRankExtension,
         mut report: Report,
         session: &Session,
     ) -> Result<Outcome, Failure> {
         let run = &session.run;
-        let rows = session.read(&mut report, || RowStream::open(&self.data, &self.table(model), None, run))?;
+        let rows = session.read(&mut report, || match recipe {
+            Some(recipe) => {
+                let table = TableFile::open(&self.data, &self.options(model))?;
+                Ok(RowStream::Table(Box::new(PreparedRows::open(table, recipe.clone(), run)?)))
+            }
+            None => RowStream::open(&self.data, &self.table(model), None, run),
+        })?;
         let n = rows.source().n_rows();
         let mut n_unreached = 0;
         let staged = report.time_steps("predict", n as u64, run, |_| -> Result<Staged, Failure> {
@@ -170,21 +184,54 @@ impl Predict {
         Ok(if self.strict && n_unreached > 0 { Outcome::Look } else { Outcome::Done })
     }
 
+    /// The recipe that makes features of the columns of a table, if the model has one and the new rows are a table.
+    fn recipe<'m>(&self, model: &'m Model<'_>) -> Result<Option<&'m Recipe>, Failure> {
+        match &model.recipe {
+            Some(recipe) if is_table(&self.data) => Ok(Some(recipe)),
+            Some(recipe) if !recipe.is_plain() => Err(Failure::usage(format!(
+                "{}: the model was fitted on a table; give a table (.csv, .parquet, …) with the columns {}",
+                self.data.display(),
+                join_columns(&recipe.used())
+            ))),
+            _ => Ok(None),
+        }
+    }
+
     /// The columns to read: by default those that the model names.
     fn table(&self, model: &Model<'_>) -> TableOptions {
-        let mut table =
-            TableOptions { columns: self.columns.clone(), drop: self.drop.clone(), ..TableOptions::default() };
+        let mut table = TableOptions {
+            columns: self.columns.clone(),
+            drop: self.drop.clone(),
+            text: self.text.clone(),
+            ..TableOptions::default()
+        };
         if table.columns.is_none() && names_columns(&self.data) {
             table.columns = model.feature_names.clone().map(|names| vec![Names(names)]);
         }
         table
     }
 
-    fn read(&self, model: &Model<'_>, session: &Session) -> Result<Features<'static>, Failure> {
-        let samples =
-            read_samples(&self.data, &read_options(&self.table(model), None), &session.run).map_err(needed)?;
-        samples.check(&session.run).map_err(needed)?;
-        Ok(widen(samples.features, model.extension.n_features())?)
+    fn options(&self, model: &Model<'_>) -> ReadOptions {
+        read_options(&self.table(model), None)
+    }
+
+    fn read(
+        &self,
+        model: &Model<'_>,
+        recipe: Option<&Recipe>,
+        session: &Session,
+    ) -> Result<(Features<'static>, Vec<Warning>), Failure> {
+        let (options, run) = (self.options(model), &session.run);
+        let Some(recipe) = recipe else {
+            let samples = read_samples(&self.data, &options, run).map_err(needed)?;
+            samples.check(run).map_err(needed)?;
+            return Ok((widen(samples.features, model.extension.n_features())?, Vec::new()));
+        };
+        let table = TableFile::open(&self.data, &options)?;
+        let columns = self.columns.as_deref().map(Names::all);
+        let applied = recipe.apply(&table, columns.as_deref(), run)?;
+        applied.features.check(run).map_err(needed)?;
+        Ok((applied.features, applied.warnings))
     }
 
     fn print(&self, session: &Session, report: &Report, written: &Written) -> Result<(), Failure> {

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 use lapwing::data::{Error, Standardize, TermWeights};
 use lapwing::models::Method;
-use lapwing_data::read::split_columns;
+use lapwing_data::read::{ReadOptions, split_columns};
 
 use crate::failure::Failure;
 use crate::files::Files;
@@ -119,6 +119,17 @@ pub struct TableOptions {
     #[arg(long, value_name = "A,B,…")]
     pub drop: Vec<Names>,
 
+    /// Make numbers of the columns of a table that are none: categories, dates, texts, gaps [default: auto]
+    ///
+    /// Auto decides for each column by its cells, and says what it does; lapwing describe shows it. Columns that are empty, constant or
+    /// name the rows are left out, unless --columns names them. None takes numbers as they are, and refuses anything else.
+    #[arg(long, value_enum, value_name = "auto|none", default_value = "auto")]
+    #[arg(hide_default_value = true, hide_possible_values = true)]
+    pub prepare: PrepareOption,
+
+    #[command(flatten)]
+    pub text: TextOptions,
+
     /// Scale every feature column to mean 0 and standard deviation 1 first [default: auto; without a word: on]
     ///
     /// Auto does if columns are in units so different that a few of them decide every distance. It leaves images, embeddings, sparse
@@ -139,6 +150,78 @@ pub struct TableOptions {
     #[arg(long, value_enum, value_name = "auto|on|off", num_args = 0..=1, require_equals = true, hide_short_help = true)]
     #[arg(default_missing_value = "on", hide_possible_values = true)]
     pub tfidf: Option<TfidfOption>,
+}
+
+/// How the cells of a text are written, where the text does not tell it.
+#[derive(Args, Clone, Default)]
+#[command(next_help_heading = "Input")]
+pub struct TextOptions {
+    /// Character between the cells of a text, or the word tab [default: told from the text]
+    #[arg(long, value_name = "CHAR", hide_short_help = true)]
+    pub delimiter: Option<Delimiter>,
+
+    /// The first line of a text holds cells, not names of columns [default: told from the text]
+    #[arg(long, hide_short_help = true, conflicts_with = "header")]
+    pub no_header: bool,
+
+    /// The first line of a text names the columns [default: told from the text]
+    #[arg(long, hide_short_help = true)]
+    pub header: bool,
+
+    /// Mark before the decimals of a number in a text [default: told from the text]
+    #[arg(long, value_enum, value_name = "point|comma", hide_possible_values = true, hide_short_help = true)]
+    pub decimal: Option<Decimal>,
+}
+
+impl TextOptions {
+    /// Adds these options to those of a reader.
+    pub fn apply(&self, options: &mut ReadOptions) {
+        options.delimiter = self.delimiter.map(|delimiter| delimiter.0);
+        options.header = match (self.no_header, self.header) {
+            (true, _) => Some(false),
+            (false, true) => Some(true),
+            (false, false) => None,
+        };
+        options.decimal = self.decimal.map(|decimal| match decimal {
+            Decimal::Point => b'.',
+            Decimal::Comma => b',',
+        });
+    }
+}
+
+/// The byte between two cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delimiter(u8);
+
+impl FromStr for Delimiter {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match (text, text.as_bytes()) {
+            ("tab" | "\\t", _) => Ok(Self(b'\t')),
+            (_, [byte])
+                if byte.is_ascii() && !byte.is_ascii_alphanumeric() && !matches!(byte, b'"' | b'\n' | b'\r') =>
+            {
+                Ok(Self(*byte))
+            }
+            _ => Err("expected one character such as ; or |, or the word tab".into()),
+        }
+    }
+}
+
+/// The mark before the decimals of a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Decimal {
+    Point,
+    Comma,
+}
+
+/// Whether the columns of a table are made numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum PrepareOption {
+    #[default]
+    Auto,
+    None,
 }
 
 /// Whether counts of terms are weighed.
@@ -172,6 +255,11 @@ impl TableOptions {
     /// Whether the options ask for a scaling that needs all rows in memory.
     pub fn must_hold(&self) -> bool {
         self.standardize == StandardizeOption::On || self.tfidf == Some(TfidfOption::On)
+    }
+
+    /// Whether the columns of a table are made numbers.
+    pub fn prepares(&self) -> bool {
+        self.prepare == PrepareOption::Auto && self.tfidf != Some(TfidfOption::On)
     }
 
     /// Whether counts of terms are weighed, for a method that is chosen by the program or by the user.

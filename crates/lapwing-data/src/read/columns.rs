@@ -14,7 +14,7 @@ const MAX_LISTED: usize = 20;
 
 /// The chosen columns of a table.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Choice {
+pub(crate) struct Choice {
     /// Positions of the feature columns, in the requested order.
     pub features: Vec<usize>,
     /// Position of the label column.
@@ -24,7 +24,7 @@ pub(super) struct Choice {
 /// Chooses among named columns.
 ///
 /// An index that pandas stored as a column is a feature only if it is chosen by name.
-pub(super) fn by_name(path: &Path, names: &[String], options: &ReadOptions) -> Result<Choice> {
+pub(crate) fn by_name(path: &Path, names: &[String], options: &ReadOptions) -> Result<Choice> {
     let find = |name: &String| find_name(path, names, name);
     check_known(path, names, options)?;
     let label = options.label_column.as_ref().map(find).transpose()?;
@@ -88,6 +88,19 @@ fn check_known(path: &Path, names: &[String], options: &ReadOptions) -> Result<(
         [] => Ok(()),
         [name] => Err(Error::format(path, None, unknown_name(names, name))),
         _ => Err(Error::format(path, None, unknown_names(names, &unknown))),
+    }
+}
+
+/// Appends numbers to names that repeat an earlier one: `a`, `a` become `a`, `a.1`.
+pub(super) fn make_distinct(names: &mut [String]) {
+    let mut seen: HashSet<String> = HashSet::new();
+    for name in names {
+        let mut number = 0;
+        let first = name.clone();
+        while !seen.insert(name.clone()) {
+            number += 1;
+            *name = format!("{first}.{number}");
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use crate::{Error, Result, Run};
 const BLOCK_BYTES: u64 = 8 << 20;
 
 /// The hash of a file's contents.
-pub(super) fn fingerprint(path: &Path, run: &Run) -> Result<u64> {
+pub(crate) fn fingerprint(path: &Path, run: &Run) -> Result<u64> {
     let length = open(path)?.metadata().map_err(|e| Error::io(path, e))?.len();
     let blocks = length.div_ceil(BLOCK_BYTES);
     run.progress().start("compare", length);

@@ -20,6 +20,10 @@ pub(super) enum Format {
     Parquet,
     /// CSV, possibly compressed; also standard input.
     Csv,
+    /// A JSON object in each line, possibly compressed.
+    JsonLines,
+    /// Arrow IPC, also called Feather.
+    Ipc,
     Svmlight,
     /// Anything else.
     Other,
@@ -35,7 +39,9 @@ impl Format {
         let inner = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst"));
         let ending = inner.unwrap_or(&name).rsplit_once('.').map_or("", |(_, ending)| ending);
         match (ending, inner.is_some()) {
-            ("csv", _) => Self::Csv,
+            ("csv" | "tsv" | "tab" | "txt", _) => Self::Csv,
+            ("jsonl" | "ndjson", _) => Self::JsonLines,
+            ("arrow" | "feather" | "ipc", false) => Self::Ipc,
             ("svm" | "libsvm" | "svmlight", _) => Self::Svmlight,
             ("npy", false) => Self::Npy,
             ("npz", false) => Self::Npz,
@@ -43,6 +49,13 @@ impl Format {
             _ => Self::Other,
         }
     }
+}
+
+/// Whether the name of `path` says that tabs separate the cells.
+pub(super) fn is_tsv(path: &Path) -> bool {
+    let name = lowercase_name(path);
+    let inner = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
+    inner.ends_with(".tsv") || inner.ends_with(".tab")
 }
 
 /// Whether the text of `path` is compressed, so that reading must start at its first byte.

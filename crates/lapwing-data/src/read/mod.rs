@@ -16,7 +16,9 @@ mod fields;
 mod fingerprint;
 pub(crate) mod format;
 mod graph;
-mod labels;
+#[cfg(feature = "tables")]
+mod ipc;
+pub(crate) mod labels;
 mod npy;
 mod npz;
 mod origin;
@@ -25,16 +27,23 @@ mod parquet;
 mod records;
 mod rows;
 mod svmlight;
+pub(crate) mod table;
+mod text;
 
 use std::path::Path;
 
+pub(crate) use self::columns::by_name as choose;
 pub use self::edges::EdgeFile;
 pub use self::fields::{join_columns, split_columns};
+pub(crate) use self::fingerprint::fingerprint;
 use self::format::{Format, unknown_ending};
 pub use self::graph::read_graph;
 pub use self::labels::{read_label_column, read_labels, read_sparse_labels};
 use self::origin::SampleOrigin;
 pub use self::rows::{RowFile, can_stream};
+pub use self::table::{ColumnKind, TableFile};
+use self::text::Known;
+pub use self::text::{Dialect, Doubt};
 use crate::{Features, Labels, Result, Run};
 
 const KNOWN: &str = ".npy, .npz, .parquet, .csv, .csv.gz, .csv.zst, .svm or .libsvm";
@@ -50,6 +59,25 @@ pub struct ReadOptions {
     pub drop: Vec<String>,
     /// Text that marks rows without a label, instead of −1.
     pub unlabeled: Option<String>,
+    /// The byte between the cells of a text; `None` if the text tells it.
+    pub delimiter: Option<u8>,
+    /// Whether the first line of a text names the columns; `None` if the text tells it.
+    pub header: Option<bool>,
+    /// The byte before the decimals of a number in a text; `None` if the text tells it.
+    pub decimal: Option<u8>,
+}
+
+impl ReadOptions {
+    /// What is known about the dialect of a text.
+    pub(crate) fn known(&self, path: &Path) -> Known {
+        Known {
+            delimiter: self.delimiter,
+            has_header: self.header,
+            decimal: self.decimal,
+            is_tsv: format::is_tsv(path),
+            is_json: false,
+        }
+    }
 }
 
 /// The contents of a file of samples.
@@ -111,12 +139,23 @@ pub fn holds_labels(path: &Path) -> bool {
 
 /// Whether the format of `path` can have a named column or array of labels.
 pub fn names_labels(path: &Path) -> bool {
-    matches!(Format::from_path(path), Format::Csv | Format::Parquet | Format::Npz | Format::Other)
+    is_table(path) || matches!(Format::from_path(path), Format::Npz | Format::Other)
+}
+
+/// Whether `path` is a table of columns that may hold anything: a text, Parquet, Arrow, or a folder of these.
+pub fn is_table(path: &Path) -> bool {
+    let is_one = matches!(Format::from_path(path), Format::Csv | Format::Parquet | Format::JsonLines | Format::Ipc);
+    is_one || table::parts_of(path).is_ok_and(|parts| parts.is_some())
+}
+
+/// Whether `path` is a table that can be read more than once.
+pub fn is_rereadable_table(path: &Path) -> bool {
+    is_table(path) && (path.is_dir() || !path.exists() || format::is_rereadable(path))
 }
 
 /// Whether the format of `path` has column names.
 pub fn names_columns(path: &Path) -> bool {
-    matches!(Format::from_path(path), Format::Csv | Format::Parquet)
+    is_table(path)
 }
 
 /// Reads a file of samples; `-` is CSV on standard input.
@@ -144,7 +183,7 @@ pub fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Result<Sam
         Format::Parquet => parquet::read_samples(path, options, run),
         #[cfg(not(feature = "tables"))]
         Format::Parquet => Err(format::without_tables(path)),
-        Format::Other => Err(unknown_ending(path, KNOWN)),
+        Format::JsonLines | Format::Ipc | Format::Other => Err(unknown_ending(path, KNOWN)),
     }
 }
 
@@ -169,6 +208,6 @@ pub fn probe(path: &Path, options: &ReadOptions) -> Result<Size> {
         Format::Parquet => parquet::probe(path, options),
         #[cfg(not(feature = "tables"))]
         Format::Parquet => Err(format::without_tables(path)),
-        Format::Other => Err(unknown_ending(path, KNOWN)),
+        Format::JsonLines | Format::Ipc | Format::Other => Err(unknown_ending(path, KNOWN)),
     }
 }

@@ -35,7 +35,7 @@ pub(super) struct Mark {
 }
 
 /// Advice for text in another encoding.
-const AS_UTF8: &str = "save the file as UTF-8, for instance by `iconv -f LATIN1 -t UTF-8`";
+pub(super) const AS_UTF8: &str = "save the file as UTF-8, for instance by `iconv -f LATIN1 -t UTF-8`";
 
 /// Records of a CSV file, all of one length.
 pub(super) struct Records {

@@ -51,6 +51,7 @@ fn fitted(bench: &Bench, name: &str, features: &Features<'_>) -> Result<Vec<u8>>
         method: name.into(),
         classes: labels.classes,
         feature_names: Some((0..COLUMNS).map(|column| format!("x{column}")).collect()),
+        recipe: None,
         scaling: match features {
             Features::Dense(_) => Scaling::Standardize(Standardizer::fit(features, bench.run())?),
             Features::Sparse(_) => Scaling::None,

@@ -140,7 +140,7 @@ impl Compare {
         let found = report.time("compare", &session.run.quiet(), |_| {
             compare(features, graph, &labels, &chosen.methods, &self.keep.params(), &session.run)
         })?;
-        input.scaling.describe(&mut report);
+        input.prepared.describe(&mut report);
         report.n_samples = input.n_samples();
         report.n_features = features.map(Features::n_cols);
         report.n_classes = Some(labels.n_classes());

@@ -12,14 +12,14 @@ use std::path::Path;
 pub(super) use self::array::from_array;
 #[cfg(feature = "tables")]
 pub(super) use self::parquet::table_labels;
-use super::ReadOptions;
 use super::format::{Format, open_filled, unknown_ending};
 use super::npy::{ArrayName, NpyReader};
+use super::{ColumnKind, ReadOptions};
 use crate::labels::{IntegerClasses, LabelRows, TextClasses};
 use crate::{Error, Labels, Result, Run, SparseLabels, UNLABELED, check_memory};
 
 /// Collects labels as texts, of every row or of chosen ones.
-pub(super) struct LabelTexts {
+pub(crate) struct LabelTexts {
     classes: TextClasses,
     rows: LabelRows,
 }
@@ -36,7 +36,7 @@ impl LabelTexts {
     }
 
     /// Adds the label of the next row.
-    pub(super) fn push(&mut self, text: &str) {
+    pub(crate) fn push(&mut self, text: &str) {
         self.rows.push(self.classes.id(text));
     }
 
@@ -44,6 +44,14 @@ impl LabelTexts {
     pub(super) fn from_numbers(unlabeled: Option<&str>) -> Self {
         let number = unlabeled.and_then(|text| text.trim().parse().ok()).map(number_text);
         Self::new(number.as_deref().or(unlabeled))
+    }
+
+    /// No rows yet, of labels in a column of a kind.
+    pub(crate) fn of_kind(kind: &ColumnKind, unlabeled: Option<&str>) -> Self {
+        match kind {
+            ColumnKind::Number => Self::from_numbers(unlabeled),
+            _ => Self::new(unlabeled),
+        }
     }
 
     /// Adds a number as text, integers without a decimal point; NaN is no label.
@@ -62,7 +70,7 @@ impl LabelTexts {
         self.rows.n_samples()
     }
 
-    pub(super) fn finish(self) -> Result<SparseLabels> {
+    pub(crate) fn finish(self) -> Result<SparseLabels> {
         self.rows.finish(self.classes.finish())
     }
 }
@@ -74,7 +82,7 @@ fn integer(text: &str) -> Option<i64> {
 }
 
 /// The shortest text of a number; negative zero is written as zero.
-fn number_text(value: f64) -> String {
+pub(crate) fn number_text(value: f64) -> String {
     (value + 0.0).to_string()
 }
 

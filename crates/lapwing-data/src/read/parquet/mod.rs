@@ -183,7 +183,7 @@ impl Batches {
 }
 
 /// Runs a step of the decoder, and turns a panic into an error: the crate panics on some damaged files.
-fn guarded<T>(path: &Path, step: impl FnOnce() -> Result<T>) -> Result<T> {
+pub(super) fn guarded<T>(path: &Path, step: impl FnOnce() -> Result<T>) -> Result<T> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(step))
         .unwrap_or_else(|_| Err(Error::format(path, None, "the file is damaged (its pages contradict its header)")))
 }

@@ -115,7 +115,7 @@ impl RowFile {
             Format::Npz | Format::Svmlight => {
                 Err(Error::format(path, None, format!("not read in blocks; expected {KNOWN}")))
             }
-            Format::Other => Err(unknown_ending(path, KNOWN)),
+            Format::JsonLines | Format::Ipc | Format::Other => Err(unknown_ending(path, KNOWN)),
         }
     }
 

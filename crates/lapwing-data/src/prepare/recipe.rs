@@ -1,0 +1,228 @@
+//! How the columns of a table become features.
+
+use serde::{Deserialize, Serialize};
+
+use super::dates::DatePart;
+use super::terms::TermColumns;
+use crate::read::ColumnKind;
+
+/// How a table becomes a matrix of features: a step for each of its columns, learned from the rows of a fit.
+///
+/// The same recipe turns new rows into features in the same way. Every column weighs about the same in a squared distance: a number has
+/// variance 1, so that two rows differ by 2 on average; two levels of a category differ by 2, unrelated texts too.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Recipe {
+    /// The columns, in the order of the table.
+    pub columns: Vec<ColumnRecipe>,
+    /// Whether features are sparse rows.
+    pub is_sparse: bool,
+    /// Whether dense features are in double precision, as the numbers of the table are.
+    pub is_double: bool,
+    /// Whether numbers are scaled.
+    pub is_scaled: bool,
+}
+
+/// A column of a table and its step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ColumnRecipe {
+    /// Name of the column.
+    pub name: String,
+    /// What it held in the fit.
+    pub kind: ColumnKind,
+    /// What is done with it.
+    pub step: Step,
+}
+
+/// Why a column is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum LeftOut {
+    /// All cells are missing.
+    Empty,
+    /// All cells are equal.
+    Constant,
+    /// It names the rows: all cells differ.
+    Identifier,
+    /// It counts the rows.
+    Counter,
+    /// Its type cannot be used.
+    Type,
+}
+
+/// What is done with a column.
+///
+/// `gap` is the number in an extra column where the cell is missing; `None` if no cell of the fit was.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Step {
+    /// It is left out.
+    LeaveOut {
+        /// Why.
+        reason: LeftOut,
+    },
+    /// A number x becomes (x − center) / scale.
+    Number {
+        /// The number in place of missing ones: the median.
+        fill: f64,
+        /// The mean; 0 without scaling.
+        center: f64,
+        /// The standard deviation; 1 without scaling.
+        scale: f64,
+        /// The number in the extra column of a missing cell.
+        gap: Option<f64>,
+    },
+    /// True becomes `size`, false 0.
+    Boolean {
+        /// The number of true.
+        size: f64,
+        /// The number in place of missing cells: the mean.
+        fill: f64,
+        /// The number in the extra column of a missing cell.
+        gap: Option<f64>,
+    },
+    /// One column for each level, which is 1 in the rows of the level.
+    Category {
+        /// The levels, ascending.
+        levels: Vec<String>,
+        /// Whether missing cells are a level of their own, the last one.
+        has_gap: bool,
+    },
+    /// Levels with an order become their number in it, scaled as numbers are.
+    Ordered {
+        /// The levels in their order.
+        levels: Vec<String>,
+        /// As for numbers.
+        fill: f64,
+        /// As for numbers.
+        center: f64,
+        /// As for numbers.
+        scale: f64,
+        /// As for numbers.
+        gap: Option<f64>,
+    },
+    /// The hash of the text chooses two of `width` columns, which are ±1/√2.
+    Hashed {
+        /// Number of columns.
+        width: usize,
+        /// Whether missing cells have a column of their own.
+        has_gap: bool,
+    },
+    /// Parts of a date, scaled as numbers are, all together with the weight of one column.
+    Date {
+        /// The parts with their means and the scales by which they are divided.
+        parts: Vec<(DatePart, f64, f64)>,
+        /// Microseconds since 1970 in place of missing dates: the median.
+        fill: i64,
+        /// The number in the extra column of a missing cell.
+        gap: Option<f64>,
+    },
+    /// Weights of terms (TF-IDF) of unit length.
+    Text {
+        /// The terms.
+        terms: TermColumns,
+    },
+    /// A list of numbers, all divided by `scale`.
+    Vector {
+        /// Numbers in place of a missing list: the means.
+        fill: Vec<f64>,
+        /// Divides every number.
+        scale: f64,
+        /// The number in the extra column of a missing cell.
+        gap: Option<f64>,
+    },
+}
+
+impl Step {
+    /// Number of features.
+    pub fn width(&self) -> usize {
+        let extra = |gap: &Option<f64>| usize::from(gap.is_some());
+        match self {
+            Self::LeaveOut { .. } => 0,
+            Self::Number { gap, .. } | Self::Boolean { gap, .. } | Self::Ordered { gap, .. } => 1 + extra(gap),
+            Self::Category { levels, has_gap } => levels.len() + usize::from(*has_gap),
+            Self::Hashed { width, has_gap } => width + usize::from(*has_gap),
+            Self::Date { parts, gap, .. } => parts.len() + extra(gap),
+            Self::Text { terms } => terms.len(),
+            Self::Vector { fill, gap, .. } => fill.len() + extra(gap),
+        }
+    }
+
+    /// Names of the features of a column named `name`.
+    fn feature_names(&self, name: &str) -> Vec<String> {
+        let numbered = |n: usize| (0..n).map(|at| format!("{name}_{at}")).collect::<Vec<_>>();
+        let (mut names, has_gap) = match self {
+            Self::LeaveOut { .. } => (Vec::new(), false),
+            Self::Number { gap, .. } | Self::Boolean { gap, .. } | Self::Ordered { gap, .. } => {
+                (vec![name.to_owned()], gap.is_some())
+            }
+            Self::Category { levels, has_gap } => {
+                (levels.iter().map(|level| format!("{name}_{level}")).collect(), *has_gap)
+            }
+            Self::Hashed { width, has_gap } => (numbered(*width), *has_gap),
+            Self::Date { parts, gap, .. } => {
+                (parts.iter().map(|(part, ..)| format!("{name}_{}", part.word())).collect(), gap.is_some())
+            }
+            Self::Text { terms } => (numbered(terms.len()), false),
+            Self::Vector { fill, gap, .. } => (numbered(fill.len()), gap.is_some()),
+        };
+        names.extend(has_gap.then(|| format!("{name}_missing")));
+        names
+    }
+
+    /// Whether the numbers of a stored step are in range.
+    fn is_valid(&self) -> bool {
+        let are_finite = |numbers: &[f64]| numbers.iter().all(|x| x.is_finite());
+        let is_gap = |gap: &Option<f64>| gap.is_none_or(f64::is_finite);
+        match self {
+            Self::LeaveOut { .. } => true,
+            Self::Number { fill, center, scale, gap } => are_finite(&[*fill, *center]) && *scale > 0.0 && is_gap(gap),
+            Self::Boolean { size, fill, gap } => are_finite(&[*size, *fill]) && is_gap(gap),
+            Self::Category { levels, .. } => levels.is_sorted_by(|a, b| a < b),
+            Self::Ordered { levels, fill, center, scale, gap } => {
+                !levels.is_empty() && are_finite(&[*fill, *center]) && *scale > 0.0 && is_gap(gap)
+            }
+            Self::Hashed { width, .. } => (2..=1 << 20).contains(width),
+            Self::Date { parts, gap, .. } => {
+                parts.iter().all(|(_, center, scale)| center.is_finite() && *scale > 0.0) && is_gap(gap)
+            }
+            Self::Text { terms } => terms.is_valid(),
+            Self::Vector { fill, scale, gap } => are_finite(fill) && *scale > 0.0 && is_gap(gap),
+        }
+    }
+}
+
+impl Recipe {
+    /// Number of features.
+    pub fn n_features(&self) -> usize {
+        self.columns.iter().map(|column| column.step.width()).sum()
+    }
+
+    /// Names of the features: those of the columns, with the level, the part or a number behind them where a column becomes several.
+    pub fn feature_names(&self) -> Vec<String> {
+        self.columns.iter().flat_map(|column| column.step.feature_names(&column.name)).collect()
+    }
+
+    /// Names of the columns that are used, in the order of the table.
+    pub fn used(&self) -> Vec<String> {
+        let used = self.columns.iter().filter(|column| !matches!(column.step, Step::LeaveOut { .. }));
+        used.map(|column| column.name.clone()).collect()
+    }
+
+    /// Whether features are the numbers of the table, as they are.
+    pub fn is_plain(&self) -> bool {
+        let is_plain = |step: &Step| {
+            matches!(step, Step::Number { center, scale, gap: None, .. } if (*center, *scale) == (0.0, 1.0))
+                || matches!(step, Step::LeaveOut { .. })
+        };
+        self.columns.iter().all(|column| is_plain(&column.step))
+    }
+
+    /// Whether the numbers of a stored recipe are in range.
+    pub fn is_valid(&self) -> bool {
+        self.columns.iter().all(|column| column.step.is_valid()) && self.n_features() > 0
+    }
+}

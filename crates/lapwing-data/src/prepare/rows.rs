@@ -1,0 +1,250 @@
+//! The rows of a table as features, read in blocks: memory does not grow with the rows.
+
+use std::ops::Range;
+use std::path::Path;
+
+use arrow_array::{Array, ArrayRef};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::decide::Choices;
+use super::encode::write_dense;
+use super::summary::Description;
+use super::survey::Survey;
+use super::{Columns, MAX_STREAMED_TERMS, Recipe, decided, each_text, survey};
+use crate::read::labels::LabelTexts;
+use crate::read::table::{ColumnType, RowMark, TableRows, no_rows};
+use crate::read::{ReadOptions, TableFile, fingerprint};
+use crate::scan::{Centered, Place, RowScan, RowSink};
+use crate::{Error, Result, RowReader, RowSource, Run, SparseLabels, Standardize, Warning};
+
+/// The rows of a table, made features by a recipe whenever they are read.
+#[derive(Debug)]
+pub struct PreparedRows {
+    table: TableFile,
+    recipe: Recipe,
+    columns: Vec<usize>,
+    types: Vec<ColumnType>,
+    /// Places of the columns among those of the recipe.
+    used: Vec<usize>,
+    n_rows: usize,
+    bytes: u64,
+    /// Rows at which reading can start.
+    marks: Vec<RowMark>,
+}
+
+/// A table whose rows are read in blocks, with what its first reading found.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct PreparedTable {
+    /// The rows.
+    pub rows: PreparedRows,
+    /// The labels, if a label column was named.
+    pub labels: Option<SparseLabels>,
+    /// What was found and done, column by column.
+    pub description: Description,
+    /// What to look at.
+    pub warnings: Vec<Warning>,
+}
+
+/// As [`prepare`](super::prepare), of a table that need not fit in memory. Texts have at most 512 terms.
+///
+/// # Errors
+/// As [`prepare`](super::prepare).
+///
+/// # Complexity
+/// One pass over the file that finds the recipe, two if cells far behind its start do not fit the type of their column.
+pub fn prepare_rows(path: &Path, options: &ReadOptions, standardize: Standardize, run: &Run) -> Result<PreparedTable> {
+    let table = TableFile::open(path, options)?;
+    let mut columns = Columns::of(&table, options)?;
+    loop {
+        let (places, types, readable) = columns.read();
+        let mut surveys: Vec<Survey> = columns.kinds.iter().map(Survey::new).collect();
+        let mut labels = columns.label.map(|at| LabelTexts::of_kind(&table.kinds()[at], options.unlabeled.as_deref()));
+        let mut rows = table.scan(&places, &types)?;
+        let total = table.bytes_of(&places);
+        run.progress().start("scan", total);
+        while let Some(mut arrays) = rows.next(run)? {
+            if let Some(labels) = &mut labels
+                && let Some(array) = arrays.pop()
+            {
+                each_text(&array, |text| labels.push(text.unwrap_or_default()));
+            }
+            survey(&mut surveys, &readable, &arrays, run);
+            run.progress().update(rows.n_bytes().min(total), "");
+        }
+        run.progress().finish();
+        let n_rows = rows.n_rows();
+        if n_rows == 0 {
+            return Err(no_rows(table.path()));
+        }
+        surveys.iter_mut().for_each(|survey| survey.set_rows(n_rows));
+        if columns.correct(rows.tallies(), &readable) {
+            continue;
+        }
+        let marks = rows.take_marks();
+        let tallies = rows.tallies().to_vec();
+        drop(rows);
+        let choices = Choices { standardize, are_named: options.columns.is_some(), max_terms: MAX_STREAMED_TERMS };
+        let (mut recipe, spreads) = decided(&table, &columns, &surveys, &choices, run)?;
+        // Rows are read in single precision, and dense.
+        (recipe.is_sparse, recipe.is_double) = (false, false);
+        let description = Description::new(&table, &columns, &recipe, &surveys, &tallies, spreads);
+        let warnings = description.warnings(&table);
+        let labels = labels.map(LabelTexts::finish).transpose()?;
+        let rows = PreparedRows::new(table, recipe, n_rows, marks)?;
+        return Ok(PreparedTable { rows, labels, description, warnings });
+    }
+}
+
+impl PreparedRows {
+    fn new(table: TableFile, recipe: Recipe, n_rows: usize, marks: Vec<RowMark>) -> Result<Self> {
+        let (columns, types) = recipe.places(&table, None)?;
+        let (bytes, used) = (table.bytes_of(&columns), recipe.used_places());
+        Ok(Self { table, recipe, columns, types, used, n_rows, bytes, marks })
+    }
+
+    /// The rows of a table by the recipe of an earlier fit.
+    ///
+    /// # Errors
+    /// As [`Recipe::apply`].
+    ///
+    /// # Complexity
+    /// One pass over a text, to count its rows.
+    pub fn open(table: TableFile, recipe: Recipe, run: &Run) -> Result<Self> {
+        let (mut n_rows, mut marks) = (table.n_rows(), Vec::new());
+        if n_rows.is_none() {
+            // Some column must be read; the first is enough.
+            let (columns, types) = recipe.places(&table, None)?;
+            let mut rows = table.scan(columns.get(..1).unwrap_or_default(), types.get(..1).unwrap_or_default())?;
+            run.progress().start("scan", table.bytes_of(&columns));
+            while rows.next(run)?.is_some() {
+                run.progress().update(rows.n_bytes(), "");
+            }
+            run.progress().finish();
+            n_rows = Some(rows.n_rows());
+            marks = rows.take_marks();
+        }
+        match n_rows {
+            None | Some(0) => Err(no_rows(table.path())),
+            Some(n_rows) => Self::new(table, recipe, n_rows, marks),
+        }
+    }
+
+    /// The recipe.
+    pub fn recipe(&self) -> &Recipe {
+        &self.recipe
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        self.table.path()
+    }
+}
+
+impl RowSource for PreparedRows {
+    fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+
+    fn n_cols(&self) -> usize {
+        self.recipe.n_features()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn is_seekable(&self) -> bool {
+        self.table.is_seekable()
+    }
+
+    /// The fingerprint of the file, and a hash of the recipe.
+    fn identity(&self, run: &Run) -> Result<Option<String>> {
+        let recipe = serde_json::to_vec(&self.recipe).unwrap_or_default();
+        let files = self.table.files();
+        let hashes = files.iter().map(|path| fingerprint(path, run)).collect::<Result<Vec<u64>>>()?;
+        Ok(Some(format!("{hashes:016x?}, recipe {:016x}", xxh3_64(&recipe))))
+    }
+
+    fn open<'s>(&'s self, first: usize, center: &'s [f32], run: &Run) -> Result<Box<dyn RowReader + 's>> {
+        let place = Place::new(self, first, center)?;
+        let rows = self.table.scan_from(first, &self.marks, &self.columns, &self.types)?;
+        let mut scan = RecipeScan { source: self, rows, batch: None, at: 0 };
+        scan.pass(first, run)?;
+        Ok(Centered::boxed(scan, place, center))
+    }
+}
+
+/// Rows of a table from some row on.
+struct RecipeScan<'s> {
+    source: &'s PreparedRows,
+    rows: TableRows<'s>,
+    batch: Option<Vec<ArrayRef>>,
+    /// The next row of the batch.
+    at: usize,
+}
+
+impl RecipeScan<'_> {
+    /// Number of rows of the batch that are left; reads the next batch if none are. 0 at the end.
+    fn left(&mut self, run: &Run) -> Result<usize> {
+        loop {
+            let length = self.batch.as_ref().and_then(|batch| batch.first()).map_or(0, |array| array.len());
+            if self.at < length {
+                return Ok(length - self.at);
+            }
+            (self.batch, self.at) = (self.rows.next(run)?, 0);
+            if self.batch.is_none() {
+                return Ok(0);
+            }
+        }
+    }
+
+    /// Goes to row `row`, which lies behind those read.
+    fn pass(&mut self, row: usize, run: &Run) -> Result<()> {
+        let mut n_left = row - self.rows.first_row();
+        while n_left > 0 {
+            let step = self.left(run)?.min(n_left);
+            if step == 0 {
+                return Err(self.changed());
+            }
+            (self.at, n_left) = (self.at + step, n_left - step);
+        }
+        Ok(())
+    }
+
+    fn changed(&self) -> Error {
+        let reason = format!("the file has changed (it had {} rows)", self.source.n_rows);
+        Error::format(self.source.path(), None, reason)
+    }
+}
+
+impl RowScan for RecipeScan<'_> {
+    type Value = f32;
+
+    fn read(&mut self, rows: Range<usize>, sink: &mut impl RowSink<f32>, run: &Run) -> Result<()> {
+        let width = self.source.n_cols();
+        let mut n_left = rows.len();
+        while n_left > 0 {
+            let step = self.left(run)?.min(n_left);
+            let Some(batch) = self.batch.as_ref().filter(|_| step > 0) else { return Err(self.changed()) };
+            let slices: Vec<ArrayRef> = batch.iter().map(|array| array.slice(self.at, step)).collect();
+            let recipe = &self.source.recipe;
+            let mut encoders =
+                recipe.encoders(&slices, &self.source.used).ok_or_else(|| super::foreign(self.source.path()))?;
+            sink.fill(step, |room| {
+                room.fill(0.0);
+                write_dense(&mut encoders, step, width, room);
+                Ok(())
+            })?;
+            (self.at, n_left) = (self.at + step, n_left - step);
+        }
+        Ok(())
+    }
+
+    /// Passes over the rows of the current batch, but no more.
+    fn skip(&mut self, rows: Range<usize>, run: &Run) -> Result<bool> {
+        let is_near = rows.is_empty() || rows.len() <= self.left(run)?;
+        self.at += if is_near { rows.len() } else { 0 };
+        Ok(is_near)
+    }
+}

@@ -1,0 +1,297 @@
+//! What was found in a table and done with it, column by column, in words.
+
+use serde::Serialize;
+use serde_json::json;
+
+use super::Columns;
+use super::recipe::{LeftOut, Recipe, Step};
+use super::survey::{Cells, Survey};
+use crate::read::table::Tally;
+use crate::read::{ColumnKind, Dialect, Doubt, TableFile};
+use crate::scaling::times;
+use crate::{Report, Spreads, Warning};
+
+/// The most frequent levels that are listed.
+const MAX_LISTED: usize = 5;
+
+/// A table and what is done with its columns.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Description {
+    /// Number of rows.
+    pub n_rows: usize,
+    /// How the cells of a text are written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dialect: Option<Dialect>,
+    /// What the text does not tell about that.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<Doubt>,
+    /// The columns that may be features.
+    pub columns: Vec<ColumnSummary>,
+    /// Number of features.
+    pub n_features: usize,
+    /// Whether these are sparse.
+    pub is_sparse: bool,
+    /// Whether numbers are scaled, and why.
+    pub scaling: Option<String>,
+    /// How many times the largest spread of numbers is the smallest, if they are left although they differ.
+    #[serde(skip)]
+    ratio: Option<f64>,
+    /// The same, if they are scaled because of it.
+    #[serde(skip)]
+    ratio_scaled: Option<f64>,
+}
+
+/// A column and what is done with it.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct ColumnSummary {
+    /// Its name.
+    pub name: String,
+    /// What it holds.
+    pub kind: ColumnKind,
+    /// Number of missing cells.
+    pub n_missing: usize,
+    /// Number of different values: exact up to some thousand, else an estimate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub n_distinct: Option<usize>,
+    /// The range of numbers, or the most frequent levels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub values: Option<String>,
+    /// What is done with it.
+    pub done: String,
+    /// Cells that do not fit the kind and count as missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unfit: Option<Unfit>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Unfit {
+    n_cells: usize,
+    first: String,
+    place: String,
+}
+
+impl Description {
+    pub(super) fn new(
+        table: &TableFile,
+        columns: &Columns,
+        recipe: &Recipe,
+        surveys: &[Survey],
+        tallies: &[Tally],
+        spreads: Option<Spreads>,
+    ) -> Self {
+        let (_, _, readable) = columns.read();
+        let tally = |at: usize| readable.iter().position(|&place| place == at).and_then(|place| tallies.get(place));
+        let summary = |at: usize| {
+            let (column, survey) = (&recipe.columns[at], &surveys[at]);
+            let unfit = tally(at).and_then(|tally| {
+                let first = tally.first_unfit.as_ref()?;
+                Some(Unfit { n_cells: tally.unfit, first: first.text.clone(), place: first.place() })
+            });
+            let (n_distinct, values) = found(survey);
+            let done = done(&column.step, survey);
+            let (name, kind) = (column.name.clone(), column.kind.clone());
+            ColumnSummary { name, kind, n_missing: survey.n_missing, n_distinct, values, done, unfit }
+        };
+        let is_left = !recipe.is_scaled && spreads.is_some_and(|spreads| spreads.differ);
+        let ratio = spreads.map(|spreads| spreads.ratio);
+        let decides = recipe.is_scaled && spreads.is_some_and(|spreads| spreads.decide) && are_numbers(recipe);
+        Self {
+            n_rows: surveys.first().map_or(0, |survey| survey.n_rows),
+            dialect: table.dialect(),
+            doubts: table.doubts().to_vec(),
+            columns: (0..recipe.columns.len()).map(summary).collect(),
+            n_features: recipe.n_features(),
+            is_sparse: recipe.is_sparse,
+            scaling: scaling(recipe, spreads),
+            ratio: ratio.filter(|_| is_left),
+            ratio_scaled: ratio.filter(|_| decides),
+        }
+    }
+
+    /// What to look at: cells that do not fit, doubts about the text, units that differ.
+    pub(super) fn warnings(&self, table: &TableFile) -> Vec<Warning> {
+        let unfit = self.columns.iter().filter_map(|column| {
+            let unfit = column.unfit.clone()?;
+            let (n_cells, first, place) = (unfit.n_cells, unfit.first, unfit.place);
+            Some(Warning::UnfitCells { column: column.name.clone(), n_cells, kind: plural(&column.kind), first, place })
+        });
+        let path = || table.path().display().to_string();
+        let doubts = self.doubts.iter().map(|doubt| {
+            let (what, option) = doubt_text(*doubt, self.dialect);
+            Warning::DoubtfulText { file: path(), what, option }
+        });
+        let ratio = self.ratio.map(|ratio| Warning::UnequalSpreads { ratio });
+        unfit.chain(doubts).chain(ratio).collect()
+    }
+
+    /// The line about how a text was read, if it is not plain CSV.
+    pub fn reading(&self) -> Option<String> {
+        let dialect = self.dialect?;
+        let mut parts = Vec::new();
+        match dialect.delimiter {
+            b',' => {}
+            b'\t' => parts.push("cells between tabs".to_owned()),
+            other => parts.push(format!("cells between '{}'", char::from(other))),
+        }
+        parts.extend((dialect.decimal == b',').then(|| "decimal commas".to_owned()));
+        parts.extend((dialect.quote == b'\'').then(|| "single quotes".to_owned()));
+        parts.extend((!dialect.has_header).then(|| "no header: columns are numbered from 0".to_owned()));
+        (!parts.is_empty()).then(|| parts.join(", "))
+    }
+
+    /// Adds what was done to a report.
+    pub fn report(&self, report: &mut Report) {
+        let mut part = json!(self);
+        if let Some(reading) = self.reading() {
+            part["reading"] = json!(reading);
+        }
+        report.parts.insert("prepare".into(), part);
+        if let Some(text) = &self.scaling {
+            report
+                .parts
+                .insert("scaling".into(), json!({"kind": "standardize", "ratio": self.ratio_scaled, "text": text}));
+        }
+    }
+
+    /// Whether columns are anything but numbers that are taken as they are.
+    pub fn is_prepared(&self, recipe: &Recipe) -> bool {
+        !recipe.is_plain() || recipe.used().len() < recipe.columns.len()
+    }
+}
+
+fn doubt_text(doubt: Doubt, dialect: Option<Dialect>) -> (&'static str, &'static str) {
+    let dialect = dialect.unwrap_or_default();
+    match doubt {
+        Doubt::Delimiter => ("several delimiters fit equally well", "--delimiter"),
+        Doubt::Header if dialect.has_header => {
+            ("the first line may be a row; it is taken as the names of the columns", "--no-header")
+        }
+        Doubt::Header => ("the first line may be a header; it is taken as a row", "--header"),
+        Doubt::Decimal if dialect.decimal == b',' => {
+            ("numbers such as 1,234 may be whole; the comma is taken as the decimal mark", "--decimal point")
+        }
+        Doubt::Decimal => ("numbers such as 1,234 may have decimals; they are taken as whole", "--decimal comma"),
+        Doubt::Dates => ("dates such as 03/04/2024 may start with the month; the day is taken first", "ISO dates"),
+    }
+}
+
+/// The word for many cells of a kind.
+pub(super) fn plural(kind: &ColumnKind) -> &'static str {
+    match kind {
+        ColumnKind::Boolean => "truth values",
+        ColumnKind::Date => "dates",
+        ColumnKind::Vector(_) => "lists of the same length",
+        _ => "numbers",
+    }
+}
+
+/// Whether all columns that are used are numbers.
+fn are_numbers(recipe: &Recipe) -> bool {
+    recipe.columns.iter().all(|column| matches!(column.step, Step::Number { .. } | Step::LeaveOut { .. }))
+}
+
+fn scaling(recipe: &Recipe, spreads: Option<Spreads>) -> Option<String> {
+    let numbers = |step: &Step| matches!(step, Step::Number { .. } | Step::Date { .. } | Step::Ordered { .. });
+    let n = recipe.columns.iter().filter(|column| numbers(&column.step)).count();
+    if !recipe.is_scaled || n == 0 {
+        return None;
+    }
+    let reason = match spreads.filter(|spreads| spreads.decide) {
+        _ if !are_numbers(recipe) => "so that every column weighs about the same".to_owned(),
+        Some(spreads) => format!("because their spreads differ by up to {} times", times(spreads.ratio)),
+        None => "as asked".to_owned(),
+    };
+    let columns = if n == 1 { "1 column".to_owned() } else { format!("{n} columns") };
+    Some(format!("{columns} to mean 0 and deviation 1, {reason}"))
+}
+
+/// The number of different values, and the range or the most frequent levels.
+fn found(survey: &Survey) -> (Option<usize>, Option<String>) {
+    match &survey.cells {
+        Cells::Numbers(numbers) if survey.n_filled() > 0 => {
+            let range = format!(
+                "{} to {}, median {}",
+                short(numbers.least),
+                short(numbers.most),
+                short(numbers.sample.median())
+            );
+            (Some(numbers.distinct.count()), Some(range))
+        }
+        Cells::Truths { n_true } => (None, Some(format!("{n_true} true"))),
+        Cells::Texts(texts) => {
+            let mut levels: Vec<(&String, &usize)> = texts.levels.iter().collect();
+            levels.sort_unstable_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
+            let shown = |(level, count): &(&String, &usize)| {
+                let level: String = level.chars().take(24).map(|c| if c.is_control() { ' ' } else { c }).collect();
+                format!("{level} ({count})")
+            };
+            let mut listed: Vec<String> = levels.iter().take(MAX_LISTED).map(shown).collect();
+            listed.extend((levels.len() > MAX_LISTED).then(|| "…".to_owned()));
+            (Some(texts.distinct.count()), Some(listed.join(", ")))
+        }
+        Cells::Vectors(vectors) => (None, Some(format!("{} numbers", vectors.moments.len()))),
+        _ => (None, None),
+    }
+}
+
+/// A number to four digits.
+fn short(x: f64) -> String {
+    let size = x.abs();
+    match size {
+        _ if x == x.trunc() && size < 1e9 => format!("{x}"),
+        _ if (1e-3..1e6).contains(&size) => {
+            let decimals = (3 - size.log10().floor() as i32).clamp(0, 6) as usize;
+            format!("{x:.decimals$}")
+        }
+        _ => format!("{x:.3e}"),
+    }
+}
+
+/// What is done with a column, in words.
+fn done(step: &Step, survey: &Survey) -> String {
+    let gaps = |with: &str| match survey.n_missing {
+        0 => String::new(),
+        1 => format!("; 1 gap {with}"),
+        n => format!("; {n} gaps {with}"),
+    };
+    match step {
+        Step::LeaveOut { reason } => left_out(*reason).to_owned(),
+        Step::Number { fill, scale, gap, .. } => {
+            let scaled =
+                if *scale == 1.0 { "number".to_owned() } else { format!("number, divided by {}", short(*scale)) };
+            let with = if gap.is_some() { format!("filled with {} and marked", short(*fill)) } else { String::new() };
+            scaled + &gaps(&with)
+        }
+        Step::Boolean { .. } => "true or false".to_owned() + &gaps("marked"),
+        Step::Category { levels, .. } => {
+            format!("{} levels, a column for each", levels.len()) + &gaps("a level of their own")
+        }
+        Step::Ordered { levels, .. } => {
+            let (first, last) = (levels.first().map_or("", |level| level), levels.last().map_or("", |level| level));
+            format!("{} levels in order, '{first}' to '{last}'", levels.len()) + &gaps("marked")
+        }
+        Step::Hashed { width, .. } => {
+            format!("many levels, in {width} columns by their hashes") + &gaps("a level of their own")
+        }
+        Step::Date { parts, .. } => {
+            let words: Vec<&str> = parts.iter().map(|(part, ..)| part.word()).collect();
+            format!("date: {}", words.join(", ")) + &gaps("filled with the median and marked")
+        }
+        Step::Text { terms } => format!("text: weights of {} terms (TF-IDF)", terms.len()) + &gaps("empty"),
+        Step::Vector { fill, .. } => {
+            format!("list of {} numbers", fill.len()) + &gaps("filled with the means and marked")
+        }
+    }
+}
+
+fn left_out(reason: LeftOut) -> &'static str {
+    match reason {
+        LeftOut::Empty => "left out: all cells are missing",
+        LeftOut::Constant => "left out: all cells are equal",
+        LeftOut::Identifier => "left out: names the rows, all cells differ",
+        LeftOut::Counter => "left out: counts the rows",
+        LeftOut::Type => "left out: its type cannot be used",
+    }
+}

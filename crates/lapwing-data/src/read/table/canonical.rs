@@ -1,0 +1,191 @@
+//! Stored arrays as arrays of the five types of a table.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float32Type, Float64Type};
+use arrow_array::{Array, ArrayRef, FixedSizeListArray, Float32Array, StringArray};
+use arrow_buffer::NullBuffer;
+use arrow_cast::cast;
+use arrow_schema::{ArrowError, DataType, Field, TimeUnit};
+
+use super::{ColumnKind, ColumnType, Tally};
+use crate::read::text::UnfitCell;
+use crate::{Error, Result};
+
+/// The kind of a column of a stored type.
+pub(crate) fn kind_of(stored: &DataType) -> ColumnKind {
+    use DataType::{
+        Boolean, Date32, Date64, Dictionary, FixedSizeList, LargeList, LargeUtf8, List, Null, RunEndEncoded, Time32,
+        Time64, Timestamp, Utf8, Utf8View,
+    };
+    match stored {
+        Null => ColumnKind::Empty,
+        Boolean => ColumnKind::Boolean,
+        Utf8 | LargeUtf8 | Utf8View => ColumnKind::Text,
+        Date32 | Date64 | Time32(_) | Time64(_) | Timestamp(..) => ColumnKind::Date,
+        Dictionary(_, values) => kind_of(values),
+        RunEndEncoded(_, values) => kind_of(values.data_type()),
+        FixedSizeList(field, length) if field.data_type().is_numeric() => {
+            ColumnKind::Vector(usize::try_from(*length).unwrap_or(0))
+        }
+        // The length is told by the first rows.
+        List(field) | LargeList(field) if field.data_type().is_numeric() => ColumnKind::Vector(0),
+        numeric if numeric.is_numeric() => ColumnKind::Number,
+        other => ColumnKind::Other(other.to_string()),
+    }
+}
+
+/// An array as values of type `kind`; the first row is row `row` of the table. Missing numbers are NaN, other missing cells null.
+pub(crate) fn canonical(
+    path: &Path,
+    array: &ArrayRef,
+    kind: ColumnType,
+    row: usize,
+    tally: &mut Tally,
+) -> Result<ArrayRef> {
+    let failed = |error: ArrowError| Error::format(path, None, format!("the file is damaged ({error})"));
+    let stored = array.data_type();
+    let converted = match kind {
+        ColumnType::Number if *stored == DataType::Float32 => as_numbers::<Float32Type>(array, f32::NAN),
+        ColumnType::Number => {
+            let array = match stored {
+                DataType::Boolean => cast(&cast(array, &DataType::Int8).map_err(failed)?, &DataType::Float64),
+                _ => cast(array, &DataType::Float64),
+            };
+            as_numbers::<Float64Type>(&array.map_err(failed)?, f64::NAN)
+        }
+        ColumnType::Boolean => cast(array, &DataType::Boolean).map_err(failed)?,
+        ColumnType::Date => dates(array).map_err(failed)?,
+        ColumnType::Label => label_texts(array).map_err(failed)?,
+        ColumnType::Text => cast(array, &DataType::Utf8).map_err(failed)?,
+        ColumnType::Vector(length) => vectors(array, length).map_err(failed)?,
+    };
+    count(array, &converted, row, tally);
+    Ok(converted)
+}
+
+/// Numbers without nulls, NaN in their place.
+fn as_numbers<T: arrow_array::types::ArrowPrimitiveType>(array: &ArrayRef, missing: T::Native) -> ArrayRef {
+    let numbers = array.as_primitive::<T>();
+    if numbers.null_count() == 0 {
+        return Arc::clone(array);
+    }
+    let mut filled = vec![missing; numbers.len()];
+    for (start, end) in numbers.nulls().into_iter().flat_map(|nulls| nulls.valid_slices()) {
+        filled[start..end].copy_from_slice(&numbers.values()[start..end]);
+    }
+    Arc::new(arrow_array::PrimitiveArray::<T>::new(filled.into(), None))
+}
+
+/// Labels as texts: whole numbers without decimals, truth values as 0 and 1.
+fn label_texts(array: &ArrayRef) -> std::result::Result<ArrayRef, ArrowError> {
+    let values = match array.data_type() {
+        DataType::Dictionary(_, values) => (**values).clone(),
+        other => other.clone(),
+    };
+    match values {
+        DataType::Boolean => cast(&cast(array, &DataType::Int8)?, &DataType::Utf8),
+        floating if floating.is_floating() => {
+            let numbers = cast(array, &DataType::Float64)?;
+            let text = |x: Option<f64>| x.filter(|x| !x.is_nan()).map(crate::read::labels::number_text);
+            Ok(Arc::new(numbers.as_primitive::<Float64Type>().iter().map(text).collect::<StringArray>()))
+        }
+        _ => cast(array, &DataType::Utf8),
+    }
+}
+
+fn dates(array: &ArrayRef) -> std::result::Result<ArrayRef, ArrowError> {
+    let micros = DataType::Timestamp(TimeUnit::Microsecond, None);
+    let array = match array.data_type() {
+        DataType::Time32(_) => cast(&cast(array, &DataType::Time64(TimeUnit::Microsecond))?, &DataType::Int64)?,
+        DataType::Time64(_) => cast(&cast(array, &DataType::Time64(TimeUnit::Microsecond))?, &DataType::Int64)?,
+        DataType::Timestamp(_, Some(_)) => cast(array, &DataType::Timestamp(TimeUnit::Microsecond, None))?,
+        _ => Arc::clone(array),
+    };
+    cast(&array, &micros)
+}
+
+/// Lists of `length` numbers; lists of other lengths are missing.
+fn vectors(array: &ArrayRef, length: usize) -> std::result::Result<ArrayRef, ArrowError> {
+    let field = Arc::new(Field::new_list_field(DataType::Float32, true));
+    let width = i32::try_from(length).unwrap_or(0);
+    if let DataType::FixedSizeList(_, stored) = array.data_type()
+        && *stored == width
+    {
+        return cast(array, &DataType::FixedSizeList(field, width));
+    }
+    let large = cast(array, &DataType::LargeList(field.clone()))?;
+    let lists = large.as_list::<i64>();
+    let mut values = vec![f32::NAN; lists.len() * length];
+    let mut filled = vec![false; lists.len()];
+    for (row, out) in values.chunks_exact_mut(length.max(1)).enumerate().take(lists.len()) {
+        if lists.is_null(row) {
+            continue;
+        }
+        let list = lists.value(row);
+        let numbers = as_numbers::<Float32Type>(&list, f32::NAN);
+        if numbers.len() == length {
+            out.copy_from_slice(numbers.as_primitive::<Float32Type>().values());
+            filled[row] = true;
+        }
+    }
+    let values: ArrayRef = Arc::new(Float32Array::from(values));
+    Ok(Arc::new(FixedSizeListArray::try_new(field, width, values, Some(NullBuffer::from(filled)))?))
+}
+
+/// Counts the cells of a stored array, and those that its conversion lost.
+fn count(stored: &ArrayRef, converted: &ArrayRef, row: usize, tally: &mut Tally) {
+    let stored_nulls = stored.logical_nulls();
+    let n_missing = stored_nulls.as_ref().map_or(0, NullBuffer::null_count);
+    tally.filled += stored.len() - n_missing;
+    // Numbers have NaN in the place of nulls: they are lost only where they are cast from text.
+    let is_from_text = matches!(super::canonical::kind_of(stored.data_type()), ColumnKind::Text);
+    let is_lost = |at: usize| -> bool {
+        match converted.data_type() {
+            DataType::Float64 => is_from_text && converted.as_primitive::<Float64Type>().value(at).is_nan(),
+            DataType::Float32 => false,
+            _ => converted.is_null(at),
+        }
+    };
+    let can_lose = is_from_text || converted.null_count() > n_missing;
+    if !can_lose {
+        return;
+    }
+    for at in 0..stored.len() {
+        let was_filled = stored_nulls.as_ref().is_none_or(|nulls| nulls.is_valid(at));
+        if was_filled && is_lost(at) {
+            tally.unfit += 1;
+            if tally.first_unfit.is_none() {
+                let text = cast(&stored.slice(at, 1), &DataType::Utf8)
+                    .map(|text| text.as_string::<i32>().value(0).chars().take(40).collect())
+                    .unwrap_or_else(|_| stored.data_type().to_string());
+                tally.first_unfit = Some(UnfitCell { row: row + at, line: 0, text });
+            }
+        }
+    }
+}
+
+/// The length of the first list of a column of lists; 0 if there is none.
+pub(crate) fn first_length(array: &ArrayRef) -> usize {
+    let Ok(large) = cast(array, &DataType::LargeList(Arc::new(Field::new_list_field(DataType::Float32, true)))) else {
+        return 0;
+    };
+    let lists = large.as_list::<i64>();
+    (0..lists.len()).find(|&row| lists.is_valid(row)).map_or(0, |row| lists.value(row).len())
+}
+
+/// The kind of a column that has two kinds in two parts of a table.
+pub(crate) fn common(a: &ColumnKind, b: &ColumnKind) -> ColumnKind {
+    match (a, b) {
+        (a, b) if a == b => a.clone(),
+        (ColumnKind::Empty, other) | (other, ColumnKind::Empty) => other.clone(),
+        (ColumnKind::Vector(0), other @ ColumnKind::Vector(_))
+        | (other @ ColumnKind::Vector(_), ColumnKind::Vector(0)) => other.clone(),
+        (ColumnKind::Vector(_) | ColumnKind::Other(_), _) | (_, ColumnKind::Vector(_) | ColumnKind::Other(_)) => {
+            ColumnKind::Other("different types in different parts".into())
+        }
+        _ => ColumnKind::Text,
+    }
+}

@@ -1,0 +1,468 @@
+//! Tables of typed columns, from any file that holds one.
+//!
+//! A [`TableFile`] knows the names and kinds of its columns. Its scans yield the rows in order, some thousand at a time, as arrays of
+//! five types: numbers, truth values, dates, texts, and vectors. What a file stores otherwise (decimals, dictionaries, times) is
+//! converted; cells that do not fit the type asked for are missing, and counted.
+
+mod canonical;
+mod parts;
+
+use std::path::{Path, PathBuf};
+
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{DataType, Schema};
+use serde::{Deserialize, Serialize};
+
+use self::canonical::canonical;
+use self::canonical::first_length;
+pub(crate) use self::canonical::kind_of;
+pub(crate) use self::parts::parts_of;
+use super::ReadOptions;
+use super::format::{Format, unknown_ending};
+#[cfg(feature = "tables")]
+use super::parquet;
+pub(crate) use super::text::{ColumnType, RowMark, Tally};
+use super::text::{Dialect, Doubt, Known, TextScan, TextTable};
+use crate::{Error, Result, Run};
+
+/// What a column of a table holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum ColumnKind {
+    /// Nothing, in the rows that were looked at.
+    Empty,
+    /// Numbers.
+    Number,
+    /// Truth values.
+    Boolean,
+    /// Dates or times.
+    Date,
+    /// Texts.
+    Text,
+    /// A list of so many numbers in each row.
+    Vector(usize),
+    /// A type that cannot be used, by its name.
+    Other(String),
+}
+
+impl ColumnKind {
+    /// The type that the column is read as; `None` if it cannot be read.
+    pub(crate) fn column_type(&self) -> Option<ColumnType> {
+        match self {
+            Self::Empty | Self::Number => Some(ColumnType::Number),
+            Self::Boolean => Some(ColumnType::Boolean),
+            Self::Date => Some(ColumnType::Date),
+            Self::Text => Some(ColumnType::Text),
+            Self::Vector(length) => Some(ColumnType::Vector(*length)),
+            Self::Other(_) => None,
+        }
+    }
+
+    /// The word for the kind.
+    pub fn word(&self) -> &str {
+        match self {
+            Self::Empty => "empty",
+            Self::Number => "number",
+            Self::Boolean => "boolean",
+            Self::Date => "date",
+            Self::Text => "text",
+            Self::Vector(_) => "vector",
+            Self::Other(name) => name,
+        }
+    }
+}
+
+/// A file, or several, as a table whose columns have names and kinds.
+#[derive(Debug)]
+pub struct TableFile {
+    path: PathBuf,
+    names: Vec<String>,
+    kinds: Vec<ColumnKind>,
+    source: Source,
+}
+
+#[derive(Debug)]
+enum Source {
+    Text(Box<TextTable>),
+    #[cfg(feature = "tables")]
+    Parquet(Box<parquet::Table>),
+    #[cfg(feature = "tables")]
+    Ipc(Box<super::ipc::IpcTable>),
+    /// Arrays in memory, batch by batch.
+    Held(Vec<RecordBatch>),
+    /// Tables with the same columns, one below the other; for each, the place of every column.
+    Parts(Vec<(TableFile, Vec<usize>)>),
+}
+
+impl TableFile {
+    /// Opens a table and tells the kinds of its columns. Reads the first block of a text, the footer of a Parquet file.
+    ///
+    /// # Errors
+    /// [`Error::Format`] for files that hold no table, or are damaged; [`Error::Io`].
+    pub fn open(path: &Path, options: &ReadOptions) -> Result<Self> {
+        if let Some(paths) = parts_of(path)? {
+            return parts::open(path, &paths, options);
+        }
+        let mut table = Self::open_one(path, options)?;
+        table.find_lengths()?;
+        Ok(table)
+    }
+
+    fn open_one(path: &Path, options: &ReadOptions) -> Result<Self> {
+        match Format::from_path(path) {
+            format @ (Format::Csv | Format::JsonLines) => {
+                let known = Known { is_json: format == Format::JsonLines, ..options.known(path) };
+                TextTable::open(path, known).map(Self::from_text)
+            }
+            #[cfg(feature = "tables")]
+            Format::Parquet => parquet::Table::open(path).map(Self::from_parquet),
+            #[cfg(feature = "tables")]
+            Format::Ipc => super::ipc::IpcTable::open(path).map(|table| Self {
+                path: path.to_owned(),
+                names: table.names(),
+                kinds: table.kinds(),
+                source: Source::Ipc(Box::new(table)),
+            }),
+            #[cfg(not(feature = "tables"))]
+            Format::Parquet | Format::Ipc => Err(super::format::without_tables(path)),
+            _ => Err(unknown_ending(path, "a table: .csv, .tsv, .txt, .jsonl, .parquet, .arrow or .feather")),
+        }
+    }
+
+    /// A table in memory, named `name` in messages; all batches have the columns of `schema`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for batches with other columns.
+    pub fn from_batches(name: impl Into<PathBuf>, schema: &Schema, batches: Vec<RecordBatch>) -> Result<Self> {
+        let types = |schema: &Schema| schema.fields().iter().map(|field| field.data_type().clone()).collect::<Vec<_>>();
+        let expected = types(schema);
+        if let Some(other) = batches.iter().find(|batch| types(&batch.schema()) != expected) {
+            let got = format!("other columns ({})", other.num_columns());
+            return Err(Error::shape(
+                "a batch of the table",
+                format!("the {} columns of its schema", expected.len()),
+                got,
+            ));
+        }
+        let mut names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+        super::columns::make_distinct(&mut names);
+        let kinds = expected.iter().map(kind_of).collect();
+        let mut table = Self { path: name.into(), names, kinds, source: Source::Held(batches) };
+        table.find_lengths()?;
+        Ok(table)
+    }
+
+    /// Tells the lengths of lists, which their types do not state, from the first batch.
+    fn find_lengths(&mut self) -> Result<()> {
+        let open: Vec<usize> = (0..self.kinds.len()).filter(|&at| self.kinds[at] == ColumnKind::Vector(0)).collect();
+        if open.is_empty() {
+            return Ok(());
+        }
+        let run = Run::new(Some(1), 0)?;
+        for at in open {
+            let first = self.stored(&[at])?.next(&run)?.and_then(|arrays| arrays.first().map(first_length));
+            self.kinds[at] = match first {
+                Some(length) if length > 0 => ColumnKind::Vector(length),
+                _ => ColumnKind::Other("empty lists".into()),
+            };
+        }
+        Ok(())
+    }
+
+    fn from_text(table: TextTable) -> Self {
+        let kind = |at| match table.column_type(at) {
+            None => ColumnKind::Empty,
+            Some(ColumnType::Number) => ColumnKind::Number,
+            Some(ColumnType::Boolean) => ColumnKind::Boolean,
+            Some(ColumnType::Date) => ColumnKind::Date,
+            Some(_) => ColumnKind::Text,
+        };
+        let kinds = (0..table.names.len()).map(kind).collect();
+        Self {
+            path: table.path().to_owned(),
+            names: table.names.to_vec(),
+            kinds,
+            source: Source::Text(Box::new(table)),
+        }
+    }
+
+    #[cfg(feature = "tables")]
+    fn from_parquet(table: parquet::Table) -> Self {
+        let mut names = table.names.clone();
+        super::columns::make_distinct(&mut names);
+        let kinds = table.types.iter().map(canonical::kind_of).collect();
+        Self { path: table.path.clone(), names, kinds, source: Source::Parquet(Box::new(table)) }
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Names of the columns; a name that repeats an earlier one has a number behind it.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Kinds of the columns.
+    pub fn kinds(&self) -> &[ColumnKind] {
+        &self.kinds
+    }
+
+    /// How the cells of a text are written; `None` for other formats.
+    pub fn dialect(&self) -> Option<Dialect> {
+        match &self.source {
+            Source::Text(table) => table.dialect(),
+            Source::Parts(parts) => parts.first().and_then(|(table, _)| table.dialect()),
+            _ => None,
+        }
+    }
+
+    /// What the text does not tell about its dialect.
+    pub fn doubts(&self) -> &[Doubt] {
+        match &self.source {
+            Source::Text(table) => &table.doubts,
+            Source::Parts(parts) => parts.first().map_or(&[], |(table, _)| table.doubts()),
+            _ => &[],
+        }
+    }
+
+    /// The number of rows, if the file states it.
+    pub fn n_rows(&self) -> Option<usize> {
+        match &self.source {
+            Source::Text(_) => None,
+            #[cfg(feature = "tables")]
+            Source::Parquet(table) => Some(table.n_rows),
+            #[cfg(feature = "tables")]
+            Source::Ipc(_) => None,
+            Source::Held(batches) => Some(batches.iter().map(RecordBatch::num_rows).sum()),
+            Source::Parts(parts) => parts.iter().map(|(table, _)| table.n_rows()).sum(),
+        }
+    }
+
+    /// Bytes of the file, or those of the columns `columns` if they can be read alone.
+    pub(crate) fn bytes_of(&self, columns: &[usize]) -> u64 {
+        match &self.source {
+            Source::Text(table) => table.bytes(),
+            #[cfg(feature = "tables")]
+            Source::Parquet(table) => table.bytes_of(columns),
+            #[cfg(feature = "tables")]
+            Source::Ipc(table) => table.bytes(),
+            Source::Held(batches) => {
+                let column = |batch: &RecordBatch, at: &usize| batch.column(*at).get_array_memory_size() as u64;
+                batches.iter().flat_map(|batch| columns.iter().map(move |at| column(batch, at))).sum()
+            }
+            Source::Parts(parts) => parts.iter().map(|(table, _)| table.bytes_of(columns)).sum(),
+        }
+    }
+
+    /// Whether single precision keeps the numbers of column `at`.
+    pub(crate) fn is_single(&self, at: usize) -> bool {
+        match &self.source {
+            Source::Text(_) => false,
+            #[cfg(feature = "tables")]
+            Source::Parquet(table) => table.are_single(&[at]),
+            #[cfg(feature = "tables")]
+            Source::Ipc(table) => table.is_single(at),
+            Source::Held(batches) => batches.iter().all(|batch| *batch.column(at).data_type() == DataType::Float32),
+            Source::Parts(parts) => parts.iter().all(|(table, places)| table.is_single(places[at])),
+        }
+    }
+
+    /// Starts to read the columns `columns` as values of `types`.
+    pub(crate) fn scan<'t>(&'t self, columns: &[usize], types: &[ColumnType]) -> Result<TableRows<'t>> {
+        let scan = match &self.source {
+            Source::Text(table) => Scan::Text(Box::new(table.scan(columns, types)?)),
+            Source::Parts(parts) => Scan::Parts { parts, next: 0, rows: None, columns: columns.to_vec() },
+            _ => Scan::Stored(self.stored(columns)?),
+        };
+        let tallies = vec![Tally::default(); columns.len()];
+        Ok(TableRows { path: &self.path, scan, types: types.to_vec(), tallies, first_row: 0, n_rows: 0 })
+    }
+
+    /// Whether reading can start at any row at little cost.
+    pub(crate) fn is_seekable(&self) -> bool {
+        match &self.source {
+            Source::Text(table) => table.is_seekable(),
+            #[cfg(feature = "tables")]
+            Source::Parquet(_) => true,
+            Source::Held(_) => true,
+            #[cfg(feature = "tables")]
+            Source::Ipc(_) => false,
+            Source::Parts(_) => false,
+        }
+    }
+
+    /// The files.
+    pub(crate) fn files(&self) -> Vec<&Path> {
+        match &self.source {
+            Source::Parts(parts) => parts.iter().flat_map(|(table, _)| table.files()).collect(),
+            _ => vec![&self.path],
+        }
+    }
+
+    /// As [`scan`](Self::scan), from the last of `marks` at or before row `row` on, if the format needs such; see
+    /// [`TableRows::first_row`].
+    pub(crate) fn scan_from<'t>(
+        &'t self,
+        row: usize,
+        marks: &[RowMark],
+        columns: &[usize],
+        types: &[ColumnType],
+    ) -> Result<TableRows<'t>> {
+        let (scan, first_row) = match &self.source {
+            Source::Text(table) if table.is_seekable() => {
+                let before = marks.partition_point(|mark| mark.row <= row).checked_sub(1);
+                let mark = before.map(|at| marks[at]).unwrap_or_default();
+                (Scan::Text(Box::new(table.scan_from(mark, columns, types)?)), mark.row)
+            }
+            #[cfg(feature = "tables")]
+            Source::Parquet(table) => {
+                let scan = parquet::TableScan::new(&**table, columns.to_vec(), row);
+                (Scan::Stored(Stored::Parquet(Box::new(scan))), row)
+            }
+            _ => return self.scan(columns, types),
+        };
+        let tallies = vec![Tally::default(); columns.len()];
+        Ok(TableRows { path: &self.path, scan, types: types.to_vec(), tallies, first_row, n_rows: first_row })
+    }
+
+    /// Starts to read columns in the types of the file. Texts and parts have no such types, and nothing to read here.
+    fn stored<'t>(&'t self, columns: &[usize]) -> Result<Stored<'t>> {
+        Ok(match &self.source {
+            #[cfg(feature = "tables")]
+            Source::Parquet(table) => Stored::Parquet(Box::new(parquet::TableScan::new(table, columns.to_vec(), 0))),
+            #[cfg(feature = "tables")]
+            Source::Ipc(table) => Stored::Ipc(Box::new(table.scan(columns)?)),
+            Source::Held(batches) => Stored::Held { batches, columns: columns.to_vec() },
+            Source::Text(_) | Source::Parts(_) => Stored::Held { batches: &[], columns: Vec::new() },
+        })
+    }
+}
+
+/// Rows in the types of their file.
+enum Stored<'t> {
+    #[cfg(feature = "tables")]
+    Parquet(Box<parquet::TableScan<&'t parquet::Table, Vec<ArrayRef>>>),
+    #[cfg(feature = "tables")]
+    Ipc(Box<super::ipc::IpcScan>),
+    Held {
+        batches: &'t [RecordBatch],
+        columns: Vec<usize>,
+    },
+}
+
+impl Stored<'_> {
+    fn next(&mut self, run: &Run) -> Result<Option<Vec<ArrayRef>>> {
+        match self {
+            #[cfg(feature = "tables")]
+            Self::Parquet(scan) => Ok(scan
+                .next(usize::MAX, run)?
+                .map(|(arrays, rows)| arrays.iter().map(|array| array.slice(rows.start, rows.len())).collect())),
+            #[cfg(feature = "tables")]
+            Self::Ipc(scan) => scan.next(run),
+            Self::Held { batches, columns } => {
+                run.check()?;
+                let Some((first, rest)) = batches.split_first() else { return Ok(None) };
+                *batches = rest;
+                Ok(Some(columns.iter().map(|&at| first.column(at).clone()).collect()))
+            }
+        }
+    }
+}
+
+enum Scan<'t> {
+    Text(Box<TextScan<'t>>),
+    Stored(Stored<'t>),
+    Parts { parts: &'t [(TableFile, Vec<usize>)], next: usize, rows: Option<Box<TableRows<'t>>>, columns: Vec<usize> },
+}
+
+/// Reads the rows of a table in order.
+pub(crate) struct TableRows<'t> {
+    path: &'t Path,
+    scan: Scan<'t>,
+    types: Vec<ColumnType>,
+    /// Counts of the cells read so far, in the order of the columns.
+    tallies: Vec<Tally>,
+    first_row: usize,
+    /// Number of rows before the next one.
+    n_rows: usize,
+}
+
+impl TableRows<'_> {
+    /// The next rows, one array for each column; `None` at the end.
+    pub(crate) fn next(&mut self, run: &Run) -> Result<Option<Vec<ArrayRef>>> {
+        let stored = match &mut self.scan {
+            Scan::Text(scan) => {
+                let arrays = scan.next(run)?;
+                self.tallies.clone_from(&scan.tallies);
+                self.n_rows = scan.n_rows();
+                return Ok(arrays);
+            }
+            Scan::Parts { parts, next, rows, columns } => {
+                loop {
+                    if rows.is_none() {
+                        let Some((table, places)) = parts.get(*next) else { return Ok(None) };
+                        let columns: Vec<usize> = columns.iter().map(|&at| places[at]).collect();
+                        *rows = Some(Box::new(table.scan(&columns, &self.types)?));
+                        *next += 1;
+                    }
+                    let Some(part) = rows else { continue };
+                    if let Some(arrays) = part.next(run)? {
+                        self.n_rows += arrays.first().map_or(0, |array| array.len());
+                        return Ok(Some(arrays));
+                    }
+                    // The rows of a part start where those before it end.
+                    let before = self.n_rows - part.n_rows;
+                    self.tallies.iter_mut().zip(&part.tallies).for_each(|(all, part)| all.add(part.clone(), before, 0));
+                    *rows = None;
+                }
+            }
+            Scan::Stored(scan) => scan.next(run)?,
+        };
+        let Some(stored) = stored else { return Ok(None) };
+        let mut arrays = Vec::with_capacity(stored.len());
+        for ((array, &kind), tally) in stored.iter().zip(&self.types).zip(&mut self.tallies) {
+            arrays.push(canonical(self.path, array, kind, self.n_rows, tally)?);
+        }
+        self.n_rows += stored.first().map_or(0, |array| array.len());
+        Ok(Some(arrays))
+    }
+
+    /// Counts of the cells read so far, in the order of the columns.
+    pub(crate) fn tallies(&self) -> &[Tally] {
+        &self.tallies
+    }
+
+    /// The row with which reading started.
+    pub(crate) fn first_row(&self) -> usize {
+        self.first_row
+    }
+
+    /// The rows of a text at which reading can start, of those read so far; they are taken out.
+    pub(crate) fn take_marks(&mut self) -> Vec<RowMark> {
+        match &mut self.scan {
+            Scan::Text(scan) => std::mem::take(&mut scan.marks),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Bytes of text read so far; 0 for other formats.
+    pub(crate) fn n_bytes(&self) -> u64 {
+        match &self.scan {
+            Scan::Text(scan) => scan.n_bytes(),
+            _ => 0,
+        }
+    }
+
+    /// Number of rows read so far.
+    pub(crate) fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+}
+
+/// The error for a table without rows.
+pub(crate) fn no_rows(path: &Path) -> Error {
+    Error::format(path, None, "no rows after the header")
+}

@@ -1,0 +1,174 @@
+//! Records and cells of a piece of text, by the rules of RFC 4180 as the crate `csv` reads them.
+//!
+//! A quote is special at the start of a cell, or behind spaces there; within quotes, two quotes stand for one. Lines end with `\n`, `\r\n` or
+//! `\r`, and empty lines are skipped.
+
+use memchr::{memchr, memchr3};
+
+use super::dialect::Dialect;
+
+/// Goes through the records of a text.
+pub(super) struct Cells<'b> {
+    bytes: &'b [u8],
+    /// Start of the next record, or of line ends before it.
+    at: usize,
+    delimiter: u8,
+    /// The quote, if the text has any.
+    quote: Option<u8>,
+    /// Start of a cell whose quote is not closed.
+    open: Option<usize>,
+    /// A cell without its quotes.
+    unquoted: Vec<u8>,
+}
+
+impl<'b> Cells<'b> {
+    /// The records of `bytes`, whose first byte starts a record.
+    pub(super) fn new(bytes: &'b [u8], dialect: &Dialect) -> Self {
+        let quote = Some(dialect.quote).filter(|&quote| memchr(quote, bytes).is_some());
+        Self { bytes, at: 0, delimiter: dialect.delimiter, quote, open: None, unquoted: Vec::new() }
+    }
+
+    /// Skips line ends and returns the start of the next record; `None` at the end.
+    #[inline]
+    pub(super) fn start(&mut self) -> Option<usize> {
+        while let Some(b'\n' | b'\r') = self.bytes.get(self.at) {
+            self.at += 1;
+        }
+        (self.at < self.bytes.len()).then_some(self.at)
+    }
+
+    /// Hands the cells of the record at the current place to `take`, each with its number and without spaces around it;
+    /// returns how many there are, or `None` if a quote is not closed before the end of the text.
+    #[inline]
+    pub(super) fn record(&mut self, mut take: impl FnMut(usize, &[u8])) -> Option<usize> {
+        let start = self.at;
+        let mut width = 0;
+        loop {
+            let end = if self.is_quoted() {
+                let Some(end) = self.quoted_end() else {
+                    self.open = Some(self.at);
+                    self.at = start;
+                    return None;
+                };
+                take(width, self.unquoted.trim_ascii());
+                end
+            } else {
+                let end = self.plain_end(self.at);
+                take(width, self.bytes[self.at..end].trim_ascii());
+                end
+            };
+            width += 1;
+            self.at = end + 1;
+            match self.bytes.get(end) {
+                Some(&byte) if byte == self.delimiter => {}
+                found => {
+                    self.at = end + usize::from(found.is_some());
+                    return Some(width);
+                }
+            }
+        }
+    }
+
+    /// Whether a quote starts the cell at the current place; goes to the quote, past spaces.
+    #[inline]
+    fn is_quoted(&mut self) -> bool {
+        let Some(quote) = self.quote else { return false };
+        let spaces = self.bytes[self.at..].iter().take_while(|&&byte| byte == b' ').count();
+        let is_quoted = self.bytes.get(self.at + spaces) == Some(&quote);
+        self.at += if is_quoted { spaces } else { 0 };
+        is_quoted
+    }
+
+    /// The first delimiter or line end at or behind `at`.
+    #[inline]
+    fn plain_end(&self, at: usize) -> usize {
+        memchr3(self.delimiter, b'\n', b'\r', &self.bytes[at..]).map_or(self.bytes.len(), |length| at + length)
+    }
+
+    /// Removes the quotes of the current cell, and returns its end.
+    fn quoted_end(&mut self) -> Option<usize> {
+        let quote = self.quote?;
+        self.unquoted.clear();
+        let mut at = self.at + 1;
+        loop {
+            let end = at + memchr(quote, self.bytes.get(at..)?)?;
+            self.unquoted.extend_from_slice(&self.bytes[at..end]);
+            if self.bytes.get(end + 1) != Some(&quote) {
+                let rest = self.plain_end(end + 1);
+                self.unquoted.extend_from_slice(&self.bytes[end + 1..rest]);
+                return Some(rest);
+            }
+            self.unquoted.push(quote);
+            at = end + 2;
+        }
+    }
+
+    /// Start of the next record, behind all records read.
+    pub(super) fn place(&self) -> usize {
+        self.at
+    }
+
+    /// The cell whose quote is not closed, and its place.
+    pub(super) fn unclosed(&self) -> Option<(usize, &'b [u8])> {
+        self.open.map(|open| (open, &self.bytes[(open + 1).min(self.bytes.len())..]))
+    }
+}
+
+/// Number of line ends in a text.
+pub(super) fn count_lines(bytes: &[u8]) -> u64 {
+    let newlines = memchr::memchr_iter(b'\n', bytes).count();
+    let returns = memchr::memchr_iter(b'\r', bytes).filter(|at| bytes.get(at + 1) != Some(&b'\n')).count();
+    (newlines + returns) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The cells of every record; an error if a quote stays open.
+    fn all(text: &str) -> Result<Vec<Vec<String>>, ()> {
+        let (mut cells, mut records) = (Cells::new(text.as_bytes(), &Dialect::default()), Vec::new());
+        while cells.start().is_some() {
+            let mut record = Vec::new();
+            let width = cells.record(|_, cell| record.push(String::from_utf8_lossy(cell).into_owned())).ok_or(())?;
+            assert_eq!(width, record.len());
+            records.push(record);
+        }
+        Ok(records)
+    }
+
+    #[test]
+    fn cells_are_those_of_the_crate_csv() {
+        // All texts of six characters that matter.
+        let letters = ['a', ',', '"', '\n', '\r'];
+        for number in 0..5usize.pow(6) {
+            let text: String = (0..6).map(|at| letters[number / 5usize.pow(at) % 5]).collect();
+            let mut theirs = ::csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
+            let theirs: Vec<Vec<String>> = theirs
+                .records()
+                .map(|record| record.unwrap().iter().map(|cell| cell.trim_ascii().to_owned()).collect())
+                .collect();
+            // Only an open quote is an error.
+            if let Ok(ours) = all(&text) {
+                assert_eq!(ours, theirs, "{text:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_open_quote_is_found() {
+        assert!(all("a,b\n1,\"2").is_err());
+        assert!(all("a,b\n1,\"\"\"").is_err());
+        let mut cells = Cells::new(b"a,b\n1,\"r\n2,3\n", &Dialect::default());
+        assert!(cells.start().is_some() && cells.record(|_, _| ()) == Some(2));
+        assert!(cells.start() == Some(4) && cells.record(|_, _| ()).is_none());
+        assert_eq!(cells.unclosed(), Some((6, &b"r\n2,3\n"[..])));
+        assert_eq!(cells.place(), 4);
+    }
+
+    #[test]
+    fn lines_end_in_three_ways() {
+        assert_eq!(count_lines(b"a\nb\r\nc\rd"), 3);
+        assert_eq!(count_lines(b"\r"), 1);
+    }
+}

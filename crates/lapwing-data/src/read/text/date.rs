@@ -1,0 +1,215 @@
+//! Dates and times as people write them in tables.
+//!
+//! A cell is split into numbers, names of months and marks. The order of day, month and year belongs to the column: one
+//! cell such as 03/04/2024 does not tell it.
+
+use chrono::{NaiveDate, NaiveTime};
+
+const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+
+/// Microseconds of a day.
+const DAY: i64 = 86_400_000_000;
+
+/// Bytes of the longest cell that may be a date.
+const MAX_BYTES: usize = 40;
+
+/// The order of the parts of a date.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DateStyle {
+    /// 2024-01-31, with or without a time; also 2024/01/31.
+    YearFirst,
+    /// 31.01.2024, 31/01/2024, 31-01-2024.
+    DayFirst,
+    /// 01/31/2024.
+    MonthFirst,
+    /// 31-Jan-2024, Jan 31, 2024.
+    NamedMonth,
+    /// A time of day without a date.
+    Time,
+}
+
+impl DateStyle {
+    /// All styles; of two that fit equally, the first is taken.
+    pub(super) const ALL: [Self; 5] = [Self::YearFirst, Self::NamedMonth, Self::DayFirst, Self::MonthFirst, Self::Time];
+
+    /// Microseconds since 1970 of the date in a cell; `None` if the cell holds anything else.
+    pub(super) fn parse(self, cell: &[u8]) -> Option<i64> {
+        if cell.len() < 4 || cell.len() > MAX_BYTES {
+            return None;
+        }
+        let text = std::str::from_utf8(cell).ok()?;
+        if self == Self::Time {
+            return time(text);
+        }
+        let (date, rest) = match self {
+            Self::NamedMonth => named(text)?,
+            _ => numeric(text, self)?,
+        };
+        let days = date.signed_duration_since(NaiveDate::default()).num_days();
+        let rest = rest.strip_prefix(['T', 't']).unwrap_or(rest).trim();
+        let within = if rest.is_empty() { 0 } else { time(rest)? };
+        Some(days * DAY + within)
+    }
+}
+
+/// The number at the start of a text of at most `most` digits, how many digits it has, and the rest.
+fn number(text: &str, most: usize) -> Option<(u32, usize, &str)> {
+    let length = text.bytes().take_while(u8::is_ascii_digit).count();
+    if length == 0 || length > most {
+        return None;
+    }
+    let (digits, rest) = text.split_at(length);
+    Some((digits.parse().ok()?, length, rest))
+}
+
+/// A date of three numbers between equal marks, and the rest of the text.
+fn numeric(text: &str, style: DateStyle) -> Option<(NaiveDate, &str)> {
+    let (first, first_digits, rest) = number(text, 4)?;
+    let mark = rest.chars().next().filter(|mark| matches!(mark, '-' | '/' | '.'))?;
+    let (second, second_digits, rest) = number(rest.strip_prefix(mark)?, 2)?;
+    let (third, third_digits, rest) = number(rest.strip_prefix(mark)?, 4)?;
+    let (year, year_digits, month, day) = match style {
+        DateStyle::YearFirst => (first, first_digits, second, third),
+        DateStyle::DayFirst => (third, third_digits, second, first),
+        _ => (third, third_digits, first, second),
+    };
+    let are_short = second_digits <= 2 && first_digits.min(third_digits) <= 2;
+    let year =
+        full_year(year, year_digits).filter(|_| are_short && (style != DateStyle::YearFirst || year_digits == 4))?;
+    Some((NaiveDate::from_ymd_opt(year, month, day)?, rest))
+}
+
+/// A date with the name of its month, and the rest of the text.
+fn named(text: &str) -> Option<(NaiveDate, &str)> {
+    let between = |text: &'_ str| -> usize { text.len() - text.trim_start_matches([' ', '-', '/', '.', ',']).len() };
+    let (day_first, rest) = match number(text, 2) {
+        Some((day, _, rest)) => (Some(day), &rest[between(rest)..]),
+        None => (None, text),
+    };
+    let length = rest.bytes().take_while(u8::is_ascii_alphabetic).count();
+    let (name, rest) = rest.split_at(length);
+    let name = name.get(..3).filter(|_| length <= 9)?.to_ascii_lowercase();
+    let month = MONTHS.iter().position(|known| *known == name)? as u32 + 1;
+    let rest = &rest[between(rest)..];
+    let (day, rest) = match day_first {
+        Some(day) => (day, rest),
+        None => {
+            let (day, _, rest) = number(rest, 2)?;
+            (day, &rest[between(rest)..])
+        }
+    };
+    let (year, digits, rest) = number(rest, 4)?;
+    Some((NaiveDate::from_ymd_opt(full_year(year, digits)?, month, day)?, rest))
+}
+
+/// A year of four digits, or of two: 00 to 68 mean 2000 to 2068, as POSIX has it.
+fn full_year(year: u32, digits: usize) -> Option<i32> {
+    match digits {
+        4 => i32::try_from(year).ok(),
+        2 => i32::try_from(if year < 69 { 2000 + year } else { 1900 + year }).ok(),
+        _ => None,
+    }
+}
+
+/// Microseconds of a time of day; an offset from UTC is subtracted.
+fn time(text: &str) -> Option<i64> {
+    let (text, offset) = without_zone(text.trim())?;
+    let (text, afternoon) = match text.len().checked_sub(2).and_then(|at| Some((text.get(..at)?, text.get(at..)?))) {
+        Some((rest, end)) if end.eq_ignore_ascii_case("am") => (rest.trim_end(), Some(false)),
+        Some((rest, end)) if end.eq_ignore_ascii_case("pm") => (rest.trim_end(), Some(true)),
+        _ => (text, None),
+    };
+    let (hour, _, rest) = number(text, 2)?;
+    let (minute, 2, rest) = number(rest.strip_prefix(':')?, 2)? else { return None };
+    let (second, rest) = match rest.strip_prefix(':') {
+        Some(rest) => number(rest, 2).filter(|found| found.1 == 2).map(|(second, _, rest)| (second, rest))?,
+        None => (0, rest),
+    };
+    let micros = match rest.strip_prefix(['.', ',']) {
+        Some(rest) if !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()) => {
+            let digits: String = rest.chars().chain("000000".chars()).take(6).collect();
+            digits.parse().ok()?
+        }
+        Some(_) => return None,
+        None if rest.is_empty() => 0,
+        None => return None,
+    };
+    let hour = match afternoon {
+        Some(is_afternoon) if (1..=12).contains(&hour) => hour % 12 + if is_afternoon { 12 } else { 0 },
+        Some(_) => return None,
+        None => hour,
+    };
+    let time = NaiveTime::from_hms_micro_opt(hour, minute, second, micros)?;
+    Some(time.signed_duration_since(NaiveTime::MIN).num_microseconds()? - offset)
+}
+
+/// A time without its zone, and the offset of the zone in microseconds.
+fn without_zone(text: &str) -> Option<(&str, i64)> {
+    if let Some(rest) = text.strip_suffix(['Z', 'z']) {
+        return Some((rest.trim_end(), 0));
+    }
+    let Some(at) = text.rfind(['+', '-']).filter(|&at| at > 0) else { return Some((text, 0)) };
+    let (time, zone) = text.split_at(at);
+    let digits: String = zone[1..].chars().filter(|c| *c != ':').collect();
+    if !matches!(digits.len(), 2 | 4) || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let (hours, minutes): (i64, i64) = (digits[..2].parse().ok()?, digits.get(2..).unwrap_or("").parse().unwrap_or(0));
+    let sign = if zone.starts_with('-') { -1 } else { 1 };
+    (hours < 24 && minutes < 60).then(|| (time.trim_end(), sign * (hours * 60 + minutes) * 60_000_000))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(micros: i64) -> String {
+        chrono::DateTime::from_timestamp_micros(micros).unwrap().format("%Y-%m-%d %H:%M:%S%.f").to_string()
+    }
+
+    #[test]
+    fn dates_of_every_form_are_read() {
+        let texts = [
+            (DateStyle::YearFirst, "2024-01-31", "2024-01-31 00:00:00"),
+            (DateStyle::YearFirst, "2024/1/5", "2024-01-05 00:00:00"),
+            (DateStyle::YearFirst, "2024-01-31T12:30:05.25Z", "2024-01-31 12:30:05.250"),
+            (DateStyle::YearFirst, "2024-01-31 12:30+02:00", "2024-01-31 10:30:00"),
+            (DateStyle::DayFirst, "31.01.2024", "2024-01-31 00:00:00"),
+            (DateStyle::DayFirst, "5/1/24 7:05", "2024-01-05 07:05:00"),
+            (DateStyle::MonthFirst, "01/31/1999 1:05 PM", "1999-01-31 13:05:00"),
+            (DateStyle::NamedMonth, "3-Jan-2024", "2024-01-03 00:00:00"),
+            (DateStyle::NamedMonth, "January 3, 2024", "2024-01-03 00:00:00"),
+            (DateStyle::NamedMonth, "3 Mar 1970", "1970-03-03 00:00:00"),
+            (DateStyle::Time, "12:30", "1970-01-01 12:30:00"),
+            (DateStyle::Time, "12:30:15", "1970-01-01 12:30:15"),
+        ];
+        for (style, text, expected) in texts {
+            assert_eq!(style.parse(text.as_bytes()).map(shown).as_deref(), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_date_is_refused() {
+        let odd = [
+            "",
+            "2024",
+            "2024-13-01",
+            "2024-02-30",
+            "31.01.24.5",
+            "192.168.0.1",
+            "1-2",
+            "12:75",
+            "555-1234-567",
+            "Marble",
+            "1.5.3",
+            "2024-01-31x",
+            "99/99/9999",
+            "12:30:1",
+            "2024-01-31 25:00",
+            "1234-12-1234",
+        ];
+        for text in odd {
+            assert!(DateStyle::ALL.iter().all(|style| style.parse(text.as_bytes()).is_none()), "{text}");
+        }
+    }
+}
