@@ -34,6 +34,7 @@ pub fn save_model(py: Python<'_>, path: PathBuf, model: ModelInput<'_>, control:
         method: model.method,
         classes: (&model.classes).into(),
         feature_names: model.feature_names,
+        id: None,
         scaling: model.scaling.map_or(Scaling::None, Scaling::from),
         rule: model.rule.into(),
         extension: model.extension.extension()?,

@@ -1,14 +1,19 @@
 //! Reads the input of a command: features or a graph, and labels.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use lapwing::data::read::{EdgeFile, ReadOptions, Samples, read_graph, read_labels, read_samples};
-use lapwing::data::{Csr, EdgeSource, Error, Features, FittedScaling, Labels, Run, Scaling, Targets, TermWeights};
+use lapwing::data::{
+    Csr, EdgeSource, Error, Features, FittedScaling, Labels, Named, RowNames, Run, Scaling, Targets, TermWeights,
+    Warning,
+};
 use lapwing::graph::{AffinityGraph, Graph};
 use lapwing::models::Problem;
 use lapwing_data::read::{holds_labels, names_labels};
 
 use crate::failure::Failure;
+use crate::named::labels_of;
 use crate::options::{DataOptions, LabelOptions, Names, TableOptions};
 use crate::output::is_stdout;
 use crate::rows::generated;
@@ -21,6 +26,10 @@ pub struct Input {
     pub graph: Option<AffinityGraph>,
     /// The edges of a graph that is read in blocks.
     pub edges: Option<EdgeFile>,
+    /// Names of the rows or nodes, if they have any.
+    pub names: Option<Arc<RowNames>>,
+    /// What to look at in what was read.
+    pub warnings: Vec<Warning>,
     labels: Option<Labels>,
 }
 
@@ -66,7 +75,8 @@ impl Input {
 
     fn empty() -> Self {
         let scaling = FittedScaling::default();
-        Self { features: None, feature_names: None, scaling, graph: None, edges: None, labels: None }
+        let (names, warnings) = (None, Vec::new());
+        Self { features: None, feature_names: None, scaling, graph: None, edges: None, names, warnings, labels: None }
     }
 
     /// The number of rows.
@@ -78,10 +88,24 @@ impl Input {
 
     /// The labels of `--labels`, or those in the file of the features.
     pub fn labels(&mut self, options: &LabelOptions) -> Result<Labels, Failure> {
-        if let Some(path) = &options.labels {
-            return Ok(read_labels(path, self.n_samples(), options.unlabeled.as_deref())?);
-        }
-        self.labels.take().ok_or_else(|| no_labels(self.features.is_none()))
+        let unlabeled = options.unlabeled.as_deref();
+        let labels = match (&options.labels, self.names.as_deref()) {
+            (Some(path), None) => read_labels(path, self.n_samples(), unlabeled)?,
+            (Some(path), names) => {
+                let (labels, warning) = labels_of(path, self.n_samples(), names, options)?;
+                self.warnings.extend(warning);
+                labels.into()
+            }
+            (None, _) => self.labels.take().ok_or_else(|| no_labels(self.features.is_none()))?,
+        };
+        self.warnings.extend(labels.classes.minus_one(unlabeled));
+        Ok(labels)
+    }
+
+    /// Column of the table that names the rows, if one does.
+    pub fn id(&self) -> Option<String> {
+        let names = self.names.as_ref().filter(|names| names.named() == Named::Rows);
+        names.map(|names| names.column().to_owned())
     }
 
     /// The problem for a method.
@@ -114,11 +138,12 @@ impl Input {
         let samples = read_samples(path, &read_options(table, labels), run)?;
         // The check comes before scaling, which would spread a NaN over its column.
         samples.check(run)?;
-        let Samples { features, feature_names, labels, .. } = samples;
+        let Samples { features, feature_names, labels, names, .. } = samples;
         let scaling = Scaling::fit(&features, table.standardize.into(), tfidf, run)?;
         let scaled = scaling.scaling.apply(&features, run)?;
         let features = Some(scaled.unwrap_or(features));
-        Ok(Self { features, feature_names, scaling, labels, ..Self::empty() })
+        let names = names.map(Arc::new);
+        Ok(Self { features, feature_names, scaling, labels, names, ..Self::empty() })
     }
 }
 
@@ -168,6 +193,7 @@ pub fn read_options(table: &TableOptions, labels: Option<&LabelOptions>) -> Read
         columns: table.columns.as_deref().map(Names::all),
         drop: Names::all(&table.drop),
         unlabeled: labels.and_then(|labels| labels.unlabeled.clone()),
+        id: table.id.column.clone(),
     }
 }
 

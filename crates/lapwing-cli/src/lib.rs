@@ -10,6 +10,7 @@ mod files;
 mod heap;
 mod html;
 mod input;
+mod named;
 mod options;
 mod output;
 mod prior;

@@ -28,6 +28,8 @@ pub struct Model<'a> {
     pub classes: ClassNames,
     /// Names of the feature columns, if they had any; columns of new tables are found by these names.
     pub feature_names: Option<Vec<String>>,
+    /// Column that named the fitted rows, if one did; in new tables it names the new rows.
+    pub id: Option<String>,
     /// Scales new rows first.
     pub scaling: Scaling,
     /// Turns scores into labels.
@@ -41,6 +43,8 @@ pub struct Model<'a> {
 struct Meta {
     classes: ClassNames,
     feature_names: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
     standardizer: Option<Standardizer>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tfidf: Option<Tfidf>,
@@ -135,6 +139,7 @@ impl Model<'_> {
         let meta = Meta {
             classes: self.classes.clone(),
             feature_names: self.feature_names.clone(),
+            id: self.id.clone(),
             standardizer: if let Scaling::Standardize(own) = &self.scaling { Some(own.clone()) } else { None },
             tfidf: if let Scaling::Tfidf(own) = &self.scaling { Some(own.clone()) } else { None },
             rule: self.rule.clone(),
@@ -179,6 +184,7 @@ impl Model<'_> {
             scaling: meta.scaling(),
             classes: meta.classes,
             feature_names: meta.feature_names,
+            id: meta.id,
             rule: meta.rule,
             extension,
         })

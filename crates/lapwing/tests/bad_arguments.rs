@@ -218,6 +218,7 @@ fn every_method_checks_its_problem_and_its_new_rows() {
             method: spec.name.into(),
             classes,
             feature_names: None,
+            id: None,
             scaling: Scaling::None,
             rule: fitted.rule,
             extension,

@@ -75,6 +75,7 @@ impl Graph {
             Input::read(&self.data, None, None, self.data.table.term_weights(false), &session.run)
         })?;
         input.scaling.describe(&mut report);
+        report.warnings.append(&mut input.warnings);
         report.n_samples = input.n_samples();
         report.n_features = input.features.as_ref().map(|features| features.n_cols());
         let given = input.graph.take();

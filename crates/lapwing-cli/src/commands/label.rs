@@ -141,6 +141,9 @@ impl Label {
     pub fn run(&self, settings: &Settings, ranks: &Ranks) -> Result<Outcome, Failure> {
         self.check()?;
         check_prior(self.prior.as_ref(), settings, &*settings.method()?)?;
+        if self.data.table.id.column.is_some() {
+            ranks.refuse_many("--id", "leave it out: rows then have numbers")?;
+        }
         let mut settings = settings.clone();
         settings.params.sparse.checkpoint.clone_from(&self.stream.checkpoint);
         settings.params.low_rank.checkpoint.clone_from(&self.stream.checkpoint);
@@ -201,6 +204,7 @@ impl Label {
         let streams = method.reads_streams();
         let (mut input, labels, targets, prior) = session.read(&mut before, || self.read(streams, &session.run))?;
         input.scaling.describe(&mut before);
+        before.warnings.append(&mut input.warnings);
         let (names, scaling) = (input.feature_names.take(), std::mem::take(&mut input.scaling.scaling));
         let fitted = method.fit(&Problem { prior: prior.as_ref(), ..input.problem(&targets) }, &session.run)?;
         let mut result = Finished::new(&session, &input, &labels, fitted, before, self.outputs.unreached);

@@ -2,9 +2,10 @@
 //! them.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use lapwing::data::write::{LabelColumns, LabelWriter, LabeledRows};
-use lapwing::data::{Error, Report, Scaling, SparseLabels, Targets};
+use lapwing::data::write::{LabelColumns, LabeledRows};
+use lapwing::data::{Error, Report, RowNames, Scaling, SparseLabels, Targets, Warning};
 use lapwing::models::{Extension, Labeling, LowRank, Model, RowFit, SizeParams};
 use lapwing_data::communicator::agree;
 use lapwing_data::peak_memory_bytes;
@@ -16,8 +17,9 @@ use serde_json::json;
 use super::label::{OutputOptions, publish_after};
 use crate::Outcome;
 use crate::failure::Failure;
+use crate::named::{names_of, numbered};
 use crate::options::{DataOptions, LabelOptions, StandardizeOption};
-use crate::output::{self, ClassSize, Written, folded, is_stdout};
+use crate::output::{self, ClassSize, Written, folded, is_stdout, label_writer};
 use crate::rows::RowStream;
 use crate::session::Session;
 use crate::summary::{self, row};
@@ -35,6 +37,16 @@ pub struct LabelRows<'l> {
     pub sizes: Option<SizeParams>,
 }
 
+/// What a run reads before the fit.
+struct Read {
+    rows: RowStream,
+    labels: SparseLabels,
+    targets: Targets,
+    /// Names of the rows, if they have any.
+    names: Option<Arc<RowNames>>,
+    warnings: Vec<Warning>,
+}
+
 /// Counts of labeled rows.
 struct Counts {
     /// Rows of each class.
@@ -50,7 +62,7 @@ impl LabelRows<'_> {
     pub fn run(&self, session: &Session) -> Result<Outcome, Failure> {
         let mut before = Report::default();
         let read = session.read(&mut before, || self.read(session));
-        let (rows, labels, targets) = self.agree(session, read)?;
+        let Read { rows, labels, targets, names, warnings } = self.agree(session, read)?;
         if let Some(sizes) = &self.sizes {
             sizes.validate(labels.classes.len())?;
         }
@@ -72,9 +84,10 @@ impl LabelRows<'_> {
             let mut report = std::mem::take(&mut fit.report);
             let total = rows.source().n_rows() as u64;
             let staged = report.time_steps("write", total, &session.run, |_| {
-                self.write(path, &fit, &rows, &labels, &targets, session, &mut counts)
+                self.write(path, &fit, (&rows, names.as_ref()), &labels, &targets, session, &mut counts)
             });
             fit.report = report;
+            fit.report.warnings.extend(numbered(path, names.as_ref()));
             printed = staged.map(|staged| staged.into_iter().for_each(|labels| written.add_first("labels", labels)));
         }
         fit.report.n_unreached = counts.unreached as usize;
@@ -87,6 +100,7 @@ impl LabelRows<'_> {
         });
         self.agree(session, finished)?;
         fit.report.phases.splice(0..0, before.phases);
+        fit.report.warnings.splice(0..0, warnings);
         let unscaled = session.communicator.is_root() && self.data.table.standardize == StandardizeOption::Auto;
         fit.report.warnings.extend(unscaled.then(|| rows.unscaled(&session.run)).flatten());
         fit.report.peak_bytes = peak_memory_bytes();
@@ -109,11 +123,14 @@ impl LabelRows<'_> {
         agree(session.communicator, done).map_err(|error| failure.unwrap_or(Failure::Library(error)))
     }
 
-    fn read(&self, session: &Session) -> Result<(RowStream, SparseLabels, Targets), Failure> {
-        let rows = RowStream::open(self.path, &self.data.table, Some(self.labels), &session.run)?;
-        let labels = rows.labels(self.path, &self.data.table, self.labels, &session.run)?;
+    fn read(&self, session: &Session) -> Result<Read, Failure> {
+        let (path, table, run) = (self.path, &self.data.table, &session.run);
+        let names = names_of(path, table, run)?;
+        let rows = RowStream::open(path, table, Some(self.labels), run)?;
+        let (labels, left_out) = rows.labels(path, table, self.labels, names.as_deref(), run)?;
         let targets = Targets::from_sparse(&labels)?;
-        Ok((rows, labels, targets))
+        let minus_one = labels.classes.minus_one(self.labels.unlabeled.as_deref());
+        Ok(Read { rows, labels, targets, names, warnings: left_out.into_iter().chain(minus_one).collect() })
     }
 
     /// Labels all rows and writes them to one table, each rank its own part. Returns the staged table at rank 0, and counts of
@@ -123,7 +140,7 @@ impl LabelRows<'_> {
         &self,
         path: &Path,
         fit: &RowFit,
-        rows: &RowStream,
+        (rows, names): (&RowStream, Option<&Arc<RowNames>>),
         labels: &SparseLabels,
         targets: &Targets,
         session: &Session,
@@ -133,7 +150,7 @@ impl LabelRows<'_> {
         let n = rows.source().n_rows();
         let columns = LabelColumns { certified: false, probabilities: self.outputs.probabilities };
         if communicator.size() == 1 {
-            let mut writer = LabelWriter::create(path, &labels.classes, n, columns)?;
+            let mut writer = label_writer(path, &labels.classes, n, columns, names)?;
             *counts =
                 self.each(fit, rows, targets, labels, 0..n, session, |first, block| writer.write(first, block))?;
             run.check()?;
@@ -198,6 +215,7 @@ impl LabelRows<'_> {
             method: fit.report.method.clone(),
             classes: labels.classes.clone(),
             feature_names: rows.feature_names(),
+            id: self.data.table.id.column.clone(),
             scaling: Scaling::None,
             rule: fit.rule.clone(),
             extension: Extension::from(fit.extension.clone()),

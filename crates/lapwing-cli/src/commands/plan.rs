@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lapwing::data::read::{RowFile, read_graph, read_label_column, read_labels, read_samples};
+use lapwing::data::read::{RowFile, read_graph, read_label_column, read_samples};
 use lapwing::data::{EdgeSource, Report, RowSource, TermWeights};
 use lapwing::models::{Method, Plan, ProblemSize};
 use lapwing_data::read::{can_stream, names_columns, probe};
@@ -11,6 +11,7 @@ use serde_json::json;
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::input::{Input, Streamed, no_labels, read_options};
+use crate::named::{labels_of, names_of};
 use crate::options::{DataOptions, LabelOptions, StandardizeOption, TfidfOption};
 use crate::output::{Written, json_object};
 use crate::rows::{RowStream, are_rows};
@@ -155,7 +156,10 @@ fn count_labels(
             let options = read_options(&data.table, Some(labels));
             session.read(&mut Report::default(), || read_samples(path, &options, &session.run))?.labels
         }
-        (Some(path), _) => Some(read_labels(path, size.n_samples, labels.unlabeled.as_deref())?),
+        (Some(path), table) => {
+            let names = table.as_deref().map(|table| names_of(table, &data.table, &session.run)).transpose()?.flatten();
+            Some(labels_of(path, size.n_samples, names.as_deref(), labels)?.0.into())
+        }
         (None, None) => None,
     };
     let known = known.ok_or_else(|| no_labels(data.data.is_none()))?;

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use clap::Args;
 use lapwing::data::read::{read_graph, read_samples};
-use lapwing::data::write::{LabelColumns, LabelWriter, LabeledRows};
-use lapwing::data::{Error, Features, Matrix, Report, Warning};
+use lapwing::data::write::{LabelColumns, LabeledRows};
+use lapwing::data::{Error, Features, Matrix, Report, RowNames, Warning};
 use lapwing::graph::Graph;
 use lapwing::models::{Extension, LowRankExtension, Model};
 use lapwing_data::peak_memory_bytes;
-use lapwing_data::read::names_columns;
+use lapwing_data::read::{column_names, names_columns};
 use lapwing_data::write::{LABEL_ENDINGS, Staged};
 use serde_json::json;
 
@@ -18,8 +18,9 @@ use crate::Outcome;
 use crate::failure::Failure;
 use crate::files::Files;
 use crate::input::{read_options, widen};
-use crate::options::{Names, RunOptions, TableOptions};
-use crate::output::{self, Unreached, Written, folded, is_stdout, two_on_stdout};
+use crate::named::{names_of, numbered};
+use crate::options::{IdOption, IgnoreOption, Names, RunOptions, TableOptions};
+use crate::output::{self, Unreached, Written, folded, is_stdout, label_writer, two_on_stdout};
 use crate::rows::{RowStream, are_rows};
 use crate::session::Session;
 use crate::summary::{self, row};
@@ -59,6 +60,12 @@ pub struct Predict {
     #[arg(long, value_name = "A,B,…", help_heading = "Input")]
     drop: Vec<Names>,
 
+    #[command(flatten)]
+    id: IdOption,
+
+    #[command(flatten)]
+    ignore: IgnoreOption,
+
     /// Where the labels go: .csv, .parquet or .npy; - writes CSV to standard output
     #[arg(short, long, value_name = "OUT", help_heading = "Output")]
     output: PathBuf,
@@ -85,6 +92,7 @@ impl Predict {
         if is_stdout(&self.output) && self.run.json {
             return Err(two_on_stdout("labels"));
         }
+        self.id.check()?;
         let session = Session::start(&self.run)?;
         let files = Files::default().read("MODEL", Some(&self.model)).read("DATA", Some(&self.data));
         let files = files.read("--graph", self.graph.as_deref());
@@ -97,7 +105,7 @@ impl Predict {
         {
             return self.run_rows(&model, landmarks, report, &session);
         }
-        let features = session.read(&mut report, || self.read(&model, &session))?;
+        let (features, names) = session.read(&mut report, || self.read(&model, &session))?;
         let graph = match &self.graph {
             Some(path) => Some(session.read(&mut report, || {
                 Ok::<_, Failure>(Graph::new(read_graph(path, Some(features.n_rows()), &session.run)?)?)
@@ -120,10 +128,12 @@ impl Predict {
         session.run.check()?;
         let labels = folded(&labeling, self.unreached);
         let mut written = Written::default();
-        let stage =
-            |_: &mut Report| output::stage(&self.output, &model.classes, &labels, &labeling, self.probabilities);
+        let stage = |_: &mut Report| {
+            output::stage(&self.output, &model.classes, &labels, &labeling, self.probabilities, names.as_ref())
+        };
         written.add("labels", report.time("write", &session.run, stage)?);
         written.publish()?;
+        report.warnings.extend(numbered(&self.output, names.as_ref()));
         report.peak_bytes = peak_memory_bytes();
         self.print(&session, &report, &written)?;
         let is_fine = report.n_unreached == 0 && summary::undecided(&report) == 0;
@@ -139,12 +149,16 @@ impl Predict {
         session: &Session,
     ) -> Result<Outcome, Failure> {
         let run = &session.run;
-        let rows = session.read(&mut report, || RowStream::open(&self.data, &self.table(model), None, run))?;
+        let open = || -> Result<_, Failure> {
+            let table = self.table(model)?;
+            Ok((names_of(&self.data, &table, run)?, RowStream::open(&self.data, &table, None, run)?))
+        };
+        let (names, rows) = session.read(&mut report, open)?;
         let n = rows.source().n_rows();
         let mut n_unreached = 0;
         let staged = report.time_steps("predict", n as u64, run, |_| -> Result<Staged, Failure> {
             let columns = LabelColumns { certified: false, probabilities: self.probabilities };
-            let mut writer = LabelWriter::create(&self.output, &model.classes, n, columns)?;
+            let mut writer = label_writer(&self.output, &model.classes, n, columns, names.as_ref())?;
             let label = |_: usize, scores: Vec<f64>| {
                 let c = model.classes.len();
                 model.rule.apply(Arc::new(Matrix::new(scores.len() / c, c, scores)?))
@@ -165,26 +179,41 @@ impl Predict {
         let mut written = Written::default();
         written.add("labels", staged);
         written.publish()?;
+        report.warnings.extend(numbered(&self.output, names.as_ref()));
         report.peak_bytes = peak_memory_bytes();
         self.print(session, &report, &written)?;
         Ok(if self.strict && n_unreached > 0 { Outcome::Look } else { Outcome::Done })
     }
 
     /// The columns to read: by default those that the model names.
-    fn table(&self, model: &Model<'_>) -> TableOptions {
+    fn table(&self, model: &Model<'_>) -> Result<TableOptions, Failure> {
         let mut table =
             TableOptions { columns: self.columns.clone(), drop: self.drop.clone(), ..TableOptions::default() };
+        table.id.column = self.id_column(model)?;
         if table.columns.is_none() && names_columns(&self.data) {
             table.columns = model.feature_names.clone().map(|names| vec![Names(names)]);
         }
-        table
+        Ok(table)
     }
 
-    fn read(&self, model: &Model<'_>, session: &Session) -> Result<Features<'static>, Failure> {
-        let samples =
-            read_samples(&self.data, &read_options(&self.table(model), None), &session.run).map_err(needed)?;
+    /// The column that names the rows: the given one, else that of the model if the table has it.
+    fn id_column(&self, model: &Model<'_>) -> Result<Option<String>, Failure> {
+        let known = model.id.as_ref().filter(|_| self.id.column.is_none());
+        let Some(known) = known.filter(|id| !Names::all(self.columns.as_deref().unwrap_or_default()).contains(id))
+        else {
+            return Ok(self.id.column.clone());
+        };
+        let names = column_names(&self.data)?.unwrap_or_default();
+        Ok(names.contains(known).then(|| known.clone()))
+    }
+
+    /// The rows and their names.
+    fn read(&self, model: &Model<'_>, session: &Session) -> Result<NamedRows, Failure> {
+        let options = read_options(&self.table(model)?, None);
+        let samples = read_samples(&self.data, &options, &session.run).map_err(needed)?;
         samples.check(&session.run).map_err(needed)?;
-        Ok(widen(samples.features, model.extension.n_features())?)
+        let names = samples.names.map(Arc::new);
+        Ok((widen(samples.features, model.extension.n_features())?, names))
     }
 
     fn print(&self, session: &Session, report: &Report, written: &Written) -> Result<(), Failure> {
@@ -202,6 +231,9 @@ impl Predict {
         session.print_summary(&rows, is_stdout(&self.output))
     }
 }
+
+/// Rows and their names, if they have any.
+type NamedRows = (Features<'static>, Option<Arc<RowNames>>);
 
 /// Replaces the advice to drop bad columns: the model needs them.
 fn needed(error: Error) -> Failure {

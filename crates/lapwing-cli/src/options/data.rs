@@ -43,6 +43,12 @@ impl DataOptions {
         if self.data.is_none() && (table.columns.is_some() || !table.drop.is_empty() || table.must_hold()) {
             return Err(Failure::usage("--columns, --drop, --standardize and --tfidf need features, not a graph"));
         }
+        if self.data.is_none() && table.id.column.is_some() {
+            return Err(Failure::usage(
+                "--id names a column of DATA; the nodes of a graph alone have the names in its edges",
+            ));
+        }
+        table.id.check()?;
         if table.standardize == StandardizeOption::On && table.tfidf == Some(TfidfOption::On) {
             return Err(Failure::usage("give --standardize or --tfidf, not both"));
         }
@@ -105,6 +111,40 @@ impl FromStr for Names {
     }
 }
 
+/// Which column names the rows.
+#[derive(Args, Clone, Default)]
+pub struct IdOption {
+    /// Column of DATA that names the rows; it is no feature, and outputs have it instead of row numbers
+    ///
+    /// Names differ from each other, and none is empty. Files of labels and edges then name rows too. An output as .npy keeps
+    /// row numbers.
+    #[arg(long = "id", value_name = "COLUMN", help_heading = "Input")]
+    pub column: Option<String>,
+}
+
+impl IdOption {
+    /// Refuses a name that another column of the output has.
+    pub fn check(&self) -> Result<(), Failure> {
+        let names = ["label", "confidence", "reached", "certified"];
+        match self.column.as_deref().filter(|column| names.contains(column)) {
+            Some(column) => {
+                let reason =
+                    format!("--id {column}: the output has another column of this name; rename the column of ids");
+                Err(Failure::usage(reason))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// What to do with names that are not those of any row.
+#[derive(Args, Clone, Default)]
+pub struct IgnoreOption {
+    /// Leave out labels and edges whose names are not in the data, with a warning
+    #[arg(long = "ignore-unknown", hide_short_help = true)]
+    pub unknown: bool,
+}
+
 /// Which columns are features, and how they are scaled.
 #[derive(Args, Default)]
 #[command(next_help_heading = "Input")]
@@ -118,6 +158,9 @@ pub struct TableOptions {
     /// Columns that are not features, separated by commas
     #[arg(long, value_name = "A,B,…")]
     pub drop: Vec<Names>,
+
+    #[command(flatten)]
+    pub id: IdOption,
 
     /// Scale every feature column to mean 0 and standard deviation 1 first [default: auto; without a word: on]
     ///
@@ -211,13 +254,17 @@ pub struct LabelOptions {
     #[arg(long, value_name = "NAME", conflicts_with = "labels")]
     pub label_column: Option<String>,
 
-    /// File of labels: .npy, or text with one label a line or lines of row,label (rows count from 0)
+    /// File of labels: .npy, or text with one label a line or lines of row,label (rows count from 0) or, with --id or named
+    /// nodes, of name,label
     #[arg(long, value_name = "FILE")]
     pub labels: Option<PathBuf>,
 
     /// Text that marks rows without a label [default: empty, -1, -1.0, nan, null, none, na]
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, hide_short_help = true)]
     pub unlabeled: Option<String>,
+
+    #[command(flatten)]
+    pub ignore: IgnoreOption,
 }
 
 impl LabelOptions {

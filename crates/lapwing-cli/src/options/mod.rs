@@ -5,7 +5,10 @@ mod parameters;
 mod run;
 mod subject;
 
-pub use data::{DataOptions, LabelOptions, Names, StandardizeOption, TableOptions, TfidfOption, joined_words};
+pub use data::{
+    DataOptions, IdOption, IgnoreOption, LabelOptions, Names, StandardizeOption, TableOptions, TfidfOption,
+    joined_words,
+};
 pub use lapwing_data::params::{count, duration};
 pub use parameters::option;
 pub use run::{ProgressStyle, RunOptions};

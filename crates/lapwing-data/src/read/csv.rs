@@ -42,6 +42,7 @@ pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
         features: Features::from_f64(n_rows, features.len(), values)?,
         feature_names: Some(names),
         labels: label.map(|_| texts.finish().map(Labels::from)).transpose()?,
+        names: None,
         origin: SampleOrigin { lines, ..SampleOrigin::new(path) },
     })
 }

@@ -17,6 +17,7 @@ mod fingerprint;
 pub(crate) mod format;
 mod graph;
 mod labels;
+mod names;
 mod npy;
 mod npz;
 mod origin;
@@ -32,10 +33,11 @@ pub use self::edges::EdgeFile;
 pub use self::fields::{join_columns, split_columns};
 use self::format::{Format, unknown_ending};
 pub use self::graph::read_graph;
-pub use self::labels::{read_label_column, read_labels, read_sparse_labels};
+pub use self::labels::{NamedLabels, read_label_column, read_labels, read_named_labels, read_sparse_labels};
+pub use self::names::{column_names, read_names};
 use self::origin::SampleOrigin;
 pub use self::rows::{RowFile, can_stream};
-use crate::{Features, Labels, Result, Run};
+use crate::{Features, Labels, Result, RowNames, Run};
 
 const KNOWN: &str = ".npy, .npz, .parquet, .csv, .csv.gz, .csv.zst, .svm or .libsvm";
 
@@ -50,6 +52,8 @@ pub struct ReadOptions {
     pub drop: Vec<String>,
     /// Text that marks rows without a label, instead of −1.
     pub unlabeled: Option<String>,
+    /// Column of a table whose cells name the rows; it is no feature.
+    pub id: Option<String>,
 }
 
 /// The contents of a file of samples.
@@ -62,6 +66,8 @@ pub struct Samples {
     pub feature_names: Option<Vec<String>>,
     /// The labels, if they are requested or the format always has them.
     pub labels: Option<Labels>,
+    /// Names of the rows, if the options name their column.
+    pub names: Option<RowNames>,
     /// The file they were read from.
     origin: SampleOrigin,
 }
@@ -132,9 +138,22 @@ pub fn names_columns(path: &Path) -> bool {
 /// [`Error::Format`](crate::Error) naming a malformed line or column, [`Error::Io`](crate::Error) when
 /// the file cannot be read, [`Error::Interrupted`](crate::Error).
 ///
+/// With an id column also [`Error::Names`](crate::Error), as [`read_names`], and [`Error::Param`](crate::Error) for standard
+/// input, which can be read only once.
+///
 /// # Complexity
-/// One pass; memory for one copy of the features.
+/// One pass, and one more if the rows have names; memory for one copy of the features.
 pub fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Result<Samples> {
+    let names = names::of_samples(path, options, run)?;
+    let samples = read_features(path, options, run)?;
+    match &names {
+        Some(names) if names.len() != samples.features.n_rows() => Err(names::changed(path)),
+        _ => Ok(Samples { names, ..samples }),
+    }
+}
+
+/// Reads all of a file of samples but the names of the rows.
+fn read_features(path: &Path, options: &ReadOptions, run: &Run) -> Result<Samples> {
     match Format::from_path(path) {
         Format::Npy => array::read_samples(path, options, run),
         Format::Npz => npz::read_samples(path, options, run),

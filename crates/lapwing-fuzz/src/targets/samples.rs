@@ -40,6 +40,7 @@ pub(crate) fn table_options(names: &[u8]) -> ReadOptions {
         drop: if has(b"drop") { vec!["drop".into()] } else { Vec::new() },
         columns: has(b"pick").then(|| vec!["pick".into(), "a".into()]),
         unlabeled: has(b"unl").then(|| "unl".into()),
+        id: None,
     }
 }
 

@@ -175,6 +175,7 @@ fn new_rows_are_scored_as_they_were_in_the_fit() {
             method: LOW_RANK.into(),
             classes: labels.classes.clone(),
             feature_names: None,
+            id: None,
             scaling: lapwing_data::Scaling::None,
             rule: fit.rule,
             extension,

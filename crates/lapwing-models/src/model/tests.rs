@@ -20,6 +20,7 @@ fn model_of<'a>(fitted: Fitted<'a>, labels: &Labels) -> Model<'a> {
         method: "harmonic".into(),
         classes: labels.classes.clone(),
         feature_names: None,
+        id: None,
         scaling: Scaling::None,
         rule: fitted.rule,
         extension: fitted.extension.unwrap(),

@@ -24,7 +24,7 @@ pub(in crate::read) fn read_samples(path: &Path, options: &ReadOptions, run: &Ru
         false => kept::<Float64Type>(&table, features, run)?,
     };
     let (labels, origin) = (labels.map(Labels::from), SampleOrigin::new(path));
-    Ok(Samples { features, feature_names: Some(names), labels, origin })
+    Ok(Samples { features, feature_names: Some(names), labels, names: None, origin })
 }
 
 fn kept<F: FloatType>(table: &Table, columns: Vec<usize>, run: &Run) -> Result<Features<'static>> {

@@ -133,6 +133,7 @@ mod tests {
             method: MAJORITY.into(),
             classes: ClassNames::Integers(vec![3, 5]),
             feature_names: None,
+            id: None,
             scaling: Scaling::None,
             rule: fitted.rule,
             extension: fitted.extension.unwrap(),
