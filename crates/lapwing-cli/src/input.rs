@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use lapwing::data::read::{EdgeFile, ReadOptions, Samples, read_graph, read_labels, read_samples};
+use lapwing::data::read::{EdgeFile, ReadOptions, Samples, read_labels, read_samples};
 use lapwing::data::{
     Csr, EdgeSource, Error, Features, FittedScaling, Labels, Named, RowNames, Run, Scaling, Targets, TermWeights,
     Warning,
@@ -13,7 +13,7 @@ use lapwing::models::Problem;
 use lapwing_data::read::{holds_labels, names_labels};
 
 use crate::failure::Failure;
-use crate::named::labels_of;
+use crate::named::{GivenGraph, graph_of, labels_of};
 use crate::options::{DataOptions, LabelOptions, Names, TableOptions};
 use crate::output::is_stdout;
 use crate::rows::generated;
@@ -51,16 +51,21 @@ impl Input {
     ) -> Result<Self, Failure> {
         match (&data.graph, &data.data) {
             (Some(path), None) if !is_matrix(path) && streamed.is_some() => {
-                let edges = EdgeFile::open(path, streamed.and_then(|streamed| streamed.nodes), run)?;
-                Ok(Self { edges: Some(edges), ..Self::empty() })
+                let edges = EdgeFile::open_named(path, streamed.and_then(|streamed| streamed.nodes), run)?;
+                let names = edges.names().cloned();
+                Ok(Self { edges: Some(edges), names, ..Self::empty() })
             }
-            (Some(path), None) => Self::read_graph(path, None, run),
+            (Some(path), None) => {
+                let mut input = Self::empty();
+                input.add_graph(path, None, false, run)?;
+                Ok(input)
+            }
             (Some(graph), Some(path)) => {
                 // Beside a graph, weights of terms make labels better if rows count them, and worse if rows tell which they hold.
                 let tfidf = if tfidf == TermWeights::Auto { TermWeights::Counts } else { tfidf };
                 let mut input = Self::read_features(path, &data.table, labels, tfidf, run)?;
-                let n_rows = input.n_samples();
-                input.graph = Self::read_graph(graph, Some(n_rows), run)?.graph;
+                let ignore_unknown = labels.is_some_and(|labels| labels.ignore.unknown);
+                input.add_graph(graph, Some(input.n_samples()), ignore_unknown, run)?;
                 Ok(input)
             }
             (None, Some(path)) => Self::read_features(path, &data.table, labels, tfidf, run),
@@ -118,9 +123,20 @@ impl Input {
         }
     }
 
-    fn read_graph(path: &Path, n_rows: Option<usize>, run: &Run) -> Result<Self, Failure> {
-        let graph = AffinityGraph::given(Graph::new(read_graph(path, n_rows, run)?)?);
-        Ok(Self { graph: Some(graph), ..Self::empty() })
+    /// Reads the graph of the rows or, if there are none, of nodes that may have names.
+    fn add_graph(
+        &mut self,
+        path: &Path,
+        n_rows: Option<usize>,
+        ignore_unknown: bool,
+        run: &Run,
+    ) -> Result<(), Failure> {
+        let GivenGraph { adjacency, names, warning } =
+            graph_of(path, n_rows, self.names.as_deref(), ignore_unknown, run)?;
+        self.graph = Some(AffinityGraph::given(Graph::new(adjacency)?));
+        self.names = self.names.take().or(names);
+        self.warnings.extend(warning);
+        Ok(())
     }
 
     fn read_features(

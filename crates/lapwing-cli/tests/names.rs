@@ -198,3 +198,97 @@ fn minus_one_is_a_class_where_other_rows_are_empty() {
     folder.write("parts.csv", "x,kind\n1,1\n2,-1\n3,1\n4,\n5,-1\n6,\n");
     folder.ok("label parts.csv --label-column kind --method nearest-label -o parts.parquet");
 }
+
+/// Two rings of eight nodes each, joined by a weak edge, as lines of names.
+fn rings() -> String {
+    let ring = |name: char| (0..8).map(move |at| format!("{name}{at},{name}{},1\n", (at + 1) % 8)).collect::<String>();
+    format!("{}a0,b0,0.01\n{}", ring('a'), ring('b'))
+}
+
+#[test]
+fn nodes_have_the_names_of_their_edges() {
+    let folder = Folder::new();
+    folder.write("e.csv", rings());
+    folder.write("k.csv", "who,team\nb3,red\na2,blue\n");
+    for method in ["harmonic", "sparse-harmonic", "auto", "simple-harmonic"] {
+        folder.ok(&format!("label --graph e.csv --labels k.csv --method {method} -o out.csv"));
+        let out = folder.read("out.csv");
+        assert!(out.starts_with("node,label,confidence,reached"), "{out}");
+        assert_eq!(column(&out, 0)[..3], ["a0", "a1", "a2"], "{method}");
+        let is_right = |line: &str| line.contains(if line.starts_with('a') { ",blue," } else { ",red," });
+        assert!(out.lines().count() == 17 && out.lines().skip(1).all(is_right), "{method}: {out}");
+    }
+    folder.ok("label --graph e.csv --labels k.csv --plan");
+    folder.ok("label --graph e.csv --labels k.csv --method sparse-harmonic --plan");
+    folder.write("all.csv", (0..8).map(|at| format!("a{at},blue\nb{at},red\n")).collect::<String>());
+    folder.ok("compare --graph e.csv --labels all.csv --methods harmonic --per-class 1 --repeats 1");
+    folder.write("bad.csv", "node,label\na1,x\nc1,y\n");
+    let error = folder.error("label --graph e.csv --labels bad.csv -o o.csv");
+    assert_says(&error, &["bad.csv: 1 of 2 nodes are no nodes of the graph ('c1' in line 3)", "--ignore-unknown"]);
+    folder.ok("label --graph e.csv --labels bad.csv --ignore-unknown -o o.csv");
+    let error = folder.error("label --graph e.csv --labels k.csv --method sparse-harmonic --nodes 16 -o o.csv");
+    assert_says(&error, &["--nodes is 16; expected none: the nodes have names"]);
+    // Writers of graphs keep names, in files that hold some.
+    folder.ok("sparsify e.csv -o sparse.csv");
+    assert_says(&folder.read("sparse.csv"), &["u,v,weight\na0,a1,"]);
+    folder.ok("graph --graph e.csv -o again.parquet");
+    folder.ok("label --graph again.parquet --labels k.csv --method harmonic -o parquet.csv");
+    assert_eq!(column(&folder.read("parquet.csv"), 0)[..2], ["a0", "a1"]);
+    for run in ["sparsify e.csv -o s.npz", "graph --graph e.csv -o s.npy"] {
+        assert_says(&folder.error(run), &["expected a file .csv or .parquet: the nodes have names"]);
+    }
+    let late: String = (0..1500).map(|at| format!("{at},{}\n", at + 1)).chain(["7,x\n".into()]).collect();
+    folder.write("late.csv", late);
+    assert_says(
+        &folder.error("sparsify late.csv -o o.csv"),
+        &["late.csv, line 1501: node 'x' is not an integer; the nodes before it are numbers"],
+    );
+}
+
+#[test]
+fn nodes_beside_rows_are_ids() {
+    let folder = folder(16);
+    let name = |row: usize| format!("p{row}");
+    let edges: String = (0..15).map(|row| format!("{},{}\n", name(row), name((row + 3) % 16))).collect();
+    folder.write("e.csv", &edges);
+    folder.write("unknown.csv", format!("{edges}p1,zoe\n"));
+    let label = "label t.csv --labels kinds.csv --method unfolded-gnn -o o.csv --model m.lapwing";
+    folder.ok(&format!("{label} --id id --graph e.csv"));
+    let out = folder.read("o.csv");
+    assert!(out.starts_with("id,label,") && out.lines().count() == 17, "{out}");
+    assert_says(
+        &folder.ok(&format!("{label} --id id --graph e.csv --plan").replace("-o o.csv --model m.lapwing", "")).stdout,
+        &["edges"],
+    );
+    let error = folder.refused(&format!("{label} --id id --graph unknown.csv"));
+    assert_says(
+        &error,
+        &[
+            "unknown.csv: 1 node, in 1 of 16 edges, is no id of the column 'id' of the data ('zoe' in line 16)",
+            "--ignore-unknown",
+        ],
+    );
+    let ran = folder.ok(&format!("{label} --id id --graph unknown.csv --ignore-unknown"));
+    assert_says(&ran.stderr, &["1 node of unknown.csv is no id of the data; 1 edge with such nodes was left out"]);
+    assert_eq!(folder.read("o.csv"), out);
+    folder.write("numbers.csv", "0,a\n1,b\n");
+    let error =
+        folder.refused("label t.csv --drop id --labels numbers.csv --method unfolded-gnn --graph e.csv -o n.csv");
+    assert_says(&error, &["give the column that names the rows: --id COLUMN"]);
+    folder.ok("predict m.lapwing t.csv --graph e.csv -o predicted.csv");
+    assert_eq!(column(&folder.read("predicted.csv"), 1), column(&out, 1));
+    assert_says(&folder.refused("predict m.lapwing t.csv --graph unknown.csv -o p.csv"), &["'zoe' in line 16"]);
+    folder.ok("predict m.lapwing t.csv --graph unknown.csv --ignore-unknown -o p.csv");
+    // Integer ids are names, not row numbers.
+    folder.write(
+        "i.csv",
+        folder.read("t.csv").lines().map(|line| line.replacen('p', "10", 1) + "\n").collect::<String>(),
+    );
+    folder.write("ie.csv", edges.replace('p', "10"));
+    folder.write("ik.csv", folder.read("kinds.csv").replace("p", "10"));
+    folder.ok("label i.csv --id id --graph ie.csv --labels ik.csv --method unfolded-gnn -o i-out.csv");
+    assert_eq!(column(&folder.read("i-out.csv"), 1), column(&out, 1));
+    assert_eq!(column(&folder.read("i-out.csv"), 0)[1], "101");
+    folder.ok("graph t.csv --id id -k 3 -o g.csv");
+    assert_says(&folder.read("g.csv"), &["u,v,weight\np0,p"]);
+}

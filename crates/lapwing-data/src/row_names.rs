@@ -113,6 +113,13 @@ impl RowNames {
         self.are_integers
     }
 
+    /// The names behind the first `n`.
+    pub(crate) fn without_first(&self, n: usize) -> Result<Self> {
+        let mut names = Self::new(&self.column, self.named);
+        (n..self.len()).try_for_each(|row| names.append(self.name(row)))?;
+        Ok(names)
+    }
+
     /// The row of a name, which becomes the next row if it is new.
     pub(crate) fn intern(&mut self, name: &str) -> Result<u32> {
         match self.place(name) {

@@ -73,8 +73,9 @@ pub mod data {
     pub mod read {
         #[doc(inline)]
         pub use lapwing_data::read::{
-            EdgeFile, NamedLabels, ReadOptions, RowFile, Samples, read_graph, read_label_column, read_labels,
-            read_named_labels, read_names, read_samples, read_sparse_labels,
+            EdgeFile, NamedGraph, NamedLabels, NodeOptions, ReadOptions, RowFile, Samples, read_graph,
+            read_label_column, read_labels, read_named_graph, read_named_labels, read_names, read_samples,
+            read_sparse_labels,
         };
     }
 

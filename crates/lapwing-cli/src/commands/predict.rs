@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use lapwing::data::read::{read_graph, read_samples};
+use lapwing::data::read::read_samples;
 use lapwing::data::write::{LabelColumns, LabeledRows};
 use lapwing::data::{Error, Features, Matrix, Report, RowNames, Warning};
 use lapwing::graph::Graph;
@@ -18,7 +18,7 @@ use crate::Outcome;
 use crate::failure::Failure;
 use crate::files::Files;
 use crate::input::{read_options, widen};
-use crate::named::{names_of, numbered};
+use crate::named::{graph_of, names_of, numbered};
 use crate::options::{IdOption, IgnoreOption, Names, RunOptions, TableOptions};
 use crate::output::{self, Unreached, Written, folded, is_stdout, label_writer, two_on_stdout};
 use crate::rows::{RowStream, are_rows};
@@ -108,7 +108,10 @@ impl Predict {
         let (features, names) = session.read(&mut report, || self.read(&model, &session))?;
         let graph = match &self.graph {
             Some(path) => Some(session.read(&mut report, || {
-                Ok::<_, Failure>(Graph::new(read_graph(path, Some(features.n_rows()), &session.run)?)?)
+                let (n, names) = (Some(features.n_rows()), names.as_deref());
+                let given = graph_of(path, n, names, self.ignore.unknown, &session.run)?;
+                given.warning.iter().for_each(|warning| session.warn(warning));
+                Ok::<_, Failure>(Graph::new(given.adjacency)?)
             })?),
             None => None,
         };

@@ -27,8 +27,9 @@ pub struct DataOptions {
     ///
     /// With features it is the graph of their rows, for methods that need both.
     ///
-    /// By the ending: .csv, .parquet or .npy with one edge a line (u, v and, if not 1, a weight; rows count from 0);
-    /// .npz with a symmetric sparse matrix saved by scipy.
+    /// By the ending: .csv, .parquet or .npy with one edge a line (u, v and, if not 1, a weight; rows count from 0); .npz with a
+    /// symmetric sparse matrix saved by scipy. In .csv and .parquet u and v may be names: without features those of the nodes,
+    /// with features those of the rows (--id).
     #[arg(long, value_name = "FILE")]
     pub graph: Option<PathBuf>,
 

@@ -32,7 +32,7 @@ use std::path::Path;
 pub use self::edges::EdgeFile;
 pub use self::fields::{join_columns, split_columns};
 use self::format::{Format, unknown_ending};
-pub use self::graph::read_graph;
+pub use self::graph::{NamedGraph, NodeOptions, read_graph, read_named_graph};
 pub use self::labels::{NamedLabels, read_label_column, read_labels, read_named_labels, read_sparse_labels};
 pub use self::names::{column_names, read_names};
 use self::origin::SampleOrigin;

@@ -120,6 +120,17 @@ impl Records {
         }
     }
 
+    /// Whether the first line is a header; asked before the first record is read.
+    pub(super) fn has_header(&self) -> bool {
+        !self.is_pending
+    }
+
+    /// Goes to the first record, which the next call of [`next`](Self::next) goes to again; false if there is none.
+    pub(super) fn peek(&mut self) -> Result<bool> {
+        self.is_pending = self.advance()?;
+        Ok(self.is_pending)
+    }
+
     /// Start of the current record.
     pub(super) fn mark(&self) -> Mark {
         self.start

@@ -5,6 +5,8 @@ mod parquet;
 
 use std::path::Path;
 
+#[cfg(feature = "tables")]
+pub(super) use self::parquet::{Texts, are_names, cell, is_text};
 use super::ReadOptions;
 use super::columns::find_name;
 use super::csv::no_rows;
