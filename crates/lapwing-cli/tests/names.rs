@@ -54,7 +54,11 @@ fn rows_have_their_names_in_labels_files_and_outputs() {
     folder.write("named.csv", folder.read("t.csv").replace("id,x", "key,x"));
     folder.ok("predict m.lapwing named.csv --id key -o keys.csv");
     assert!(folder.read("keys.csv").starts_with("key,label"));
-    // Labels in a column, plans and comparisons.
+    in_columns(&folder, &out);
+}
+
+/// Labels in a column beside the names, plans and comparisons.
+fn in_columns(folder: &Folder, out: &str) {
     folder.write(
         "c.csv",
         folder
@@ -68,7 +72,7 @@ fn rows_have_their_names_in_labels_files_and_outputs() {
             .collect::<String>(),
     );
     folder.ok("label c.csv --id id --label-column kind --method nearest-label -o column.csv");
-    assert_eq!(column(&folder.read("column.csv"), 0), column(&out, 0));
+    assert_eq!(column(&folder.read("column.csv"), 0), column(out, 0));
     folder.ok("label t.csv --id id --labels kinds.csv --plan");
     let compared =
         folder.ok("compare c.csv --id id --label-column kind --methods nearest-label --per-class 2 --repeats 1");
@@ -291,4 +295,23 @@ fn nodes_beside_rows_are_ids() {
     assert_eq!(column(&folder.read("i-out.csv"), 0)[1], "101");
     folder.ok("graph t.csv --id id -k 3 -o g.csv");
     assert_says(&folder.read("g.csv"), &["u,v,weight\np0,p"]);
+}
+
+#[test]
+fn shares_of_another_classifier_are_found_by_name() {
+    let folder = folder(30);
+    let share = |row: usize| ["0.8,0.1,0.1", "0.1,0.8,0.1", "0.1,0.1,0.8"][row % 3];
+    let lines: Vec<String> = (0..30).map(|row| format!("p{row},{}\n", share(row))).collect();
+    let header = "id,alder,birch,cedar\n";
+    folder.write("s.csv", header.to_owned() + &lines.concat());
+    folder.write("r.csv", header.to_owned() + &lines.iter().rev().map(String::as_str).collect::<String>());
+    let label = "label t.csv --id id --labels kinds.csv --method harmonic";
+    folder.ok(&format!("{label} --prior s.csv -o s-out.csv"));
+    folder.ok(&format!("{label} --prior r.csv -o r-out.csv"));
+    assert_eq!(folder.read("s-out.csv"), folder.read("r-out.csv"));
+    folder.write("w.csv", folder.read("s.csv").replace("p7,", "q7,"));
+    assert_says(
+        &folder.error(&format!("{label} --prior w.csv -o o.csv")),
+        &["no row has the name 'p7' of row 7 of the data"],
+    );
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use lapwing::data::params::{Parameters, Value, set_all};
 use lapwing::data::read::{
-    EdgeFile, NodeOptions, ReadOptions, RowFile, read_graph, read_labels, read_named_graph, read_named_labels, read_names,
-    read_samples,
+    EdgeFile, NodeOptions, ReadOptions, RowFile, read_graph, read_labels, read_named_graph, read_named_labels,
+    read_names, read_samples,
 };
 use lapwing::data::write::{LabelColumns, LabelWriter, LabeledRows, write_graph, write_labels};
 use lapwing::data::{

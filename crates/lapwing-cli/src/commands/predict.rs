@@ -1,6 +1,6 @@
 //! `lapwing predict`: labels for new rows from a saved model.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
@@ -107,12 +107,7 @@ impl Predict {
         }
         let (features, names) = session.read(&mut report, || self.read(&model, &session))?;
         let graph = match &self.graph {
-            Some(path) => Some(session.read(&mut report, || {
-                let (n, names) = (Some(features.n_rows()), names.as_deref());
-                let given = graph_of(path, n, names, self.ignore.unknown, &session.run)?;
-                given.warning.iter().for_each(|warning| session.warn(warning));
-                Ok::<_, Failure>(Graph::new(given.adjacency)?)
-            })?),
+            Some(path) => Some(self.read_graph(path, features.n_rows(), names.as_deref(), &mut report, &session)?),
             None => None,
         };
         let labeling = report.time("predict", &session.run, |_| match &graph {
@@ -141,6 +136,24 @@ impl Predict {
         self.print(&session, &report, &written)?;
         let is_fine = report.n_unreached == 0 && summary::undecided(&report) == 0;
         Ok(if self.strict && !is_fine { Outcome::Look } else { Outcome::Done })
+    }
+
+    /// The graph of the new rows.
+    fn read_graph(
+        &self,
+        path: &Path,
+        n_rows: usize,
+        names: Option<&RowNames>,
+        report: &mut Report,
+        session: &Session,
+    ) -> Result<Graph, Failure> {
+        let given = session.read(report, || {
+            let given = graph_of(path, Some(n_rows), names, self.ignore.unknown, &session.run)?;
+            Ok::<_, Failure>((Graph::new(given.adjacency)?, given.warning))
+        });
+        let (graph, warning) = given?;
+        report.warnings.extend(warning);
+        Ok(graph)
     }
 
     /// Labels rows in blocks, for models of low-rank propagation.

@@ -83,14 +83,14 @@ struct OutputOptions {
 /// The edges of a matrix or a file.
 enum Edges {
     Matrix(Csr<f64>),
-    File(EdgeFile),
+    File(Box<EdgeFile>),
 }
 
 impl Edges {
     fn source(&self) -> &dyn EdgeSource {
         match self {
             Self::Matrix(matrix) => matrix,
-            Self::File(file) => file,
+            Self::File(file) => &**file,
         }
     }
 
@@ -173,7 +173,7 @@ impl Sparsify {
         }
         let checkpoint = self.outputs.checkpoint.as_deref().filter(|_| file.is_rereadable());
         let checkpoint = checkpoint.map(Checkpoint::new);
-        Ok((Edges::File(file), checkpoint))
+        Ok((Edges::File(file.into()), checkpoint))
     }
 
     fn tell_how_to_go_on(&self, failure: &Failure, session: &Session) {

@@ -115,10 +115,10 @@ impl FromStr for Names {
 /// Which column names the rows.
 #[derive(Args, Clone, Default)]
 pub struct IdOption {
-    /// Column of DATA that names the rows; it is no feature, and outputs have it instead of row numbers
+    /// Column of DATA that names the rows; outputs have it too
     ///
-    /// Names differ from each other, and none is empty. Files of labels and edges then name rows too. An output as .npy keeps
-    /// row numbers.
+    /// It is no feature, and outputs have it instead of row numbers, except .npy. Names differ from each other, and none is empty.
+    /// Files of labels and edges then name rows too.
     #[arg(long = "id", value_name = "COLUMN", help_heading = "Input")]
     pub column: Option<String>,
 }
@@ -255,8 +255,9 @@ pub struct LabelOptions {
     #[arg(long, value_name = "NAME", conflicts_with = "labels")]
     pub label_column: Option<String>,
 
-    /// File of labels: .npy, or text with one label a line or lines of row,label (rows count from 0) or, with --id or named
-    /// nodes, of name,label
+    /// File of labels: .npy, or text with one label a line or lines of row,label (rows count from 0)
+    ///
+    /// If rows have names (--id), or nodes of a graph, lines are name,label.
     #[arg(long, value_name = "FILE")]
     pub labels: Option<PathBuf>,
 

@@ -126,6 +126,15 @@ impl EdgeFile {
     /// # Complexity
     /// For nodes with names: memory for these, about 20 bytes each besides their text, and one pass.
     pub fn open_named(path: &Path, n_nodes: Option<usize>, run: &Run) -> Result<Self> {
+        if let (true, Some(n_nodes)) = (is_once(path), n_nodes) {
+            check_count(Some(n_nodes))?;
+            let Err(records) = NamedEdges::once(path)? else {
+                return Err(Error::param("file", path.display(), "a file, since nodes with names are read twice"));
+            };
+            let edges = CsvEdges::of_records(records, Checks { n_nodes: Some(n_nodes) })?;
+            let once = Some(Mutex::new(Some(edges)));
+            return Ok(Self { path: path.to_owned(), n_nodes, n_edges: None, once, named: None });
+        }
         if !is_rereadable(path) || !are_named(path, run) {
             return Self::open(path, n_nodes, run);
         }

@@ -96,6 +96,7 @@ fn is_number(cell: &[u8]) -> bool {
     may_be && std::str::from_utf8(cell).is_ok_and(|text| text.parse::<f64>().is_ok())
 }
 
+/// What the first line is, before any record is read.
 fn first_line(records: &Records) -> First {
     match &records.names[..] {
         _ if !records.has_header() => First::Header,
@@ -109,7 +110,11 @@ impl<'a> NamedEdges<'a> {
     /// Opens a list whose nodes are compared with names as text.
     pub(in crate::read) fn open(path: &'a Path, expected: &str) -> Result<Self> {
         let source = match Format::from_path(path) {
-            Format::Csv => Source::Text(TextEdges::new(Records::open(path)?)?),
+            Format::Csv => {
+                let records = Records::open(path)?;
+                let first = first_line(&records);
+                Source::Text(TextEdges::new(records, first)?)
+            }
             #[cfg(feature = "tables")]
             Format::Parquet => Source::Table(super::parquet::TextNodes::open(path)?),
             _ => Source::Numbers(EdgeList::open(path, Checks { n_nodes: None }, expected)?, 0),
@@ -125,9 +130,10 @@ impl<'a> NamedEdges<'a> {
     /// Text that can be read only once, if its first row has names; else the text from its start on.
     pub(in crate::read) fn once(path: &'a Path) -> Result<Result<Self, Records>> {
         let mut records = Records::open(path)?;
-        let is_named = first_line(&records) == First::Edge || (records.peek()? && has_name(&records));
-        match is_named {
-            true => Ok(Ok(Self { path, source: Source::Text(TextEdges::new(records)?) })),
+        // Before a record is read, which then is the next one.
+        let first = first_line(&records);
+        match first == First::Edge || (records.peek()? && has_name(&records)) {
+            true => Ok(Ok(Self { path, source: Source::Text(TextEdges::new(records, first)?) })),
             false => Ok(Err(records)),
         }
     }
@@ -186,8 +192,7 @@ struct TextEdges {
 }
 
 impl TextEdges {
-    fn new(records: Records) -> Result<Self> {
-        let first = first_line(&records);
+    fn new(records: Records, first: First) -> Result<Self> {
         match records.names.len() {
             found @ (2 | 3) => Ok(Self { records, has_weight: found == 3, first }),
             found => Err(Error::format(records.path(), None, width_text(found))),
