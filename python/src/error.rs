@@ -16,6 +16,7 @@ pub fn to_py(error: Error) -> PyErr {
         | Error::Shape { .. }
         | Error::Value { .. }
         | Error::Columns(_)
+        | Error::Names(_)
         | Error::Labels { .. }
         | Error::Graph { .. }
         | Error::Format { .. }

@@ -39,6 +39,7 @@ pub fn save_model(py: Python<'_>, path: PathBuf, model: ModelInput<'_>, control:
         classes: (&model.classes).into(),
         feature_names: model.feature_names,
         recipe,
+        id: None,
         scaling: model.scaling.map_or(Scaling::None, Scaling::from),
         rule: model.rule.into(),
         extension: model.extension.extension()?,

@@ -75,6 +75,10 @@ impl Failure {
                 Some(format!("{} is {value}; expected {expected}", option_name(name)))
             }
             Self::Library(Error::Columns(bad)) => Some(one_line(&format!("{bad}: --drop {}", drop_list(bad)))),
+            Self::Library(Error::Names(bad)) => {
+                let or_leave = if bad.has_unknown { ", or leave the unknown ones out: --ignore-unknown" } else { "" };
+                Some(one_line(&format!("{}; {}{or_leave}", bad.facts(), bad.advice)))
+            }
             Self::Library(error) => Some(one_line(&error.to_string())),
             Self::ClosedPipe => None,
             Self::Interrupted => Some("interrupted".into()),

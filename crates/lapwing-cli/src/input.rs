@@ -1,17 +1,20 @@
 //! Reads the input of a command: features or a graph, and labels.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use lapwing::data::prepare::{Description, Recipe, prepare};
-use lapwing::data::read::{EdgeFile, ReadOptions, Samples, read_graph, read_labels, read_samples};
+use lapwing::data::read::{EdgeFile, ReadOptions, Samples, read_labels, read_names, read_samples};
 use lapwing::data::{
-    Csr, EdgeSource, Error, Features, FittedScaling, Labels, Report, Run, Scaling, Targets, TermWeights, Warning,
+    Csr, EdgeSource, Error, Features, FittedScaling, Labels, Named, Report, RowNames, Run, Scaling, Targets,
+    TermWeights, Warning,
 };
 use lapwing::graph::{AffinityGraph, Graph};
 use lapwing::models::Problem;
 use lapwing_data::read::{holds_labels, is_table, names_labels};
 
 use crate::failure::Failure;
+use crate::named::{GivenGraph, graph_of, labels_of};
 use crate::options::{DataOptions, LabelOptions, Names, TableOptions};
 use crate::output::is_stdout;
 use crate::rows::generated;
@@ -23,6 +26,10 @@ pub struct Input {
     pub graph: Option<AffinityGraph>,
     /// The edges of a graph that is read in blocks.
     pub edges: Option<EdgeFile>,
+    /// Names of the rows or nodes, if they have any.
+    pub names: Option<Arc<RowNames>>,
+    /// What to look at in what was read.
+    pub warnings: Vec<Warning>,
     labels: Option<Labels>,
 }
 
@@ -67,16 +74,21 @@ impl Input {
     ) -> Result<Self, Failure> {
         match (&data.graph, &data.data) {
             (Some(path), None) if !is_matrix(path) && streamed.is_some() => {
-                let edges = EdgeFile::open(path, streamed.and_then(|streamed| streamed.nodes), run)?;
-                Ok(Self { edges: Some(edges), ..Self::empty() })
+                let edges = EdgeFile::open_named(path, streamed.and_then(|streamed| streamed.nodes), run)?;
+                let names = edges.names().cloned();
+                Ok(Self { edges: Some(edges), names, ..Self::empty() })
             }
-            (Some(path), None) => Self::read_graph(path, None, run),
+            (Some(path), None) => {
+                let mut input = Self::empty();
+                input.add_graph(path, None, false, run)?;
+                Ok(input)
+            }
             (Some(graph), Some(path)) => {
                 // Beside a graph, weights of terms make labels better if rows count them, and worse if rows tell which they hold.
                 let tfidf = if tfidf == TermWeights::Auto { TermWeights::Counts } else { tfidf };
                 let mut input = Self::read_features(path, &data.table, labels, tfidf, run)?;
-                let n_rows = input.n_samples();
-                input.graph = Self::read_graph(graph, Some(n_rows), run)?.graph;
+                let ignore_unknown = labels.is_some_and(|labels| labels.ignore.unknown);
+                input.add_graph(graph, Some(input.n_samples()), ignore_unknown, run)?;
                 Ok(input)
             }
             (None, Some(path)) => Self::read_features(path, &data.table, labels, tfidf, run),
@@ -90,7 +102,9 @@ impl Input {
     }
 
     fn empty() -> Self {
-        Self { features: None, prepared: Prepared::default(), graph: None, edges: None, labels: None }
+        let prepared = Prepared::default();
+        let (names, warnings) = (None, Vec::new());
+        Self { features: None, prepared, graph: None, edges: None, names, warnings, labels: None }
     }
 
     /// The number of rows.
@@ -102,10 +116,24 @@ impl Input {
 
     /// The labels of `--labels`, or those in the file of the features.
     pub fn labels(&mut self, options: &LabelOptions) -> Result<Labels, Failure> {
-        if let Some(path) = &options.labels {
-            return Ok(read_labels(path, self.n_samples(), options.unlabeled.as_deref())?);
-        }
-        self.labels.take().ok_or_else(|| no_labels(self.features.is_none()))
+        let unlabeled = options.unlabeled.as_deref();
+        let labels = match (&options.labels, self.names.as_deref()) {
+            (Some(path), None) => read_labels(path, self.n_samples(), unlabeled)?,
+            (Some(path), names) => {
+                let (labels, warning) = labels_of(path, self.n_samples(), names, options)?;
+                self.warnings.extend(warning);
+                labels.into()
+            }
+            (None, _) => self.labels.take().ok_or_else(|| no_labels(self.features.is_none()))?,
+        };
+        self.warnings.extend(labels.classes.minus_one(unlabeled));
+        Ok(labels)
+    }
+
+    /// Column of the table that names the rows, if one does.
+    pub fn id(&self) -> Option<String> {
+        let names = self.names.as_ref().filter(|names| names.named() == Named::Rows);
+        names.map(|names| names.column().to_owned())
     }
 
     /// The problem for a method.
@@ -118,9 +146,20 @@ impl Input {
         }
     }
 
-    fn read_graph(path: &Path, n_rows: Option<usize>, run: &Run) -> Result<Self, Failure> {
-        let graph = AffinityGraph::given(Graph::new(read_graph(path, n_rows, run)?)?);
-        Ok(Self { graph: Some(graph), ..Self::empty() })
+    /// Reads the graph of the rows or, if there are none, of nodes that may have names.
+    fn add_graph(
+        &mut self,
+        path: &Path,
+        n_rows: Option<usize>,
+        ignore_unknown: bool,
+        run: &Run,
+    ) -> Result<(), Failure> {
+        let GivenGraph { adjacency, names, warning } =
+            graph_of(path, n_rows, self.names.as_deref(), ignore_unknown, run)?;
+        self.graph = Some(AffinityGraph::given(Graph::new(adjacency)?));
+        self.names = self.names.take().or(names);
+        self.warnings.extend(warning);
+        Ok(())
     }
 
     fn read_features(
@@ -142,12 +181,13 @@ impl Input {
         let samples = read_samples(path, &options, run)?;
         // The check comes before scaling, which would spread a NaN over its column.
         samples.check(run)?;
-        let Samples { features, feature_names, labels, .. } = samples;
+        let Samples { features, feature_names, labels, names, .. } = samples;
         let scaling = Scaling::fit(&features, table.standardize.into(), tfidf, run)?;
         let scaled = scaling.scaling.apply(&features, run)?;
         let features = Some(scaled.unwrap_or(features));
         let prepared = Prepared { feature_names, scaling, ..Prepared::default() };
-        Ok(Self { features, prepared, labels, ..Self::empty() })
+        let names = names.map(Arc::new);
+        Ok(Self { features, prepared, labels, names, ..Self::empty() })
     }
 
     /// Reads a table, and makes numbers of its columns.
@@ -161,7 +201,8 @@ impl Input {
             warnings: found.warnings,
             ..Prepared::default()
         };
-        Ok(Self { features: Some(found.features), prepared, labels: found.labels, ..Self::empty() })
+        let names = options.id.as_ref().map(|_| read_names(path, options, run)).transpose()?.map(Arc::new);
+        Ok(Self { features: Some(found.features), prepared, labels: found.labels, names, ..Self::empty() })
     }
 }
 
@@ -211,6 +252,7 @@ pub fn read_options(table: &TableOptions, labels: Option<&LabelOptions>) -> Read
         columns: table.columns.as_deref().map(Names::all),
         drop: Names::all(&table.drop),
         unlabeled: labels.and_then(|labels| labels.unlabeled.clone()),
+        id: table.id.column.clone(),
         ..ReadOptions::default()
     };
     table.text.apply(&mut options);

@@ -10,6 +10,7 @@ mod files;
 mod heap;
 mod html;
 mod input;
+mod named;
 mod options;
 mod output;
 mod prior;
@@ -28,7 +29,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use lapwing::data::{Communicator, Error};
 
-use crate::commands::{compare, completions, demo, graph, label, methods, predict, sparsify};
+use crate::commands::{compare, completions, demo, describe, graph, label, methods, predict, sparsify};
 use crate::failure::Failure;
 use crate::options::Subject;
 use crate::ranks::Ranks;
@@ -67,6 +68,7 @@ enum Command {
     Label(label::Label),
     Predict(predict::Predict),
     Compare(compare::Compare),
+    Describe(describe::Describe),
     Methods(methods::Methods),
     Graph(graph::Graph),
     Sparsify(sparsify::Sparsify),
@@ -171,6 +173,7 @@ fn run(command: &Command, subject: &Subject, ranks: &Ranks) -> Result<Outcome, F
         (Command::Label(label), Subject::Method(settings)) => label.run(settings, ranks),
         (Command::Predict(predict), _) => predict.run(),
         (Command::Compare(compare), Subject::Methods(methods)) => compare.run(methods),
+        (Command::Describe(describe), _) => describe.run(),
         (Command::Methods(methods), _) => methods.run(),
         (Command::Graph(graph), Subject::Graph(params)) => graph.run(params),
         (Command::Sparsify(sparsify), Subject::Sparsifier(params)) => sparsify.run(params),

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::ValueEnum;
-use lapwing::data::write::LabeledRows;
-use lapwing::data::{ClassNames, Error};
+use lapwing::data::write::{LabelColumns, LabelWriter, LabeledRows};
+use lapwing::data::{ClassNames, Error, RowNames};
 use lapwing::models::Labeling;
-use lapwing_data::write::{Staged, publish_all, stage_labels};
+use lapwing_data::write::{Staged, publish_all, stage_named_labels};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -82,13 +83,14 @@ pub fn folded(labeling: &Labeling, unreached: Unreached) -> Vec<Option<usize>> {
 }
 
 /// Writes the table of labels, confidences and reached rows, with a column for certificates if there are any, and with
-/// `probabilities` a column for each class.
+/// `probabilities` a column for each class. `names` stand in the place of row numbers.
 pub fn stage(
     path: &Path,
     classes: &ClassNames,
     labels: &[Option<usize>],
     labeling: &Labeling,
     probabilities: bool,
+    names: Option<&Arc<RowNames>>,
 ) -> Result<Staged, Failure> {
     let rows = LabeledRows {
         classes,
@@ -98,7 +100,21 @@ pub fn stage(
         certified: labeling.certified.as_deref(),
         probabilities: probabilities.then_some(&labeling.label_distributions),
     };
-    Ok(stage_labels(path, &rows)?)
+    Ok(stage_named_labels(path, &rows, names.cloned())?)
+}
+
+/// A writer of the labels of `n_rows` rows, with their names in the place of their numbers if they have any.
+pub fn label_writer(
+    path: &Path,
+    classes: &ClassNames,
+    n_rows: usize,
+    columns: LabelColumns,
+    names: Option<&Arc<RowNames>>,
+) -> Result<LabelWriter, Error> {
+    match names {
+        Some(names) => LabelWriter::create_named(path, classes, names.clone(), columns),
+        None => LabelWriter::create(path, classes, n_rows, columns),
+    }
 }
 
 /// The JSON object of a command: `schema`, `command`, the keys of `body`, `certificate` and `scaling` if any, and `outputs`.

@@ -9,6 +9,7 @@ use lapwing::data::read::{ReadOptions, Samples, read_samples};
 use lapwing::data::{ClassNames, Dense, Error, Features, Matrix, Run, Targets};
 use lapwing::models::baselines::linear_prior;
 use lapwing::models::{Method, Problem, Settings};
+use lapwing_data::read::column_names;
 
 use crate::failure::Failure;
 use crate::files::Files;
@@ -44,7 +45,7 @@ impl Prior {
     pub fn shares(&self, classes: &ClassNames, input: &Input, targets: &Targets, run: &Run) -> Result<Matrix, Failure> {
         match self {
             Self::File(path) => {
-                let shares = read_shares(path, classes, input.n_samples(), run)?;
+                let shares = read_shares(path, classes, input, run)?;
                 let checked = Problem { prior: Some(&shares), ..Problem::new(targets) }.check();
                 checked.map_err(|error| in_file(error, path, classes))?;
                 Ok(shares)
@@ -81,15 +82,21 @@ pub fn refuse_weight(settings: &Settings, reason: &str) -> Result<(), Failure> {
 }
 
 /// Reads the shares of a file. Columns that are named as the classes may stand in any order; others stand in that of the classes.
-fn read_shares(path: &Path, classes: &ClassNames, n: usize, run: &Run) -> Result<Matrix, Failure> {
-    let samples = read_samples(path, &ReadOptions::default(), run)?;
+/// Rows are found by their names if the file has a column of these, else they stand in the order of the data.
+fn read_shares(path: &Path, classes: &ClassNames, input: &Input, run: &Run) -> Result<Matrix, Failure> {
+    let n = input.n_samples();
+    let id = match &input.names {
+        Some(names) => column_names(path)?.and_then(|columns| columns.into_iter().find(|name| name == names.column())),
+        None => None,
+    };
+    let samples = read_samples(path, &ReadOptions { id, ..ReadOptions::default() }, run)?;
     samples.check(run)?;
-    let Samples { features, feature_names, .. } = samples;
+    let Samples { features, feature_names, names: own, .. } = samples;
     let Features::Dense(values) = features else {
         return Err(Error::format(path, None, "expected a table or an array of shares, not sparse rows").into());
     };
     let names = classes.names();
-    let first = if values.n_rows() == n + 1 { header(&values, &names) } else { None };
+    let first = if own.is_none() && values.n_rows() == n + 1 { header(&values, &names) } else { None };
     let skipped = usize::from(first.is_some());
     let order = first.map_or_else(|| ordered(path, feature_names.as_deref(), &names), Ok)?;
     let (rows, columns) = (values.n_rows() - skipped, values.n_cols());
@@ -101,7 +108,13 @@ fn read_shares(path: &Path, classes: &ClassNames, n: usize, run: &Run) -> Result
     }
     let (mut shares, mut row) = (Matrix::filled(n, columns, 0.0), vec![0.0; columns]);
     for at in 0..n {
-        values.copy_row_f64(at + skipped, &mut row);
+        let place = match (&own, &input.names) {
+            (Some(own), Some(names)) => own.find(names.name(at)).map(|place| place as usize).ok_or_else(|| {
+                Error::format(path, None, format!("no row has the name '{}' of row {at} of the data", names.name(at)))
+            })?,
+            _ => at + skipped,
+        };
+        values.copy_row_f64(place, &mut row);
         shares.row_mut(at).iter_mut().zip(&order).for_each(|(share, &column)| *share = row[column]);
     }
     Ok(shares)

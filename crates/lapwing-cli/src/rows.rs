@@ -3,13 +3,14 @@
 use std::path::Path;
 
 use lapwing::data::prepare::{PreparedRows, Recipe};
-use lapwing::data::read::{RowFile, read_label_column, read_sparse_labels};
-use lapwing::data::{ClassNames, Error, GeneratedRows, RowSource, Run, SparseLabels, Warning};
+use lapwing::data::read::{RowFile, read_label_column};
+use lapwing::data::{ClassNames, Error, GeneratedRows, RowNames, RowSource, Run, SparseLabels, Warning};
 use lapwing_data::read::{can_stream, is_rereadable_table};
 use lapwing_data::{Spreads, gather};
 
 use crate::failure::Failure;
 use crate::input::{no_labels, read_options};
+use crate::named::labels_of;
 use crate::options::{LabelOptions, TableOptions};
 
 /// Prefix of the names of generated rows.
@@ -85,6 +86,14 @@ impl RowStream {
         Spreads::of_sample(&sample, d, run)
     }
 
+    /// Cells that are unlike those of the fit, in the rows read so far.
+    pub fn warnings(&self) -> Vec<Warning> {
+        match self {
+            Self::Table(rows) => rows.warnings(),
+            Self::File(_) | Self::Generated(_) => Vec::new(),
+        }
+    }
+
     /// The recipe of a table whose columns are made features.
     pub fn recipe(&self) -> Option<&Recipe> {
         match self {
@@ -110,14 +119,16 @@ impl RowStream {
         }
     }
 
-    /// The given labels: from a file of labels, from a column, or of the first generated rows of each class.
+    /// The given labels: from a file of labels, from a column, or of the first generated rows of each class; with a warning if
+    /// labels of the file were left out.
     pub fn labels(
         &self,
         path: &Path,
         table: &TableOptions,
         labels: &LabelOptions,
+        names: Option<&RowNames>,
         run: &Run,
-    ) -> Result<SparseLabels, Failure> {
+    ) -> Result<(SparseLabels, Option<Warning>), Failure> {
         let n = self.source().n_rows();
         match (self, &labels.labels) {
             (Self::Generated(rows), Some(path)) if generated(path).is_some() => {
@@ -125,11 +136,11 @@ impl RowStream {
                 let per_class = per_class.ok_or_else(|| {
                     Failure::usage(format!("--labels {GENERATED}N needs the number of labels of each class"))
                 })?;
-                Ok(first_of_each(rows, per_class))
+                Ok((first_of_each(rows, per_class), None))
             }
-            (_, Some(path)) => Ok(read_sparse_labels(path, n, labels.unlabeled.as_deref())?),
+            (_, Some(path)) => labels_of(path, n, names, labels),
             (Self::File(_) | Self::Table(_), None) if labels.label_column.is_some() => {
-                Ok(read_label_column(path, &read_options(table, Some(labels)), run)?)
+                Ok((read_label_column(path, &read_options(table, Some(labels)), run)?, None))
             }
             _ => Err(no_labels(false)),
         }

@@ -96,7 +96,7 @@ pub fn of_table(report: &Report) -> Vec<Row> {
 }
 
 /// A name on one line, of a length that a terminal shows.
-fn shortened(name: &str) -> String {
+pub fn shortened(name: &str) -> String {
     let mut short: String = name.chars().take(28).map(|c| if c.is_control() { ' ' } else { c }).collect();
     if name.chars().count() > 28 {
         short.push('…');

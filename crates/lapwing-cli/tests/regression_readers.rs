@@ -36,19 +36,19 @@ fn all_columns_that_are_no_numbers_are_named_with_what_to_paste() {
     let rows: String = lines.enumerate().map(|(row, line)| format!("r{row},{line},2024-01-{row}\r\n")).collect();
     folder.write("in.csv", format!("id,{head},date\r\n{rows}"));
     for method in ["harmonic", "low-rank"] {
-        let message = folder.error(&format!("label in.csv {LABEL} --method {method}"));
+        let message = folder.error(&format!("label in.csv {LABEL} --prepare none --method {method}"));
         let first = "'id' (60 of 60 rows, first 'r0' in line 2), 'date' (60 of 60 rows, first '2024-01-0' in line 2)";
         assert_says(&message, &["in.csv: 2 columns", first]);
         let paste = message.rsplit_once(": ").unwrap().1;
         assert_eq!(paste, "--drop id,date");
-        folder.ok(&format!("label in.csv {LABEL} --method {method} {paste} -q"));
+        folder.ok(&format!("label in.csv {LABEL} --prepare none --method {method} {paste} -q"));
         std::fs::remove_file(folder.path("out.csv")).unwrap();
     }
     // Names with commas, spaces and quotes.
     folder.write("odd.csv", format!("\"size, cm\",{head},it's\r\n{rows}"));
-    let message = folder.error(&format!("label odd.csv {LABEL}"));
+    let message = folder.error(&format!("label odd.csv {LABEL} --prepare none"));
     assert_says(&message, &[r#": --drop '"size, cm",it'\''s'"#]);
-    let ran = folder.command(&format!("label odd.csv {LABEL} -q --drop")).arg("\"size, cm\",it's").output().unwrap();
+    let ran = folder.command(&format!("label odd.csv {LABEL} --prepare none -q --drop")).arg("\"size, cm\",it's").output().unwrap();
     assert!(ran.status.success(), "{ran:?}");
 }
 
@@ -61,7 +61,7 @@ fn missing_values_are_named_by_file_line_and_column() {
     lines[41] = "1,inf,".into();
     folder.write("in.csv", lines.join("\r\n") + "\r\n");
     for options in ["", "--standardize", "--method low-rank", "--method lapsvm"] {
-        let message = folder.error(&format!("label in.csv {LABEL} {options}"));
+        let message = folder.error(&format!("label in.csv {LABEL} --prepare none {options}"));
         assert_says(&message, &["in.csv: 2 columns with missing or infinite values", "--drop x,y"]);
         assert_says(&message, &["'x' (2 of 60 rows, first NaN in line 19), 'y' (1 of 60 rows, first inf in line 42)"]);
     }

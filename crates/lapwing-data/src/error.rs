@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::BadColumns;
 use crate::memory::bytes_text;
+use crate::{BadColumns, BadNames};
 
 /// Errors, by kind of mistake.
 ///
@@ -49,6 +49,9 @@ pub enum Error {
     /// All columns of features that cannot be used.
     #[error("{0}")]
     Columns(Box<BadColumns>),
+    /// Names of rows or nodes that cannot be used.
+    #[error("{0}")]
+    Names(Box<BadNames>),
     /// Labels that cannot be used.
     #[error("labels: {reason}")]
     Labels {
@@ -162,6 +165,11 @@ impl Error {
     /// Columns that cannot be features.
     pub fn columns(bad: BadColumns) -> Self {
         Self::Columns(Box::new(bad))
+    }
+
+    /// Names of rows or nodes that cannot be used.
+    pub fn names(bad: BadNames) -> Self {
+        Self::Names(Box::new(bad))
     }
 
     /// Unusable labels.

@@ -79,7 +79,7 @@ warnings! {
             => LowRecall { recall: f64, target: f64 }
     }
     "one-class", "label rows of other classes" {
-        "all labels are of one class, {class}: every row will get it"
+        "all labels are of one class, {class}: every row will get it{}", other_class(class)
             => OneClass { class: String }
     }
     "lost-classes", "hold the classes to sizes, or give more labels" {
@@ -152,13 +152,22 @@ warnings! {
             => ManyLandmarks { given: usize, n_samples: usize }
         "n_neighbors is {given}, but each of {n_samples} rows has only {used} neighbors; using {used}"
             => ManyNeighbors { given: usize, used: usize, n_samples: usize }
+        "-1 is taken as a class, because rows without a label are empty; if it marks such rows too, say so: --unlabeled -1"
+            => MinusOneClass {}
+        "{} of {path} {} for ids that are not in the data, and {} left out", counted(n_labels, "label"), are(n_labels), were(n_labels)
+            => UnknownLabels { n_labels: usize, path: String }
+        "{} of {path} {} no id of the data; {} with such nodes {} left out", counted(n_nodes, "node"), are(n_nodes),
+            counted(n_edges, "edge"), were(n_edges)
+            => UnknownNodes { n_nodes: usize, n_edges: usize, path: String }
+        "{path} holds row numbers, counted from 0, and no ids: arrays have none; write .csv or .parquet for ids"
+            => NumberedRows { path: String }
         "{n_landmarks} landmarks are near no row and were left out"
             => UnusedLandmarks { n_landmarks: usize }
         "validation rows are not used by solver {solver} with stopping {stopping}"
             => UnusedValidation { solver: &'static str, stopping: &'static str }
     }
     "unusual-cells", "look at the cells: some are not like the others of their column" {
-        "column '{column}': {} no {kind} and count as missing, first '{first}' in {place}", are_cells(n_cells)
+        "column '{column}': {} no {kind}, first '{first}' in {place}; counted as missing", are_cells(n_cells)
             => UnfitCells { column: String, n_cells: usize, kind: &'static str, first: String, place: String }
         "column '{column}': {} a level that the fit did not have, first '{first}'; it says nothing about these rows",
             have_cells(n_cells)
@@ -197,11 +206,27 @@ fn counted(n: &usize, what: &str) -> String {
 }
 
 fn are_cells(n: &usize) -> String {
-    format!("{} {}", counted(n, "cell"), if *n == 1 { "is" } else { "are" })
+    format!("{} {}", counted(n, "cell"), are(n))
 }
 
 fn have_cells(n: &usize) -> String {
     format!("{} {}", counted(n, "cell"), if *n == 1 { "has" } else { "have" })
+}
+
+fn are(n: &usize) -> &'static str {
+    if *n == 1 { "is" } else { "are" }
+}
+
+fn were(n: &usize) -> &'static str {
+    if *n == 1 { "was" } else { "were" }
+}
+
+/// What labels that are all 1 may mean.
+fn other_class(class: &str) -> &'static str {
+    match class.trim_matches('\'') {
+        "1" | "+1" | "1.0" => "; if -1 is the other class, name another mark of rows without a label (unlabeled)",
+        _ => "",
+    }
 }
 
 fn known(gap: f64) -> String {

@@ -22,7 +22,8 @@ fn graph_error(path: &Path, n_rows: Option<usize>) -> String {
 fn labels_come_one_a_line_or_in_pairs() {
     let folder = Folder::new();
     let index = |content: &str, n| read_labels(&folder.file("y.txt", content), n, None).unwrap().index;
-    assert_eq!(index("3\n\n1\n-1\n", 4), [1, -1, 0, -1]);
+    assert_eq!(index("3\n1\n-1\n", 3), [1, 0, -1]);
+    assert_eq!(index("3\n\n1\n-1\n", 4), [2, -1, 1, 0], "-1 is a class where other rows are empty");
     assert_eq!(index("label\nham\r\n\"spam, more\"\nham", 3), [0, 1, 0]);
     assert_eq!(index("2,spam\n0,ham\n", 4), [0, -1, 1, -1]);
     assert_eq!(index("row,label,confidence\n1,5,0.5\n", 2), [-1, 0]);

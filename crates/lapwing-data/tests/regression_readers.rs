@@ -289,12 +289,15 @@ fn labels_are_read_by_one_rule_whatever_they_stand_in() {
     let folder = Folder::new();
     for case in &cases {
         let texts: Vec<&str> = case["texts"].as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect();
-        let expected: Vec<Option<String>> =
-            case["labels"].as_array().unwrap().iter().map(|label| label.as_str().map(str::to_owned)).collect();
+        let labels = |key: &str| -> Option<Vec<Option<String>>> {
+            Some(case[key].as_array()?.iter().map(|label| label.as_str().map(str::to_owned)).collect())
+        };
+        let expected = labels("labels").unwrap();
         let unlabeled = case["unlabeled"].as_str();
         let n = texts.len();
 
         assert_eq!(names(&Labels::from_texts(&texts, unlabeled)), expected, "{case}");
+        let expected = labels("in_files").unwrap_or(expected);
         let lines: String = texts.iter().map(|text| format!("{text}\n")).collect();
         let of_lines = read_labels(&folder.file("y.txt", format!("label\n{lines}")), n, unlabeled).unwrap();
         assert_eq!(names(&of_lines), expected, "{case}");
@@ -323,7 +326,8 @@ fn numbers_in_arrays_are_labels_by_their_value() {
     let texts = |texts: &[&str]| -> Vec<Option<String>> {
         texts.iter().map(|text| (!text.is_empty()).then(|| (*text).to_owned())).collect()
     };
-    assert_eq!(read(&[7.0, -1.0, f64::NAN, -0.0, 2.5], None), texts(&["7", "", "", "0", "2.5"]));
+    assert_eq!(read(&[7.0, -1.0, f64::NAN, -0.0, 2.5], None), texts(&["7", "-1", "", "0", "2.5"]));
+    assert_eq!(read(&[7.0, -1.0, -0.0, 2.5], None), texts(&["7", "", "0", "2.5"]));
     assert_eq!(read(&[7.0, -1.0, 99.0], Some("99.0")), texts(&["7", "-1", ""]));
     let integers = folder.file("i.npy", npy("<i8", "(3,)", &i64s(&[7, -1, 99])));
     assert_eq!(names(&read_labels(&integers, 3, Some("99.0")).unwrap()), texts(&["7", "-1", ""]));

@@ -10,11 +10,13 @@ use lapwing_data::read::{ReadOptions, read_label_column, read_labels, read_sampl
 use lapwing_data::{ClassNames, Error, Labels, SparseLabels, Targets, UNLABELED};
 use proptest::prelude::*;
 
-/// The rules for texts, written down once more without regard to memory.
-fn twin(texts: &[&str], unlabeled: Option<&str>) -> Labels {
+/// The rules for texts, written down once more without regard to memory. In a file, −1 is a class if other rows are empty.
+fn twin(texts: &[&str], unlabeled: Option<&str>, in_file: bool) -> Labels {
+    let is_gap = |text: &str| ["", "nan", "null", "none", "na"].contains(&&*text.trim().to_lowercase());
+    let is_class = in_file && texts.iter().any(|text| is_gap(text));
     let marks = |text: &str| match unlabeled {
         Some(marker) => text == marker,
-        None => ["-1", "-1.0", "nan", "null", "none", "na"].contains(&&*text.to_lowercase()),
+        None => is_gap(text) || (!is_class && ["-1", "-1.0"].contains(&text)),
     };
     let kept: Vec<Option<&str>> =
         texts.iter().map(|text| Some(text.trim()).filter(|text| !text.is_empty() && !marks(text))).collect();
@@ -117,7 +119,7 @@ fn columns_of_text_are_read_alone() {
     assert!(text(&folder.file("e.csv", "a,y\n"), options("y", None)).ends_with("no rows after the header"));
     assert!(
         text(&folder.file("b.csv", b"y\n1\n\xff\n"), options("y", None))
-            .contains("line 3: the label '\u{fffd}' in column 'y' is not UTF-8 text; save the file as UTF-8")
+            .contains("line 3: '\u{fffd}' in column 'y' is not UTF-8 text; save the file as UTF-8")
     );
     assert!(text(&folder.file("y.npy", "x"), options("y", None)).contains("expected a table"));
     // Cells of other columns need not be numbers.
@@ -164,8 +166,8 @@ proptest! {
         words in prop::collection::vec(prop::sample::select(&WORDS[..]), 0..12),
         unlabeled in prop::sample::select(vec![None, Some("?"), Some("3.0"), Some("")]),
     ) {
-        let expected = twin(&words, unlabeled);
-        prop_assert_eq!(&Labels::from_texts(&words, unlabeled), &expected);
+        prop_assert_eq!(&Labels::from_texts(&words, unlabeled), &twin(&words, unlabeled, false));
+        let expected = twin(&words, unlabeled, true);
         prop_assert_eq!(&Labels::from(SparseLabels::from(&expected)), &expected);
         let folder = Folder::new();
         let pairs: String = words.iter().enumerate().rev().map(|(row, word)| format!("{row},{word}\n")).collect();

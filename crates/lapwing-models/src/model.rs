@@ -31,6 +31,8 @@ pub struct Model<'a> {
     pub feature_names: Option<Vec<String>>,
     /// Makes features of the columns of a new table, if the fit was on a table.
     pub recipe: Option<Recipe>,
+    /// Column that named the fitted rows, if one did; in new tables it names the new rows.
+    pub id: Option<String>,
     /// Scales new rows first.
     pub scaling: Scaling,
     /// Turns scores into labels.
@@ -44,6 +46,8 @@ pub struct Model<'a> {
 struct Meta {
     classes: ClassNames,
     feature_names: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
     standardizer: Option<Standardizer>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tfidf: Option<Tfidf>,
@@ -149,6 +153,7 @@ impl Model<'_> {
         let meta = Meta {
             classes: self.classes.clone(),
             feature_names: self.feature_names.clone(),
+            id: self.id.clone(),
             standardizer: if let Scaling::Standardize(own) = &self.scaling { Some(own.clone()) } else { None },
             tfidf: if let Scaling::Tfidf(own) = &self.scaling { Some(own.clone()) } else { None },
             recipe: self.recipe.clone(),
@@ -195,6 +200,7 @@ impl Model<'_> {
             classes: meta.classes,
             feature_names: meta.feature_names,
             recipe: meta.recipe,
+            id: meta.id,
             rule: meta.rule,
             extension,
         })

@@ -51,6 +51,9 @@ pub mod data {
     // Labels, and what methods fit.
     #[doc(inline)]
     pub use lapwing_data::{ClassNames, Labels, SparseLabels, Targets, UNLABELED};
+    // Names of rows and nodes.
+    #[doc(inline)]
+    pub use lapwing_data::{BadNames, Named, RowNames};
     // Control of a run: threads, seed, progress, cancellation, processes.
     #[doc(inline)]
     pub use lapwing_data::{Alone, CancelToken, Communicator, Progress, Run, Silent};
@@ -79,8 +82,9 @@ pub mod data {
     pub mod read {
         #[doc(inline)]
         pub use lapwing_data::read::{
-            ColumnKind, Dialect, Doubt, EdgeFile, ReadOptions, RowFile, Samples, TableFile, read_graph,
-            read_label_column, read_labels, read_samples, read_sparse_labels,
+            ColumnKind, Dialect, Doubt, EdgeFile, NamedGraph, NamedLabels, NodeOptions, ReadOptions, RowFile, Samples,
+            TableFile, read_graph, read_label_column, read_labels, read_named_graph, read_named_labels, read_names,
+            read_samples, read_sparse_labels,
         };
     }
 

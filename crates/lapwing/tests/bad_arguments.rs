@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use lapwing::data::params::{Parameters, Value, set_all};
-use lapwing::data::read::{EdgeFile, ReadOptions, RowFile, read_graph, read_labels, read_samples};
+use lapwing::data::read::{
+    EdgeFile, NodeOptions, ReadOptions, RowFile, read_graph, read_labels, read_named_graph, read_named_labels,
+    read_names, read_samples,
+};
 use lapwing::data::write::{LabelColumns, LabelWriter, LabeledRows, write_graph, write_labels};
 use lapwing::data::{
-    Alone, ClassNames, Csr, Edge, EdgeSlice, GeneratedRows, Scaling, SparseLabels, Standardizer, UNLABELED,
+    Alone, ClassNames, Csr, Edge, EdgeSlice, GeneratedRows, RowNames, Scaling, SparseLabels, Standardizer, UNLABELED,
 };
 use lapwing::graph::learn::learn_graph;
 use lapwing::graph::sparsify::{
@@ -219,6 +222,7 @@ fn every_method_checks_its_problem_and_its_new_rows() {
             classes,
             feature_names: None,
             recipe: None,
+            id: None,
             scaling: Scaling::None,
             rule: fitted.rule,
             extension,
@@ -298,11 +302,19 @@ fn parameters_by_name_are_refused_by_name() {
 fn files_that_are_not_there_and_tables_that_do_not_fit_are_errors() {
     let (folder, run) = (tempfile::tempdir().unwrap(), run());
     let gone = |name: &str| folder.path().join("none").join(name);
+    let names = RowNames::of_rows("id", ["a", "b"]).unwrap();
+    refused(RowNames::of_rows("id", ["a", ""]));
     for ending in ["csv", "npy", "npz", "txt", "lapwing", ""] {
         let file = gone(&format!("file.{ending}"));
         refused(read_samples(&file, &ReadOptions::default(), &run));
         refused(read_labels(&file, 3, None));
         refused(read_graph(&file, None, &run));
+        refused(read_named_graph(&file, &NodeOptions::default(), &run));
+        refused(read_named_graph(&file, &NodeOptions { names: Some(&names), ..NodeOptions::default() }, &run));
+        refused(EdgeFile::open_named(&file, None, &run));
+        refused(read_named_labels(&file, &names, None, true));
+        refused(read_names(&file, &ReadOptions { id: Some("id".into()), ..ReadOptions::default() }, &run));
+        refused(read_names(&file, &ReadOptions::default(), &run));
         refused(EdgeFile::open(&file, None, &run));
         refused(RowFile::open(&file, &ReadOptions::default(), &run));
         refused(Model::load(&file));
@@ -323,4 +335,6 @@ fn files_that_are_not_there_and_tables_that_do_not_fit_are_errors() {
     refused(write_labels(&gone("labels.csv"), &table(&[Some(0), None], &[1.0, 1.0])));
     let mut writer = LabelWriter::create(&file, &classes, 2, LabelColumns::default()).unwrap();
     refused(writer.write(1, &table(&[Some(0), None], &[1.0, 1.0])));
+    let reached = Arc::new(RowNames::of_rows("reached", ["a", "b"]).unwrap());
+    refused(LabelWriter::create_named(&file, &classes, reached, LabelColumns::default()));
 }

@@ -11,6 +11,7 @@ use crate::Outcome;
 use crate::failure::Failure;
 use crate::html::{FitPage, stage_page};
 use crate::input::{Input, Prepared};
+use crate::named::numbered;
 use crate::output::{self, ClassSize, Unreached, Written, class_sizes, folded};
 use crate::session::Session;
 use crate::summary::{self, Row, row};
@@ -54,8 +55,10 @@ impl<'a> Finished<'a> {
     pub fn stage_labels(&mut self, path: &Path, probabilities: bool) -> Result<(), Failure> {
         let (labeling, classes, run) = (&self.fitted.labeling, &self.given.classes, &self.session.run);
         run.check()?;
-        let stage = |_: &mut Report| output::stage(path, classes, &self.labels, labeling, probabilities);
+        let names = self.input.names.as_ref();
+        let stage = |_: &mut Report| output::stage(path, classes, &self.labels, labeling, probabilities, names);
         self.written.add("labels", self.fitted.report.time("write", run, stage)?);
+        self.fitted.report.warnings.extend(numbered(path, names));
         Ok(())
     }
 
@@ -71,6 +74,7 @@ impl<'a> Finished<'a> {
             feature_names: prepared.feature_names,
             recipe: prepared.recipe,
             scaling: prepared.scaling.scaling,
+            id: self.input.id(),
             rule: self.fitted.rule.clone(),
             extension,
         };

@@ -6,7 +6,7 @@ use clap::Args;
 use lapwing::data::Report;
 use lapwing::graph::{AffinityGraph, GraphParams, Widths, affinity_graph};
 use lapwing_data::peak_memory_bytes;
-use lapwing_data::write::{GRAPH_ENDINGS, stage_graph};
+use lapwing_data::write::{GRAPH_ENDINGS, check_named_graph, stage_named_graph};
 use serde_json::json;
 
 use crate::Outcome;
@@ -75,6 +75,10 @@ impl Graph {
             Input::read(&self.data, None, None, self.data.table.term_weights(false), &session.run)
         })?;
         input.prepared.describe(&mut report);
+        report.warnings.append(&mut input.warnings);
+        if let (None, Some(_), Some(path)) = (&self.data.data, &input.names, &self.output) {
+            check_named_graph(path)?;
+        }
         report.n_samples = input.n_samples();
         report.n_features = input.features.as_ref().map(|features| features.n_cols());
         let given = input.graph.take();
@@ -94,7 +98,8 @@ impl Graph {
         let (first, last) =
             if self.writes_to_stdout() { (None, self.output.as_deref()) } else { (self.output.as_deref(), None) };
         let stage_graph = |path: &Path, report: &mut Report| {
-            report.time("write", &session.run, |_| stage_graph(path, affinity.graph.adjacency()))
+            let names = input.names.as_deref();
+            report.time("write", &session.run, |_| stage_named_graph(path, affinity.graph.adjacency(), names))
         };
         if let Some(path) = first {
             written.add("graph", stage_graph(path, &mut report)?);

@@ -141,6 +141,9 @@ impl Label {
     pub fn run(&self, settings: &Settings, ranks: &Ranks) -> Result<Outcome, Failure> {
         self.check()?;
         check_prior(self.prior.as_ref(), settings, &*settings.method()?)?;
+        if self.data.table.id.column.is_some() {
+            ranks.refuse_many("--id", "leave it out: rows then have numbers")?;
+        }
         let mut settings = settings.clone();
         settings.params.sparse.checkpoint.clone_from(&self.stream.checkpoint);
         settings.params.low_rank.checkpoint.clone_from(&self.stream.checkpoint);
@@ -202,6 +205,7 @@ impl Label {
         let (mut input, labels, targets, prior) = session.read(&mut before, || self.read(streams, &session.run))?;
         input.prepared.describe(&mut before);
         let prepared = std::mem::take(&mut input.prepared);
+        before.warnings.append(&mut input.warnings);
         let fitted = method.fit(&Problem { prior: prior.as_ref(), ..input.problem(&targets) }, &session.run)?;
         let mut result = Finished::new(&session, &input, &labels, fitted, before, self.outputs.unreached);
         let (first, last) = self.outputs.labels_first_or_last();

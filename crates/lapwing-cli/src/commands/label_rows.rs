@@ -2,10 +2,11 @@
 //! them.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use lapwing::data::prepare::prepare_rows;
-use lapwing::data::write::{LabelColumns, LabelWriter, LabeledRows};
-use lapwing::data::{Error, Report, Scaling, SparseLabels, Targets};
+use lapwing::data::write::{LabelColumns, LabeledRows};
+use lapwing::data::{Error, Report, RowNames, Scaling, SparseLabels, Targets, Warning};
 use lapwing::models::{Extension, Labeling, LowRank, Model, RowFit, SizeParams};
 use lapwing_data::communicator::agree;
 use lapwing_data::peak_memory_bytes;
@@ -19,8 +20,9 @@ use super::label::{OutputOptions, publish_after};
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::input::read_options;
+use crate::named::{names_of, numbered};
 use crate::options::{DataOptions, LabelOptions, StandardizeOption};
-use crate::output::{self, ClassSize, Written, folded, is_stdout};
+use crate::output::{self, ClassSize, Written, folded, is_stdout, label_writer};
 use crate::rows::RowStream;
 use crate::session::Session;
 use crate::summary::{self, row};
@@ -36,6 +38,16 @@ pub struct LabelRows<'l> {
     pub checkpoint: Option<&'l Path>,
     /// The class sizes to hold, if any.
     pub sizes: Option<SizeParams>,
+}
+
+/// What a run reads before the fit.
+struct Read {
+    rows: RowStream,
+    labels: SparseLabels,
+    targets: Targets,
+    /// Names of the rows, if they have any.
+    names: Option<Arc<RowNames>>,
+    warnings: Vec<Warning>,
 }
 
 /// Counts of labeled rows.
@@ -54,7 +66,7 @@ impl LabelRows<'_> {
         let mut before = Report::default();
         let mut notes = Report::default();
         let read = session.read(&mut before, || self.read(session, &mut notes));
-        let (rows, labels, targets) = self.agree(session, read)?;
+        let Read { rows, labels, targets, names, warnings } = self.agree(session, read)?;
         if let Some(sizes) = &self.sizes {
             sizes.validate(labels.classes.len())?;
         }
@@ -76,9 +88,10 @@ impl LabelRows<'_> {
             let mut report = std::mem::take(&mut fit.report);
             let total = rows.source().n_rows() as u64;
             let staged = report.time_steps("write", total, &session.run, |_| {
-                self.write(path, &fit, &rows, &labels, &targets, session, &mut counts)
+                self.write(path, &fit, (&rows, names.as_ref()), &labels, &targets, session, &mut counts)
             });
             fit.report = report;
+            fit.report.warnings.extend(numbered(path, names.as_ref()));
             printed = staged.map(|staged| staged.into_iter().for_each(|labels| written.add_first("labels", labels)));
         }
         fit.report.n_unreached = counts.unreached as usize;
@@ -93,6 +106,7 @@ impl LabelRows<'_> {
         fit.report.phases.splice(0..0, before.phases);
         fit.report.warnings.splice(0..0, notes.warnings);
         fit.report.parts.extend(notes.parts);
+        fit.report.warnings.splice(0..0, warnings);
         let unscaled = session.communicator.is_root() && self.data.table.standardize == StandardizeOption::Auto;
         fit.report.warnings.extend(unscaled.then(|| rows.unscaled(&session.run)).flatten());
         fit.report.peak_bytes = peak_memory_bytes();
@@ -115,35 +129,31 @@ impl LabelRows<'_> {
         agree(session.communicator, done).map_err(|error| failure.unwrap_or(Failure::Library(error)))
     }
 
-    fn read(&self, session: &Session, before: &mut Report) -> Result<(RowStream, SparseLabels, Targets), Failure> {
-        if self.data.table.prepares() && is_rereadable_table(self.path) {
-            return self.read_table(session, before);
-        }
-        let rows = RowStream::open(self.path, &self.data.table, Some(self.labels), &session.run)?;
-        let labels = rows.labels(self.path, &self.data.table, self.labels, &session.run)?;
+    fn read(&self, session: &Session, notes: &mut Report) -> Result<Read, Failure> {
+        let (path, table, run) = (self.path, &self.data.table, &session.run);
+        let names = names_of(path, table, run)?;
+        let (rows, known) = match table.prepares() && is_rereadable_table(path) {
+            true => self.read_table(session, notes)?,
+            false => (RowStream::open(path, table, Some(self.labels), run)?, None),
+        };
+        let (labels, left_out) = match known {
+            Some(labels) => (labels, None),
+            None => rows.labels(path, table, self.labels, names.as_deref(), run)?,
+        };
         let targets = Targets::from_sparse(&labels)?;
-        Ok((rows, labels, targets))
+        let minus_one = labels.classes.minus_one(self.labels.unlabeled.as_deref());
+        Ok(Read { rows, labels, targets, names, warnings: left_out.into_iter().chain(minus_one).collect() })
     }
 
-    /// Opens a table and decides what is done with its columns.
-    fn read_table(
-        &self,
-        session: &Session,
-        report: &mut Report,
-    ) -> Result<(RowStream, SparseLabels, Targets), Failure> {
+    /// Opens a table and decides what is done with its columns; with the labels, if the table holds them.
+    fn read_table(&self, session: &Session, notes: &mut Report) -> Result<(RowStream, Option<SparseLabels>), Failure> {
         let options = read_options(&self.data.table, Some(self.labels));
         let found = prepare_rows(self.path, &options, self.data.table.standardize.into(), &session.run)?;
         if session.communicator.is_root() {
-            found.description.report(report);
-            report.warnings.extend(found.warnings);
+            found.description.report(notes);
+            notes.warnings.extend(found.warnings);
         }
-        let rows = RowStream::Table(Box::new(found.rows));
-        let labels = match found.labels {
-            Some(labels) => labels,
-            None => rows.labels(self.path, &self.data.table, self.labels, &session.run)?,
-        };
-        let targets = Targets::from_sparse(&labels)?;
-        Ok((rows, labels, targets))
+        Ok((RowStream::Table(Box::new(found.rows)), found.labels))
     }
 
     /// Labels all rows and writes them to one table, each rank its own part. Returns the staged table at rank 0, and counts of
@@ -153,7 +163,7 @@ impl LabelRows<'_> {
         &self,
         path: &Path,
         fit: &RowFit,
-        rows: &RowStream,
+        (rows, names): (&RowStream, Option<&Arc<RowNames>>),
         labels: &SparseLabels,
         targets: &Targets,
         session: &Session,
@@ -163,7 +173,7 @@ impl LabelRows<'_> {
         let n = rows.source().n_rows();
         let columns = LabelColumns { certified: false, probabilities: self.outputs.probabilities };
         if communicator.size() == 1 {
-            let mut writer = LabelWriter::create(path, &labels.classes, n, columns)?;
+            let mut writer = label_writer(path, &labels.classes, n, columns, names)?;
             *counts =
                 self.each(fit, rows, targets, labels, 0..n, session, |first, block| writer.write(first, block))?;
             run.check()?;
@@ -229,6 +239,7 @@ impl LabelRows<'_> {
             classes: labels.classes.clone(),
             feature_names: rows.feature_names(),
             recipe: rows.recipe().cloned(),
+            id: self.data.table.id.column.clone(),
             scaling: Scaling::None,
             rule: fit.rule.clone(),
             extension: Extension::from(fit.extension.clone()),

@@ -3,6 +3,7 @@
 pub mod compare;
 pub mod completions;
 pub mod demo;
+pub mod describe;
 mod finished;
 pub mod graph;
 pub mod label;

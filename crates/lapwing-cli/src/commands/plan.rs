@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use lapwing::data::read::{RowFile, read_graph, read_label_column, read_labels, read_samples};
-use lapwing::data::{EdgeSource, Report, RowSource, TermWeights};
+use lapwing::data::read::{RowFile, read_label_column, read_samples};
+use lapwing::data::{EdgeSource, Report, RowNames, RowSource, TermWeights};
 use lapwing::models::{Method, Plan, ProblemSize};
 use lapwing_data::read::{can_stream, names_columns, probe};
 use serde_json::json;
@@ -11,6 +11,7 @@ use serde_json::json;
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::input::{Input, Streamed, no_labels, read_options};
+use crate::named::{graph_of, labels_of, names_of};
 use crate::options::{DataOptions, LabelOptions, StandardizeOption, TfidfOption};
 use crate::output::{Written, json_object};
 use crate::rows::{RowStream, are_rows};
@@ -49,14 +50,15 @@ pub fn print_plan(
             let file = probe(path, &read_options(&data.table, Some(labels)))?;
             (size.n_samples, size.n_features) = (file.n_rows, file.n_cols);
             (size.input_bytes, size.sparse) = (file.bytes_in_memory, file.n_entries.is_some());
-            are_counted = count_labels(session, data, labels, &mut size)?;
+            are_counted = count_labels(session, data, labels, None, &mut size)?;
             size.streamed = may_stream && method.reads_rows() && are_rows(path) && !data.table.must_hold();
             read_bytes = pass_bytes(path, data, labels, &size, session)?;
             if let Some(graph) = graph {
-                let adjacency = session.read(&mut Report::default(), || {
-                    Ok::<_, Failure>(read_graph(graph, Some(size.n_samples), &session.run)?)
+                let given = session.read(&mut Report::default(), || {
+                    let names = names_of(path, &data.table, &session.run)?;
+                    graph_of(graph, Some(size.n_samples), names.as_deref(), labels.ignore.unknown, &session.run)
                 })?;
-                size.n_edges = Some(adjacency.nnz() / 2);
+                size.n_edges = Some(given.adjacency.nnz() / 2);
             }
             let is_standardized = match data.table.standardize {
                 StandardizeOption::On => true,
@@ -83,8 +85,9 @@ pub fn print_plan(
             let rows = input.edges.as_ref().and_then(|edges| edges.n_edges()).map(|rows| rows as usize);
             size.n_edges = input.graph.as_ref().map(|affinity| affinity.graph.n_edges()).or(rows);
             let is_stream = input.edges.is_some();
+            let names = input.names.clone();
             drop(input);
-            are_counted = count_labels(session, data, labels, &mut size)?;
+            are_counted = count_labels(session, data, labels, names.as_deref(), &mut size)?;
             let mut plan = method.plan(&size);
             // One more pass counts the nodes if their number is not given.
             plan.passes += usize::from(is_stream && nodes.is_none());
@@ -130,11 +133,12 @@ fn pass_bytes(
     Ok(RowFile::open(path, &read_options(&data.table, Some(labels)), &session.run)?.bytes())
 }
 
-/// Counts classes and labels if that is cheap. Else assumes round numbers, prints a note and returns false.
+/// Counts classes and labels if that is cheap; `nodes` are the names of the nodes of a graph alone. Else assumes round numbers, prints a note and returns false.
 fn count_labels(
     session: &Session,
     data: &DataOptions,
     labels: &LabelOptions,
+    nodes: Option<&RowNames>,
     size: &mut ProblemSize,
 ) -> Result<bool, Failure> {
     let table = data.data.as_deref().filter(|path| labels.label_column.is_some() && names_columns(path));
@@ -155,7 +159,10 @@ fn count_labels(
             let options = read_options(&data.table, Some(labels));
             session.read(&mut Report::default(), || read_samples(path, &options, &session.run))?.labels
         }
-        (Some(path), _) => Some(read_labels(path, size.n_samples, labels.unlabeled.as_deref())?),
+        (Some(path), table) => {
+            let names = table.as_deref().map(|table| names_of(table, &data.table, &session.run)).transpose()?.flatten();
+            Some(labels_of(path, size.n_samples, names.as_deref().or(nodes), labels)?.0.into())
+        }
         (None, None) => None,
     };
     let known = known.ok_or_else(|| no_labels(data.data.is_none()))?;

@@ -1,17 +1,17 @@
 //! `lapwing predict`: labels for new rows from a saved model.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
 use lapwing::data::prepare::{PreparedRows, Recipe};
-use lapwing::data::read::{ReadOptions, TableFile, read_graph, read_samples};
-use lapwing::data::write::{LabelColumns, LabelWriter, LabeledRows};
-use lapwing::data::{Error, Features, Matrix, Report, Warning};
+use lapwing::data::read::{ReadOptions, TableFile, read_names, read_samples};
+use lapwing::data::write::{LabelColumns, LabeledRows};
+use lapwing::data::{Error, Features, Matrix, Report, RowNames, Warning};
 use lapwing::graph::Graph;
 use lapwing::models::{Extension, LowRankExtension, Model};
 use lapwing_data::peak_memory_bytes;
-use lapwing_data::read::{is_table, join_columns, names_columns};
+use lapwing_data::read::{column_names, is_table, join_columns, names_columns};
 use lapwing_data::write::{LABEL_ENDINGS, Staged};
 use serde_json::json;
 
@@ -19,8 +19,9 @@ use crate::Outcome;
 use crate::failure::Failure;
 use crate::files::Files;
 use crate::input::{read_options, widen};
-use crate::options::{Names, RunOptions, TableOptions, TextOptions};
-use crate::output::{self, Unreached, Written, folded, is_stdout, two_on_stdout};
+use crate::named::{graph_of, names_of, numbered};
+use crate::options::{IdOption, IgnoreOption, Names, RunOptions, TableOptions, TextOptions};
+use crate::output::{self, Unreached, Written, folded, is_stdout, label_writer, two_on_stdout};
 use crate::rows::{RowStream, are_rows};
 use crate::session::Session;
 use crate::summary::{self, row};
@@ -63,6 +64,12 @@ pub struct Predict {
     #[command(flatten)]
     text: TextOptions,
 
+    #[command(flatten)]
+    id: IdOption,
+
+    #[command(flatten)]
+    ignore: IgnoreOption,
+
     /// Where the labels go: .csv, .parquet or .npy; - writes CSV to standard output
     #[arg(short, long, value_name = "OUT", help_heading = "Output")]
     output: PathBuf,
@@ -89,6 +96,7 @@ impl Predict {
         if is_stdout(&self.output) && self.run.json {
             return Err(two_on_stdout("labels"));
         }
+        self.id.check()?;
         let session = Session::start(&self.run)?;
         let files = Files::default().read("MODEL", Some(&self.model)).read("DATA", Some(&self.data));
         let files = files.read("--graph", self.graph.as_deref());
@@ -103,12 +111,12 @@ impl Predict {
         {
             return self.run_rows(&model, recipe, landmarks, report, &session);
         }
-        let (features, warnings) = session.read(&mut report, || self.read(&model, recipe, &session))?;
+        let mut warnings = Vec::new();
+        let read = session.read(&mut report, || self.read(&model, recipe, &mut warnings, &session));
+        let (features, names) = read?;
         report.warnings.extend(warnings);
         let graph = match &self.graph {
-            Some(path) => Some(session.read(&mut report, || {
-                Ok::<_, Failure>(Graph::new(read_graph(path, Some(features.n_rows()), &session.run)?)?)
-            })?),
+            Some(path) => Some(self.read_graph(path, features.n_rows(), names.as_deref(), &mut report, &session)?),
             None => None,
         };
         let labeling = report.time("predict", &session.run, |_| match &graph {
@@ -127,14 +135,34 @@ impl Predict {
         session.run.check()?;
         let labels = folded(&labeling, self.unreached);
         let mut written = Written::default();
-        let stage =
-            |_: &mut Report| output::stage(&self.output, &model.classes, &labels, &labeling, self.probabilities);
+        let stage = |_: &mut Report| {
+            output::stage(&self.output, &model.classes, &labels, &labeling, self.probabilities, names.as_ref())
+        };
         written.add("labels", report.time("write", &session.run, stage)?);
         written.publish()?;
+        report.warnings.extend(numbered(&self.output, names.as_ref()));
         report.peak_bytes = peak_memory_bytes();
         self.print(&session, &report, &written)?;
         let is_fine = report.n_unreached == 0 && summary::undecided(&report) == 0;
         Ok(if self.strict && !is_fine { Outcome::Look } else { Outcome::Done })
+    }
+
+    /// The graph of the new rows.
+    fn read_graph(
+        &self,
+        path: &Path,
+        n_rows: usize,
+        names: Option<&RowNames>,
+        report: &mut Report,
+        session: &Session,
+    ) -> Result<Graph, Failure> {
+        let given = session.read(report, || {
+            let given = graph_of(path, Some(n_rows), names, self.ignore.unknown, &session.run)?;
+            Ok::<_, Failure>((Graph::new(given.adjacency)?, given.warning))
+        });
+        let (graph, warning) = given?;
+        report.warnings.extend(warning);
+        Ok(graph)
     }
 
     /// Labels rows in blocks, for models of low-rank propagation.
@@ -147,18 +175,23 @@ impl Predict {
         session: &Session,
     ) -> Result<Outcome, Failure> {
         let run = &session.run;
-        let rows = session.read(&mut report, || match recipe {
-            Some(recipe) => {
-                let table = TableFile::open(&self.data, &self.options(model))?;
-                Ok(RowStream::Table(Box::new(PreparedRows::open(table, recipe.clone(), run)?)))
-            }
-            None => RowStream::open(&self.data, &self.table(model), None, run),
-        })?;
+        let open = || -> Result<_, Failure> {
+            let table = self.table(model)?;
+            let rows = match recipe {
+                Some(recipe) => {
+                    let file = TableFile::open(&self.data, &read_options(&table, None))?;
+                    RowStream::Table(Box::new(PreparedRows::open(file, recipe.clone(), run)?))
+                }
+                None => RowStream::open(&self.data, &table, None, run)?,
+            };
+            Ok((names_of(&self.data, &table, run)?, rows))
+        };
+        let (names, rows) = session.read(&mut report, open)?;
         let n = rows.source().n_rows();
         let mut n_unreached = 0;
         let staged = report.time_steps("predict", n as u64, run, |_| -> Result<Staged, Failure> {
             let columns = LabelColumns { certified: false, probabilities: self.probabilities };
-            let mut writer = LabelWriter::create(&self.output, &model.classes, n, columns)?;
+            let mut writer = label_writer(&self.output, &model.classes, n, columns, names.as_ref())?;
             let label = |_: usize, scores: Vec<f64>| {
                 let c = model.classes.len();
                 model.rule.apply(Arc::new(Matrix::new(scores.len() / c, c, scores)?))
@@ -176,9 +209,11 @@ impl Predict {
             Ok(writer.stage()?)
         })?;
         describe(&mut report, model, (n, rows.source().n_cols()), n_unreached);
+        report.warnings.extend(rows.warnings());
         let mut written = Written::default();
         written.add("labels", staged);
         written.publish()?;
+        report.warnings.extend(numbered(&self.output, names.as_ref()));
         report.peak_bytes = peak_memory_bytes();
         self.print(session, &report, &written)?;
         Ok(if self.strict && n_unreached > 0 { Outcome::Look } else { Outcome::Done })
@@ -198,40 +233,53 @@ impl Predict {
     }
 
     /// The columns to read: by default those that the model names.
-    fn table(&self, model: &Model<'_>) -> TableOptions {
+    fn table(&self, model: &Model<'_>) -> Result<TableOptions, Failure> {
         let mut table = TableOptions {
             columns: self.columns.clone(),
             drop: self.drop.clone(),
             text: self.text.clone(),
             ..TableOptions::default()
         };
+        table.id.column = self.id_column(model)?;
         if table.columns.is_none() && names_columns(&self.data) {
             table.columns = model.feature_names.clone().map(|names| vec![Names(names)]);
         }
-        table
+        Ok(table)
     }
 
-    fn options(&self, model: &Model<'_>) -> ReadOptions {
-        read_options(&self.table(model), None)
+    /// The column that names the rows: the given one, else that of the model if the table has it.
+    fn id_column(&self, model: &Model<'_>) -> Result<Option<String>, Failure> {
+        let known = model.id.as_ref().filter(|_| self.id.column.is_none());
+        let Some(known) = known.filter(|id| !Names::all(self.columns.as_deref().unwrap_or_default()).contains(id))
+        else {
+            return Ok(self.id.column.clone());
+        };
+        let names = column_names(&self.data)?.unwrap_or_default();
+        Ok(names.contains(known).then(|| known.clone()))
     }
 
+    /// The rows and their names.
     fn read(
         &self,
         model: &Model<'_>,
         recipe: Option<&Recipe>,
+        warnings: &mut Vec<Warning>,
         session: &Session,
-    ) -> Result<(Features<'static>, Vec<Warning>), Failure> {
-        let (options, run) = (self.options(model), &session.run);
+    ) -> Result<NamedRows, Failure> {
+        let (options, run): (ReadOptions, _) = (read_options(&self.table(model)?, None), &session.run);
         let Some(recipe) = recipe else {
             let samples = read_samples(&self.data, &options, run).map_err(needed)?;
             samples.check(run).map_err(needed)?;
-            return Ok((widen(samples.features, model.extension.n_features())?, Vec::new()));
+            let names = samples.names.map(Arc::new);
+            return Ok((widen(samples.features, model.extension.n_features())?, names));
         };
         let table = TableFile::open(&self.data, &options)?;
         let columns = self.columns.as_deref().map(Names::all);
-        let applied = recipe.apply(&table, columns.as_deref(), run)?;
+        let applied = recipe.apply(&table, columns.as_deref(), run).map_err(needed)?;
         applied.features.check(run).map_err(needed)?;
-        Ok((applied.features, applied.warnings))
+        warnings.extend(applied.warnings);
+        let names = options.id.as_ref().map(|_| read_names(&self.data, &options, run)).transpose()?;
+        Ok((applied.features, names.map(Arc::new)))
     }
 
     fn print(&self, session: &Session, report: &Report, written: &Written) -> Result<(), Failure> {
@@ -249,6 +297,9 @@ impl Predict {
         session.print_summary(&rows, is_stdout(&self.output))
     }
 }
+
+/// Rows and their names, if they have any.
+type NamedRows = (Features<'static>, Option<Arc<RowNames>>);
 
 /// Replaces the advice to drop bad columns: the model needs them.
 fn needed(error: Error) -> Failure {

@@ -1,15 +1,16 @@
 //! `lapwing sparsify`: replaces a graph, which may be too large to hold, by one with fewer edges.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
 use clap::Args;
 use lapwing::data::read::{EdgeFile, read_graph};
-use lapwing::data::{EdgeSource, Phase, Report};
+use lapwing::data::{Csr, EdgeSource, Phase, Report, RowNames};
 use lapwing::graph::AffinityGraph;
 use lapwing::graph::sparsify::{Checkpoint, Sparsifier, SparsifyParams, SparsifyReport};
 use lapwing_data::peak_memory_bytes;
-use lapwing_data::write::{GRAPH_ENDINGS, stage_graph};
+use lapwing_data::write::{GRAPH_ENDINGS, check_named_graph, stage_named_graph};
 use serde_json::json;
 
 use crate::Outcome;
@@ -44,8 +45,8 @@ pub struct Sparsify {
     /// Edges u, v[, weight], each undirected edge in one row; - reads CSV from standard input
     ///
     /// By the ending: .csv, .csv.gz, .csv.zst, .parquet or .npy (records or an array), nodes counted from 0, of any
-    /// size; rows that repeat an edge, in either direction, add up. Or a symmetric sparse matrix saved by scipy as .npz,
-    /// which is read whole.
+    /// size; rows that repeat an edge, in either direction, add up. In .csv and .parquet nodes may have names, which OUT, then
+    /// .csv or .parquet, has too. Or a symmetric sparse matrix saved by scipy as .npz, which is read whole.
     #[arg(value_name = "EDGES")]
     edges: PathBuf,
 
@@ -79,6 +80,29 @@ struct OutputOptions {
     strict: bool,
 }
 
+/// The edges of a matrix or a file.
+enum Edges {
+    Matrix(Csr<f64>),
+    File(Box<EdgeFile>),
+}
+
+impl Edges {
+    fn source(&self) -> &dyn EdgeSource {
+        match self {
+            Self::Matrix(matrix) => matrix,
+            Self::File(file) => &**file,
+        }
+    }
+
+    /// Names of the nodes, if they have any.
+    fn names(&self) -> Option<&Arc<RowNames>> {
+        match self {
+            Self::Matrix(_) => None,
+            Self::File(file) => file.names(),
+        }
+    }
+}
+
 /// The sparse graph, and the row at which a checkpoint resumed.
 struct Sparsified {
     graph: AffinityGraph,
@@ -96,18 +120,19 @@ impl Sparsify {
         files.write("--checkpoint", self.outputs.checkpoint.as_deref(), ANY_ENDING).check()?;
         let mut report = Report::default();
         let (source, checkpoint) = session.unless_interrupted(|| self.open(&mut report, &session))?;
-        let mut work = || sparsified(&*source, params.clone(), checkpoint.as_ref(), &mut report, &session);
+        let mut work = || sparsified(source.source(), params.clone(), checkpoint.as_ref(), &mut report, &session);
         let found = match &checkpoint {
             // Ctrl-C must not end the program while a checkpoint is being written.
             Some(_) => work().inspect_err(|failure| self.tell_how_to_go_on(failure, &session)),
             None => session.unless_interrupted(work),
         }?;
+        let names = source.names().cloned();
         drop(source);
 
         session.run.check()?;
         let mut written = Written::default();
         let output = &self.outputs.output;
-        let stage = |_: &mut Report| stage_graph(output, found.graph.graph.adjacency());
+        let stage = |_: &mut Report| stage_named_graph(output, found.graph.graph.adjacency(), names.as_deref());
         written.add("graph", report.time("write", &session.run, stage)?);
         written.publish()?;
         if let Some(checkpoint) = &checkpoint {
@@ -132,24 +157,23 @@ impl Sparsify {
     }
 
     /// The edges and the checkpoint.
-    fn open(
-        &self,
-        report: &mut Report,
-        session: &Session,
-    ) -> Result<(Box<dyn EdgeSource>, Option<Checkpoint>), Failure> {
+    fn open(&self, report: &mut Report, session: &Session) -> Result<(Edges, Option<Checkpoint>), Failure> {
         let run = &session.run;
         if is_matrix(&self.edges) {
             let matrix = report.time("read", run, |_| read_graph(&self.edges, self.nodes, run))?;
-            return Ok((Box::new(matrix), None));
+            return Ok((Edges::Matrix(matrix), None));
         }
         let start = Instant::now();
-        let file = EdgeFile::open(&self.edges, self.nodes, run)?;
+        let file = EdgeFile::open_named(&self.edges, self.nodes, run)?;
+        if file.names().is_some() {
+            check_named_graph(&self.outputs.output)?;
+        }
         if self.nodes.is_none() {
             report.phases.push(Phase { name: "scan".into(), seconds: start.elapsed().as_secs_f64() });
         }
         let checkpoint = self.outputs.checkpoint.as_deref().filter(|_| file.is_rereadable());
         let checkpoint = checkpoint.map(Checkpoint::new);
-        Ok((Box::new(file), checkpoint))
+        Ok((Edges::File(file.into()), checkpoint))
     }
 
     fn tell_how_to_go_on(&self, failure: &Failure, session: &Session) {

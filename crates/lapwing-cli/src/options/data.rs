@@ -27,8 +27,9 @@ pub struct DataOptions {
     ///
     /// With features it is the graph of their rows, for methods that need both.
     ///
-    /// By the ending: .csv, .parquet or .npy with one edge a line (u, v and, if not 1, a weight; rows count from 0);
-    /// .npz with a symmetric sparse matrix saved by scipy.
+    /// By the ending: .csv, .parquet or .npy with one edge a line (u, v and, if not 1, a weight; rows count from 0); .npz with a
+    /// symmetric sparse matrix saved by scipy. In .csv and .parquet u and v may be names: without features those of the nodes,
+    /// with features those of the rows (--id).
     #[arg(long, value_name = "FILE")]
     pub graph: Option<PathBuf>,
 
@@ -43,6 +44,12 @@ impl DataOptions {
         if self.data.is_none() && (table.columns.is_some() || !table.drop.is_empty() || table.must_hold()) {
             return Err(Failure::usage("--columns, --drop, --standardize and --tfidf need features, not a graph"));
         }
+        if self.data.is_none() && table.id.column.is_some() {
+            return Err(Failure::usage(
+                "--id names a column of DATA; the nodes of a graph alone have the names in its edges",
+            ));
+        }
+        table.id.check()?;
         if table.standardize == StandardizeOption::On && table.tfidf == Some(TfidfOption::On) {
             return Err(Failure::usage("give --standardize or --tfidf, not both"));
         }
@@ -105,6 +112,40 @@ impl FromStr for Names {
     }
 }
 
+/// Which column names the rows.
+#[derive(Args, Clone, Default)]
+pub struct IdOption {
+    /// Column of DATA that names the rows; outputs have it too
+    ///
+    /// It is no feature, and outputs have it instead of row numbers, except .npy. Names differ from each other, and none is empty.
+    /// Files of labels and edges then name rows too.
+    #[arg(long = "id", value_name = "COLUMN", help_heading = "Input")]
+    pub column: Option<String>,
+}
+
+impl IdOption {
+    /// Refuses a name that another column of the output has.
+    pub fn check(&self) -> Result<(), Failure> {
+        let names = ["label", "confidence", "reached", "certified"];
+        match self.column.as_deref().filter(|column| names.contains(column)) {
+            Some(column) => {
+                let reason =
+                    format!("--id {column}: the output has another column of this name; rename the column of ids");
+                Err(Failure::usage(reason))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// What to do with names that are not those of any row.
+#[derive(Args, Clone, Default)]
+pub struct IgnoreOption {
+    /// Leave out labels and edges whose names are not in the data, with a warning
+    #[arg(long = "ignore-unknown", hide_short_help = true)]
+    pub unknown: bool,
+}
+
 /// Which columns are features, and how they are scaled.
 #[derive(Args, Default)]
 #[command(next_help_heading = "Input")]
@@ -129,6 +170,9 @@ pub struct TableOptions {
 
     #[command(flatten)]
     pub text: TextOptions,
+
+    #[command(flatten)]
+    pub id: IdOption,
 
     /// Scale every feature column to mean 0 and standard deviation 1 first [default: auto; without a word: on]
     ///
@@ -292,7 +336,7 @@ pub fn joined_words(arguments: &[OsString]) -> Vec<OsString> {
 }
 
 /// The given labels.
-#[derive(Args)]
+#[derive(Args, Default)]
 #[command(next_help_heading = "Labels")]
 pub struct LabelOptions {
     /// Column of DATA that holds the labels (in .npz: array)
@@ -300,12 +344,17 @@ pub struct LabelOptions {
     pub label_column: Option<String>,
 
     /// File of labels: .npy, or text with one label a line or lines of row,label (rows count from 0)
+    ///
+    /// If rows have names (--id), or nodes of a graph, lines are name,label.
     #[arg(long, value_name = "FILE")]
     pub labels: Option<PathBuf>,
 
     /// Text that marks rows without a label [default: empty, -1, -1.0, nan, null, none, na]
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, hide_short_help = true)]
     pub unlabeled: Option<String>,
+
+    #[command(flatten)]
+    pub ignore: IgnoreOption,
 }
 
 impl LabelOptions {

@@ -6,7 +6,8 @@ mod run;
 mod subject;
 
 pub use data::{
-    DataOptions, LabelOptions, Names, PrepareOption, StandardizeOption, TableOptions, TextOptions, TfidfOption,
+    DataOptions, IdOption, IgnoreOption, LabelOptions, Names, StandardizeOption, TableOptions, TextOptions,
+    TfidfOption,
     joined_words,
 };
 pub use lapwing_data::params::{count, duration};

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::ClassNames;
+use super::minus_one::SPELLINGS;
 
 /// Texts, in any case, that mark rows without a label if no other marker is given; an empty text always does.
 pub(crate) const UNLABELED_TEXTS: [&str; 6] = ["-1", "-1.0", "nan", "null", "none", "na"];
@@ -18,6 +19,20 @@ pub(crate) struct TextClasses {
 impl TextClasses {
     pub(crate) fn new(unlabeled: Option<&str>) -> Self {
         Self { unlabeled: unlabeled.map(|marker| marker.trim().to_owned()), ids: HashMap::new(), n_ids: 0 }
+    }
+
+    /// Which spelling of −1 a text is, if it is open whether that marks rows without a label: if no marker is given.
+    pub(crate) fn minus_one(&self, text: &str) -> Option<usize> {
+        let is_open = self.unlabeled.is_none() && text.trim_start().starts_with('-');
+        is_open.then(|| SPELLINGS.iter().position(|spelling| text.trim() == *spelling)).flatten()
+    }
+
+    /// The number of a label that would mark rows without one, but is a class.
+    pub(crate) fn class(&mut self, text: &str) -> u32 {
+        let id = self.n_ids;
+        self.n_ids += 1;
+        self.ids.insert(text.to_owned(), Some(id));
+        id
     }
 
     /// The number of the label, the same for equal texts; `None` for a marker.

@@ -1,14 +1,16 @@
 //! Given labels: classes, the unlabeled marker, and targets for solvers.
 
 mod classes;
+mod minus_one;
 mod sparse;
 mod targets;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Result};
+use crate::{Error, Result, Warning};
 
 pub(crate) use self::classes::{IntegerClasses, TextClasses};
+pub(crate) use self::minus_one::MinusOne;
 pub(crate) use self::sparse::LabelRows;
 pub use self::sparse::SparseLabels;
 pub use self::targets::Targets;
@@ -56,6 +58,16 @@ impl ClassNames {
         }
     }
 
+    /// A warning if −1 is one of the classes and no marker of rows without a label was given: readers of files then take −1
+    /// for such a marker, unless other rows have an empty label.
+    pub fn minus_one(&self, unlabeled: Option<&str>) -> Option<Warning> {
+        let has = match self {
+            Self::Integers(names) => names.contains(&-1),
+            Self::Texts(names) => names.iter().any(|name| minus_one::SPELLINGS.contains(&name.as_str())),
+        };
+        (has && unlabeled.is_none()).then_some(Warning::MinusOneClass {})
+    }
+
     /// All names as text, in class order.
     pub fn names(&self) -> Vec<String> {
         (0..self.len()).map(|class| self.name(class)).collect()
@@ -83,6 +95,8 @@ impl Labels {
     /// `unlabeled`; if no marker is given, `-1`, `-1.0`, `nan`, `null`, `none` and `na` (in any case) do. Classes are
     /// integers if every other label is the canonical text of one, and otherwise texts: `007`, `+7` and `7.0` are not
     /// canonical.
+    ///
+    /// Readers of files take `-1` for a class if other rows have no label in another way, and warn.
     pub fn from_texts<S: AsRef<str>>(labels: impl IntoIterator<Item = S>, unlabeled: Option<&str>) -> Self {
         let mut classes = TextClasses::new(unlabeled);
         let ids: Vec<_> = labels.into_iter().map(|label| classes.id(label.as_ref())).collect();

@@ -164,6 +164,8 @@ struct Scale {
     common: Option<f64>,
     /// The median of the deviations of numbers, or 1 if they are scaled.
     typical: f64,
+    /// The length of texts and vectors: 1 if there is nothing else.
+    rich: f64,
     spreads: Option<Spreads>,
 }
 
@@ -194,7 +196,8 @@ impl Scale {
         let squares = || deviations.iter().map(|x| x * x).sum::<f64>() / deviations.len() as f64;
         let common = is_common.then(|| squares().sqrt());
         let typical = if is_scaled { 1.0 } else { deviations.get(deviations.len() / 2).copied().unwrap_or(1.0) };
-        Self { is_mixed, is_scaled, common, typical, spreads }
+        let rich = std::env::var("LAPWING_TW").ok().and_then(|t| t.parse().ok()).unwrap_or(1.0);
+        Self { is_mixed, is_scaled, common, typical, rich, spreads }
     }
 
     /// The mean and the scale of values.
@@ -254,19 +257,16 @@ fn step(role: Role, survey: &Survey, scale: &Scale, choices: &Choices) -> Step {
             Step::Date { parts, fill: sample.median() as i64, gap }
         }
         (Role::Text, Cells::Texts(texts)) => {
-            Step::Text { terms: texts.terms.columns(survey.n_filled(), choices.max_terms) }
+            let terms = texts.terms.columns(survey.n_filled(), choices.max_terms);
+            Step::Text { terms, weight: scale.rich }
         }
         (Role::Vector, Cells::Vectors(vectors)) => {
-            let total = vectors.moments.iter().map(|moments| moments.deviation().powi(2)).sum::<f64>().sqrt();
-            let scale = if scale.is_mixed && total > 0.0 { total / VECTOR_WEIGHT } else { 1.0 };
-            Step::Vector { fill: vectors.moments.iter().map(Moments::mean).collect(), scale, gap }
+            let fill = vectors.moments.iter().map(Moments::mean).collect();
+            Step::Vector { fill, weight: Some(scale.rich), gap }
         }
         _ => Step::LeaveOut { reason: LeftOut::Type },
     }
 }
-
-/// A vector weighs as much as the square of this number of columns: it says more than one number does.
-const VECTOR_WEIGHT: f64 = 2.0;
 
 /// The step of levels with an order: their numbers, with the moments of all rows.
 fn ordered_step(levels: Vec<String>, texts: &TextSurvey, scale: &Scale, gap: Option<f64>) -> Step {

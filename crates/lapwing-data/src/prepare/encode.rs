@@ -11,9 +11,23 @@ use super::recipe::Step;
 /// Rows whose columns are written one after the other, so that they stay in the caches.
 const TILE_VALUES: usize = 1 << 14;
 
+/// The numbers of an array of numbers or of lists of them.
+pub(super) fn numbers_of(array: &ArrayRef) -> Vec<f64> {
+    let inner = array.as_fixed_size_list_opt().map_or(array, |lists| lists.values());
+    match inner.as_primitive_opt::<Float64Type>() {
+        Some(array) => array.values().to_vec(),
+        None => {
+            let singles = inner.as_primitive_opt::<Float32Type>().map_or(&[][..], |array| array.values());
+            singles.iter().map(|&x| f64::from(x)).collect()
+        }
+    }
+}
+
 /// Types of features.
 pub(super) trait Feature: Copy + Default + Send + Sync {
     fn of(x: f64) -> Self;
+
+    fn is_missing(self) -> bool;
 }
 
 impl Feature for f32 {
@@ -21,12 +35,20 @@ impl Feature for f32 {
     fn of(x: f64) -> Self {
         x as f32
     }
+
+    fn is_missing(self) -> bool {
+        self.is_nan()
+    }
 }
 
 impl Feature for f64 {
     #[inline(always)]
     fn of(x: f64) -> Self {
         x
+    }
+
+    fn is_missing(self) -> bool {
+        self.is_nan()
     }
 }
 
@@ -125,7 +147,7 @@ impl<'a> Encoder<'a> {
                     Cells::Singles(values) => f64::from(values[row]),
                     _ => f64::NAN,
                 };
-                put(first, ((if x.is_finite() { x } else { *fill }) - center) / scale);
+                put(first, ((if x.is_finite() || fill.is_nan() { x } else { *fill }) - center) / scale);
                 note_gap(!x.is_finite(), gap, first + 1, unlike, &mut put);
             }
             (Step::Boolean { size, fill, gap }, Cells::Truths(truths)) => {
@@ -167,19 +189,22 @@ impl<'a> Encoder<'a> {
                 }
                 note_gap(is_missing, gap, first + parts.len(), unlike, &mut put);
             }
-            (Step::Text { terms }, Cells::Texts(texts)) => {
+            (Step::Text { terms, weight }, Cells::Texts(texts)) => {
                 if let Some(text) = filled(texts, row) {
                     terms.weigh(text, weights);
-                    weights.iter().for_each(|(at, weight)| put(first + *at as usize, *weight));
+                    weights.iter().for_each(|(at, share)| put(first + *at as usize, weight * share));
                 }
             }
-            (Step::Vector { fill, scale, gap }, Cells::Lists(lists, values)) => {
+            (Step::Vector { fill, weight, gap }, Cells::Lists(lists, values)) => {
                 let is_missing = lists.is_null(row);
                 let list = (!is_missing).then(|| &values[row * fill.len()..(row + 1) * fill.len()]);
-                for (at, mean) in fill.iter().enumerate() {
-                    let x = list.map_or(*mean, |list| f64::from(list[at]));
-                    put(first + at, (if x.is_finite() { x } else { *mean }) / scale);
-                }
+                let number = |at: usize| match list.map(|list| f64::from(list[at])) {
+                    Some(x) if x.is_finite() || weight.is_none() => x,
+                    _ => fill[at],
+                };
+                let length = (0..fill.len()).map(|at| number(at) * number(at)).sum::<f64>().sqrt();
+                let factor = weight.map_or(1.0, |weight| if length > 0.0 { weight / length } else { 0.0 });
+                (0..fill.len()).for_each(|at| put(first + at, factor * number(at)));
                 note_gap(is_missing, gap, first + fill.len(), unlike, &mut put);
             }
             _ => {}
@@ -213,7 +238,7 @@ impl Number {
         for (x, row) in values.zip(out.chunks_mut(width.max(1))) {
             let is_missing = !x.is_finite();
             n_missing += usize::from(is_missing);
-            let x = if is_missing { self.fill } else { x };
+            let x = if is_missing && !self.fill.is_nan() { self.fill } else { x };
             row[0] = T::of(if is_plain { x } else { (x - self.center) / self.scale });
             if let (true, Some(gap)) = (is_missing, self.gap) {
                 row[1] = T::of(gap);

@@ -7,6 +7,7 @@ mod dates;
 mod decide;
 mod encode;
 mod levels;
+pub(crate) mod plain;
 mod recipe;
 mod rows;
 mod summary;
@@ -29,7 +30,7 @@ use self::survey::Survey;
 use crate::read::labels::LabelTexts;
 use crate::read::table::{ColumnType, Tally, no_rows};
 use crate::read::{ColumnKind, ReadOptions, TableFile};
-use crate::{Csr, Error, Features, Labels, Result, Run, Spreads, Standardize, Warning, choices, memory};
+use crate::{BadCells, BadColumn, BadColumns, Csr, Error, Fault, Features, Labels, Result, Run, Spreads, Standardize, Warning, choices, memory};
 
 choices! {
     /// Whether the columns of a table are turned into features that can be compared.
@@ -164,7 +165,7 @@ pub fn prepare_table(
     let choices = Choices { standardize, are_named: options.columns.is_some(), max_terms: MAX_TERMS };
     let (recipe, spreads) = decided(table, &columns, &surveys, &choices, run)?;
     let description = Description::new(table, &columns, &recipe, &surveys, &held.tallies, spreads);
-    let warnings = description.warnings(table);
+    let warnings = description.warnings(table.path());
     let n_rows = held.n_rows;
     let (_, _, readable) = columns.read();
     let (features, _) = recipe.encode(table.path(), held, n_rows, &readable, run)?;
@@ -232,7 +233,7 @@ fn read(
     loop {
         let (places, types, readable) = columns.read();
         let mut surveys: Vec<Survey> = columns.kinds.iter().map(Survey::new).collect();
-        let mut labels = columns.label.map(|at| LabelTexts::of_kind(&table.kinds()[at], options.unlabeled.as_deref()));
+        let mut labels = columns.label.map(|at| LabelTexts::of_column(table, at, options.unlabeled.as_deref()));
         let mut rows = table.scan(&places, &types)?;
         let (mut batches, total) = (Vec::new(), table.bytes_of(&places));
         run.progress().start("read", total);
@@ -293,11 +294,28 @@ impl Recipe {
         if rows.n_rows() == 0 {
             return Err(no_rows(table.path()));
         }
+        self.check_types(table, &places, rows.tallies(), rows.n_rows())?;
         let held = Held { batches, n_rows: rows.n_rows(), tallies: rows.tallies().to_vec() };
         let used: Vec<usize> = self.used_places();
         let unfit = held.tallies.clone();
         let (features, unlike) = self.encode(table.path(), held, rows.n_rows(), &used, run)?;
         Ok(Applied { features, warnings: self.warnings(&used, &unlike, &unfit) })
+    }
+
+    /// Refuses columns that hold something else than in the fit: all but a few of their cells must be of its kind.
+    fn check_types(&self, table: &TableFile, places: &[usize], tallies: &[Tally], n_rows: usize) -> Result<()> {
+        let bad = places.iter().zip(tallies).filter(|(_, tally)| !tally.are_few_unfit()).filter_map(|(&at, tally)| {
+            let first = tally.first_unfit.as_ref()?;
+            let line = Some(first.line).filter(|line| *line > 0);
+            let cells = Some(BadCells { count: tally.unfit, row: first.row, line });
+            Some(BadColumn { at, name: Some(table.names()[at].clone()), cells, value: first.text.clone() })
+        });
+        let columns: Vec<BadColumn> = bad.collect();
+        let what = table.path().display().to_string();
+        match columns.is_empty() {
+            true => Ok(()),
+            false => Err(Error::columns(BadColumns { what, fault: Fault::Text, n_rows, columns })),
+        }
     }
 
     /// Places of the used columns among those of the recipe.
@@ -423,7 +441,7 @@ impl Recipe {
     /// What is unlike the fit in new rows; `columns` are the places of the columns that were read.
     fn warnings(&self, columns: &[usize], unlike: &[Unlike], tallies: &[Tally]) -> Vec<Warning> {
         let mut warnings = Vec::new();
-        for ((&at, unlike), tally) in columns.iter().zip(unlike).zip(tallies) {
+        for (place, (&at, unlike)) in columns.iter().zip(unlike).enumerate() {
             let column = || self.columns[at].name.clone();
             if let Some(first) = &unlike.first_unknown {
                 warnings.push(Warning::UnknownLevels {
@@ -435,7 +453,7 @@ impl Recipe {
             if unlike.n_gaps > 0 {
                 warnings.push(Warning::NewGaps { column: column(), n_cells: unlike.n_gaps });
             }
-            if let Some(first) = &tally.first_unfit {
+            if let Some((tally, first)) = tallies.get(place).and_then(|tally| Some((tally, tally.first_unfit.as_ref()?))) {
                 let kind = summary::plural(&self.columns[at].kind);
                 let (n_cells, first, place) = (tally.unfit, first.text.clone(), first.place());
                 warnings.push(Warning::UnfitCells { column: column(), n_cells, kind, first, place });

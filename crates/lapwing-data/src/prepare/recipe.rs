@@ -120,17 +120,19 @@ pub enum Step {
         /// The number in the extra column of a missing cell.
         gap: Option<f64>,
     },
-    /// Weights of terms (TF-IDF) of unit length.
+    /// Weights of terms (TF-IDF), of length `weight` in every row.
     Text {
         /// The terms.
         terms: TermColumns,
+        /// The length of a row.
+        weight: f64,
     },
-    /// A list of numbers, all divided by `scale`.
+    /// A list of numbers, scaled to the length `weight`; as it is if `weight` is `None`.
     Vector {
         /// Numbers in place of a missing list: the means.
         fill: Vec<f64>,
-        /// Divides every number.
-        scale: f64,
+        /// The length of a list.
+        weight: Option<f64>,
         /// The number in the extra column of a missing cell.
         gap: Option<f64>,
     },
@@ -146,7 +148,7 @@ impl Step {
             Self::Category { levels, has_gap } => levels.len() + usize::from(*has_gap),
             Self::Hashed { width, has_gap } => width + usize::from(*has_gap),
             Self::Date { parts, gap, .. } => parts.len() + extra(gap),
-            Self::Text { terms } => terms.len(),
+            Self::Text { terms, .. } => terms.len(),
             Self::Vector { fill, gap, .. } => fill.len() + extra(gap),
         }
     }
@@ -166,7 +168,7 @@ impl Step {
             Self::Date { parts, gap, .. } => {
                 (parts.iter().map(|(part, ..)| format!("{name}_{}", part.word())).collect(), gap.is_some())
             }
-            Self::Text { terms } => (numbered(terms.len()), false),
+            Self::Text { terms, .. } => (numbered(terms.len()), false),
             Self::Vector { fill, gap, .. } => (numbered(fill.len()), gap.is_some()),
         };
         names.extend(has_gap.then(|| format!("{name}_missing")));
@@ -189,8 +191,8 @@ impl Step {
             Self::Date { parts, gap, .. } => {
                 parts.iter().all(|(_, center, scale)| center.is_finite() && *scale > 0.0) && is_gap(gap)
             }
-            Self::Text { terms } => terms.is_valid(),
-            Self::Vector { fill, scale, gap } => are_finite(fill) && *scale > 0.0 && is_gap(gap),
+            Self::Text { terms, weight } => terms.is_valid() && weight.is_finite(),
+            Self::Vector { fill, weight, gap } => are_finite(fill) && weight.is_none_or(f64::is_finite) && is_gap(gap),
         }
     }
 }

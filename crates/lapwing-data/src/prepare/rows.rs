@@ -1,20 +1,23 @@
 //! The rows of a table as features, read in blocks: memory does not grow with the rows.
 
+use std::marker::PhantomData;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Mutex;
 
 use arrow_array::{Array, ArrayRef};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::decide::Choices;
-use super::encode::write_dense;
+use super::encode::{Feature, Unlike, write_dense};
+use super::plain::{Plain, counted};
 use super::summary::Description;
 use super::survey::Survey;
 use super::{Columns, MAX_STREAMED_TERMS, Recipe, decided, each_text, survey};
 use crate::read::labels::LabelTexts;
 use crate::read::table::{ColumnType, RowMark, TableRows, no_rows};
 use crate::read::{ReadOptions, TableFile, fingerprint};
-use crate::scan::{Centered, Place, RowScan, RowSink};
+use crate::scan::{Centered, Place, RowScan, RowSink, Value};
 use crate::{Error, Result, RowReader, RowSource, Run, SparseLabels, Standardize, Warning};
 
 /// The rows of a table, made features by a recipe whenever they are read.
@@ -30,6 +33,10 @@ pub struct PreparedRows {
     bytes: u64,
     /// Rows at which reading can start.
     marks: Vec<RowMark>,
+    /// Refuses cells that are no numbers, if columns are taken as they are.
+    plain: Option<Plain>,
+    /// Cells read so far that are unlike those of the fit.
+    unlike: Mutex<Vec<Unlike>>,
 }
 
 /// A table whose rows are read in blocks, with what its first reading found.
@@ -59,7 +66,7 @@ pub fn prepare_rows(path: &Path, options: &ReadOptions, standardize: Standardize
     loop {
         let (places, types, readable) = columns.read();
         let mut surveys: Vec<Survey> = columns.kinds.iter().map(Survey::new).collect();
-        let mut labels = columns.label.map(|at| LabelTexts::of_kind(&table.kinds()[at], options.unlabeled.as_deref()));
+        let mut labels = columns.label.map(|at| LabelTexts::of_column(&table, at, options.unlabeled.as_deref()));
         let mut rows = table.scan(&places, &types)?;
         let total = table.bytes_of(&places);
         run.progress().start("scan", total);
@@ -86,10 +93,10 @@ pub fn prepare_rows(path: &Path, options: &ReadOptions, standardize: Standardize
         drop(rows);
         let choices = Choices { standardize, are_named: options.columns.is_some(), max_terms: MAX_STREAMED_TERMS };
         let (mut recipe, spreads) = decided(&table, &columns, &surveys, &choices, run)?;
-        // Rows are read in single precision, and dense.
-        (recipe.is_sparse, recipe.is_double) = (false, false);
+        // Rows that are read in blocks are dense.
+        recipe.is_sparse = false;
         let description = Description::new(&table, &columns, &recipe, &surveys, &tallies, spreads);
-        let warnings = description.warnings(&table);
+        let warnings = description.warnings(table.path());
         let labels = labels.map(LabelTexts::finish).transpose()?;
         let rows = PreparedRows::new(table, recipe, n_rows, marks)?;
         return Ok(PreparedTable { rows, labels, description, warnings });
@@ -100,7 +107,7 @@ impl PreparedRows {
     fn new(table: TableFile, recipe: Recipe, n_rows: usize, marks: Vec<RowMark>) -> Result<Self> {
         let (columns, types) = recipe.places(&table, None)?;
         let (bytes, used) = (table.bytes_of(&columns), recipe.used_places());
-        Ok(Self { table, recipe, columns, types, used, n_rows, bytes, marks })
+        Ok(Self { table, recipe, columns, types, used, n_rows, bytes, marks, plain: None, unlike: Mutex::default() })
     }
 
     /// The rows of a table by the recipe of an earlier fit.
@@ -111,23 +118,57 @@ impl PreparedRows {
     /// # Complexity
     /// One pass over a text, to count its rows.
     pub fn open(table: TableFile, recipe: Recipe, run: &Run) -> Result<Self> {
-        let (mut n_rows, mut marks) = (table.n_rows(), Vec::new());
-        if n_rows.is_none() {
-            // Some column must be read; the first is enough.
-            let (columns, types) = recipe.places(&table, None)?;
-            let mut rows = table.scan(columns.get(..1).unwrap_or_default(), types.get(..1).unwrap_or_default())?;
-            run.progress().start("scan", table.bytes_of(&columns));
-            while rows.next(run)?.is_some() {
-                run.progress().update(rows.n_bytes(), "");
-            }
-            run.progress().finish();
-            n_rows = Some(rows.n_rows());
-            marks = rows.take_marks();
-        }
-        match n_rows {
-            None | Some(0) => Err(no_rows(table.path())),
-            Some(n_rows) => Self::new(table, recipe, n_rows, marks),
-        }
+        let (n_rows, marks) = counted_rows(&table, run)?;
+        Self::new(table, recipe, n_rows, marks)
+    }
+
+    /// The rows of a table of numbers, as they are; missing ones are NaN.
+    ///
+    /// # Errors
+    /// [`Error::Columns`] naming all columns of a type that is no number; cells of a text that are no numbers are errors when they are
+    /// read.
+    pub(crate) fn plain(table: TableFile, options: &ReadOptions, run: &Run) -> Result<Self> {
+        let plain = Plain::of(&table, options)?;
+        let (n_rows, marks) = counted_rows(&table, run)?;
+        let (mut columns, mut types) = plain.read();
+        let recipe = plain.recipe.clone();
+        columns.truncate(recipe.columns.len());
+        types.truncate(recipe.columns.len());
+        let (bytes, used) = (table.bytes_of(&columns), (0..columns.len()).collect());
+        Ok(Self { table, recipe, columns, types, used, n_rows, bytes, marks, plain: Some(plain), unlike: Mutex::default() })
+    }
+
+    /// The error for cells that are no numbers or no usable ones, of rows that are taken as they are.
+    pub(crate) fn plain_error(&self, run: &Run) -> Result<Option<Error>> {
+        self.plain.as_ref().map_or(Ok(None), |plain| plain.bad_cells(&self.table, run))
+    }
+
+    /// Counts cells that are unlike those of the fit.
+    fn note(&self, found: impl Iterator<Item = Unlike>) {
+        // A thread that panicked while it held the lock has left whole counts.
+        let mut all = self.unlike.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        all.resize(self.used.len(), Unlike::default());
+        all.iter_mut().zip(found).for_each(|(all, found)| all.add(found));
+    }
+
+    /// Cells that are unlike those of the fit, in all rows read so far.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let unlike = self.unlike.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        self.recipe.warnings(&self.used, &unlike, &[])
+    }
+
+    /// A reader of the rows from `place` on.
+    pub(crate) fn reader_at<'s>(
+        &'s self,
+        place: Place,
+        center: &'s [f32],
+        run: &Run,
+    ) -> Result<Box<dyn RowReader + 's>> {
+        let rows = self.table.scan_from(place.row, &self.marks, &self.columns, &self.types)?;
+        Ok(match self.recipe.is_double {
+            true => Centered::boxed(RecipeScan::<f64>::from(self, rows, place.row, run)?, place, center),
+            false => Centered::boxed(RecipeScan::<f32>::from(self, rows, place.row, run)?, place, center),
+        })
     }
 
     /// The recipe.
@@ -167,24 +208,39 @@ impl RowSource for PreparedRows {
     }
 
     fn open<'s>(&'s self, first: usize, center: &'s [f32], run: &Run) -> Result<Box<dyn RowReader + 's>> {
-        let place = Place::new(self, first, center)?;
-        let rows = self.table.scan_from(first, &self.marks, &self.columns, &self.types)?;
-        let mut scan = RecipeScan { source: self, rows, batch: None, at: 0 };
-        scan.pass(first, run)?;
-        Ok(Centered::boxed(scan, place, center))
+        self.reader_at(Place::new(self, first, center)?, center, run)
     }
 }
 
-/// Rows of a table from some row on.
-struct RecipeScan<'s> {
+/// The number of rows of a table, and marks in a text.
+fn counted_rows(table: &TableFile, run: &Run) -> Result<(usize, Vec<RowMark>)> {
+    let (n_rows, marks) = match table.n_rows() {
+        Some(n_rows) => (n_rows, Vec::new()),
+        None => {
+            let mut rows = counted(table, run)?;
+            (rows.n_rows(), rows.take_marks())
+        }
+    };
+    if n_rows == 0 { Err(no_rows(table.path())) } else { Ok((n_rows, marks)) }
+}
+
+/// Rows of a table from some row on, as features in the type that keeps their values.
+struct RecipeScan<'s, T> {
     source: &'s PreparedRows,
     rows: TableRows<'s>,
     batch: Option<Vec<ArrayRef>>,
     /// The next row of the batch.
     at: usize,
+    value: PhantomData<T>,
 }
 
-impl RecipeScan<'_> {
+impl<'s, T> RecipeScan<'s, T> {
+    fn from(source: &'s PreparedRows, rows: TableRows<'s>, row: usize, run: &Run) -> Result<Self> {
+        let mut scan = Self { source, rows, batch: None, at: 0, value: PhantomData };
+        scan.pass(row, run)?;
+        Ok(scan)
+    }
+
     /// Number of rows of the batch that are left; reads the next batch if none are. 0 at the end.
     fn left(&mut self, run: &Run) -> Result<usize> {
         loop {
@@ -218,10 +274,10 @@ impl RecipeScan<'_> {
     }
 }
 
-impl RowScan for RecipeScan<'_> {
-    type Value = f32;
+impl<T: Feature + Value> RowScan for RecipeScan<'_, T> {
+    type Value = T;
 
-    fn read(&mut self, rows: Range<usize>, sink: &mut impl RowSink<f32>, run: &Run) -> Result<()> {
+    fn read(&mut self, rows: Range<usize>, sink: &mut impl RowSink<T>, run: &Run) -> Result<()> {
         let width = self.source.n_cols();
         let mut n_left = rows.len();
         while n_left > 0 {
@@ -231,11 +287,17 @@ impl RowScan for RecipeScan<'_> {
             let recipe = &self.source.recipe;
             let mut encoders =
                 recipe.encoders(&slices, &self.source.used).ok_or_else(|| super::foreign(self.source.path()))?;
+            let has_text = self.source.plain.is_some() && self.rows.tallies().iter().any(|tally| tally.unfit > 0);
             sink.fill(step, |room| {
-                room.fill(0.0);
+                room.fill(T::default());
                 write_dense(&mut encoders, step, width, room);
-                Ok(())
+                // A missing number is handed on; a cell that is no number is an error.
+                match has_text && room.iter().any(|x| x.is_missing()) {
+                    true => Err(self.source.plain_error(run)?.unwrap_or_else(|| self.changed())),
+                    false => Ok(()),
+                }
             })?;
+            self.source.note(encoders.into_iter().map(|encoder| encoder.unlike));
             (self.at, n_left) = (self.at + step, n_left - step);
         }
         Ok(())

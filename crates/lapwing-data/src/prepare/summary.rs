@@ -1,5 +1,7 @@
 //! What was found in a table and done with it, column by column, in words.
 
+use std::path::Path;
+
 use serde::Serialize;
 use serde_json::json;
 
@@ -111,13 +113,13 @@ impl Description {
     }
 
     /// What to look at: cells that do not fit, doubts about the text, units that differ.
-    pub(super) fn warnings(&self, table: &TableFile) -> Vec<Warning> {
+    pub fn warnings(&self, path: &Path) -> Vec<Warning> {
         let unfit = self.columns.iter().filter_map(|column| {
             let unfit = column.unfit.clone()?;
             let (n_cells, first, place) = (unfit.n_cells, unfit.first, unfit.place);
             Some(Warning::UnfitCells { column: column.name.clone(), n_cells, kind: plural(&column.kind), first, place })
         });
-        let path = || table.path().display().to_string();
+        let path = || path.display().to_string();
         let doubts = self.doubts.iter().map(|doubt| {
             let (what, option) = doubt_text(*doubt, self.dialect);
             Warning::DoubtfulText { file: path(), what, option }
@@ -279,9 +281,13 @@ fn done(step: &Step, survey: &Survey) -> String {
             let words: Vec<&str> = parts.iter().map(|(part, ..)| part.word()).collect();
             format!("date: {}", words.join(", ")) + &gaps("filled with the median and marked")
         }
-        Step::Text { terms } => format!("text: weights of {} terms (TF-IDF)", terms.len()) + &gaps("empty"),
-        Step::Vector { fill, .. } => {
-            format!("list of {} numbers", fill.len()) + &gaps("filled with the means and marked")
+        Step::Text { terms, weight } => {
+            format!("text: {} terms (TF-IDF), weight {}", terms.len(), short(weight * weight)) + &gaps("empty")
+        }
+        Step::Vector { fill, weight, .. } => {
+            let weighed =
+                weight.map_or(String::new(), |weight| format!(", to one length, weight {}", short(weight * weight)));
+            format!("list of {} numbers{weighed}", fill.len()) + &gaps("filled with the means and marked")
         }
     }
 }

@@ -28,11 +28,18 @@ pub(crate) fn by_name(path: &Path, names: &[String], options: &ReadOptions) -> R
     let find = |name: &String| find_name(path, names, name);
     check_known(path, names, options)?;
     let label = options.label_column.as_ref().map(find).transpose()?;
+    let id = options.id.as_ref().map(find).transpose()?;
+    let is_other = |at: usize| Some(at) == label || Some(at) == id || names[at].starts_with("__index_level_");
     let wanted: Vec<usize> = match &options.columns {
         Some(columns) => columns.iter().map(find).collect::<Result<_>>()?,
-        None => (0..names.len()).filter(|&at| Some(at) != label && !names[at].starts_with("__index_level_")).collect(),
+        None => (0..names.len()).filter(|&at| !is_other(at)).collect(),
     };
     let dropped = options.drop.iter().map(find).collect::<Result<HashSet<_>>>()?;
+    if let Some(id) = id.filter(|id| wanted.contains(id) || Some(*id) == label) {
+        let expected =
+            if Some(id) == label { "another column than that of the labels" } else { "a column that is no feature" };
+        return Err(Error::param("id column", format!("'{}'", names[id]), expected));
+    }
     if let Some(label) = label.filter(|label| wanted.contains(label)) {
         return Err(Error::param("columns", format!("'{}'", names[label]), "features, not the label column"));
     }
@@ -76,7 +83,8 @@ fn distinct(wanted: Vec<usize>, dropped: &HashSet<usize>, name: impl Fn(usize) -
 
 /// Returns one error for all names that are no columns.
 fn check_known(path: &Path, names: &[String], options: &ReadOptions) -> Result<()> {
-    let wanted = options.label_column.iter().chain(options.columns.iter().flatten()).chain(&options.drop);
+    let named = options.label_column.iter().chain(&options.id);
+    let wanted = named.chain(options.columns.iter().flatten()).chain(&options.drop);
     let known: HashSet<&String> = names.iter().collect();
     let mut unknown: Vec<&String> = Vec::new();
     for name in wanted.filter(|name| !known.contains(name)) {
@@ -105,7 +113,7 @@ pub(super) fn make_distinct(names: &mut [String]) {
 }
 
 /// The position of the column `name`.
-pub(super) fn find_name(path: &Path, names: &[String], name: &str) -> Result<usize> {
+pub(crate) fn find_name(path: &Path, names: &[String], name: &str) -> Result<usize> {
     let mut matches = (0..names.len()).filter(|&at| names[at] == name);
     match (matches.next(), matches.next()) {
         (Some(at), None) => Ok(at),

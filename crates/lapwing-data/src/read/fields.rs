@@ -4,6 +4,7 @@ use crate::{Error, Result};
 
 /// Fields of a line, by the rules of CSV; a line has at least one.
 pub(super) struct Fields {
+    delimiter: char,
     parser: csv_core::Reader,
     /// The fields without their quotes.
     content: Vec<u8>,
@@ -12,9 +13,15 @@ pub(super) struct Fields {
 }
 
 impl Fields {
-    /// The fields of no line yet.
+    /// The fields of no line yet, with commas between.
     pub(super) fn new() -> Self {
-        Self { parser: csv_core::Reader::new(), content: Vec::new(), ends: Vec::new() }
+        Self { delimiter: ',', parser: csv_core::Reader::new(), content: Vec::new(), ends: Vec::new() }
+    }
+
+    /// The fields of no line yet, with tabs between.
+    pub(super) fn with_tabs() -> Self {
+        let parser = csv_core::ReaderBuilder::new().delimiter(b'\t').build();
+        Self { delimiter: '\t', parser, ..Self::new() }
     }
 
     /// Splits a line without its end; false if a quote in it stays open.
@@ -22,7 +29,7 @@ impl Fields {
         self.content.clear();
         self.ends.clear();
         if !line.contains('"') {
-            for field in line.split(',') {
+            for field in line.split(self.delimiter) {
                 self.content.extend_from_slice(field.as_bytes());
                 self.ends.push(self.content.len());
             }

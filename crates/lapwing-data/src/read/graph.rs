@@ -2,10 +2,14 @@
 
 use std::path::Path;
 
-use super::edges::{ArrayEdges, Checks, EdgeList, WEIGHTS, is_weight, nodes_of};
+use super::edges::{
+    ArrayEdges, Checks, EdgeList, NamedEdges, Unknown, WEIGHTS, are_named, find, intern, is_once, is_weight, needs_ids,
+    nodes_of,
+};
 use super::format::Format;
 use super::npz::Archive;
-use crate::{Csr, Error, Result, Run, memory};
+use crate::row_names::quoted;
+use crate::{Csr, Edge, Error, Result, RowNames, Run, memory};
 
 /// Relative difference up to which the two directions of an edge count as equal.
 const SYMMETRY_TOLERANCE: f64 = 1e-12;
@@ -34,7 +38,7 @@ pub fn read_graph(path: &Path, n_rows: Option<usize>, run: &Run) -> Result<Csr<f
     }
     let mut archive = Archive::open(path)?;
     if let Some(matrix) = archive.scipy_sparse::<f64>(run)? {
-        return check_matrix(path, &matrix, n_rows).and_then(|()| symmetric(path, &matrix, false, run));
+        return check_matrix(path, &matrix, n_rows).and_then(|()| symmetric(path, &matrix, false, None, run));
     }
     if !archive.has("edges") {
         return Err(archive.unknown("a matrix of scipy.sparse.save_npz or an array edges"));
@@ -44,6 +48,102 @@ pub fn read_graph(path: &Path, n_rows: Option<usize>, run: &Run) -> Result<Csr<f
 }
 
 const KNOWN: &str = "a graph as .npz, or an edge list as .csv, .parquet or .npy";
+
+/// The nodes of a graph beside rows of data, or alone.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NodeOptions<'n> {
+    /// Number of nodes, if there are rows.
+    pub n_nodes: Option<usize>,
+    /// Names of the rows, if they have any.
+    pub names: Option<&'n RowNames>,
+    /// Whether edges of nodes with other names are left out.
+    pub ignore_unknown: bool,
+}
+
+/// A graph whose nodes may have names.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct NamedGraph {
+    /// Symmetric weights, as [`read_graph`] returns.
+    pub adjacency: Csr<f64>,
+    /// Names that nodes have in a file without rows of data.
+    pub names: Option<RowNames>,
+    /// Nodes of unknown names, which were left out.
+    pub n_unknown: usize,
+    /// Edges with such nodes.
+    pub n_left_out: usize,
+}
+
+/// Reads a graph as [`read_graph`] does, whose nodes may have names: edge lists of names in text, with a header or without, or
+/// in columns of text of a Parquet table.
+///
+/// If rows have names, the nodes of every list of edges are compared with these as text, even numbers; a sparse matrix has the
+/// order of the rows. Else the nodes have names if one in the first 1,000 rows is no number; these names are numbered in the order
+/// in which they appear first. Two names in the first line of a text are a header if neither comes again.
+///
+/// # Errors
+/// As [`read_graph`]; [`Error::Names`] with the number, and the first few, of all unknown nodes; [`Error::Graph`] for nodes with names
+/// beside rows without.
+///
+/// # Complexity
+/// As [`read_graph`], and about 20 bytes for each name besides its text.
+pub fn read_named_graph(path: &Path, options: &NodeOptions<'_>, run: &Run) -> Result<NamedGraph> {
+    let of_numbers = |adjacency| NamedGraph { adjacency, names: None, n_unknown: 0, n_left_out: 0 };
+    if let Some(names) = options.names {
+        return with_known_names(path, names, options.ignore_unknown, run);
+    }
+    let named = if is_once(path) {
+        match NamedEdges::once(path)? {
+            Ok(named) => named,
+            Err(records) => {
+                let edges = EdgeList::from_text(records, Checks { n_nodes: options.n_nodes })?;
+                return from_edges(path, edges, options.n_nodes, run).map(of_numbers);
+            }
+        }
+    } else if are_named(path, run) {
+        NamedEdges::open(path, KNOWN)?
+    } else {
+        return read_graph(path, options.n_nodes, run).map(of_numbers);
+    };
+    if options.n_nodes.is_some() {
+        return Err(needs_ids(path));
+    }
+    let mut entries = Vec::new();
+    let found = intern(named, run, |edge| push(&mut entries, edge))?;
+    found.first.into_iter().for_each(|edge| push(&mut entries, edge));
+    // A header is no edge, and its names were numbered before all others.
+    entries.iter_mut().for_each(|(u, v, _)| (*u, *v) = (*u - found.n_header, *v - found.n_header));
+    let adjacency = of_entries(path, entries, found.names.len(), Some(&found.names), run)?;
+    Ok(NamedGraph { names: Some(found.names), ..of_numbers(adjacency) })
+}
+
+/// The graph of rows with names.
+fn with_known_names(path: &Path, names: &RowNames, ignore_unknown: bool, run: &Run) -> Result<NamedGraph> {
+    let n = names.len();
+    let mut archive = (Format::from_path(path) == Format::Npz).then(|| Archive::open(path)).transpose()?;
+    let edges = match &mut archive {
+        Some(archive) if archive.has("edges") => {
+            let edges = ArrayEdges::new(archive.array("edges")?.held(run)?, Checks { n_nodes: None })?;
+            NamedEdges::of_numbers(path, EdgeList::from_array(edges))
+        }
+        Some(_) => {
+            let adjacency = read_graph(path, Some(n), run)?;
+            return Ok(NamedGraph { adjacency, names: None, n_unknown: 0, n_left_out: 0 });
+        }
+        None => NamedEdges::open(path, KNOWN)?,
+    };
+    let mut entries = Vec::new();
+    let Unknown { n_nodes, n_edges } = find(edges, names, ignore_unknown, run, |edge| push(&mut entries, edge))?;
+    let adjacency = of_entries(path, entries, n, Some(names), run)?;
+    Ok(NamedGraph { adjacency, names: None, n_unknown: n_nodes, n_left_out: n_edges })
+}
+
+/// Appends an edge that is no loop.
+fn push(entries: &mut Vec<(u32, u32, f64)>, edge: Edge) {
+    if edge.u != edge.v {
+        entries.push((edge.u, edge.v, edge.weight));
+    }
+}
 
 /// The matrix of edges listed once or in both directions.
 fn from_edges(path: &Path, rows: EdgeList<'_>, n_rows: Option<usize>, run: &Run) -> Result<Csr<f64>> {
@@ -55,18 +155,34 @@ fn from_edges(path: &Path, rows: EdgeList<'_>, n_rows: Option<usize>, run: &Run)
         end = nodes_of(edges).max(end);
         entries.extend(edges.iter().filter(|edge| edge.u != edge.v).map(|edge| (edge.u, edge.v, edge.weight)));
     })?;
-    let n = n_rows.unwrap_or(end);
+    of_entries(path, entries, n_rows.unwrap_or(end), None, run)
+}
+
+/// The matrix of edges among `n` nodes, which may have names.
+fn of_entries(
+    path: &Path,
+    entries: Vec<(u32, u32, f64)>,
+    n: usize,
+    names: Option<&RowNames>,
+    run: &Run,
+) -> Result<Csr<f64>> {
     check_room(path, n)?;
     let directed = Csr::from_entries(n, n, &entries)?;
     drop(entries);
-    check_sums(path, &directed)?;
-    symmetric(path, &directed, true, run)
+    check_sums(path, &directed, names)?;
+    symmetric(path, &directed, true, names, run)
+}
+
+/// A node in messages.
+fn shown(node: usize, names: Option<&RowNames>) -> String {
+    names.map_or_else(|| node.to_string(), |names| quoted(names.name(node)))
 }
 
 /// Refuses edges whose summed weights overflow double precision.
-fn check_sums(path: &Path, matrix: &Csr<f64>) -> Result<()> {
+fn check_sums(path: &Path, matrix: &Csr<f64>, names: Option<&RowNames>) -> Result<()> {
     let Some(at) = matrix.values().iter().position(|weight| !weight.is_finite()) else { return Ok(()) };
-    let (u, v) = (matrix.indptr().partition_point(|&start| start as usize <= at) - 1, matrix.indices()[at]);
+    let (u, v) = (matrix.indptr().partition_point(|&start| start as usize <= at) - 1, matrix.indices()[at] as usize);
+    let (u, v) = (shown(u, names), shown(v, names));
     let reason = "comes again and again, and its weights add up to more than double precision holds";
     Err(Error::graph(format!("{}: edge ({u}, {v}) {reason}; scale all weights down", path.display())))
 }
@@ -102,7 +218,7 @@ fn check_matrix(path: &Path, matrix: &Csr<f64>, n_rows: Option<usize>) -> Result
 /// If only one direction of an edge is stored, `one_way` uses it for both; otherwise it is an error, as are two
 /// different directions. If they differ only by rounding, the upper triangle's weight is used, so that the result is
 /// exactly symmetric.
-fn symmetric(path: &Path, matrix: &Csr<f64>, one_way: bool, run: &Run) -> Result<Csr<f64>> {
+fn symmetric(path: &Path, matrix: &Csr<f64>, one_way: bool, names: Option<&RowNames>, run: &Run) -> Result<Csr<f64>> {
     let transposed = matrix.transpose()?;
     let n = matrix.n_rows();
     let (mut indptr, mut indices, mut weights) = (Vec::with_capacity(n + 1), Vec::new(), Vec::new());
@@ -123,12 +239,8 @@ fn symmetric(path: &Path, matrix: &Csr<f64>, one_way: bool, run: &Run) -> Result
                 (Some(one), None) | (None, Some(one)) if one_way || one == 0.0 => one,
                 _ if col as usize == row => 0.0,
                 _ => {
-                    let (there, back) = (there.unwrap_or(0.0), back.unwrap_or(0.0));
-                    let reason = format!(
-                        "{}: not symmetric: the weight from {row} to {col} is {there}, from {col} to {row} it is {back}",
-                        path.display()
-                    );
-                    return Err(Error::graph(reason));
+                    let weights = [there, back].map(|weight| weight.unwrap_or(0.0));
+                    return Err(not_symmetric(path, [row, col as usize].map(|node| shown(node, names)), weights));
                 }
             };
             if weight != 0.0 && col as usize != row {
@@ -139,6 +251,11 @@ fn symmetric(path: &Path, matrix: &Csr<f64>, one_way: bool, run: &Run) -> Result
         indptr.push(indices.len() as u64);
     }
     Csr::new(n, n, indptr, indices, weights)
+}
+
+fn not_symmetric(path: &Path, [u, v]: [String; 2], [there, back]: [f64; 2]) -> Error {
+    let reason = format!("not symmetric: the weight from {u} to {v} is {there}, from {v} to {u} it is {back}");
+    Error::graph(format!("{}: {reason}", path.display()))
 }
 
 fn is_close(a: f64, b: f64) -> bool {

@@ -47,6 +47,10 @@ impl IpcTable {
         self.schema.fields().iter().map(|field| kind_of(field.data_type())).collect()
     }
 
+    pub(super) fn stored_type(&self, at: usize) -> String {
+        self.schema.field(at).data_type().to_string()
+    }
+
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }

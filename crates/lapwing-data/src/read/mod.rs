@@ -10,7 +10,6 @@
 
 mod array;
 mod columns;
-mod csv;
 mod edges;
 mod fields;
 mod fingerprint;
@@ -19,9 +18,10 @@ mod graph;
 #[cfg(feature = "tables")]
 mod ipc;
 pub(crate) mod labels;
+mod names;
 mod npy;
 mod npz;
-mod origin;
+pub(crate) mod origin;
 #[cfg(feature = "tables")]
 mod parquet;
 mod records;
@@ -32,19 +32,21 @@ mod text;
 
 use std::path::Path;
 
-pub(crate) use self::columns::by_name as choose;
+pub(crate) use self::columns::{by_name as choose, find_name};
 pub use self::edges::EdgeFile;
 pub use self::fields::{join_columns, split_columns};
 pub(crate) use self::fingerprint::fingerprint;
 use self::format::{Format, unknown_ending};
-pub use self::graph::read_graph;
-pub use self::labels::{read_label_column, read_labels, read_sparse_labels};
+pub use self::graph::{NamedGraph, NodeOptions, read_graph, read_named_graph};
+pub use self::labels::{NamedLabels, read_label_column, read_labels, read_named_labels, read_sparse_labels};
+pub use self::names::{column_names, read_names};
 use self::origin::SampleOrigin;
 pub use self::rows::{RowFile, can_stream};
 pub use self::table::{ColumnKind, TableFile};
 use self::text::Known;
 pub use self::text::{Dialect, Doubt};
-use crate::{Features, Labels, Result, Run};
+use crate::prepare::plain;
+use crate::{Features, Labels, Result, RowNames, Run};
 
 const KNOWN: &str = ".npy, .npz, .parquet, .csv, .csv.gz, .csv.zst, .svm or .libsvm";
 
@@ -65,6 +67,8 @@ pub struct ReadOptions {
     pub header: Option<bool>,
     /// The byte before the decimals of a number in a text; `None` if the text tells it.
     pub decimal: Option<u8>,
+    /// Column of a table whose cells name the rows; it is no feature.
+    pub id: Option<String>,
 }
 
 impl ReadOptions {
@@ -90,8 +94,10 @@ pub struct Samples {
     pub feature_names: Option<Vec<String>>,
     /// The labels, if they are requested or the format always has them.
     pub labels: Option<Labels>,
+    /// Names of the rows, if the options name their column.
+    pub names: Option<RowNames>,
     /// The file they were read from.
-    origin: SampleOrigin,
+    pub(crate) origin: SampleOrigin,
 }
 
 impl Samples {
@@ -121,7 +127,7 @@ pub struct Size {
 }
 
 impl Size {
-    fn dense(n_rows: usize, n_cols: usize, width: usize) -> Self {
+    pub(crate) fn dense(n_rows: usize, n_cols: usize, width: usize) -> Self {
         let bytes_in_memory = n_rows.saturating_mul(n_cols).saturating_mul(width);
         Self { n_rows, n_cols, n_entries: None, bytes_in_memory, mapped: false }
     }
@@ -171,19 +177,28 @@ pub fn names_columns(path: &Path) -> bool {
 /// [`Error::Format`](crate::Error) naming a malformed line or column, [`Error::Io`](crate::Error) when
 /// the file cannot be read, [`Error::Interrupted`](crate::Error).
 ///
+/// With an id column also [`Error::Names`](crate::Error), as [`read_names`], and [`Error::Param`](crate::Error) for standard
+/// input, which can be read only once.
+///
 /// # Complexity
-/// One pass; memory for one copy of the features.
+/// One pass, and one more if the rows have names; memory for one copy of the features.
 pub fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Result<Samples> {
+    let names = names::of_samples(path, options, run)?;
+    let samples = read_features(path, options, run)?;
+    match &names {
+        Some(names) if names.len() != samples.features.n_rows() => Err(names::changed(path)),
+        _ => Ok(Samples { names, ..samples }),
+    }
+}
+
+/// Reads all of a file of samples but the names of the rows.
+fn read_features(path: &Path, options: &ReadOptions, run: &Run) -> Result<Samples> {
     match Format::from_path(path) {
         Format::Npy => array::read_samples(path, options, run),
         Format::Npz => npz::read_samples(path, options, run),
-        Format::Csv => csv::read_samples(path, options, run),
         Format::Svmlight => svmlight::read_samples(path, options, run),
-        #[cfg(feature = "tables")]
-        Format::Parquet => parquet::read_samples(path, options, run),
-        #[cfg(not(feature = "tables"))]
-        Format::Parquet => Err(format::without_tables(path)),
-        Format::JsonLines | Format::Ipc | Format::Other => Err(unknown_ending(path, KNOWN)),
+        _ if is_table(path) => plain::read_samples(path, options, run),
+        _ => Err(unknown_ending(path, KNOWN)),
     }
 }
 
@@ -202,12 +217,8 @@ pub fn probe(path: &Path, options: &ReadOptions) -> Result<Size> {
     match Format::from_path(path) {
         Format::Npy => array::probe(path, options),
         Format::Npz => npz::probe(path, options),
-        Format::Csv => csv::probe(path, options),
         Format::Svmlight => svmlight::probe(path, options),
-        #[cfg(feature = "tables")]
-        Format::Parquet => parquet::probe(path, options),
-        #[cfg(not(feature = "tables"))]
-        Format::Parquet => Err(format::without_tables(path)),
-        Format::JsonLines | Format::Ipc | Format::Other => Err(unknown_ending(path, KNOWN)),
+        _ if is_table(path) => plain::probe(path, options),
+        _ => Err(unknown_ending(path, KNOWN)),
     }
 }

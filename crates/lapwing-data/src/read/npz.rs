@@ -373,7 +373,7 @@ pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
     let keep = columns::by_number(path, features.n_cols(), options)?;
     let features = columns::select(features, keep.as_deref())?;
     let origin = SampleOrigin { positions: keep, ..SampleOrigin::new(path) };
-    Ok(Samples { features, feature_names: None, labels, origin })
+    Ok(Samples { features, feature_names: None, labels, names: None, origin })
 }
 
 /// Size of the features, from the headers of the arrays.

@@ -16,12 +16,12 @@ pub(crate) struct SampleOrigin {
 }
 
 impl SampleOrigin {
-    pub(super) fn new(path: &Path) -> Self {
+    pub(crate) fn new(path: &Path) -> Self {
         Self { path: path.to_owned(), ..Self::default() }
     }
 
     /// An error about features, with file, column names and lines.
-    pub(super) fn named(&self, error: Error, names: Option<&[String]>) -> Error {
+    pub(crate) fn named(&self, error: Error, names: Option<&[String]>) -> Error {
         match error {
             Error::Columns(bad) => Error::columns(self.named_columns(*bad, names)),
             other => other,
@@ -29,7 +29,7 @@ impl SampleOrigin {
     }
 
     /// Bad columns of features, with file, column names and lines.
-    pub(super) fn named_columns(&self, mut bad: BadColumns, names: Option<&[String]>) -> BadColumns {
+    pub(crate) fn named_columns(&self, mut bad: BadColumns, names: Option<&[String]>) -> BadColumns {
         bad.what = self.path.display().to_string();
         for column in &mut bad.columns {
             if let Some(cells) = &mut column.cells {

@@ -5,13 +5,14 @@
 //! that names the line of the quote: at the end of the file, the parser is given one more line end, which ends any
 //! record without an open quote.
 
-use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use csv_core::{ReadRecordResult, Reader};
 
-use super::format::{TEXT_BYTES, open, open_text};
+use super::Dialect;
+use super::format::open_text;
 use crate::{Error, Result, Run};
 
 /// Bytes of the longest cell; a longer one follows a quote that is not closed.
@@ -83,19 +84,23 @@ impl Records {
         Ok(records)
     }
 
+    /// Opens a file in a known dialect, behind its header.
+    pub(super) fn open_as(path: &Path, dialect: &Dialect) -> Result<Self> {
+        let (text, skipped) = without_mark(open_text(path)?).map_err(|e| text_error(path, None, e))?;
+        let mut records = Self::from_text(path, text, Mark { byte: skipped, lines: 0 });
+        records.parser = csv_core::ReaderBuilder::new().delimiter(dialect.delimiter).quote(dialect.quote).build();
+        records.parser.read_record(b"\n", &mut [0], &mut [0]);
+        if dialect.has_header {
+            records.advance()?;
+        }
+        Ok(records)
+    }
+
     /// The text of column `at` of the header.
     fn name(&self, at: usize) -> Result<String> {
         let text = text_of(self.cell(at)).map(str::to_owned);
         let shown = || shown(self.cell(at));
         text.ok_or_else(|| self.error(format!("the name '{}' of column {at} is not UTF-8 text; {AS_UTF8}", shown())))
-    }
-
-    /// Opens a file that is not compressed at the start of a record.
-    pub(super) fn open_at(path: &Path, mark: Mark, names: Arc<[String]>) -> Result<Self> {
-        let mut file = open(path)?;
-        file.seek(SeekFrom::Start(mark.byte)).map_err(|e| Error::io(path, e))?;
-        let text = Box::new(BufReader::with_capacity(TEXT_BYTES, file));
-        Ok(Self { names, ..Self::from_text(path, text, mark) })
     }
 
     fn from_text(path: &Path, text: Box<dyn BufRead + Send>, here: Mark) -> Self {
@@ -120,7 +125,19 @@ impl Records {
         }
     }
 
+    /// Whether the first line is a header; asked before the first record is read.
+    pub(super) fn has_header(&self) -> bool {
+        !self.is_pending
+    }
+
+    /// Goes to the first record, which the next call of [`next`](Self::next) goes to again; false if there is none.
+    pub(super) fn peek(&mut self) -> Result<bool> {
+        self.is_pending = self.advance()?;
+        Ok(self.is_pending)
+    }
+
     /// Start of the current record.
+    #[cfg(test)]
     pub(super) fn mark(&self) -> Mark {
         self.start
     }
@@ -249,6 +266,7 @@ impl Records {
     }
 
     /// Number of cells of the current record.
+    #[cfg(test)]
     pub(super) fn width(&self) -> usize {
         self.width
     }
@@ -276,14 +294,6 @@ impl Records {
     /// An error about the current record.
     pub(super) fn error(&self, reason: impl Into<String>) -> Error {
         Error::format(&self.path, Some(self.line()), reason)
-    }
-
-    /// The label in column `at`.
-    pub(super) fn label(&self, at: usize) -> Result<&str> {
-        text_of(self.cell(at)).ok_or_else(|| {
-            let shown = shown(self.cell(at));
-            self.error(format!("the label '{shown}' in column '{}' is not UTF-8 text; {AS_UTF8}", self.names[at]))
-        })
     }
 
     /// The number in column `at`, NaN if it is missing; `None` if the cell holds anything else.

@@ -47,7 +47,7 @@ pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
     };
     let lines = bad_lines.into_iter().filter_map(|(index, line)| Some((column(index)?, line))).collect();
     let origin = SampleOrigin { positions: keep, lines, ..SampleOrigin::new(path) };
-    Ok(Samples { features, feature_names: None, labels: Some(Labels::from(texts.finish()?)), origin })
+    Ok(Samples { features, feature_names: None, labels: Some(Labels::from(texts.finish()?)), names: None, origin })
 }
 
 /// Counts rows and entries.

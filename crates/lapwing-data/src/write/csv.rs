@@ -2,10 +2,11 @@
 
 use std::io::{self, Write};
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::encode::Encode;
 use super::table::{LabelColumns, LabeledRows};
-use crate::ClassNames;
+use crate::{ClassNames, RowNames};
 
 /// Labeled rows as lines.
 #[derive(Debug)]
@@ -14,12 +15,19 @@ pub(super) struct CsvLines {
     /// The name of each class, quoted if necessary.
     labels: Vec<Vec<u8>>,
     n_columns: usize,
+    /// Names of all rows of the table, in the place of their numbers.
+    row_names: Option<Arc<RowNames>>,
 }
 
 impl CsvLines {
-    pub(super) fn new(classes: &ClassNames, columns: LabelColumns) -> io::Result<Self> {
+    pub(super) fn new(
+        classes: &ClassNames,
+        columns: LabelColumns,
+        row_names: Option<Arc<RowNames>>,
+    ) -> io::Result<Self> {
         let more = columns.names(classes);
-        let names = ["row", "label", "confidence", "reached"].into_iter().chain(more.iter().map(String::as_str));
+        let first = row_names.as_deref().map_or("row", RowNames::column);
+        let names = [first, "label", "confidence", "reached"].into_iter().chain(more.iter().map(String::as_str));
         let (header, n_columns) = (record(names)?, 4 + more.len());
         let label = |name: String| {
             // Written with a second cell: the crate would quote a line that is one empty cell.
@@ -28,7 +36,7 @@ impl CsvLines {
             Ok(line)
         };
         let labels = classes.names().into_iter().map(label).collect::<io::Result<_>>()?;
-        Ok(Self { header, labels, n_columns })
+        Ok(Self { header, labels, n_columns, row_names })
     }
 
     /// The first line.
@@ -48,7 +56,10 @@ impl Encode for CsvLines {
     fn encode(&self, first_row: usize, rows: &LabeledRows<'_>, range: Range<usize>, out: &mut Vec<u8>) {
         let mut number = itoa::Buffer::new();
         for at in range {
-            out.extend_from_slice(number.format(first_row + at).as_bytes());
+            match &self.row_names {
+                Some(names) => push_text(out, names.name(first_row + at)),
+                None => out.extend_from_slice(number.format(first_row + at).as_bytes()),
+            }
             out.push(b',');
             if let Some(class) = rows.labels[at] {
                 out.extend_from_slice(&self.labels[class]);
@@ -72,6 +83,16 @@ impl Encode for CsvLines {
     fn n_columns(&self) -> usize {
         self.n_columns
     }
+}
+
+/// Appends a text, in quotes if it needs them.
+pub(super) fn push_text(out: &mut Vec<u8>, text: &str) {
+    if !text.contains([',', '"', '\n', '\r']) {
+        return out.extend_from_slice(text.as_bytes());
+    }
+    out.push(b'"');
+    out.extend_from_slice(text.replace('"', "\"\"").as_bytes());
+    out.push(b'"');
 }
 
 /// Appends a cell with a truth value.

@@ -11,7 +11,8 @@ use super::csv::push_float;
 use super::npy::npy_header;
 use super::place::check_writable;
 use super::staged::Staged;
-use crate::{Csr, Result};
+use super::writer::ending;
+use crate::{Csr, Error, Result, RowNames};
 
 /// Endings that [`write_graph`] accepts.
 pub const GRAPH_ENDINGS: [&str; 4] = [".npz", ".parquet", ".csv", ".npy"];
@@ -33,8 +34,34 @@ pub fn write_graph(path: &Path, graph: &Csr<f64>) -> Result<()> {
 /// # Errors
 /// As [`write_graph`].
 pub fn stage_graph(path: &Path, graph: &Csr<f64>) -> Result<Staged> {
+    stage_named_graph(path, graph, None)
+}
+
+/// Refuses to write nodes with names as a matrix or an array, which hold numbers.
+///
+/// # Errors
+/// [`Error::Param`].
+pub fn check_named_graph(path: &Path) -> Result<()> {
+    match ending(path).as_deref() {
+        Some("npz" | "npy") => {
+            let expected = "a file .csv or .parquet: the nodes have names, which matrices and arrays do not hold";
+            Err(Error::param("output", path.display(), expected))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// [`stage_graph`], with the names of the nodes in the columns u and v of a `.csv` or `.parquet`. The other endings hold
+/// numbers in the order of the names: [`check_named_graph`] refuses them.
+///
+/// # Errors
+/// As [`write_graph`]; [`Error::Shape`] for names of other nodes.
+pub fn stage_named_graph(path: &Path, graph: &Csr<f64>, names: Option<&RowNames>) -> Result<Staged> {
     check_writable(path, &GRAPH_ENDINGS)?;
-    match path.extension().map(|ending| ending.to_ascii_lowercase()).as_deref().and_then(|ending| ending.to_str()) {
+    if let Some(names) = names.filter(|names| names.len() != graph.n_rows()) {
+        return Err(Error::shape("the list of names", format!("{} names, one per node", graph.n_rows()), names.len()));
+    }
+    match ending(path).as_deref() {
         Some("npz") => stage_file(path, |file| write_npz(file, graph)),
         Some("npy") => stage_atomic(path, |out| {
             let n_edges = edges(graph).count();
@@ -45,9 +72,9 @@ pub fn stage_graph(path: &Path, graph: &Csr<f64>) -> Result<Staged> {
         #[cfg(feature = "tables")]
         Some("parquet") => {
             let edges: Vec<_> = edges(graph).collect();
-            stage_atomic(path, |out| super::parquet::write_edges(out, &edges))
+            stage_atomic(path, |out| super::parquet::write_edges(out, &edges, names))
         }
-        _ => stage_atomic(path, |out| write_csv(out, graph)),
+        _ => stage_atomic(path, |out| write_csv(out, graph, names)),
     }
 }
 
@@ -60,12 +87,16 @@ fn edges(graph: &Csr<f64>) -> impl Iterator<Item = (u32, u32, f64)> + '_ {
     })
 }
 
-fn write_csv(out: &mut (dyn Write + Send), graph: &Csr<f64>) -> io::Result<()> {
+fn write_csv(out: &mut (dyn Write + Send), graph: &Csr<f64>, names: Option<&RowNames>) -> io::Result<()> {
     let mut csv = ::csv::Writer::from_writer(out);
     csv.write_record(["u", "v", "weight"])?;
     let mut cell = Vec::new();
     for (u, v, weight) in edges(graph) {
         for node in [u, v] {
+            if let Some(names) = names {
+                csv.write_field(names.name(node as usize))?;
+                continue;
+            }
             cell.clear();
             write!(cell, "{node}")?;
             csv.write_field(&cell)?;

@@ -18,11 +18,11 @@ mod table;
 mod writer;
 
 pub use self::atomic::{AtomicFile, stage_atomic};
-pub use self::graph::{GRAPH_ENDINGS, stage_graph, write_graph};
+pub use self::graph::{GRAPH_ENDINGS, check_named_graph, stage_graph, stage_named_graph, write_graph};
 #[cfg(test)]
 pub(crate) use self::npy::npy_header;
 pub use self::place::{check_distinct, check_writable};
 pub use self::record_file::RecordFile;
 pub use self::staged::{Staged, publish_all};
-pub use self::table::{LABEL_ENDINGS, LabelColumns, LabeledRows, stage_labels, write_labels};
+pub use self::table::{LABEL_ENDINGS, LabelColumns, LabeledRows, stage_labels, stage_named_labels, write_labels};
 pub use self::writer::LabelWriter;

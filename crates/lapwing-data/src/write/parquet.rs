@@ -12,7 +12,7 @@ use arrow_schema::{DataType, Field, Schema};
 
 use super::atomic::AtomicFile;
 use super::table::{LabelColumns, LabeledRows};
-use crate::ClassNames;
+use crate::{ClassNames, RowNames};
 
 /// Rows of a batch.
 const BATCH_ROWS: usize = 1 << 16;
@@ -32,23 +32,34 @@ pub(super) struct LabelTable {
     probabilities: Vec<f64>,
     columns: LabelColumns,
     n_probabilities: usize,
+    /// Names of all rows, in the place of their numbers.
+    names: Option<Arc<RowNames>>,
 }
 
 impl LabelTable {
-    pub(super) fn new(file: AtomicFile, classes: &ClassNames, columns: LabelColumns) -> io::Result<Self> {
+    pub(super) fn new(
+        file: AtomicFile,
+        classes: &ClassNames,
+        columns: LabelColumns,
+        names: Option<Arc<RowNames>>,
+    ) -> io::Result<Self> {
         let label_type = match classes {
             ClassNames::Integers(_) => DataType::Int64,
             ClassNames::Texts(_) => DataType::Utf8,
         };
+        let first = match names.as_deref() {
+            Some(names) => Field::new(names.column(), name_type(names), false),
+            None => Field::new("row", DataType::Int64, false),
+        };
         let mut fields = vec![
-            Field::new("row", DataType::Int64, false),
+            first,
             Field::new("label", label_type, true),
             Field::new("confidence", DataType::Float64, true),
             Field::new("reached", DataType::Boolean, false),
         ];
-        let (names, n_marks) = (columns.names(classes), usize::from(columns.certified));
-        let n_probabilities = names.len() - n_marks;
-        fields.extend(names.into_iter().enumerate().map(|(at, name)| match at < n_marks {
+        let (more, n_marks) = (columns.names(classes), usize::from(columns.certified));
+        let n_probabilities = more.len() - n_marks;
+        fields.extend(more.into_iter().enumerate().map(|(at, name)| match at < n_marks {
             true => Field::new(name, DataType::Boolean, false),
             false => Field::new(name, DataType::Float64, true),
         }));
@@ -65,6 +76,7 @@ impl LabelTable {
             probabilities: Vec::new(),
             columns,
             n_probabilities,
+            names,
         })
     }
 
@@ -97,7 +109,10 @@ impl LabelTable {
         };
         let numbers = self.first_row..self.first_row + n_rows;
         let mut columns: Vec<ArrayRef> = vec![
-            Arc::new(Int64Array::from_iter_values(numbers.map(|row| row as i64))),
+            match self.names.as_deref() {
+                Some(names) => named(names, numbers),
+                None => Arc::new(Int64Array::from_iter_values(numbers.map(|row| row as i64))),
+            },
             labels,
             Arc::new(Float64Array::from_iter(self.confidence.iter().copied())),
             Arc::new(BooleanArray::from(std::mem::take(&mut self.reached))),
@@ -127,23 +142,48 @@ impl LabelTable {
     }
 }
 
+/// The type of a column of names.
+fn name_type(names: &RowNames) -> DataType {
+    if names.are_integers() { DataType::Int64 } else { DataType::Utf8 }
+}
+
+/// The names of rows.
+fn named(names: &RowNames, rows: impl Iterator<Item = usize>) -> ArrayRef {
+    if names.are_integers() {
+        return Arc::new(Int64Array::from_iter_values(rows.map(|row| names.name(row).parse().unwrap_or_default())));
+    }
+    Arc::new(StringArray::from_iter_values(rows.map(|row| names.name(row))))
+}
+
 fn properties() -> WriterProperties {
     WriterProperties::builder().set_compression(Compression::SNAPPY).build()
 }
 
-/// Writes a list of edges (u, v, weight).
-pub(super) fn write_edges(out: &mut (dyn Write + Send), edges: &[(u32, u32, f64)]) -> io::Result<()> {
+/// Writes a list of edges (u, v, weight), with the names of their nodes if they have any.
+pub(super) fn write_edges(
+    out: &mut (dyn Write + Send),
+    edges: &[(u32, u32, f64)],
+    names: Option<&RowNames>,
+) -> io::Result<()> {
+    let node_type = names.map_or(DataType::Int64, name_type);
     let fields = vec![
-        Field::new("u", DataType::Int64, false),
-        Field::new("v", DataType::Int64, false),
+        Field::new("u", node_type.clone(), false),
+        Field::new("v", node_type, false),
         Field::new("weight", DataType::Float64, false),
     ];
     let schema = Arc::new(Schema::new(fields));
     let mut writer = ArrowWriter::try_new(out, schema.clone(), Some(properties())).map_err(io_error)?;
     for edges in edges.chunks(BATCH_ROWS) {
+        let nodes = |node: fn(&(u32, u32, f64)) -> u32| -> ArrayRef {
+            let nodes = edges.iter().map(node);
+            match names {
+                Some(names) => named(names, nodes.map(|node| node as usize)),
+                None => Arc::new(Int64Array::from_iter_values(nodes.map(i64::from))),
+            }
+        };
         let columns: Vec<ArrayRef> = vec![
-            Arc::new(Int64Array::from_iter_values(edges.iter().map(|edge| i64::from(edge.0)))),
-            Arc::new(Int64Array::from_iter_values(edges.iter().map(|edge| i64::from(edge.1)))),
+            nodes(|edge| edge.0),
+            nodes(|edge| edge.1),
             Arc::new(Float64Array::from_iter_values(edges.iter().map(|edge| edge.2))),
         ];
         let batch = RecordBatch::try_new(schema.clone(), columns).map_err(io::Error::other)?;

@@ -114,7 +114,7 @@ impl RecordFile {
         check_writable(path, &LABEL_ENDINGS)?;
         let place = Place::from_path(path).map_err(|e| Error::io(path, e))?.ok_or_else(is_file)?;
         let part = part_of(&place.target);
-        let shape = Table { path: path.to_owned(), classes: classes.clone(), n_rows, columns };
+        let shape = Table { path: path.to_owned(), classes: classes.clone(), n_rows, columns, names: None };
         let by_index = ending(path).as_deref() != Some("npy");
         let records = if by_index { Records::by_index } else { Records::new }(classes, n_rows, columns);
         let length = length_of(&records, n_rows).ok_or_else(|| Error::TooLarge {

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use super::atomic::AtomicFile;
 use super::csv::CsvLines;
@@ -12,7 +13,7 @@ use super::parquet::LabelTable;
 use super::place::check_writable;
 use super::staged::Staged;
 use super::table::{LABEL_ENDINGS, LabelColumns, LabeledRows};
-use crate::{ClassNames, Error, Result};
+use crate::{ClassNames, Error, Result, RowNames};
 
 /// Writes a labeled table in consecutive blocks of rows, with the same bytes as [`write_labels`](super::write_labels).
 ///
@@ -73,6 +74,8 @@ pub(super) struct Table {
     pub classes: ClassNames,
     pub n_rows: usize,
     pub columns: LabelColumns,
+    /// Names of the rows, in the place of their numbers.
+    pub names: Option<Arc<RowNames>>,
 }
 
 impl Table {
@@ -104,8 +107,34 @@ impl LabelWriter {
     /// # Errors
     /// [`Error::Param`] for an unknown ending, [`Error::Io`] when the file cannot be written.
     pub fn create(path: &Path, classes: &ClassNames, n_rows: usize, columns: LabelColumns) -> Result<Self> {
+        Self::begin(Table { path: path.to_owned(), classes: classes.clone(), n_rows, columns, names: None })
+    }
+
+    /// As [`create`](Self::create), with the names of the rows in the place of their numbers, in the column that `names` names:
+    /// as integers in `.parquet` if all of them are, else as text. A `.npy` has row numbers.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create); [`Error::Param`] if another column of the table has the name of that column.
+    pub fn create_named(
+        path: &Path,
+        classes: &ClassNames,
+        names: Arc<RowNames>,
+        columns: LabelColumns,
+    ) -> Result<Self> {
+        let is_taken = |name: &str| names.column() == name;
+        if ["label", "confidence", "reached"].into_iter().any(is_taken)
+            || columns.names(classes).iter().any(|name| is_taken(name))
+        {
+            let expected = "a column of another name: the table of labels has a column of this one";
+            return Err(Error::param("id column", format!("'{}'", names.column()), expected));
+        }
+        let (path, classes, n_rows) = (path.to_owned(), classes.clone(), names.len());
+        Self::begin(Table { path, classes, n_rows, columns, names: Some(names) })
+    }
+
+    fn begin(shape: Table) -> Result<Self> {
+        let path = &shape.path;
         check_writable(path, &LABEL_ENDINGS)?;
-        let shape = Table { path: path.to_owned(), classes: classes.clone(), n_rows, columns };
         let format = Format::begin(&shape, AtomicFile::create(path)?).map_err(|e| shape.io(e))?;
         Ok(Self { shape, next: Some(0), format })
     }
@@ -178,11 +207,10 @@ impl Format {
                 Ok(Self::Npy(records, file))
             }
             #[cfg(feature = "tables")]
-            Some("parquet") => {
-                LabelTable::new(file, &shape.classes, shape.columns).map(|table| Self::Parquet(Box::new(table)))
-            }
+            Some("parquet") => LabelTable::new(file, &shape.classes, shape.columns, shape.names.clone())
+                .map(|table| Self::Parquet(Box::new(table))),
             _ => {
-                let lines = CsvLines::new(&shape.classes, shape.columns)?;
+                let lines = CsvLines::new(&shape.classes, shape.columns, shape.names.clone())?;
                 file.write_all(lines.header())?;
                 Ok(Self::Csv(lines, file))
             }

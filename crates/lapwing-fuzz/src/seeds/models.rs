@@ -50,6 +50,7 @@ fn fitted(bench: &Bench, name: &str, features: &Features<'_>) -> Result<Vec<u8>>
     let model = Model {
         method: name.into(),
         classes: labels.classes,
+        id: None,
         feature_names: Some((0..COLUMNS).map(|column| format!("x{column}")).collect()),
         recipe: None,
         scaling: match features {

@@ -84,6 +84,7 @@ fn models_of_every_baseline_predict_the_same_bits_when_loaded() {
                 classes: ClassNames::Integers(vec![0, 1, 2]),
                 feature_names: None,
                 recipe: None,
+                id: None,
                 scaling: lapwing_data::Scaling::None,
                 rule: fitted.rule,
                 extension: fitted.extension.unwrap(),

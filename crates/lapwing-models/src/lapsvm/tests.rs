@@ -323,6 +323,7 @@ fn models_keep_what_they_need() {
             classes: lapwing_data::ClassNames::Integers(vec![0, 1, 2]),
             feature_names: None,
             recipe: None,
+            id: None,
             scaling: lapwing_data::Scaling::None,
             rule: fitted.rule.clone(),
             extension: fitted.extension.clone().unwrap(),

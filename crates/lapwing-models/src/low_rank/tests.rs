@@ -176,6 +176,7 @@ fn new_rows_are_scored_as_they_were_in_the_fit() {
             classes: labels.classes.clone(),
             feature_names: None,
             recipe: None,
+            id: None,
             scaling: lapwing_data::Scaling::None,
             rule: fit.rule,
             extension,

@@ -21,6 +21,7 @@ fn model_of<'a>(fitted: Fitted<'a>, labels: &Labels) -> Model<'a> {
         classes: labels.classes.clone(),
         feature_names: None,
         recipe: None,
+        id: None,
         scaling: Scaling::None,
         rule: fitted.rule,
         extension: fitted.extension.unwrap(),

@@ -226,6 +226,7 @@ fn new_nodes_follow_the_graph_they_are_given_or_their_neighbors() {
             classes: ClassNames::Integers(vec![0, 1, 2]),
             feature_names: None,
             recipe: None,
+            id: None,
             scaling: lapwing_data::Scaling::None,
             rule: fitted.rule.clone(),
             extension: fitted.extension.clone().unwrap(),

@@ -141,6 +141,7 @@ impl Compare {
             compare(features, graph, &labels, &chosen.methods, &self.keep.params(), &session.run)
         })?;
         input.prepared.describe(&mut report);
+        report.warnings.extend(input.warnings.iter().cloned());
         report.n_samples = input.n_samples();
         report.n_features = features.map(Features::n_cols);
         report.n_classes = Some(labels.n_classes());

@@ -25,6 +25,9 @@ pub fn next_command(data: &DataOptions, labels: &LabelOptions, settings: &Settin
     if !data.table.drop.is_empty() {
         option("drop", join_columns(&Names::all(&data.table.drop)));
     }
+    if let Some(column) = &data.table.id.column {
+        option("id", column.clone());
+    }
     if let Some(column) = &labels.label_column {
         option("label-column", column.clone());
     }
@@ -43,6 +46,7 @@ pub fn next_command(data: &DataOptions, labels: &LabelOptions, settings: &Settin
     let output = ["labels.csv", "labeled.csv", "out.csv", "result.csv"].into_iter().find(is_free);
     option("output", output.unwrap_or_default().into());
     // A comparison does not weigh counts unless asked; the default of label may.
+    words.extend(labels.ignore.unknown.then(|| "--ignore-unknown".to_owned()));
     words.extend(match data.table.standardize {
         StandardizeOption::Auto => None,
         StandardizeOption::On => Some("--standardize".to_owned()),

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::rows::{Checks, NO_WEIGHT, WEIGHTS, width_text};
+use crate::read::format::is_rereadable;
 use crate::read::records::{Records, shown};
 use crate::{Edge, EdgeReader, Error, Result, Run};
 
@@ -11,15 +12,25 @@ pub(super) struct CsvEdges {
     records: Records,
     has_weight: bool,
     checks: Checks,
+    /// Whether a row was read.
+    has_read: bool,
+    /// Whether the text can be read only once.
+    is_once: bool,
 }
 
 impl CsvEdges {
     pub(super) fn open(path: &Path, checks: Checks) -> Result<Self> {
-        let records = Records::open(path)?;
-        match records.names.len() {
-            found @ (2 | 3) => Ok(Self { records, has_weight: found == 3, checks }),
-            found => Err(Error::format(path, None, width_text(found))),
-        }
+        Self::of_records(Records::open(path)?, checks)
+    }
+
+    /// The edges of text none of which was read.
+    pub(super) fn of_records(records: Records, checks: Checks) -> Result<Self> {
+        let has_weight = match records.names.len() {
+            found @ (2 | 3) => found == 3,
+            found => return Err(Error::format(records.path(), None, width_text(found))),
+        };
+        let is_once = !is_rereadable(records.path());
+        Ok(Self { records, has_weight, checks, has_read: false, is_once })
     }
 
     /// The edge of the current line.
@@ -43,7 +54,12 @@ impl CsvEdges {
     #[cold]
     fn signed_node(&self, cell: &[u8]) -> Result<i64> {
         let number = std::str::from_utf8(cell).ok().and_then(|text| text.parse().ok());
-        number.ok_or_else(|| self.records.error(format!("node '{}' is not an integer", shown(cell))))
+        let advice = match self.has_read {
+            true => "; the nodes before it are numbers: if they are names, move this line to the start",
+            false if self.is_once => "; if nodes have names, write the edges to a file, which is read twice",
+            false => "",
+        };
+        number.ok_or_else(|| self.records.error(format!("node '{}' is not an integer{advice}", shown(cell))))
     }
 }
 
@@ -59,6 +75,7 @@ impl EdgeReader for CsvEdges {
         let end = out.len().saturating_add(most);
         while out.len() < end && self.records.next(run)? {
             out.push(self.edge()?);
+            self.has_read = true;
         }
         Ok(())
     }

@@ -7,19 +7,22 @@
 mod array;
 mod csv;
 mod layout;
+mod named;
 #[cfg(feature = "tables")]
 mod parquet;
 mod rows;
 
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 pub(super) use self::array::ArrayEdges;
 use self::csv::CsvEdges;
+use self::named::NamedReader;
+pub(super) use self::named::{NamedEdges, Unknown, are_named, find, intern, is_once, needs_ids};
 use self::rows::check_count;
 pub(super) use self::rows::{Checks, EdgeList, WEIGHTS, is_weight, nodes_of};
 use super::format::{Format, ONLY_ONCE, is_rereadable, only_once};
-use crate::{EdgeReader, EdgeSource, Error, Result, Run};
+use crate::{Edge, EdgeReader, EdgeSource, Error, Result, RowNames, Run};
 
 /// Least number of rows between two reports of the progress of a scan.
 const SCAN_ROWS: u64 = 1 << 20;
@@ -75,6 +78,8 @@ pub struct EdgeFile {
     n_edges: Option<u64>,
     /// For a file that can be read only once: the stream, until it is taken.
     once: Option<Mutex<Option<CsvEdges>>>,
+    /// The names of the nodes, if they have any, and the edge of the first line of text.
+    named: Option<(Arc<RowNames>, Option<Edge>)>,
 }
 
 impl std::fmt::Debug for EdgeFile {
@@ -99,14 +104,62 @@ impl EdgeFile {
         if !is_rereadable(path) && Format::from_path(path) == Format::Csv {
             let n_nodes = n_nodes.ok_or_else(uncounted)?;
             let once = Some(Mutex::new(Some(CsvEdges::open(path, checks)?)));
-            return Ok(Self { path: path.to_owned(), n_nodes, n_edges: None, once });
+            return Ok(Self { path: path.to_owned(), n_nodes, n_edges: None, once, named: None });
         }
         let rows = open_rows(path, checks)?;
         let (n_nodes, n_edges) = match n_nodes {
             Some(n_nodes) => (n_nodes, rows.n_rows),
             None => scan(rows, run).map(|(n_nodes, n_edges)| (n_nodes, Some(n_edges)))?,
         };
-        Ok(Self { path: path.to_owned(), n_nodes, n_edges, once: None })
+        Ok(Self { path: path.to_owned(), n_nodes, n_edges, once: None, named: None })
+    }
+
+    /// As [`open`](Self::open), for nodes with names too: a list of them is read once to number the names in the order in which
+    /// they appear first. Every pass then looks up the names.
+    ///
+    /// In a text with a header, and in one without, each line is two names and perhaps a weight. Two names in the first line are
+    /// a header if neither comes again. In Parquet, names are columns of text. A pipe has no names.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open); [`Error::Param`] for a number of nodes, where names are counted.
+    ///
+    /// # Complexity
+    /// For nodes with names: memory for these, about 20 bytes each besides their text, and one pass.
+    pub fn open_named(path: &Path, n_nodes: Option<usize>, run: &Run) -> Result<Self> {
+        if let (true, Some(n_nodes)) = (is_once(path), n_nodes) {
+            check_count(Some(n_nodes))?;
+            let Err(records) = NamedEdges::once(path)? else {
+                return Err(Error::param("file", path.display(), "a file, since nodes with names are read twice"));
+            };
+            let edges = CsvEdges::of_records(records, Checks { n_nodes: Some(n_nodes) })?;
+            let once = Some(Mutex::new(Some(edges)));
+            return Ok(Self { path: path.to_owned(), n_nodes, n_edges: None, once, named: None });
+        }
+        if !is_rereadable(path) || !are_named(path, run) {
+            return Self::open(path, n_nodes, run);
+        }
+        if let Some(n_nodes) = n_nodes {
+            return Err(Error::param("number of nodes", n_nodes, "none: the nodes have names, which are counted"));
+        }
+        let (mut n_edges, mut next) = (0, 0);
+        run.progress().start("scan", 0);
+        let found = intern(NamedEdges::open(path, KNOWN)?, run, |_| {
+            n_edges += 1;
+            if n_edges >= next {
+                run.progress().update(n_edges, "rows");
+                next = n_edges + SCAN_ROWS;
+            }
+        });
+        run.progress().finish();
+        let found = found?;
+        let n_edges = Some(n_edges + u64::from(found.first.is_some()));
+        let (n_nodes, named) = (found.names.len(), Some((Arc::new(found.names), found.first)));
+        Ok(Self { path: path.to_owned(), n_nodes, n_edges, once: None, named })
+    }
+
+    /// The names of the nodes, if they have any.
+    pub fn names(&self) -> Option<&Arc<RowNames>> {
+        self.named.as_ref().map(|(names, _)| names)
     }
 
     /// The file.
@@ -134,6 +187,10 @@ impl EdgeSource for EdgeFile {
     }
 
     fn open<'s>(&'s self, _: &Run) -> Result<Box<dyn EdgeReader + 's>> {
+        if let Some((names, first)) = &self.named {
+            let edges = NamedEdges::open(&self.path, KNOWN)?;
+            return Ok(Box::new(NamedReader { edges, names, first: *first }));
+        }
         let checks = Checks { n_nodes: Some(self.n_nodes) };
         let Some(once) = &self.once else { return Ok(open_rows(&self.path, checks)?.reader) };
         // A thread that panicked while it held the lock has left the option intact.

@@ -5,7 +5,9 @@ use std::path::Path;
 use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{ArrayRef, PrimitiveArray};
 
-use super::rows::{Checks, row_text, width_text};
+use super::named::{Place, Take};
+use super::rows::{Checks, NO_WEIGHT, row_text, width_text};
+use crate::read::names::{Texts, are_names, cell, is_text};
 use crate::read::parquet::{Decode, Table, TableScan, primitives};
 use crate::{Edge, EdgeReader, Error, Result, Run};
 
@@ -44,19 +46,73 @@ impl<'a> ParquetEdges<'a> {
     }
 }
 
-/// The columns of the nodes and of the weights; columns that pandas adds for its index are neither.
+/// The columns of the nodes and of the weights, where nodes are numbers.
 fn edge_columns(path: &Path, table: &Table) -> Result<Vec<usize>> {
+    let columns = chosen_columns(path, table)?;
+    match columns[..2].iter().find(|&&at| !table.is_integer(at)) {
+        Some(&at) => Err(table.type_error(at, "nodes are integers counted from 0")),
+        None => Ok(columns),
+    }
+}
+
+/// Whether a column of nodes holds text.
+pub(super) fn has_names(path: &Path) -> bool {
+    let table = Table::open(path).ok();
+    let columns = table.as_ref().and_then(|table| chosen_columns(path, table).ok());
+    table.zip(columns).is_some_and(|(table, columns)| columns[..2].iter().any(|&at| is_text(&table, at)))
+}
+
+/// The columns of the nodes and of the weights; columns that pandas adds for its index are neither.
+fn chosen_columns(path: &Path, table: &Table) -> Result<Vec<usize>> {
     let columns: Vec<usize> =
         (0..table.names.len()).filter(|&at| !table.names[at].starts_with("__index_level_")).collect();
     if !matches!(columns.len(), 2 | 3) {
         return Err(Error::format(path, None, width_text(columns.len())));
     }
-    if let Some(&at) = columns[..2].iter().find(|&&at| !table.is_integer(at)) {
-        return Err(table.type_error(at, "nodes are integers counted from 0"));
-    }
     match columns.get(2).filter(|&&at| !table.is_number(at)) {
         Some(&at) => Err(table.type_error(at, "weights are numbers")),
         None => Ok(columns),
+    }
+}
+
+/// Rows of two names, or numbers as text, and perhaps a weight.
+pub(super) struct TextNodes {
+    scan: TableScan<Table, TextBatch>,
+}
+
+/// The columns of some rows.
+struct TextBatch {
+    nodes: Texts,
+    weights: Option<PrimitiveArray<Float64Type>>,
+}
+
+impl Decode for TextBatch {
+    fn decode(path: &Path, arrays: &[ArrayRef]) -> Result<Self> {
+        let weights = arrays.get(2).map(|array| primitives(path, array, f64::NAN)).transpose()?;
+        Ok(Self { nodes: Texts::decode(path, &arrays[..2])?, weights })
+    }
+}
+
+impl TextNodes {
+    pub(super) fn open(path: &Path) -> Result<Self> {
+        let table = Table::open(path)?;
+        let columns = chosen_columns(path, &table)?;
+        match columns[..2].iter().find(|&&at| !are_names(&table, at)) {
+            Some(&at) => Err(table.type_error(at, "nodes are integers or text")),
+            None => Ok(Self { scan: TableScan::new(table, columns, 0) }),
+        }
+    }
+
+    /// Hands at most `most` of the next rows to `take`; returns their number, 0 at the end.
+    pub(super) fn read(&mut self, most: usize, run: &Run, take: Take<'_>) -> Result<usize> {
+        let first = self.scan.row();
+        let Some((batch, rows)) = self.scan.next(most, run)? else { return Ok(0) };
+        let Texts(nodes) = &batch.nodes;
+        for (at, row) in rows.clone().enumerate() {
+            let weight = batch.weights.as_ref().map_or(NO_WEIGHT, |weights| weights.value(row));
+            take([cell(&nodes[0], row), cell(&nodes[1], row)], weight, Place::Row((first + at) as u64))?;
+        }
+        Ok(rows.len())
     }
 }
 

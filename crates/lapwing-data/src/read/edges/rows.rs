@@ -6,6 +6,7 @@ use super::array::ArrayEdges;
 use super::csv::CsvEdges;
 use crate::read::format::{Format, unknown_ending};
 use crate::read::npy::Source;
+use crate::read::records::Records;
 use crate::{Edge, EdgeReader, Error, Result, Run};
 
 /// Rows of a block when all rows are read.
@@ -100,6 +101,11 @@ impl<'a> EdgeList<'a> {
             Format::Parquet => Err(crate::read::format::without_tables(path)),
             _ => Err(unknown_ending(path, expected)),
         }
+    }
+
+    /// The edges of text none of which was read.
+    pub(in crate::read) fn from_text(records: Records, checks: Checks) -> Result<Self> {
+        Ok(Self { n_rows: None, reader: Box::new(CsvEdges::of_records(records, checks)?) })
     }
 
     /// The edges of an open array.

@@ -3,31 +3,32 @@
 //! All formats collect labels one by one in [`LabelTexts`] or [`LabelIntegers`], which keep only rows that have one.
 
 mod array;
-#[cfg(feature = "tables")]
-mod parquet;
+mod named;
 mod text;
 
 use std::path::Path;
 
 pub(super) use self::array::from_array;
-#[cfg(feature = "tables")]
-pub(super) use self::parquet::table_labels;
+pub use self::named::{NamedLabels, read_named_labels};
 use super::format::{Format, open_filled, unknown_ending};
 use super::npy::{ArrayName, NpyReader};
-use super::{ColumnKind, ReadOptions};
-use crate::labels::{IntegerClasses, LabelRows, TextClasses};
+use super::{ColumnKind, ReadOptions, TableFile};
+use crate::labels::{IntegerClasses, LabelRows, MinusOne, TextClasses};
 use crate::{Error, Labels, Result, Run, SparseLabels, UNLABELED, check_memory};
 
 /// Collects labels as texts, of every row or of chosen ones.
 pub(crate) struct LabelTexts {
     classes: TextClasses,
     rows: LabelRows,
+    minus_one: MinusOne,
 }
 
 impl LabelTexts {
-    /// No rows yet; `unlabeled` marks those without a label, as in [`Labels::from_texts`].
+    /// No rows yet; `unlabeled` marks those without a label, as in [`Labels::from_texts`], but −1 is a class if other rows have
+    /// none.
     pub(super) fn new(unlabeled: Option<&str>) -> Self {
-        Self { classes: TextClasses::new(unlabeled), rows: LabelRows::default() }
+        let classes = TextClasses::new(unlabeled);
+        Self { classes, rows: LabelRows::default(), minus_one: MinusOne::default() }
     }
 
     /// No labels yet, among `n_rows` rows.
@@ -37,7 +38,21 @@ impl LabelTexts {
 
     /// Adds the label of the next row.
     pub(crate) fn push(&mut self, text: &str) {
-        self.rows.push(self.classes.id(text));
+        let id = self.id(self.rows.n_samples(), text);
+        self.rows.push(id);
+    }
+
+    /// The number of the label of `row`, if it surely has one.
+    fn id(&mut self, row: usize, text: &str) -> Option<u32> {
+        if let Some(spelling) = self.classes.minus_one(text) {
+            self.minus_one.add(spelling, row);
+            return None;
+        }
+        let id = self.classes.id(text);
+        if id.is_none() {
+            self.minus_one.gap();
+        }
+        id
     }
 
     /// No rows yet, of labels that are numbers; if `unlabeled` is a number, its spelling does not matter.
@@ -46,10 +61,10 @@ impl LabelTexts {
         Self::new(number.as_deref().or(unlabeled))
     }
 
-    /// No rows yet, of labels in a column of a kind.
-    pub(crate) fn of_kind(kind: &ColumnKind, unlabeled: Option<&str>) -> Self {
-        match kind {
-            ColumnKind::Number => Self::from_numbers(unlabeled),
+    /// No rows yet, of labels in column `at` of a table.
+    pub(crate) fn of_column(table: &TableFile, at: usize, unlabeled: Option<&str>) -> Self {
+        match table.kinds()[at] {
+            ColumnKind::Number if !table.is_text() => Self::from_numbers(unlabeled),
             _ => Self::new(unlabeled),
         }
     }
@@ -61,7 +76,7 @@ impl LabelTexts {
 
     /// Adds the label of a row that has none yet.
     fn put(&mut self, row: u32, text: &str) {
-        if let Some(id) = self.classes.id(text) {
+        if let Some(id) = self.id(row as usize, text) {
             self.rows.put(row, id);
         }
     }
@@ -70,7 +85,11 @@ impl LabelTexts {
         self.rows.n_samples()
     }
 
-    pub(crate) fn finish(self) -> Result<SparseLabels> {
+    pub(crate) fn finish(mut self) -> Result<SparseLabels> {
+        for (text, rows) in self.minus_one.classes() {
+            let id = self.classes.class(text);
+            rows.for_each(|row| self.rows.put(row, id));
+        }
         self.rows.finish(self.classes.finish())
     }
 }
@@ -91,25 +110,37 @@ pub(super) struct LabelIntegers {
     classes: IntegerClasses,
     rows: LabelRows,
     marker: Option<i64>,
+    /// If no marker is given: the rows with −1, and whether others have no label.
+    minus_one: Option<MinusOne>,
 }
 
 impl LabelIntegers {
-    /// No rows yet; −1, or the integer that `unlabeled` spells, marks rows without a label.
+    /// No rows yet; the integer that `unlabeled` spells marks rows without a label. If none is given, −1 does, unless other rows
+    /// have no label.
     pub(super) fn new(unlabeled: Option<&str>) -> Self {
-        let marker = match unlabeled {
-            None => Some(i64::from(UNLABELED)),
-            Some(text) => integer(text.trim()),
-        };
-        Self { classes: IntegerClasses::default(), rows: LabelRows::default(), marker }
+        let marker = unlabeled.map_or(Some(i64::from(UNLABELED)), |text| integer(text.trim()));
+        let minus_one = unlabeled.is_none().then(MinusOne::default);
+        Self { classes: IntegerClasses::default(), rows: LabelRows::default(), marker, minus_one }
     }
 
     /// Adds the label of the next row.
     pub(super) fn push(&mut self, label: Option<i64>) {
+        if let Some(minus_one) = &mut self.minus_one {
+            match label {
+                None => minus_one.gap(),
+                Some(-1) => minus_one.add(0, self.rows.n_samples()),
+                Some(_) => {}
+            }
+        }
         let label = label.filter(|_| label != self.marker);
         self.rows.push(label.map(|label| self.classes.id(label)));
     }
 
-    pub(super) fn finish(self) -> Result<SparseLabels> {
+    pub(super) fn finish(mut self) -> Result<SparseLabels> {
+        for (_, rows) in self.minus_one.iter().flat_map(MinusOne::classes) {
+            let id = self.classes.id(i64::from(UNLABELED));
+            rows.for_each(|row| self.rows.put(row, id));
+        }
         self.rows.finish(self.classes.finish())
     }
 }
@@ -119,7 +150,8 @@ impl LabelIntegers {
 /// `.npy`: one label per row; integers, floats, truth values or fixed-width text. Text, also `.gz` and `.zst`: one label per
 /// line after an optional header `label`, `labels` or `y`; or `row,label` pairs, with rows counted from 0 and an
 /// optional header `row,label` (further columns are then ignored); rows without a pair are unlabeled. Empty texts, −1,
-/// NaN, null, none and na, or texts equal to `unlabeled` mean no label: see [`Labels::from_texts`].
+/// NaN, null, none and na, or texts equal to `unlabeled` mean no label: see [`Labels::from_texts`]. If no `unlabeled` is given and
+/// some texts are empty or missing, −1 is a class: [`ClassNames::minus_one`](crate::ClassNames::minus_one) warns.
 ///
 /// # Errors
 /// [`Error::Shape`] naming both numbers if there are more or fewer labels than rows, or for 2³² rows and more;
@@ -164,14 +196,9 @@ pub fn read_label_column(path: &Path, options: &ReadOptions, run: &Run) -> Resul
     let Some(column) = &options.label_column else {
         return Err(Error::param("label column", "not given", "the name of a column"));
     };
-    let unlabeled = options.unlabeled.as_deref();
-    match Format::from_path(path) {
-        Format::Csv => super::csv::read_labels(path, column, unlabeled, run),
-        #[cfg(feature = "tables")]
-        Format::Parquet => parquet::read(path, column, unlabeled, run),
-        #[cfg(not(feature = "tables"))]
-        Format::Parquet => Err(super::format::without_tables(path)),
-        _ => Err(unknown_ending(path, "a table: .parquet, .csv, .csv.gz or .csv.zst")),
+    match super::is_table(path) {
+        true => crate::prepare::plain::read_labels(path, options, column, run),
+        false => Err(unknown_ending(path, "a table: .parquet, .arrow, .jsonl, .csv, .csv.gz or .csv.zst")),
     }
 }
 

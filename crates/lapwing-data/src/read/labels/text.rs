@@ -24,7 +24,12 @@ pub(super) fn read(path: &Path, n_rows: usize, unlabeled: Option<&str>) -> Resul
     read_column(lines, LabelTexts::new(unlabeled), n_rows, is_header)
 }
 
-fn read_column(mut lines: Lines<'_>, mut texts: LabelTexts, n_rows: usize, header: bool) -> Result<SparseLabels> {
+pub(super) fn read_column(
+    mut lines: Lines<'_>,
+    mut texts: LabelTexts,
+    n_rows: usize,
+    header: bool,
+) -> Result<SparseLabels> {
     let mut has_line = !header || lines.next()?;
     while has_line {
         match lines.n_fields() {
@@ -70,7 +75,7 @@ fn read_pairs(mut lines: Lines<'_>, mut texts: LabelTexts, n_rows: usize, header
 }
 
 /// Lines of a text file, split into fields. Unlike a CSV reader, it keeps empty lines, which are rows without a label.
-struct Lines<'a> {
+pub(super) struct Lines<'a> {
     path: &'a Path,
     reader: Box<dyn BufRead>,
     number: u64,
@@ -79,35 +84,60 @@ struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    fn open(path: &'a Path) -> Result<Self> {
+    pub(super) fn open(path: &'a Path) -> Result<Self> {
         Ok(Self { path, reader: open_text(path)?, number: 0, line: String::new(), fields: Fields::new() })
     }
 
     /// Goes to the next line; false at the end.
-    fn next(&mut self) -> Result<bool> {
+    pub(super) fn next(&mut self) -> Result<bool> {
         self.line.clear();
         self.number += 1;
         let read = self.reader.read_line(&mut self.line);
         let n = read.map_err(|e| read_error(self.path, self.number, e))?;
+        if self.split() { Ok(n > 0) } else { Err(self.unclosed()) }
+    }
+
+    /// Splits the line into fields; false if a quote stays open.
+    fn split(&mut self) -> bool {
         let mark = if self.number == 1 { "\u{feff}" } else { "" };
         let line = self.line.strip_prefix(mark).unwrap_or(&self.line);
-        match self.fields.split(line.trim_end_matches(['\r', '\n'])) {
-            true => Ok(n > 0),
-            false => Err(self.error("a quote that opens in this line is not closed; labels are of one line")),
+        self.fields.split(line.trim_end_matches(['\r', '\n']))
+    }
+
+    fn unclosed(&self) -> Error {
+        self.error("a quote that opens in this line is not closed; labels are of one line")
+    }
+
+    /// If the current line has tabs and no commas, splits it and all lines behind it at tabs.
+    pub(super) fn split_at_tabs(&mut self) -> Result<()> {
+        if !self.line.contains('\t') || self.line.contains(',') {
+            return Ok(());
         }
+        self.fields = Fields::with_tabs();
+        self.split().then_some(()).ok_or_else(|| self.unclosed())
+    }
+
+    /// Whether the line has no text.
+    pub(super) fn is_blank(&self) -> bool {
+        self.line.trim().is_empty()
+    }
+
+    /// Number of the line, from 1.
+    pub(super) fn number(&self) -> u64 {
+        self.number
     }
 
     /// Number of fields of the line, at least one.
-    fn n_fields(&self) -> usize {
+    pub(super) fn n_fields(&self) -> usize {
         self.fields.len()
     }
 
     /// A field without spaces around it; empty if there is no such field.
-    fn field(&self, at: usize) -> &str {
+    pub(super) fn field(&self, at: usize) -> &str {
         self.fields.get(at)
     }
 
-    fn error(&self, reason: impl Into<String>) -> Error {
+    pub(super) fn error(&self, reason: impl Into<String>) -> Error {
         Error::format(self.path, Some(self.number), reason)
     }
 }

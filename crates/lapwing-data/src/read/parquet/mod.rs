@@ -2,7 +2,6 @@
 
 mod footer;
 mod pages;
-mod samples;
 mod scan;
 
 use std::collections::HashSet;
@@ -19,12 +18,9 @@ use arrow_array::ArrayRef;
 use arrow_schema::{ArrowError, DataType};
 
 use self::pages::CheckedGroups;
-pub(super) use self::samples::{probe, read_samples};
-pub(super) use self::scan::{Decode, FeatureScan, TableScan, primitives};
-use super::ReadOptions;
-use super::columns::{self, Choice};
+pub(super) use self::scan::{Decode, TableScan, primitives};
 use super::format::open_filled;
-use crate::{BadColumn, BadColumns, Error, Fault, Result, Run};
+use crate::{Error, Result, Run};
 
 /// A file whose footer has been read: schema, number of rows, row groups.
 #[derive(Debug)]
@@ -124,25 +120,6 @@ impl Table {
         let is_single =
             |at: &usize| matches!(self.types[*at], Boolean | Float16 | Float32 | Int8 | Int16 | Null | UInt8 | UInt16);
         columns.iter().all(is_single)
-    }
-
-    /// The feature columns and the label column that `options` choose; features must be numbers.
-    pub(super) fn choose(&self, options: &ReadOptions) -> Result<Choice> {
-        let choice = columns::by_name(&self.path, &self.names, options)?;
-        let mut texts: Vec<usize> = choice.features.iter().copied().filter(|&at| !self.is_number(at)).collect();
-        texts.sort_unstable();
-        let column = |&at: &usize| {
-            let (name, value) = (Some(self.names[at].clone()), self.types[at].to_string());
-            BadColumn { at, name, cells: None, value }
-        };
-        let columns: Vec<BadColumn> = texts.iter().map(column).collect();
-        match columns.is_empty() {
-            true => Ok(choice),
-            false => {
-                let (what, n_rows) = (self.path.display().to_string(), self.n_rows);
-                Err(Error::columns(BadColumns { what, fault: Fault::Type, n_rows, columns }))
-            }
-        }
     }
 }
 

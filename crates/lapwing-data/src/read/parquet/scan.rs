@@ -5,12 +5,11 @@ use std::ops::Range;
 use std::path::Path;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{ArrowPrimitiveType, Float32Type, Float64Type};
+use arrow_array::types::ArrowPrimitiveType;
 use arrow_array::{Array, ArrayRef, PrimitiveArray};
 use arrow_cast::cast;
 
 use super::{Batches, Table, arrow_error};
-use crate::scan::{RowScan, RowSink, Value};
 use crate::{Result, Run};
 
 /// Values of a batch of features, about.
@@ -18,13 +17,6 @@ const BATCH_VALUES: usize = 1 << 18;
 
 /// Rows of a batch of at most that many columns.
 const MAX_BATCH_ROWS: usize = 1 << 13;
-
-/// Values handed on at a time, so that the rows stay in the L1 and L2 caches until all their columns are written.
-const TILE_VALUES: usize = 1 << 14;
-
-/// Batches decoded to skip rows before the file is opened again; the pages that opening it again decodes hold about as
-/// many.
-const SKIPPED_BATCHES: usize = 16;
 
 /// Columns of a batch as values of the types that a consumer needs.
 pub(in crate::read) trait Decode: Sized {
@@ -98,59 +90,10 @@ impl<T: Borrow<Table>, B: Decode> TableScan<T, B> {
     }
 }
 
-/// Rows of features in single or double precision.
-pub(in crate::read) type FeatureScan<'t, F> = TableScan<&'t Table, Vec<PrimitiveArray<F>>>;
-
-/// Floating-point types of features.
-pub(in crate::read) trait FloatType: ArrowPrimitiveType<Native: Value> {
-    const NAN: Self::Native;
-}
-
-impl FloatType for Float32Type {
-    const NAN: f32 = f32::NAN;
-}
-
-impl FloatType for Float64Type {
-    const NAN: f64 = f64::NAN;
-}
-
 /// Arrays that the consumer decodes.
 impl Decode for Vec<ArrayRef> {
     fn decode(_: &Path, arrays: &[ArrayRef]) -> Result<Self> {
         Ok(arrays.to_vec())
-    }
-}
-
-impl<F: FloatType> Decode for Vec<PrimitiveArray<F>> {
-    fn decode(path: &Path, arrays: &[ArrayRef]) -> Result<Self> {
-        arrays.iter().map(|array| primitives(path, array, F::NAN)).collect()
-    }
-}
-
-impl<F: FloatType> RowScan for FeatureScan<'_, F> {
-    type Value = F::Native;
-
-    fn read(&mut self, rows: Range<usize>, sink: &mut impl RowSink<F::Native>, run: &Run) -> Result<()> {
-        let tile_rows = (TILE_VALUES / self.columns.len()).max(1);
-        let mut left = rows.len();
-        while left > 0 {
-            let (table, row) = (self.table, self.row);
-            let (columns, rows) = self.next(left.min(tile_rows), run)?.ok_or_else(|| table.rows_error(row))?;
-            let n_tile = rows.len();
-            columns.iter().enumerate().for_each(|(at, column)| sink.column(at, 0, &column.values()[rows.clone()]));
-            sink.advance(n_tile);
-            left -= n_tile;
-        }
-        Ok(())
-    }
-
-    /// Decodes the rows of the current and a few further batches, but no more: opening the file again decodes as many.
-    fn skip(&mut self, rows: Range<usize>, run: &Run) -> Result<bool> {
-        let is_near = rows.len() <= self.len - self.at + SKIPPED_BATCHES * self.batch_rows;
-        if is_near {
-            TableScan::skip(self, rows.len(), run)?;
-        }
-        Ok(is_near)
     }
 }
 

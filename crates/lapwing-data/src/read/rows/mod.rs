@@ -1,12 +1,10 @@
 //! Features read in blocks of rows: files that need not fit in memory.
 //!
-//! Opening a file of any format (`array`, `csv`, `parquet`) gathers what its readers need to start at any row: the
-//! layout of an array, marks in a text, the footer of a table. Readers share these.
+//! Opening a file of any format (`array`, `table`) gathers what its readers need to start at any row: the layout of an array, marks in
+//! a text, the footer of a table. Readers share these.
 
 mod array;
-mod csv;
-#[cfg(feature = "tables")]
-mod parquet;
+mod table;
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
@@ -17,13 +15,13 @@ use super::format::{Format, is_rereadable, only_once, unknown_ending};
 use super::origin::SampleOrigin;
 use crate::bad_columns::ValueSurvey;
 use crate::scan::{Place, pieces};
-use crate::{BadColumns, Error, Result, RowReader, RowSource, Run};
+use crate::{Error, Result, RowReader, RowSource, Run};
 
 /// Values of a block in a search for bad values.
 const SURVEY_VALUES: usize = 1 << 16;
 
 /// Formats that can be read in blocks.
-const KNOWN: &str = "rows as .npy, .parquet, .csv, .csv.gz or .csv.zst";
+const KNOWN: &str = "rows as .npy, .parquet, .arrow, .jsonl, .csv, .csv.gz or .csv.zst";
 
 /// A file of features as a stream of rows, of any size.
 ///
@@ -79,17 +77,18 @@ pub struct RowFile {
 /// Opens readers of the rows of a file.
 trait OpenRows: Debug + Send + Sync {
     fn reader<'s>(&'s self, place: Place, center: &'s [f32], run: &Run) -> Result<Box<dyn RowReader + 's>>;
+
+    /// The error for bad cells, with their lines, if the format has its own.
+    fn bad_cells(&self, _: &Run) -> Result<Option<Error>> {
+        Ok(None)
+    }
 }
 
 /// Whether [`RowFile::open`] reads the format of `path`, and `path` can be read more than once.
 pub fn can_stream(path: &Path) -> bool {
-    let is_known = match Format::from_path(path) {
-        Format::Npy => true,
-        Format::Csv => cfg!(feature = "tables") || !super::format::is_compressed(path),
-        Format::Parquet => cfg!(feature = "tables"),
-        _ => false,
-    };
-    is_known && is_rereadable(path)
+    let is_plain = cfg!(feature = "tables") || !super::format::is_compressed(path);
+    let is_known = Format::from_path(path) == Format::Npy || (super::is_table(path) && is_plain);
+    is_known && (path.is_dir() || is_rereadable(path))
 }
 
 impl RowFile {
@@ -102,20 +101,16 @@ impl RowFile {
     /// # Complexity
     /// Arrays and Parquet: reads their headers. Text: one pass that counts the rows and keeps marks.
     pub fn open(path: &Path, options: &ReadOptions, run: &Run) -> Result<Self> {
-        if !is_rereadable(path) {
+        if !path.is_dir() && path.exists() && !is_rereadable(path) {
             return Err(only_once(path));
         }
         match Format::from_path(path) {
             Format::Npy => array::open(path, options),
-            Format::Csv => csv::open(path, options, run),
-            #[cfg(feature = "tables")]
-            Format::Parquet => parquet::open(path, options),
-            #[cfg(not(feature = "tables"))]
-            Format::Parquet => Err(super::format::without_tables(path)),
             Format::Npz | Format::Svmlight => {
                 Err(Error::format(path, None, format!("not read in blocks; expected {KNOWN}")))
             }
-            Format::JsonLines | Format::Ipc | Format::Other => Err(unknown_ending(path, KNOWN)),
+            _ if super::is_table(path) => table::open(path, options, run),
+            _ => Err(unknown_ending(path, KNOWN)),
         }
     }
 
@@ -147,15 +142,14 @@ impl RowFile {
     pub fn explained(&self, error: Error, run: &Run) -> Error {
         let is_value = matches!(&error, Error::Value { what, col: Some(_), .. } if what == "features");
         let found = if is_value { self.bad_columns(run) } else { Ok(None) };
-        found.ok().flatten().map_or(error, Error::columns)
+        found.ok().flatten().unwrap_or(error)
     }
 
     /// All features with bad values.
-    fn bad_columns(&self, run: &Run) -> Result<Option<BadColumns>> {
+    fn bad_columns(&self, run: &Run) -> Result<Option<Error>> {
         let Self { n_rows, n_cols, chosen, feature_names, .. } = self;
-        if Format::from_path(&self.path) == Format::Csv {
-            let features = chosen.clone().unwrap_or_else(|| (0..*n_cols).collect());
-            return super::csv::bad_values(&self.path, &features, run);
+        if super::is_table(&self.path) {
+            return self.rows.bad_cells(run);
         }
         let (mut reader, mut survey, mut block) = (self.open(0, &[], run)?, ValueSurvey::default(), Vec::new());
         for rows in pieces(0..*n_rows, SURVEY_VALUES / n_cols.max(&1)) {
@@ -166,7 +160,8 @@ impl RowFile {
             }
         }
         let origin = SampleOrigin { positions: chosen.clone(), ..SampleOrigin::new(&self.path) };
-        Ok(survey.finish("features", *n_rows).map(|bad| origin.named_columns(bad, feature_names.as_deref())))
+        let named = |bad| Error::columns(origin.named_columns(bad, feature_names.as_deref()));
+        Ok(survey.finish("features", *n_rows).map(named))
     }
 }
 

@@ -205,6 +205,41 @@ impl TableFile {
         &self.names
     }
 
+    /// Whether the table is a text, whose cells have no types of their own.
+    pub(crate) fn is_text(&self) -> bool {
+        match &self.source {
+            Source::Text(_) => true,
+            Source::Parts(parts) => parts.iter().all(|(table, _)| table.is_text()),
+            _ => false,
+        }
+    }
+
+    /// Whether the cells of column `at` can name rows: texts or integers.
+    pub(crate) fn has_names(&self, at: usize) -> bool {
+        match &self.source {
+            #[cfg(feature = "tables")]
+            Source::Parquet(table) => table.is_integer(at) || self.kinds[at] == ColumnKind::Text,
+            _ => matches!(self.kinds[at], ColumnKind::Text | ColumnKind::Number),
+        }
+    }
+
+    /// The stored type of column `at`, in words.
+    pub(crate) fn stored_type(&self, at: usize) -> String {
+        match &self.source {
+            #[cfg(feature = "tables")]
+            Source::Parquet(table) => table.types[at].to_string(),
+            #[cfg(feature = "tables")]
+            Source::Ipc(table) => table.stored_type(at),
+            Source::Held(batches) => {
+                batches.first().map_or_else(|| "nothing".into(), |batch| batch.column(at).data_type().to_string())
+            }
+            Source::Text(_) => self.kinds[at].word().to_owned(),
+            Source::Parts(parts) => {
+                parts.first().map_or_else(|| "nothing".into(), |(table, places)| table.stored_type(places[at]))
+            }
+        }
+    }
+
     /// Kinds of the columns.
     pub fn kinds(&self) -> &[ColumnKind] {
         &self.kinds
@@ -409,8 +444,9 @@ impl TableRows<'_> {
                         *next += 1;
                     }
                     let Some(part) = rows else { continue };
+                    let n_before = part.n_rows;
                     if let Some(arrays) = part.next(run)? {
-                        self.n_rows += arrays.first().map_or(0, |array| array.len());
+                        self.n_rows += part.n_rows - n_before;
                         return Ok(Some(arrays));
                     }
                     // The rows of a part start where those before it end.

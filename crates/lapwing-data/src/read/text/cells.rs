@@ -62,7 +62,8 @@ impl<'b> Cells<'b> {
             match self.bytes.get(end) {
                 Some(&byte) if byte == self.delimiter => {}
                 found => {
-                    self.at = end + usize::from(found.is_some());
+                    let is_pair = found == Some(&b'\r') && self.bytes.get(end + 1) == Some(&b'\n');
+                    self.at = end + usize::from(found.is_some()) + usize::from(is_pair);
                     return Some(width);
                 }
             }

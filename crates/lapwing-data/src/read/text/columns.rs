@@ -11,6 +11,7 @@ use super::dialect::Dialect;
 use super::number::is_missing;
 use super::types::{CellType, are_few, truth};
 use super::{Layout, json};
+use crate::bad_columns::is_bad;
 use crate::read::records::shown;
 
 /// A cell that does not fit the type of its column.
@@ -30,6 +31,8 @@ pub(crate) struct Tally {
     /// Those of them that do not fit the type of the column, and are missing in the arrays.
     pub unfit: usize,
     pub first_unfit: Option<UnfitCell>,
+    /// Line of the first number that is missing, infinite or beyond single precision.
+    pub first_bad_line: Option<u64>,
 }
 
 impl UnfitCell {
@@ -49,6 +52,7 @@ impl Tally {
     pub(crate) fn add(&mut self, block: Self, row: usize, lines: u64) {
         self.filled += block.filled;
         self.unfit += block.unfit;
+        self.first_bad_line = self.first_bad_line.or(block.first_bad_line.map(|line| line + lines));
         if self.first_unfit.is_none() {
             let placed = |cell: UnfitCell| UnfitCell { row: cell.row + row, line: cell.line + lines, ..cell };
             self.first_unfit = block.first_unfit.map(placed);
@@ -105,7 +109,8 @@ impl Plan {
             Layout::Json => self.parse_json(bytes, &mut builders),
         };
         for (place, builder) in builders.into_iter().enumerate() {
-            let (array, mut tally, unfit_start) = match builder.finish(parsed.n_rows) {
+            let (unfit_start, bad_start) = (builder.unfit_start, builder.bad_start);
+            let (array, mut tally) = match builder.finish(parsed.n_rows) {
                 Ok(finished) => finished,
                 Err(Broken) => {
                     parsed.malformed = parsed.malformed.or_else(|| self.encoding_error(bytes, place));
@@ -115,6 +120,7 @@ impl Plan {
             if let (Some(cell), Some(start)) = (&mut tally.first_unfit, unfit_start) {
                 cell.line = count_lines(&bytes[..start]) + 1;
             }
+            tally.first_bad_line = bad_start.map(|start| count_lines(&bytes[..start]) + 1);
             parsed.arrays.push(array);
             parsed.tallies.push(tally);
         }
@@ -198,6 +204,8 @@ struct Builder {
     tally: Tally,
     /// Start of the record of the first cell that does not fit.
     unfit_start: Option<usize>,
+    /// Start of the record of the first bad number.
+    bad_start: Option<usize>,
 }
 
 enum Values {
@@ -215,29 +223,33 @@ impl Builder {
             CellType::Date(_) => Values::Dates(Vec::new()),
             CellType::Text | CellType::Label => Values::Texts { bytes: Vec::new(), ends: vec![0], filled: Vec::new() },
         };
-        Self { kind, values, tally: Tally::default(), unfit_start: None }
+        Self { kind, values, tally: Tally::default(), unfit_start: None, bad_start: None }
     }
 
     /// Adds the cell of row `row`, whose record starts at byte `start`. A cell that does not fit counts as missing.
     #[inline]
     fn push(&mut self, cell: &[u8], row: usize, start: usize) {
-        if !self.take(cell) {
+        if !self.take(cell, start) {
             self.note(row, start, cell);
         }
     }
 
     /// Adds a cell; false if it does not fit.
     #[inline]
-    fn take(&mut self, cell: &[u8]) -> bool {
+    fn take(&mut self, cell: &[u8], start: usize) -> bool {
         match (self.kind, &mut self.values) {
             (CellType::Number(style), Values::Numbers(values)) => match style.parse(cell) {
                 Some(value) if !value.is_nan() => {
                     self.tally.filled += 1;
                     values.push(value);
+                    if is_bad(value) {
+                        self.bad_start.get_or_insert(start);
+                    }
                     true
                 }
                 _ => {
                     values.push(f64::NAN);
+                    self.bad_start.get_or_insert(start);
                     is_missing(cell)
                 }
             },
@@ -279,7 +291,7 @@ impl Builder {
     }
 
     /// The array of the first `n_rows` cells; [`Broken`] if a text is not UTF-8.
-    fn finish(self, n_rows: usize) -> Result<(ArrayRef, Tally, Option<usize>), Broken> {
+    fn finish(self, n_rows: usize) -> Result<(ArrayRef, Tally), Broken> {
         let array: ArrayRef = match self.values {
             Values::Numbers(mut values) => {
                 values.truncate(n_rows);
@@ -301,6 +313,6 @@ impl Builder {
                 Arc::new(array.map_err(|_| Broken)?)
             }
         };
-        Ok((array, self.tally, self.unfit_start))
+        Ok((array, self.tally))
     }
 }

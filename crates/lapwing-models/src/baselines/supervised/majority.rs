@@ -134,6 +134,7 @@ mod tests {
             classes: ClassNames::Integers(vec![3, 5]),
             feature_names: None,
             recipe: None,
+            id: None,
             scaling: Scaling::None,
             rule: fitted.rule,
             extension: fitted.extension.unwrap(),

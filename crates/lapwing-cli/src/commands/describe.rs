@@ -1,0 +1,163 @@
+//! `lapwing describe`: what a table holds, and what `label` does with each of its columns.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use lapwing::data::prepare::{Description, describe};
+use lapwing::data::read::TableFile;
+use lapwing::data::{Labels, Report, Warning};
+use lapwing_data::read::is_table;
+use serde_json::json;
+
+use crate::Outcome;
+use crate::failure::Failure;
+use crate::files::Files;
+use crate::input::read_options;
+use crate::options::{LabelOptions, RunOptions, TableOptions};
+use crate::session::Session;
+use crate::summary::shortened;
+use crate::text::count;
+
+const EXAMPLES: &str = "\
+Examples:
+  lapwing describe flowers.csv --label-column species
+      the columns, and what label does with each; the classes and their numbers of labels
+  lapwing describe orders.parquet --json
+      the same for programs";
+
+/// Classes that are listed.
+const MOST_CLASSES: usize = 30;
+
+/// Show what a table holds, and what label does with each of its columns
+///
+/// For each column: its kind, the missing cells, the number of different values, the values, and what becomes of it. Nothing is
+/// written.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Describe {
+    /// Table, in any format that `lapwing label` reads as one: text, Parquet, Arrow, JSON lines, or a folder of these
+    #[arg(value_name = "TABLE")]
+    data: PathBuf,
+
+    #[command(flatten)]
+    table: TableOptions,
+
+    /// Column that holds the labels
+    #[arg(long, value_name = "NAME", help_heading = "Labels")]
+    label_column: Option<String>,
+
+    /// Text that marks rows without a label [default: empty, -1, -1.0, nan, null, none, na]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, hide_short_help = true, help_heading = "Labels")]
+    unlabeled: Option<String>,
+
+    #[command(flatten)]
+    run: RunOptions,
+}
+
+impl Describe {
+    pub fn run(&self) -> Result<Outcome, Failure> {
+        let session = Session::start(&self.run)?;
+        Files::default().read("TABLE", Some(&self.data)).check()?;
+        if !is_table(&self.data) {
+            let expected = "expected a table: .csv, .tsv, .txt, .jsonl, .parquet, .arrow or a folder of these";
+            return Err(Failure::usage(format!("{}: {expected}", self.data.display())));
+        }
+        let labels = LabelOptions {
+            label_column: self.label_column.clone(),
+            unlabeled: self.unlabeled.clone(),
+            ..LabelOptions::default()
+        };
+        let options = read_options(&self.table, Some(&labels));
+        let (found, labels) = session.read(&mut Report::default(), || {
+            let table = TableFile::open(&self.data, &options)?;
+            describe(&table, &options, &session.run)
+        })?;
+        let warnings = found.warnings(&self.data);
+        warnings.iter().for_each(|warning| session.warn(warning));
+        match session.json {
+            true => session.print(&json_text(&self.data, &found, labels.as_ref(), &warnings)),
+            false => session.print(&text(&self.data, &found, labels.as_ref())),
+        }?;
+        Ok(Outcome::Done)
+    }
+}
+
+/// The number of labels of each class.
+fn class_counts(labels: &Labels) -> Vec<(String, usize)> {
+    let mut counts = vec![0; labels.n_classes()];
+    labels.index.iter().filter_map(|&class| usize::try_from(class).ok()).for_each(|class| counts[class] += 1);
+    labels.classes.names().into_iter().zip(counts).collect()
+}
+
+fn json_text(path: &Path, found: &Description, labels: Option<&Labels>, warnings: &[Warning]) -> String {
+    let classes = labels.map(|labels| {
+        let counts = class_counts(labels);
+        counts.into_iter().map(|(name, n)| json!({"class": name, "n_labels": n})).collect::<Vec<_>>()
+    });
+    let mut object = json!({"schema": crate::output::SCHEMA, "command": "describe", "file": path.display().to_string()});
+    if let (Some(object), Some(table)) = (object.as_object_mut(), json!(found).as_object()) {
+        object.extend(table.clone());
+        object.insert("classes".into(), json!(classes));
+        object.insert("warnings".into(), json!(warnings));
+    }
+    format!("{object:#}\n")
+}
+
+fn text(path: &Path, found: &Description, labels: Option<&Labels>) -> String {
+    let mut lines = vec![format!("{}: {} rows, {} columns", path.display(), count(found.n_rows), found.columns.len())];
+    lines.extend(found.reading().map(|reading| format!("read: {reading}")));
+    lines.push(String::new());
+    let mut rows = vec![["column", "kind", "gaps", "different", "values", "becomes"].map(str::to_owned)];
+    for column in &found.columns {
+        rows.push([
+            shortened(&column.name),
+            column.kind.word().to_owned(),
+            if column.n_missing == 0 { String::new() } else { count(column.n_missing) },
+            column.n_distinct.map(count).unwrap_or_default(),
+            column.values.clone().unwrap_or_default(),
+            column.done.clone(),
+        ]);
+    }
+    lines.extend(aligned(&rows));
+    lines.push(String::new());
+    let form = if found.is_sparse { "sparse" } else { "dense" };
+    let scaled = found.scaling.as_ref().map(|text| format!("; {text}")).unwrap_or_default();
+    lines.push(format!("{} features, {form}{scaled}", count(found.n_features)));
+    if let Some(labels) = labels {
+        lines.extend(class_lines(labels));
+    }
+    lines.join("\n") + "\n"
+}
+
+/// The lines about the classes.
+fn class_lines(labels: &Labels) -> Vec<String> {
+    let counts = class_counts(labels);
+    let given = format!("{} of {} rows have a label", count(labels.n_labeled()), count(labels.len()));
+    let mut lines = vec![String::new(), format!("{} classes; {given}", counts.len())];
+    let mut rows: Vec<[String; 2]> =
+        counts.iter().take(MOST_CLASSES).map(|(name, n)| [format!("  {}", shortened(name)), count(*n)]).collect();
+    if counts.len() > MOST_CLASSES {
+        rows.push([format!("  {} more", count(counts.len() - MOST_CLASSES)), String::new()]);
+    }
+    lines.extend(aligned(&rows));
+    lines
+}
+
+/// Rows of cells, each column as wide as its longest cell; long values are cut.
+fn aligned<const N: usize>(rows: &[[String; N]]) -> Vec<String> {
+    const WIDEST: usize = 44;
+    let cut = |cell: &String| match cell.chars().count() > WIDEST {
+        true => cell.chars().take(WIDEST - 1).chain(['…']).collect(),
+        false => cell.clone(),
+    };
+    let width = |at: usize| rows.iter().map(|row| cut(&row[at]).chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..N).map(width).collect();
+    let line = |row: &[String; N]| {
+        let cells = row.iter().enumerate().map(|(at, cell)| match at + 1 == N {
+            true => cell.clone(),
+            false => format!("{:1$}", cut(cell), widths[at]),
+        });
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    rows.iter().map(line).collect()
+}

@@ -1,0 +1,195 @@
+//! Tables whose columns must be numbers, taken as they are.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::{Columns, Held, Recipe, each_text};
+use crate::bad_columns::{BadCells, ValueSurvey};
+use crate::prepare::{ColumnRecipe, Step};
+use crate::read::labels::LabelTexts;
+use crate::read::origin::SampleOrigin;
+use crate::read::table::{ColumnType, TableRows, Tally, no_rows};
+use crate::read::{ColumnKind, ReadOptions, Samples, Size, TableFile};
+use crate::{BadColumn, BadColumns, Error, Fault, Features, Labels, Result, Run, SparseLabels};
+
+/// Columns that must be numbers.
+#[derive(Debug)]
+pub(super) struct Plain {
+    columns: Columns,
+    pub(super) recipe: Recipe,
+}
+
+impl Plain {
+    /// The columns that `options` choose.
+    ///
+    /// # Errors
+    /// [`Error::Columns`] naming all columns of a type that is no number.
+    pub(super) fn of(table: &TableFile, options: &ReadOptions) -> Result<Self> {
+        let mut columns = Columns::of(table, options)?;
+        for kind in &mut columns.kinds {
+            // Cells of a text are looked at one by one.
+            let is_number = table.is_text() || matches!(kind, ColumnKind::Empty | ColumnKind::Boolean);
+            if is_number {
+                *kind = ColumnKind::Number;
+            }
+        }
+        let is_number = |kind: &ColumnKind| matches!(kind, ColumnKind::Number | ColumnKind::Vector(_));
+        let mut others: Vec<usize> = (0..columns.kinds.len()).filter(|&at| !is_number(&columns.kinds[at])).collect();
+        if !others.is_empty() {
+            others.sort_unstable_by_key(|&at| columns.features[at]);
+            let column = |&at: &usize| {
+                let place = columns.features[at];
+                let (name, value) = (Some(table.names()[place].clone()), table.stored_type(place));
+                BadColumn { at: place, name, cells: None, value }
+            };
+            let columns = others.iter().map(column).collect();
+            let (what, n_rows) = (table.path().display().to_string(), table.n_rows().unwrap_or(0));
+            return Err(Error::columns(BadColumns { what, fault: Fault::Type, n_rows, columns }));
+        }
+        let recipe = plain_recipe(table, &columns);
+        Ok(Self { columns, recipe })
+    }
+
+    /// The error for cells that are no numbers, if there are any.
+    pub(super) fn text_cells(&self, table: &TableFile, tallies: &[Tally], n_rows: usize) -> Option<Error> {
+        let mut bad: Vec<BadColumn> = Vec::new();
+        for (&at, tally) in self.columns.features.iter().zip(tallies) {
+            if let Some(first) = &tally.first_unfit {
+                let line = Some(first.line).filter(|line| *line > 0);
+                let cells = Some(BadCells { count: tally.unfit, row: first.row, line });
+                bad.push(BadColumn { at, name: Some(table.names()[at].clone()), cells, value: first.text.clone() });
+            }
+        }
+        bad.sort_unstable_by_key(|column| column.at);
+        let what = table.path().display().to_string();
+        (!bad.is_empty()).then(|| Error::columns(BadColumns { what, fault: Fault::Text, n_rows, columns: bad }))
+    }
+
+    /// Reads all rows again, and returns the error for cells that are no numbers or no usable ones.
+    pub(super) fn bad_cells(&self, table: &TableFile, run: &Run) -> Result<Option<Error>> {
+        let (places, types, _) = self.columns.read();
+        let n = self.columns.features.len();
+        let mut rows = table.scan(&places[..n], &types[..n])?;
+        let (mut survey, mut row) = (ValueSurvey::default(), 0);
+        loop {
+            let arrays = match rows.next(run) {
+                Ok(Some(arrays)) => arrays,
+                Err(Error::Interrupted) => return Err(Error::Interrupted),
+                // After a malformed line, the columns of further lines are unknown.
+                Ok(None) | Err(_) => break,
+            };
+            for (at, array) in arrays.iter().enumerate() {
+                let values = super::encode::numbers_of(array);
+                values.iter().enumerate().for_each(|(here, &x)| survey.look(at, row + here, None, x));
+            }
+            row = rows.n_rows();
+        }
+        if let Some(error) = self.text_cells(table, rows.tallies(), row) {
+            return Ok(Some(error));
+        }
+        let names: Vec<String> = self.columns.features.iter().map(|&at| table.names()[at].clone()).collect();
+        let origin = self.origin(table, rows.tallies());
+        Ok(survey.finish("features", row).map(|bad| Error::columns(origin.named_columns(bad, Some(&names)))))
+    }
+
+    /// The origin of the features, with the lines of the first bad values.
+    fn origin(&self, table: &TableFile, tallies: &[Tally]) -> SampleOrigin {
+        let lines: BTreeMap<usize, u64> =
+            tallies.iter().enumerate().filter_map(|(at, tally)| Some((at, tally.first_bad_line?))).collect();
+        SampleOrigin { lines, positions: Some(self.columns.features.clone()), ..SampleOrigin::new(table.path()) }
+    }
+
+    pub(super) fn read(&self) -> (Vec<usize>, Vec<ColumnType>) {
+        let (places, types, _) = self.columns.read();
+        (places, types)
+    }
+}
+
+/// The recipe that leaves numbers as they are.
+fn plain_recipe(table: &TableFile, columns: &Columns) -> Recipe {
+    let step = |kind: &ColumnKind| match kind {
+        ColumnKind::Vector(length) => Step::Vector { fill: vec![f64::NAN; *length], weight: None, gap: None },
+        _ => Step::Number { fill: f64::NAN, center: 0.0, scale: 1.0, gap: None },
+    };
+    let column = |(&at, kind): (&usize, &ColumnKind)| {
+        let (name, step) = (table.names()[at].clone(), step(kind));
+        ColumnRecipe { name, kind: kind.clone(), step }
+    };
+    let is_double = !columns.features.iter().all(|&at| table.is_single(at));
+    let columns = columns.features.iter().zip(&columns.kinds).map(column).collect();
+    Recipe { columns, is_sparse: false, is_double, is_scaled: false }
+}
+
+/// Reads samples: in single precision if that keeps every column, else in double precision.
+pub(crate) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Result<Samples> {
+    let table = TableFile::open(path, options)?;
+    let plain = Plain::of(&table, options)?;
+    let (places, types) = plain.read();
+    let mut rows = table.scan(&places, &types)?;
+    let label = |at: usize| LabelTexts::of_column(&table, at, options.unlabeled.as_deref());
+    let mut labels = plain.columns.label.map(label);
+    let mut batches = Vec::new();
+    while let Some(mut arrays) = rows.next(run)? {
+        if let (Some(labels), Some(array)) = (&mut labels, plain.columns.label.and_then(|_| arrays.pop())) {
+            each_text(&array, |text| labels.push(text.unwrap_or_default()));
+        }
+        batches.push(arrays);
+    }
+    let n_rows = rows.n_rows();
+    if n_rows == 0 {
+        return Err(no_rows(table.path()));
+    }
+    if let Some(error) = plain.text_cells(&table, rows.tallies(), n_rows) {
+        return Err(error);
+    }
+    let origin = plain.origin(&table, rows.tallies());
+    let held = Held { batches, n_rows, tallies: rows.tallies().to_vec() };
+    drop(rows);
+    let all: Vec<usize> = (0..plain.columns.features.len()).collect();
+    let (features, _): (Features<'static>, _) = plain.recipe.encode(table.path(), held, n_rows, &all, run)?;
+    let labels = labels.map(|labels| labels.finish().map(Labels::from)).transpose()?;
+    Ok(Samples { features, feature_names: Some(plain.recipe.feature_names()), labels, names: None, origin })
+}
+
+/// Size of the features: the rows of a text are counted.
+pub(crate) fn probe(path: &Path, options: &ReadOptions) -> Result<Size> {
+    let table = TableFile::open(path, options)?;
+    let plain = Plain::of(&table, options)?;
+    let n_rows = count(&table, &Run::new(Some(1), 0)?)?;
+    Ok(Size::dense(n_rows, plain.recipe.n_features(), if plain.recipe.is_double { 8 } else { 4 }))
+}
+
+/// The number of rows of a table.
+pub(super) fn count(table: &TableFile, run: &Run) -> Result<usize> {
+    match table.n_rows() {
+        Some(n_rows) => Ok(n_rows),
+        None => counted(table, run).map(|rows| rows.n_rows()),
+    }
+}
+
+/// Reads a table to its end, which counts its rows and marks some of them.
+pub(super) fn counted<'t>(table: &'t TableFile, run: &Run) -> Result<TableRows<'t>> {
+    // Only texts have rows without cells.
+    let readable = (0..table.kinds().len()).find_map(|at| Some((at, table.kinds()[at].column_type()?)));
+    let (columns, types): (Vec<usize>, Vec<ColumnType>) = readable.filter(|_| !table.is_text()).into_iter().unzip();
+    let mut rows = table.scan(&columns, &types)?;
+    let total = table.bytes_of(&columns);
+    run.progress().start("scan", total);
+    while rows.next(run)?.is_some() {
+        run.progress().update(rows.n_bytes().min(total), "");
+    }
+    run.progress().finish();
+    Ok(rows)
+}
+
+/// Reads the label column alone.
+pub(crate) fn read_labels(path: &Path, options: &ReadOptions, column: &str, run: &Run) -> Result<SparseLabels> {
+    let table = TableFile::open(path, options)?;
+    let at = crate::read::find_name(table.path(), table.names(), column)?;
+    let mut labels = LabelTexts::of_column(&table, at, options.unlabeled.as_deref());
+    let mut rows = table.scan(&[at], &[ColumnType::Label])?;
+    while let Some(arrays) = rows.next(run)? {
+        arrays.iter().for_each(|array| each_text(array, |text| labels.push(text.unwrap_or_default())));
+    }
+    if rows.n_rows() == 0 { Err(no_rows(table.path())) } else { labels.finish() }
+}
