@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use lapwing::data::prepare::{Description, Recipe, prepare};
-use lapwing::data::read::{EdgeFile, ReadOptions, Samples, read_labels, read_names, read_samples};
+use lapwing::data::prepare::{Description, LoadedTable, Recipe};
+use lapwing::data::read::{EdgeFile, ReadOptions, Samples, TableFile, read_labels, read_names, read_samples};
 use lapwing::data::{
     Csr, EdgeSource, Error, Features, FittedScaling, Labels, Named, Report, RowNames, Run, Scaling, Targets,
     TermWeights, Warning,
@@ -117,14 +117,16 @@ impl Input {
     /// The labels of `--labels`, or those in the file of the features.
     pub fn labels(&mut self, options: &LabelOptions) -> Result<Labels, Failure> {
         let unlabeled = options.unlabeled.as_deref();
-        let labels = match (&options.labels, self.names.as_deref()) {
-            (Some(path), None) => read_labels(path, self.n_samples(), unlabeled)?,
-            (Some(path), names) => {
+        // The labels of a table have been read with it.
+        let labels = match (self.labels.take(), &options.labels, self.names.as_deref()) {
+            (Some(labels), _, _) => labels,
+            (None, Some(path), None) => read_labels(path, self.n_samples(), unlabeled)?,
+            (None, Some(path), names) => {
                 let (labels, warning) = labels_of(path, self.n_samples(), names, options)?;
                 self.warnings.extend(warning);
                 labels.into()
             }
-            (None, _) => self.labels.take().ok_or_else(|| no_labels(self.features.is_none()))?,
+            (None, None, _) => return Err(no_labels(self.features.is_none())),
         };
         self.warnings.extend(labels.classes.minus_one(unlabeled));
         Ok(labels)
@@ -176,7 +178,7 @@ impl Input {
         }
         let options = read_options(table, labels);
         if table.prepares() && is_table(path) {
-            return Self::read_table(path, &options, table, run);
+            return Self::read_table(path, &options, table, labels, run);
         }
         let samples = read_samples(path, &options, run)?;
         // The check comes before scaling, which would spread a NaN over its column.
@@ -191,8 +193,24 @@ impl Input {
     }
 
     /// Reads a table, and makes numbers of its columns.
-    fn read_table(path: &Path, options: &ReadOptions, table: &TableOptions, run: &Run) -> Result<Self, Failure> {
-        let found = prepare(path, options, table.standardize.into(), run)?;
+    fn read_table(
+        path: &Path,
+        options: &ReadOptions,
+        table: &TableOptions,
+        labels: Option<&LabelOptions>,
+        run: &Run,
+    ) -> Result<Self, Failure> {
+        let loaded = LoadedTable::read(TableFile::open(path, options)?, options, run)?;
+        let names = options.id.as_ref().map(|_| read_names(path, options, run)).transpose()?.map(Arc::new);
+        // Labels in a file of their own may tell how to scale too.
+        let (mut given, mut warnings) = (None, Vec::new());
+        if let Some(options) = labels
+            && let Some(file) = &options.labels
+        {
+            let (found, left_out) = labels_of(file, loaded.n_rows(), names.as_deref(), options)?;
+            (given, warnings) = (Some(Labels::from(found)), left_out.into_iter().collect());
+        }
+        let found = loaded.prepare(table.standardize.into(), given.as_ref(), run)?;
         found.features.check(run)?;
         let prepared = Prepared {
             feature_names: Some(found.recipe.used()),
@@ -201,8 +219,8 @@ impl Input {
             warnings: found.warnings,
             ..Prepared::default()
         };
-        let names = options.id.as_ref().map(|_| read_names(path, options, run)).transpose()?.map(Arc::new);
-        Ok(Self { features: Some(found.features), prepared, labels: found.labels, names, ..Self::empty() })
+        let labels = given.or(found.labels);
+        Ok(Self { features: Some(found.features), prepared, labels, names, warnings, ..Self::empty() })
     }
 }
 

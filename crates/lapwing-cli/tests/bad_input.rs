@@ -21,7 +21,10 @@ fn missing_value() {
         &about_table(&(lines.join("\n") + "\n"), &format!("{LABEL} --prepare none")),
         &["in.csv", "line 19", "NaN", "'x'", "impute", "--drop x"],
     );
-    assert_says(&about_table(&(lines.join("\n") + "\n"), &format!("{LABEL} --prepare none --standardize")), &["line 19", "NaN"]);
+    assert_says(
+        &about_table(&(lines.join("\n") + "\n"), &format!("{LABEL} --prepare none --standardize")),
+        &["line 19", "NaN"],
+    );
 }
 
 #[test]

@@ -48,7 +48,11 @@ fn all_columns_that_are_no_numbers_are_named_with_what_to_paste() {
     folder.write("odd.csv", format!("\"size, cm\",{head},it's\r\n{rows}"));
     let message = folder.error(&format!("label odd.csv {LABEL} --prepare none"));
     assert_says(&message, &[r#": --drop '"size, cm",it'\''s'"#]);
-    let ran = folder.command(&format!("label odd.csv {LABEL} --prepare none -q --drop")).arg("\"size, cm\",it's").output().unwrap();
+    let ran = folder
+        .command(&format!("label odd.csv {LABEL} --prepare none -q --drop"))
+        .arg("\"size, cm\",it's")
+        .output()
+        .unwrap();
     assert!(ran.status.success(), "{ran:?}");
 }
 

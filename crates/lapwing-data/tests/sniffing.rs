@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use lapwing_data::Run;
-use lapwing_data::prepare::describe;
+use lapwing_data::prepare::LoadedTable;
 use lapwing_data::read::{ColumnKind, Doubt, ReadOptions, TableFile};
+use lapwing_data::{Run, Standardize};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/sniff")
@@ -37,9 +37,10 @@ fn differences(answer: &csv::StringRecord, run: &Run) -> Vec<String> {
             _ => "other",
         })
         .collect();
-    let types: Vec<&str> = table.kinds().iter().map(ColumnKind::word).collect();
-    let rows = match describe(&table, &options, run) {
-        Ok((description, _)) => description.n_rows.to_string(),
+    let types: Vec<String> = table.kinds().iter().map(|kind| kind.word().to_owned()).collect();
+    let n_columns = table.names().len();
+    let rows = match LoadedTable::read(table, &options, run) {
+        Ok(loaded) => loaded.describe(Standardize::Auto, run).n_rows.to_string(),
         Err(error) if error.to_string().contains("no rows") => "0".into(),
         Err(error) => error.to_string(),
     };
@@ -51,7 +52,7 @@ fn differences(answer: &csv::StringRecord, run: &Run) -> Vec<String> {
         ("header", if dialect.has_header { "yes".into() } else { "no".into() }, &answer[3]),
         ("decimal", if &answer[4] == "none" { "none".into() } else { decimal.to_owned() }, &answer[4]),
         ("rows", rows, &answer[5]),
-        ("columns", table.names().len().to_string(), &answer[6]),
+        ("columns", n_columns.to_string(), &answer[6]),
         ("types", types.join(" "), &answer[7]),
         ("question", doubts.into_iter().collect::<Vec<_>>().join(" "), &answer[8]),
     ];

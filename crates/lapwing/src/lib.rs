@@ -67,8 +67,8 @@ pub mod data {
     pub mod prepare {
         #[doc(inline)]
         pub use lapwing_data::prepare::{
-            Applied, ColumnRecipe, ColumnSummary, DatePart, Description, LeftOut, Prepare, Prepared, PreparedRows,
-            PreparedTable, Recipe, Step, describe, prepare, prepare_rows, prepare_table,
+            Applied, ColumnRecipe, ColumnSummary, DatePart, Description, LeftOut, LoadedTable, Prepare, Prepared,
+            PreparedRows, PreparedTable, Recipe, Step, prepare, prepare_rows,
         };
     }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use lapwing::data::prepare::{Description, describe};
+use lapwing::data::prepare::{Description, LoadedTable};
 use lapwing::data::read::TableFile;
 use lapwing::data::{Labels, Report, Warning};
 use lapwing_data::read::is_table;
@@ -69,8 +69,9 @@ impl Describe {
         };
         let options = read_options(&self.table, Some(&labels));
         let (found, labels) = session.read(&mut Report::default(), || {
-            let table = TableFile::open(&self.data, &options)?;
-            describe(&table, &options, &session.run)
+            let loaded = LoadedTable::read(TableFile::open(&self.data, &options)?, &options, &session.run)?;
+            let found = loaded.describe(self.table.standardize.into(), &session.run);
+            Ok::<_, Failure>((found, loaded.labels().cloned()))
         })?;
         let warnings = found.warnings(&self.data);
         warnings.iter().for_each(|warning| session.warn(warning));
@@ -94,7 +95,8 @@ fn json_text(path: &Path, found: &Description, labels: Option<&Labels>, warnings
         let counts = class_counts(labels);
         counts.into_iter().map(|(name, n)| json!({"class": name, "n_labels": n})).collect::<Vec<_>>()
     });
-    let mut object = json!({"schema": crate::output::SCHEMA, "command": "describe", "file": path.display().to_string()});
+    let mut object =
+        json!({"schema": crate::output::SCHEMA, "command": "describe", "file": path.display().to_string()});
     if let (Some(object), Some(table)) = (object.as_object_mut(), json!(found).as_object()) {
         object.extend(table.clone());
         object.insert("classes".into(), json!(classes));

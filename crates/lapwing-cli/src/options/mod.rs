@@ -7,8 +7,7 @@ mod subject;
 
 pub use data::{
     DataOptions, IdOption, IgnoreOption, LabelOptions, Names, StandardizeOption, TableOptions, TextOptions,
-    TfidfOption,
-    joined_words,
+    TfidfOption, joined_words,
 };
 pub use lapwing_data::params::{count, duration};
 pub use parameters::option;

@@ -3,6 +3,7 @@
 //! `survey` looks at the cells of every column, `decide` chooses a step for each, `encode` carries it out. A fit holds the typed columns
 //! of the table until they are encoded, batch by batch, so that memory is needed for one copy of the larger of the two.
 
+mod choose;
 mod dates;
 mod decide;
 mod encode;
@@ -20,6 +21,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use rayon::prelude::*;
 
+use self::choose::Verdict;
 pub use self::dates::DatePart;
 use self::decide::{Choices, Surveyed};
 use self::encode::{Encoder, Feature, Unlike, write_dense};
@@ -30,7 +32,10 @@ use self::survey::Survey;
 use crate::read::labels::LabelTexts;
 use crate::read::table::{ColumnType, Tally, no_rows};
 use crate::read::{ColumnKind, ReadOptions, TableFile};
-use crate::{BadCells, BadColumn, BadColumns, Csr, Error, Fault, Features, Labels, Result, Run, Spreads, Standardize, Warning, choices, memory};
+use crate::{
+    BadCells, BadColumn, BadColumns, Csr, Error, Fault, Features, Labels, Result, Run, SparseLabels, Spreads,
+    Standardize, Warning, choices, memory,
+};
 
 choices! {
     /// Whether the columns of a table are turned into features that can be compared.
@@ -73,6 +78,7 @@ pub struct Applied {
 }
 
 /// Columns of a table in memory.
+#[derive(Debug)]
 struct Held {
     /// Batches of arrays; emptied while they are encoded.
     batches: Vec<Vec<ArrayRef>>,
@@ -147,42 +153,123 @@ impl Columns {
 /// # Complexity
 /// One pass over the file, two if cells far behind its start do not fit the type of their column.
 pub fn prepare(path: &Path, options: &ReadOptions, standardize: Standardize, run: &Run) -> Result<Prepared> {
-    prepare_table(&TableFile::open(path, options)?, options, standardize, run)
+    LoadedTable::read(TableFile::open(path, options)?, options, run)?.prepare(standardize, None, run)
 }
 
-/// As [`prepare`], of an open table.
-///
-/// # Errors
-/// As [`prepare`].
-pub fn prepare_table(
-    table: &TableFile,
-    options: &ReadOptions,
-    standardize: Standardize,
-    run: &Run,
-) -> Result<Prepared> {
-    let mut columns = Columns::of(table, options)?;
-    let (held, surveys, labels) = read(table, &mut columns, options, run)?;
-    let choices = Choices { standardize, are_named: options.columns.is_some(), max_terms: MAX_TERMS };
-    let (recipe, spreads) = decided(table, &columns, &surveys, &choices, run)?;
-    let description = Description::new(table, &columns, &recipe, &surveys, &held.tallies, spreads);
-    let warnings = description.warnings(table.path());
-    let n_rows = held.n_rows;
-    let (_, _, readable) = columns.read();
-    let (features, _) = recipe.encode(table.path(), held, n_rows, &readable, run)?;
-    Ok(Prepared { features, recipe, labels, description, warnings })
+/// A table in memory whose columns have been looked at.
+#[derive(Debug)]
+pub struct LoadedTable {
+    table: TableFile,
+    columns: Columns,
+    /// Whether the user named the columns.
+    are_named: bool,
+    held: Held,
+    surveys: Vec<Survey>,
+    labels: Option<Labels>,
 }
 
-/// Describes a table without making features of it.
-///
-/// # Errors
-/// As [`prepare`], but for tables in which no column tells rows apart.
-pub fn describe(table: &TableFile, options: &ReadOptions, run: &Run) -> Result<(Description, Option<Labels>)> {
-    let mut columns = Columns::of(table, options)?;
-    let (held, surveys, labels) = read(table, &mut columns, options, run)?;
-    let choices =
-        Choices { standardize: Standardize::Auto, are_named: options.columns.is_some(), max_terms: MAX_TERMS };
-    let (recipe, spreads) = decide::decided(&surveyed(table, &columns, &surveys).as_surveyed(), &choices, run);
-    Ok((Description::new(table, &columns, &recipe, &surveys, &held.tallies, spreads), labels))
+impl LoadedTable {
+    /// Reads the columns that `options` choose, and the label column if one is named.
+    ///
+    /// # Errors
+    /// As [`prepare`].
+    pub fn read(table: TableFile, options: &ReadOptions, run: &Run) -> Result<Self> {
+        let mut columns = Columns::of(&table, options)?;
+        let (held, surveys, labels) = read(&table, &mut columns, options, run)?;
+        Ok(Self { table, columns, are_named: options.columns.is_some(), held, surveys, labels })
+    }
+
+    /// Number of rows.
+    pub fn n_rows(&self) -> usize {
+        self.held.n_rows
+    }
+
+    /// The labels, if a label column was named.
+    pub fn labels(&self) -> Option<&Labels> {
+        self.labels.as_ref()
+    }
+
+    /// What the table holds and what [`prepare`](Self::prepare) would do, also if no column tells rows apart.
+    pub fn describe(&self, standardize: Standardize, run: &Run) -> Description {
+        let choices = self.choices(standardize);
+        let (recipe, spreads) = decide::decided(&self.surveyed().as_surveyed(), &choices, run);
+        self.description(&recipe, spreads)
+    }
+
+    /// Makes features of the columns. `labels` are those of the rows if they are not in the table: they are asked whether numbers are
+    /// scaled, where the numbers alone do not tell.
+    ///
+    /// # Errors
+    /// [`Error::Format`] if no column tells rows apart; [`Error::Interrupted`].
+    pub fn prepare(self, standardize: Standardize, labels: Option<&Labels>, run: &Run) -> Result<Prepared> {
+        let choices = self.choices(standardize);
+        let (mut recipe, spreads) = self.decided(&choices, run)?;
+        let known = labels.or(self.labels.as_ref()).map(SparseLabels::from);
+        let mut description = self.description(&recipe, spreads);
+        if let Some(known) = known.filter(|_| is_open(&choices, &recipe, spreads)) {
+            let (scaled, _) = self.decided(&Choices { standardize: Standardize::On, ..choices }, run)?;
+            if let Some(verdict) = self.verdict(&recipe, &scaled, &known) {
+                recipe = if verdict.scale { scaled } else { recipe };
+                description = self.description(&recipe, spreads);
+                description.note(verdict);
+            }
+        }
+        let warnings = description.warnings(self.table.path());
+        let Self { table, columns, held, labels, .. } = self;
+        let (n_rows, (_, _, readable)) = (held.n_rows, columns.read());
+        let (features, _) = recipe.encode(table.path(), held, n_rows, &readable, run)?;
+        Ok(Prepared { features, recipe, labels, description, warnings })
+    }
+
+    fn choices(&self, standardize: Standardize) -> Choices {
+        Choices { standardize, are_named: self.are_named, max_terms: MAX_TERMS }
+    }
+
+    fn surveyed(&self) -> Named<'_> {
+        surveyed(&self.table, &self.columns, &self.surveys)
+    }
+
+    fn decided(&self, choices: &Choices, run: &Run) -> Result<(Recipe, Option<Spreads>)> {
+        decided(&self.table, &self.columns, &self.surveys, choices, run)
+    }
+
+    fn description(&self, recipe: &Recipe, spreads: Option<Spreads>) -> Description {
+        Description::new(&self.table, &self.columns, recipe, &self.surveys, &self.held.tallies, spreads)
+    }
+
+    /// What the labels say about two recipes.
+    fn verdict(&self, raw: &Recipe, scaled: &Recipe, labels: &SparseLabels) -> Option<Verdict> {
+        let chosen = choose::chosen_rows(&labels.rows, &labels.index, raw.n_features());
+        let rows: Vec<usize> = chosen.iter().map(|&at| labels.rows[at] as usize).collect();
+        let classes: Vec<u32> = chosen.iter().map(|&at| labels.index[at]).collect();
+        choose::compare(&self.some_rows(raw, &rows)?, &self.some_rows(scaled, &rows)?, &classes)
+    }
+
+    /// The features of the rows `rows`, ascending.
+    fn some_rows(&self, recipe: &Recipe, rows: &[usize]) -> Option<Vec<f64>> {
+        let width = recipe.n_features();
+        let (_, _, readable) = self.columns.read();
+        let mut out = vec![0.0; rows.len() * width];
+        let (mut left, mut first) = (rows.iter().zip(out.chunks_exact_mut(width.max(1))).peekable(), 0);
+        for batch in &self.held.batches {
+            let end = first + batch.first().map_or(0, |array| array.len());
+            let mut encoders = None;
+            while let Some((row, out)) = left.next_if(|(row, _)| **row < end) {
+                let encoders = match &mut encoders {
+                    Some(encoders) => encoders,
+                    none => none.insert(recipe.encoders(batch, &readable)?),
+                };
+                encoders.iter_mut().for_each(|encoder| encoder.each(row - first, |at, x| out[at] = x));
+            }
+            first = end;
+        }
+        Some(out)
+    }
+}
+
+/// Whether the numbers alone do not tell if they are to be scaled.
+fn is_open(choices: &Choices, recipe: &Recipe, spreads: Option<Spreads>) -> bool {
+    choices.standardize == Standardize::Auto && !recipe.is_scaled && spreads.is_some_and(|spreads| spreads.differ)
 }
 
 /// Names and kinds of the columns that may become features.
@@ -453,7 +540,9 @@ impl Recipe {
             if unlike.n_gaps > 0 {
                 warnings.push(Warning::NewGaps { column: column(), n_cells: unlike.n_gaps });
             }
-            if let Some((tally, first)) = tallies.get(place).and_then(|tally| Some((tally, tally.first_unfit.as_ref()?))) {
+            if let Some((tally, first)) =
+                tallies.get(place).and_then(|tally| Some((tally, tally.first_unfit.as_ref()?)))
+            {
                 let kind = summary::plural(&self.columns[at].kind);
                 let (n_cells, first, place) = (tally.unfit, first.text.clone(), first.place());
                 warnings.push(Warning::UnfitCells { column: column(), n_cells, kind, first, place });

@@ -26,7 +26,10 @@ impl Plain {
     /// [`Error::Columns`] naming all columns of a type that is no number.
     pub(super) fn of(table: &TableFile, options: &ReadOptions) -> Result<Self> {
         let mut columns = Columns::of(table, options)?;
-        for kind in &mut columns.kinds {
+        for (kind, &at) in columns.kinds.iter_mut().zip(&columns.features) {
+            if !table.is_text() && table.is_stored_text(at) {
+                *kind = ColumnKind::Text;
+            }
             // Cells of a text are looked at one by one.
             let is_number = table.is_text() || matches!(kind, ColumnKind::Empty | ColumnKind::Boolean);
             if is_number {

@@ -135,7 +135,18 @@ impl PreparedRows {
         columns.truncate(recipe.columns.len());
         types.truncate(recipe.columns.len());
         let (bytes, used) = (table.bytes_of(&columns), (0..columns.len()).collect());
-        Ok(Self { table, recipe, columns, types, used, n_rows, bytes, marks, plain: Some(plain), unlike: Mutex::default() })
+        Ok(Self {
+            table,
+            recipe,
+            columns,
+            types,
+            used,
+            n_rows,
+            bytes,
+            marks,
+            plain: Some(plain),
+            unlike: Mutex::default(),
+        })
     }
 
     /// The error for cells that are no numbers or no usable ones, of rows that are taken as they are.

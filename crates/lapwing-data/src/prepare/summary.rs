@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::Columns;
+use super::choose::Verdict;
 use super::recipe::{LeftOut, Recipe, Step};
 use super::survey::{Cells, Survey};
 use crate::read::table::Tally;
@@ -110,6 +111,21 @@ impl Description {
             ratio: ratio.filter(|_| is_left),
             ratio_scaled: ratio.filter(|_| decides),
         }
+    }
+
+    /// Says what the labels decided about scaling.
+    pub(super) fn note(&mut self, verdict: Verdict) {
+        let Verdict { n_rows, n_right_raw, n_right_scaled, scale } = verdict;
+        if scale {
+            let told = format!(
+                "{n_right_scaled} of {n_rows} labels are then those of the nearest other, {n_right_raw} without"
+            );
+            let columns =
+                self.scaling.as_deref().and_then(|text| text.split_once(',')).map_or("", |(columns, _)| columns);
+            self.scaling = Some(format!("{columns}: {told}"));
+            self.ratio_scaled = self.ratio_scaled.or(Some(0.0));
+        }
+        self.ratio = None;
     }
 
     /// What to look at: cells that do not fit, doubts about the text, units that differ.
@@ -261,8 +277,11 @@ fn done(step: &Step, survey: &Survey) -> String {
     match step {
         Step::LeaveOut { reason } => left_out(*reason).to_owned(),
         Step::Number { fill, scale, gap, .. } => {
-            let scaled =
+            let mut scaled =
                 if *scale == 1.0 { "number".to_owned() } else { format!("number, divided by {}", short(*scale)) };
+            if names_rows(survey) {
+                scaled += "; all cells differ: drop it if it names the rows";
+            }
             let with = if gap.is_some() { format!("filled with {} and marked", short(*fill)) } else { String::new() };
             scaled + &gaps(&with)
         }
@@ -290,6 +309,13 @@ fn done(step: &Step, survey: &Survey) -> String {
             format!("list of {} numbers{weighed}", fill.len()) + &gaps("filled with the means and marked")
         }
     }
+}
+
+/// Whether whole numbers may name the rows: all differ, and most have many digits.
+fn names_rows(survey: &Survey) -> bool {
+    let Cells::Numbers(numbers) = &survey.cells else { return false };
+    let are_long = numbers.are_integers && numbers.sample.median().abs() >= 1e5;
+    are_long && survey.n_filled() >= 20 && numbers.distinct.unique_share() == 1.0
 }
 
 fn left_out(reason: LeftOut) -> &'static str {

@@ -5,13 +5,16 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type};
-use arrow_array::{Array, ArrayRef, FixedSizeListArray, Float32Array, StringArray};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, FixedSizeListArray, Float32Array, Float64Array, StringArray,
+    TimestampMicrosecondArray,
+};
 use arrow_buffer::NullBuffer;
 use arrow_cast::cast;
 use arrow_schema::{ArrowError, DataType, Field, TimeUnit};
 
 use super::{ColumnKind, ColumnType, Tally};
-use crate::read::text::UnfitCell;
+use crate::read::text::{CellType, NumberStyle, UnfitCell, any_date, any_truth, is_missing, parsed_as, truth};
 use crate::{Error, Result};
 
 /// The kind of a column of a stored type.
@@ -37,16 +40,38 @@ pub(crate) fn kind_of(stored: &DataType) -> ColumnKind {
     }
 }
 
-/// An array as values of type `kind`; the first row is row `row` of the table. Missing numbers are NaN, other missing cells null.
+/// Cells of a text column that are looked at.
+const LOOKED_AT: usize = 1000;
+
+/// How the texts of a column are read as something else, if some of them tell so.
+pub(super) fn parsed_texts(array: &ArrayRef) -> Option<(CellType, ColumnKind)> {
+    let texts = cast(array, &DataType::Utf8).ok()?;
+    let cells = texts.as_string::<i32>().iter().take(LOOKED_AT).flatten().map(|text| text.trim().as_bytes());
+    let (parsed, kind) = parsed_as(cells)?;
+    let kind = match kind {
+        ColumnType::Boolean => ColumnKind::Boolean,
+        ColumnType::Date => ColumnKind::Date,
+        _ => ColumnKind::Number,
+    };
+    Some((parsed, kind))
+}
+
+/// An array as values of a type; the first row is row `row` of the table. Missing numbers are NaN, other missing cells null. Stored
+/// texts are read as `parsed` says.
 pub(crate) fn canonical(
     path: &Path,
     array: &ArrayRef,
-    kind: ColumnType,
+    (kind, parsed): (ColumnType, Option<CellType>),
     row: usize,
     tally: &mut Tally,
 ) -> Result<ArrayRef> {
     let failed = |error: ArrowError| Error::format(path, None, format!("the file is damaged ({error})"));
     let stored = array.data_type();
+    let is_text = kind_of(stored) == ColumnKind::Text;
+    if is_text && !matches!(kind, ColumnType::Label | ColumnType::Vector(_)) {
+        let texts = cast(array, &DataType::Utf8).map_err(failed)?;
+        return Ok(of_texts(texts.as_string::<i32>(), kind, parsed, row, tally));
+    }
     let converted = match kind {
         ColumnType::Number if *stored == DataType::Float32 => as_numbers::<Float32Type>(array, f32::NAN),
         ColumnType::Number => {
@@ -140,31 +165,72 @@ fn count(stored: &ArrayRef, converted: &ArrayRef, row: usize, tally: &mut Tally)
     let stored_nulls = stored.logical_nulls();
     let n_missing = stored_nulls.as_ref().map_or(0, NullBuffer::null_count);
     tally.filled += stored.len() - n_missing;
-    // Numbers have NaN in the place of nulls: they are lost only where they are cast from text.
-    let is_from_text = matches!(super::canonical::kind_of(stored.data_type()), ColumnKind::Text);
-    let is_lost = |at: usize| -> bool {
-        match converted.data_type() {
-            DataType::Float64 => is_from_text && converted.as_primitive::<Float64Type>().value(at).is_nan(),
-            DataType::Float32 => false,
-            _ => converted.is_null(at),
-        }
-    };
-    let can_lose = is_from_text || converted.null_count() > n_missing;
-    if !can_lose {
+    if converted.null_count() <= n_missing {
         return;
     }
-    for at in 0..stored.len() {
-        let was_filled = stored_nulls.as_ref().is_none_or(|nulls| nulls.is_valid(at));
-        if was_filled && is_lost(at) {
-            tally.unfit += 1;
-            if tally.first_unfit.is_none() {
-                let text = cast(&stored.slice(at, 1), &DataType::Utf8)
-                    .map(|text| text.as_string::<i32>().value(0).chars().take(40).collect())
-                    .unwrap_or_else(|_| stored.data_type().to_string());
-                tally.first_unfit = Some(UnfitCell { row: row + at, line: 0, text });
+    let was_filled = |at: usize| stored_nulls.as_ref().is_none_or(|nulls| nulls.is_valid(at));
+    for at in (0..stored.len()).filter(|&at| converted.is_null(at) && was_filled(at)) {
+        tally.unfit += 1;
+        tally.first_unfit.get_or_insert_with(|| UnfitCell {
+            row: row + at,
+            line: 0,
+            text: stored.data_type().to_string(),
+        });
+    }
+}
+
+/// Texts as values of a type; those that do not fit it are missing, and counted.
+fn of_texts(
+    texts: &StringArray,
+    kind: ColumnType,
+    parsed: Option<CellType>,
+    row: usize,
+    tally: &mut Tally,
+) -> ArrayRef {
+    let cells = || texts.iter().map(|text| text.map(str::trim).filter(|text| !is_missing(text.as_bytes())));
+    let mut unfit = |at: usize, text: &str| {
+        tally.unfit += 1;
+        let shown = || text.chars().take(40).collect();
+        tally.first_unfit.get_or_insert_with(|| UnfitCell { row: row + at, line: 0, text: shown() });
+    };
+    let array: ArrayRef = match kind {
+        ColumnType::Number => {
+            let style = match parsed {
+                Some(CellType::Number(style)) => style,
+                _ => NumberStyle::Written(b'.'),
+            };
+            let number = |(at, cell): (usize, Option<&str>)| {
+                let Some(text) = cell else { return f64::NAN };
+                style.parse(text.as_bytes()).unwrap_or_else(|| {
+                    unfit(at, text);
+                    f64::NAN
+                })
+            };
+            Arc::new(Float64Array::from_iter_values(cells().enumerate().map(number)))
+        }
+        ColumnType::Boolean | ColumnType::Date => {
+            let value = |text: &str| match parsed {
+                Some(CellType::Boolean(words)) => truth(words, text.as_bytes()).map(i64::from),
+                Some(CellType::Date(style)) => style.parse(text.as_bytes()),
+                _ if kind == ColumnType::Date => any_date(text.as_bytes()),
+                _ => any_truth(text.as_bytes()).map(i64::from),
+            };
+            let values = cells().enumerate().map(|(at, cell)| {
+                let found = value(cell?);
+                if found.is_none() {
+                    unfit(at, cell.unwrap_or_default());
+                }
+                found
+            });
+            match kind {
+                ColumnType::Boolean => Arc::new(values.map(|truth| truth.map(|x| x != 0)).collect::<BooleanArray>()),
+                _ => Arc::new(values.collect::<TimestampMicrosecondArray>()),
             }
         }
-    }
+        _ => Arc::new(cells().collect::<StringArray>()),
+    };
+    tally.filled += cells().flatten().count();
+    array
 }
 
 /// The length of the first list of a column of lists; 0 if there is none.

@@ -21,8 +21,8 @@ use super::ReadOptions;
 use super::format::{Format, unknown_ending};
 #[cfg(feature = "tables")]
 use super::parquet;
+use super::text::{CellType, Dialect, Doubt, Known, TextScan, TextTable};
 pub(crate) use super::text::{ColumnType, RowMark, Tally};
-use super::text::{Dialect, Doubt, Known, TextScan, TextTable};
 use crate::{Error, Result, Run};
 
 /// What a column of a table holds.
@@ -79,6 +79,8 @@ pub struct TableFile {
     path: PathBuf,
     names: Vec<String>,
     kinds: Vec<ColumnKind>,
+    /// How stored texts are read as numbers, truth values or dates; empty, or one for each column.
+    parsed: Vec<Option<CellType>>,
     source: Source,
 }
 
@@ -105,7 +107,7 @@ impl TableFile {
             return parts::open(path, &paths, options);
         }
         let mut table = Self::open_one(path, options)?;
-        table.find_lengths()?;
+        table.look_inside()?;
         Ok(table)
     }
 
@@ -122,6 +124,7 @@ impl TableFile {
                 path: path.to_owned(),
                 names: table.names(),
                 kinds: table.kinds(),
+                parsed: Vec::new(),
                 source: Source::Ipc(Box::new(table)),
             }),
             #[cfg(not(feature = "tables"))]
@@ -148,26 +151,45 @@ impl TableFile {
         let mut names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
         super::columns::make_distinct(&mut names);
         let kinds = expected.iter().map(kind_of).collect();
-        let mut table = Self { path: name.into(), names, kinds, source: Source::Held(batches) };
-        table.find_lengths()?;
+        let mut table = Self { path: name.into(), names, kinds, parsed: Vec::new(), source: Source::Held(batches) };
+        table.look_inside()?;
         Ok(table)
     }
 
-    /// Tells the lengths of lists, which their types do not state, from the first batch.
-    fn find_lengths(&mut self) -> Result<()> {
-        let open: Vec<usize> = (0..self.kinds.len()).filter(|&at| self.kinds[at] == ColumnKind::Vector(0)).collect();
-        if open.is_empty() {
+    /// Tells what the types of a file do not state from its first rows: the lengths of lists; numbers, truth values and dates that are
+    /// stored as text.
+    fn look_inside(&mut self) -> Result<()> {
+        let is_open = |kind: &ColumnKind| matches!(kind, ColumnKind::Vector(0) | ColumnKind::Text);
+        let open: Vec<usize> = (0..self.kinds.len()).filter(|&at| is_open(&self.kinds[at])).collect();
+        if open.is_empty() || matches!(self.source, Source::Text(_) | Source::Parts(_)) {
             return Ok(());
         }
         let run = Run::new(Some(1), 0)?;
-        for at in open {
-            let first = self.stored(&[at])?.next(&run)?.and_then(|arrays| arrays.first().map(first_length));
-            self.kinds[at] = match first {
-                Some(length) if length > 0 => ColumnKind::Vector(length),
-                _ => ColumnKind::Other("empty lists".into()),
+        self.parsed = vec![None; self.kinds.len()];
+        let first = self.stored(&open)?.next(&run)?.unwrap_or_default();
+        for (place, at) in open.into_iter().enumerate() {
+            let array = first.get(place);
+            if self.kinds[at] == ColumnKind::Text {
+                let (parsed, kind) = array.and_then(canonical::parsed_texts).unzip();
+                self.parsed[at] = parsed;
+                self.kinds[at] = kind.unwrap_or(ColumnKind::Text);
+                continue;
+            }
+            self.kinds[at] = match array.map_or(0, first_length) {
+                0 => ColumnKind::Other("empty lists".into()),
+                length => ColumnKind::Vector(length),
             };
         }
         Ok(())
+    }
+
+    /// Whether the cells of column `at` are stored as text.
+    pub(crate) fn is_stored_text(&self, at: usize) -> bool {
+        match &self.source {
+            Source::Text(_) => true,
+            Source::Parts(parts) => parts.iter().any(|(table, places)| table.is_stored_text(places[at])),
+            _ => self.kinds[at] == ColumnKind::Text || self.parsed.get(at).is_some_and(Option::is_some),
+        }
     }
 
     fn from_text(table: TextTable) -> Self {
@@ -183,6 +205,7 @@ impl TableFile {
             path: table.path().to_owned(),
             names: table.names.to_vec(),
             kinds,
+            parsed: Vec::new(),
             source: Source::Text(Box::new(table)),
         }
     }
@@ -192,7 +215,7 @@ impl TableFile {
         let mut names = table.names.clone();
         super::columns::make_distinct(&mut names);
         let kinds = table.types.iter().map(canonical::kind_of).collect();
-        Self { path: table.path.clone(), names, kinds, source: Source::Parquet(Box::new(table)) }
+        Self { path: table.path.clone(), names, kinds, parsed: Vec::new(), source: Source::Parquet(Box::new(table)) }
     }
 
     /// The file.
@@ -218,8 +241,8 @@ impl TableFile {
     pub(crate) fn has_names(&self, at: usize) -> bool {
         match &self.source {
             #[cfg(feature = "tables")]
-            Source::Parquet(table) => table.is_integer(at) || self.kinds[at] == ColumnKind::Text,
-            _ => matches!(self.kinds[at], ColumnKind::Text | ColumnKind::Number),
+            Source::Parquet(table) => table.is_integer(at) || self.is_stored_text(at),
+            _ => self.is_stored_text(at) || self.kinds[at] == ColumnKind::Number,
         }
     }
 
@@ -312,8 +335,7 @@ impl TableFile {
             Source::Parts(parts) => Scan::Parts { parts, next: 0, rows: None, columns: columns.to_vec() },
             _ => Scan::Stored(self.stored(columns)?),
         };
-        let tallies = vec![Tally::default(); columns.len()];
-        Ok(TableRows { path: &self.path, scan, types: types.to_vec(), tallies, first_row: 0, n_rows: 0 })
+        Ok(self.rows(scan, columns, types, 0))
     }
 
     /// Whether reading can start at any row at little cost.
@@ -359,8 +381,13 @@ impl TableFile {
             }
             _ => return self.scan(columns, types),
         };
-        let tallies = vec![Tally::default(); columns.len()];
-        Ok(TableRows { path: &self.path, scan, types: types.to_vec(), tallies, first_row, n_rows: first_row })
+        Ok(self.rows(scan, columns, types, first_row))
+    }
+
+    fn rows<'t>(&'t self, scan: Scan<'t>, columns: &[usize], types: &[ColumnType], first_row: usize) -> TableRows<'t> {
+        let parsed = columns.iter().map(|&at| self.parsed.get(at).copied().flatten()).collect();
+        let (types, tallies) = (types.to_vec(), vec![Tally::default(); columns.len()]);
+        TableRows { path: &self.path, scan, types, parsed, tallies, first_row, n_rows: first_row }
     }
 
     /// Starts to read columns in the types of the file. Texts and parts have no such types, and nothing to read here.
@@ -418,6 +445,8 @@ pub(crate) struct TableRows<'t> {
     path: &'t Path,
     scan: Scan<'t>,
     types: Vec<ColumnType>,
+    /// How stored texts are read.
+    parsed: Vec<Option<CellType>>,
     /// Counts of the cells read so far, in the order of the columns.
     tallies: Vec<Tally>,
     first_row: usize,
@@ -459,8 +488,9 @@ impl TableRows<'_> {
         };
         let Some(stored) = stored else { return Ok(None) };
         let mut arrays = Vec::with_capacity(stored.len());
-        for ((array, &kind), tally) in stored.iter().zip(&self.types).zip(&mut self.tallies) {
-            arrays.push(canonical(self.path, array, kind, self.n_rows, tally)?);
+        for (((array, &kind), parsed), tally) in stored.iter().zip(&self.types).zip(&self.parsed).zip(&mut self.tallies)
+        {
+            arrays.push(canonical(self.path, array, (kind, *parsed), self.n_rows, tally)?);
         }
         self.n_rows += stored.first().map_or(0, |array| array.len());
         Ok(Some(arrays))

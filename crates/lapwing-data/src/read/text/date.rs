@@ -15,7 +15,7 @@ const MAX_BYTES: usize = 40;
 
 /// The order of the parts of a date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum DateStyle {
+pub(crate) enum DateStyle {
     /// 2024-01-31, with or without a time; also 2024/01/31.
     YearFirst,
     /// 31.01.2024, 31/01/2024, 31-01-2024.
@@ -33,7 +33,7 @@ impl DateStyle {
     pub(super) const ALL: [Self; 5] = [Self::YearFirst, Self::NamedMonth, Self::DayFirst, Self::MonthFirst, Self::Time];
 
     /// Microseconds since 1970 of the date in a cell; `None` if the cell holds anything else.
-    pub(super) fn parse(self, cell: &[u8]) -> Option<i64> {
+    pub(crate) fn parse(self, cell: &[u8]) -> Option<i64> {
         if cell.len() < 4 || cell.len() > MAX_BYTES {
             return None;
         }

@@ -22,9 +22,10 @@ use self::blocks::Text;
 pub(crate) use self::columns::{Tally, UnfitCell};
 pub(crate) use self::dialect::Known;
 pub use self::dialect::{Dialect, Doubt};
-use self::number::NumberStyle;
+pub(crate) use self::number::{NumberStyle, is_missing};
 pub(crate) use self::scan::{RowMark, TextScan};
-use self::types::{CellType, Found};
+use self::types::Found;
+pub(crate) use self::types::{CellType, truth};
 use crate::{Error, Result};
 
 /// What a column is read as.
@@ -141,6 +142,29 @@ impl TextTable {
             (ColumnType::Label, _) => CellType::Label,
         }
     }
+}
+
+/// How the texts of a stored column are read as numbers, truth values or dates, as some of them tell; `None` if they are texts.
+pub(crate) fn parsed_as<'c>(cells: impl Iterator<Item = &'c [u8]>) -> Option<(CellType, ColumnType)> {
+    let found = types::infer(cells, b'.');
+    let kind = found.kind.filter(|_| !found.is_doubtful)?;
+    let as_type = match kind {
+        CellType::Number(_) => ColumnType::Number,
+        CellType::Boolean(_) => ColumnType::Boolean,
+        CellType::Date(_) => ColumnType::Date,
+        CellType::Text | CellType::Label => return None,
+    };
+    Some((kind, as_type))
+}
+
+/// The date in a cell of any style.
+pub(crate) fn any_date(cell: &[u8]) -> Option<i64> {
+    date::DateStyle::ALL.iter().find_map(|style| style.parse(cell))
+}
+
+/// The truth of a cell in any of the known words.
+pub(crate) fn any_truth(cell: &[u8]) -> Option<bool> {
+    (0..types::TRUTHS.len()).find_map(|words| truth(words, cell))
 }
 
 /// The error for a quote that is not closed.

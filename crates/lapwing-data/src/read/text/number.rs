@@ -21,7 +21,7 @@ const MAX_EXACT: u64 = 1 << 53;
 
 /// How the numbers of a column are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NumberStyle {
+pub(crate) enum NumberStyle {
     /// Plain numbers with this decimal mark.
     Plain(u8),
     /// Numbers with this decimal mark that may have separators, currency and percent signs.
@@ -38,7 +38,7 @@ impl NumberStyle {
 
     /// The number in a cell; `None` if the cell holds anything else.
     #[inline]
-    pub(super) fn parse(self, cell: &[u8]) -> Option<f64> {
+    pub(crate) fn parse(self, cell: &[u8]) -> Option<f64> {
         plain(cell, self.decimal()).or_else(|| match self {
             Self::Plain(_) => None,
             Self::Written(decimal) => written(cell, decimal),
@@ -48,7 +48,7 @@ impl NumberStyle {
 
 /// Whether a cell, without spaces around it, holds nothing.
 #[inline]
-pub(super) fn is_missing(cell: &[u8]) -> bool {
+pub(crate) fn is_missing(cell: &[u8]) -> bool {
     cell.is_empty() || (cell.len() <= MAX_MISSING && MISSING.iter().any(|text| text.eq_ignore_ascii_case(cell)))
 }
 

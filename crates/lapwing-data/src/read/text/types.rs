@@ -15,7 +15,7 @@ pub(super) const TRUTHS: [(&str, &str); 7] =
 
 /// The type of the cells of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CellType {
+pub(crate) enum CellType {
     /// Numbers.
     Number(NumberStyle),
     /// One of two words, numbered as in [`TRUTHS`].
@@ -55,7 +55,7 @@ impl CellType {
 }
 
 /// The truth of a cell in the words numbered `words`.
-pub(super) fn truth(words: usize, cell: &[u8]) -> Option<bool> {
+pub(crate) fn truth(words: usize, cell: &[u8]) -> Option<bool> {
     let (yes, no) = TRUTHS.get(words)?;
     match () {
         () if cell.eq_ignore_ascii_case(yes.as_bytes()) => Some(true),
