@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::ValueEnum;
-use lapwing::data::write::{LabelColumns, LabelWriter, LabeledRows};
+use lapwing::data::write::{KeptColumns, LabelColumns, LabelWriter, LabeledRows};
 use lapwing::data::{ClassNames, Error, RowNames};
 use lapwing::models::Labeling;
 use lapwing_data::write::{Staged, publish_all, stage_named_labels};
@@ -83,7 +83,8 @@ pub fn folded(labeling: &Labeling, unreached: Unreached) -> Vec<Option<usize>> {
 }
 
 /// Writes the table of labels, confidences and reached rows, with a column for certificates if there are any, and with
-/// `probabilities` a column for each class. `names` stand in the place of row numbers.
+/// `probabilities` a column for each class. `names`, or kept columns of the input, stand in the place of row numbers.
+#[allow(clippy::too_many_arguments)]
 pub fn stage(
     path: &Path,
     classes: &ClassNames,
@@ -91,6 +92,7 @@ pub fn stage(
     labeling: &Labeling,
     probabilities: bool,
     names: Option<&Arc<RowNames>>,
+    kept: Option<KeptColumns>,
 ) -> Result<Staged, Failure> {
     let rows = LabeledRows {
         classes,
@@ -100,20 +102,26 @@ pub fn stage(
         certified: labeling.certified.as_deref(),
         probabilities: probabilities.then_some(&labeling.label_distributions),
     };
-    Ok(stage_named_labels(path, &rows, names.cloned())?)
+    let Some(kept) = kept else { return Ok(stage_named_labels(path, &rows, names.cloned())?) };
+    let columns = LabelColumns { certified: rows.certified.is_some(), probabilities };
+    let mut writer = LabelWriter::create_beside(path, classes, labels.len(), columns, kept)?;
+    writer.write(0, &rows)?;
+    Ok(writer.stage()?)
 }
 
-/// A writer of the labels of `n_rows` rows, with their names in the place of their numbers if they have any.
+/// A writer of the labels of `n_rows` rows, with their names or kept columns of the input in the place of their numbers.
 pub fn label_writer(
     path: &Path,
     classes: &ClassNames,
     n_rows: usize,
     columns: LabelColumns,
     names: Option<&Arc<RowNames>>,
+    kept: Option<KeptColumns>,
 ) -> Result<LabelWriter, Error> {
-    match names {
-        Some(names) => LabelWriter::create_named(path, classes, names.clone(), columns),
-        None => LabelWriter::create(path, classes, n_rows, columns),
+    match (kept, names) {
+        (Some(kept), _) => LabelWriter::create_beside(path, classes, n_rows, columns, kept),
+        (None, Some(names)) => LabelWriter::create_named(path, classes, names.clone(), columns),
+        (None, None) => LabelWriter::create(path, classes, n_rows, columns),
     }
 }
 

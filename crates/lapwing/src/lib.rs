@@ -91,7 +91,7 @@ pub mod data {
     /// Writers of labels and graphs.
     pub mod write {
         #[doc(inline)]
-        pub use lapwing_data::write::{LabelColumns, LabelWriter, LabeledRows, write_graph, write_labels};
+        pub use lapwing_data::write::{KeptColumns, LabelColumns, LabelWriter, LabeledRows, write_graph, write_labels};
     }
 }
 

@@ -62,7 +62,7 @@ impl Demo {
 
         let mut result = Finished::new(&session, &input, &given, fitted, before, Unreached::Empty);
         result.set_accuracy(hidden);
-        result.stage_labels(&labels_path, true)?;
+        result.stage_labels(&labels_path, true, None)?;
         result.stage_report(&report_path, TITLE, HarmonicParams::default().tol)?;
         result.publish()?;
         result.print("demo", false)?;

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use lapwing::data::write::KeptColumns;
 use lapwing::data::{Labels, Report};
 use lapwing::models::{Fitted, Model};
 use lapwing_data::peak_memory_bytes;
@@ -52,11 +53,16 @@ impl<'a> Finished<'a> {
     }
 
     /// Stages the table of labels.
-    pub fn stage_labels(&mut self, path: &Path, probabilities: bool) -> Result<(), Failure> {
+    pub fn stage_labels(
+        &mut self,
+        path: &Path,
+        probabilities: bool,
+        kept: Option<KeptColumns>,
+    ) -> Result<(), Failure> {
         let (labeling, classes, run) = (&self.fitted.labeling, &self.given.classes, &self.session.run);
         run.check()?;
         let names = self.input.names.as_ref();
-        let stage = |_: &mut Report| output::stage(path, classes, &self.labels, labeling, probabilities, names);
+        let stage = |_: &mut Report| output::stage(path, classes, &self.labels, labeling, probabilities, names, kept);
         self.written.add("labels", self.fitted.report.time("write", run, stage)?);
         self.fitted.report.warnings.extend(numbered(path, names));
         Ok(())

@@ -4,9 +4,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use lapwing::data::{Labels, Matrix, Report, Run, Targets};
+use lapwing::data::read::TableFile;
+use lapwing::data::write::KeptColumns;
+use lapwing::data::{Labels, Matrix, Report, Run, Targets, UNLABELED};
 use lapwing::graph::sparsify::Checkpoint;
 use lapwing::models::{LowRank, Method, Problem, Settings, SizeParams, method_names};
+use lapwing_data::read::is_rereadable_table;
 use lapwing_data::write::LABEL_ENDINGS;
 
 use super::finished::Finished;
@@ -15,8 +18,8 @@ use super::plan::print_plan;
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::files::{ANY_ENDING, Files, REPORT_ENDINGS};
-use crate::input::{Input, Streamed, check_checkpoint, check_label_source, is_once};
-use crate::options::{self, DEFAULT_METHOD, DataOptions, LabelOptions, ParamsOptions, RunOptions};
+use crate::input::{Input, Streamed, check_checkpoint, check_label_source, is_once, read_options};
+use crate::options::{self, BesideOptions, DEFAULT_METHOD, DataOptions, LabelOptions, ParamsOptions, RunOptions};
 use crate::output::{Unreached, is_stdout, two_on_stdout};
 use crate::prior::{Prior, check_prior};
 use crate::ranks::Ranks;
@@ -115,6 +118,13 @@ pub struct OutputOptions {
     #[arg(long)]
     pub probabilities: bool,
 
+    #[command(flatten)]
+    pub beside: BesideOptions,
+
+    /// Put the labels into the gaps of the label column, beside all columns of the input; given labels stay
+    #[arg(long, requires = "label_column")]
+    pub fill: bool,
+
     /// Label of rows that no given label reaches: none, or the most frequent class of the prior
     #[arg(long, value_enum, default_value = "empty", hide_possible_values = true, value_name = "empty|prior")]
     #[arg(hide_short_help = true)]
@@ -210,7 +220,7 @@ impl Label {
         let mut result = Finished::new(&session, &input, &labels, fitted, before, self.outputs.unreached);
         let (first, last) = self.outputs.labels_first_or_last();
         if let Some(path) = first {
-            result.stage_labels(path, self.outputs.probabilities)?;
+            result.stage_labels(path, self.outputs.probabilities, self.kept(&labels)?)?;
         }
         if let Some(path) = &self.outputs.model {
             result.stage_model(path, prepared)?;
@@ -218,13 +228,21 @@ impl Label {
         if let Some(path) = &self.outputs.report {
             result.stage_report(path, &self.data.title(), settings.params.harmonic.tol)?;
         }
-        let printed = last.map_or(Ok(()), |path| result.stage_labels(path, self.outputs.probabilities));
+        let probabilities = self.outputs.probabilities;
+        let mut stage = |path| self.kept(&labels).and_then(|kept| result.stage_labels(path, probabilities, kept));
+        let printed = last.map_or(Ok(()), &mut stage);
         publish_after(printed, || result.publish())?;
         if let Some(path) = &self.stream.checkpoint {
             Checkpoint::remove(path)?;
         }
         result.print("label", self.writes_to_stdout())?;
         Ok(result.outcome(self.outputs.strict))
+    }
+
+    /// The columns of the input that are written beside the labels.
+    fn kept(&self, labels: &Labels) -> Result<Option<KeptColumns>, Failure> {
+        let labeled = (0..=u32::MAX).zip(&labels.index).filter(|(_, class)| **class != UNLABELED);
+        self.outputs.kept(&self.data, &self.labels, || labeled.map(|(row, _)| row).collect())
     }
 
     fn read(&self, streams: bool, run: &Run) -> Result<(Input, Labels, Targets, Option<Matrix>), Failure> {
@@ -248,6 +266,10 @@ impl Label {
         check_label_source(&self.data, &self.labels)?;
         if self.outputs.model.is_some() && self.data.data.is_none() {
             return Err(Failure::usage("--model needs features: a graph alone cannot label new rows"));
+        }
+        let is_beside = self.outputs.fill || self.outputs.beside.keep.is_some();
+        if is_beside && !self.data.data.as_deref().is_some_and(is_rereadable_table) {
+            return Err(Failure::usage("--keep and --fill need DATA in a table that can be read twice: a file, not a pipe"));
         }
         if self.writes_to_stdout() && self.run.json {
             return Err(two_on_stdout("labels"));
@@ -295,6 +317,20 @@ impl Label {
 }
 
 impl OutputOptions {
+    /// The columns of the input that are written beside the labels; `given` are the rows that have one.
+    pub fn kept(
+        &self,
+        data: &DataOptions,
+        labels: &LabelOptions,
+        given: impl FnOnce() -> Vec<u32>,
+    ) -> Result<Option<KeptColumns>, Failure> {
+        let Some(path) = data.data.as_deref().filter(|_| self.fill || self.beside.keep.is_some()) else { return Ok(None) };
+        let table = TableFile::open(path, &read_options(&data.table, None))?;
+        let fill = labels.label_column.as_deref().filter(|_| self.fill);
+        let given = if self.fill { given() } else { Vec::new() };
+        Ok(Some(KeptColumns::open(table, self.beside.names(), fill, given)?))
+    }
+
     /// Adds the files that are written.
     fn files<'p>(&'p self, files: Files<'p>) -> Files<'p> {
         let files = files.write("--output", self.output.as_deref(), &LABEL_ENDINGS);

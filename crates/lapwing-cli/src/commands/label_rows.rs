@@ -173,11 +173,15 @@ impl LabelRows<'_> {
         let n = rows.source().n_rows();
         let columns = LabelColumns { certified: false, probabilities: self.outputs.probabilities };
         if communicator.size() == 1 {
-            let mut writer = label_writer(path, &labels.classes, n, columns, names)?;
+            let kept = self.outputs.kept(self.data, self.labels, || labels.rows.clone())?;
+            let mut writer = label_writer(path, &labels.classes, n, columns, names, kept)?;
             *counts =
                 self.each(fit, rows, targets, labels, 0..n, session, |first, block| writer.write(first, block))?;
             run.check()?;
             return Ok(Some(writer.stage()?));
+        }
+        if self.outputs.fill || self.outputs.beside.keep.is_some() {
+            return Err(Failure::usage("--keep and --fill do not work across ranks; run one process"));
         }
         // Rank 0 creates the file, the others open it. It is renamed only after all have written.
         let root = communicator.is_root();

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use clap::Args;
 use lapwing::data::prepare::{PreparedRows, Recipe};
 use lapwing::data::read::{ReadOptions, TableFile, read_names, read_samples};
-use lapwing::data::write::{LabelColumns, LabeledRows};
+use lapwing::data::write::{KeptColumns, LabelColumns, LabeledRows};
 use lapwing::data::{Error, Features, Matrix, Report, RowNames, Warning};
 use lapwing::graph::Graph;
 use lapwing::models::{Extension, LowRankExtension, Model};
 use lapwing_data::peak_memory_bytes;
-use lapwing_data::read::{column_names, is_table, join_columns, names_columns};
+use lapwing_data::read::{column_names, is_rereadable_table, is_table, join_columns, names_columns};
 use lapwing_data::write::{LABEL_ENDINGS, Staged};
 use serde_json::json;
 
@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::files::Files;
 use crate::input::{read_options, widen};
 use crate::named::{graph_of, names_of, numbered};
-use crate::options::{IdOption, IgnoreOption, Names, RunOptions, TableOptions, TextOptions};
+use crate::options::{BesideOptions, IdOption, IgnoreOption, Names, RunOptions, TableOptions, TextOptions};
 use crate::output::{self, Unreached, Written, folded, is_stdout, label_writer, two_on_stdout};
 use crate::rows::{RowStream, are_rows};
 use crate::session::Session;
@@ -73,6 +73,9 @@ pub struct Predict {
     /// Where the labels go: .csv, .parquet or .npy; - writes CSV to standard output
     #[arg(short, long, value_name = "OUT", help_heading = "Output")]
     output: PathBuf,
+
+    #[command(flatten)]
+    beside: BesideOptions,
 
     /// Add a column per class with its share
     #[arg(long, help_heading = "Output")]
@@ -135,8 +138,10 @@ impl Predict {
         session.run.check()?;
         let labels = folded(&labeling, self.unreached);
         let mut written = Written::default();
+        let kept = self.kept()?;
         let stage = |_: &mut Report| {
-            output::stage(&self.output, &model.classes, &labels, &labeling, self.probabilities, names.as_ref())
+            let (classes, probabilities) = (&model.classes, self.probabilities);
+            output::stage(&self.output, classes, &labels, &labeling, probabilities, names.as_ref(), kept)
         };
         written.add("labels", report.time("write", &session.run, stage)?);
         written.publish()?;
@@ -191,7 +196,7 @@ impl Predict {
         let mut n_unreached = 0;
         let staged = report.time_steps("predict", n as u64, run, |_| -> Result<Staged, Failure> {
             let columns = LabelColumns { certified: false, probabilities: self.probabilities };
-            let mut writer = label_writer(&self.output, &model.classes, n, columns, names.as_ref())?;
+            let mut writer = label_writer(&self.output, &model.classes, n, columns, names.as_ref(), self.kept()?)?;
             let label = |_: usize, scores: Vec<f64>| {
                 let c = model.classes.len();
                 model.rule.apply(Arc::new(Matrix::new(scores.len() / c, c, scores)?))
@@ -217,6 +222,20 @@ impl Predict {
         report.peak_bytes = peak_memory_bytes();
         self.print(session, &report, &written)?;
         Ok(if self.strict && n_unreached > 0 { Outcome::Look } else { Outcome::Done })
+    }
+
+    /// The columns of the new rows that are written beside the labels.
+    fn kept(&self) -> Result<Option<KeptColumns>, Failure> {
+        if self.beside.keep.is_none() {
+            return Ok(None);
+        }
+        if !is_rereadable_table(&self.data) {
+            return Err(Failure::usage("--keep needs DATA in a table that can be read twice: a file, not a pipe"));
+        }
+        let mut options = ReadOptions::default();
+        self.text.apply(&mut options);
+        let table = TableFile::open(&self.data, &options)?;
+        Ok(Some(KeptColumns::open(table, self.beside.names(), None, Vec::new())?))
     }
 
     /// The recipe that makes features of the columns of a table, if the model has one and the new rows are a table.

@@ -335,6 +335,23 @@ pub fn joined_words(arguments: &[OsString]) -> Vec<OsString> {
     joined
 }
 
+/// Columns of the input that are written beside the labels.
+#[derive(Args, Clone, Default)]
+#[command(next_help_heading = "Output")]
+pub struct BesideOptions {
+    /// Write these columns of the input before the labels, or all; there is no row number then
+    #[arg(long, value_name = "all|A,B,…")]
+    pub keep: Option<Vec<Names>>,
+}
+
+impl BesideOptions {
+    /// The columns; `None` for all.
+    pub fn names(&self) -> Option<Vec<String>> {
+        let names = Names::all(self.keep.as_deref().unwrap_or_default());
+        (!names.is_empty() && names != ["all"]).then_some(names)
+    }
+}
+
 /// The given labels.
 #[derive(Args, Default)]
 #[command(next_help_heading = "Labels")]

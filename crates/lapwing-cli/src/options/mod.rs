@@ -6,7 +6,7 @@ mod run;
 mod subject;
 
 pub use data::{
-    DataOptions, IdOption, IgnoreOption, LabelOptions, Names, StandardizeOption, TableOptions, TextOptions,
+    BesideOptions, DataOptions, IdOption, IgnoreOption, LabelOptions, Names, StandardizeOption, TableOptions, TextOptions,
     TfidfOption, joined_words,
 };
 pub use lapwing_data::params::{count, duration};

@@ -171,7 +171,7 @@ pub(super) fn count(table: &TableFile, run: &Run) -> Result<usize> {
 }
 
 /// Reads a table to its end, which counts its rows and marks some of them.
-pub(super) fn counted<'t>(table: &'t TableFile, run: &Run) -> Result<TableRows<'t>> {
+pub(super) fn counted(table: &TableFile, run: &Run) -> Result<TableRows> {
     // Only texts have rows without cells.
     let readable = (0..table.kinds().len()).find_map(|at| Some((at, table.kinds()[at].column_type()?)));
     let (columns, types): (Vec<usize>, Vec<ColumnType>) = readable.filter(|_| !table.is_text()).into_iter().unzip();

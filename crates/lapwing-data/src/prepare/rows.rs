@@ -238,7 +238,7 @@ fn counted_rows(table: &TableFile, run: &Run) -> Result<(usize, Vec<RowMark>)> {
 /// Rows of a table from some row on, as features in the type that keeps their values.
 struct RecipeScan<'s, T> {
     source: &'s PreparedRows,
-    rows: TableRows<'s>,
+    rows: TableRows,
     batch: Option<Vec<ArrayRef>>,
     /// The next row of the batch.
     at: usize,
@@ -246,7 +246,7 @@ struct RecipeScan<'s, T> {
 }
 
 impl<'s, T> RecipeScan<'s, T> {
-    fn from(source: &'s PreparedRows, rows: TableRows<'s>, row: usize, run: &Run) -> Result<Self> {
+    fn from(source: &'s PreparedRows, rows: TableRows, row: usize, run: &Run) -> Result<Self> {
         let mut scan = Self { source, rows, batch: None, at: 0, value: PhantomData };
         scan.pass(row, run)?;
         Ok(scan)

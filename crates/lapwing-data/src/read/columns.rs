@@ -100,7 +100,7 @@ fn check_known(path: &Path, names: &[String], options: &ReadOptions) -> Result<(
 }
 
 /// Appends numbers to names that repeat an earlier one: `a`, `a` become `a`, `a.1`.
-pub(super) fn make_distinct(names: &mut [String]) {
+pub(crate) fn make_distinct(names: &mut [String]) {
     let mut seen: HashSet<String> = HashSet::new();
     for name in names {
         let mut number = 0;

@@ -47,6 +47,10 @@ impl IpcTable {
         self.schema.fields().iter().map(|field| kind_of(field.data_type())).collect()
     }
 
+    pub(super) fn data_type(&self, at: usize) -> DataType {
+        self.schema.field(at).data_type().clone()
+    }
+
     pub(super) fn stored_type(&self, at: usize) -> String {
         self.schema.field(at).data_type().to_string()
     }

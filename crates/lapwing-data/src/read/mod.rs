@@ -32,7 +32,7 @@ mod text;
 
 use std::path::Path;
 
-pub(crate) use self::columns::{by_name as choose, find_name};
+pub(crate) use self::columns::{by_name as choose, find_name, make_distinct};
 pub use self::edges::EdgeFile;
 pub use self::fields::{join_columns, split_columns};
 pub(crate) use self::fingerprint::fingerprint;

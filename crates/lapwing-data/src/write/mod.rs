@@ -7,6 +7,7 @@ mod encode;
 #[cfg(test)]
 mod faults;
 mod graph;
+mod kept;
 mod npy;
 #[cfg(feature = "tables")]
 mod parquet;
@@ -18,6 +19,7 @@ mod table;
 mod writer;
 
 pub use self::atomic::{AtomicFile, stage_atomic};
+pub use self::kept::KeptColumns;
 pub use self::graph::{GRAPH_ENDINGS, check_named_graph, stage_graph, stage_named_graph, write_graph};
 #[cfg(test)]
 pub(crate) use self::npy::npy_header;

@@ -64,7 +64,7 @@ impl LabelTable {
             false => Field::new(name, DataType::Float64, true),
         }));
         let schema = Arc::new(Schema::new(fields));
-        let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties())).map_err(io_error)?;
+        let writer = table_writer(file, &schema)?;
         Ok(Self {
             writer,
             schema,
@@ -155,6 +155,11 @@ fn named(names: &RowNames, rows: impl Iterator<Item = usize>) -> ArrayRef {
     Arc::new(StringArray::from_iter_values(rows.map(|row| names.name(row))))
 }
 
+/// A writer of a table with a schema.
+pub(super) fn table_writer(file: AtomicFile, schema: &Arc<Schema>) -> io::Result<ArrowWriter<AtomicFile>> {
+    ArrowWriter::try_new(file, schema.clone(), Some(properties())).map_err(io_error)
+}
+
 fn properties() -> WriterProperties {
     WriterProperties::builder().set_compression(Compression::SNAPPY).build()
 }
@@ -193,7 +198,7 @@ pub(super) fn write_edges(
 }
 
 /// The system's error if there is one, so that callers recognize a full disk.
-fn io_error(error: ParquetError) -> io::Error {
+pub(super) fn io_error(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(inner) => match inner.downcast::<io::Error>() {
             Ok(error) => *error,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::atomic::AtomicFile;
 use super::csv::CsvLines;
 use super::encode::encode_rows;
+use super::kept::{KeptColumns, KeptTable};
 use super::npy::Records;
 #[cfg(feature = "tables")]
 use super::parquet::LabelTable;
@@ -54,6 +55,7 @@ enum Format {
     Npy(Records, AtomicFile),
     #[cfg(feature = "tables")]
     Parquet(Box<LabelTable>),
+    Kept(Box<KeptTable>),
 }
 
 impl std::fmt::Debug for Format {
@@ -63,6 +65,7 @@ impl std::fmt::Debug for Format {
             Self::Npy(..) => "Npy",
             #[cfg(feature = "tables")]
             Self::Parquet(_) => "Parquet",
+            Self::Kept(_) => "Kept",
         })
     }
 }
@@ -132,6 +135,29 @@ impl LabelWriter {
         Self::begin(Table { path, classes, n_rows, columns, names: Some(names) })
     }
 
+    /// As [`create`](Self::create), with columns of the input before those of the labels, in `.csv` or `.parquet`. There are no row
+    /// numbers; a column of the labels whose name is taken has a number behind it.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create); [`Error::Param`] for `.npy`; errors of reading the columns.
+    pub fn create_beside(
+        path: &Path,
+        classes: &ClassNames,
+        n_rows: usize,
+        columns: LabelColumns,
+        kept: KeptColumns,
+    ) -> Result<Self> {
+        check_writable(path, &LABEL_ENDINGS)?;
+        let ending = ending(path);
+        if ending.as_deref() == Some("npy") {
+            return Err(Error::param("output", path.display(), "a .csv or .parquet file: a .npy has no columns of the input"));
+        }
+        let is_parquet = ending.as_deref() == Some("parquet");
+        let table = KeptTable::new(path, kept, classes, columns, is_parquet)?;
+        let shape = Table { path: path.to_owned(), classes: classes.clone(), n_rows, columns, names: None };
+        Ok(Self { shape, next: Some(0), format: Format::Kept(Box::new(table)) })
+    }
+
     fn begin(shape: Table) -> Result<Self> {
         let path = &shape.path;
         check_writable(path, &LABEL_ENDINGS)?;
@@ -152,7 +178,13 @@ impl LabelWriter {
             None => return Err(failed_before()),
         }
         self.next = None;
+        if let Format::Kept(table) = &mut self.format {
+            table.write(first_row, block)?;
+            self.next = Some(end);
+            return Ok(());
+        }
         match &mut self.format {
+            Format::Kept(_) => Ok(()),
             Format::Csv(lines, file) => encode_rows(lines, first_row, block, |bytes| file.write_all(bytes)),
             Format::Npy(records, file) => encode_rows(records, first_row, block, |bytes| file.write_all(bytes)),
             #[cfg(feature = "tables")]
@@ -189,6 +221,7 @@ impl LabelWriter {
             Format::Csv(_, file) | Format::Npy(_, file) => file,
             #[cfg(feature = "tables")]
             Format::Parquet(table) => table.finish(&shape.classes).map_err(|e| shape.io(e))?,
+            Format::Kept(table) => table.finish()?,
         };
         file.stage()
     }

@@ -242,6 +242,35 @@ pub(crate) fn first_length(array: &ArrayRef) -> usize {
     (0..lists.len()).find(|&row| lists.is_valid(row)).map_or(0, |row| lists.value(row).len())
 }
 
+/// The type of the arrays of values of a type, with nulls for missing numbers.
+pub(super) fn data_type(kind: &ColumnType) -> DataType {
+    match kind {
+        ColumnType::Number => DataType::Float64,
+        ColumnType::Boolean => DataType::Boolean,
+        ColumnType::Date => DataType::Timestamp(TimeUnit::Microsecond, None),
+        ColumnType::Text | ColumnType::Label => DataType::Utf8,
+        ColumnType::Vector(length) => {
+            let field = Arc::new(Field::new_list_field(DataType::Float32, true));
+            DataType::FixedSizeList(field, i32::try_from(*length).unwrap_or(0))
+        }
+    }
+}
+
+/// An array with nulls in the place of NaN, as doubles if it holds numbers.
+pub(super) fn with_nulls(array: &ArrayRef, kind: &ColumnType) -> ArrayRef {
+    if *kind != ColumnType::Number {
+        return Arc::clone(array);
+    }
+    let filled = |x: f64| Some(x).filter(|x| !x.is_nan());
+    match array.as_primitive_opt::<Float64Type>() {
+        Some(doubles) => Arc::new(doubles.values().iter().map(|&x| filled(x)).collect::<Float64Array>()),
+        None => {
+            let singles = array.as_primitive_opt::<Float32Type>().map_or(&[][..], |array| array.values());
+            Arc::new(singles.iter().map(|&x| filled(x.into())).collect::<Float64Array>())
+        }
+    }
+}
+
 /// The kind of a column that has two kinds in two parts of a table.
 pub(crate) fn common(a: &ColumnKind, b: &ColumnKind) -> ColumnKind {
     match (a, b) {

@@ -7,7 +7,9 @@
 mod canonical;
 mod parts;
 
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Schema};
@@ -86,15 +88,15 @@ pub struct TableFile {
 
 #[derive(Debug)]
 enum Source {
-    Text(Box<TextTable>),
+    Text(Arc<TextTable>),
     #[cfg(feature = "tables")]
-    Parquet(Box<parquet::Table>),
+    Parquet(Arc<parquet::Table>),
     #[cfg(feature = "tables")]
     Ipc(Box<super::ipc::IpcTable>),
     /// Arrays in memory, batch by batch.
     Held(Vec<RecordBatch>),
     /// Tables with the same columns, one below the other; for each, the place of every column.
-    Parts(Vec<(TableFile, Vec<usize>)>),
+    Parts(Arc<Vec<(TableFile, Vec<usize>)>>),
 }
 
 impl TableFile {
@@ -206,7 +208,7 @@ impl TableFile {
             names: table.names.to_vec(),
             kinds,
             parsed: Vec::new(),
-            source: Source::Text(Box::new(table)),
+            source: Source::Text(Arc::new(table)),
         }
     }
 
@@ -215,7 +217,7 @@ impl TableFile {
         let mut names = table.names.clone();
         super::columns::make_distinct(&mut names);
         let kinds = table.types.iter().map(canonical::kind_of).collect();
-        Self { path: table.path.clone(), names, kinds, parsed: Vec::new(), source: Source::Parquet(Box::new(table)) }
+        Self { path: table.path.clone(), names, kinds, parsed: Vec::new(), source: Source::Parquet(Arc::new(table)) }
     }
 
     /// The file.
@@ -329,13 +331,42 @@ impl TableFile {
     }
 
     /// Starts to read the columns `columns` as values of `types`.
-    pub(crate) fn scan<'t>(&'t self, columns: &[usize], types: &[ColumnType]) -> Result<TableRows<'t>> {
+    pub(crate) fn scan(&self, columns: &[usize], types: &[ColumnType]) -> Result<TableRows> {
         let scan = match &self.source {
             Source::Text(table) => Scan::Text(Box::new(table.scan(columns, types)?)),
-            Source::Parts(parts) => Scan::Parts { parts, next: 0, rows: None, columns: columns.to_vec() },
+            Source::Parts(parts) => Scan::Parts { parts: parts.clone(), next: 0, rows: None, columns: columns.to_vec() },
             _ => Scan::Stored(self.stored(columns)?),
         };
         Ok(self.rows(scan, columns, types, 0))
+    }
+
+    /// Starts to read columns as they are: in their stored types, or those of a text as texts if `as_text`, else as the kinds that were
+    /// told.
+    pub(crate) fn kept(&self, columns: &[usize], as_text: bool) -> Result<KeptRows> {
+        if let Source::Text(_) | Source::Parts(_) = &self.source {
+            let kind = |at: &usize| match self.kinds[*at].column_type() {
+                Some(kind) if !(as_text && self.is_text()) => kind,
+                _ => ColumnType::Label,
+            };
+            let types: Vec<ColumnType> = columns.iter().map(kind).collect();
+            return Ok(KeptRows(Kept::Typed(self.scan(columns, &types)?, types)));
+        }
+        let stored = columns.iter().map(|&at| self.data_type(at)).collect();
+        Ok(KeptRows(Kept::Stored(self.path.clone(), self.stored(columns)?, stored)))
+    }
+
+    /// The stored type of column `at`.
+    fn data_type(&self, at: usize) -> DataType {
+        match &self.source {
+            #[cfg(feature = "tables")]
+            Source::Parquet(table) => table.types[at].clone(),
+            #[cfg(feature = "tables")]
+            Source::Ipc(table) => table.data_type(at),
+            Source::Held(batches) => {
+                batches.first().map_or(DataType::Null, |batch| batch.column(at).data_type().clone())
+            }
+            Source::Text(_) | Source::Parts(_) => DataType::Utf8,
+        }
     }
 
     /// Whether reading can start at any row at little cost.
@@ -361,13 +392,13 @@ impl TableFile {
 
     /// As [`scan`](Self::scan), from the last of `marks` at or before row `row` on, if the format needs such; see
     /// [`TableRows::first_row`].
-    pub(crate) fn scan_from<'t>(
-        &'t self,
+    pub(crate) fn scan_from(
+        &self,
         row: usize,
         marks: &[RowMark],
         columns: &[usize],
         types: &[ColumnType],
-    ) -> Result<TableRows<'t>> {
+    ) -> Result<TableRows> {
         let (scan, first_row) = match &self.source {
             Source::Text(table) if table.is_seekable() => {
                 let before = marks.partition_point(|mark| mark.row <= row).checked_sub(1);
@@ -376,7 +407,7 @@ impl TableFile {
             }
             #[cfg(feature = "tables")]
             Source::Parquet(table) => {
-                let scan = parquet::TableScan::new(&**table, columns.to_vec(), row);
+                let scan = parquet::TableScan::new(table.clone(), columns.to_vec(), row);
                 (Scan::Stored(Stored::Parquet(Box::new(scan))), row)
             }
             _ => return self.scan(columns, types),
@@ -384,38 +415,38 @@ impl TableFile {
         Ok(self.rows(scan, columns, types, first_row))
     }
 
-    fn rows<'t>(&'t self, scan: Scan<'t>, columns: &[usize], types: &[ColumnType], first_row: usize) -> TableRows<'t> {
+    fn rows(&self, scan: Scan, columns: &[usize], types: &[ColumnType], first_row: usize) -> TableRows {
         let parsed = columns.iter().map(|&at| self.parsed.get(at).copied().flatten()).collect();
         let (types, tallies) = (types.to_vec(), vec![Tally::default(); columns.len()]);
-        TableRows { path: &self.path, scan, types, parsed, tallies, first_row, n_rows: first_row }
+        TableRows { path: self.path.clone(), scan, types, parsed, tallies, first_row, n_rows: first_row }
     }
 
     /// Starts to read columns in the types of the file. Texts and parts have no such types, and nothing to read here.
-    fn stored<'t>(&'t self, columns: &[usize]) -> Result<Stored<'t>> {
+    fn stored(&self, columns: &[usize]) -> Result<Stored> {
         Ok(match &self.source {
             #[cfg(feature = "tables")]
-            Source::Parquet(table) => Stored::Parquet(Box::new(parquet::TableScan::new(table, columns.to_vec(), 0))),
+            Source::Parquet(table) => Stored::Parquet(Box::new(parquet::TableScan::new(table.clone(), columns.to_vec(), 0))),
             #[cfg(feature = "tables")]
             Source::Ipc(table) => Stored::Ipc(Box::new(table.scan(columns)?)),
-            Source::Held(batches) => Stored::Held { batches, columns: columns.to_vec() },
-            Source::Text(_) | Source::Parts(_) => Stored::Held { batches: &[], columns: Vec::new() },
+            Source::Held(batches) => Stored::Held { batches: batches.clone().into(), columns: columns.to_vec() },
+            Source::Text(_) | Source::Parts(_) => Stored::Held { batches: VecDeque::new(), columns: Vec::new() },
         })
     }
 }
 
 /// Rows in the types of their file.
-enum Stored<'t> {
+enum Stored {
     #[cfg(feature = "tables")]
-    Parquet(Box<parquet::TableScan<&'t parquet::Table, Vec<ArrayRef>>>),
+    Parquet(Box<parquet::TableScan<Arc<parquet::Table>, Vec<ArrayRef>>>),
     #[cfg(feature = "tables")]
     Ipc(Box<super::ipc::IpcScan>),
     Held {
-        batches: &'t [RecordBatch],
+        batches: VecDeque<RecordBatch>,
         columns: Vec<usize>,
     },
 }
 
-impl Stored<'_> {
+impl Stored {
     fn next(&mut self, run: &Run) -> Result<Option<Vec<ArrayRef>>> {
         match self {
             #[cfg(feature = "tables")]
@@ -426,24 +457,23 @@ impl Stored<'_> {
             Self::Ipc(scan) => scan.next(run),
             Self::Held { batches, columns } => {
                 run.check()?;
-                let Some((first, rest)) = batches.split_first() else { return Ok(None) };
-                *batches = rest;
+                let Some(first) = batches.pop_front() else { return Ok(None) };
                 Ok(Some(columns.iter().map(|&at| first.column(at).clone()).collect()))
             }
         }
     }
 }
 
-enum Scan<'t> {
-    Text(Box<TextScan<'t>>),
-    Stored(Stored<'t>),
-    Parts { parts: &'t [(TableFile, Vec<usize>)], next: usize, rows: Option<Box<TableRows<'t>>>, columns: Vec<usize> },
+enum Scan {
+    Text(Box<TextScan>),
+    Stored(Stored),
+    Parts { parts: Arc<Vec<(TableFile, Vec<usize>)>>, next: usize, rows: Option<Box<TableRows>>, columns: Vec<usize> },
 }
 
 /// Reads the rows of a table in order.
-pub(crate) struct TableRows<'t> {
-    path: &'t Path,
-    scan: Scan<'t>,
+pub(crate) struct TableRows {
+    path: PathBuf,
+    scan: Scan,
     types: Vec<ColumnType>,
     /// How stored texts are read.
     parsed: Vec<Option<CellType>>,
@@ -454,7 +484,7 @@ pub(crate) struct TableRows<'t> {
     n_rows: usize,
 }
 
-impl TableRows<'_> {
+impl TableRows {
     /// The next rows, one array for each column; `None` at the end.
     pub(crate) fn next(&mut self, run: &Run) -> Result<Option<Vec<ArrayRef>>> {
         let stored = match &mut self.scan {
@@ -490,7 +520,7 @@ impl TableRows<'_> {
         let mut arrays = Vec::with_capacity(stored.len());
         for (((array, &kind), parsed), tally) in stored.iter().zip(&self.types).zip(&self.parsed).zip(&mut self.tallies)
         {
-            arrays.push(canonical(self.path, array, (kind, *parsed), self.n_rows, tally)?);
+            arrays.push(canonical(&self.path, array, (kind, *parsed), self.n_rows, tally)?);
         }
         self.n_rows += stored.first().map_or(0, |array| array.len());
         Ok(Some(arrays))
@@ -525,6 +555,43 @@ impl TableRows<'_> {
     /// Number of rows read so far.
     pub(crate) fn n_rows(&self) -> usize {
         self.n_rows
+    }
+}
+
+/// Rows of columns that are written again.
+pub(crate) struct KeptRows(Kept);
+
+enum Kept {
+    /// In the types of their file.
+    Stored(PathBuf, Stored, Vec<DataType>),
+    /// As values of types.
+    Typed(TableRows, Vec<ColumnType>),
+}
+
+impl KeptRows {
+    pub(crate) fn path(&self) -> &Path {
+        match &self.0 {
+            Kept::Stored(path, ..) => path,
+            Kept::Typed(rows, _) => &rows.path,
+        }
+    }
+
+    /// The types of the arrays.
+    pub(crate) fn types(&self) -> Vec<DataType> {
+        match &self.0 {
+            Kept::Stored(_, _, types) => types.clone(),
+            Kept::Typed(_, types) => types.iter().map(canonical::data_type).collect(),
+        }
+    }
+
+    pub(crate) fn next(&mut self, run: &Run) -> Result<Option<Vec<ArrayRef>>> {
+        match &mut self.0 {
+            Kept::Stored(_, rows, _) => rows.next(run),
+            Kept::Typed(rows, types) => {
+                let Some(arrays) = rows.next(run)? else { return Ok(None) };
+                Ok(Some(arrays.iter().zip(types.iter()).map(|(array, kind)| canonical::with_nulls(array, kind)).collect()))
+            }
+        }
     }
 }
 

@@ -84,7 +84,7 @@ pub(super) fn open(path: &Path, paths: &[PathBuf], options: &ReadOptions) -> Res
         }
         parts.push((table, places));
     }
-    Ok(TableFile { path: path.to_owned(), names, kinds, parsed: Vec::new(), source: Source::Parts(parts) })
+    Ok(TableFile { path: path.to_owned(), names, kinds, parsed: Vec::new(), source: Source::Parts(parts.into()) })
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Rows of a CSV file, read in order in blocks that are parsed in parallel.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use rayon::prelude::*;
@@ -25,8 +26,8 @@ pub(crate) struct RowMark {
 }
 
 /// Reads chosen columns in order.
-pub(crate) struct TextScan<'t> {
-    table: &'t TextTable,
+pub(crate) struct TextScan {
+    table: Arc<TextTable>,
     plan: Plan,
     blocks: Blocks,
     /// Blocks that have been parsed.
@@ -43,12 +44,13 @@ pub(crate) struct TextScan<'t> {
 
 impl TextTable {
     /// Reads the columns `columns` as values of `types`, from the start of the file.
-    pub(crate) fn scan(&self, columns: &[usize], types: &[ColumnType]) -> Result<TextScan<'_>> {
+    pub(crate) fn scan(self: &Arc<Self>, columns: &[usize], types: &[ColumnType]) -> Result<TextScan> {
         self.scan_from(RowMark::default(), columns, types)
     }
 
     /// Reads columns from a place on at which a block started before.
-    pub(crate) fn scan_from(&self, place: RowMark, columns: &[usize], types: &[ColumnType]) -> Result<TextScan<'_>> {
+    pub(crate) fn scan_from(
+        self: &Arc<Self>, place: RowMark, columns: &[usize], types: &[ColumnType]) -> Result<TextScan> {
         let mut places = vec![None; self.names.len()];
         columns.iter().enumerate().for_each(|(at, &column)| places[column] = Some(at));
         let types = columns.iter().zip(types).map(|(&column, &kind)| self.cell_type(column, kind)).collect();
@@ -61,7 +63,7 @@ impl TextTable {
         };
         let plan = Plan { layout: self.layout, width: self.names.len(), places, keys, types };
         Ok(TextScan {
-            table: self,
+            table: self.clone(),
             plan,
             blocks: self.text.blocks(place.byte)?,
             ready: VecDeque::new(),
@@ -73,7 +75,7 @@ impl TextTable {
     }
 }
 
-impl TextScan<'_> {
+impl TextScan {
     /// The next rows, one array for each column; `None` at the end.
     ///
     /// # Errors
