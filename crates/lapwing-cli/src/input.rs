@@ -200,8 +200,8 @@ impl Input {
         labels: Option<&LabelOptions>,
         run: &Run,
     ) -> Result<Self, Failure> {
-        let loaded = LoadedTable::read(TableFile::open(path, options)?, options, run)?;
         let names = options.id.as_ref().map(|_| read_names(path, options, run)).transpose()?.map(Arc::new);
+        let loaded = LoadedTable::read(TableFile::open(path, options)?, options, run)?;
         // Labels in a file of their own may tell how to scale too.
         let (mut given, mut warnings) = (None, Vec::new());
         if let Some(options) = labels

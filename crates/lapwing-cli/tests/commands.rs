@@ -215,7 +215,7 @@ fn progress_as_json_lines() {
     let ran = folder.ok("label in.csv --label-column kind -o out.csv --progress json");
     let events: Vec<Value> = ran.stderr.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let count = |event: &str| events.iter().filter(|e| e["event"] == event).count();
-    assert!(count("start") > 2 && count("start") == count("finish"));
+    assert!(count("start") > 2 && count("start") == count("finish"), "{events:?}");
     let verbose = folder.ok("label in.csv --label-column kind -o out.csv --verbose").stderr;
     assert!(verbose.lines().any(|line| line.starts_with("read: ") && line.ends_with(" s")), "{verbose}");
 }
@@ -223,7 +223,7 @@ fn progress_as_json_lines() {
 #[test]
 fn help_tells_defaults_and_examples() {
     let folder = Folder::new();
-    for command in ["demo", "label", "predict", "compare", "graph", "sparsify", "completions", "methods"] {
+    for command in ["demo", "label", "predict", "compare", "describe", "graph", "sparsify", "completions", "methods"] {
         let help = folder.ok(&format!("{command} --help")).stdout;
         assert!(help.contains("Example"), "{command}: {help}");
     }

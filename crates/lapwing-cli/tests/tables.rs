@@ -18,7 +18,8 @@ fn table(name: &str) -> String {
 /// The cells of a column of a CSV text.
 fn column(text: &str, name: &str) -> Vec<String> {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
-    let at = reader.headers().unwrap().iter().position(|header| header == name).unwrap_or_else(|| panic!("no '{name}'"));
+    let at =
+        reader.headers().unwrap().iter().position(|header| header == name).unwrap_or_else(|| panic!("no '{name}'"));
     reader.records().map(|record| record.unwrap()[at].to_owned()).collect()
 }
 
@@ -33,7 +34,13 @@ fn accuracy(folder: &Folder, out: &str, truth: &str) -> f64 {
 #[test]
 fn every_table_is_labeled_at_the_first_attempt() {
     let cases = [
-        ("messy.csv", "y", "messy.csv", 0.9, &["left out: names the rows", "date: year, month", "4 levels", "gaps filled"][..]),
+        (
+            "messy.csv",
+            "y",
+            "messy.csv",
+            0.9,
+            &["left out: names the rows", "date: year, month", "4 levels", "gaps filled"][..],
+        ),
         ("european.csv", "klasse", "european.csv", 0.87, &["cells between ';', decimal commas", "date: year"]),
         ("survey.csv", "segment", "survey.csv", 0.87, &["5 levels in order, 'strongly disagree' to 'strongly agree'"]),
         ("sensors.csv", "state", "sensors.csv", 0.88, &["left out: all cells are equal"]),
@@ -41,9 +48,15 @@ fn every_table_is_labeled_at_the_first_attempt() {
         ("embeddings.parquet", "y", "embeddings.csv", 0.92, &["list of 32 numbers, to one length"]),
         ("bank.csv", "deposit", "bank.csv", 0.93, &["cells between ';'", "true or false"]),
         ("log.jsonl", "verdict", "log.csv", 0.9, &["left out: names the rows"]),
-        ("wide.csv", "target", "wide.csv", 0.86, &["1,200 columns to mean 0 and deviation 1"]),
+        ("wide.csv", "target", "wide.csv", 0.86, &["1200 columns to mean 0 and deviation 1"]),
         ("parts", "outcome", "parts.csv", 0.86, &["all cells differ: drop it if it names the rows"]),
-        ("spreadsheet.csv", "Churned?", "spreadsheet.csv", 0.9, &["left out: counts the rows", "left out: all cells are missing"]),
+        (
+            "spreadsheet.csv",
+            "Churned?",
+            "spreadsheet.csv",
+            0.9,
+            &["left out: counts the rows", "left out: all cells are missing"],
+        ),
     ];
     let folder = Folder::new();
     for (name, label, truth, least, says) in cases {
@@ -72,7 +85,10 @@ fn a_graph_of_names_is_labeled_by_names() {
 fn preparing_is_undone_by_one_option() {
     let folder = Folder::new();
     let message = folder.error(&format!("label {} --label-column y -o out.csv --prepare none", table("messy.csv")));
-    assert_says(&message, &["4 columns with cells that are no numbers", "'id' (600 of 600", "'plan'", "--drop id,signup"]);
+    assert_says(
+        &message,
+        &["4 columns with cells that are no numbers", "'id' (600 of 600", "'plan'", "--drop id,signup"],
+    );
 }
 
 #[test]
@@ -87,7 +103,11 @@ fn a_model_repeats_the_recipe_and_counts_what_is_new() {
     }
     let text = std::fs::read_to_string(tables().join("bank.csv")).unwrap();
     folder.write("bank.csv", &text);
-    let newer: Vec<String> = text.lines().enumerate().map(|(at, line)| if at == 5 { line.replace("\"no\"", "\"\"") } else { line.into() }).collect();
+    let newer: Vec<String> = text
+        .lines()
+        .enumerate()
+        .map(|(at, line)| if at == 5 { line.replace("\"no\"", "\"\"") } else { line.into() })
+        .collect();
     folder.write("newer.csv", newer.join("\n").replace("\"divorced\"", "\"parted\"") + "\n");
     for method in ["harmonic", "low-rank"] {
         folder.ok(&format!("label bank.csv --label-column deposit -o out.csv --model m --method {method} -q"));
@@ -105,7 +125,13 @@ fn a_model_repeats_the_recipe_and_counts_what_is_new() {
 fn rows_in_blocks_are_prepared_as_those_in_memory() {
     let folder = Folder::new();
     for name in ["messy.csv", "parts", "shop.tsv"] {
-        let label = if name == "messy.csv" { "y" } else if name == "parts" { "outcome" } else { "department" };
+        let label = if name == "messy.csv" {
+            "y"
+        } else if name == "parts" {
+            "outcome"
+        } else {
+            "department"
+        };
         let ran = folder.ok(&format!("label {} --label-column {label} -o out.csv --method low-rank", table(name)));
         assert_says(&ran.stdout, &["columns"]);
         let truth = format!("{}.csv", name.split('.').next().unwrap());
@@ -134,7 +160,8 @@ fn input_columns_stand_beside_the_labels() {
     for (name, label) in [("parts", "outcome"), ("embeddings.parquet", "y"), ("log.jsonl", "verdict")] {
         for method in ["harmonic", "low-rank"] {
             let path = table(name);
-            folder.ok(&format!("label {path} --label-column {label} -o a.parquet --fill -q --method {method} --model m"));
+            folder
+                .ok(&format!("label {path} --label-column {label} -o a.parquet --fill -q --method {method} --model m"));
             folder.ok(&format!("predict m {path} -o b.parquet --keep all -q"));
             // What was written is a table, and its labels are known now.
             let ran = folder.ok(&format!("describe a.parquet --label-column {label}"));
@@ -142,7 +169,10 @@ fn input_columns_stand_beside_the_labels() {
             assert_says(&folder.ok("describe b.parquet").stdout, &["confidence", label]);
         }
     }
-    assert_says(&folder.error(&format!("label {messy} --label-column y -o x.npy --fill")), &["a .csv or .parquet file"]);
+    assert_says(
+        &folder.error(&format!("label {messy} --label-column y -o x.npy --fill")),
+        &["a .csv or .parquet file"],
+    );
     assert_says(&folder.error(&format!("label {messy} --label-column y -o x.csv --keep idd")), &["did you mean 'id'?"]);
 }
 
@@ -150,7 +180,10 @@ fn input_columns_stand_beside_the_labels() {
 fn describe_shows_columns_classes_and_doubts() {
     let folder = Folder::new();
     let ran = folder.ok(&format!("describe {} --label-column y", table("messy.csv")));
-    assert_says(&ran.stdout, &["600 rows, 10 columns", "left out: names the rows", "60 of 600 rows have a label", "stays"]);
+    assert_says(
+        &ran.stdout,
+        &["600 rows, 10 columns", "left out: names the rows", "60 of 600 rows have a label", "stays"],
+    );
     let found = folder.ok(&format!("describe {} --label-column y --json", table("messy.csv"))).json();
     assert_eq!((&found["n_rows"], &found["columns"][4]["kind"]), (&600.into(), &"number".into()));
     assert_eq!(found["classes"].as_array().unwrap().len(), 3);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use lapwing_data::prepare::LoadedTable;
-use lapwing_data::read::{ColumnKind, Doubt, ReadOptions, TableFile};
+use lapwing_data::read::{Doubt, ReadOptions, TableFile};
 use lapwing_data::{Run, Standardize};
 
 fn folder() -> PathBuf {

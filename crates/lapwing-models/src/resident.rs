@@ -27,7 +27,7 @@ impl Program {
             Self::Search => 29 << 19,
             Self::Factor => 34 << 19,
             Self::Solver => 35 << 19,
-            Self::Graph => 40 << 19,
+            Self::Graph => 46 << 19,
         }
     }
 }

@@ -53,12 +53,7 @@ impl<'a> Finished<'a> {
     }
 
     /// Stages the table of labels.
-    pub fn stage_labels(
-        &mut self,
-        path: &Path,
-        probabilities: bool,
-        kept: Option<KeptColumns>,
-    ) -> Result<(), Failure> {
+    pub fn stage_labels(&mut self, path: &Path, probabilities: bool, kept: Option<KeptColumns>) -> Result<(), Failure> {
         let (labeling, classes, run) = (&self.fitted.labeling, &self.given.classes, &self.session.run);
         run.check()?;
         let names = self.input.names.as_ref();

@@ -121,7 +121,9 @@ pub struct OutputOptions {
     #[command(flatten)]
     pub beside: BesideOptions,
 
-    /// Put the labels into the gaps of the label column, beside all columns of the input; given labels stay
+    /// Fill the gaps of the label column, beside all columns
+    ///
+    /// Given labels stay as they are, and there is no column of labels of its own.
     #[arg(long, requires = "label_column")]
     pub fill: bool,
 
@@ -269,7 +271,9 @@ impl Label {
         }
         let is_beside = self.outputs.fill || self.outputs.beside.keep.is_some();
         if is_beside && !self.data.data.as_deref().is_some_and(is_rereadable_table) {
-            return Err(Failure::usage("--keep and --fill need DATA in a table that can be read twice: a file, not a pipe"));
+            return Err(Failure::usage(
+                "--keep and --fill need DATA in a table that can be read twice: a file, not a pipe",
+            ));
         }
         if self.writes_to_stdout() && self.run.json {
             return Err(two_on_stdout("labels"));
@@ -324,7 +328,9 @@ impl OutputOptions {
         labels: &LabelOptions,
         given: impl FnOnce() -> Vec<u32>,
     ) -> Result<Option<KeptColumns>, Failure> {
-        let Some(path) = data.data.as_deref().filter(|_| self.fill || self.beside.keep.is_some()) else { return Ok(None) };
+        let Some(path) = data.data.as_deref().filter(|_| self.fill || self.beside.keep.is_some()) else {
+            return Ok(None);
+        };
         let table = TableFile::open(path, &read_options(&data.table, None))?;
         let fill = labels.label_column.as_deref().filter(|_| self.fill);
         let given = if self.fill { given() } else { Vec::new() };

@@ -5,7 +5,8 @@ use std::path::Path;
 use lapwing::data::read::{RowFile, read_label_column, read_samples};
 use lapwing::data::{EdgeSource, Report, RowNames, RowSource, TermWeights};
 use lapwing::models::{Method, Plan, ProblemSize};
-use lapwing_data::read::{can_stream, names_columns, probe};
+use lapwing_data::prepare::probe_prepared;
+use lapwing_data::read::{can_stream, is_table, names_columns, probe};
 use serde_json::json;
 
 use crate::Outcome;
@@ -47,11 +48,17 @@ pub fn print_plan(
     let (read_bytes, are_counted);
     let plan = match (&data.graph, &data.data) {
         (graph, Some(path)) => {
-            let file = probe(path, &read_options(&data.table, Some(labels)))?;
+            let in_blocks = may_stream && method.reads_rows() && are_rows(path) && !data.table.must_hold();
+            let is_prepared = data.table.prepares() && is_table(path);
+            let (options, run) = (read_options(&data.table, Some(labels)), &session.run);
+            let file = match is_prepared {
+                true => probe_prepared(path, &options, data.table.standardize.into(), in_blocks, run)?,
+                false => probe(path, &options)?,
+            };
             (size.n_samples, size.n_features) = (file.n_rows, file.n_cols);
             (size.input_bytes, size.sparse) = (file.bytes_in_memory, file.n_entries.is_some());
             are_counted = count_labels(session, data, labels, None, &mut size)?;
-            size.streamed = may_stream && method.reads_rows() && are_rows(path) && !data.table.must_hold();
+            size.streamed = in_blocks;
             read_bytes = pass_bytes(path, data, labels, &size, session)?;
             if let Some(graph) = graph {
                 let given = session.read(&mut Report::default(), || {
@@ -61,6 +68,8 @@ pub fn print_plan(
                 size.n_edges = Some(given.adjacency.nnz() / 2);
             }
             let is_standardized = match data.table.standardize {
+                // Tables are scaled while they are read.
+                _ if is_prepared => false,
                 StandardizeOption::On => true,
                 StandardizeOption::Off => false,
                 StandardizeOption::Auto => {
@@ -130,7 +139,12 @@ fn pass_bytes(
     if !size.streamed || !can_stream(path) {
         return Ok(size.input_bytes as u64);
     }
-    Ok(RowFile::open(path, &read_options(&data.table, Some(labels)), &session.run)?.bytes())
+    let file = RowFile::open(path, &read_options(&data.table, Some(labels)), &session.run);
+    match std::fs::metadata(path) {
+        // A table of other columns than numbers.
+        Ok(metadata) if file.is_err() && data.table.prepares() && metadata.is_file() => Ok(metadata.len()),
+        _ => Ok(file?.bytes()),
+    }
 }
 
 /// Counts classes and labels if that is cheap; `nodes` are the names of the nodes of a graph alone. Else assumes round numbers, prints a note and returns false.

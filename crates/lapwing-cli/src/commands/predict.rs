@@ -185,7 +185,8 @@ impl Predict {
             let rows = match recipe {
                 Some(recipe) => {
                     let file = TableFile::open(&self.data, &read_options(&table, None))?;
-                    RowStream::Table(Box::new(PreparedRows::open(file, recipe.clone(), run)?))
+                    let columns = self.columns.as_deref().map(Names::all);
+                    RowStream::Table(Box::new(PreparedRows::open(file, recipe.clone(), columns.as_deref(), run)?))
                 }
                 None => RowStream::open(&self.data, &table, None, run)?,
             };

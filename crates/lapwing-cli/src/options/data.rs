@@ -16,10 +16,11 @@ use crate::files::Files;
 #[derive(Args)]
 #[command(next_help_heading = "Input")]
 pub struct DataOptions {
-    /// Features, one row per sample; - reads CSV from standard input
+    /// Table or array of features, one row per sample; - reads a table from standard input
     ///
-    /// By the ending: .csv (also .csv.gz, .csv.zst) with a header line; .parquet; .npy (rows × columns); .npz (arrays
-    /// X and, for labels, y, or a sparse matrix saved by scipy); .svm or .libsvm.
+    /// By the ending: a table as text (.csv, .tsv, .txt, also with .gz or .zst behind), JSON lines (.jsonl), .parquet or .arrow, a
+    /// folder of these or a name with * in quotes; .npy (rows × columns); .npz (arrays X and, for labels, y, or a sparse matrix saved
+    /// by scipy); .svm or .libsvm.
     #[arg(value_name = "DATA", help_heading = None::<&str>, required_unless_present = "graph")]
     pub data: Option<PathBuf>,
 
@@ -160,7 +161,7 @@ pub struct TableOptions {
     #[arg(long, value_name = "A,B,…")]
     pub drop: Vec<Names>,
 
-    /// Make numbers of the columns of a table that are none: categories, dates, texts, gaps [default: auto]
+    /// Make numbers of categories, dates, texts and gaps [default: auto]
     ///
     /// Auto decides for each column by its cells, and says what it does; lapwing describe shows it. Columns that are empty, constant or
     /// name the rows are left out, unless --columns names them. None takes numbers as they are, and refuses anything else.
@@ -339,7 +340,9 @@ pub fn joined_words(arguments: &[OsString]) -> Vec<OsString> {
 #[derive(Args, Clone, Default)]
 #[command(next_help_heading = "Output")]
 pub struct BesideOptions {
-    /// Write these columns of the input before the labels, or all; there is no row number then
+    /// Write columns of the input before the labels
+    ///
+    /// There is no row number then. A new column whose name is taken has a number behind it: label.1.
     #[arg(long, value_name = "all|A,B,…")]
     pub keep: Option<Vec<Names>>,
 }

@@ -81,7 +81,7 @@ pub(super) fn decided(table: &Surveyed<'_>, choices: &Choices, run: &Run) -> (Re
 }
 
 /// Entries of a row that are not 0, about.
-fn entries_of_row(recipe: &Recipe, surveys: &[Survey]) -> f64 {
+pub(super) fn entries_of_row(recipe: &Recipe, surveys: &[Survey]) -> f64 {
     let entries = |(column, survey): (&ColumnRecipe, &Survey)| match (&column.step, &survey.cells) {
         (Step::Text { .. }, Cells::Texts(texts)) => texts.n_words as f64 / survey.n_rows.max(1) as f64,
         (Step::Category { .. }, _) => 1.0,

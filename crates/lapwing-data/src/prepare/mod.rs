@@ -26,7 +26,7 @@ pub use self::dates::DatePart;
 use self::decide::{Choices, Surveyed};
 use self::encode::{Encoder, Feature, Unlike, write_dense};
 pub use self::recipe::{ColumnRecipe, LeftOut, Recipe, Step};
-pub use self::rows::{PreparedRows, PreparedTable, prepare_rows};
+pub use self::rows::{PreparedRows, PreparedTable, prepare_rows, probe_prepared};
 pub use self::summary::{ColumnSummary, Description};
 use self::survey::Survey;
 use crate::read::labels::LabelTexts;
@@ -193,7 +193,7 @@ impl LoadedTable {
     pub fn describe(&self, standardize: Standardize, run: &Run) -> Description {
         let choices = self.choices(standardize);
         let (recipe, spreads) = decide::decided(&self.surveyed().as_surveyed(), &choices, run);
-        self.description(&recipe, spreads)
+        self.description(&recipe, (standardize, spreads))
     }
 
     /// Makes features of the columns. `labels` are those of the rows if they are not in the table: they are asked whether numbers are
@@ -205,12 +205,12 @@ impl LoadedTable {
         let choices = self.choices(standardize);
         let (mut recipe, spreads) = self.decided(&choices, run)?;
         let known = labels.or(self.labels.as_ref()).map(SparseLabels::from);
-        let mut description = self.description(&recipe, spreads);
+        let mut description = self.description(&recipe, (standardize, spreads));
         if let Some(known) = known.filter(|_| is_open(&choices, &recipe, spreads)) {
             let (scaled, _) = self.decided(&Choices { standardize: Standardize::On, ..choices }, run)?;
             if let Some(verdict) = self.verdict(&recipe, &scaled, &known) {
                 recipe = if verdict.scale { scaled } else { recipe };
-                description = self.description(&recipe, spreads);
+                description = self.description(&recipe, (standardize, spreads));
                 description.note(verdict);
             }
         }
@@ -233,7 +233,7 @@ impl LoadedTable {
         decided(&self.table, &self.columns, &self.surveys, choices, run)
     }
 
-    fn description(&self, recipe: &Recipe, spreads: Option<Spreads>) -> Description {
+    fn description(&self, recipe: &Recipe, spreads: (Standardize, Option<Spreads>)) -> Description {
         Description::new(&self.table, &self.columns, recipe, &self.surveys, &self.held.tallies, spreads)
     }
 
@@ -417,8 +417,8 @@ impl Recipe {
             None => used.iter().map(|column| column.name.clone()).collect(),
             Some(columns) if columns.len() == used.len() => columns.to_vec(),
             Some(columns) => {
-                let expected = format!("{}, one for each column of the fit", used.len());
-                return Err(Error::shape("the list of columns", expected, columns.len()));
+                let expected = format!("{} columns, those of the fit", used.len());
+                return Err(Error::shape("the list of columns", expected, format!("{} columns", columns.len())));
             }
         };
         let options = ReadOptions { columns: Some(names), ..ReadOptions::default() };

@@ -13,10 +13,10 @@ use super::encode::{Feature, Unlike, write_dense};
 use super::plain::{Plain, counted};
 use super::summary::Description;
 use super::survey::Survey;
-use super::{Columns, MAX_STREAMED_TERMS, Recipe, decided, each_text, survey};
+use super::{Columns, MAX_STREAMED_TERMS, MAX_TERMS, Recipe, decided, each_text, survey};
 use crate::read::labels::LabelTexts;
 use crate::read::table::{ColumnType, RowMark, TableRows, no_rows};
-use crate::read::{ReadOptions, TableFile, fingerprint};
+use crate::read::{ReadOptions, Size, TableFile, fingerprint};
 use crate::scan::{Centered, Place, RowScan, RowSink, Value};
 use crate::{Error, Result, RowReader, RowSource, Run, SparseLabels, Standardize, Warning};
 
@@ -95,31 +95,88 @@ pub fn prepare_rows(path: &Path, options: &ReadOptions, standardize: Standardize
         let (mut recipe, spreads) = decided(&table, &columns, &surveys, &choices, run)?;
         // Rows that are read in blocks are dense.
         recipe.is_sparse = false;
-        let description = Description::new(&table, &columns, &recipe, &surveys, &tallies, spreads);
+        let description = Description::new(&table, &columns, &recipe, &surveys, &tallies, (standardize, spreads));
         let warnings = description.warnings(table.path());
         let labels = labels.map(LabelTexts::finish).transpose()?;
-        let rows = PreparedRows::new(table, recipe, n_rows, marks)?;
+        let places = recipe.places(&table, None)?;
+        let rows = PreparedRows::new(table, recipe, places, n_rows, marks)?;
         return Ok(PreparedTable { rows, labels, description, warnings });
     }
 }
 
+/// Rows that are looked at for a plan.
+const PLANNED_ROWS: usize = 1 << 16;
+
+/// Size of the features that a table will have, by the recipe that its first rows suggest, for planning.
+///
+/// # Errors
+/// As [`prepare`](super::prepare), for the rows that are read.
+///
+/// # Complexity
+/// Reads some ten thousand rows, and counts those of a text in one pass.
+pub fn probe_prepared(
+    path: &Path,
+    options: &ReadOptions,
+    standardize: Standardize,
+    in_blocks: bool,
+    run: &Run,
+) -> Result<Size> {
+    let table = TableFile::open(path, options)?;
+    let mut columns = Columns::of(&table, options)?;
+    columns.label = None;
+    let n_rows = super::plain::count(&table, run)?;
+    if n_rows == 0 {
+        return Err(no_rows(table.path()));
+    }
+    loop {
+        let (places, types, readable) = columns.read();
+        let mut surveys: Vec<Survey> = columns.kinds.iter().map(Survey::new).collect();
+        let mut rows = table.scan(&places, &types)?;
+        while rows.n_rows() < PLANNED_ROWS.min(n_rows)
+            && let Some(arrays) = rows.next(run)?
+        {
+            survey(&mut surveys, &readable, &arrays, run);
+        }
+        let n_read = rows.n_rows();
+        surveys.iter_mut().for_each(|survey| survey.set_rows(n_read));
+        if columns.correct(rows.tallies(), &readable) {
+            continue;
+        }
+        let max_terms = if in_blocks { MAX_STREAMED_TERMS } else { MAX_TERMS };
+        let choices = Choices { standardize, are_named: options.columns.is_some(), max_terms };
+        let (recipe, _) = decided(&table, &columns, &surveys, &choices, run)?;
+        let n_features = recipe.n_features();
+        if recipe.is_sparse && !in_blocks {
+            let entries = super::decide::entries_of_row(&recipe, &surveys) * n_rows as f64;
+            return Ok(Size::sparse(n_rows, n_features, entries as usize));
+        }
+        return Ok(Size::dense(n_rows, n_features, if recipe.is_double { 8 } else { 4 }));
+    }
+}
+
 impl PreparedRows {
-    fn new(table: TableFile, recipe: Recipe, n_rows: usize, marks: Vec<RowMark>) -> Result<Self> {
-        let (columns, types) = recipe.places(&table, None)?;
+    fn new(
+        table: TableFile,
+        recipe: Recipe,
+        (columns, types): (Vec<usize>, Vec<ColumnType>),
+        n_rows: usize,
+        marks: Vec<RowMark>,
+    ) -> Result<Self> {
         let (bytes, used) = (table.bytes_of(&columns), recipe.used_places());
         Ok(Self { table, recipe, columns, types, used, n_rows, bytes, marks, plain: None, unlike: Mutex::default() })
     }
 
-    /// The rows of a table by the recipe of an earlier fit.
+    /// The rows of a table by the recipe of an earlier fit; `columns` are as in [`Recipe::apply`].
     ///
     /// # Errors
     /// As [`Recipe::apply`].
     ///
     /// # Complexity
     /// One pass over a text, to count its rows.
-    pub fn open(table: TableFile, recipe: Recipe, run: &Run) -> Result<Self> {
+    pub fn open(table: TableFile, recipe: Recipe, columns: Option<&[String]>, run: &Run) -> Result<Self> {
+        let places = recipe.places(&table, columns)?;
         let (n_rows, marks) = counted_rows(&table, run)?;
-        Self::new(table, recipe, n_rows, marks)
+        Self::new(table, recipe, places, n_rows, marks)
     }
 
     /// The rows of a table of numbers, as they are; missing ones are NaN.

@@ -12,7 +12,7 @@ use super::survey::{Cells, Survey};
 use crate::read::table::Tally;
 use crate::read::{ColumnKind, Dialect, Doubt, TableFile};
 use crate::scaling::times;
-use crate::{Report, Spreads, Warning};
+use crate::{Report, Spreads, Standardize, Warning};
 
 /// The most frequent levels that are listed.
 const MAX_LISTED: usize = 5;
@@ -82,7 +82,7 @@ impl Description {
         recipe: &Recipe,
         surveys: &[Survey],
         tallies: &[Tally],
-        spreads: Option<Spreads>,
+        (standardize, spreads): (Standardize, Option<Spreads>),
     ) -> Self {
         let (_, _, readable) = columns.read();
         let tally = |at: usize| readable.iter().position(|&place| place == at).and_then(|place| tallies.get(place));
@@ -97,9 +97,11 @@ impl Description {
             let (name, kind) = (column.name.clone(), column.kind.clone());
             ColumnSummary { name, kind, n_missing: survey.n_missing, n_distinct, values, done, unfit }
         };
-        let is_left = !recipe.is_scaled && spreads.is_some_and(|spreads| spreads.differ);
+        let is_auto = standardize == Standardize::Auto;
+        let is_left = is_auto && !recipe.is_scaled && spreads.is_some_and(|spreads| spreads.differ);
         let ratio = spreads.map(|spreads| spreads.ratio);
-        let decides = recipe.is_scaled && spreads.is_some_and(|spreads| spreads.decide) && are_numbers(recipe);
+        let decides =
+            is_auto && recipe.is_scaled && spreads.is_some_and(|spreads| spreads.decide) && are_numbers(recipe);
         Self {
             n_rows: surveys.first().map_or(0, |survey| survey.n_rows),
             dialect: table.dialect(),
@@ -107,7 +109,7 @@ impl Description {
             columns: (0..recipe.columns.len()).map(summary).collect(),
             n_features: recipe.n_features(),
             is_sparse: recipe.is_sparse,
-            scaling: scaling(recipe, spreads),
+            scaling: scaling(recipe, spreads.filter(|_| is_auto)),
             ratio: ratio.filter(|_| is_left),
             ratio_scaled: ratio.filter(|_| decides),
         }

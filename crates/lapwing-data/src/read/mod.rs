@@ -132,7 +132,7 @@ impl Size {
         Self { n_rows, n_cols, n_entries: None, bytes_in_memory, mapped: false }
     }
 
-    fn sparse(n_rows: usize, n_cols: usize, n_entries: usize) -> Self {
+    pub(crate) fn sparse(n_rows: usize, n_cols: usize, n_entries: usize) -> Self {
         let bytes_in_memory = (n_rows + 1).saturating_mul(8).saturating_add(n_entries.saturating_mul(8));
         Self { n_rows, n_cols, n_entries: Some(n_entries), bytes_in_memory, mapped: false }
     }

@@ -364,6 +364,8 @@ pub(super) fn text_error(path: &Path, line: Option<u64>, error: std::io::Error) 
 mod tests {
     use super::*;
 
+    use std::io::BufReader;
+
     fn records(text: &str) -> Records {
         // Three bytes at a time, so that every rule is tested at the end of a piece.
         let text = BufReader::with_capacity(3, std::io::Cursor::new(text.as_bytes().to_vec()));

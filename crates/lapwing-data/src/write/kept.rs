@@ -45,12 +45,7 @@ impl KeptColumns {
     ///
     /// # Errors
     /// [`Error::Format`] naming unknown columns; as [`TableFile::open`].
-    pub fn open(
-        table: TableFile,
-        names: Option<Vec<String>>,
-        fill: Option<&str>,
-        given: Vec<u32>,
-    ) -> Result<Self> {
+    pub fn open(table: TableFile, names: Option<Vec<String>>, fill: Option<&str>, given: Vec<u32>) -> Result<Self> {
         let mut columns = match names {
             None => (0..table.names().len()).collect(),
             Some(names) => {
@@ -122,19 +117,33 @@ impl KeptTable {
             push(&name, if is_mark { DataType::Boolean } else { DataType::Float64 });
         }
         crate::read::make_distinct(&mut names);
-        let fields: Vec<Field> = names.into_iter().zip(types).map(|(name, kind)| Field::new(name, kind, true)).collect();
+        let fields: Vec<Field> =
+            names.into_iter().zip(types).map(|(name, kind)| Field::new(name, kind, true)).collect();
         let schema = Arc::new(Schema::new(fields));
         let mut file = AtomicFile::create(path)?;
         let output = match is_parquet {
             #[cfg(feature = "tables")]
-            true => Output::Parquet(Box::new(super::parquet::table_writer(file, &schema).map_err(|e| Error::io(path, e))?)),
+            true => {
+                Output::Parquet(Box::new(super::parquet::table_writer(file, &schema).map_err(|e| Error::io(path, e))?))
+            }
             _ => {
                 file.write_all(&header(&schema)).map_err(|e| Error::io(path, e))?;
                 Output::Csv(file)
             }
         };
         let run = Run::new(Some(1), 0)?;
-        Ok(Self { rows, fill, given, n_kept: places.len(), schema, output, pending: VecDeque::new(), n_pending: 0, run, path: path.to_owned() })
+        Ok(Self {
+            rows,
+            fill,
+            given,
+            n_kept: places.len(),
+            schema,
+            output,
+            pending: VecDeque::new(),
+            n_pending: 0,
+            run,
+            path: path.to_owned(),
+        })
     }
 
     /// Writes the rows from `first_row` on, which follow those before.
@@ -242,7 +251,9 @@ fn results(block: &LabeledRows<'_>, rows: Range<usize>, has_label: bool) -> Vec<
     let mut arrays: Vec<ArrayRef> = has_label.then(labels).into_iter().collect();
     arrays.push(Arc::new(Float64Array::from_iter(rows.clone().map(|row| block.confidence_of(row)))));
     arrays.push(Arc::new(BooleanArray::from(block.reached[rows.clone()].to_vec())));
-    arrays.extend(block.certified.map(|certified| -> ArrayRef { Arc::new(BooleanArray::from(certified[rows.clone()].to_vec())) }));
+    arrays.extend(
+        block.certified.map(|certified| -> ArrayRef { Arc::new(BooleanArray::from(certified[rows.clone()].to_vec())) }),
+    );
     if let Some(matrix) = block.probabilities {
         arrays.extend((0..matrix.n_cols()).map(|col| -> ArrayRef {
             let cells = rows.clone().map(|row| Some(matrix.row(row)[col]).filter(|p| !p.is_nan()));

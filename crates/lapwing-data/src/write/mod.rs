@@ -19,8 +19,8 @@ mod table;
 mod writer;
 
 pub use self::atomic::{AtomicFile, stage_atomic};
-pub use self::kept::KeptColumns;
 pub use self::graph::{GRAPH_ENDINGS, check_named_graph, stage_graph, stage_named_graph, write_graph};
+pub use self::kept::KeptColumns;
 #[cfg(test)]
 pub(crate) use self::npy::npy_header;
 pub use self::place::{check_distinct, check_writable};

@@ -150,7 +150,11 @@ impl LabelWriter {
         check_writable(path, &LABEL_ENDINGS)?;
         let ending = ending(path);
         if ending.as_deref() == Some("npy") {
-            return Err(Error::param("output", path.display(), "a .csv or .parquet file: a .npy has no columns of the input"));
+            return Err(Error::param(
+                "output",
+                path.display(),
+                "a .csv or .parquet file: a .npy has no columns of the input",
+            ));
         }
         let is_parquet = ending.as_deref() == Some("parquet");
         let table = KeptTable::new(path, kept, classes, columns, is_parquet)?;

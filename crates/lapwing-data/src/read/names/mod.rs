@@ -36,6 +36,9 @@ pub fn read_names(path: &Path, options: &ReadOptions, run: &Run) -> Result<RowNa
     if !super::is_table(path) {
         return Err(unknown_ending(path, KNOWN));
     }
+    if !super::is_rereadable_table(path) {
+        return Err(only_once(path));
+    }
     let table = TableFile::open(path, options)?;
     let at = find_name(path, table.names(), column)?;
     match table.dialect().filter(|_| !path.is_dir() && path.exists()) {

@@ -8,6 +8,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::ArrowPrimitiveType;
 use arrow_array::{Array, ArrayRef, PrimitiveArray};
 use arrow_cast::cast;
+use rayon::prelude::*;
 
 use super::{Batches, Table, arrow_error};
 use crate::{Result, Run};
@@ -29,8 +30,11 @@ pub(in crate::read) struct TableScan<T, B> {
     table: T,
     columns: Vec<usize>,
     batch_rows: usize,
-    /// The opened file; `None` until rows are needed, so that skipping rows before costs nothing.
-    batches: Option<Batches>,
+    /// The opened file, once for each part of the columns that is decoded at the same time; `None` until rows are needed, so that
+    /// skipping rows before costs nothing.
+    batches: Option<Vec<Batches>>,
+    /// Number of parts.
+    n_parts: usize,
     /// The current batch.
     batch: Option<B>,
     /// Number of rows of the batch.
@@ -45,7 +49,13 @@ impl<T: Borrow<Table>, B: Decode> TableScan<T, B> {
     /// Rows of `columns` from `row` on.
     pub(in crate::read) fn new(table: T, columns: Vec<usize>, row: usize) -> Self {
         let batch_rows = (BATCH_VALUES / columns.len().max(1)).clamp(1 << 8, MAX_BATCH_ROWS);
-        Self { table, columns, batch_rows, batches: None, batch: None, len: 0, at: 0, row }
+        Self { table, columns, batch_rows, batches: None, n_parts: 1, batch: None, len: 0, at: 0, row }
+    }
+
+    /// As [`new`](Self::new), with the columns in parts that the threads of a run decode at the same time.
+    pub(in crate::read) fn in_parallel(table: T, columns: Vec<usize>, row: usize, threads: usize) -> Self {
+        let n_parts = threads.min(columns.len()).max(1);
+        Self { n_parts, ..Self::new(table, columns, row) }
     }
 
     /// Number of the next row.
@@ -62,9 +72,15 @@ impl<T: Borrow<Table>, B: Decode> TableScan<T, B> {
         while self.at == self.len && self.row < table.n_rows {
             let batches = match &mut self.batches {
                 Some(batches) => batches,
-                none => none.insert(table.batches(&self.columns, self.row as u64, self.batch_rows)?),
+                none => {
+                    let parts = (0..self.n_parts).map(|part| part_of(&self.columns, part, self.n_parts));
+                    let open = |columns: Vec<usize>| table.batches(&columns, self.row as u64, self.batch_rows);
+                    none.insert(parts.map(open).collect::<Result<_>>()?)
+                }
             };
-            let Some(arrays) = batches.next(run)? else { return Err(table.rows_error(self.row)) };
+            let Some(arrays) = next_of(batches, self.columns.len(), run)? else {
+                return Err(table.rows_error(self.row));
+            };
             self.len = arrays.first().map_or(0, |array| array.len());
             if self.len > table.n_rows - self.row {
                 return Err(table.rows_error(self.row + self.len));
@@ -88,6 +104,26 @@ impl<T: Borrow<Table>, B: Decode> TableScan<T, B> {
         while self.row < end && self.next(end - self.row, run)?.is_some() {}
         Ok(())
     }
+}
+
+/// Every `n_parts`-th column from the column `part` on.
+fn part_of(columns: &[usize], part: usize, n_parts: usize) -> Vec<usize> {
+    columns.iter().copied().skip(part).step_by(n_parts).collect()
+}
+
+/// The next rows of all parts, in the order of the columns.
+fn next_of(parts: &mut [Batches], n_columns: usize, run: &Run) -> Result<Option<Vec<ArrayRef>>> {
+    if let [one] = parts {
+        return one.next(run);
+    }
+    let n_parts = parts.len();
+    let decoded: Result<Vec<Option<Vec<ArrayRef>>>> =
+        run.install(|| parts.par_iter_mut().map(|part| part.next(run)).collect());
+    let Some(decoded) = decoded?.into_iter().collect::<Option<Vec<Vec<ArrayRef>>>>() else { return Ok(None) };
+    let array = |at: usize| decoded.get(at % n_parts).and_then(|part| part.get(at / n_parts)).cloned();
+    let arrays: Option<Vec<ArrayRef>> = (0..n_columns).map(array).collect();
+    // A damaged file may have columns of different lengths.
+    Ok(arrays.filter(|arrays| arrays.windows(2).all(|pair| pair[0].len() == pair[1].len())))
 }
 
 /// Arrays that the consumer decodes.

@@ -27,6 +27,10 @@ use super::text::{CellType, Dialect, Doubt, Known, TextScan, TextTable};
 pub(crate) use super::text::{ColumnType, RowMark, Tally};
 use crate::{Error, Result, Run};
 
+/// Parts of the columns of a Parquet file that are decoded at the same time.
+#[cfg(feature = "tables")]
+const MAX_PARTS: usize = 16;
+
 /// What a column of a table holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -334,7 +338,9 @@ impl TableFile {
     pub(crate) fn scan(&self, columns: &[usize], types: &[ColumnType]) -> Result<TableRows> {
         let scan = match &self.source {
             Source::Text(table) => Scan::Text(Box::new(table.scan(columns, types)?)),
-            Source::Parts(parts) => Scan::Parts { parts: parts.clone(), next: 0, rows: None, columns: columns.to_vec() },
+            Source::Parts(parts) => {
+                Scan::Parts { parts: parts.clone(), next: 0, rows: None, columns: columns.to_vec() }
+            }
             _ => Scan::Stored(self.stored(columns)?),
         };
         Ok(self.rows(scan, columns, types, 0))
@@ -407,7 +413,7 @@ impl TableFile {
             }
             #[cfg(feature = "tables")]
             Source::Parquet(table) => {
-                let scan = parquet::TableScan::new(table.clone(), columns.to_vec(), row);
+                let scan = parquet::TableScan::in_parallel(table.clone(), columns.to_vec(), row, MAX_PARTS);
                 (Scan::Stored(Stored::Parquet(Box::new(scan))), row)
             }
             _ => return self.scan(columns, types),
@@ -425,7 +431,12 @@ impl TableFile {
     fn stored(&self, columns: &[usize]) -> Result<Stored> {
         Ok(match &self.source {
             #[cfg(feature = "tables")]
-            Source::Parquet(table) => Stored::Parquet(Box::new(parquet::TableScan::new(table.clone(), columns.to_vec(), 0))),
+            Source::Parquet(table) => Stored::Parquet(Box::new(parquet::TableScan::in_parallel(
+                table.clone(),
+                columns.to_vec(),
+                0,
+                MAX_PARTS,
+            ))),
             #[cfg(feature = "tables")]
             Source::Ipc(table) => Stored::Ipc(Box::new(table.scan(columns)?)),
             Source::Held(batches) => Stored::Held { batches: batches.clone().into(), columns: columns.to_vec() },
@@ -589,7 +600,9 @@ impl KeptRows {
             Kept::Stored(_, rows, _) => rows.next(run),
             Kept::Typed(rows, types) => {
                 let Some(arrays) = rows.next(run)? else { return Ok(None) };
-                Ok(Some(arrays.iter().zip(types.iter()).map(|(array, kind)| canonical::with_nulls(array, kind)).collect()))
+                Ok(Some(
+                    arrays.iter().zip(types.iter()).map(|(array, kind)| canonical::with_nulls(array, kind)).collect(),
+                ))
             }
         }
     }

@@ -50,7 +50,11 @@ impl TextTable {
 
     /// Reads columns from a place on at which a block started before.
     pub(crate) fn scan_from(
-        self: &Arc<Self>, place: RowMark, columns: &[usize], types: &[ColumnType]) -> Result<TextScan> {
+        self: &Arc<Self>,
+        place: RowMark,
+        columns: &[usize],
+        types: &[ColumnType],
+    ) -> Result<TextScan> {
         let mut places = vec![None; self.names.len()];
         columns.iter().enumerate().for_each(|(at, &column)| places[column] = Some(at));
         let types = columns.iter().zip(types).map(|(&column, &kind)| self.cell_type(column, kind)).collect();

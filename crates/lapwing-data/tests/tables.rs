@@ -1,0 +1,235 @@
+//! Tables of any columns: the same features whatever the format, the pieces and the number of threads.
+
+mod common;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use lapwing_data::prepare::{LeftOut, LoadedTable, PreparedRows, Recipe, Step, prepare, prepare_rows};
+use lapwing_data::read::{ReadOptions, TableFile, read_samples};
+use lapwing_data::write::{KeptColumns, LabelColumns, LabelWriter, LabeledRows};
+use lapwing_data::{ClassNames, DenseValues, Features, RowSource, Run, Standardize};
+
+fn run(threads: usize) -> Run {
+    Run::new(Some(threads), 0).unwrap()
+}
+
+fn labeled(name: &str) -> ReadOptions {
+    ReadOptions { label_column: Some(name.into()), ..ReadOptions::default() }
+}
+
+/// The tables of the project.
+fn tables() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/tables")
+}
+
+/// Features as dense rows.
+fn dense(features: &Features<'_>) -> Vec<f32> {
+    let mut reader = features.open(0, &[], &run(1)).unwrap();
+    let mut out = vec![0.0; features.n_rows() * features.n_cols()];
+    reader.read(&mut out, &run(1)).unwrap();
+    out
+}
+
+/// A text of several blocks whose cells hold delimiters, quotes and line ends.
+fn long_text() -> String {
+    let mut out = String::from("id,text,number,when\n");
+    for row in 0..60_000 {
+        let text = match row % 5 {
+            0 => format!("\"line {row}\nand, \"\"another\"\"\""),
+            1 => "plain words here".into(),
+            2 => format!("\"{}\"", "long ".repeat(row % 40)),
+            3 => String::new(),
+            _ => format!("it's {row}"),
+        };
+        out += &format!("r{row},{text},{}.{},2024-{:02}-{:02}\n", row % 977, row % 10, row % 12 + 1, row % 28 + 1);
+    }
+    out
+}
+
+#[test]
+fn cells_of_long_texts_are_those_of_the_crate_csv() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, out) = (folder.path().join("long.csv"), folder.path().join("out.csv"));
+    let text = long_text();
+    assert!(text.len() > 3 << 20);
+    std::fs::write(&path, &text).unwrap();
+    let n_rows = 60_000;
+    let table = TableFile::open(&path, &ReadOptions::default()).unwrap();
+    let kept = KeptColumns::open(table, None, None, Vec::new()).unwrap();
+    let classes = ClassNames::Integers(vec![0]);
+    let mut writer = LabelWriter::create_beside(&out, &classes, n_rows, LabelColumns::default(), kept).unwrap();
+    let rows = LabeledRows {
+        classes: &classes,
+        labels: &vec![Some(0); n_rows],
+        confidence: &vec![1.0; n_rows],
+        reached: &vec![true; n_rows],
+        certified: None,
+        probabilities: None,
+    };
+    writer.write(0, &rows).unwrap();
+    writer.finish().unwrap();
+    let (mut theirs, mut ours) = (csv::Reader::from_path(&path).unwrap(), csv::Reader::from_path(&out).unwrap());
+    let mut n = 0;
+    for (theirs, ours) in theirs.records().zip(ours.records()) {
+        let (theirs, ours) = (theirs.unwrap(), ours.unwrap());
+        assert!(theirs.iter().map(str::trim).eq(ours.iter().take(4)), "row {n}");
+        n += 1;
+    }
+    assert_eq!(n, n_rows);
+}
+
+#[test]
+fn recipes_and_features_do_not_depend_on_threads_or_blocks() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("long.csv");
+    std::fs::write(&path, long_text()).unwrap();
+    let zipped = folder.path().join("long.csv.gz");
+    let cases = [
+        (path.clone(), ReadOptions::default()),
+        (tables().join("messy.csv"), labeled("y")),
+        (tables().join("parts"), labeled("outcome")),
+    ];
+    for (path, options) in cases {
+        let one = prepare(&path, &options, Standardize::Auto, &run(1)).unwrap();
+        let two = prepare(&path, &options, Standardize::Auto, &run(2)).unwrap();
+        assert_eq!(one.recipe, two.recipe, "{}", path.display());
+        assert!(dense(&one.features) == dense(&two.features), "{}", path.display());
+        assert_eq!(one.labels, two.labels);
+        // In blocks, texts have fewer words; all else is the same.
+        let blocks = prepare_rows(&path, &options, Standardize::Auto, &run(2)).unwrap();
+        let same = |recipe: &Recipe| {
+            let steps = recipe.columns.iter().filter(|column| !matches!(column.step, Step::Text { .. }));
+            steps.cloned().collect::<Vec<_>>()
+        };
+        assert_eq!(same(&one.recipe), same(blocks.rows.recipe()), "{}", path.display());
+        if one.recipe == *blocks.rows.recipe() {
+            let all = dense(&one.features);
+            let d = blocks.rows.n_cols();
+            for first in [0, 1, blocks.rows.n_rows() / 2, blocks.rows.n_rows() - 1] {
+                let mut out = vec![0.0; (blocks.rows.n_rows() - first) * d];
+                let mut reader = blocks.rows.open(first, &[], &run(1)).unwrap();
+                out.chunks_mut(777 * d).for_each(|rows| reader.read(rows, &run(1)).unwrap());
+                assert!(out == all[first * d..], "{} from {first}", path.display());
+            }
+        }
+        // A recipe goes through JSON and does the same to the same rows.
+        let stored: Recipe = serde_json::from_str(&serde_json::to_string(&one.recipe).unwrap()).unwrap();
+        assert_eq!(stored, one.recipe);
+        let table = TableFile::open(&path, &options).unwrap();
+        let again = stored.apply(&table, None, &run(2)).unwrap();
+        assert!(again.warnings.is_empty() && dense(&again.features) == dense(&one.features), "{}", path.display());
+        let rows = PreparedRows::open(table, stored, None, &run(1)).unwrap();
+        assert_eq!(rows.n_rows(), one.features.n_rows());
+    }
+    #[cfg(feature = "tables")]
+    {
+        let mut file =
+            flate2::write::GzEncoder::new(std::fs::File::create(&zipped).unwrap(), flate2::Compression::fast());
+        file.write_all(long_text().as_bytes()).unwrap();
+        file.finish().unwrap();
+        let plain = prepare(&path, &ReadOptions::default(), Standardize::Auto, &run(2)).unwrap();
+        let packed = prepare(&zipped, &ReadOptions::default(), Standardize::Auto, &run(2)).unwrap();
+        assert_eq!(plain.recipe, packed.recipe);
+        assert!(dense(&plain.features) == dense(&packed.features));
+    }
+}
+
+#[test]
+fn a_folder_of_parts_is_the_table_of_all_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = std::fs::read_to_string(tables().join("messy.csv")).unwrap();
+    let mut lines = text.lines();
+    let header = lines.next().unwrap();
+    let rows: Vec<&str> = lines.collect();
+    std::fs::create_dir(folder.path().join("parts")).unwrap();
+    for (at, rows) in rows.chunks(250).enumerate() {
+        let part = format!("{header}\n{}\n", rows.join("\n"));
+        std::fs::write(folder.path().join(format!("parts/part-{at}.csv")), part).unwrap();
+    }
+    std::fs::write(folder.path().join("parts/_SUCCESS"), "").unwrap();
+    let whole = prepare(&tables().join("messy.csv"), &labeled("y"), Standardize::Auto, &run(2)).unwrap();
+    for path in [folder.path().join("parts"), folder.path().join("parts/part-*.csv")] {
+        let parts = prepare(&path, &labeled("y"), Standardize::Auto, &run(2)).unwrap();
+        assert_eq!(parts.recipe, whole.recipe, "{}", path.display());
+        assert_eq!(parts.labels, whole.labels);
+        assert!(dense(&parts.features) == dense(&whole.features));
+    }
+    std::fs::write(folder.path().join("parts/part-9.csv"), "id,other\n1,2\n").unwrap();
+    let error = TableFile::open(&folder.path().join("parts"), &ReadOptions::default()).unwrap_err().to_string();
+    assert!(
+        error.contains("part-9.csv: the columns are not those of") && error.contains("with further other"),
+        "{error}"
+    );
+}
+
+#[test]
+fn tables_of_numbers_are_taken_as_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.csv");
+    let row = |at: usize| format!("{},{},{}\n", at * 37 % 41, (at * 17 % 23) as f64 / 7.0, at * 5 % 13);
+    std::fs::write(&path, format!("a,b,c\n{}", (0..100).map(row).collect::<String>())).unwrap();
+    let options = ReadOptions::default();
+    let prepared = prepare(&path, &options, Standardize::Auto, &run(2)).unwrap();
+    let samples = read_samples(&path, &options, &run(2)).unwrap();
+    assert!(prepared.recipe.is_plain() && prepared.warnings.is_empty());
+    let (Features::Dense(ours), Features::Dense(theirs)) = (&prepared.features, &samples.features) else {
+        unreachable!()
+    };
+    let (DenseValues::F64(ours), DenseValues::F64(theirs)) = (ours.values(), theirs.values()) else { unreachable!() };
+    assert_eq!(ours.as_slice(), theirs.as_slice());
+}
+
+#[test]
+fn cells_that_do_not_fit_are_counted_or_make_the_column_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.csv");
+    // Far behind the first block, a column of numbers turns into words.
+    let row = |at: usize| match at {
+        90_000.. => format!("word{},{}\n", at % 3, at % 7),
+        500 => "broken,3\n".to_owned(),
+        _ => format!("{}.25,{}\n", at % 1000, at % 7),
+    };
+    let text = |n: usize| format!("a,b\n{}", (0..n).map(row).collect::<String>());
+    std::fs::write(&path, text(90_000)).unwrap();
+    let found = prepare(&path, &ReadOptions::default(), Standardize::Auto, &run(2)).unwrap();
+    let warnings: Vec<String> = found.warnings.iter().map(ToString::to_string).collect();
+    assert_eq!(warnings, ["column 'a': 1 cell is no numbers, first 'broken' in line 502; counted as missing"]);
+    std::fs::write(&path, text(100_000)).unwrap();
+    let found = prepare(&path, &ReadOptions::default(), Standardize::Auto, &run(2)).unwrap();
+    assert!(matches!(found.recipe.columns[0].step, Step::Hashed { .. }), "{:?}", found.recipe.columns[0].step);
+    assert!(
+        read_samples(&path, &ReadOptions::default(), &run(2)).unwrap_err().to_string().contains("10001 of 100000 rows")
+    );
+}
+
+#[test]
+fn columns_that_say_nothing_are_left_out_unless_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.csv");
+    let row = |at: usize| format!("{},user{at},{},same,,{}\n", at + 100, at * 7919 % 1009, at % 5);
+    std::fs::write(&path, format!("n,name,account_id,c,e,x\n{}", (0..60).map(row).collect::<String>())).unwrap();
+    let loaded =
+        LoadedTable::read(TableFile::open(&path, &ReadOptions::default()).unwrap(), &ReadOptions::default(), &run(1))
+            .unwrap();
+    let found = loaded.prepare(Standardize::Auto, None, &run(1)).unwrap();
+    let left = |at: usize| match found.recipe.columns[at].step {
+        Step::LeaveOut { reason } => Some(reason),
+        _ => None,
+    };
+    let expected = [
+        Some(LeftOut::Counter),
+        Some(LeftOut::Identifier),
+        Some(LeftOut::Identifier),
+        Some(LeftOut::Constant),
+        Some(LeftOut::Empty),
+        None,
+    ];
+    assert_eq!((0..6).map(left).collect::<Vec<_>>(), expected);
+    let named = ReadOptions { columns: Some(vec!["n".into(), "account_id".into()]), ..ReadOptions::default() };
+    let named = prepare(&path, &named, Standardize::Auto, &run(1)).unwrap();
+    assert_eq!(named.recipe.n_features(), 2);
+    let none = ReadOptions { drop: vec!["x".into()], ..ReadOptions::default() };
+    let error = prepare(&path, &none, Standardize::Auto, &run(1)).unwrap_err().to_string();
+    assert!(error.contains("no column tells rows apart"), "{error}");
+}
