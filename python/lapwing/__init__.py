@@ -15,8 +15,9 @@ scikit-learn estimators; -1 (or None, NaN, or what ``unlabeled=`` says) marks th
 True
 """
 
-from . import baselines, exceptions, graph, metrics, model_selection
+from . import baselines, exceptions, graph, metrics, model_selection, prepare
 from ._auto import AutoLabeler
+from ._frames import label_frame
 from ._harmonic import HarmonicClassifier, HarmonicRegressor
 from ._lapsvm import LaplacianRidgeClassifier, LaplacianRidgeRegressor, LaplacianSVC
 from ._lapwing import build_info as _build_info
@@ -44,9 +45,11 @@ __all__ = [
     "baselines",
     "exceptions",
     "graph",
+    "label_frame",
     "load_model",
     "metrics",
     "model_selection",
+    "prepare",
     "save_model",
     "show_versions",
 ]

@@ -23,6 +23,7 @@ from ._inputs import CsrParts, csr_parts, features_argument, neighbor_arrays
 from ._kinds import READ_FIRST, checked_features, looks_like_a_graph, refuse_other_kinds
 from ._labels import as_label_array
 from ._parameters import NamedParameters
+from ._tables import rows_by_recipe
 from ._warnings import warn_of
 
 
@@ -62,6 +63,10 @@ class GraphEstimator(NamedParameters, BaseEstimator):  # type: ignore[misc]
     """Advice for the name of a file."""
     abstain = False
     """No choice if every row is reached."""
+    _recipe: str | None = None
+    """What a model file does with the columns of a table, as JSON."""
+    _id: str | None = None
+    """The column of a table that a model file knows as the names of rows."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -185,6 +190,7 @@ class GraphEstimator(NamedParameters, BaseEstimator):  # type: ignore[misc]
     def _keep(self, problem: Problem, fitted: dict[str, Any], scores: NDArray[np.float64]) -> None:
         """Store the common results of a fit; `scores` (n, c) are those of the rows."""
         self._scaling: dict[str, NDArray[np.float64]] | None = None
+        self._recipe = self._id = None
         self._fitted_extension = fitted["extension"]
         if self._keeps_rows and problem.rows["features"] is not None:
             self._fitted_extension = {
@@ -218,6 +224,10 @@ class GraphEstimator(NamedParameters, BaseEstimator):  # type: ignore[misc]
 
     def _new_features(self, X: Any) -> Any:
         """Features of new rows, in the form that the compiled part takes."""
+        if self._recipe is not None:
+            prepared = rows_by_recipe(self._recipe, X, self._control(quiet=True), 5)
+            if prepared is not None:
+                return prepared
         new = features_argument(self._features(X, reset=False))
         return new if self._scaling is None else _lapwing.scale_features(new, self._scaling, self._control(quiet=True))
 

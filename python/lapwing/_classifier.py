@@ -153,7 +153,10 @@ class SpreadingClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc
         self.classes_ = np.asarray(parts["classes"])
         self._marker = -1 if self.classes_.dtype.kind == "i" else None
         self.n_features_in_ = parts["n_features"]
+        self._recipe, self._id = parts["recipe"], parts["id"]
         if parts["feature_names"] is not None:
+            # A recipe makes several features of one column, or none.
+            self.n_features_in_ = len(parts["feature_names"])
             self.feature_names_in_ = np.asarray(parts["feature_names"], dtype=object)
         if self._keeps_rows:
             self._keep_labeling(self._labeling(parts["extension"]["scores"], None))

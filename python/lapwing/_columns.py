@@ -13,7 +13,10 @@ MOST_DESCRIBED = 12
 
 #: What is wrong, and what else could be done about it.
 FAULTS = {
-    "text": ("with cells that are no numbers", ""),
+    "text": (
+        "with cells that are no numbers",
+        "use lapwing.prepare.TableEncoder in a pipeline, or lapwing.label_frame, or ",
+    ),
     "missing": ("with missing or infinite values", "impute these, or "),
     "large": ("with values beyond single precision", "rescale these, or "),
 }

@@ -48,7 +48,7 @@ def unlabeled_mask(y: Any, unlabeled: Any = None) -> NDArray[np.bool_]:
         marks = np.fromiter((_is_marker(text, unlabeled) for text in texts), bool, count=texts.size)
         return marks[inverse.reshape(y.shape)]
     if y.dtype.kind == "O":
-        return np.fromiter((_is_missing(label) or _is_marker(label, unlabeled) for label in y), bool, count=y.size)
+        return np.fromiter((is_missing(label) or _is_marker(label, unlabeled) for label in y), bool, count=y.size)
     marker = -1 if unlabeled is None else unlabeled
     missing = np.isnan(y) if y.dtype.kind == "f" else np.zeros(y.shape, bool)
     # A boolean never equals the number 1, and a number never equals its text.
@@ -120,7 +120,8 @@ def _plain(given: NDArray[Any]) -> NDArray[Any]:
     raise ValueError(f"Unknown label type: a mixture of {kinds}; classes must be all numbers or all strings")
 
 
-def _is_missing(label: Any) -> bool:
+def is_missing(label: Any) -> bool:
+    """Whether a cell is None, NaN, NA or NaT."""
     if label is None or type(label).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(label, (float, np.floating)) and bool(label != label)

@@ -15,6 +15,7 @@ __all__ = [
     "Solver",
     "Sparsifier",
     "Supervised",
+    "apply_recipe",
     "apply_rule",
     "build_info",
     "check_graph",
@@ -25,12 +26,14 @@ __all__ = [
     "fit_classifier",
     "fit_regressor",
     "fit_scaling",
+    "fit_table",
     "kneighbors",
     "knn_graph",
     "learn_graph",
     "learn_weights",
     "load_model",
     "parameters",
+    "recipe_names",
     "save_model",
     "scale_features",
     "single_node_weights",
@@ -196,6 +199,21 @@ def fit_scaling(
     features: _Features, standardize: str, tfidf: str, control: dict[str, Any]
 ) -> tuple[dict[str, NDArray[np.float64]] | None, Any, str]: ...
 def scale_features(features: _Features, state: dict[str, NDArray[np.float64]], control: dict[str, Any]) -> Any: ...
+def fit_table(
+    table: Any,
+    titles: dict[str, Any],
+    options: dict[str, Any],
+    labels: NDArray[np.int32] | None,
+    control: dict[str, Any],
+) -> tuple[Any, str, str, str]: ...
+def apply_recipe(
+    table: Any,
+    titles: dict[str, Any],
+    recipe: str,
+    columns: list[str] | None,
+    control: dict[str, Any],
+) -> tuple[Any, str]: ...
+def recipe_names(recipe: str) -> tuple[list[str], list[str], bool]: ...
 def save_model(path: str | PathLike[str], model: dict[str, Any], control: dict[str, Any]) -> None: ...
 def load_model(path: str | PathLike[str]) -> dict[str, Any]: ...
 def build_info() -> dict[str, Any]: ...

@@ -92,6 +92,8 @@ def save_model(model: SpreadingClassifier, path: str | PathLike[str]) -> None:
         "method": model._method,
         "classes": _class_names(model.classes_),
         "feature_names": None if names is None else [str(name) for name in names],
+        "recipe": model._recipe,
+        "id": model._id,
         "scaling": model._scaling,
         "rule": model._rule,
         "extension": extension,

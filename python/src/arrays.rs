@@ -123,18 +123,27 @@ pub fn csr_arrays<T: Element>(py: Python<'_>, csr: Csr<T>) -> PyResult<Bound<'_,
     (shape, arrays.0, arrays.1, arrays.2).into_pyobject(py)
 }
 
-/// Copies features to Python: an array, or the parts of a sparse matrix.
-pub fn features_object<'py>(py: Python<'py>, features: &Features<'_>) -> PyResult<Bound<'py, PyAny>> {
-    match features {
-        Features::Sparse(csr) => csr_arrays(py, Csr::clone(csr)).map(Bound::into_any),
-        Features::Dense(dense) => {
-            let (n, d) = (dense.n_rows(), dense.n_cols());
-            match dense.values() {
-                DenseValues::F32(v) => array2(py, n, d, v.as_slice().to_vec()).map(Bound::into_any),
-                DenseValues::F64(v) => array2(py, n, d, v.as_slice().to_vec()).map(Bound::into_any),
-                DenseValues::U8(v) => array2(py, n, d, v.as_slice().to_vec()).map(Bound::into_any),
+/// Moves features to Python, copied unless they are owned here alone: an array, or the parts of a sparse matrix.
+pub fn features_object<'py>(py: Python<'py>, features: Features<'_>) -> PyResult<Bound<'py, PyAny>> {
+    let dense = match features {
+        Features::Sparse(csr) => return csr_arrays(py, Arc::unwrap_or_clone(csr)).map(Bound::into_any),
+        Features::Dense(dense) => dense,
+    };
+    let (n, d) = (dense.n_rows(), dense.n_cols());
+    let values = dense.values().clone();
+    drop(dense);
+    macro_rules! moved {
+        ($values:expr) => {
+            match $values {
+                Buffer::Owned(values) => Arc::unwrap_or_clone(values),
+                other => other.as_slice().to_vec(),
             }
-        }
+        };
+    }
+    match values {
+        DenseValues::F32(values) => array2(py, n, d, moved!(values)).map(Bound::into_any),
+        DenseValues::F64(values) => array2(py, n, d, moved!(values)).map(Bound::into_any),
+        DenseValues::U8(values) => array2(py, n, d, moved!(values)).map(Bound::into_any),
     }
 }
 

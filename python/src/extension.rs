@@ -177,7 +177,7 @@ impl KernelMachine {
 
     /// The rows that are kept (m, d), in the form given to the fit; none if features are weighted directly.
     fn rows<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.0.rows().map(|rows| features_object(py, rows)).transpose()
+        self.0.rows().map(|rows| features_object(py, rows.clone())).transpose()
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickle<'py>> {
@@ -231,7 +231,7 @@ pub fn extension_object<'py>(py: Python<'py>, extension: Extension<'_>) -> PyRes
     let errors = neighbors.errors.map(|errors| PyArray1::from_vec(py, Arc::unwrap_or_clone(errors)));
     Ok(py_dict!(
         py,
-        "features": features_object(py, &neighbors.features)?,
+        "features": features_object(py, neighbors.features)?,
         "widths": widths_object(py, &neighbors.widths)?,
         "graph": parameter_dict(py, &neighbors.graph)?,
         "index": Bound::new(py, NeighborIndex(neighbors.index.clone()))?,

@@ -25,6 +25,8 @@ pub struct ModelInput<'py> {
     feature_names: Option<Vec<String>>,
     /// The recipe of a table, as JSON.
     recipe: Option<String>,
+    /// The column that named the fitted rows.
+    id: Option<String>,
     scaling: Option<ScalingInput>,
     rule: RuleInput,
     extension: ExtensionInput<'py>,
@@ -39,7 +41,7 @@ pub fn save_model(py: Python<'_>, path: PathBuf, model: ModelInput<'_>, control:
         classes: (&model.classes).into(),
         feature_names: model.feature_names,
         recipe,
-        id: None,
+        id: model.id,
         scaling: model.scaling.map_or(Scaling::None, Scaling::from),
         rule: model.rule.into(),
         extension: model.extension.extension()?,
@@ -60,6 +62,7 @@ pub fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> 
         "method": model.method,
         "classes": classes,
         "feature_names": model.feature_names,
+        "id": model.id,
         "recipe": model.recipe.as_ref().map(json).transpose().map_err(to_py)?,
         "scaling": scaling_object(py, model.scaling)?,
         "rule": rule_dict(py, &model.rule)?,

@@ -69,7 +69,7 @@ pub fn fit_scaling<'py>(
     let mut report = Report::default();
     fitted.describe(&mut report);
     let report = json(&serde_json::json!({"scaling": report.parts.get("scaling"), "warnings": report.warnings}));
-    let scaled = scaled.map(|scaled| features_object(py, &scaled)).transpose()?;
+    let scaled = scaled.map(|scaled| features_object(py, scaled)).transpose()?;
     (scaling_object(py, fitted.scaling)?, scaled, report.map_err(to_py)?).into_pyobject(py)
 }
 
@@ -84,7 +84,7 @@ pub fn scale_features<'py>(
     let features = features.features()?;
     let scaling = Scaling::from(state);
     match control.run(py, |run| scaling.apply(&features, run))? {
-        Some(scaled) => features_object(py, &scaled),
-        None => features_object(py, &features),
+        Some(scaled) => features_object(py, scaled),
+        None => features_object(py, features),
     }
 }

@@ -8,6 +8,7 @@ import pytest
 NAMES = (
     "_cross_validation",
     "_folds",
+    "_frames",
     "_graph",
     "_harmonic",
     "_lapsvm",
@@ -24,6 +25,7 @@ NAMES = (
     "baselines",
     "metrics",
     "graph",
+    "prepare",
 )
 MODULES = ["lapwing", *(f"lapwing.{name}" for name in NAMES)]
 

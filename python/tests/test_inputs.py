@@ -160,7 +160,7 @@ def test_bad_columns_of_frames_are_named_all_at_once(problem):
         text = r"X: 3 columns with cells that are no numbers: 'id' \(80 of 80 rows, first 'r0' in row 0\), 'date' \("
         with pytest.raises(ValueError, match=text):
             fit(frame, y)
-        text = r"'mixed' \(1 of 80 rows, first 'red' in row 79\); leave them out: " + drop
+        text = r"'mixed' \(1 of 80 rows, first 'red' in row 79\); use .*label_frame, or leave them out: " + drop
         with pytest.raises(ValueError, match=text + r"\"id\", \"date\", \"mixed\"\]\)$"):
             fit(frame, y)
     for frame in frames({**columns, "x1": [np.nan] * 2 + [1.0] * 77 + [np.inf], "x3": [1.0] * 17 + [None] + [2.0] * 62}):

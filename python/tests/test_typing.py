@@ -29,6 +29,7 @@ from lapwing.graph import (
 )
 from lapwing.metrics import accuracy_score
 from lapwing.model_selection import SemiSupervisedKFold, TransductiveSearchCV, cross_validate
+from lapwing.prepare import TableEncoder
 
 X = np.zeros((4, 2))
 clf: HarmonicClassifier = HarmonicClassifier(n_neighbors=2, graph_reg=0.1, form="plain").fit(X, [0, 1, -1, -1])
@@ -69,6 +70,10 @@ for train, test in SemiSupervisedKFold(2).split(X, [0, 1, -1, -1]):
 tests: NDArray[np.float64] = cross_validate(clf, X, [0, 1, -1, -1], graph=graph, cv=2)["test_score"]
 search: TransductiveSearchCV = TransductiveSearchCV(clf, {"n_neighbors": [2, 3]}, refit="score").fit(X, [0, 1, -1, -1], graph=graph)
 on_graph: float = network.score(X, [0, 1, -1, -1], graph=graph) + search.score(X, [0, 1, -1, -1])
+encoder: TableEncoder = TableEncoder(standardize="on", n_jobs=1).fit(X, [0, 1, -1, -1])
+steps: list[str] = [column["done"] for column in encoder.description_] + list(encoder.recipe_)
+titles: list[str] = encoder.get_feature_names_out().tolist()
+labeled = lapwing.label_frame(X, "species", columns=["x"], method="harmonic", random_state=1)
 lapwing.save_model(clf, "model")
 loaded: HarmonicClassifier = lapwing.load_model("model")
 version: str = lapwing.__version__
