@@ -42,12 +42,18 @@ impl Console {
 
 impl Progress for Console {
     fn start(&self, phase: &str, total: u64) {
-        let bar = self.bar.then(|| bar(phase, total));
-        let new = Phase { name: phase.into(), total, start: Instant::now(), bar };
-        if let Some(bar) = self.phase().replace(new).and_then(|before| before.bar) {
-            bar.finish_and_clear();
+        let before = self.phase().take();
+        let is_same = before.as_ref().is_some_and(|before| before.name == phase);
+        // A phase that is started again has learned its number of steps; another one ends it.
+        let start = before.as_ref().filter(|_| is_same).map_or_else(Instant::now, |before| before.start);
+        match before {
+            Some(Phase { bar: Some(bar), .. }) if is_same => bar.finish_and_clear(),
+            Some(before) if !is_same => self.end(&before),
+            _ => {}
         }
-        if self.json {
+        let bar = self.bar.then(|| bar(phase, total));
+        *self.phase() = Some(Phase { name: phase.into(), total, start, bar });
+        if self.json && !is_same {
             say(&json!({"event": "start", "phase": phase, "total": total}).to_string());
         }
     }
@@ -66,7 +72,14 @@ impl Progress for Console {
     }
 
     fn finish(&self) {
-        let Some(Phase { name, start, bar, .. }) = self.phase().take() else { return };
+        let ended = self.phase().take();
+        ended.iter().for_each(|phase| self.end(phase));
+    }
+}
+
+impl Console {
+    /// Says that a phase has ended.
+    fn end(&self, Phase { name, start, bar, .. }: &Phase) {
         let seconds = start.elapsed().as_secs_f64();
         if let Some(bar) = bar {
             bar.finish_and_clear();

@@ -124,7 +124,7 @@ pub struct OutputOptions {
     /// Fill the gaps of the label column, beside all columns
     ///
     /// Given labels stay as they are, and there is no column of labels of its own.
-    #[arg(long, requires = "label_column")]
+    #[arg(long, requires = "label_column", hide_short_help = true)]
     pub fill: bool,
 
     /// Label of rows that no given label reaches: none, or the most frequent class of the prior

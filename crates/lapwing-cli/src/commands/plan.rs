@@ -81,6 +81,17 @@ pub fn print_plan(
                 false if data.table.tfidf == Some(TfidfOption::On) => {
                     method.plan(&size).scaled(&size, size.input_bytes)
                 }
+                // Numbers are held as doubles until the features are made of them.
+                false
+                    if is_prepared
+                        && !size.sparse
+                        && !size.streamed
+                        && file.bytes_in_memory < 8 * file.n_rows * file.n_cols =>
+                {
+                    let mut plan = method.plan(&size).scaled(&size, 8 * file.n_rows * file.n_cols);
+                    plan.passes -= 2;
+                    plan
+                }
                 false => method.plan(&size),
             }
         }

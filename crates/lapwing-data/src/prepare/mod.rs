@@ -334,7 +334,6 @@ fn read(
             batches.push(arrays);
             run.progress().update(rows.n_bytes().min(total), "");
         }
-        run.progress().finish();
         let n_rows = rows.n_rows();
         if n_rows == 0 {
             return Err(no_rows(table.path()));

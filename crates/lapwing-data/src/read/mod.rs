@@ -156,7 +156,7 @@ pub fn is_table(path: &Path) -> bool {
 
 /// Whether `path` is a table that can be read more than once.
 pub fn is_rereadable_table(path: &Path) -> bool {
-    is_table(path) && (path.is_dir() || !path.exists() || format::is_rereadable(path))
+    is_table(path) && format::is_rereadable(path)
 }
 
 /// Whether the format of `path` has column names.

@@ -54,9 +54,9 @@ pub(in crate::read) struct NamedEdges<'a> {
 }
 
 enum Source<'a> {
-    Text(TextEdges),
+    Text(Box<TextEdges>),
     #[cfg(feature = "tables")]
-    Table(super::parquet::TextNodes),
+    Table(Box<super::parquet::TextNodes>),
     /// Nodes are numbers in the file, and names in the data. With the next row.
     Numbers(EdgeList<'a>, u64),
 }
@@ -113,10 +113,10 @@ impl<'a> NamedEdges<'a> {
             Format::Csv => {
                 let records = Records::open(path)?;
                 let first = first_line(&records);
-                Source::Text(TextEdges::new(records, first)?)
+                Source::Text(Box::new(TextEdges::new(records, first)?))
             }
             #[cfg(feature = "tables")]
-            Format::Parquet => Source::Table(super::parquet::TextNodes::open(path)?),
+            Format::Parquet => Source::Table(Box::new(super::parquet::TextNodes::open(path)?)),
             _ => Source::Numbers(EdgeList::open(path, Checks { n_nodes: None }, expected)?, 0),
         };
         Ok(Self { path, source })
@@ -133,7 +133,7 @@ impl<'a> NamedEdges<'a> {
         // Before a record is read, which then is the next one.
         let first = first_line(&records);
         match first == First::Edge || (records.peek()? && has_name(&records)) {
-            true => Ok(Ok(Self { path, source: Source::Text(TextEdges::new(records, first)?) })),
+            true => Ok(Ok(Self { path, source: Source::Text(Box::new(TextEdges::new(records, first)?)) })),
             false => Ok(Err(records)),
         }
     }

@@ -101,7 +101,7 @@ impl RowFile {
     /// # Complexity
     /// Arrays and Parquet: reads their headers. Text: one pass that counts the rows and keeps marks.
     pub fn open(path: &Path, options: &ReadOptions, run: &Run) -> Result<Self> {
-        if !path.is_dir() && path.exists() && !is_rereadable(path) {
+        if !is_rereadable(path) {
             return Err(only_once(path));
         }
         match Format::from_path(path) {

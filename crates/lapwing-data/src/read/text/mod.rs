@@ -179,7 +179,7 @@ fn names(path: &Path, header: &[Vec<u8>], n_columns: usize) -> Result<Vec<String
         return Ok((0..n_columns).map(|at| at.to_string()).collect());
     }
     let name = |(at, cell): (usize, &Vec<u8>)| match std::str::from_utf8(cell) {
-        Ok(text) if text.is_empty() => Ok(format!("unnamed_{at}")),
+        Ok("") => Ok(format!("unnamed_{at}")),
         Ok(text) => Ok(text.to_owned()),
         Err(_) => {
             let reason = format!(
