@@ -144,7 +144,9 @@ pub struct OutputOptions {
     #[arg(long, hide_short_help = true)]
     pub strict: bool,
 
-    /// Print the number of rows and edges, the memory and the passes over the input that a fit needs, and stop
+    /// Print the memory and the passes over the input that a fit needs
+    ///
+    /// Also the number of rows and edges. Nothing is fitted or written.
     #[arg(long)]
     plan: bool,
 }

@@ -175,7 +175,9 @@ pub struct TableOptions {
     #[command(flatten)]
     pub id: IdOption,
 
-    /// Scale every feature column to mean 0 and standard deviation 1 first [default: auto; without a word: on]
+    /// Scale numbers to mean 0 and deviation 1 first [default: auto]
+    ///
+    /// Without a word: on.
     ///
     /// Auto does if columns are in units so different that a few of them decide every distance. It leaves images, embeddings, sparse
     /// rows and rows read in blocks as they are.
