@@ -53,7 +53,7 @@ fn write_labels(folder: &Folder) {
 
 /// Pages of the program itself that are counted in one run and not in the next: it depends on the system's cache which of them are
 /// mapped with their neighbors.
-const PROGRAM_BYTES: f64 = 3e6;
+const PROGRAM_BYTES: f64 = 6e6;
 
 /// What a run needs and what is planned for it, if it is more than was planned or less than three quarters of it.
 fn outside_of_plan(folder: &Folder, arguments: &str) -> Option<String> {
