@@ -93,8 +93,8 @@ def label_frame(
     >>> import pandas as pd
     >>> import lapwing
     >>> flowers = pd.DataFrame({
-    ...     "petal_mm": [14, 15, None, 13, 50, 52, 47, 51],
-    ...     "color": ["blue", "blue", "blue", "violet", "violet", "violet", "blue", "violet"],
+    ...     "petal_mm": [14, 15, 16, 13, 50, 52, 47, 51],
+    ...     "color": ["blue", "blue", None, "violet", "violet", "violet", "blue", "violet"],
     ...     "species": ["setosa", None, None, None, "virginica", None, None, None],
     ... })
     >>> lapwing.label_frame(flowers, "species")["label"].tolist()
