@@ -81,7 +81,7 @@ pub fn of_table(report: &Report) -> Vec<Row> {
         return rows;
     }
     let (plain, others): (Vec<&Value>, Vec<&Value>) = columns.iter().partition(|column| is_plain(column));
-    rows.push(row("columns", "--prepare none takes numbers only, as they are"));
+    rows.push(row("columns", "prepared; --prepare none takes numbers as they are"));
     let few = plain.len() <= MOST_LISTED && columns.len() <= MOST_LISTED;
     let listed = if few { columns.iter().collect() } else { others };
     rows.extend((!few && !plain.is_empty()).then(|| row("  numbers", format!("{} columns", count(plain.len())))));

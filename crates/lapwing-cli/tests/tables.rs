@@ -189,7 +189,7 @@ fn describe_shows_columns_classes_and_doubts() {
     assert_eq!(found["classes"].as_array().unwrap().len(), 3);
     folder.write("dates.csv", "when;n\n03/04/2024;1,234\n05/06/2024;2,345\n");
     let ran = folder.ok("describe dates.csv");
-    assert_says(&ran.stderr, &["may start with the month", "numbers such as 1,234"]);
+    assert_says(&ran.stderr, &["may start with the day or the month", "numbers such as 1,234"]);
     folder.write("x.npy", common::npy(2, 3, (0..6).map(|x| x as f32)));
     assert_says(&folder.error("describe x.npy"), &["expected a table"]);
 }

@@ -167,15 +167,15 @@ warnings! {
             => UnusedValidation { solver: &'static str, stopping: &'static str }
     }
     "unusual-cells", "look at the cells: some are not like the others of their column" {
-        "column '{column}': {} no {kind}, first '{first}' in {place}; counted as missing", are_cells(n_cells)
+        "column '{column}': {} no {kind}, first '{first}' in {place}; counted as missing", cells_hold(n_cells)
             => UnfitCells { column: String, n_cells: usize, kind: &'static str, first: String, place: String }
         "column '{column}': {} a level that the fit did not have, first '{first}'; it says nothing about these rows",
-            have_cells(n_cells)
+            cells_hold(n_cells)
             => UnknownLevels { column: String, n_cells: usize, first: String }
-        "column '{column}': {} missing, as none was in the fit; filled with its median", are_cells(n_cells)
+        "column '{column}': {} nothing, though every cell of the fit held something; filled with the median", cells_hold(n_cells)
             => NewGaps { column: String, n_cells: usize }
-        "{file}: {what}; {option} says otherwise"
-            => DoubtfulText { file: String, what: &'static str, option: &'static str }
+        "{file}: {what}; {advice}"
+            => DoubtfulText { file: String, what: &'static str, advice: &'static str }
     }
     "large-kernel", "nothing, or give more memory or a number of landmarks" {
         "the kernel of {n_samples} rows is approximated by {n_landmarks} landmarks; n_landmarks sets their number, none keeps the \
@@ -205,12 +205,8 @@ fn counted(n: &usize, what: &str) -> String {
     format!("{n} {what}{}", if *n == 1 { "" } else { "s" })
 }
 
-fn are_cells(n: &usize) -> String {
-    format!("{} {}", counted(n, "cell"), are(n))
-}
-
-fn have_cells(n: &usize) -> String {
-    format!("{} {}", counted(n, "cell"), if *n == 1 { "has" } else { "have" })
+fn cells_hold(n: &usize) -> String {
+    format!("{} {}", counted(n, "cell"), if *n == 1 { "holds" } else { "hold" })
 }
 
 fn are(n: &usize) -> &'static str {

@@ -194,7 +194,7 @@ fn cells_that_do_not_fit_are_counted_or_make_the_column_text() {
     std::fs::write(&path, text(90_000)).unwrap();
     let found = prepare(&path, &ReadOptions::default(), Standardize::Auto, &run(2)).unwrap();
     let warnings: Vec<String> = found.warnings.iter().map(ToString::to_string).collect();
-    assert_eq!(warnings, ["column 'a': 1 cell is no numbers, first 'broken' in line 502; counted as missing"]);
+    assert_eq!(warnings, ["column 'a': 1 cell holds no number, first 'broken' in line 502; counted as missing"]);
     std::fs::write(&path, text(100_000)).unwrap();
     let found = prepare(&path, &ReadOptions::default(), Standardize::Auto, &run(2)).unwrap();
     assert!(matches!(found.recipe.columns[0].step, Step::Hashed { .. }), "{:?}", found.recipe.columns[0].step);

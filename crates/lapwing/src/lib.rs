@@ -67,8 +67,8 @@ pub mod data {
     pub mod prepare {
         #[doc(inline)]
         pub use lapwing_data::prepare::{
-            Applied, ColumnRecipe, ColumnSummary, DatePart, Description, LeftOut, LoadedTable, Prepare, Prepared,
-            PreparedRows, PreparedTable, Recipe, Step, prepare, prepare_rows,
+            Applied, ColumnRecipe, ColumnSummary, DatePart, Description, LeftOut, LoadedTable, Prepared, PreparedRows,
+            PreparedTable, Recipe, Step, prepare, prepare_rows,
         };
     }
 

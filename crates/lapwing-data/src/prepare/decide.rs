@@ -2,7 +2,8 @@
 
 use super::levels::ordered;
 use super::recipe::{ColumnRecipe, LeftOut, Recipe, Step};
-use super::survey::{Cells, Moments, NumberSurvey, Survey, TextSurvey};
+use super::sketch::Moments;
+use super::survey::{Cells, NumberSurvey, Survey, TextSurvey};
 use crate::read::ColumnKind;
 use crate::{Run, Spreads, Standardize};
 

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::{Columns, Held, Recipe, each_text};
-use crate::bad_columns::{BadCells, ValueSurvey};
+use super::Recipe;
+use super::columns::{Columns, each_text, unfit_cells};
+use crate::bad_columns::ValueSurvey;
 use crate::prepare::{ColumnRecipe, Step};
 use crate::read::labels::LabelTexts;
 use crate::read::origin::SampleOrigin;
@@ -55,17 +56,7 @@ impl Plain {
 
     /// The error for cells that are no numbers, if there are any.
     pub(super) fn text_cells(&self, table: &TableFile, tallies: &[Tally], n_rows: usize) -> Option<Error> {
-        let mut bad: Vec<BadColumn> = Vec::new();
-        for (&at, tally) in self.columns.features.iter().zip(tallies) {
-            if let Some(first) = &tally.first_unfit {
-                let line = Some(first.line).filter(|line| *line > 0);
-                let cells = Some(BadCells { count: tally.unfit, row: first.row, line });
-                bad.push(BadColumn { at, name: Some(table.names()[at].clone()), cells, value: first.text.clone() });
-            }
-        }
-        bad.sort_unstable_by_key(|column| column.at);
-        let what = table.path().display().to_string();
-        (!bad.is_empty()).then(|| Error::columns(BadColumns { what, fault: Fault::Text, n_rows, columns: bad }))
+        unfit_cells(table, &self.columns.features, tallies, n_rows, |tally| tally.unfit > 0)
     }
 
     /// Reads all rows again, and returns the error for cells that are no numbers or no usable ones.
@@ -146,10 +137,8 @@ pub(crate) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
         return Err(error);
     }
     let origin = plain.origin(&table, rows.tallies());
-    let held = Held { batches, n_rows, tallies: rows.tallies().to_vec() };
-    drop(rows);
     let all: Vec<usize> = (0..plain.columns.features.len()).collect();
-    let (features, _): (Features<'static>, _) = plain.recipe.encode(table.path(), held, n_rows, &all, run)?;
+    let (features, _): (Features<'static>, _) = plain.recipe.encode(table.path(), batches, n_rows, &all, run)?;
     let labels = labels.map(|labels| labels.finish().map(Labels::from)).transpose()?;
     Ok(Samples { features, feature_names: Some(plain.recipe.feature_names()), labels, names: None, origin })
 }

@@ -8,13 +8,12 @@ use std::sync::Mutex;
 use arrow_array::{Array, ArrayRef};
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::columns::{Columns, Extent, decided, scan};
 use super::decide::Choices;
 use super::encode::{Feature, Unlike, write_dense};
 use super::plain::{Plain, counted};
 use super::summary::Description;
-use super::survey::Survey;
-use super::{Columns, MAX_STREAMED_TERMS, MAX_TERMS, Recipe, decided, each_text, survey};
-use crate::read::labels::LabelTexts;
+use super::{MAX_STREAMED_TERMS, MAX_TERMS, Recipe};
 use crate::read::table::{ColumnType, RowMark, TableRows, no_rows};
 use crate::read::{ReadOptions, Size, TableFile, fingerprint};
 use crate::scan::{Centered, Place, RowScan, RowSink, Value};
@@ -63,45 +62,17 @@ pub struct PreparedTable {
 pub fn prepare_rows(path: &Path, options: &ReadOptions, standardize: Standardize, run: &Run) -> Result<PreparedTable> {
     let table = TableFile::open(path, options)?;
     let mut columns = Columns::of(&table, options)?;
-    loop {
-        let (places, types, readable) = columns.read();
-        let mut surveys: Vec<Survey> = columns.kinds.iter().map(Survey::new).collect();
-        let mut labels = columns.label.map(|at| LabelTexts::of_column(&table, at, options.unlabeled.as_deref()));
-        let mut rows = table.scan(&places, &types)?;
-        let total = table.bytes_of(&places);
-        run.progress().start("scan", total);
-        while let Some(mut arrays) = rows.next(run)? {
-            if let Some(labels) = &mut labels
-                && let Some(array) = arrays.pop()
-            {
-                each_text(&array, |text| labels.push(text.unwrap_or_default()));
-            }
-            survey(&mut surveys, &readable, &arrays, run);
-            run.progress().update(rows.n_bytes().min(total), "");
-        }
-        run.progress().finish();
-        let n_rows = rows.n_rows();
-        if n_rows == 0 {
-            return Err(no_rows(table.path()));
-        }
-        surveys.iter_mut().for_each(|survey| survey.set_rows(n_rows));
-        if columns.correct(rows.tallies(), &readable) {
-            continue;
-        }
-        let marks = rows.take_marks();
-        let tallies = rows.tallies().to_vec();
-        drop(rows);
-        let choices = Choices { standardize, are_named: options.columns.is_some(), max_terms: MAX_STREAMED_TERMS };
-        let (mut recipe, spreads) = decided(&table, &columns, &surveys, &choices, run)?;
-        // Rows that are read in blocks are dense.
-        recipe.is_sparse = false;
-        let description = Description::new(&table, &columns, &recipe, &surveys, &tallies, (standardize, spreads));
-        let warnings = description.warnings(table.path());
-        let labels = labels.map(LabelTexts::finish).transpose()?;
-        let places = recipe.places(&table, None)?;
-        let rows = PreparedRows::new(table, recipe, places, n_rows, marks)?;
-        return Ok(PreparedTable { rows, labels, description, warnings });
-    }
+    let found = scan(&table, &mut columns, options, Extent::Passed, run)?;
+    let choices = Choices { standardize, are_named: options.columns.is_some(), max_terms: MAX_STREAMED_TERMS };
+    let (mut recipe, spreads) = decided(&table, &columns, &found.surveys, &choices, run)?;
+    // Rows that are read in blocks are dense.
+    recipe.is_sparse = false;
+    let spreads = (standardize, spreads);
+    let description = Description::new(&table, &columns, &recipe, &found.surveys, &found.tallies, spreads);
+    let warnings = description.warnings(table.path());
+    let places = recipe.places(&table, None)?;
+    let rows = PreparedRows::new(table, recipe, places, found.n_rows, found.marks)?;
+    Ok(PreparedTable { rows, labels: found.labels, description, warnings })
 }
 
 /// Rows that are looked at for a plan.
@@ -128,30 +99,16 @@ pub fn probe_prepared(
     if n_rows == 0 {
         return Err(no_rows(table.path()));
     }
-    loop {
-        let (places, types, readable) = columns.read();
-        let mut surveys: Vec<Survey> = columns.kinds.iter().map(Survey::new).collect();
-        let mut rows = table.scan(&places, &types)?;
-        while rows.n_rows() < PLANNED_ROWS.min(n_rows)
-            && let Some(arrays) = rows.next(run)?
-        {
-            survey(&mut surveys, &readable, &arrays, run);
-        }
-        let n_read = rows.n_rows();
-        surveys.iter_mut().for_each(|survey| survey.set_rows(n_read));
-        if columns.correct(rows.tallies(), &readable) {
-            continue;
-        }
-        let max_terms = if in_blocks { MAX_STREAMED_TERMS } else { MAX_TERMS };
-        let choices = Choices { standardize, are_named: options.columns.is_some(), max_terms };
-        let (recipe, _) = decided(&table, &columns, &surveys, &choices, run)?;
-        let n_features = recipe.n_features();
-        if recipe.is_sparse && !in_blocks {
-            let entries = super::decide::entries_of_row(&recipe, &surveys) * n_rows as f64;
-            return Ok(Size::sparse(n_rows, n_features, entries as usize));
-        }
-        return Ok(Size::dense(n_rows, n_features, if recipe.is_double { 8 } else { 4 }));
+    let found = scan(&table, &mut columns, options, Extent::First(PLANNED_ROWS), run)?;
+    let max_terms = if in_blocks { MAX_STREAMED_TERMS } else { MAX_TERMS };
+    let choices = Choices { standardize, are_named: options.columns.is_some(), max_terms };
+    let (recipe, _) = decided(&table, &columns, &found.surveys, &choices, run)?;
+    let n_features = recipe.n_features();
+    if recipe.is_sparse && !in_blocks {
+        let entries = super::decide::entries_of_row(&recipe, &found.surveys) * n_rows as f64;
+        return Ok(Size::sparse(n_rows, n_features, entries as usize));
     }
+    Ok(Size::dense(n_rows, n_features, if recipe.is_double { 8 } else { 4 }))
 }
 
 impl PreparedRows {
@@ -354,7 +311,7 @@ impl<T: Feature + Value> RowScan for RecipeScan<'_, T> {
             let slices: Vec<ArrayRef> = batch.iter().map(|array| array.slice(self.at, step)).collect();
             let recipe = &self.source.recipe;
             let mut encoders =
-                recipe.encoders(&slices, &self.source.used).ok_or_else(|| super::foreign(self.source.path()))?;
+                recipe.encoders(&slices, &self.source.used).ok_or_else(|| super::apply::foreign(self.source.path()))?;
             let has_text = self.source.plain.is_some() && self.rows.tallies().iter().any(|tally| tally.unfit > 0);
             sink.fill(step, |room| {
                 room.fill(T::default());

@@ -5,8 +5,8 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::json;
 
-use super::Columns;
 use super::choose::Verdict;
+use super::columns::Columns;
 use super::recipe::{LeftOut, Recipe, Step};
 use super::survey::{Cells, Survey};
 use crate::read::table::Tally;
@@ -135,12 +135,12 @@ impl Description {
         let unfit = self.columns.iter().filter_map(|column| {
             let unfit = column.unfit.clone()?;
             let (n_cells, first, place) = (unfit.n_cells, unfit.first, unfit.place);
-            Some(Warning::UnfitCells { column: column.name.clone(), n_cells, kind: plural(&column.kind), first, place })
+            Some(Warning::UnfitCells { column: column.name.clone(), n_cells, kind: a_kind(&column.kind), first, place })
         });
         let path = || path.display().to_string();
         let doubts = self.doubts.iter().map(|doubt| {
-            let (what, option) = doubt_text(*doubt, self.dialect);
-            Warning::DoubtfulText { file: path(), what, option }
+            let (what, advice) = doubt_text(*doubt, self.dialect);
+            Warning::DoubtfulText { file: path(), what, advice }
         });
         let ratio = self.ratio.map(|ratio| Warning::UnequalSpreads { ratio });
         unfit.chain(doubts).chain(ratio).collect()
@@ -174,36 +174,38 @@ impl Description {
                 .insert("scaling".into(), json!({"kind": "standardize", "ratio": self.ratio_scaled, "text": text}));
         }
     }
-
-    /// Whether columns are anything but numbers that are taken as they are.
-    pub fn is_prepared(&self, recipe: &Recipe) -> bool {
-        !recipe.is_plain() || recipe.used().len() < recipe.columns.len()
-    }
 }
 
 fn doubt_text(doubt: Doubt, dialect: Option<Dialect>) -> (&'static str, &'static str) {
     let dialect = dialect.unwrap_or_default();
     match doubt {
-        Doubt::Delimiter => ("several delimiters fit equally well", "--delimiter"),
+        Doubt::Delimiter => ("cells may be separated by another character", "--delimiter names it"),
         Doubt::Header if dialect.has_header => {
-            ("the first line may be a row; it is taken as the names of the columns", "--no-header")
+            ("the first line may be a row; it is taken as the names of the columns", "--no-header makes it a row")
         }
-        Doubt::Header => ("the first line may be a header; it is taken as a row", "--header"),
-        Doubt::Decimal if dialect.decimal == b',' => {
-            ("numbers such as 1,234 may be whole; the comma is taken as the decimal mark", "--decimal point")
-        }
-        Doubt::Decimal => ("numbers such as 1,234 may have decimals; they are taken as whole", "--decimal comma"),
-        Doubt::Dates => ("dates such as 03/04/2024 may start with the month; the day is taken first", "ISO dates"),
+        Doubt::Header => ("the first line may name the columns; it is taken as a row", "--header makes it their names"),
+        Doubt::Decimal if dialect.decimal == b',' => (
+            "numbers such as 1,234 may be whole; the comma is taken as the decimal mark",
+            "--decimal point makes them whole",
+        ),
+        Doubt::Decimal => (
+            "numbers with one mark before three digits may be whole or have decimals; a point is taken as the decimal mark",
+            "--decimal comma takes the comma",
+        ),
+        Doubt::Dates => (
+            "dates such as 03/04/2024 may start with the day or the month; the day is taken",
+            "dates written as 2024-04-03 leave no doubt",
+        ),
     }
 }
 
-/// The word for many cells of a kind.
-pub(super) fn plural(kind: &ColumnKind) -> &'static str {
+/// What a cell of a kind holds, in words.
+pub(super) fn a_kind(kind: &ColumnKind) -> &'static str {
     match kind {
-        ColumnKind::Boolean => "truth values",
-        ColumnKind::Date => "dates",
-        ColumnKind::Vector(_) => "lists of the same length",
-        _ => "numbers",
+        ColumnKind::Boolean => "truth value",
+        ColumnKind::Date => "date",
+        ColumnKind::Vector(_) => "list of the length of the others",
+        _ => "number",
     }
 }
 
@@ -287,23 +289,23 @@ fn done(step: &Step, survey: &Survey) -> String {
             let with = if gap.is_some() { format!("filled with {} and marked", short(*fill)) } else { String::new() };
             scaled + &gaps(&with)
         }
-        Step::Boolean { .. } => "true or false".to_owned() + &gaps("marked"),
+        Step::Boolean { .. } => "true or false".to_owned() + &gaps("filled and marked"),
         Step::Category { levels, .. } => {
-            format!("{} levels, a column for each", levels.len()) + &gaps("a level of their own")
+            format!("{} levels, a column for each", levels.len()) + &gaps("as a level of their own")
         }
         Step::Ordered { levels, .. } => {
             let (first, last) = (levels.first().map_or("", |level| level), levels.last().map_or("", |level| level));
-            format!("{} levels in order, '{first}' to '{last}'", levels.len()) + &gaps("marked")
+            format!("{} levels in order, '{first}' to '{last}'", levels.len()) + &gaps("filled and marked")
         }
         Step::Hashed { width, .. } => {
-            format!("many levels, in {width} columns by their hashes") + &gaps("a level of their own")
+            format!("many levels, in {width} columns by their hashes") + &gaps("as a level of their own")
         }
         Step::Date { parts, .. } => {
             let words: Vec<&str> = parts.iter().map(|(part, ..)| part.word()).collect();
             format!("date: {}", words.join(", ")) + &gaps("filled with the median and marked")
         }
         Step::Text { terms, weight } => {
-            format!("text: {} terms (TF-IDF), weight {}", terms.len(), short(weight * weight)) + &gaps("empty")
+            format!("text: {} terms (TF-IDF), weight {}", terms.len(), short(weight * weight)) + &gaps("left empty")
         }
         Step::Vector { fill, weight, .. } => {
             let weighed =

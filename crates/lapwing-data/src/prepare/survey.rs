@@ -11,187 +11,12 @@ use arrow_array::{Array, ArrayRef};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::dates::{DatePart, parts_of};
+use super::sketch::{Distinct, GROUP, Moments, Sample};
 use super::terms;
 use crate::read::ColumnKind;
 
-/// Rows of a sample, at most twice.
-const SAMPLE_ROWS: usize = 4096;
-
-/// Different values that are told apart exactly.
-const MAX_DISTINCT: usize = 4096;
-
 /// Levels of a text whose names and counts are kept.
 const MAX_LEVELS: usize = 10_000;
-
-/// The mean and the sum of squared differences to it, of values in order.
-///
-/// Values are added up in groups of one size, so that the result does not depend on the pieces in which they come.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Moments {
-    n: usize,
-    mean: f64,
-    squares: f64,
-    /// The values of the last group, which is not full.
-    group: Vec<f64>,
-}
-
-/// Values of a group.
-const GROUP: usize = 512;
-
-impl Moments {
-    /// Adds values; NaN are passed over.
-    pub(super) fn add(&mut self, values: impl Iterator<Item = f64>) {
-        for x in values.filter(|x| !x.is_nan()) {
-            self.group.push(x);
-            if self.group.len() == GROUP {
-                (self.n, self.mean, self.squares) = self.with_group();
-                self.group.clear();
-            }
-        }
-    }
-
-    /// As [`add`](Self::add), of values in memory.
-    pub(super) fn add_all(&mut self, values: &[f64]) {
-        if self.group.is_empty() && values.len() == GROUP && values.iter().all(|x| !x.is_nan()) {
-            (self.n, self.mean, self.squares) = self.with(values);
-            return;
-        }
-        self.add(values.iter().copied());
-    }
-
-    /// Number, mean and squares with those of the last group.
-    fn with_group(&self) -> (usize, f64, f64) {
-        self.with(&self.group)
-    }
-
-    /// Number, mean and squares with those of some values.
-    fn with(&self, group: &[f64]) -> (usize, f64, f64) {
-        let n = group.len();
-        if n == 0 {
-            return (self.n, self.mean, self.squares);
-        }
-        let mean = sum(group, |x| x) / n as f64;
-        let squares = sum(group, |x| (x - mean) * (x - mean));
-        let (all, apart) = ((self.n + n) as f64, mean - self.mean);
-        let squares = self.squares + squares + apart * apart * self.n as f64 * n as f64 / all;
-        (self.n + n, self.mean + apart * n as f64 / all, squares)
-    }
-
-    pub(super) fn mean(&self) -> f64 {
-        self.with_group().1
-    }
-
-    /// The population standard deviation; 0 without values.
-    pub(super) fn deviation(&self) -> f64 {
-        let (n, _, squares) = self.with_group();
-        (squares / n.max(1) as f64).sqrt()
-    }
-}
-
-/// The sum of a function of values, in eight sums that the compiler keeps in vectors.
-fn sum(values: &[f64], of: impl Fn(f64) -> f64) -> f64 {
-    let mut sums = [0.0; 8];
-    let chunks = values.chunks_exact(8);
-    let rest: f64 = chunks.remainder().iter().map(|&x| of(x)).sum();
-    chunks.for_each(|chunk| sums.iter_mut().zip(chunk).for_each(|(sum, &x)| *sum += of(x)));
-    sums.iter().sum::<f64>() + rest
-}
-
-/// The number of different values among many, by the smallest of their hashes.
-#[derive(Clone, Debug)]
-pub(super) struct Distinct {
-    counts: HashMap<u64, u32>,
-    /// Hashes above are not kept.
-    limit: u64,
-}
-
-impl Default for Distinct {
-    fn default() -> Self {
-        Self { counts: HashMap::new(), limit: u64::MAX }
-    }
-}
-
-impl Distinct {
-    #[inline]
-    fn add(&mut self, hash: u64) {
-        if hash > self.limit {
-            return;
-        }
-        *self.counts.entry(hash).or_default() += 1;
-        if self.counts.len() > MAX_DISTINCT {
-            self.limit /= 2;
-            let limit = self.limit;
-            self.counts.retain(|&hash, _| hash <= limit);
-        }
-    }
-
-    /// Adds numbers; NaN are passed over, and both zeros are one number.
-    fn add_numbers(&mut self, values: &[f64]) {
-        for x in values {
-            let hash = mixed((x + 0.0).to_bits());
-            if hash <= self.limit && !x.is_nan() {
-                self.add(hash);
-            }
-        }
-    }
-
-    /// The number of different values: exact up to some thousand, else an estimate.
-    pub(super) fn count(&self) -> usize {
-        match self.limit {
-            u64::MAX => self.counts.len(),
-            limit => (self.counts.len() as f64 * (u64::MAX as f64 / limit as f64)) as usize,
-        }
-    }
-
-    /// The share of the values looked at that come only once.
-    pub(super) fn unique_share(&self) -> f64 {
-        let once = self.counts.values().filter(|&&count| count == 1).count();
-        once as f64 / self.counts.values().map(|&count| count as usize).sum::<usize>().max(1) as f64
-    }
-}
-
-/// Every k-th row of a column.
-#[derive(Clone, Debug)]
-pub(super) struct Sample {
-    pub values: Vec<f64>,
-    step: usize,
-}
-
-impl Default for Sample {
-    fn default() -> Self {
-        Self { values: Vec::new(), step: 1 }
-    }
-}
-
-impl Sample {
-    /// Adds the values of the rows from `row` on.
-    fn add(&mut self, row: usize, values: &[f64]) {
-        let mut at = (self.step - row % self.step) % self.step;
-        while at < values.len() {
-            self.values.push(values[at]);
-            if self.values.len() >= 2 * SAMPLE_ROWS {
-                self.values = self.values.iter().step_by(2).copied().collect();
-                self.step *= 2;
-                at = (row + at) / self.step * self.step + self.step - row;
-            } else {
-                at += self.step;
-            }
-        }
-    }
-
-    /// The median of the values that are not NaN; 0 without any.
-    pub(super) fn median(&self) -> f64 {
-        let mut values: Vec<f64> = self.values.iter().copied().filter(|x| !x.is_nan()).collect();
-        if values.is_empty() {
-            return 0.0;
-        }
-        let (_, median, _) = {
-            let middle = (values.len() - 1) / 2;
-            values.select_nth_unstable_by(middle, f64::total_cmp)
-        };
-        *median
-    }
-}
 
 /// Numbers.
 #[derive(Clone, Debug)]
@@ -265,13 +90,6 @@ impl NumberSurvey {
         self.distinct.add_numbers(values);
         self.sample.add(row, values);
     }
-}
-
-/// Well-mixed bits.
-#[inline]
-fn mixed(bits: u64) -> u64 {
-    let x = (bits ^ (bits >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (x ^ (x >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9)
 }
 
 /// Texts.
@@ -451,14 +269,5 @@ mod tests {
             assert_eq!(other.distinct.count(), whole.distinct.count());
         }
         assert!((whole.sample.median() - mean).abs() < 30.0);
-    }
-
-    #[test]
-    fn distinct_values_are_counted_or_estimated() {
-        let mut distinct = Distinct::default();
-        (0..100_000u64).for_each(|at| distinct.add(mixed(at)));
-        assert!((distinct.count() as f64 / 1e5 - 1.0).abs() < 0.1 && distinct.unique_share() == 1.0);
-        (0..100_000u64).for_each(|at| distinct.add(mixed(at)));
-        assert!(distinct.unique_share() < 0.01);
     }
 }

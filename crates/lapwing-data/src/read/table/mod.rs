@@ -5,79 +5,34 @@
 //! converted; cells that do not fit the type asked for are missing, and counted.
 
 mod canonical;
+mod kind;
 mod parts;
+mod rows;
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Schema};
-use serde::{Deserialize, Serialize};
 
-use self::canonical::canonical;
 use self::canonical::first_length;
 pub(crate) use self::canonical::kind_of;
+pub use self::kind::ColumnKind;
 pub(crate) use self::parts::parts_of;
+use self::rows::{Kept, Scan, Stored};
+pub(crate) use self::rows::{KeptRows, TableRows};
 use super::ReadOptions;
 use super::format::{Format, unknown_ending};
 #[cfg(feature = "tables")]
 use super::parquet;
-use super::text::{CellType, Dialect, Doubt, Known, TextScan, TextTable};
+use super::text::{CellType, Dialect, Doubt, Known, TextTable};
 pub(crate) use super::text::{ColumnType, RowMark, Tally};
 use crate::{Error, Result, Run};
 
 /// Parts of the columns of a Parquet file that are decoded at the same time.
 #[cfg(feature = "tables")]
 const MAX_PARTS: usize = 16;
-
-/// What a column of a table holds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum ColumnKind {
-    /// Nothing, in the rows that were looked at.
-    Empty,
-    /// Numbers.
-    Number,
-    /// Truth values.
-    Boolean,
-    /// Dates or times.
-    Date,
-    /// Texts.
-    Text,
-    /// A list of so many numbers in each row.
-    Vector(usize),
-    /// A type that cannot be used, by its name.
-    Other(String),
-}
-
-impl ColumnKind {
-    /// The type that the column is read as; `None` if it cannot be read.
-    pub(crate) fn column_type(&self) -> Option<ColumnType> {
-        match self {
-            Self::Empty | Self::Number => Some(ColumnType::Number),
-            Self::Boolean => Some(ColumnType::Boolean),
-            Self::Date => Some(ColumnType::Date),
-            Self::Text => Some(ColumnType::Text),
-            Self::Vector(length) => Some(ColumnType::Vector(*length)),
-            Self::Other(_) => None,
-        }
-    }
-
-    /// The word for the kind.
-    pub fn word(&self) -> &str {
-        match self {
-            Self::Empty => "empty",
-            Self::Number => "number",
-            Self::Boolean => "boolean",
-            Self::Date => "date",
-            Self::Text => "text",
-            Self::Vector(_) => "vector",
-            Self::Other(name) => name,
-        }
-    }
-}
 
 /// A file, or several, as a table whose columns have names and kinds.
 #[derive(Debug)]
@@ -442,169 +397,6 @@ impl TableFile {
             Source::Held(batches) => Stored::Held { batches: batches.clone().into(), columns: columns.to_vec() },
             Source::Text(_) | Source::Parts(_) => Stored::Held { batches: VecDeque::new(), columns: Vec::new() },
         })
-    }
-}
-
-/// Rows in the types of their file.
-enum Stored {
-    #[cfg(feature = "tables")]
-    Parquet(Box<parquet::TableScan<Arc<parquet::Table>, Vec<ArrayRef>>>),
-    #[cfg(feature = "tables")]
-    Ipc(Box<super::ipc::IpcScan>),
-    Held {
-        batches: VecDeque<RecordBatch>,
-        columns: Vec<usize>,
-    },
-}
-
-impl Stored {
-    fn next(&mut self, run: &Run) -> Result<Option<Vec<ArrayRef>>> {
-        match self {
-            #[cfg(feature = "tables")]
-            Self::Parquet(scan) => Ok(scan
-                .next(usize::MAX, run)?
-                .map(|(arrays, rows)| arrays.iter().map(|array| array.slice(rows.start, rows.len())).collect())),
-            #[cfg(feature = "tables")]
-            Self::Ipc(scan) => scan.next(run),
-            Self::Held { batches, columns } => {
-                run.check()?;
-                let Some(first) = batches.pop_front() else { return Ok(None) };
-                Ok(Some(columns.iter().map(|&at| first.column(at).clone()).collect()))
-            }
-        }
-    }
-}
-
-enum Scan {
-    Text(Box<TextScan>),
-    Stored(Stored),
-    Parts { parts: Arc<Vec<(TableFile, Vec<usize>)>>, next: usize, rows: Option<Box<TableRows>>, columns: Vec<usize> },
-}
-
-/// Reads the rows of a table in order.
-pub(crate) struct TableRows {
-    path: PathBuf,
-    scan: Scan,
-    types: Vec<ColumnType>,
-    /// How stored texts are read.
-    parsed: Vec<Option<CellType>>,
-    /// Counts of the cells read so far, in the order of the columns.
-    tallies: Vec<Tally>,
-    first_row: usize,
-    /// Number of rows before the next one.
-    n_rows: usize,
-}
-
-impl TableRows {
-    /// The next rows, one array for each column; `None` at the end.
-    pub(crate) fn next(&mut self, run: &Run) -> Result<Option<Vec<ArrayRef>>> {
-        let stored = match &mut self.scan {
-            Scan::Text(scan) => {
-                let arrays = scan.next(run)?;
-                self.tallies.clone_from(&scan.tallies);
-                self.n_rows = scan.n_rows();
-                return Ok(arrays);
-            }
-            Scan::Parts { parts, next, rows, columns } => {
-                loop {
-                    if rows.is_none() {
-                        let Some((table, places)) = parts.get(*next) else { return Ok(None) };
-                        let columns: Vec<usize> = columns.iter().map(|&at| places[at]).collect();
-                        *rows = Some(Box::new(table.scan(&columns, &self.types)?));
-                        *next += 1;
-                    }
-                    let Some(part) = rows else { continue };
-                    let n_before = part.n_rows;
-                    if let Some(arrays) = part.next(run)? {
-                        self.n_rows += part.n_rows - n_before;
-                        return Ok(Some(arrays));
-                    }
-                    // The rows of a part start where those before it end.
-                    let before = self.n_rows - part.n_rows;
-                    self.tallies.iter_mut().zip(&part.tallies).for_each(|(all, part)| all.add(part.clone(), before, 0));
-                    *rows = None;
-                }
-            }
-            Scan::Stored(scan) => scan.next(run)?,
-        };
-        let Some(stored) = stored else { return Ok(None) };
-        let mut arrays = Vec::with_capacity(stored.len());
-        for (((array, &kind), parsed), tally) in stored.iter().zip(&self.types).zip(&self.parsed).zip(&mut self.tallies)
-        {
-            arrays.push(canonical(&self.path, array, (kind, *parsed), self.n_rows, tally)?);
-        }
-        self.n_rows += stored.first().map_or(0, |array| array.len());
-        Ok(Some(arrays))
-    }
-
-    /// Counts of the cells read so far, in the order of the columns.
-    pub(crate) fn tallies(&self) -> &[Tally] {
-        &self.tallies
-    }
-
-    /// The row with which reading started.
-    pub(crate) fn first_row(&self) -> usize {
-        self.first_row
-    }
-
-    /// The rows of a text at which reading can start, of those read so far; they are taken out.
-    pub(crate) fn take_marks(&mut self) -> Vec<RowMark> {
-        match &mut self.scan {
-            Scan::Text(scan) => std::mem::take(&mut scan.marks),
-            _ => Vec::new(),
-        }
-    }
-
-    /// Bytes of text read so far; 0 for other formats.
-    pub(crate) fn n_bytes(&self) -> u64 {
-        match &self.scan {
-            Scan::Text(scan) => scan.n_bytes(),
-            _ => 0,
-        }
-    }
-
-    /// Number of rows read so far.
-    pub(crate) fn n_rows(&self) -> usize {
-        self.n_rows
-    }
-}
-
-/// Rows of columns that are written again.
-pub(crate) struct KeptRows(Kept);
-
-enum Kept {
-    /// In the types of their file.
-    Stored(PathBuf, Stored, Vec<DataType>),
-    /// As values of types.
-    Typed(TableRows, Vec<ColumnType>),
-}
-
-impl KeptRows {
-    pub(crate) fn path(&self) -> &Path {
-        match &self.0 {
-            Kept::Stored(path, ..) => path,
-            Kept::Typed(rows, _) => &rows.path,
-        }
-    }
-
-    /// The types of the arrays.
-    pub(crate) fn types(&self) -> Vec<DataType> {
-        match &self.0 {
-            Kept::Stored(_, _, types) => types.clone(),
-            Kept::Typed(_, types) => types.iter().map(canonical::data_type).collect(),
-        }
-    }
-
-    pub(crate) fn next(&mut self, run: &Run) -> Result<Option<Vec<ArrayRef>>> {
-        match &mut self.0 {
-            Kept::Stored(_, rows, _) => rows.next(run),
-            Kept::Typed(rows, types) => {
-                let Some(arrays) = rows.next(run)? else { return Ok(None) };
-                Ok(Some(
-                    arrays.iter().zip(types.iter()).map(|(array, kind)| canonical::with_nulls(array, kind)).collect(),
-                ))
-            }
-        }
     }
 }
 

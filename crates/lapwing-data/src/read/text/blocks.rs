@@ -64,8 +64,9 @@ impl Text {
         let path = self.path().to_owned();
         let reader: Box<dyn Read + Send> = match self {
             Self::Held(_, bytes) => {
-                let rest = bytes.get(usize::try_from(start).unwrap_or(usize::MAX)..).unwrap_or_default();
-                Box::new(std::io::Cursor::new(rest.to_vec()))
+                let mut text = std::io::Cursor::new(bytes.clone());
+                text.set_position(start);
+                Box::new(text)
             }
             Self::File(path) if is_compressed(path) || is_stdin(path) => Box::new(open_text(path)?),
             Self::File(path) => {
