@@ -57,7 +57,8 @@ impl LoadedTable {
     /// scaled, where the numbers alone do not tell.
     ///
     /// # Errors
-    /// [`Error::Format`] if no column tells rows apart; [`Error::Interrupted`].
+    /// [`Error::Format`](crate::Error::Format) if no column tells rows apart;
+    /// [`Error::Interrupted`](crate::Error::Interrupted).
     pub fn prepare(self, standardize: Standardize, labels: Option<&Labels>, run: &Run) -> Result<Prepared> {
         let choices = self.choices(standardize);
         let (mut recipe, spreads) = self.decided(&choices, run)?;
