@@ -80,7 +80,7 @@ def test_units_are_scaled_and_images_left():
     state, scaled, report = fit_scaling(wine)
     np.testing.assert_allclose(scaled, StandardScaler().fit_transform(wine), atol=1e-5)
     assert report["scaling"]["kind"] == "standardize" and report["scaling"]["ratio"] > 1000
-    assert report["scaling"]["text"].startswith("13 columns to mean 0 and deviation 1, because")
+    assert report["scaling"]["text"].startswith("13 columns to one width, because")
     control = run_control(None, None, 0, None)
     again = _lapwing.scale_features(features_argument(np.ascontiguousarray(wine[:9])), pickle.loads(pickle.dumps(state)), control)
     np.testing.assert_array_equal(again, scaled[:9])

@@ -48,7 +48,7 @@ fn columns_in_different_units_are_scaled_and_new_rows_too() {
     let label = "label in.csv --label-column kind -k 5 -o out.csv";
     let text = folder.ok(&format!("{label} --model m")).stdout;
     let line = text.lines().find(|line| line.starts_with("scaled")).expect(&text);
-    assert!(line.contains("2 columns to mean 0 and deviation 1, because their spreads differ by up to"), "{line}");
+    assert!(line.contains("2 columns to one width, because their spreads differ by up to"), "{line}");
     assert!(line.ends_with("; --standardize off leaves them"), "{line}");
     assert!(right(&folder, "out.csv") >= 57, "{}", right(&folder, "out.csv"));
     folder.ok("predict m in.csv --drop kind -o new.csv");

@@ -48,7 +48,7 @@ fn every_table_is_labeled_at_the_first_attempt() {
         ("embeddings.parquet", "y", "embeddings.csv", 0.92, &["list of 32 numbers, to one length"]),
         ("bank.csv", "deposit", "bank.csv", 0.93, &["cells between ';'", "true or false"]),
         ("log.jsonl", "verdict", "log.csv", 0.9, &["left out: names the rows"]),
-        ("wide.csv", "target", "wide.csv", 0.86, &["1200 columns to mean 0 and deviation 1"]),
+        ("wide.csv", "target", "wide.csv", 0.86, &["1200 columns to one width"]),
         ("parts", "outcome", "parts.csv", 0.86, &["all cells differ: drop it if it names the rows"]),
         (
             "spreadsheet.csv",

@@ -140,6 +140,24 @@ impl<'a> Dense<'a> {
         self.column_sums(run, add).iter().map(|s| s / n).collect()
     }
 
+    /// Largest less smallest value of each column (`n_cols`); 0 without rows.
+    pub(crate) fn column_ranges(&self, run: &Run) -> Vec<f64> {
+        let none = || vec![(f64::INFINITY, f64::NEG_INFINITY); self.n_cols];
+        let of_block = |rows: Range<usize>| {
+            let (mut limits, mut values) = (none(), vec![0.0; self.n_cols]);
+            for row in rows {
+                self.copy_row_f64(row, &mut values);
+                limits.iter_mut().zip(&values).for_each(|((least, most), x)| (*least, *most) = (least.min(*x), most.max(*x)));
+            }
+            limits
+        };
+        let wider = |a: Vec<(f64, f64)>, b: Vec<(f64, f64)>| {
+            a.into_iter().zip(b).map(|(a, b)| (a.0.min(b.0), a.1.max(b.1))).collect()
+        };
+        let limits = run.install(|| blocks(self.n_rows).map(of_block).reduce(none, wider));
+        limits.into_iter().map(|(least, most)| (most - least).max(0.0)).collect()
+    }
+
     /// Whether all values of each column (`n_cols`) are equal.
     pub(crate) fn constant_columns(&self) -> Vec<bool> {
         let (mut first, mut row_values) = (vec![0.0; self.n_cols], vec![0.0; self.n_cols]);

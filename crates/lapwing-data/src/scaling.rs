@@ -7,11 +7,11 @@ use crate::tfidf::{look_like_counts, look_like_terms};
 use crate::{Error, Features, Report, Result, Run, Spreads, Standardizer, Tfidf, Warning, choices};
 
 choices! {
-    /// Whether columns are scaled to mean 0 and standard deviation 1.
+    /// Whether columns are scaled.
     pub enum Standardize("standardize", default Auto) {
-        /// If they are in units so different that a few columns decide every distance.
+        /// To one width, if they are in units so different that a few columns decide every distance.
         Auto = "auto",
-        /// They are.
+        /// To mean 0 and standard deviation 1.
         On = "on",
         /// They are not.
         Off = "off",
@@ -39,7 +39,7 @@ pub enum Scaling {
     /// They are left as they are.
     #[default]
     None,
-    /// Columns to mean 0 and standard deviation 1.
+    /// Columns to mean 0, and to standard deviation 1 or to one width.
     Standardize(Standardizer),
     /// Counts of terms by TF-IDF.
     Tfidf(Tfidf),
@@ -106,7 +106,7 @@ impl Scaling {
         if !decide {
             return Ok(left(Some(Warning::UnequalSpreads { ratio })));
         }
-        match Standardizer::fit(features, run) {
+        match Standardizer::by_width(features, run) {
             Ok(standardizer) => Ok(FittedScaling { ratio: Some(ratio), ..Self::Standardize(standardizer).into() }),
             // A column whose squares underflow: auto leaves what it cannot scale.
             Err(Error::Value { .. }) => Ok(left(None)),
@@ -148,10 +148,13 @@ impl FittedScaling {
                 Some(format!("counts of terms by TF-IDF, rows to unit length{reason}"))
             }
             (Scaling::Standardize(standardizer), ratio) => {
-                let done = format!("{} columns to mean 0 and deviation 1", standardizer.mean.len());
-                let reason =
-                    ratio.map(|ratio| format!(", because their spreads differ by up to {} times", times(ratio)));
-                Some(done + &reason.unwrap_or_default())
+                let n = standardizer.mean.len();
+                Some(match ratio {
+                    None => format!("{n} columns to mean 0 and deviation 1"),
+                    Some(ratio) => {
+                        format!("{n} columns to one width, because their spreads differ by up to {} times", times(ratio))
+                    }
+                })
             }
         }
     }
@@ -199,8 +202,8 @@ mod tests {
     #[test]
     fn auto_standardizes_units_and_says_so() {
         let fitted = Scaling::fit(&units(), Standardize::Auto, TermWeights::Off, &run()).unwrap();
-        assert_eq!(fitted.scaling, Scaling::Standardize(Standardizer::fit(&units(), &run()).unwrap()));
-        let text = "2 columns to mean 0 and deviation 1, because their spreads differ by up to 8,000 times";
+        assert_eq!(fitted.scaling, Scaling::Standardize(Standardizer::by_width(&units(), &run()).unwrap()));
+        let text = "2 columns to one width, because their spreads differ by up to 8,000 times";
         assert_eq!(fitted.text().as_deref(), Some(text));
         let mut report = Report::default();
         fitted.describe(&mut report);
@@ -218,15 +221,11 @@ mod tests {
     }
 
     #[test]
-    fn rare_values_and_counts_are_left_with_a_warning() {
-        // An ordinary column, and two with a value in one of ten rows.
-        let value = |at: usize| match at % 3 {
-            0 => (at % 40) as f64,
-            rest if at % 30 < 3 => [0.0, 1.0, 1e5][rest],
-            _ => 0.0,
-        };
-        let rare = Features::from_f64(40, 3, (0..120).map(value).collect()).unwrap();
-        let fitted = Scaling::fit(&rare, Standardize::Auto, TermWeights::Off, &run()).unwrap();
+    fn doubtful_units_and_counts_are_left_with_a_warning() {
+        // Three columns, one of which is twenty times as wide as the median.
+        let value = |at: usize| (at / 3 * 7 % 40) as f64 * [1.0, 20.0, 0.9][at % 3];
+        let doubtful = Features::from_f64(40, 3, (0..120).map(value).collect()).unwrap();
+        let fitted = Scaling::fit(&doubtful, Standardize::Auto, TermWeights::Off, &run()).unwrap();
         assert!(
             fitted.scaling.is_none() && matches!(fitted.warning, Some(Warning::UnequalSpreads { .. })),
             "{fitted:?}"

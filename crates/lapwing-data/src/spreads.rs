@@ -1,15 +1,19 @@
 //! Whether the columns of a table are in units so different that a few of them decide every distance.
 //!
 //! Such columns are scaled by `standardize auto` ([`Scaling`](crate::Scaling)). It must leave alone what shares a unit, such as
-//! pixels and embeddings: there a column that hardly varies says little, and scaling would make it as loud as the others. So three
-//! things are asked, of a sample of rows:
+//! pixels and embeddings: there a column that hardly varies says little, and scaling would make it as loud as the others. So these
+//! things are asked, of a sample of rows. The spread of a column is the width of the middle nine tenths of its values, so that a few
+//! far values do not make it large.
 //!
-//! - The largest spread is at least [`ORDERS`] times the median spread. The spread of a column is the width of the middle nine tenths
-//!   of its values, so that a few far values do not make it large. From [`ORDER`] times on, auto only says so: there some tables gain
-//!   by scaling, and others lose more (positions in meters beside angles).
-//! - Most columns vary among ordinary rows. Where half of the values or more are equal, as in flags and counts of rare events, the
-//!   standard deviation comes from few rows, and scaling by it makes these rows the farthest of all.
+//! - The largest spread is at least [`ORDERS`] times the median spread; or the decimal logarithms of the spreads have a standard
+//!   deviation of at least [`DEVIATIONS`], the smallest tenth of the spreads left out. From [`ORDER`] times or [`DEVIATION`] on, auto
+//!   only says so: there some tables gain by scaling, and others lose more (positions in meters beside angles).
 //! - The spreads do not descend from the first column to the last, as those of principal components do.
+//!
+//! Columns are scaled to one [`width`], because it is nearer to a unit that columns shared than the standard deviation is: pixels from 0
+//! to 255 have one width whatever they show, and flags that are rarely set do not become the largest numbers of all. Milligan and
+//! Cooper found the same for clustering (*A study of standardization of variables in cluster analysis*, Journal of Classification 5,
+//! 1988).
 //!
 //! Cost: a sort of each column of the sample. Parallel over columns.
 
@@ -23,6 +27,15 @@ use crate::{Dense, DenseValues, Run};
 const ORDERS: f64 = 100.0;
 /// The user is told from here on.
 const ORDER: f64 = 10.0;
+
+/// Columns are scaled if the decimal logarithms of spreads have this standard deviation: 0.01 to 0.45 in tables whose columns share a
+/// unit, 0.75 where columns of two units may (positions in meters beside angles), 0.84 to 1.9 in tables of many units.
+const DEVIATIONS: f64 = 0.8;
+/// The user is told from here on.
+const DEVIATION: f64 = 0.6;
+
+/// The width of a column is at most this many times that of the middle 98 hundredths of its values.
+const FAR: f64 = 3.0;
 
 /// With fewer rows spreads are not known well enough.
 const FEWEST_ROWS: usize = 20;
@@ -51,12 +64,7 @@ impl Spreads {
         if matches!(dense.values(), DenseValues::U8(_)) {
             return None;
         }
-        let rows = Self::n_sampled(dense.n_rows(), dense.n_cols());
-        let mut sample = vec![0.0; rows * dense.n_cols()];
-        for (at, row) in sample.chunks_exact_mut(dense.n_cols().max(1)).enumerate() {
-            dense.copy_row_f64((at as u128 * dense.n_rows() as u128 / rows as u128) as usize, row);
-        }
-        Self::of_sample(&sample, dense.n_cols(), run)
+        Self::of_sample(&sampled(dense), dense.n_cols(), run)
     }
 
     /// Number of rows in a sample of `n_rows` of `n_cols` columns.
@@ -83,11 +91,63 @@ impl Spreads {
         // Of two columns, the smaller spread is the median.
         let median = sorted[(sorted.len() - 1) / 2];
         let descend = spreads.len() >= FEWEST_DESCENDING && spreads.is_sorted_by(|a, b| a >= b);
-        let n_ordinary = varying.iter().filter(|column| column.half > 0.0).count();
-        let differ = sorted.len() > 1 && *most >= ORDER * median && !descend;
-        let decide = differ && *most >= ORDERS * median && 2 * n_ordinary >= varying.len();
+        let deviation = deviation_of_logs(&sorted[sorted.len().div_ceil(10)..]);
+        let reaches = |times: f64, logs: f64| !descend && (*most >= times * median || deviation >= logs);
+        let (differ, decide) = (reaches(ORDER, DEVIATION), reaches(ORDERS, DEVIATIONS));
         Some(Self { ratio: most / least, differ, decide })
     }
+}
+
+/// A sample of rows, row-major.
+fn sampled(dense: &Dense<'_>) -> Vec<f64> {
+    let (n, d) = (dense.n_rows(), dense.n_cols());
+    let rows = Spreads::n_sampled(n, d);
+    let mut sample = vec![0.0; rows * d];
+    for (at, row) in sample.chunks_exact_mut(d.max(1)).enumerate() {
+        dense.copy_row_f64((at as u128 * n as u128 / rows as u128) as usize, row);
+    }
+    sample
+}
+
+/// The [`width`] of each column (d).
+pub(crate) fn widths(dense: &Dense<'_>, run: &Run) -> Vec<f64> {
+    let (sample, ranges) = (sampled(dense), dense.column_ranges(run));
+    let of = |(col, range): (usize, f64)| width(range, sample.iter().skip(col).step_by(ranges.len()).copied().collect());
+    run.install(|| ranges.par_iter().copied().enumerate().map(of).collect())
+}
+
+/// The standard deviation of the decimal logarithms of some spreads; 0 for fewer than two.
+fn deviation_of_logs(spreads: &[f64]) -> f64 {
+    let logs: Vec<f64> = spreads.iter().map(|spread| spread.log10()).collect();
+    let n = logs.len().max(1) as f64;
+    let mean = logs.iter().sum::<f64>() / n;
+    (logs.iter().map(|log| (log - mean) * (log - mean)).sum::<f64>() / n).sqrt()
+}
+
+/// The width of a column with values in `range`, which scaling makes the same for all columns: that of the range, but at most [`FAR`]
+/// times that of the middle 98 hundredths of `sample`, if these are not all equal.
+pub(crate) fn width(range: f64, mut sample: Vec<f64>) -> f64 {
+    sample.sort_unstable_by(f64::total_cmp);
+    let middle = if sample.is_empty() { 0.0 } else { middle(&sample, 0.01) };
+    if middle > 0.0 { range.min(FAR * middle) } else { range }
+}
+
+/// Scales that are in proportion to `widths`, and for which the median of the scaled deviations is 1. A column of width 0 keeps its
+/// deviation.
+pub(crate) fn scales(widths: &[f64], deviations: &[f64]) -> Vec<f64> {
+    let of = |(width, deviation): (&f64, &f64)| (*width > 0.0).then(|| deviation / width);
+    let mut shares: Vec<f64> = widths.iter().zip(deviations).filter_map(of).filter(|share| *share > 0.0).collect();
+    shares.sort_unstable_by(f64::total_cmp);
+    let share = shares.get(shares.len() / 2).copied().unwrap_or(1.0);
+    let scale = |(width, deviation): (&f64, &f64)| if *width > 0.0 { width * share } else { *deviation };
+    widths.iter().zip(deviations).map(scale).collect()
+}
+
+/// The width of sorted values without the share `outside` at each end.
+fn middle(sorted: &[f64], outside: f64) -> f64 {
+    let last = sorted.len() - 1;
+    let outside = (outside * last as f64) as usize;
+    sorted[last - outside] - sorted[outside]
 }
 
 /// Widths of a column.
@@ -96,19 +156,12 @@ struct Column {
     range: f64,
     /// Of the middle nine tenths.
     tenths: f64,
-    /// Of the middle half.
-    half: f64,
 }
 
 impl Column {
     fn of(mut values: Vec<f64>) -> Self {
         values.sort_unstable_by(f64::total_cmp);
-        let last = values.len() - 1;
-        let width = |share: f64| {
-            let outside = (share * last as f64) as usize;
-            values[last - outside] - values[outside]
-        };
-        Self { range: width(0.0), tenths: width(0.05), half: width(0.25) }
+        Self { range: middle(&values, 0.0), tenths: middle(&values, 0.05) }
     }
 }
 
@@ -130,6 +183,9 @@ mod tests {
         let decide = |factors: &[f64]| counted(factors).is_some_and(|spreads| spreads.decide);
         assert!(decide(&[1.0, 1000.0]) && decide(&[1e-3, 1.0, 0.5, 2e-3]));
         assert!(differ(&[1.0, 12.0, 0.1]) && !decide(&[1.0, 12.0, 0.1]));
+        // No column is a hundred times the median, but units differ from column to column.
+        let units: Vec<f64> = (0..20).map(|at| 10f64.powf(f64::from(at * 7 % 20) / 6.0 - 2.0)).collect();
+        assert!(decide(&units));
         assert!(!differ(&[1.0, 9.0]) && !differ(&[3.0, 1.0, 2.0, 5.0]) && !differ(&[1.0]) && !differ(&[]));
         // A column that hardly varies among columns of one unit.
         assert!(!differ(&[1.0, 1.1, 1e-6, 0.9]));
@@ -154,14 +210,24 @@ mod tests {
             .collect();
         assert!(Spreads::of_sample(&flags, 5, &run).unwrap().decide);
         let rare: Vec<f64> = flags.chunks(5).flat_map(|row| [row[0], 1e4 * row[2], row[2], row[3]]).collect();
-        let spreads = Spreads::of_sample(&rare, 4, &run).unwrap();
-        assert!(spreads.differ && !spreads.decide);
+        assert!(Spreads::of_sample(&rare, 4, &run).unwrap().decide);
         assert_eq!(Spreads::of_sample(&table(19, &|_| 1.0), 2, &run), None);
         assert_eq!(Spreads::of_sample(&[5.0; 80], 2, &run), None);
         assert_eq!(Spreads::of_sample(&[f64::NAN; 80], 2, &run), None);
         assert_eq!(Spreads::of_sample(&[], 0, &run), None);
         let bytes = Dense::new(100, 2, DenseValues::U8((0..200u8).collect::<Vec<_>>().into())).unwrap();
         assert_eq!(Spreads::of(&bytes, &run), None);
+    }
+
+    #[test]
+    fn widths_pass_over_far_values_and_keep_rare_ones() {
+        let values = |far: f64| (0..200).map(|at| if at == 7 { far } else { f64::from(at) }).collect::<Vec<_>>();
+        assert_eq!(width(199.0, values(7.0)), 199.0);
+        assert_eq!(width(1e9, values(1e9)), 3.0 * 198.0);
+        let rare: Vec<f64> = (0..200).map(|at| f64::from(at == 7)).collect();
+        assert_eq!((width(1.0, rare), width(5.0, Vec::new())), (1.0, 5.0));
+        // The median of the scaled deviations is 1; a column without a width keeps its deviation.
+        assert_eq!(scales(&[10.0, 4.0, 0.0, 1.0], &[2.0, 1.0, 7.0, 0.5]), [2.5, 1.0, 7.0, 0.25]);
     }
 
     #[test]

@@ -1,16 +1,16 @@
-//! Scaling of columns to mean 0 and deviation 1, also of new rows.
+//! Scaling of columns to mean 0 and deviation 1, or to one width, also of new rows.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::{Dense, Error, Features, Result, Run};
+use crate::{Dense, Error, Features, Result, Run, spreads};
 
 /// Column means and scales learned from features: x ↦ (x − mean) / scale.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Standardizer {
     /// Mean of each column (d).
     pub mean: Vec<f64>,
-    /// Standard deviation of each column (d), population form; 1 for constant columns.
+    /// What each column (d) is divided by: its standard deviation, population form, or its width times a factor; 1 for constant columns.
     pub scale: Vec<f64>,
 }
 
@@ -47,7 +47,21 @@ impl Standardizer {
         Ok(Self { mean, scale })
     }
 
-    /// The standardized features, as f32.
+    /// Computes means and widths. Scales are in proportion to the widths, and the median of the scaled deviations is 1.
+    ///
+    /// The width of a column is that of its range, but at most three times that of the middle 98 % of a sample of up to 4096 rows.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit).
+    pub fn by_width(features: &Features<'_>, run: &Run) -> Result<Self> {
+        let mut fitted = Self::fit(features, run)?;
+        if let Features::Dense(dense) = features {
+            fitted.scale = spreads::scales(&spreads::widths(dense, run), &fitted.scale);
+        }
+        Ok(fitted)
+    }
+
+    /// The scaled features, as f32.
     ///
     /// # Errors
     /// [`Error::Shape`] unless the number of columns is that of the fit; [`Error::Param`] for sparse features.
@@ -96,6 +110,12 @@ mod tests {
         assert!((standardizer.scale[0] - 1024.0 * (2.0f64 / 3.0).sqrt()).abs() < 1e-6, "{standardizer:?}");
         let tenths = Features::from_f64(7, 1, vec![0.1; 7]).unwrap();
         assert_eq!(Standardizer::fit(&tenths, &run).unwrap(), Standardizer { mean: vec![0.1], scale: vec![1.0] });
+        // By width, a flag that is rarely set is no larger than the other column.
+        let flags = (0..100).flat_map(|at| [f64::from(at), f64::from(at == 3)]).collect();
+        let flags = Features::from_f64(100, 2, flags).unwrap();
+        let by_width = Standardizer::by_width(&flags, &run).unwrap();
+        assert!((by_width.scale[0] / by_width.scale[1] - 99.0).abs() < 1e-9, "{by_width:?}");
+        assert_eq!(by_width.mean, Standardizer::fit(&flags, &run).unwrap().mean);
         let tiny = Features::from_f64(2, 1, vec![1e-200, 2e-200]).unwrap();
         assert!(Standardizer::fit(&tiny, &run).unwrap_err().to_string().contains("too small to square"));
     }

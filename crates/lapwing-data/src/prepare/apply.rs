@@ -91,8 +91,10 @@ impl Recipe {
     pub(super) fn encoders<'a>(&'a self, arrays: &'a [ArrayRef], columns: &[usize]) -> Option<Vec<Encoder<'a>>> {
         let widths: Vec<usize> = self.columns.iter().map(|column| column.step.width()).collect();
         let first = |at: usize| widths[..at].iter().sum();
-        let used = columns.iter().zip(arrays).filter(|(at, _)| widths[**at] > 0);
-        used.map(|(&at, array)| Encoder::new(&self.columns[at].step, array, first(at))).collect()
+        let filled = self.gaps.as_ref().map_or_else(Vec::new, |gaps| gaps.filled(arrays, columns));
+        let filled = filled.into_iter().chain(std::iter::repeat(None));
+        let used = columns.iter().zip(arrays).zip(filled).filter(|((at, _), _)| widths[**at] > 0);
+        used.map(|((&at, array), filled)| Encoder::new(&self.columns[at].step, array, first(at), filled)).collect()
     }
 
     /// Calls `write` with the encoders of a batch, and returns what was unlike the fit.

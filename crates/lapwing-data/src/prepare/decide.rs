@@ -1,11 +1,12 @@
 //! The step of each column, from what its cells say.
 
+use super::gaps::GapFill;
 use super::levels::ordered;
 use super::recipe::{ColumnRecipe, LeftOut, Recipe, Step};
 use super::sketch::Moments;
 use super::survey::{Cells, NumberSurvey, Survey, TextSurvey};
 use crate::read::ColumnKind;
-use crate::{Run, Spreads, Standardize};
+use crate::{Run, Spreads, Standardize, spreads};
 
 /// Most levels of a category that has a column for each.
 pub(super) const MAX_ONE_HOT: usize = 30;
@@ -17,7 +18,7 @@ const HASHED_WIDTH: usize = 64;
 const FEWEST_ROWS: usize = 20;
 
 /// The share of a column's deviation that tells a gap from none.
-const GAP: f64 = 0.5;
+const GAP: f64 = 0.25;
 
 /// Numbers of columns from which on these may share a unit.
 const MANY_NUMBERS: usize = 16;
@@ -34,6 +35,8 @@ const FEWEST_WORDS: f64 = 2.5;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Choices {
     pub standardize: Standardize,
+    /// Whether labels say that numbers are to be scaled.
+    pub is_told: bool,
     /// Whether the user named the columns, so that none is taken for an identifier.
     pub are_named: bool,
     /// Most columns of the terms of a text.
@@ -66,7 +69,9 @@ pub(super) fn decided(table: &Surveyed<'_>, choices: &Choices, run: &Run) -> (Re
     let roles: Vec<Role> =
         table.names.iter().zip(table.surveys).map(|(name, survey)| role(name, survey, choices)).collect();
     let scale = Scale::of(table, &roles, choices, run);
-    let steps = roles.into_iter().zip(table.surveys).map(|(role, survey)| step(role, survey, &scale, choices));
+    let gaps = GapFill::fit(&numbers_of(table, &roles), run);
+    let columns = roles.into_iter().zip(table.surveys).enumerate();
+    let steps = columns.map(|(at, (role, survey))| step(at, role, survey, &scale, choices));
     let columns: Vec<ColumnRecipe> = table
         .names
         .iter()
@@ -74,11 +79,20 @@ pub(super) fn decided(table: &Surveyed<'_>, choices: &Choices, run: &Run) -> (Re
         .zip(steps)
         .map(|((name, kind), step)| ColumnRecipe { name: name.clone(), kind: kind.clone(), step })
         .collect();
-    let mut recipe = Recipe { columns, is_sparse: false, is_double: false, is_scaled: scale.is_scaled };
+    let mut recipe = Recipe { columns, is_sparse: false, is_double: false, is_scaled: scale.is_scaled, gaps };
     recipe.is_double = !table.are_single && !scale.is_scaled && !scale.is_mixed;
     recipe.is_sparse =
         entries_of_row(&recipe, table.surveys) * 4.0 < recipe.n_features() as f64 && recipe.n_features() > 256;
     (recipe, scale.spreads)
+}
+
+/// The number columns that become features, each with its place and whether it has gaps.
+fn numbers_of<'s>(table: &Surveyed<'s>, roles: &[Role]) -> Vec<(usize, &'s NumberSurvey, bool)> {
+    let number = |(at, (role, survey)): (usize, (&Role, &'s Survey))| match (role, &survey.cells) {
+        (Role::Number, Cells::Numbers(numbers)) => Some((at, numbers, survey.n_missing > 0)),
+        _ => None,
+    };
+    roles.iter().zip(table.surveys).enumerate().filter_map(number).collect()
 }
 
 /// Entries of a row that are not 0, about.
@@ -166,8 +180,8 @@ struct Scale {
     /// Whether other columns than numbers become features.
     is_mixed: bool,
     is_scaled: bool,
-    /// The deviation of all numbers, if they share a unit and are divided by one scale.
-    common: Option<f64>,
+    /// What each column is divided by if it holds numbers.
+    scales: Vec<f64>,
     /// The median of the deviations of numbers, or 1 if they are scaled.
     typical: f64,
     /// The length of texts and vectors: 1 if there is nothing else.
@@ -177,40 +191,40 @@ struct Scale {
 
 impl Scale {
     fn of(table: &Surveyed<'_>, roles: &[Role], choices: &Choices, run: &Run) -> Self {
-        let numbers: Vec<&NumberSurvey> = roles
-            .iter()
-            .zip(table.surveys)
-            .filter_map(|(role, survey)| match (role, &survey.cells) {
-                (Role::Number, Cells::Numbers(numbers)) => Some(numbers),
-                _ => None,
-            })
-            .collect();
+        let places = numbers_of(table, roles);
+        let numbers: Vec<&NumberSurvey> = places.iter().map(|number| number.1).collect();
         let n_features = roles.iter().filter(|role| !matches!(role, Role::LeaveOut(_))).count();
         let n_rich = roles.iter().filter(|role| matches!(role, Role::Text | Role::Vector)).count();
         let is_mixed = n_features > numbers.len();
-        let spreads = spreads(&numbers, run);
+        let found = spreads_of(&numbers, run);
         let is_scaled = match choices.standardize {
             Standardize::On => true,
             Standardize::Off => false,
-            Standardize::Auto => is_mixed || spreads.is_some_and(|spreads| spreads.decide),
+            Standardize::Auto => is_mixed || choices.is_told || found.is_some_and(|spreads| spreads.decide),
         };
-        let differ = spreads.is_none_or(|spreads| spreads.differ);
-        let mut deviations: Vec<f64> = numbers.iter().map(|numbers| numbers.moments.deviation()).collect();
-        deviations.sort_unstable_by(f64::total_cmp);
-        let is_common =
-            is_mixed && choices.standardize == Standardize::Auto && numbers.len() >= MANY_NUMBERS && !differ;
+        let differ = found.is_none_or(|spreads| spreads.differ);
+        let deviations: Vec<f64> = numbers.iter().map(|numbers| numbers.moments.deviation()).collect();
+        let shares_unit = is_mixed && numbers.len() >= MANY_NUMBERS && !differ;
         let squares = || deviations.iter().map(|x| x * x).sum::<f64>() / deviations.len() as f64;
-        let common = is_common.then(|| squares().sqrt());
-        let typical = if is_scaled { 1.0 } else { deviations.get(deviations.len() / 2).copied().unwrap_or(1.0) };
+        let divisors = match choices.standardize {
+            Standardize::Auto if shares_unit => vec![squares().sqrt(); numbers.len()],
+            Standardize::Auto => {
+                let widths: Vec<f64> = numbers.iter().map(|numbers| numbers.width()).collect();
+                spreads::scales(&widths, &deviations)
+            }
+            _ => deviations.clone(),
+        };
+        let mut scales = vec![1.0; roles.len()];
+        places.iter().zip(divisors).for_each(|((at, ..), divisor)| scales[*at] = divisor);
+        let typical = if is_scaled { 1.0 } else { median(deviations) };
         let rich = if n_features > n_rich && choices.standardize != Standardize::Off { RICH_LENGTH } else { 1.0 };
-        Self { is_mixed, is_scaled, common, typical, rich, spreads }
+        Self { is_mixed, is_scaled, scales, typical, rich, spreads: found }
     }
 
-    /// The mean and the scale of values.
-    fn of_values(&self, moments: &Moments) -> (f64, f64) {
-        let deviation = moments.deviation();
-        match self.is_scaled && deviation > 0.0 {
-            true => (moments.mean(), self.common.unwrap_or(deviation)),
+    /// The center and the scale of number column `at`.
+    fn of_number(&self, at: usize, numbers: &NumberSurvey) -> (f64, f64) {
+        match self.is_scaled && self.scales[at] > 0.0 {
+            true => (numbers.moments.mean(), self.scales[at]),
             false => (0.0, 1.0),
         }
     }
@@ -221,8 +235,14 @@ impl Scale {
     }
 }
 
+/// The median; 1 without values.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(1.0)
+}
+
 /// The spreads of number columns in the sample of their rows; gaps have the median.
-fn spreads(numbers: &[&NumberSurvey], run: &Run) -> Option<Spreads> {
+fn spreads_of(numbers: &[&NumberSurvey], run: &Run) -> Option<Spreads> {
     let n_rows = numbers.first()?.sample.values.len();
     let medians: Vec<f64> = numbers.iter().map(|numbers| numbers.sample.median()).collect();
     let mut sample = Vec::with_capacity(n_rows * numbers.len());
@@ -235,13 +255,13 @@ fn spreads(numbers: &[&NumberSurvey], run: &Run) -> Option<Spreads> {
     Spreads::of_sample(&sample, numbers.len(), run)
 }
 
-fn step(role: Role, survey: &Survey, scale: &Scale, choices: &Choices) -> Step {
+fn step(at: usize, role: Role, survey: &Survey, scale: &Scale, choices: &Choices) -> Step {
     let gap = scale.gap(survey);
     let has_gap = survey.n_missing > 0;
     match (role, &survey.cells) {
         (Role::LeaveOut(reason), _) => Step::LeaveOut { reason },
         (Role::Number, Cells::Numbers(numbers)) => {
-            let (center, scale) = scale.of_values(&numbers.moments);
+            let (center, scale) = scale.of_number(at, numbers);
             Step::Number { fill: numbers.sample.median(), center, scale, gap }
         }
         (Role::Boolean, Cells::Truths { n_true }) => {

@@ -78,6 +78,8 @@ pub(super) struct Encoder<'a> {
     first: usize,
     pub unlike: Unlike,
     weights: Vec<(u32, f64)>,
+    /// The numbers that other columns tell, in the rows of gaps.
+    told: Option<Vec<f64>>,
 }
 
 enum Cells<'a> {
@@ -91,7 +93,7 @@ enum Cells<'a> {
 
 impl<'a> Encoder<'a> {
     /// `None` if the array is not of the type that the step reads.
-    pub(super) fn new(step: &'a Step, array: &'a ArrayRef, first: usize) -> Option<Self> {
+    pub(super) fn new(step: &'a Step, array: &'a ArrayRef, first: usize, told: Option<Vec<f64>>) -> Option<Self> {
         let cells = match step {
             Step::LeaveOut { .. } => return None,
             Step::Number { .. } => match array.as_primitive_opt::<Float64Type>() {
@@ -112,7 +114,7 @@ impl<'a> Encoder<'a> {
                 Cells::Lists(lists, values)
             }
         };
-        Some(Self { step, cells, first, unlike: Unlike::default(), weights: Vec::new() })
+        Some(Self { step, cells, first, unlike: Unlike::default(), weights: Vec::new(), told })
     }
 
     /// Writes the features of the rows `rows` to row-major `out`, `width` features a row, which holds zeros.
@@ -121,7 +123,8 @@ impl<'a> Encoder<'a> {
             (self.step, &self.cells)
         {
             let out = out.get_mut(self.first..).unwrap_or_default();
-            let number = Number { fill: *fill, center: *center, scale: *scale, gap: *gap };
+            let told = self.told.as_ref().map(|told| &told[rows.clone()]);
+            let number = Number { fill: *fill, center: *center, scale: *scale, gap: *gap, told };
             self.unlike.n_gaps += match self.cells {
                 Cells::Doubles(values) => number.write(values[rows].iter().copied(), out, width),
                 Cells::Singles(values) => number.write(values[rows].iter().map(|&x| f64::from(x)), out, width),
@@ -138,7 +141,7 @@ impl<'a> Encoder<'a> {
 
     /// Calls `put` with every feature of a row that is not 0, ascending.
     pub(super) fn each(&mut self, row: usize, mut put: impl FnMut(usize, f64)) {
-        let Self { step, cells, first, unlike, weights } = self;
+        let Self { step, cells, first, unlike, weights, told } = self;
         let first = *first;
         match (step, cells) {
             (Step::Number { fill, center, scale, gap }, cells) => {
@@ -147,7 +150,8 @@ impl<'a> Encoder<'a> {
                     Cells::Singles(values) => f64::from(values[row]),
                     _ => f64::NAN,
                 };
-                put(first, ((if x.is_finite() || fill.is_nan() { x } else { *fill }) - center) / scale);
+                let fill = told.as_ref().map_or(*fill, |told| told[row]);
+                put(first, ((if x.is_finite() || fill.is_nan() { x } else { fill }) - center) / scale);
                 note_gap(!x.is_finite(), gap, first + 1, unlike, &mut put);
             }
             (Step::Boolean { size, fill, gap }, Cells::Truths(truths)) => {
@@ -223,22 +227,24 @@ pub(super) fn write_dense<T: Feature>(encoders: &mut [Encoder<'_>], n_rows: usiz
 }
 
 /// The step of a number.
-struct Number {
+struct Number<'f> {
     fill: f64,
     center: f64,
     scale: f64,
     gap: Option<f64>,
+    told: Option<&'f [f64]>,
 }
 
-impl Number {
+impl Number<'_> {
     /// Writes a column of numbers, and returns how many are missing though none was in the fit.
     fn write<T: Feature>(&self, values: impl Iterator<Item = f64>, out: &mut [T], width: usize) -> usize {
         let mut n_missing = 0;
         let is_plain = (self.center, self.scale) == (0.0, 1.0);
-        for (x, row) in values.zip(out.chunks_mut(width.max(1))) {
+        for (at, (x, row)) in values.zip(out.chunks_mut(width.max(1))).enumerate() {
             let is_missing = !x.is_finite();
             n_missing += usize::from(is_missing);
-            let x = if is_missing && !self.fill.is_nan() { self.fill } else { x };
+            let fill = || self.told.map_or(self.fill, |told| told[at]);
+            let x = if is_missing && !self.fill.is_nan() { fill() } else { x };
             row[0] = T::of(if is_plain { x } else { (x - self.center) / self.scale });
             if let (true, Some(gap)) = (is_missing, self.gap) {
                 row[1] = T::of(gap);

@@ -65,7 +65,7 @@ impl LoadedTable {
         let known = labels.or(self.labels.as_ref()).map(SparseLabels::from);
         let mut description = self.description(&recipe, (standardize, spreads));
         if let Some(known) = known.filter(|_| is_open(&choices, &recipe, spreads)) {
-            let (scaled, _) = self.decided(&Choices { standardize: Standardize::On, ..choices }, run)?;
+            let (scaled, _) = self.decided(&Choices { is_told: true, ..choices }, run)?;
             if let Some(verdict) = self.verdict(&recipe, &scaled, &known) {
                 recipe = if verdict.scale { scaled } else { recipe };
                 description = self.description(&recipe, (standardize, spreads));
@@ -80,7 +80,7 @@ impl LoadedTable {
     }
 
     fn choices(&self, standardize: Standardize) -> Choices {
-        Choices { standardize, are_named: self.are_named, max_terms: MAX_TERMS }
+        Choices { standardize, is_told: false, are_named: self.are_named, max_terms: MAX_TERMS }
     }
 
     fn decided(&self, choices: &Choices, run: &Run) -> Result<(Recipe, Option<Spreads>)> {

@@ -6,6 +6,7 @@
 //! | `survey`, `sketch` | looks at all cells, in memory that does not grow with the rows |
 //! | `decide`, `levels`, `choose` | chooses a step for each column: by its survey, by the order of its levels, by what labels say |
 //! | `recipe` | the steps, as they are stored |
+//! | `gaps` | tells missing numbers from others of their row |
 //! | `encode`, `dates`, `terms`, `apply` | carries the steps out |
 //! | `loaded`, `rows` | the rows in memory, and read in blocks |
 //! | `plain` | tables of numbers that are taken as they are |
@@ -19,6 +20,7 @@ mod columns;
 mod dates;
 mod decide;
 mod encode;
+mod gaps;
 mod levels;
 mod loaded;
 pub(crate) mod plain;
@@ -32,6 +34,7 @@ mod terms;
 use std::path::Path;
 
 pub use self::dates::DatePart;
+pub use self::gaps::{GapColumn, GapFill};
 pub use self::loaded::LoadedTable;
 pub use self::recipe::{ColumnRecipe, LeftOut, Recipe, Step};
 pub use self::rows::{PreparedRows, PreparedTable, prepare_rows, probe_prepared};
@@ -80,7 +83,7 @@ pub struct Applied {
 /// | longer texts | weights of their terms (TF-IDF), sparse |
 /// | dates | year, month, weekday, time of day, seconds |
 /// | lists of numbers of one length | themselves, scaled to one length |
-/// | missing cells | the median (a level of their own among levels), and a mark in an extra column |
+/// | missing cells | what the other numbers of the row tell, else the median (a level of their own among levels); and a mark in an extra column |
 /// | constant columns, row numbers, names of the rows | nothing |
 ///
 /// # Errors

@@ -111,7 +111,7 @@ fn plain_recipe(table: &TableFile, columns: &Columns) -> Recipe {
     };
     let is_double = !columns.features.iter().all(|&at| table.is_single(at));
     let columns = columns.features.iter().zip(&columns.kinds).map(column).collect();
-    Recipe { columns, is_sparse: false, is_double, is_scaled: false }
+    Recipe { columns, is_sparse: false, is_double, is_scaled: false, gaps: None }
 }
 
 /// Reads samples: in single precision if that keeps every column, else in double precision.

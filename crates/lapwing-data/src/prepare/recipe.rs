@@ -3,13 +3,14 @@
 use serde::{Deserialize, Serialize};
 
 use super::dates::DatePart;
+use super::gaps::GapFill;
 use super::terms::TermColumns;
 use crate::read::ColumnKind;
 
 /// How a table becomes a matrix of features: a step for each of its columns, learned from the rows of a fit.
 ///
 /// The same recipe turns new rows into features in the same way. Every column weighs about the same in a squared distance: a number has
-/// variance 1, so that two rows differ by 2 on average; two levels of a category differ by 2, unrelated texts too.
+/// a variance of about 1, so that two rows differ by 2 on average; two levels of a category differ by 2, unrelated texts too.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Recipe {
@@ -21,6 +22,9 @@ pub struct Recipe {
     pub is_double: bool,
     /// Whether numbers are scaled.
     pub is_scaled: bool,
+    /// How missing numbers are told from others of their row, if any are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gaps: Option<GapFill>,
 }
 
 /// A column of a table and its step.
@@ -66,11 +70,11 @@ pub enum Step {
     },
     /// A number x becomes (x − center) / scale.
     Number {
-        /// The number in place of missing ones: the median.
+        /// The number in place of missing ones that other columns do not tell: the median.
         fill: f64,
         /// The mean; 0 without scaling.
         center: f64,
-        /// The standard deviation; 1 without scaling.
+        /// In proportion to the width of the column, or the standard deviation; 1 without scaling.
         scale: f64,
         /// The number in the extra column of a missing cell.
         gap: Option<f64>,
@@ -225,6 +229,7 @@ impl Recipe {
 
     /// Whether the numbers of a stored recipe are in range.
     pub fn is_valid(&self) -> bool {
-        self.columns.iter().all(|column| column.step.is_valid()) && self.n_features() > 0
+        let are_gaps = self.gaps.as_ref().is_none_or(|gaps| gaps.is_valid(self.columns.len()));
+        self.columns.iter().all(|column| column.step.is_valid()) && are_gaps && self.n_features() > 0
     }
 }

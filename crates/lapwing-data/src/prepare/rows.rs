@@ -63,7 +63,7 @@ pub fn prepare_rows(path: &Path, options: &ReadOptions, standardize: Standardize
     let table = TableFile::open(path, options)?;
     let mut columns = Columns::of(&table, options)?;
     let found = scan(&table, &mut columns, options, Extent::Passed, run)?;
-    let choices = Choices { standardize, are_named: options.columns.is_some(), max_terms: MAX_STREAMED_TERMS };
+    let choices = Choices { standardize, is_told: false, are_named: options.columns.is_some(), max_terms: MAX_STREAMED_TERMS };
     let (mut recipe, spreads) = decided(&table, &columns, &found.surveys, &choices, run)?;
     // Rows that are read in blocks are dense.
     recipe.is_sparse = false;
@@ -101,7 +101,7 @@ pub fn probe_prepared(
     }
     let found = scan(&table, &mut columns, options, Extent::First(PLANNED_ROWS), run)?;
     let max_terms = if in_blocks { MAX_STREAMED_TERMS } else { MAX_TERMS };
-    let choices = Choices { standardize, are_named: options.columns.is_some(), max_terms };
+    let choices = Choices { standardize, is_told: false, are_named: options.columns.is_some(), max_terms };
     let (recipe, _) = decided(&table, &columns, &found.surveys, &choices, run)?;
     let n_features = recipe.n_features();
     if recipe.is_sparse && !in_blocks {

@@ -93,7 +93,8 @@ impl Description {
                 Some(Unfit { n_cells: tally.unfit, first: first.text.clone(), place: first.place() })
             });
             let (n_distinct, values) = found(survey);
-            let done = done(&column.step, survey);
+            let is_told = recipe.gaps.as_ref().is_some_and(|gaps| gaps.fills(at));
+            let done = done(&column.step, survey, is_told);
             let (name, kind) = (column.name.clone(), column.kind.clone());
             ColumnSummary { name, kind, n_missing: survey.n_missing, n_distinct, values, done, unfit }
         };
@@ -109,7 +110,7 @@ impl Description {
             columns: (0..recipe.columns.len()).map(summary).collect(),
             n_features: recipe.n_features(),
             is_sparse: recipe.is_sparse,
-            scaling: scaling(recipe, spreads.filter(|_| is_auto)),
+            scaling: scaling(recipe, is_auto, spreads.filter(|_| is_auto)),
             ratio: ratio.filter(|_| is_left),
             ratio_scaled: ratio.filter(|_| decides),
         }
@@ -214,7 +215,7 @@ fn are_numbers(recipe: &Recipe) -> bool {
     recipe.columns.iter().all(|column| matches!(column.step, Step::Number { .. } | Step::LeaveOut { .. }))
 }
 
-fn scaling(recipe: &Recipe, spreads: Option<Spreads>) -> Option<String> {
+fn scaling(recipe: &Recipe, is_auto: bool, spreads: Option<Spreads>) -> Option<String> {
     let numbers = |step: &Step| matches!(step, Step::Number { .. } | Step::Date { .. } | Step::Ordered { .. });
     let n = recipe.columns.iter().filter(|column| numbers(&column.step)).count();
     if !recipe.is_scaled || n == 0 {
@@ -226,7 +227,8 @@ fn scaling(recipe: &Recipe, spreads: Option<Spreads>) -> Option<String> {
         None => "as asked".to_owned(),
     };
     let columns = if n == 1 { "1 column".to_owned() } else { format!("{n} columns") };
-    Some(format!("{columns} to mean 0 and deviation 1, {reason}"))
+    let to = if is_auto { "one width" } else { "mean 0 and deviation 1" };
+    Some(format!("{columns} to {to}, {reason}"))
 }
 
 /// The number of different values, and the range or the most frequent levels.
@@ -271,8 +273,8 @@ fn short(x: f64) -> String {
     }
 }
 
-/// What is done with a column, in words.
-fn done(step: &Step, survey: &Survey) -> String {
+/// What is done with a column, in words; `is_told` says that its gaps are told from other columns.
+fn done(step: &Step, survey: &Survey, is_told: bool) -> String {
     let gaps = |with: &str| match survey.n_missing {
         0 => String::new(),
         1 => format!("; 1 gap {with}"),
@@ -286,7 +288,11 @@ fn done(step: &Step, survey: &Survey) -> String {
             if names_rows(survey) {
                 scaled += "; all cells differ: drop it if it names the rows";
             }
-            let with = if gap.is_some() { format!("filled with {} and marked", short(*fill)) } else { String::new() };
+            let with = match gap {
+                None => String::new(),
+                Some(_) if is_told => "filled from the other numbers of the row and marked".to_owned(),
+                Some(_) => format!("filled with {} and marked", short(*fill)),
+            };
             scaled + &gaps(&with)
         }
         Step::Boolean { .. } => "true or false".to_owned() + &gaps("filled and marked"),

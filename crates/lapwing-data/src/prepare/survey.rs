@@ -14,6 +14,7 @@ use super::dates::{DatePart, parts_of};
 use super::sketch::{Distinct, GROUP, Moments, Sample};
 use super::terms;
 use crate::read::ColumnKind;
+use crate::spreads::width;
 
 /// Levels of a text whose names and counts are kept.
 const MAX_LEVELS: usize = 10_000;
@@ -56,6 +57,12 @@ impl Default for NumberSurvey {
 }
 
 impl NumberSurvey {
+    /// The width that scaling makes the same for all columns.
+    pub(super) fn width(&self) -> f64 {
+        let known = self.sample.values.iter().copied().filter(|x| !x.is_nan()).collect();
+        width((self.most - self.least).max(0.0), known)
+    }
+
     fn add(&mut self, row: usize, values: &[f64]) {
         // Short passes, each of which the compiler vectorizes, over values that stay in the L1 cache.
         for (at, piece) in values.chunks(GROUP).enumerate() {
