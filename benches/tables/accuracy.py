@@ -7,16 +7,28 @@ import sys
 import warnings
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1] / "accuracy"))
 
-import forms
 import cells
+import common
+import forms
 import numpy as np
+import pandas as pd
+from common import Record
 from lapwing import HarmonicClassifier
 from lapwing.prepare import TableEncoder
 
 LABELS = ["5", "20", "10c"]
 """Labels of each class; or at random, so many times the number of classes."""
+
+
+def task(args: argparse.Namespace) -> tuple[list[Record], str]:
+    warnings.simplefilter("ignore")
+    records = []
+    for name in args.sets:
+        print(f"tables {name}", file=sys.stderr, flush=True)
+        records.append({"set": name, "differences": differences(name, args.draws, args.forms)})
+    return records, table(records, args.forms)
 
 
 def differences(name: str, draws: int, shapes: list[str]) -> dict[str, list[float]]:
@@ -25,42 +37,35 @@ def differences(name: str, draws: int, shapes: list[str]) -> dict[str, list[floa
     for draw in range(draws):
         clean, classes = forms.load(name, draw)
         for form in shapes:
-            table, same = forms.of(form, clean, name, draw)
+            frame, same = forms.of(form, clean, name, draw)
             for cell in LABELS:
                 shown = cells.labels(name, cell, draw, classes)
-                found[form].append(prepared(table, classes, shown) - best_of_clean(same, classes, shown))
+                found[form].append(prepared(frame, classes, shown) - best_of_clean(same, classes, shown))
     return found
 
 
-def prepared(table, classes: np.ndarray, shown: np.ndarray) -> float:
-    return accuracy(TableEncoder().fit(table, shown).transform(table), classes, shown)
+def prepared(frame: pd.DataFrame, classes: np.ndarray, shown: np.ndarray) -> float:
+    return accuracy(TableEncoder().fit(frame, shown).transform(frame), classes, shown)
 
 
 def best_of_clean(clean: np.ndarray, classes: np.ndarray, shown: np.ndarray) -> float:
+    """As the numbers are, or standardized."""
     spread = clean.std(axis=0)
     scaled = (clean - clean.mean(axis=0)) / np.where(spread > 0, spread, 1)
     return max(accuracy(matrix, classes, shown) for matrix in (clean, scaled))
 
 
-def accuracy(features, classes: np.ndarray, shown: np.ndarray) -> float:
-    features = features.astype(np.float32)
-    labeler = HarmonicClassifier(random_state=0)
-    found = labeler.fit(features, shown).transduction_
+def accuracy(features: np.ndarray, classes: np.ndarray, shown: np.ndarray) -> float:
+    found = HarmonicClassifier(random_state=0).fit(features.astype(np.float32), shown).transduction_
     hidden = shown < 0
     return float((found[hidden] == classes[hidden]).mean())
 
 
-if __name__ == "__main__":
-    warnings.simplefilter("ignore")
-    p = argparse.ArgumentParser()
-    p.add_argument("sets", nargs="*")
-    p.add_argument("--draws", type=int, default=3)
-    p.add_argument("--forms", nargs="+", default=forms.FORMS)
-    args = p.parse_args()
-    total = {form: [] for form in args.forms}
-    print("set", *args.forms)
-    for name in args.sets or forms.SETS:
-        found = differences(name, args.draws, args.forms)
-        print(f"{name:16}", *[f"{np.mean(found[form]):+.3f} (±{np.std(found[form])/len(found[form])**.5:.3f})" for form in args.forms], flush=True)
-        for form in args.forms: total[form].append(np.mean(found[form]))
-    print("mean            ", *[f"{np.mean(total[form]):+.4f}" for form in args.forms])
+def table(records: list[Record], shapes: list[str]) -> str:
+    """Mean differences with their standard errors, a row per set, and the means over sets."""
+    def cell(values: list[float]) -> str:
+        return f"{np.mean(values):+.3f} ± {np.std(values) / len(values) ** 0.5:.3f}"
+
+    rows = [[f"`{one['set']}`", *[cell(one["differences"][form]) for form in shapes]] for one in records]
+    means = [f"{np.mean([np.mean(one['differences'][form]) for one in records]):+.3f}" for form in shapes]
+    return common.markdown("Accuracy less that of the clean matrix", ["set", *shapes], [*rows, ["mean", *means]])

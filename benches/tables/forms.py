@@ -5,7 +5,7 @@
 | raw | nothing |
 | rescaled | each column is multiplied by a power of ten, drawn from 10^-2 to 10^2 |
 | gaps | one cell of ten is missing, at random |
-| words | flags of one category are its name; in a set without flags, one column is cut into five named levels |
+| words | the flags of a category are its name; in a set without such flags, one column is cut into five levels, whose names have no order |
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[1] / "accuracy"))
 
 import cells
@@ -23,10 +22,10 @@ from sklearn import datasets
 
 FORMS = ["raw", "rescaled", "gaps", "words"]
 OF_SKLEARN = ["wine", "breast_cancer", "iris", "digits"]
-OF_FILES = ["usps", "isolet", "g50c", "covertype_93k", "kddcup99_10pct", "skin", "ijcnn1", "magic_gamma", "donors", "coil20", "cover_2class"]
+OF_FILES = ["usps", "isolet", "g50c", "covertype_93k", "kddcup99_10pct", "skin", "ijcnn1", "magic_gamma", "donors", "coil20"]
 SETS = [*OF_SKLEARN, *OF_FILES]
 
-LEVELS = ["very low", "low", "middle", "high", "very high"]
+LEVELS = ["ash", "birch", "cedar", "elm", "fir"]
 CATEGORIES = {"covertype_93k": {"wilderness": (10, 14), "soil": (14, 54)}}
 """Columns of flags, one of which is set in each row."""
 
@@ -72,6 +71,6 @@ def words(table: pd.DataFrame, name: str, rng: np.random.Generator) -> Pair:
     at = int(rng.choice(varied or np.flatnonzero(clean.std(axis=0))))
     edges = np.unique(np.quantile(clean[:, at], np.arange(1, len(LEVELS)) / len(LEVELS)))
     level = np.searchsorted(edges, clean[:, at], side="right")
-    table[f"c{at}"] = rng.permutation(["ash", "birch", "cedar", "elm", "fir"])[level]
+    table[f"c{at}"] = rng.permutation(LEVELS)[level]
     clean[:, at] = level * clean[:, at].std() / (level.std() or 1.0)
     return table, clean

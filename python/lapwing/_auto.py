@@ -43,7 +43,7 @@ CANDIDATES: dict[str, type[SpreadingClassifier]] = {
 class AutoLabeler(AutoLabelerParameters, StartsFromPrior, SpreadingClassifier):
     """Classifier for those who do not know which method suits their rows: several, weighted by how well they predict hidden labels.
 
-    Columns in very different units are standardized, and counts of terms weighed by TF-IDF; new rows are scaled in the same way.
+    Columns in very different units are scaled to one width, and counts of terms weighed by TF-IDF; new rows are scaled in the same way.
     The labels are dealt into five folds. Each candidate says what it expects of the labels of each fold without having seen them; rows
     and graph stay. Candidate j gets the weight exp(−Lⱼ), where Lⱼ is the log loss of its expectations; every row gets the mean of
     the candidates' label distributions with these weights. The accuracy is estimated on labels that took no part in the weights.

@@ -39,14 +39,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ================================  ==================================================================================
     column                            becomes
     ================================  ==================================================================================
-    numbers                           themselves; scaled if there are other kinds of columns, or units differ a lot
+    numbers                           themselves; scaled if there are other kinds of columns, or units differ; if scaled,
+                                      by their logarithm where they spread over orders of magnitude
     truth values                      one column
     texts of up to 30 levels          a column for each level; one in all if the levels have a known order
     texts of more levels              64 columns, two of which a hash of the text chooses
     longer texts                      weights of their terms (TF-IDF), sparse
     dates                             year, month, weekday, time of day, seconds
     lists of numbers                  themselves, divided by one number
-    missing cells                     the median (a level of their own among levels), and a mark in an extra column
+    missing cells                     what the other numbers of the row tell, else the median (a level of their own among
+                                      levels); and a mark in an extra column
     constant columns, numbers and     nothing
     names of the rows
     ================================  ==================================================================================
@@ -54,8 +56,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     standardize : {"auto", "on", "off"}, default="auto"
-        Whether numbers get mean 0 and deviation 1. Auto does so if there are other kinds of columns, or the spreads differ by orders
-        of magnitude; where the numbers alone do not tell, it asks the labels.
+        Whether numbers are scaled. On: to mean 0 and deviation 1. Auto: to one width, if there are other kinds of columns or the
+        numbers are in different units; where the numbers alone do not tell, it asks the labels.
     n_jobs : int, default=None
         Threads; None and -1 take all processors.
 

@@ -52,8 +52,8 @@ or more memory than the limit, contradicted itself, or accepted a file that the 
 
   --minutes M      wall time of all targets together (default 10)
   --jobs N         processes at a time (default 2)
-  --targets T …    some of them (default all): csv, csv-gz, csv-zst, svmlight, npy, npz, parquet, labels-text,
-                   labels-npy, edges-csv, edges-npy, edges-parquet, graph-npz, model, sparsifier, low-rank-sums
+  --targets T …    some of them (default all): csv, csv-gz, csv-zst, jsonl, arrow, svmlight, npy, npz, parquet,
+                   labels-text, labels-npy, edges-csv, edges-npy, edges-parquet, graph-npz, model, sparsifier, low-rank-sums
 
 Inputs that reach new code are kept in target/fuzz/corpus, and the next run starts from them. Inputs that show a defect are
 kept in target/fuzz/defects, each with a description and the command that repeats it. After the defect is mended, put its

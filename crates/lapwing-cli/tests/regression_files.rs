@@ -179,11 +179,11 @@ fn devices_are_outputs() {
 fn messages_name_what_the_user_gave() {
     let folder = folder();
     let message = folder.error(&format!("{LABEL} -o no/where/out.csv"));
-    assert_eq!(message, "no/where: No such file or directory (os error 2)");
+    assert_eq!(message, "no/where/out.csv: there is no folder no/where");
     let message = folder.error(&format!("{LABEL} -o t.csv/out.csv"));
     assert_eq!(message, "t.csv/out.csv: Not a directory (os error 20)");
     let message = folder.error(&format!("{LABEL} -o /proc/out.csv"));
-    assert!(message.starts_with("/proc: "), "{message}");
+    assert!(message.starts_with("/proc/out.csv: no file can be written into /proc ("), "{message}");
     assert!(!message.contains(".part"), "{message}");
 }
 

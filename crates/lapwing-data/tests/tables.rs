@@ -233,3 +233,63 @@ fn columns_that_say_nothing_are_left_out_unless_named() {
     let error = prepare(&path, &none, Standardize::Auto, &run(1)).unwrap_err().to_string();
     assert!(error.contains("no column tells rows apart"), "{error}");
 }
+
+/// Two columns that tell each other, one of which has gaps, and one that spreads over orders of magnitude.
+fn numbers_with_gaps(n_rows: usize) -> String {
+    let mut out = String::from("height,weight,price\n");
+    for row in 0..n_rows {
+        let height = 150.0 + (row * 37 % 500) as f64 / 10.0;
+        let weight = if row % 10 == 3 { String::new() } else { format!("{:.2}", 2.0 * height - 230.0) };
+        let price = 10f64.powf((row * 53 % 997) as f64 / 250.0);
+        out += &format!("{height:.2},{weight},{price:.3}\n");
+    }
+    out
+}
+
+#[test]
+fn gaps_are_told_from_other_numbers_and_skewed_numbers_by_their_logarithm() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("gaps.csv");
+    std::fs::write(&path, numbers_with_gaps(9_000)).unwrap();
+    let whole = prepare(&path, &ReadOptions::default(), Standardize::Auto, &run(2)).unwrap();
+    assert_eq!(whole.recipe.feature_names(), ["height", "weight", "weight_missing", "price"]);
+    let logs = whole.recipe.columns.iter().map(|column| matches!(column.step, Step::Number { log: Some(_), .. }));
+    assert_eq!(logs.collect::<Vec<_>>(), [false, false, true]);
+    let (rows, told) = (dense(&whole.features), whole.recipe.gaps.as_ref().unwrap());
+    assert_eq!(told.columns.iter().map(|column| column.terms.len()).collect::<Vec<_>>(), [0, 1, 0]);
+    let Step::Number { center, scale, .. } = whole.recipe.columns[1].step else { unreachable!() };
+    for row in (3..9_000).step_by(10) {
+        let weight = center + scale * f64::from(rows[4 * row + 1]);
+        let height = 150.0 + (row * 37 % 500) as f64 / 10.0;
+        // The ridge moves it by a twentieth to the mean.
+        assert!((weight - (2.0 * height - 230.0)).abs() < 4.0 && rows[4 * row + 2] > 0.0, "{row}: {weight}");
+    }
+    // The same bits with any number of threads, in blocks, and as new rows; the log is as even as its exponents.
+    let one = prepare(&path, &ReadOptions::default(), Standardize::Auto, &run(1)).unwrap();
+    assert!(one.recipe == whole.recipe && dense(&one.features) == rows);
+    let blocks = prepare_rows(&path, &ReadOptions::default(), Standardize::Auto, &run(2)).unwrap();
+    assert!(*blocks.rows.recipe() == whole.recipe);
+    let (mut reader, mut out) = (blocks.rows.open(0, &[], &run(2)).unwrap(), vec![0.0; rows.len()]);
+    out.chunks_mut(4 * 700).for_each(|block| reader.read(block, &run(2)).unwrap());
+    assert!(out == rows);
+    let stored: Recipe = serde_json::from_str(&serde_json::to_string(&whole.recipe).unwrap()).unwrap();
+    let table = TableFile::open(&path, &ReadOptions::default()).unwrap();
+    assert!(dense(&stored.apply(&table, None, &run(2)).unwrap().features) == rows);
+}
+
+#[test]
+fn numbers_in_double_precision_become_single_only_if_they_are_scaled() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("doubles.csv");
+    let far = (0..5_000).map(|row| format!("{},{}\n", 1e9 + f64::from(row % 97), 1e9 - f64::from(row % 89)));
+    std::fs::write(&path, far.collect::<String>()).unwrap();
+    let options = ReadOptions { columns: Some(vec!["0".into(), "1".into()]), ..ReadOptions::default() };
+    let left = prepare(&path, &options, Standardize::Auto, &run(2)).unwrap();
+    let Features::Dense(values) = &left.features else { panic!("dense") };
+    let DenseValues::F64(values) = values.values() else { panic!("double precision") };
+    assert!(left.recipe.is_plain() && values.as_slice()[2..4] == [1e9 + 1.0, 1e9 - 1.0]);
+    let scaled = prepare(&path, &options, Standardize::On, &run(2)).unwrap();
+    let rows = dense(&scaled.features);
+    let mean = rows.iter().map(|x| f64::from(*x)).sum::<f64>() / rows.len() as f64;
+    assert!(mean.abs() < 1e-4 && rows.iter().any(|x| *x > 1.0), "{mean}");
+}

@@ -175,12 +175,12 @@ pub struct TableOptions {
     #[command(flatten)]
     pub id: IdOption,
 
-    /// Scale numbers to mean 0 and deviation 1 first [default: auto]
+    /// Scale numbers first [default: auto]
     ///
-    /// Without a word: on.
+    /// On, or without a word: to mean 0 and deviation 1.
     ///
-    /// Auto does if columns are in units so different that a few of them decide every distance. It leaves images, embeddings, sparse
-    /// rows and rows read in blocks as they are.
+    /// Auto: to one width, if columns are in units so different that a few of them decide every distance. It leaves images, embeddings,
+    /// sparse rows and arrays read in blocks as they are.
     #[arg(long, value_enum, value_name = "auto|on|off", num_args = 0..=1, require_equals = true)]
     #[arg(
         default_value = "auto",

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::columns::unfit_cells;
 use super::encode::{Encoder, Feature, Unlike, write_dense};
+use super::held::{ADVICE, Held};
 use super::{Applied, ColumnRecipe, Recipe, summary};
 use crate::read::table::{ColumnType, Tally, no_rows};
 use crate::read::{ReadOptions, TableFile};
@@ -22,9 +23,10 @@ impl Recipe {
     pub fn apply(&self, table: &TableFile, columns: Option<&[String]>, run: &Run) -> Result<Applied> {
         let (places, types) = self.places(table, columns)?;
         let mut rows = table.scan(&places, &types)?;
-        let mut batches = Vec::new();
+        let are_single = places.iter().all(|&at| table.is_single(at));
+        let mut held = Held::new(table.path(), &types, are_single, table.n_rows())?;
         while let Some(arrays) = rows.next(run)? {
-            batches.push(arrays);
+            run.install(|| held.push(table.path(), arrays))?;
         }
         if rows.n_rows() == 0 {
             return Err(no_rows(table.path()));
@@ -35,7 +37,7 @@ impl Recipe {
             return Err(error);
         }
         let used = self.used_places();
-        let (features, unlike) = self.encode(table.path(), batches, rows.n_rows(), &used, run)?;
+        let (features, unlike) = self.encode(table.path(), held, &used, run)?;
         Ok(Applied { features, warnings: self.warnings(&used, &unlike, rows.tallies()) })
     }
 
@@ -65,16 +67,15 @@ impl Recipe {
         Ok((places, types))
     }
 
-    /// Encodes columns in memory, each batch of which is freed when it is done; `columns` are the places of the arrays among the columns
-    /// of the recipe.
-    pub(super) fn encode(
+    /// Encodes columns in memory, each batch of which is freed when it is done.
+    pub(super) fn encode_batches(
         &self,
         path: &Path,
         batches: Vec<Vec<ArrayRef>>,
-        n_rows: usize,
         columns: &[usize],
         run: &Run,
     ) -> Result<(Features<'static>, Vec<Unlike>)> {
+        let n_rows = batches.iter().filter_map(|batch| batch.first()).map(|array| array.len()).sum();
         match (self.is_sparse, self.is_double) {
             (true, _) => self.encode_sparse(path, batches, n_rows, columns, run),
             (false, true) => {
@@ -122,7 +123,7 @@ impl Recipe {
     ) -> Result<(Vec<T>, Vec<Unlike>)> {
         let width = self.n_features();
         let what = path.display().to_string();
-        let mut out: Vec<T> = memory::zeros(&what, n_rows.saturating_mul(width), "give fewer rows or columns")?;
+        let mut out: Vec<T> = memory::zeros(&what, n_rows.saturating_mul(width), ADVICE)?;
         let mut rest = &mut out[..];
         let mut parts = Vec::with_capacity(batches.len());
         for batch in batches {
@@ -211,7 +212,7 @@ fn sparse_rows(encoders: &mut [Encoder<'_>], n_rows: usize) -> SparseRows {
 }
 
 /// The sums of counts of all batches.
-fn sum(batches: Vec<Vec<Unlike>>) -> Vec<Unlike> {
+pub(super) fn sum(batches: Vec<Vec<Unlike>>) -> Vec<Unlike> {
     let mut all: Vec<Unlike> = Vec::new();
     for batch in batches {
         all.resize(batch.len().max(all.len()), Unlike::default());

@@ -5,6 +5,7 @@ use arrow_array::cast::AsArray;
 use rayon::prelude::*;
 
 use super::decide::{self, Choices, Surveyed};
+use super::held::Held;
 use super::recipe::Recipe;
 use super::survey::Survey;
 use crate::read::labels::LabelTexts;
@@ -68,8 +69,8 @@ pub(super) struct Scanned {
     pub tallies: Vec<Tally>,
     /// Rows of a text at which reading can start.
     pub marks: Vec<RowMark>,
-    /// The arrays of the feature columns, batch by batch, if they are held.
-    pub batches: Vec<Vec<ArrayRef>>,
+    /// The cells of the feature columns, if they are held.
+    pub held: Held,
 }
 
 /// How far a scan goes.
@@ -96,21 +97,30 @@ pub(super) fn scan(
         let mut surveys: Vec<Survey> = columns.kinds.iter().map(Survey::new).collect();
         let mut labels = columns.label.map(|at| LabelTexts::of_column(table, at, options.unlabeled.as_deref()));
         let mut rows = table.scan(&places, &types)?;
-        let (mut batches, total) = (Vec::new(), table.bytes_of(&places));
+        let total = table.bytes_of(&places);
+        let are_single = columns.features.iter().all(|&at| table.is_single(at));
+        let is_held = extent == Extent::Held;
+        let n_known = table.n_rows().filter(|_| is_held);
+        let mut held = Held::new(table.path(), &types[..readable.len()], are_single, n_known)?;
         run.progress().start("read", total);
-        while extent.goes_on(rows.n_rows())
-            && let Some(mut arrays) = rows.next(run)?
-        {
+        let mut current = rows.next(run)?;
+        while let Some(mut arrays) = current {
             if let Some(labels) = &mut labels
                 && let Some(array) = arrays.pop()
             {
                 each_text(&array, |text| labels.push(text.unwrap_or_default()));
             }
-            survey(&mut surveys, &readable, &arrays, run);
-            if extent == Extent::Held {
-                batches.push(arrays);
-            }
-            run.progress().update(rows.n_bytes().min(total), "");
+            let (goes_on, n_bytes) = (extent.goes_on(rows.n_rows()), rows.n_bytes());
+            // The next rows are read while these are looked at.
+            let look = || {
+                survey(&mut surveys, &readable, &arrays);
+                if is_held { held.push(table.path(), arrays) } else { Ok(()) }
+            };
+            let read = || if goes_on { rows.next(run) } else { Ok(None) };
+            let (looked, next) = run.install(|| rayon::join(look, read));
+            looked?;
+            current = next?;
+            run.progress().update(n_bytes.min(total), "");
         }
         run.progress().finish();
         let n_rows = rows.n_rows();
@@ -121,7 +131,7 @@ pub(super) fn scan(
         if !columns.correct(rows.tallies(), &readable) {
             let labels = labels.map(LabelTexts::finish).transpose()?;
             let (tallies, marks) = (rows.tallies().to_vec(), rows.take_marks());
-            return Ok(Scanned { surveys, labels, n_rows, tallies, marks, batches });
+            return Ok(Scanned { surveys, labels, n_rows, tallies, marks, held });
         }
     }
 }
@@ -142,15 +152,15 @@ pub(super) fn each_text(array: &ArrayRef, mut take: impl FnMut(Option<&str>)) {
     }
 }
 
-/// Adds arrays to the surveys of the columns `readable`, in parallel.
-fn survey(surveys: &mut [Survey], readable: &[usize], arrays: &[ArrayRef], run: &Run) {
+/// Adds arrays to the surveys of the columns `readable`, in parallel on the current pool.
+fn survey(surveys: &mut [Survey], readable: &[usize], arrays: &[ArrayRef]) {
     let mut places = readable.iter().zip(arrays).peekable();
     let taken = surveys
         .iter_mut()
         .enumerate()
         .filter_map(|(at, survey)| places.next_if(|(place, _)| **place == at).map(|(_, array)| (survey, array)));
     let taken: Vec<(&mut Survey, &ArrayRef)> = taken.collect();
-    run.install(|| taken.into_par_iter().for_each(|(survey, array)| survey.add(array)));
+    taken.into_par_iter().for_each(|(survey, array)| survey.add(array));
 }
 
 /// The recipe that surveys of columns suggest, which may use none.

@@ -1,5 +1,7 @@
 //! The step of each column, from what its cells say.
 
+use rayon::prelude::*;
+
 use super::gaps::GapFill;
 use super::levels::ordered;
 use super::recipe::{ColumnRecipe, LeftOut, Recipe, Step};
@@ -69,7 +71,8 @@ pub(super) fn decided(table: &Surveyed<'_>, choices: &Choices, run: &Run) -> (Re
     let roles: Vec<Role> =
         table.names.iter().zip(table.surveys).map(|(name, survey)| role(name, survey, choices)).collect();
     let scale = Scale::of(table, &roles, choices, run);
-    let gaps = GapFill::fit(&numbers_of(table, &roles), run);
+    let log = |at: usize| scale.numbers[at].and_then(|number| number.log);
+    let gaps = GapFill::fit(&numbers_of(table, &roles), log, run);
     let columns = roles.into_iter().zip(table.surveys).enumerate();
     let steps = columns.map(|(at, (role, survey))| step(at, role, survey, &scale, choices));
     let columns: Vec<ColumnRecipe> = table
@@ -175,13 +178,22 @@ fn text_role(survey: &Survey, texts: &TextSurvey, choices: &Choices) -> Role {
     }
 }
 
+/// How the numbers of a column are scaled.
+#[derive(Clone, Copy)]
+struct NumberScale {
+    center: f64,
+    divisor: f64,
+    /// What is added before the logarithm is taken, if it is.
+    log: Option<f64>,
+}
+
 /// How numbers are scaled.
 struct Scale {
     /// Whether other columns than numbers become features.
     is_mixed: bool,
     is_scaled: bool,
-    /// What each column is divided by if it holds numbers.
-    scales: Vec<f64>,
+    /// How the numbers of each column are scaled, if they are.
+    numbers: Vec<Option<NumberScale>>,
     /// The median of the deviations of numbers, or 1 if they are scaled.
     typical: f64,
     /// The length of texts and vectors: 1 if there is nothing else.
@@ -203,30 +215,30 @@ impl Scale {
             Standardize::Auto => is_mixed || choices.is_told || found.is_some_and(|spreads| spreads.decide),
         };
         let differ = found.is_none_or(|spreads| spreads.differ);
-        let deviations: Vec<f64> = numbers.iter().map(|numbers| numbers.moments.deviation()).collect();
         let shares_unit = is_mixed && numbers.len() >= MANY_NUMBERS && !differ;
-        let squares = || deviations.iter().map(|x| x * x).sum::<f64>() / deviations.len() as f64;
-        let divisors = match choices.standardize {
-            Standardize::Auto if shares_unit => vec![squares().sqrt(); numbers.len()],
-            Standardize::Auto => {
-                let widths: Vec<f64> = numbers.iter().map(|numbers| numbers.width()).collect();
-                spreads::scales(&widths, &deviations)
-            }
-            _ => deviations.clone(),
+        let by_width = is_scaled && choices.standardize == Standardize::Auto && !shares_unit;
+        let measured = |numbers: &&NumberSurvey| {
+            let log = if by_width { numbers.log_shift() } else { None };
+            (log, numbers.mean_and_deviation(log), if by_width { numbers.width(log) } else { 0.0 })
         };
-        let mut scales = vec![1.0; roles.len()];
-        places.iter().zip(divisors).for_each(|((at, ..), divisor)| scales[*at] = divisor);
+        let measures: Vec<(Option<f64>, (f64, f64), f64)> =
+            run.install(|| numbers.par_iter().map(measured).collect());
+        let deviations: Vec<f64> = measures.iter().map(|(_, (_, deviation), _)| *deviation).collect();
+        let divisors = match choices.standardize {
+            Standardize::Auto if shares_unit => {
+                let squares = deviations.iter().map(|x| x * x).sum::<f64>() / deviations.len() as f64;
+                vec![squares.sqrt(); deviations.len()]
+            }
+            // Without widths these are the deviations.
+            _ => spreads::scales(&measures.iter().map(|(.., width)| *width).collect::<Vec<f64>>(), &deviations),
+        };
+        let mut by_column = vec![None; roles.len()];
+        for (((at, ..), (log, (center, _), _)), divisor) in places.iter().zip(measures).zip(divisors) {
+            by_column[*at] = (is_scaled && divisor > 0.0).then_some(NumberScale { center, divisor, log });
+        }
         let typical = if is_scaled { 1.0 } else { median(deviations) };
         let rich = if n_features > n_rich && choices.standardize != Standardize::Off { RICH_LENGTH } else { 1.0 };
-        Self { is_mixed, is_scaled, scales, typical, rich, spreads: found }
-    }
-
-    /// The center and the scale of number column `at`.
-    fn of_number(&self, at: usize, numbers: &NumberSurvey) -> (f64, f64) {
-        match self.is_scaled && self.scales[at] > 0.0 {
-            true => (numbers.moments.mean(), self.scales[at]),
-            false => (0.0, 1.0),
-        }
+        Self { is_mixed, is_scaled, numbers: by_column, typical, rich, spreads: found }
     }
 
     /// The number in the extra column of a missing cell, if there is any.
@@ -261,8 +273,9 @@ fn step(at: usize, role: Role, survey: &Survey, scale: &Scale, choices: &Choices
     match (role, &survey.cells) {
         (Role::LeaveOut(reason), _) => Step::LeaveOut { reason },
         (Role::Number, Cells::Numbers(numbers)) => {
-            let (center, scale) = scale.of_number(at, numbers);
-            Step::Number { fill: numbers.sample.median(), center, scale, gap }
+            let as_it_is = NumberScale { center: 0.0, divisor: 1.0, log: None };
+            let NumberScale { center, divisor, log } = scale.numbers[at].unwrap_or(as_it_is);
+            Step::Number { fill: numbers.sample.median(), center, scale: divisor, log, gap }
         }
         (Role::Boolean, Cells::Truths { n_true }) => {
             let size = if scale.is_scaled { std::f64::consts::SQRT_2 } else { scale.typical };

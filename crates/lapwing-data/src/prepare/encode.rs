@@ -119,12 +119,12 @@ impl<'a> Encoder<'a> {
 
     /// Writes the features of the rows `rows` to row-major `out`, `width` features a row, which holds zeros.
     pub(super) fn write<T: Feature>(&mut self, rows: std::ops::Range<usize>, out: &mut [T], width: usize) {
-        if let (Step::Number { fill, center, scale, gap }, Cells::Doubles(_) | Cells::Singles(_)) =
+        if let (Step::Number { fill, center, scale, log, gap }, Cells::Doubles(_) | Cells::Singles(_)) =
             (self.step, &self.cells)
         {
             let out = out.get_mut(self.first..).unwrap_or_default();
             let told = self.told.as_ref().map(|told| &told[rows.clone()]);
-            let number = Number { fill: *fill, center: *center, scale: *scale, gap: *gap, told };
+            let number = Number { fill: *fill, center: *center, scale: *scale, log: *log, gap: *gap, told };
             self.unlike.n_gaps += match self.cells {
                 Cells::Doubles(values) => number.write(values[rows].iter().copied(), out, width),
                 Cells::Singles(values) => number.write(values[rows].iter().map(|&x| f64::from(x)), out, width),
@@ -144,14 +144,15 @@ impl<'a> Encoder<'a> {
         let Self { step, cells, first, unlike, weights, told } = self;
         let first = *first;
         match (step, cells) {
-            (Step::Number { fill, center, scale, gap }, cells) => {
+            (Step::Number { fill, center, scale, log, gap }, cells) => {
                 let x = match cells {
                     Cells::Doubles(values) => values[row],
                     Cells::Singles(values) => f64::from(values[row]),
                     _ => f64::NAN,
                 };
                 let fill = told.as_ref().map_or(*fill, |told| told[row]);
-                put(first, ((if x.is_finite() || fill.is_nan() { x } else { fill }) - center) / scale);
+                let filled = if x.is_finite() || fill.is_nan() { x } else { fill };
+                put(first, (logged(filled, *log) - center) / scale);
                 note_gap(!x.is_finite(), gap, first + 1, unlike, &mut put);
             }
             (Step::Boolean { size, fill, gap }, Cells::Truths(truths)) => {
@@ -231,6 +232,7 @@ struct Number<'f> {
     fill: f64,
     center: f64,
     scale: f64,
+    log: Option<f64>,
     gap: Option<f64>,
     told: Option<&'f [f64]>,
 }
@@ -239,19 +241,25 @@ impl Number<'_> {
     /// Writes a column of numbers, and returns how many are missing though none was in the fit.
     fn write<T: Feature>(&self, values: impl Iterator<Item = f64>, out: &mut [T], width: usize) -> usize {
         let mut n_missing = 0;
-        let is_plain = (self.center, self.scale) == (0.0, 1.0);
+        let is_plain = (self.center, self.scale, self.log) == (0.0, 1.0, None);
         for (at, (x, row)) in values.zip(out.chunks_mut(width.max(1))).enumerate() {
             let is_missing = !x.is_finite();
             n_missing += usize::from(is_missing);
             let fill = || self.told.map_or(self.fill, |told| told[at]);
             let x = if is_missing && !self.fill.is_nan() { fill() } else { x };
-            row[0] = T::of(if is_plain { x } else { (x - self.center) / self.scale });
+            row[0] = T::of(if is_plain { x } else { (logged(x, self.log) - self.center) / self.scale });
             if let (true, Some(gap)) = (is_missing, self.gap) {
                 row[1] = T::of(gap);
             }
         }
         if self.gap.is_some() { 0 } else { n_missing }
     }
+}
+
+/// The logarithm of a number if there is something to add before, else the number.
+#[inline]
+pub(super) fn logged(x: f64, shift: Option<f64>) -> f64 {
+    shift.map_or(x, |shift| (x.max(0.0) + shift).ln())
 }
 
 fn filled(texts: &StringArray, row: usize) -> Option<&str> {

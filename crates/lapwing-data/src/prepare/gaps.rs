@@ -15,6 +15,7 @@ use arrow_array::{Array, ArrayRef};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::encode::logged;
 use super::survey::NumberSurvey;
 use crate::Run;
 
@@ -54,7 +55,10 @@ pub struct GapFill {
 pub struct GapColumn {
     /// Its place among the columns of the recipe.
     pub column: usize,
-    /// The mean.
+    /// What is added before the logarithm is taken, as in the step of the column.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<f64>,
+    /// The mean of its numbers, or of their logarithms.
     pub mean: f64,
     /// The standard deviation.
     pub deviation: f64,
@@ -65,16 +69,20 @@ pub struct GapColumn {
 }
 
 impl GapFill {
-    /// The regressions of number columns, each with its place among the columns of the table and whether it has gaps; `None` without
-    /// gaps that others tell.
-    pub(super) fn fit(numbers: &[(usize, &NumberSurvey, bool)], run: &Run) -> Option<Self> {
+    /// The regressions of number columns, each with its place among the columns of the table and whether it has gaps; `log` is what is
+    /// added before the logarithm of the numbers of a place. `None` without gaps that others tell.
+    pub(super) fn fit(
+        numbers: &[(usize, &NumberSurvey, bool)],
+        log: impl Fn(usize) -> Option<f64>,
+        run: &Run,
+    ) -> Option<Self> {
         let n_rows = numbers.first()?.1.sample.values.len();
         let p = numbers.len();
         if !(2..=MOST_COLUMNS).contains(&p) || n_rows < FEWEST_ROWS || !numbers.iter().any(|number| number.2) {
             return None;
         }
         let step = n_rows.div_ceil((MOST_PRODUCTS / (p * p)).max(FEWEST_ROWS));
-        let mut columns: Vec<GapColumn> = numbers.iter().map(|(column, survey, _)| bare(*column, survey)).collect();
+        let mut columns: Vec<GapColumn> = numbers.iter().map(|(at, survey, _)| bare(*at, log(*at), survey)).collect();
         let sampled = |(column, number): (&GapColumn, &(usize, &NumberSurvey, bool))| -> Vec<f64> {
             number.1.sample.values.iter().step_by(step).map(|x| column.normal(*x)).collect()
         };
@@ -101,6 +109,7 @@ impl GapFill {
                 && column.mean.is_finite()
                 && column.deviation > 0.0
                 && column.deviation.is_finite()
+                && column.log.is_none_or(|shift| shift > 0.0 && shift.is_finite())
                 && column.terms.iter().all(is_term)
         })
     }
@@ -147,7 +156,7 @@ impl GapFill {
             for &place in &gaps {
                 let column = &self.columns[place];
                 if let Some(values) = at[place].and_then(|at| filled[at].as_mut()) {
-                    values[row] = column.mean + column.deviation * z[place];
+                    values[row] = column.number(z[place]);
                 }
             }
         }
@@ -158,7 +167,14 @@ impl GapFill {
 impl GapColumn {
     /// z of a number; NaN if it is missing.
     fn normal(&self, x: f64) -> f64 {
-        if x.is_finite() { ((x - self.mean) / self.deviation).clamp(-FARTHEST, FARTHEST) } else { f64::NAN }
+        let x = if x.is_finite() { logged(x, self.log) } else { return f64::NAN };
+        ((x - self.mean) / self.deviation).clamp(-FARTHEST, FARTHEST)
+    }
+
+    /// The number of z.
+    fn number(&self, z: f64) -> f64 {
+        let x = self.mean + self.deviation * z;
+        self.log.map_or(x, |shift| x.exp() - shift)
     }
 
     /// What the others tell.
@@ -168,10 +184,10 @@ impl GapColumn {
 }
 
 /// A column without a regression.
-fn bare(column: usize, survey: &NumberSurvey) -> GapColumn {
-    let deviation = survey.moments.deviation();
+fn bare(column: usize, log: Option<f64>, survey: &NumberSurvey) -> GapColumn {
+    let (mean, deviation) = survey.mean_and_deviation(log);
     let deviation = if deviation > 0.0 && deviation.is_finite() { deviation } else { 1.0 };
-    GapColumn { column, mean: survey.moments.mean(), deviation, terms: Vec::new() }
+    GapColumn { column, log, mean, deviation, terms: Vec::new() }
 }
 
 fn or_zero(z: f64) -> f64 {
@@ -322,7 +338,7 @@ mod tests {
         let surveys: Vec<Survey> = columns.iter().map(|column| surveyed(column)).collect();
         let listed: Vec<(usize, &NumberSurvey, bool)> =
             surveys.iter().enumerate().map(|(at, survey)| (at, numbers(survey), survey.n_missing > 0)).collect();
-        GapFill::fit(&listed, &Run::new(Some(threads), 0).unwrap())
+        GapFill::fit(&listed, |_| None, &Run::new(Some(threads), 0).unwrap())
     }
 
     #[test]
@@ -359,9 +375,11 @@ mod tests {
     #[test]
     fn nothing_is_told_without_gaps_or_without_correlations() {
         assert_eq!(fitted(&columns(), 1), None);
-        let [first, _, mut other] = columns();
+        let first: Vec<f64> = (0..300).map(|row| f64::from(row % 2)).collect();
+        let mut other: Vec<f64> = (0..300).map(|row| f64::from(row / 2 % 2)).collect();
         other[5] = f64::NAN;
-        assert_eq!(fitted(&[first.clone(), other], 1), None);
+        assert_eq!(fitted(&[first, other], 1), None);
+        let [first, ..] = columns();
         let few = vec![first[..10].to_vec(), first[..10].iter().map(|x| if *x > 1.0 { f64::NAN } else { *x }).collect()];
         assert_eq!(fitted(&few, 1), None);
     }

@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use arrow_array::Array;
-
 use super::choose::{self, Verdict};
 use super::columns::{Columns, Extent, Scanned, decided, scan, suggested};
 use super::decide::Choices;
@@ -75,7 +73,7 @@ impl LoadedTable {
         let warnings = description.warnings(self.table.path());
         let Self { table, columns, found, labels, .. } = self;
         let (_, _, readable) = columns.read();
-        let (features, _) = recipe.encode(table.path(), found.batches, found.n_rows, &readable, run)?;
+        let (features, _) = recipe.encode(table.path(), found.held, &readable, run)?;
         Ok(Prepared { features, recipe, labels, description, warnings })
     }
 
@@ -96,28 +94,9 @@ impl LoadedTable {
         let chosen = choose::chosen_rows(&labels.rows, &labels.index, raw.n_features());
         let rows: Vec<usize> = chosen.iter().map(|&at| labels.rows[at] as usize).collect();
         let classes: Vec<u32> = chosen.iter().map(|&at| labels.index[at]).collect();
-        choose::compare(&self.some_rows(raw, &rows)?, &self.some_rows(scaled, &rows)?, &classes)
-    }
-
-    /// The features of the rows `rows`, ascending.
-    fn some_rows(&self, recipe: &Recipe, rows: &[usize]) -> Option<Vec<f64>> {
-        let width = recipe.n_features();
         let (_, _, readable) = self.columns.read();
-        let mut out = vec![0.0; rows.len() * width];
-        let (mut left, mut first) = (rows.iter().zip(out.chunks_exact_mut(width.max(1))).peekable(), 0);
-        for batch in &self.found.batches {
-            let end = first + batch.first().map_or(0, |array| array.len());
-            let mut encoders = None;
-            while let Some((row, out)) = left.next_if(|(row, _)| **row < end) {
-                let encoders = match &mut encoders {
-                    Some(encoders) => encoders,
-                    none => none.insert(recipe.encoders(batch, &readable)?),
-                };
-                encoders.iter_mut().for_each(|encoder| encoder.each(row - first, |at, x| out[at] = x));
-            }
-            first = end;
-        }
-        Some(out)
+        let features = |recipe: &Recipe| self.found.held.some_rows(recipe, &readable, &rows);
+        choose::compare(&features(raw)?, &features(scaled)?, &classes)
     }
 }
 

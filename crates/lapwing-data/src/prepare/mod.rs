@@ -8,7 +8,7 @@
 //! | `recipe` | the steps, as they are stored |
 //! | `gaps` | tells missing numbers from others of their row |
 //! | `encode`, `dates`, `terms`, `apply` | carries the steps out |
-//! | `loaded`, `rows` | the rows in memory, and read in blocks |
+//! | `loaded`, `held`, `rows` | the rows in memory, and read in blocks |
 //! | `plain` | tables of numbers that are taken as they are |
 //! | `summary` | what was found and done, in words |
 //!
@@ -21,6 +21,7 @@ mod dates;
 mod decide;
 mod encode;
 mod gaps;
+mod held;
 mod levels;
 mod loaded;
 pub(crate) mod plain;

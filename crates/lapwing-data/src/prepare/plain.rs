@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::Recipe;
 use super::columns::{Columns, each_text, unfit_cells};
+use super::held::Held;
 use crate::bad_columns::ValueSurvey;
 use crate::prepare::{ColumnRecipe, Step};
 use crate::read::labels::LabelTexts;
@@ -103,7 +104,7 @@ impl Plain {
 fn plain_recipe(table: &TableFile, columns: &Columns) -> Recipe {
     let step = |kind: &ColumnKind| match kind {
         ColumnKind::Vector(length) => Step::Vector { fill: vec![f64::NAN; *length], weight: None, gap: None },
-        _ => Step::Number { fill: f64::NAN, center: 0.0, scale: 1.0, gap: None },
+        _ => Step::Number { fill: f64::NAN, center: 0.0, scale: 1.0, log: None, gap: None },
     };
     let column = |(&at, kind): (&usize, &ColumnKind)| {
         let (name, step) = (table.names()[at].clone(), step(kind));
@@ -122,12 +123,14 @@ pub(crate) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
     let mut rows = table.scan(&places, &types)?;
     let label = |at: usize| LabelTexts::of_column(&table, at, options.unlabeled.as_deref());
     let mut labels = plain.columns.label.map(label);
-    let mut batches = Vec::new();
+    let n_features = plain.columns.features.len();
+    let is_single = !plain.recipe.is_double;
+    let mut held = Held::new(table.path(), &types[..n_features], is_single, table.n_rows())?;
     while let Some(mut arrays) = rows.next(run)? {
         if let (Some(labels), Some(array)) = (&mut labels, plain.columns.label.and_then(|_| arrays.pop())) {
             each_text(&array, |text| labels.push(text.unwrap_or_default()));
         }
-        batches.push(arrays);
+        run.install(|| held.push(table.path(), arrays))?;
     }
     let n_rows = rows.n_rows();
     if n_rows == 0 {
@@ -137,8 +140,8 @@ pub(crate) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
         return Err(error);
     }
     let origin = plain.origin(&table, rows.tallies());
-    let all: Vec<usize> = (0..plain.columns.features.len()).collect();
-    let (features, _): (Features<'static>, _) = plain.recipe.encode(table.path(), batches, n_rows, &all, run)?;
+    let all: Vec<usize> = (0..n_features).collect();
+    let (features, _): (Features<'static>, _) = plain.recipe.encode(table.path(), held, &all, run)?;
     let labels = labels.map(|labels| labels.finish().map(Labels::from)).transpose()?;
     Ok(Samples { features, feature_names: Some(plain.recipe.feature_names()), labels, names: None, origin })
 }

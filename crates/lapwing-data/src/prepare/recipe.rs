@@ -68,7 +68,7 @@ pub enum Step {
         /// Why.
         reason: LeftOut,
     },
-    /// A number x becomes (x − center) / scale.
+    /// A number x becomes (x − center) / scale, or (ln(max(x, 0) + log) − center) / scale.
     Number {
         /// The number in place of missing ones that other columns do not tell: the median.
         fill: f64,
@@ -76,6 +76,9 @@ pub enum Step {
         center: f64,
         /// In proportion to the width of the column, or the standard deviation; 1 without scaling.
         scale: f64,
+        /// What is added before the logarithm is taken; `None` to take the number itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        log: Option<f64>,
         /// The number in the extra column of a missing cell.
         gap: Option<f64>,
     },
@@ -185,7 +188,10 @@ impl Step {
         let is_gap = |gap: &Option<f64>| gap.is_none_or(f64::is_finite);
         match self {
             Self::LeaveOut { .. } => true,
-            Self::Number { fill, center, scale, gap } => are_finite(&[*fill, *center]) && *scale > 0.0 && is_gap(gap),
+            Self::Number { fill, center, scale, log, gap } => {
+                let is_log = log.is_none_or(|shift| shift > 0.0 && shift.is_finite());
+                are_finite(&[*fill, *center]) && *scale > 0.0 && is_log && is_gap(gap)
+            }
             Self::Boolean { size, fill, gap } => are_finite(&[*size, *fill]) && is_gap(gap),
             Self::Category { levels, .. } => levels.is_sorted_by(|a, b| a < b),
             Self::Ordered { levels, fill, center, scale, gap } => {
@@ -221,7 +227,7 @@ impl Recipe {
     /// Whether features are the numbers of the table, as they are.
     pub fn is_plain(&self) -> bool {
         let is_plain = |step: &Step| {
-            matches!(step, Step::Number { center, scale, gap: None, .. } if (*center, *scale) == (0.0, 1.0))
+            matches!(step, Step::Number { center, scale, log: None, gap: None, .. } if (*center, *scale) == (0.0, 1.0))
                 || matches!(step, Step::LeaveOut { .. })
         };
         self.columns.iter().all(|column| is_plain(&column.step))

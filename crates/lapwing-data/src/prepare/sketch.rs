@@ -5,12 +5,15 @@
 //! (k minimum values). All are the same for any pieces in which the values come. Cost: a few nanoseconds a value.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use lapwing_simd::dispatch;
 
 /// Rows of a sample, at most twice.
 const SAMPLE_ROWS: usize = 4096;
 
 /// Different values that are told apart exactly.
-const MAX_DISTINCT: usize = 4096;
+const MAX_DISTINCT: usize = 2048;
 
 /// The mean and the sum of squared differences to it, of values in order.
 ///
@@ -89,14 +92,14 @@ fn sum(values: &[f64], of: impl Fn(f64) -> f64) -> f64 {
 /// The number of different values among many, by the smallest of their hashes.
 #[derive(Clone, Debug)]
 pub(super) struct Distinct {
-    counts: HashMap<u64, u32>,
+    counts: HashMap<u64, u32, BuildHasherDefault<Mixer>>,
     /// Hashes above are not kept.
     limit: u64,
 }
 
 impl Default for Distinct {
     fn default() -> Self {
-        Self { counts: HashMap::new(), limit: u64::MAX }
+        Self { counts: HashMap::default(), limit: u64::MAX }
     }
 }
 
@@ -116,10 +119,14 @@ impl Distinct {
 
     /// Adds numbers; NaN are passed over, and both zeros are one number.
     pub(super) fn add_numbers(&mut self, values: &[f64]) {
-        for x in values {
-            let hash = mixed((x + 0.0).to_bits());
-            if hash <= self.limit && !x.is_nan() {
-                self.add(hash);
+        let mut hashes = [0; GROUP];
+        for group in values.chunks(GROUP) {
+            let hashes = &mut hashes[..group.len()];
+            hash_all(group, hashes);
+            for (hash, x) in hashes.iter().zip(group) {
+                if *hash <= self.limit && !x.is_nan() {
+                    self.add(*hash);
+                }
             }
         }
     }
@@ -136,6 +143,25 @@ impl Distinct {
     pub(super) fn unique_share(&self) -> f64 {
         let once = self.counts.values().filter(|&&count| count == 1).count();
         once as f64 / self.counts.values().map(|&count| count as usize).sum::<usize>().max(1) as f64
+    }
+}
+
+/// Places numbers that are hashes already: a product of them, whose bits depend on all of theirs.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mixer(u64);
+
+impl Hasher for Mixer {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = xxhash_rust::xxh3::xxh3_64_with_seed(bytes, self.0);
+    }
+
+    fn write_u64(&mut self, x: u64) {
+        let product = (x ^ (x >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        self.0 = product ^ (product >> 32);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
     }
 }
 
@@ -182,11 +208,38 @@ impl Sample {
     }
 }
 
-/// Well-mixed bits.
+dispatch! {
+    /// Hashes of numbers.
+    fn hash_all(values: &[f64], out: &mut [u64]) = plain_hash_all
+}
+
+#[inline(always)]
+fn plain_hash_all(values: &[f64], out: &mut [u64]) {
+    out.iter_mut().zip(values).for_each(|(hash, x)| *hash = mixed((x + 0.0).to_bits()));
+}
+
+dispatch! {
+    /// The least and the largest of values that are not NaN; both infinite without such.
+    pub(super) fn limits(values: &[f64]) -> (f64, f64) = plain_limits
+}
+
+#[inline(always)]
+fn plain_limits(values: &[f64]) -> (f64, f64) {
+    let (mut least, mut most) = ([f64::INFINITY; 8], [f64::NEG_INFINITY; 8]);
+    let mut look = |at: usize, x: f64| {
+        least[at] = if x < least[at] { x } else { least[at] };
+        most[at] = if x > most[at] { x } else { most[at] };
+    };
+    let chunks = values.chunks_exact(8);
+    chunks.remainder().iter().for_each(|&x| look(0, x));
+    chunks.for_each(|chunk| chunk.iter().enumerate().for_each(|(at, &x)| look(at, x)));
+    (least.into_iter().fold(f64::INFINITY, f64::min), most.into_iter().fold(f64::NEG_INFINITY, f64::max))
+}
+
+/// Well-mixed bits: the upper ones depend on all.
 #[inline]
 fn mixed(bits: u64) -> u64 {
-    let x = (bits ^ (bits >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (x ^ (x >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+    (bits ^ (bits >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 #[cfg(test)]

@@ -282,9 +282,12 @@ fn done(step: &Step, survey: &Survey, is_told: bool) -> String {
     };
     match step {
         Step::LeaveOut { reason } => left_out(*reason).to_owned(),
-        Step::Number { fill, scale, gap, .. } => {
-            let mut scaled =
-                if *scale == 1.0 { "number".to_owned() } else { format!("number, divided by {}", short(*scale)) };
+        Step::Number { fill, scale, log, gap, .. } => {
+            let mut scaled = match log {
+                Some(_) => format!("logarithm of the number, divided by {}", short(*scale)),
+                None if *scale == 1.0 => "number".to_owned(),
+                None => format!("number, divided by {}", short(*scale)),
+            };
             if names_rows(survey) {
                 scaled += "; all cells differ: drop it if it names the rows";
             }

@@ -11,13 +11,17 @@ use arrow_array::{Array, ArrayRef};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::dates::{DatePart, parts_of};
-use super::sketch::{Distinct, GROUP, Moments, Sample};
+use super::encode::logged;
+use super::sketch::{Distinct, GROUP, Moments, Sample, limits};
 use super::terms;
 use crate::read::ColumnKind;
 use crate::spreads::width;
 
 /// Levels of a text whose names and counts are kept.
 const MAX_LEVELS: usize = 10_000;
+
+/// How much farther the high half of numbers reaches than the low half, if they are taken by their logarithm.
+const SKEWED: f64 = 5.0;
 
 /// Numbers.
 #[derive(Clone, Debug)]
@@ -57,10 +61,36 @@ impl Default for NumberSurvey {
 }
 
 impl NumberSurvey {
+    /// What is added before the logarithm is taken, if the numbers are spread over orders of magnitude: none is negative, and from the
+    /// median to the highest hundredth it is [`SKEWED`] times as far as from the least to the median.
+    pub(super) fn log_shift(&self) -> Option<f64> {
+        let mut known = self.known();
+        known.sort_unstable_by(f64::total_cmp);
+        let median = *known.get(known.len().checked_sub(1)? / 2)?;
+        let high = known[(0.99 * (known.len() - 1) as f64) as usize];
+        let is_skewed = self.least >= 0.0 && median > self.least && high - median > SKEWED * (median - self.least);
+        is_skewed.then_some(if self.least > 0.0 { self.least } else { median })
+    }
+
+    /// The mean and the deviation; of logarithms, by the sample of rows.
+    pub(super) fn mean_and_deviation(&self, log: Option<f64>) -> (f64, f64) {
+        if log.is_none() {
+            return (self.moments.mean(), self.moments.deviation());
+        }
+        let mut moments = Moments::default();
+        moments.add(self.known().iter().map(|&x| logged(x, log)));
+        (moments.mean(), moments.deviation())
+    }
+
     /// The width that scaling makes the same for all columns.
-    pub(super) fn width(&self) -> f64 {
-        let known = self.sample.values.iter().copied().filter(|x| !x.is_nan()).collect();
-        width((self.most - self.least).max(0.0), known)
+    pub(super) fn width(&self, log: Option<f64>) -> f64 {
+        let range = (logged(self.most, log) - logged(self.least, log)).max(0.0);
+        width(range, self.known().iter().map(|&x| logged(x, log)).collect())
+    }
+
+    /// The numbers of the sample that are not missing.
+    fn known(&self) -> Vec<f64> {
+        self.sample.values.iter().copied().filter(|x| !x.is_nan()).collect()
     }
 
     fn add(&mut self, row: usize, values: &[f64]) {
@@ -80,8 +110,9 @@ impl NumberSurvey {
     /// Adds numbers that are finite or NaN.
     fn add_piece(&mut self, row: usize, values: &[f64]) {
         self.moments.add_all(values);
-        self.least = values.iter().fold(self.least, |least, &x| if x < least { x } else { least });
-        self.most = values.iter().fold(self.most, |most, &x| if x > most { x } else { most });
+        let (least, most) = limits(values);
+        self.least = self.least.min(least);
+        self.most = self.most.max(most);
         if self.are_integers {
             self.are_integers = values.iter().all(|x| x.is_nan() || x.fract() == 0.0);
         }

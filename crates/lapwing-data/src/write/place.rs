@@ -82,7 +82,13 @@ pub fn check_writable(path: &Path, endings: &[&str]) -> Result<()> {
     temporary_beside(&target).map(drop).map_err(|e| {
         // A link may lead to another folder than the one in `path`.
         let is_link = path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
-        Error::io(if is_link { path } else { folder_of(path) }, e)
+        let folder = folder_of(path).display();
+        let reason = match e.kind() {
+            _ if is_link => return Error::io(path, e),
+            io::ErrorKind::NotFound => format!("there is no folder {folder}"),
+            _ => format!("no file can be written into {folder} ({e})"),
+        };
+        Error::io(path, io::Error::new(e.kind(), reason))
     })
 }
 
@@ -179,7 +185,7 @@ mod tests {
         assert!(text(&folder.path().join(".csv")).contains("ending in"));
         assert_eq!(
             text(&folder.path().join("none/out.csv")),
-            format!("{}: No such file or directory (os error 2)", folder.path().join("none").display())
+            format!("{0}/out.csv: there is no folder {0}", folder.path().join("none").display())
         );
         std::fs::create_dir(folder.path().join("dir.csv")).unwrap();
         assert!(text(&folder.path().join("dir.csv")).contains("dir.csv"));

@@ -17,7 +17,7 @@ pub use havoc::havoc;
 pub use model::model;
 pub use npy::npy;
 pub use parquet::parquet;
-pub use text::{csv, svmlight};
+pub use text::{csv, jsonl, svmlight};
 pub use zip::npz;
 
 use crate::Target;
@@ -54,6 +54,13 @@ impl<'b> Mutator<'b> {
     /// The number of changes to a file: one to four.
     fn some_times(&mut self) -> usize {
         1 + self.rng.below(4).min(self.rng.below(4))
+    }
+}
+
+/// Changes bytes as those of any format, some times.
+pub fn havoc_of(mutator: &mut Mutator<'_>, bytes: &mut Vec<u8>) {
+    for _ in 0..mutator.some_times() {
+        mutator.blindly(bytes);
     }
 }
 

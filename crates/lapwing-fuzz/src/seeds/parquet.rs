@@ -1,4 +1,4 @@
-//! Parquet tables of all types, codecs and encodings that the readers support.
+//! Parquet tables of all types, codecs and encodings that the readers support, and Arrow files.
 
 use std::sync::Arc;
 
@@ -10,6 +10,7 @@ use arrow_array::{
     ArrayRef, BooleanArray, DictionaryArray, Float32Array, Float64Array, Int8Array, Int32Array, Int64Array,
     RecordBatch, StringArray, UInt16Array, UInt64Array,
 };
+use arrow_ipc::writer::FileWriter;
 
 use super::Seed;
 use crate::Bench;
@@ -25,16 +26,34 @@ pub fn edges(_: &Bench) -> Vec<Seed> {
     (0..8).map(|seed| (format!("edges{seed}"), edge_table(&mut Rng::new(seed)))).collect()
 }
 
+/// The same tables as Arrow files.
+pub fn arrow_tables(_: &Bench) -> Vec<Seed> {
+    let table = |seed: u64| -> Option<Seed> {
+        let batch = RecordBatch::try_from_iter(columns(&mut Rng::new(seed))).ok()?;
+        let mut bytes = Vec::new();
+        let mut writer = FileWriter::try_new(&mut bytes, &batch.schema()).ok()?;
+        writer.write(&batch).and_then(|()| writer.finish()).ok()?;
+        drop(writer);
+        Some((format!("table{seed}"), bytes))
+    };
+    (0..8).filter_map(table).collect()
+}
+
 /// A table of random columns and perhaps labels, written with random properties.
 pub fn table(rng: &mut Rng) -> Vec<u8> {
+    let columns = columns(rng);
+    write(rng, columns)
+}
+
+fn columns(rng: &mut Rng) -> Vec<(&'static str, ArrayRef)> {
     let n_rows = rng.below(12);
     let names = ["a", "b", "pick", "drop"];
-    let mut columns: Vec<(&str, ArrayRef)> =
+    let mut columns: Vec<(&'static str, ArrayRef)> =
         names[..1 + rng.below(4)].iter().map(|name| (*name, numbers(rng, n_rows))).collect();
     if rng.one_in(2) {
         columns.push(("label", labels(rng, n_rows)));
     }
-    write(rng, columns)
+    columns
 }
 
 /// A table of edges, written with random properties.

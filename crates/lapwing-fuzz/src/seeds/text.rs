@@ -20,6 +20,19 @@ pub fn csv(_: &Bench) -> Vec<Seed> {
         ("spaces", b" a , b \n 1 , 2 \n\n3,4\n"),
         ("open", b"a,b,label\n1,2,\"x\n3,4,y\n"),
         ("one", b"7\n"),
+        ("kinds", b"when,kind,ok,note,label\n2024-01-31,red,yes,the first of two,a\n2024-02-29,blue,no,,b\n,red,yes,no more words,\n"),
+        ("semicolons", b"a;b\n1,5;2\n-3,25;4\n1.234,5;\n"),
+        ("gaps", b"a,b,c\n1,2,3\n2,,6\n3,6,9\n4,8,\n5,10,15\n"),
+    ])
+}
+
+/// Objects, one in each line.
+pub fn jsonl(_: &Bench) -> Vec<Seed> {
+    texts(&[
+        ("numbers", b"{\"a\":1,\"b\":2.5,\"label\":\"x\"}\n{\"a\":3,\"b\":-4e2,\"label\":\"y\"}\n"),
+        ("kinds", b"{\"a\":true,\"b\":\"2024-01-31\",\"c\":\"red\"}\n{\"a\":false,\"b\":null,\"c\":\"blue\"}\n"),
+        ("missing", b"{\"a\":1,\"b\":2}\n{\"b\":3}\n\n{\"a\":5,\"c\":\"\\u00e9\"}\n"),
+        ("lists", b"{\"v\":[1,2,3],\"a\":1}\n{\"v\":[4,5,6],\"a\":2}\n"),
     ])
 }
 

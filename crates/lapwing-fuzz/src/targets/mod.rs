@@ -85,6 +85,8 @@ pub const TARGETS: &[Target] = &[
     target("csv", "t.csv", samples::table, seeds::text::csv, mutate::csv, 4096, 4),
     target("csv-gz", "t.csv.gz", samples::table, seeds::text::csv_gz, mutate::gzip, 4096, 1),
     target("csv-zst", "t.csv.zst", samples::table, seeds::text::csv_zst, mutate::zstd, 4096, 1),
+    target("jsonl", "t.jsonl", samples::table, seeds::text::jsonl, mutate::jsonl, 4096, 2),
+    target("arrow", "t.arrow", samples::table, seeds::parquet::arrow_tables, mutate::havoc_of, 16384, 2),
     target("svmlight", "s.svm", samples::svmlight, seeds::text::svmlight, mutate::svmlight, 4096, 2),
     target("npy", "a.npy", samples::array, seeds::array::samples, mutate::npy, 4096, 4),
     target("npz", "x.npz", samples::array, seeds::array::archives, mutate::npz, 8192, 2),

@@ -1,9 +1,11 @@
-//! Files of samples: four readers agree (whole file, blocks, sizes for the plan, label column).
+//! Files of samples: four readers agree (whole file, blocks, sizes for the plan, label column), and what is prepared in memory with
+//! what is prepared in blocks.
 
 use std::path::Path;
 
-use lapwing_data::read::{ReadOptions, RowFile, Samples, can_stream, probe, read_label_column, read_samples};
-use lapwing_data::{Features, Labels, Result, RowSource, SparseLabels, UNLABELED, gather};
+use lapwing_data::prepare::{PreparedRows, prepare};
+use lapwing_data::read::{ReadOptions, RowFile, Samples, TableFile, can_stream, probe, read_label_column, read_samples};
+use lapwing_data::{Features, Labels, Result, RowSource, SparseLabels, Standardize, UNLABELED, gather};
 
 use super::{Bench, Checked, accepted, answer, holds};
 use crate::judge::Verdict;
@@ -11,14 +13,15 @@ use crate::judge::Verdict;
 /// The most values of a file that is compared.
 const MOST_VALUES: usize = 1 << 16;
 
-/// Tables: CSV, plain or compressed, and Parquet.
+/// Tables: CSV, plain or compressed, JSON lines, Arrow files and Parquet.
 pub fn table(bench: &Bench, path: &Path, bytes: &[u8]) -> Verdict {
     let is_compressed = path.extension().is_some_and(|ending| ending == "gz" || ending == "zst");
     let options = table_options(if is_compressed { b"label" } else { bytes });
     let is_accepted = read(bench, path, &options)?;
     // The special names are those of ordinary columns under other options.
     let plain = ReadOptions::default();
-    accepted(is_accepted | (options.label_column.is_some() && read(bench, path, &plain)?))
+    let is_accepted = is_accepted | (options.label_column.is_some() && read(bench, path, &plain)?);
+    accepted(is_accepted | prepared(bench, path, &options)?)
 }
 
 /// NumPy arrays and archives of them, whole and with two columns in another order.
@@ -105,17 +108,43 @@ fn check_blocks(bench: &Bench, path: &Path, options: &ReadOptions, samples: Opti
         holds(whole == parts, || format!("accepted as a whole: {whole}, in blocks: {parts}"))?;
     }
     let (Some(samples), Some(Some(blocks))) = (samples, blocks) else { return Ok(()) };
-    let rows: Vec<u32> = (0..samples.features.n_rows() as u32).collect();
-    let whole = answer(gather(&samples.features, &rows, &[], &bench.run))?.unwrap_or_default();
+    check_bits(bench, &samples.features, &blocks)
+}
+
+/// Checks that values read in blocks have the bits of features in single precision.
+fn check_bits(bench: &Bench, features: &Features<'_>, blocks: &[f32]) -> Checked {
+    let rows: Vec<u32> = (0..features.n_rows() as u32).collect();
+    let whole = answer(gather(features, &rows, &[], &bench.run))?.unwrap_or_default();
     // Arithmetic does not keep the payload of a NaN.
     let bit = |value: &f32| if value.is_nan() { f32::NAN.to_bits() } else { value.to_bits() };
     let bits = |values: &[f32]| -> Vec<u32> { values.iter().map(bit).collect() };
-    holds(bits(&whole) == bits(&blocks), || "rows read in blocks differ from those of the whole file".into())
+    holds(bits(&whole) == bits(blocks), || "rows read in blocks differ from those of the whole file".into())
+}
+
+/// Prepares a table; true if it is accepted. Its rows, prepared in blocks by the same recipe, must have the same bits.
+fn prepared(bench: &Bench, path: &Path, options: &ReadOptions) -> Checked<bool> {
+    let Some(whole) = answer(prepare(path, options, Standardize::Auto, &bench.run))? else { return Ok(false) };
+    let (recipe, features) = (whole.recipe, whole.features);
+    holds(recipe.is_valid(), || format!("a recipe out of range: {recipe:?}"))?;
+    let (n_named, n_cols) = (recipe.feature_names().len(), features.n_cols());
+    holds(n_named == n_cols, || format!("names of features: {n_named} of {n_cols}"))?;
+    let open = TableFile::open(path, options).and_then(|table| PreparedRows::open(table, recipe, None, &bench.run));
+    let Some(rows) = answer(open)? else { return Err("a table is prepared and its rows are refused".into()) };
+    let Some(blocks) = answer(values_in_blocks(bench, &rows))? else {
+        return Err("a table is prepared in memory and refused in blocks".into());
+    };
+    if let Some(blocks) = blocks {
+        check_bits(bench, &features, &blocks)?;
+    }
+    Ok(true)
 }
 
 /// All values, read in blocks of three rows; `None` for more than [`MOST_VALUES`].
 fn read_blocks(bench: &Bench, path: &Path, options: &ReadOptions) -> Result<Option<Vec<f32>>> {
-    let file = RowFile::open(path, options, &bench.run)?;
+    values_in_blocks(bench, &RowFile::open(path, options, &bench.run)?)
+}
+
+fn values_in_blocks(bench: &Bench, file: &dyn RowSource) -> Result<Option<Vec<f32>>> {
     let (n_rows, n_cols) = (file.n_rows(), file.n_cols());
     let block = n_cols.saturating_mul(3);
     if n_rows.saturating_mul(n_cols) > MOST_VALUES {
