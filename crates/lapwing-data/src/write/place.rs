@@ -82,13 +82,13 @@ pub fn check_writable(path: &Path, endings: &[&str]) -> Result<()> {
     temporary_beside(&target).map(drop).map_err(|e| {
         // A link may lead to another folder than the one in `path`.
         let is_link = path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
-        let folder = folder_of(path).display();
-        let reason = match e.kind() {
-            _ if is_link => return Error::io(path, e),
-            io::ErrorKind::NotFound => format!("there is no folder {folder}"),
-            _ => format!("no file can be written into {folder} ({e})"),
-        };
-        Error::io(path, io::Error::new(e.kind(), reason))
+        let folder = folder_of(path);
+        match is_link {
+            false if !folder.exists() => {
+                Error::io(path, io::Error::new(e.kind(), format!("there is no folder {}", folder.display())))
+            }
+            _ => Error::io(if is_link { path } else { folder }, e),
+        }
     })
 }
 
