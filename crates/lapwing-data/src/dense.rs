@@ -147,7 +147,10 @@ impl<'a> Dense<'a> {
             let (mut limits, mut values) = (none(), vec![0.0; self.n_cols]);
             for row in rows {
                 self.copy_row_f64(row, &mut values);
-                limits.iter_mut().zip(&values).for_each(|((least, most), x)| (*least, *most) = (least.min(*x), most.max(*x)));
+                limits
+                    .iter_mut()
+                    .zip(&values)
+                    .for_each(|((least, most), x)| (*least, *most) = (least.min(*x), most.max(*x)));
             }
             limits
         };

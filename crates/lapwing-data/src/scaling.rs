@@ -152,7 +152,10 @@ impl FittedScaling {
                 Some(match ratio {
                     None => format!("{n} columns to mean 0 and deviation 1"),
                     Some(ratio) => {
-                        format!("{n} columns to one width, because their spreads differ by up to {} times", times(ratio))
+                        format!(
+                            "{n} columns to one width, because their spreads differ by up to {} times",
+                            times(ratio)
+                        )
                     }
                 })
             }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use lapwing::data::prepare::{Description, LoadedTable};
-use lapwing::data::read::TableFile;
+use lapwing::data::read::{ColumnKind, TableFile};
 use lapwing::data::{Labels, Report, Warning};
 use lapwing_data::read::is_table;
 use serde_json::json;
@@ -105,6 +105,11 @@ fn json_text(path: &Path, found: &Description, labels: Option<&Labels>, warnings
     format!("{object:#}\n")
 }
 
+/// The number of different values where they were not counted to the end.
+fn many(kind: &ColumnKind) -> &'static str {
+    if *kind == ColumnKind::Number { "many" } else { "" }
+}
+
 fn text(path: &Path, found: &Description, labels: Option<&Labels>) -> String {
     let mut lines = vec![format!("{}: {} rows, {} columns", path.display(), count(found.n_rows), found.columns.len())];
     lines.extend(found.reading().map(|reading| format!("read: {reading}")));
@@ -115,7 +120,7 @@ fn text(path: &Path, found: &Description, labels: Option<&Labels>) -> String {
             shortened(&column.name),
             column.kind.word().to_owned(),
             if column.n_missing == 0 { String::new() } else { count(column.n_missing) },
-            column.n_distinct.map(count).unwrap_or_default(),
+            column.n_distinct.map_or_else(|| many(&column.kind).to_owned(), count),
             column.values.clone().unwrap_or_default(),
             column.done.clone(),
         ]);

@@ -98,10 +98,10 @@ pub(super) fn scan(
         let mut labels = columns.label.map(|at| LabelTexts::of_column(table, at, options.unlabeled.as_deref()));
         let mut rows = table.scan(&places, &types)?;
         let total = table.bytes_of(&places);
-        let are_single = columns.features.iter().all(|&at| table.is_single(at));
+        let are_single: Vec<bool> = places[..readable.len()].iter().map(|&at| table.is_single(at)).collect();
         let is_held = extent == Extent::Held;
         let n_known = table.n_rows().filter(|_| is_held);
-        let mut held = Held::new(table.path(), &types[..readable.len()], are_single, n_known)?;
+        let mut held = Held::new(table.path(), &types[..readable.len()], &are_single, n_known)?;
         run.progress().start("read", total);
         let mut current = rows.next(run)?;
         while let Some(mut arrays) = current {

@@ -221,8 +221,7 @@ impl Scale {
             let log = if by_width { numbers.log_shift() } else { None };
             (log, numbers.mean_and_deviation(log), if by_width { numbers.width(log) } else { 0.0 })
         };
-        let measures: Vec<(Option<f64>, (f64, f64), f64)> =
-            run.install(|| numbers.par_iter().map(measured).collect());
+        let measures: Vec<(Option<f64>, (f64, f64), f64)> = run.install(|| numbers.par_iter().map(measured).collect());
         let deviations: Vec<f64> = measures.iter().map(|(_, (_, deviation), _)| *deviation).collect();
         let divisors = match choices.standardize {
             Standardize::Auto if shares_unit => {

@@ -227,7 +227,8 @@ fn chosen(correlations: &[f64], p: usize, j: usize) -> Vec<(usize, f64)> {
     let mut unexplained: Vec<f64> = (0..p).map(|k| c(k, j)).collect();
     while system.columns.len() < MOST_TERMS.min(p - 1) {
         let free = (0..p).filter(|k| *k != j && !system.columns.contains(k));
-        let Some(next) = free.max_by(|a, b| unexplained[*a].abs().total_cmp(&unexplained[*b].abs()).then(b.cmp(a))) else {
+        let Some(next) = free.max_by(|a, b| unexplained[*a].abs().total_cmp(&unexplained[*b].abs()).then(b.cmp(a)))
+        else {
             break;
         };
         if unexplained[next] * unexplained[next] < LEAST_GAIN || !system.add(next, c(next, next) + RIDGE, c) {
@@ -380,7 +381,8 @@ mod tests {
         other[5] = f64::NAN;
         assert_eq!(fitted(&[first, other], 1), None);
         let [first, ..] = columns();
-        let few = vec![first[..10].to_vec(), first[..10].iter().map(|x| if *x > 1.0 { f64::NAN } else { *x }).collect()];
+        let few =
+            vec![first[..10].to_vec(), first[..10].iter().map(|x| if *x > 1.0 { f64::NAN } else { *x }).collect()];
         assert_eq!(fitted(&few, 1), None);
     }
 }

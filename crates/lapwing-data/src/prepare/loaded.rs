@@ -5,6 +5,7 @@ use std::fmt;
 use super::choose::{self, Verdict};
 use super::columns::{Columns, Extent, Scanned, decided, scan, suggested};
 use super::decide::Choices;
+use super::held::Encoding;
 use super::{Description, MAX_TERMS, Prepared, Recipe};
 use crate::read::{ReadOptions, TableFile};
 use crate::{Labels, Result, Run, SparseLabels, Spreads, Standardize};
@@ -73,7 +74,8 @@ impl LoadedTable {
         let warnings = description.warnings(self.table.path());
         let Self { table, columns, found, labels, .. } = self;
         let (_, _, readable) = columns.read();
-        let (features, _) = recipe.encode(table.path(), found.held, &readable, run)?;
+        let encoding = Encoding { recipe: &recipe, path: table.path(), columns: &readable };
+        let (features, _) = found.held.encode(encoding, run)?;
         Ok(Prepared { features, recipe, labels, description, warnings })
     }
 

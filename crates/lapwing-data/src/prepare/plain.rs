@@ -5,14 +5,14 @@ use std::path::Path;
 
 use super::Recipe;
 use super::columns::{Columns, each_text, unfit_cells};
-use super::held::Held;
+use super::held::{Encoding, Held};
 use crate::bad_columns::ValueSurvey;
 use crate::prepare::{ColumnRecipe, Step};
 use crate::read::labels::LabelTexts;
 use crate::read::origin::SampleOrigin;
 use crate::read::table::{ColumnType, TableRows, Tally, no_rows};
 use crate::read::{ColumnKind, ReadOptions, Samples, Size, TableFile};
-use crate::{BadColumn, BadColumns, Error, Fault, Features, Labels, Result, Run, SparseLabels};
+use crate::{BadColumn, BadColumns, Error, Fault, Labels, Result, Run, SparseLabels};
 
 /// Columns that must be numbers.
 #[derive(Debug)]
@@ -124,8 +124,8 @@ pub(crate) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
     let label = |at: usize| LabelTexts::of_column(&table, at, options.unlabeled.as_deref());
     let mut labels = plain.columns.label.map(label);
     let n_features = plain.columns.features.len();
-    let is_single = !plain.recipe.is_double;
-    let mut held = Held::new(table.path(), &types[..n_features], is_single, table.n_rows())?;
+    let are_single: Vec<bool> = places[..n_features].iter().map(|&at| table.is_single(at)).collect();
+    let mut held = Held::new(table.path(), &types[..n_features], &are_single, table.n_rows())?;
     while let Some(mut arrays) = rows.next(run)? {
         if let (Some(labels), Some(array)) = (&mut labels, plain.columns.label.and_then(|_| arrays.pop())) {
             each_text(&array, |text| labels.push(text.unwrap_or_default()));
@@ -141,7 +141,8 @@ pub(crate) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
     }
     let origin = plain.origin(&table, rows.tallies());
     let all: Vec<usize> = (0..n_features).collect();
-    let (features, _): (Features<'static>, _) = plain.recipe.encode(table.path(), held, &all, run)?;
+    let encoding = Encoding { recipe: &plain.recipe, path: table.path(), columns: &all };
+    let (features, _) = held.encode(encoding, run)?;
     let labels = labels.map(|labels| labels.finish().map(Labels::from)).transpose()?;
     Ok(Samples { features, feature_names: Some(plain.recipe.feature_names()), labels, names: None, origin })
 }

@@ -63,7 +63,8 @@ pub fn prepare_rows(path: &Path, options: &ReadOptions, standardize: Standardize
     let table = TableFile::open(path, options)?;
     let mut columns = Columns::of(&table, options)?;
     let found = scan(&table, &mut columns, options, Extent::Passed, run)?;
-    let choices = Choices { standardize, is_told: false, are_named: options.columns.is_some(), max_terms: MAX_STREAMED_TERMS };
+    let choices =
+        Choices { standardize, is_told: false, are_named: options.columns.is_some(), max_terms: MAX_STREAMED_TERMS };
     let (mut recipe, spreads) = decided(&table, &columns, &found.surveys, &choices, run)?;
     // Rows that are read in blocks are dense.
     recipe.is_sparse = false;
@@ -311,7 +312,7 @@ impl<T: Feature + Value> RowScan for RecipeScan<'_, T> {
             let slices: Vec<ArrayRef> = batch.iter().map(|array| array.slice(self.at, step)).collect();
             let recipe = &self.source.recipe;
             let mut encoders =
-                recipe.encoders(&slices, &self.source.used).ok_or_else(|| super::apply::foreign(self.source.path()))?;
+                recipe.encoders(&slices, &self.source.used).ok_or_else(|| super::held::foreign(self.source.path()))?;
             let has_text = self.source.plain.is_some() && self.rows.tallies().iter().any(|tally| tally.unfit > 0);
             sink.fill(step, |room| {
                 room.fill(T::default());

@@ -131,6 +131,11 @@ impl Distinct {
         }
     }
 
+    /// Whether all different values were counted.
+    pub(super) fn is_exact(&self) -> bool {
+        self.limit == u64::MAX
+    }
+
     /// The number of different values: exact up to some thousand, else an estimate.
     pub(super) fn count(&self) -> usize {
         match self.limit {

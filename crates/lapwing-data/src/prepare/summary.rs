@@ -55,7 +55,7 @@ pub struct ColumnSummary {
     pub kind: ColumnKind,
     /// Number of missing cells.
     pub n_missing: usize,
-    /// Number of different values: exact up to some thousand, else an estimate.
+    /// Number of different values: exact up to some thousand, else an estimate; `None` for more decimals than that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub n_distinct: Option<usize>,
     /// The range of numbers, or the most frequent levels.
@@ -241,7 +241,7 @@ fn found(survey: &Survey) -> (Option<usize>, Option<String>) {
                 short(numbers.most),
                 short(numbers.sample.median())
             );
-            (Some(numbers.distinct.count()), Some(range))
+            (numbers.n_distinct(), Some(range))
         }
         Cells::Truths { n_true } => (None, Some(format!("{n_true} true"))),
         Cells::Texts(texts) => {

@@ -61,6 +61,11 @@ impl Default for NumberSurvey {
 }
 
 impl NumberSurvey {
+    /// The number of different values: exact up to some thousand, else an estimate; `None` for as many decimals.
+    pub(super) fn n_distinct(&self) -> Option<usize> {
+        (self.are_integers || self.distinct.is_exact()).then(|| self.distinct.count())
+    }
+
     /// What is added before the logarithm is taken, if the numbers are spread over orders of magnitude: none is negative, and from the
     /// median to the highest hundredth it is [`SKEWED`] times as far as from the least to the median.
     pub(super) fn log_shift(&self) -> Option<f64> {
@@ -125,7 +130,10 @@ impl NumberSurvey {
             }
             self.count_up &= self.ascend;
         }
-        self.distinct.add_numbers(values);
+        // Many decimals are not counted: only whole numbers may name the rows.
+        if self.are_integers || self.distinct.is_exact() {
+            self.distinct.add_numbers(values);
+        }
         self.sample.add(row, values);
     }
 }

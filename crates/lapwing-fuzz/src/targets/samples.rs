@@ -4,7 +4,9 @@
 use std::path::Path;
 
 use lapwing_data::prepare::{PreparedRows, prepare};
-use lapwing_data::read::{ReadOptions, RowFile, Samples, TableFile, can_stream, probe, read_label_column, read_samples};
+use lapwing_data::read::{
+    ReadOptions, RowFile, Samples, TableFile, can_stream, probe, read_label_column, read_samples,
+};
 use lapwing_data::{Features, Labels, Result, RowSource, SparseLabels, Standardize, UNLABELED, gather};
 
 use super::{Bench, Checked, accepted, answer, holds};
