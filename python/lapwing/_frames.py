@@ -202,6 +202,8 @@ def refuse_unknown(frame: Any, target: Any, columns: list[str] | None, names: tu
         raise ValueError(f"df: no column {target!r}{hint} The columns are: {listed}")
     if known.count(target) > 1:
         raise ValueError(f"df: two columns are named {target!r}; rename one")
+    if isinstance(columns, str):
+        raise TypeError(f"columns is {columns!r}; expected a list of names, as [{columns!r}]")
     if columns is not None and target in columns:
         raise ValueError(f"columns holds {target!r}, the target; expected features only")
     if isinstance(names, str) or len(names) != 3 or len(set(names)) != 3:

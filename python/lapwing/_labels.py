@@ -28,6 +28,9 @@ class ClassLabels:
 def as_label_array(y: Any) -> NDArray[Any]:
     """Labels as an array of numbers, text, or objects."""
     array = np.asarray(y)
+    if array.dtype.kind == "f" and _is_whole(y):
+        # NumPy would turn whole numbers beside missing ones into floats, which do not hold large ones.
+        return np.array([None if is_missing(label) else label for label in y.to_list()], dtype=object)
     if array.dtype.kind == "T":
         return array.astype(object)
     if array.dtype.kind in "US" and isinstance(y, (list, tuple)):
@@ -35,6 +38,11 @@ def as_label_array(y: Any) -> NDArray[Any]:
         objects = np.array(y, dtype=object)
         return array if all(isinstance(label, (str, bytes)) for label in objects.flat) else objects
     return array
+
+
+def _is_whole(y: Any) -> bool:
+    """Whether a column of pandas or polars has a type of integers."""
+    return hasattr(y, "to_list") and str(getattr(y, "dtype", "")).lower().startswith(("int", "uint"))
 
 
 def unlabeled_mask(y: Any, unlabeled: Any = None) -> NDArray[np.bool_]:
@@ -99,6 +107,8 @@ def _discrete(given: NDArray[Any]) -> NDArray[Any]:
         given = _plain(given)
     if given.dtype.kind == "c":
         raise ValueError("Unknown label type: complex numbers")
+    if given.dtype.kind in "mM":
+        raise ValueError("Unknown label type: dates; classes must be integers or strings (astype(str) makes texts of dates)")
     if given.dtype.kind == "f" and not (np.isfinite(given).all() and (given == np.floor(given)).all()):
         raise ValueError(
             "Unknown label type: continuous; classes must be integers or strings (HarmonicRegressor takes numbers)"

@@ -59,6 +59,8 @@ def as_table(X: Any, what: str = "X") -> Table:
         raise TypeError(f"{what} is a {type(X).__name__}, one column; expected a table: {advice}")
     if _is_pandas(X):
         return _of_pandas(X)
+    if type(X).__module__.startswith("polars"):
+        return Table(_of_polars(X), None, True)
     return Table(X, None, True)
 
 
@@ -129,6 +131,16 @@ def _text(cell: Any, name: str) -> str:
 
 def _is_pandas(X: Any) -> bool:
     return hasattr(X, "iloc") and hasattr(X, "columns") and hasattr(X, "reset_index")
+
+
+def _of_polars(X: Any) -> Any:
+    """A frame of polars without the types that Arrow's interface does not hand over: columns of nothing, and integers of 128 bits."""
+    import polars as pl
+
+    wide = {getattr(pl, name, None) for name in ("Int128", "UInt128")}
+    texts = [name for name, dtype in X.schema.items() if dtype == pl.Null]
+    floats = [name for name, dtype in X.schema.items() if dtype in wide]
+    return X.with_columns(pl.col(texts).cast(pl.String), pl.col(floats).cast(pl.Float64)) if texts or floats else X
 
 
 def _is_lazy(X: Any) -> bool:

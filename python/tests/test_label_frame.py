@@ -172,3 +172,26 @@ def test_automatic_labels_need_no_scaling_twice():
     features = TableEncoder().fit_transform(table)
     auto = AutoLabeler(scaling="off", random_state=0).fit(features, LABELS)
     assert (auto.transduction_ == label_frame(table.assign(is_=LABELS), "is_")["label"].to_numpy()).all()
+
+
+def test_targets_that_are_no_classes():
+    table = mixed_table()
+    for dates in (pd.to_datetime(pd.Series(["2020-01-01", "2021-01-01"] * (N // 2))), pd.Series(pd.to_timedelta(np.arange(N), "D"))):
+        with pytest.raises(ValueError, match=r"column 'y': Unknown label type: dates; .* astype\(str\)"):
+            label_frame(table.assign(y=dates), "y")
+    with pytest.raises(TypeError, match=r"columns is 'side'; expected a list of names, as \['side'\]"):
+        label_frame(table.assign(y=LABELS), "y", columns="side")
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_large_whole_numbers_stay_apart(kind):
+    given = [2**60 + 1 + int(side) if at < 12 else None for at, side in enumerate(SIDE)]
+    table = mixed_table().assign(y=pd.Series(given, dtype="Int64"))
+    labeled = label_frame(pl.from_pandas(table) if kind == "polars" else table, "y")
+    assert set(labeled["label"].to_list()) == {2**60 + 1, 2**60 + 2}
+
+
+def test_columns_of_nothing_in_polars():
+    frame = pl.DataFrame({"x": np.arange(30.0) % 7, "z": np.arange(30.0) % 5, "n": [None] * 30})
+    encoder = TableEncoder().fit(frame)
+    assert encoder.get_feature_names_out().tolist() == ["x", "z"]

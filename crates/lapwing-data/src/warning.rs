@@ -172,7 +172,7 @@ warnings! {
         "column '{column}': {} a level that the fit did not have, first '{first}'; it says nothing about these rows",
             cells_hold(n_cells)
             => UnknownLevels { column: String, n_cells: usize, first: String }
-        "column '{column}': {} nothing, though every cell of the fit held something; filled with the median", cells_hold(n_cells)
+        "column '{column}': {} nothing, though every cell of the fit held something; they say nothing about these rows", cells_hold(n_cells)
             => NewGaps { column: String, n_cells: usize }
         "{file}: {what}; {advice}"
             => DoubtfulText { file: String, what: &'static str, advice: &'static str }

@@ -293,3 +293,103 @@ fn numbers_in_double_precision_become_single_only_if_they_are_scaled() {
     let mean = rows.iter().map(|x| f64::from(*x)).sum::<f64>() / rows.len() as f64;
     assert!(mean.abs() < 1e-4 && rows.iter().any(|x| *x > 1.0), "{mean}");
 }
+
+/// The features of a text by the recipe of another.
+fn applied(recipe: &Recipe, path: &Path, text: &str) -> lapwing_data::Result<(Vec<f32>, Vec<String>)> {
+    std::fs::write(path, text).unwrap();
+    let applied = recipe.apply(&TableFile::open(path, &ReadOptions::default())?, None, &run(2))?;
+    let rows = PreparedRows::open(TableFile::open(path, &ReadOptions::default())?, recipe.clone(), None, &run(1))?;
+    let (mut reader, mut out) = (rows.open(0, &[], &run(1))?, vec![0.0; rows.n_rows() * rows.n_cols()]);
+    reader.read(&mut out, &run(1))?;
+    assert!(out == dense(&applied.features), "{text}");
+    Ok((out, applied.warnings.iter().map(ToString::to_string).collect()))
+}
+
+#[test]
+fn cells_of_new_rows_are_read_as_those_of_the_fit() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, new) = (folder.path().join("fit.csv"), folder.path().join("new.csv"));
+    let row = |at: usize| {
+        format!("{:02}/{:02}/2024,{} mm,{}\n", at % 12 + 1, at % 28 + 1, at * 7 % 50, ["ja", "nein"][at % 2])
+    };
+    std::fs::write(&path, format!("day,size,ok\n{}", (0..60).map(row).collect::<String>())).unwrap();
+    let fit = prepare(&path, &ReadOptions::default(), Standardize::Off, &run(1)).unwrap();
+    assert_eq!(&fit.recipe.feature_names()[..2], ["day_month", "day_weekday"]);
+    let recipe: Recipe = serde_json::from_str(&serde_json::to_string(&fit.recipe).unwrap()).unwrap();
+    let all = dense(&fit.features);
+    let width = fit.features.n_cols();
+    // 03/04 is the fourth of March, as the fit told; alone it could be the third of April.
+    let (one, warnings) = applied(&recipe, &new, &format!("day,size,ok\n{}", row(3))).unwrap();
+    assert!(one == all[3 * width..4 * width] && warnings.is_empty(), "{warnings:?}");
+    // One cell of three that is no size counts as missing; two of three make another column of it.
+    let some = |cells: [&str; 3]| {
+        let lines = cells.iter().map(|cell| format!("03/04/2024,{cell},ja\n")).collect::<String>();
+        format!("day,size,ok\n{lines}")
+    };
+    let (_, warnings) = applied(&recipe, &new, &some(["7 mm", "broken", "9 mm"])).unwrap();
+    assert!(warnings.iter().any(|text| text.contains("broken")), "{warnings:?}");
+    let error = applied(&recipe, &new, &some(["7 km", "broken", "9 mm"])).unwrap_err().to_string();
+    assert!(error.contains("'size' (2 of 3 rows"), "{error}");
+}
+
+#[test]
+fn numbers_that_no_distance_holds_are_missing_and_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("huge.csv");
+    let cell = |at: usize| match at {
+        7 => "1e45".to_owned(),
+        9 => "-inf".to_owned(),
+        at => (at * 13 % 101).to_string(),
+    };
+    let lines = (0..200).map(|at| format!("{},{}\n", cell(at), at * 17 % 89)).collect::<String>();
+    std::fs::write(&path, format!("a,b\n{lines}")).unwrap();
+    let found = prepare(&path, &ReadOptions::default(), Standardize::Auto, &run(2)).unwrap();
+    found.features.check(&run(1)).unwrap();
+    assert_eq!(found.description.columns[0].n_missing, 2);
+    let texts: Vec<String> = found.warnings.iter().map(ToString::to_string).collect();
+    assert!(texts.iter().any(|text| text.contains("2 cells hold no number, first '1e45' in row 7")), "{texts:?}");
+    // A fit of positive numbers over orders of magnitude tells new negative ones apart.
+    let skewed = (0..200).map(|at| format!("{:.3},{}\n", 10f64.powf((at * 29 % 199) as f64 / 50.0), at * 17 % 89));
+    std::fs::write(&path, format!("a,b\n{}", skewed.collect::<String>())).unwrap();
+    let fit = prepare(&path, &ReadOptions::default(), Standardize::Auto, &run(2)).unwrap();
+    let Step::Number { log: Some(_), .. } = fit.recipe.columns[0].step else { panic!("{:?}", fit.recipe.columns[0]) };
+    let (rows, _) = applied(&fit.recipe, &path, "a,b\n-500,1\n-5,1\n0,1\n5,1\n").unwrap();
+    assert!(rows.iter().step_by(2).is_sorted_by(|a, b| a < b), "{rows:?}");
+}
+
+#[cfg(feature = "tables")]
+#[test]
+fn stored_columns_of_another_kind_are_refused_and_lists_have_their_usual_length() {
+    use std::sync::Arc;
+
+    use arrow_array::types::Float64Type;
+    use arrow_array::{ArrayRef, Float64Array, ListArray, RecordBatch, TimestampMicrosecondArray};
+
+    let numbers = |scale: f64| -> ArrayRef {
+        Arc::new((0..200).map(|at| Some(scale * f64::from(at * 7 % 40))).collect::<Float64Array>())
+    };
+    let lists = |is_long: &dyn Fn(usize) -> bool| -> ArrayRef {
+        let list = |at: usize| {
+            Some((0..if is_long(at) { 3 } else { 1 }).map(|k| Some(((at * 5 + k) % 17) as f64)).collect::<Vec<_>>())
+        };
+        Arc::new(ListArray::from_iter_primitive::<Float64Type, _, _>((0..200).map(list)))
+    };
+    let table = |columns: Vec<(&str, ArrayRef)>| {
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        TableFile::from_batches("X", &batch.schema(), vec![batch]).unwrap()
+    };
+    let fit = |columns: Vec<(&str, ArrayRef)>| {
+        let loaded = LoadedTable::read(table(columns), &ReadOptions::default(), &run(2)).unwrap();
+        loaded.prepare(Standardize::Auto, None, &run(2)).unwrap()
+    };
+    // The first list is of another length than the others.
+    let found = fit(vec![("x", numbers(1.0)), ("v", lists(&|at| at > 0))]);
+    assert_eq!(found.recipe.n_features(), 1 + 3 + 1);
+    let ragged = fit(vec![("x", numbers(1.0)), ("v", lists(&|at| at % 3 > 0))]);
+    assert_eq!(ragged.recipe.n_features(), 1, "a third of the lists are of another length");
+    let fitted = fit(vec![("x", numbers(1.0)), ("z", numbers(2.0))]);
+    let dates: ArrayRef =
+        Arc::new((0..200).map(|at| Some(1_700_000_000_000_000 + at)).collect::<TimestampMicrosecondArray>());
+    let error = fitted.recipe.apply(&table(vec![("x", dates), ("z", numbers(2.0))]), None, &run(1)).unwrap_err();
+    assert!(error.to_string().contains("column 'x' holds Timestamp"), "{error}");
+}

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use lapwing::data::prepare::{Description, LoadedTable};
+use lapwing::data::prepare::{ColumnSummary, Description, LoadedTable};
 use lapwing::data::read::{ColumnKind, TableFile};
 use lapwing::data::{Labels, Report, Warning};
 use lapwing_data::read::is_table;
@@ -105,9 +105,14 @@ fn json_text(path: &Path, found: &Description, labels: Option<&Labels>, warnings
     format!("{object:#}\n")
 }
 
-/// The number of different values where they were not counted to the end.
-fn many(kind: &ColumnKind) -> &'static str {
-    if *kind == ColumnKind::Number { "many" } else { "" }
+/// The number of different values; decimals are not counted to the end.
+fn different(column: &ColumnSummary) -> String {
+    match column.n_distinct {
+        Some(n) if column.is_estimate => format!("about {}", count(n)),
+        Some(n) => count(n),
+        None if column.kind == ColumnKind::Number && column.values.is_some() => "many".to_owned(),
+        None => String::new(),
+    }
 }
 
 fn text(path: &Path, found: &Description, labels: Option<&Labels>) -> String {
@@ -120,7 +125,7 @@ fn text(path: &Path, found: &Description, labels: Option<&Labels>) -> String {
             shortened(&column.name),
             column.kind.word().to_owned(),
             if column.n_missing == 0 { String::new() } else { count(column.n_missing) },
-            column.n_distinct.map_or_else(|| many(&column.kind).to_owned(), count),
+            different(column),
             column.values.clone().unwrap_or_default(),
             column.done.clone(),
         ]);

@@ -6,8 +6,8 @@ use super::columns::unfit_cells;
 use super::encode::{Encoder, Unlike};
 use super::held::{Encoding, Held};
 use super::{Applied, ColumnRecipe, Recipe, summary};
-use crate::read::table::{ColumnType, Tally, no_rows};
-use crate::read::{ReadOptions, TableFile};
+use crate::read::table::{CellType, ColumnType, Tally, no_rows};
+use crate::read::{ColumnKind, ReadOptions, TableFile};
 use crate::{Error, Result, Run, Warning};
 
 impl Recipe {
@@ -19,7 +19,7 @@ impl Recipe {
     /// [`Error::Interrupted`].
     pub fn apply(&self, table: &TableFile, columns: Option<&[String]>, run: &Run) -> Result<Applied> {
         let (places, types) = self.places(table, columns)?;
-        let mut rows = table.scan(&places, &types)?;
+        let mut rows = table.scan_as(&places, &types, &self.written())?;
         let are_single: Vec<bool> = places.iter().map(|&at| table.is_single(at)).collect();
         let mut held = Held::new(table.path(), &types, &are_single, table.n_rows())?;
         while let Some(arrays) = rows.next(run)? {
@@ -28,8 +28,8 @@ impl Recipe {
         if rows.n_rows() == 0 {
             return Err(no_rows(table.path()));
         }
-        // A column that no longer holds what it held is refused: all but a few of its cells must be of its kind.
-        let is_other = |tally: &Tally| !tally.are_few_unfit();
+        // A column that no longer holds what it held is refused: most of its cells must be of its kind. The others are counted.
+        let is_other = |tally: &Tally| 2 * tally.unfit > tally.filled;
         if let Some(error) = unfit_cells(table, &places, rows.tallies(), rows.n_rows(), is_other) {
             return Err(error);
         }
@@ -42,6 +42,11 @@ impl Recipe {
     /// Places of the used columns among those of the recipe.
     pub(super) fn used_places(&self) -> Vec<usize> {
         (0..self.columns.len()).filter(|&at| self.columns[at].step.width() > 0).collect()
+    }
+
+    /// How the cells of the used columns were written in the fit.
+    pub(super) fn written(&self) -> Vec<Option<CellType>> {
+        self.used_places().into_iter().map(|at| self.columns[at].written).collect()
     }
 
     /// Places in a table, and types, of the used columns.
@@ -61,8 +66,28 @@ impl Recipe {
         };
         let options = ReadOptions { columns: Some(names), ..ReadOptions::default() };
         let places = crate::read::choose(table.path(), table.names(), &options)?.features;
+        self.check_kinds(table, &places)?;
         let types = used.iter().map(|column| column.kind.column_type().unwrap_or(ColumnType::Text)).collect();
         Ok((places, types))
+    }
+
+    /// Refuses stored columns of another kind than the fit had. Cells that are texts are looked at one by one.
+    fn check_kinds(&self, table: &TableFile, places: &[usize]) -> Result<()> {
+        use ColumnKind::{Boolean, Empty, Number, Text, Vector};
+        for (used, &place) in self.used_places().into_iter().zip(places) {
+            let (column, kind) = (&self.columns[used], &table.kinds()[place]);
+            let agree = match (&column.kind, kind) {
+                (_, Empty) | (Text, _) | (Number | Boolean | Empty, Number | Boolean) => true,
+                (Vector(length), Vector(other)) => length == other,
+                (fit, new) => fit == new || table.is_stored_text(place),
+            };
+            if !agree {
+                let (name, fit, new) = (&table.names()[place], column.kind.word(), table.stored_type(place));
+                let reason = format!("column '{name}' holds {new}; expected the kind that it had in the fit, {fit}");
+                return Err(Error::format(table.path(), None, reason));
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn encoders<'a>(&'a self, arrays: &'a [ArrayRef], columns: &[usize]) -> Option<Vec<Encoder<'a>>> {

@@ -9,7 +9,7 @@ use super::held::Held;
 use super::recipe::Recipe;
 use super::survey::Survey;
 use crate::read::labels::LabelTexts;
-use crate::read::table::{ColumnType, RowMark, Tally, no_rows};
+use crate::read::table::{CellType, ColumnType, RowMark, Tally, no_rows};
 use crate::read::{ColumnKind, ReadOptions, TableFile};
 use crate::{BadCells, BadColumn, BadColumns, Error, Fault, Result, Run, SparseLabels, Spreads};
 
@@ -42,7 +42,7 @@ impl Columns {
         (places, types, readable.into_iter().map(|(at, _)| at).collect())
     }
 
-    /// Takes columns as text whose cells do not fit their type; true if there are any.
+    /// Takes columns as text whose cells do not fit their type, and leaves lists of different lengths; true if there are any.
     fn correct(&mut self, tallies: &[Tally], readable: &[usize]) -> bool {
         let mut is_changed = false;
         for (&at, tally) in readable.iter().zip(tallies) {
@@ -53,6 +53,9 @@ impl Columns {
             };
             if has_other {
                 self.kinds[at] = ColumnKind::Text;
+                is_changed = true;
+            } else if matches!(self.kinds[at], ColumnKind::Vector(_)) && !tally.are_few_unfit() {
+                self.kinds[at] = ColumnKind::Other("lists of different lengths".into());
                 is_changed = true;
             }
         }
@@ -173,7 +176,12 @@ pub(super) fn suggested(
 ) -> (Recipe, Option<Spreads>) {
     let names: Vec<String> = columns.features.iter().map(|&at| table.names()[at].clone()).collect();
     let are_single = columns.features.iter().all(|&at| table.is_single(at));
-    decide::decided(&Surveyed { names: &names, kinds: &columns.kinds, surveys, are_single }, choices, run)
+    let written: Vec<Option<CellType>> = columns.features.iter().map(|&at| table.written(at)).collect();
+    decide::decided(
+        &Surveyed { names: &names, kinds: &columns.kinds, surveys, written: &written, are_single },
+        choices,
+        run,
+    )
 }
 
 /// As [`suggested`], with at least one feature.

@@ -8,6 +8,7 @@ use super::recipe::{ColumnRecipe, LeftOut, Recipe, Step};
 use super::sketch::Moments;
 use super::survey::{Cells, NumberSurvey, Survey, TextSurvey};
 use crate::read::ColumnKind;
+use crate::read::table::CellType;
 use crate::{Run, Spreads, Standardize, spreads};
 
 /// Most levels of a category that has a column for each.
@@ -50,6 +51,8 @@ pub(super) struct Surveyed<'s> {
     pub names: &'s [String],
     pub kinds: &'s [ColumnKind],
     pub surveys: &'s [Survey],
+    /// How the cells of each column are written, where they are texts.
+    pub written: &'s [Option<CellType>],
     /// Whether single precision keeps the numbers of all columns.
     pub are_single: bool,
 }
@@ -79,8 +82,12 @@ pub(super) fn decided(table: &Surveyed<'_>, choices: &Choices, run: &Run) -> (Re
         .names
         .iter()
         .zip(table.kinds)
+        .zip(table.written)
         .zip(steps)
-        .map(|((name, kind), step)| ColumnRecipe { name: name.clone(), kind: kind.clone(), step })
+        .map(|(((name, kind), written), step)| {
+            let written = written.filter(|_| step.width() > 0 && *kind != ColumnKind::Text);
+            ColumnRecipe { name: name.clone(), kind: kind.clone(), written, step }
+        })
         .collect();
     let mut recipe = Recipe { columns, is_sparse: false, is_double: false, is_scaled: scale.is_scaled, gaps };
     recipe.is_double = !table.are_single && !scale.is_scaled && !scale.is_mixed;
@@ -111,8 +118,7 @@ pub(super) fn entries_of_row(recipe: &Recipe, surveys: &[Survey]) -> f64 {
 
 fn role(name: &str, survey: &Survey, choices: &Choices) -> Role {
     if survey.n_filled() == 0 {
-        let reason = if matches!(survey.cells, Cells::None) { LeftOut::Type } else { LeftOut::Empty };
-        return Role::LeaveOut(reason);
+        return Role::LeaveOut(LeftOut::Empty);
     }
     match &survey.cells {
         Cells::Numbers(numbers) => number_role(name, survey, numbers, choices),

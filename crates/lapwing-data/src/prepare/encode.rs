@@ -11,6 +11,15 @@ use super::recipe::Step;
 /// Rows whose columns are written one after the other, so that they stay in the caches.
 const TILE_VALUES: usize = 1 << 14;
 
+/// Larger numbers count as missing, as infinite ones do: their distances would not fit single precision.
+const LARGEST: f64 = 1e30;
+
+/// Whether a number can be used.
+#[inline]
+pub(super) fn is_usable(x: f64) -> bool {
+    x.abs() <= LARGEST
+}
+
 /// The numbers of an array of numbers or of lists of them.
 pub(super) fn numbers_of(array: &ArrayRef) -> Vec<f64> {
     let inner = array.as_fixed_size_list_opt().map_or(array, |lists| lists.values());
@@ -151,9 +160,9 @@ impl<'a> Encoder<'a> {
                     _ => f64::NAN,
                 };
                 let fill = told.as_ref().map_or(*fill, |told| told[row]);
-                let filled = if x.is_finite() || fill.is_nan() { x } else { fill };
+                let filled = if is_usable(x) || fill.is_nan() { x } else { fill };
                 put(first, (logged(filled, *log) - center) / scale);
-                note_gap(!x.is_finite(), gap, first + 1, unlike, &mut put);
+                note_gap(!is_usable(x), gap, first + 1, unlike, &mut put);
             }
             (Step::Boolean { size, fill, gap }, Cells::Truths(truths)) => {
                 let is_missing = truths.is_null(row);
@@ -204,7 +213,7 @@ impl<'a> Encoder<'a> {
                 let is_missing = lists.is_null(row);
                 let list = (!is_missing).then(|| &values[row * fill.len()..(row + 1) * fill.len()]);
                 let number = |at: usize| match list.map(|list| f64::from(list[at])) {
-                    Some(x) if x.is_finite() || weight.is_none() => x,
+                    Some(x) if is_usable(x) || weight.is_none() => x,
                     _ => fill[at],
                 };
                 let length = (0..fill.len()).map(|at| number(at) * number(at)).sum::<f64>().sqrt();
@@ -243,7 +252,7 @@ impl Number<'_> {
         let mut n_missing = 0;
         let is_plain = (self.center, self.scale, self.log) == (0.0, 1.0, None);
         for (at, (x, row)) in values.zip(out.chunks_mut(width.max(1))).enumerate() {
-            let is_missing = !x.is_finite();
+            let is_missing = !is_usable(x);
             n_missing += usize::from(is_missing);
             let fill = || self.told.map_or(self.fill, |told| told[at]);
             let x = if is_missing && !self.fill.is_nan() { fill() } else { x };
@@ -256,10 +265,12 @@ impl Number<'_> {
     }
 }
 
-/// The logarithm of a number if there is something to add before, else the number.
+/// The logarithm of a number if there is something to add before, else the number. Below 0 the curve is that above, turned by 180°: a fit
+/// has no negative numbers there, but new rows may.
 #[inline]
 pub(super) fn logged(x: f64, shift: Option<f64>) -> f64 {
-    shift.map_or(x, |shift| (x.max(0.0) + shift).ln())
+    let curve = |shift: f64| if x < 0.0 { 2.0 * shift.ln() - (shift - x).ln() } else { (x + shift).ln() };
+    shift.map_or(x, curve)
 }
 
 fn filled(texts: &StringArray, row: usize) -> Option<&str> {

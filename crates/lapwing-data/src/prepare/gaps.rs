@@ -15,7 +15,7 @@ use arrow_array::{Array, ArrayRef};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::encode::logged;
+use super::encode::{is_usable, logged};
 use super::survey::NumberSurvey;
 use crate::Run;
 
@@ -131,7 +131,7 @@ impl GapFill {
             let Some(at) = at.filter(|_| !column.terms.is_empty()) else { continue };
             let mut values: Option<Vec<f64>> = None;
             for (row, has_gap) in has_gap.iter_mut().enumerate() {
-                if !number(&arrays[at], row).is_finite() {
+                if !is_usable(number(&arrays[at], row)) {
                     *has_gap = true;
                     values.get_or_insert_with(|| vec![f64::NAN; n_rows]);
                 }
@@ -167,14 +167,14 @@ impl GapFill {
 impl GapColumn {
     /// z of a number; NaN if it is missing.
     fn normal(&self, x: f64) -> f64 {
-        let x = if x.is_finite() { logged(x, self.log) } else { return f64::NAN };
+        let x = if is_usable(x) { logged(x, self.log) } else { return f64::NAN };
         ((x - self.mean) / self.deviation).clamp(-FARTHEST, FARTHEST)
     }
 
     /// The number of z.
     fn number(&self, z: f64) -> f64 {
         let x = self.mean + self.deviation * z;
-        self.log.map_or(x, |shift| x.exp() - shift)
+        self.log.map_or(x, |shift| (x.exp() - shift).max(0.0))
     }
 
     /// What the others tell.

@@ -108,7 +108,7 @@ fn plain_recipe(table: &TableFile, columns: &Columns) -> Recipe {
     };
     let column = |(&at, kind): (&usize, &ColumnKind)| {
         let (name, step) = (table.names()[at].clone(), step(kind));
-        ColumnRecipe { name, kind: kind.clone(), step }
+        ColumnRecipe { name, kind: kind.clone(), written: None, step }
     };
     let is_double = !columns.features.iter().all(|&at| table.is_single(at));
     let columns = columns.features.iter().zip(&columns.kinds).map(column).collect();

@@ -6,6 +6,7 @@ use super::dates::DatePart;
 use super::gaps::GapFill;
 use super::terms::TermColumns;
 use crate::read::ColumnKind;
+use crate::read::table::CellType;
 
 /// How a table becomes a matrix of features: a step for each of its columns, learned from the rows of a fit.
 ///
@@ -35,6 +36,9 @@ pub struct ColumnRecipe {
     pub name: String,
     /// What it held in the fit.
     pub kind: ColumnKind,
+    /// How its cells were written in the fit, if they were texts: the order of day and month, the words for yes and no.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) written: Option<CellType>,
     /// What is done with it.
     pub step: Step,
 }
@@ -68,7 +72,7 @@ pub enum Step {
         /// Why.
         reason: LeftOut,
     },
-    /// A number x becomes (x − center) / scale, or (ln(max(x, 0) + log) − center) / scale.
+    /// A number x becomes (x − center) / scale, or (ln(x + log) − center) / scale.
     Number {
         /// The number in place of missing ones that other columns do not tell: the median.
         fill: f64,

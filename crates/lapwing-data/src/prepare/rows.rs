@@ -14,7 +14,7 @@ use super::encode::{Feature, Unlike, write_dense};
 use super::plain::{Plain, counted};
 use super::summary::Description;
 use super::{MAX_STREAMED_TERMS, MAX_TERMS, Recipe};
-use crate::read::table::{ColumnType, RowMark, TableRows, no_rows};
+use crate::read::table::{CellType, ColumnType, RowMark, TableRows, no_rows};
 use crate::read::{ReadOptions, Size, TableFile, fingerprint};
 use crate::scan::{Centered, Place, RowScan, RowSink, Value};
 use crate::{Error, Result, RowReader, RowSource, Run, SparseLabels, Standardize, Warning};
@@ -26,6 +26,8 @@ pub struct PreparedRows {
     recipe: Recipe,
     columns: Vec<usize>,
     types: Vec<ColumnType>,
+    /// How cells were written in the fit.
+    written: Vec<Option<CellType>>,
     /// Places of the columns among those of the recipe.
     used: Vec<usize>,
     n_rows: usize,
@@ -120,8 +122,20 @@ impl PreparedRows {
         n_rows: usize,
         marks: Vec<RowMark>,
     ) -> Result<Self> {
-        let (bytes, used) = (table.bytes_of(&columns), recipe.used_places());
-        Ok(Self { table, recipe, columns, types, used, n_rows, bytes, marks, plain: None, unlike: Mutex::default() })
+        let (bytes, used, written) = (table.bytes_of(&columns), recipe.used_places(), recipe.written());
+        Ok(Self {
+            table,
+            recipe,
+            columns,
+            types,
+            written,
+            used,
+            n_rows,
+            bytes,
+            marks,
+            plain: None,
+            unlike: Mutex::default(),
+        })
     }
 
     /// The rows of a table by the recipe of an earlier fit; `columns` are as in [`Recipe::apply`].
@@ -150,11 +164,13 @@ impl PreparedRows {
         columns.truncate(recipe.columns.len());
         types.truncate(recipe.columns.len());
         let (bytes, used) = (table.bytes_of(&columns), (0..columns.len()).collect());
+        let written = vec![None; columns.len()];
         Ok(Self {
             table,
             recipe,
             columns,
             types,
+            written,
             used,
             n_rows,
             bytes,
@@ -190,7 +206,7 @@ impl PreparedRows {
         center: &'s [f32],
         run: &Run,
     ) -> Result<Box<dyn RowReader + 's>> {
-        let rows = self.table.scan_from(place.row, &self.marks, &self.columns, &self.types)?;
+        let rows = self.table.scan_from(place.row, &self.marks, &self.columns, &self.types, &self.written)?;
         Ok(match self.recipe.is_double {
             true => Centered::boxed(RecipeScan::<f64>::from(self, rows, place.row, run)?, place, center),
             false => Centered::boxed(RecipeScan::<f32>::from(self, rows, place.row, run)?, place, center),

@@ -58,6 +58,9 @@ pub struct ColumnSummary {
     /// Number of different values: exact up to some thousand, else an estimate; `None` for more decimals than that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub n_distinct: Option<usize>,
+    /// Whether that is an estimate.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_estimate: bool,
     /// The range of numbers, or the most frequent levels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub values: Option<String>,
@@ -92,11 +95,18 @@ impl Description {
                 let first = tally.first_unfit.as_ref()?;
                 Some(Unfit { n_cells: tally.unfit, first: first.text.clone(), place: first.place() })
             });
+            let unfit = unfit.or_else(|| infinite(survey));
             let (n_distinct, values) = found(survey);
+            let is_estimate = match &survey.cells {
+                Cells::Numbers(numbers) => n_distinct.is_some() && !numbers.distinct.is_exact(),
+                Cells::Texts(texts) => !texts.distinct.is_exact(),
+                _ => false,
+            };
+            let n_distinct = n_distinct.map(|n| n.min(survey.n_filled()));
             let is_told = recipe.gaps.as_ref().is_some_and(|gaps| gaps.fills(at));
             let done = done(&column.step, survey, is_told);
             let (name, kind) = (column.name.clone(), column.kind.clone());
-            ColumnSummary { name, kind, n_missing: survey.n_missing, n_distinct, values, done, unfit }
+            ColumnSummary { name, kind, n_missing: survey.n_missing, n_distinct, is_estimate, values, done, unfit }
         };
         let is_auto = standardize == Standardize::Auto;
         let is_left = is_auto && !recipe.is_scaled && spreads.is_some_and(|spreads| spreads.differ);
@@ -229,6 +239,13 @@ fn scaling(recipe: &Recipe, is_auto: bool, spreads: Option<Spreads>) -> Option<S
     let columns = if n == 1 { "1 column".to_owned() } else { format!("{n} columns") };
     let to = if is_auto { "one width" } else { "mean 0 and deviation 1" };
     Some(format!("{columns} to {to}, {reason}"))
+}
+
+/// The numbers that are infinite or too large, if there are any.
+fn infinite(survey: &Survey) -> Option<Unfit> {
+    let Cells::Numbers(numbers) = &survey.cells else { return None };
+    let (row, value) = numbers.first_infinite?;
+    Some(Unfit { n_cells: numbers.n_infinite, first: format!("{value:e}"), place: format!("row {row}") })
 }
 
 /// The number of different values, and the range or the most frequent levels.

@@ -11,7 +11,7 @@ use arrow_array::{Array, ArrayRef};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::dates::{DatePart, parts_of};
-use super::encode::logged;
+use super::encode::{is_usable, logged};
 use super::sketch::{Distinct, GROUP, Moments, Sample, limits};
 use super::terms;
 use crate::read::ColumnKind;
@@ -31,8 +31,9 @@ pub(super) struct NumberSurvey {
     pub distinct: Distinct,
     pub least: f64,
     pub most: f64,
-    /// Number of infinite values, which count as missing.
+    /// Number of values that are infinite or too large, which count as missing; the row of the first, and the value.
     pub n_infinite: usize,
+    pub first_infinite: Option<(usize, f64)>,
     pub are_integers: bool,
     /// Whether each number is larger than the one before it, or each is smaller.
     pub ascend: bool,
@@ -51,6 +52,7 @@ impl Default for NumberSurvey {
             least: f64::INFINITY,
             most: f64::NEG_INFINITY,
             n_infinite: 0,
+            first_infinite: None,
             are_integers: true,
             ascend: true,
             descend: true,
@@ -101,12 +103,16 @@ impl NumberSurvey {
     fn add(&mut self, row: usize, values: &[f64]) {
         // Short passes, each of which the compiler vectorizes, over values that stay in the L1 cache.
         for (at, piece) in values.chunks(GROUP).enumerate() {
-            let n_infinite = piece.iter().filter(|x| x.is_infinite()).count();
+            let is_infinite = |x: f64| !x.is_nan() && !is_usable(x);
+            let n_infinite = piece.iter().filter(|x| is_infinite(**x)).count();
             if n_infinite == 0 {
                 self.add_piece(row + at * GROUP, piece);
             } else {
                 self.n_infinite += n_infinite;
-                let usable = |x: &f64| if x.is_finite() { *x } else { f64::NAN };
+                let first =
+                    piece.iter().position(|x| is_infinite(*x)).map(|place| (row + at * GROUP + place, piece[place]));
+                self.first_infinite = self.first_infinite.or(first);
+                let usable = |x: &f64| if is_usable(*x) { *x } else { f64::NAN };
                 self.add_piece(row + at * GROUP, &piece.iter().map(usable).collect::<Vec<_>>());
             }
         }
@@ -215,9 +221,9 @@ impl Survey {
         Self { n_rows: 0, n_missing: 0, cells }
     }
 
-    /// Says how many rows there are; cells of a kind that cannot be read are all missing.
+    /// Says how many rows there are; cells that were not read are missing, unless their kind cannot be read.
     pub(super) fn set_rows(&mut self, n_rows: usize) {
-        self.n_missing += n_rows - self.n_rows;
+        self.n_missing += if matches!(self.cells, Cells::None) { 0 } else { n_rows - self.n_rows };
         self.n_rows = n_rows;
     }
 
@@ -241,7 +247,7 @@ impl Survey {
                         &doubles
                     }
                 };
-                self.n_missing += values.iter().filter(|x| !x.is_finite()).count();
+                self.n_missing += values.iter().filter(|x| !is_usable(**x)).count();
                 numbers.add(row, values);
             }
             Cells::Truths { n_true } => {
@@ -271,8 +277,8 @@ impl Survey {
                 vectors.moments.resize(width, Moments::default());
                 for (at, moments) in vectors.moments.iter_mut().enumerate() {
                     moments.add((0..lists.len()).map(|row| match lists.is_valid(row) {
-                        true => f64::from(values[row * width + at]),
-                        false => f64::NAN,
+                        true if is_usable(f64::from(values[row * width + at])) => f64::from(values[row * width + at]),
+                        _ => f64::NAN,
                     }));
                 }
             }

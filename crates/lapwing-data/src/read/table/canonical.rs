@@ -1,5 +1,6 @@
 //! Stored arrays as arrays of the five types of a table.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -171,11 +172,16 @@ fn count(stored: &ArrayRef, converted: &ArrayRef, row: usize, tally: &mut Tally)
     let was_filled = |at: usize| stored_nulls.as_ref().is_none_or(|nulls| nulls.is_valid(at));
     for at in (0..stored.len()).filter(|&at| converted.is_null(at) && was_filled(at)) {
         tally.unfit += 1;
-        tally.first_unfit.get_or_insert_with(|| UnfitCell {
-            row: row + at,
-            line: 0,
-            text: stored.data_type().to_string(),
-        });
+        tally.first_unfit.get_or_insert_with(|| UnfitCell { row: row + at, line: 0, text: shown(stored) });
+    }
+}
+
+/// A stored cell in messages.
+fn shown(stored: &ArrayRef) -> String {
+    use DataType::{FixedSizeList, LargeList, List};
+    match stored.data_type() {
+        List(_) | LargeList(_) | FixedSizeList(..) => "a list of another length".to_owned(),
+        other => other.to_string(),
     }
 }
 
@@ -233,13 +239,17 @@ fn of_texts(
     array
 }
 
-/// The length of the first list of a column of lists; 0 if there is none.
-pub(crate) fn first_length(array: &ArrayRef) -> usize {
+/// The most frequent length of some lists; 0 if there are none.
+pub(crate) fn usual_length(array: &ArrayRef) -> usize {
     let Ok(large) = cast(array, &DataType::LargeList(Arc::new(Field::new_list_field(DataType::Float32, true)))) else {
         return 0;
     };
     let lists = large.as_list::<i64>();
-    (0..lists.len()).find(|&row| lists.is_valid(row)).map_or(0, |row| lists.value(row).len())
+    let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+    for row in (0..lists.len()).filter(|&row| lists.is_valid(row)) {
+        *counts.entry(lists.value_length(row) as usize).or_default() += 1;
+    }
+    counts.into_iter().max_by_key(|(_, count)| *count).map_or(0, |(length, _)| length)
 }
 
 /// The type of the arrays of values of a type, with nulls for missing numbers.

@@ -16,8 +16,8 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Schema};
 
-use self::canonical::first_length;
 pub(crate) use self::canonical::kind_of;
+use self::canonical::usual_length;
 pub use self::kind::ColumnKind;
 pub(crate) use self::parts::parts_of;
 use self::rows::{Kept, Scan, Stored};
@@ -26,8 +26,8 @@ use super::ReadOptions;
 use super::format::{Format, unknown_ending};
 #[cfg(feature = "tables")]
 use super::parquet;
-use super::text::{CellType, Dialect, Doubt, Known, TextTable};
-pub(crate) use super::text::{ColumnType, RowMark, Tally};
+pub(crate) use super::text::{CellType, ColumnType, RowMark, Tally};
+use super::text::{Dialect, Doubt, Known, TextTable, reconciled};
 use crate::{Error, Result, Run};
 
 /// Parts of the columns of a Parquet file that are decoded at the same time.
@@ -136,7 +136,7 @@ impl TableFile {
                 self.kinds[at] = kind.unwrap_or(ColumnKind::Text);
                 continue;
             }
-            self.kinds[at] = match array.map_or(0, first_length) {
+            self.kinds[at] = match array.map_or(0, usual_length) {
                 0 => ColumnKind::Other("empty lists".into()),
                 length => ColumnKind::Vector(length),
             };
@@ -291,14 +291,42 @@ impl TableFile {
 
     /// Starts to read the columns `columns` as values of `types`.
     pub(crate) fn scan(&self, columns: &[usize], types: &[ColumnType]) -> Result<TableRows> {
+        self.scan_as(columns, types, &vec![None; columns.len()])
+    }
+
+    /// As [`scan`](Self::scan), with cells that were written in another table, the one of a fit, as `fit` says.
+    pub(crate) fn scan_as(
+        &self,
+        columns: &[usize],
+        types: &[ColumnType],
+        fit: &[Option<CellType>],
+    ) -> Result<TableRows> {
+        let written = self.reconciled(columns, fit);
         let scan = match &self.source {
-            Source::Text(table) => Scan::Text(Box::new(table.scan(columns, types)?)),
+            Source::Text(table) => {
+                Scan::Text(Box::new(table.scan_from(RowMark::default(), columns, types, &written)?))
+            }
             Source::Parts(parts) => {
-                Scan::Parts { parts: parts.clone(), next: 0, rows: None, columns: columns.to_vec() }
+                let (columns, fit) = (columns.to_vec(), fit.to_vec());
+                Scan::Parts { parts: parts.clone(), next: 0, rows: None, columns, fit }
             }
             _ => Scan::Stored(self.stored(columns)?),
         };
-        Ok(self.rows(scan, columns, types, 0))
+        Ok(self.rows(scan, columns, types, written, 0))
+    }
+
+    /// How the cells of column `at` are written, where they are texts.
+    pub(crate) fn written(&self, at: usize) -> Option<CellType> {
+        match &self.source {
+            Source::Text(table) => table.written(at),
+            Source::Parts(parts) => parts.iter().find_map(|(table, places)| table.written(places[at])),
+            _ => self.parsed.get(at).copied().flatten(),
+        }
+    }
+
+    /// How the cells of columns are read, if those of a fit were written as `fit` says.
+    fn reconciled(&self, columns: &[usize], fit: &[Option<CellType>]) -> Vec<Option<CellType>> {
+        columns.iter().zip(fit).map(|(&at, &fit)| reconciled(self.written(at), fit)).collect()
     }
 
     /// Starts to read columns as they are: in their stored types, or those of a text as texts if `as_text`, else as the kinds that were
@@ -351,7 +379,7 @@ impl TableFile {
         }
     }
 
-    /// As [`scan`](Self::scan), from the last of `marks` at or before row `row` on, if the format needs such; see
+    /// As [`scan_as`](Self::scan_as), from the last of `marks` at or before row `row` on, if the format needs such; see
     /// [`TableRows::first_row`].
     pub(crate) fn scan_from(
         &self,
@@ -359,25 +387,33 @@ impl TableFile {
         marks: &[RowMark],
         columns: &[usize],
         types: &[ColumnType],
+        fit: &[Option<CellType>],
     ) -> Result<TableRows> {
+        let written = self.reconciled(columns, fit);
         let (scan, first_row) = match &self.source {
             Source::Text(table) if table.is_seekable() => {
                 let before = marks.partition_point(|mark| mark.row <= row).checked_sub(1);
                 let mark = before.map(|at| marks[at]).unwrap_or_default();
-                (Scan::Text(Box::new(table.scan_from(mark, columns, types)?)), mark.row)
+                (Scan::Text(Box::new(table.scan_from(mark, columns, types, &written)?)), mark.row)
             }
             #[cfg(feature = "tables")]
             Source::Parquet(table) => {
                 let scan = parquet::TableScan::in_parallel(table.clone(), columns.to_vec(), row, MAX_PARTS);
                 (Scan::Stored(Stored::Parquet(Box::new(scan))), row)
             }
-            _ => return self.scan(columns, types),
+            _ => return self.scan_as(columns, types, fit),
         };
-        Ok(self.rows(scan, columns, types, first_row))
+        Ok(self.rows(scan, columns, types, written, first_row))
     }
 
-    fn rows(&self, scan: Scan, columns: &[usize], types: &[ColumnType], first_row: usize) -> TableRows {
-        let parsed = columns.iter().map(|&at| self.parsed.get(at).copied().flatten()).collect();
+    fn rows(
+        &self,
+        scan: Scan,
+        columns: &[usize],
+        types: &[ColumnType],
+        parsed: Vec<Option<CellType>>,
+        first_row: usize,
+    ) -> TableRows {
         let (types, tallies) = (types.to_vec(), vec![Tally::default(); columns.len()]);
         TableRows { path: self.path.clone(), scan, types, parsed, tallies, first_row, n_rows: first_row }
     }

@@ -47,7 +47,13 @@ impl Stored {
 pub(super) enum Scan {
     Text(Box<TextScan>),
     Stored(Stored),
-    Parts { parts: Arc<Vec<(TableFile, Vec<usize>)>>, next: usize, rows: Option<Box<TableRows>>, columns: Vec<usize> },
+    Parts {
+        parts: Arc<Vec<(TableFile, Vec<usize>)>>,
+        next: usize,
+        rows: Option<Box<TableRows>>,
+        columns: Vec<usize>,
+        fit: Vec<Option<CellType>>,
+    },
 }
 
 /// Reads the rows of a table in order.
@@ -73,12 +79,12 @@ impl TableRows {
                 self.n_rows = scan.n_rows();
                 return Ok(arrays);
             }
-            Scan::Parts { parts, next, rows, columns } => {
+            Scan::Parts { parts, next, rows, columns, fit } => {
                 loop {
                     if rows.is_none() {
                         let Some((table, places)) = parts.get(*next) else { return Ok(None) };
                         let columns: Vec<usize> = columns.iter().map(|&at| places[at]).collect();
-                        *rows = Some(Box::new(table.scan(&columns, &self.types)?));
+                        *rows = Some(Box::new(table.scan_as(&columns, &self.types, fit)?));
                         *next += 1;
                     }
                     let Some(part) = rows else { continue };

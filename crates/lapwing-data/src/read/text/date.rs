@@ -4,6 +4,7 @@
 //! cell such as 03/04/2024 does not tell it.
 
 use chrono::{NaiveDate, NaiveTime};
+use serde::{Deserialize, Serialize};
 
 const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
@@ -14,7 +15,8 @@ const DAY: i64 = 86_400_000_000;
 const MAX_BYTES: usize = 40;
 
 /// The order of the parts of a date.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum DateStyle {
     /// 2024-01-31, with or without a time; also 2024/01/31.
     YearFirst,

@@ -25,7 +25,7 @@ pub use self::dialect::{Dialect, Doubt};
 pub(crate) use self::number::{NumberStyle, is_missing};
 pub(crate) use self::scan::{RowMark, TextScan};
 use self::types::Found;
-pub(crate) use self::types::{CellType, truth};
+pub(crate) use self::types::{CellType, reconciled, truth};
 use crate::{Error, Result};
 
 /// What a column is read as.
@@ -127,9 +127,14 @@ impl TextTable {
         })
     }
 
-    /// How the cells of column `at` are read as values of a type.
-    fn cell_type(&self, at: usize, kind: ColumnType) -> CellType {
-        match (kind, self.found[at].kind) {
+    /// How the cells of column `at` seem to be written; `None` if the first are all missing.
+    pub(crate) fn written(&self, at: usize) -> Option<CellType> {
+        self.found[at].kind
+    }
+
+    /// How the cells of column `at`, written as `written` says, are read as values of a type.
+    fn cell_type(&self, kind: ColumnType, written: Option<CellType>) -> CellType {
+        match (kind, written) {
             (ColumnType::Number, Some(found @ CellType::Number(_)))
             | (ColumnType::Boolean, Some(found @ CellType::Boolean(_)))
             | (ColumnType::Date, Some(found @ CellType::Date(_))) => found,

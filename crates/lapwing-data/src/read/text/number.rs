@@ -4,11 +4,16 @@
 //! groups of three digits, a currency sign before or behind it, and a percent sign behind it; these do not change the
 //! number (45 % is 45).
 
-/// Texts, in any case, of cells that hold nothing.
-const MISSING: [&[u8]; 11] = [b"na", b"n/a", b"nan", b"null", b"none", b"#n/a", b"?", b"-", b"--", b".", b"nil"];
+use serde::{Deserialize, Serialize};
+
+/// Texts, in any case, of cells that hold nothing; those with `#` are errors of spreadsheets.
+const MISSING: [&[u8]; 18] = [
+    b"na", b"n/a", b"nan", b"null", b"none", b"#n/a", b"?", b"-", b"--", b".", b"nil", b"<na>", b"#ref!", b"#div/0!",
+    b"#value!", b"#name?", b"#num!", b"#null!",
+];
 
 /// Bytes of the longest of these texts.
-const MAX_MISSING: usize = 4;
+const MAX_MISSING: usize = 7;
 
 /// Powers of ten that double precision holds exactly.
 const POWERS: [f64; 23] = [
@@ -20,29 +25,52 @@ const POWERS: [f64; 23] = [
 const MAX_EXACT: u64 = 1 << 53;
 
 /// How the numbers of a column are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum NumberStyle {
     /// Plain numbers with this decimal mark.
     Plain(u8),
     /// Numbers with this decimal mark that may have separators, currency and percent signs.
     Written(u8),
+    /// The same, with a unit behind every number.
+    Unit(u8, Unit),
+}
+
+/// The unit behind the numbers of a column (mm, km/h, °C), filled up with zeros.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Unit([u8; MAX_UNIT]);
+
+/// Bytes of the longest unit.
+const MAX_UNIT: usize = 8;
+
+impl Unit {
+    /// What follows the digits of a cell, if it can be a unit.
+    pub(super) fn of(cell: &[u8]) -> Option<Self> {
+        let end = 1 + cell.iter().rposition(|byte| byte.is_ascii_digit())?;
+        let unit = std::str::from_utf8(cell.get(end..)?).ok()?.trim();
+        let is_unit = unit.starts_with(|c: char| c.is_alphabetic() || c == '°') && unit.len() <= MAX_UNIT;
+        let mut bytes = [0; MAX_UNIT];
+        bytes.get_mut(..unit.len()).filter(|_| is_unit)?.copy_from_slice(unit.as_bytes());
+        Some(Self(bytes))
+    }
+
+    /// A cell without its unit.
+    fn strip(self, cell: &[u8]) -> Option<&[u8]> {
+        let length = self.0.iter().position(|byte| *byte == 0).unwrap_or(MAX_UNIT);
+        cell.strip_suffix(&self.0[..length]).map(<[u8]>::trim_ascii_end)
+    }
 }
 
 impl NumberStyle {
-    /// The decimal mark.
-    pub(super) fn decimal(self) -> u8 {
-        match self {
-            Self::Plain(decimal) | Self::Written(decimal) => decimal,
-        }
-    }
-
     /// The number in a cell; `None` if the cell holds anything else.
     #[inline]
     pub(crate) fn parse(self, cell: &[u8]) -> Option<f64> {
-        plain(cell, self.decimal()).or_else(|| match self {
-            Self::Plain(_) => None,
-            Self::Written(decimal) => written(cell, decimal),
-        })
+        let number = |cell: &[u8], decimal: u8| plain(cell, decimal).or_else(|| written(cell, decimal));
+        match self {
+            Self::Plain(decimal) => plain(cell, decimal),
+            Self::Written(decimal) => number(cell, decimal),
+            Self::Unit(decimal, unit) => number(unit.strip(cell)?, decimal),
+        }
     }
 }
 
@@ -94,7 +122,9 @@ fn slow(cell: &[u8], decimal: u8) -> Option<f64> {
 /// The number in a cell with separators, currency or percent signs.
 fn written(cell: &[u8], decimal: u8) -> Option<f64> {
     let text = std::str::from_utf8(cell).ok()?;
-    let (sign, text) = match text.strip_prefix(['-', '\u{2212}']) {
+    // Accounts have negative numbers in parentheses.
+    let in_parentheses = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
+    let (sign, text) = match in_parentheses.or_else(|| text.strip_prefix(['-', '\u{2212}'])) {
         Some(rest) => ("-", rest),
         None => ("", text),
     };
@@ -153,6 +183,8 @@ mod tests {
             ("€ 3.5", 3.5),
             ("7", 7.0),
             ("1e3", 1000.0),
+            ("(1,234.50)", -1234.5),
+            ("$(5)", -5.0),
         ];
         texts.iter().for_each(|(text, value)| assert_eq!(point.parse(text.as_bytes()), Some(*value), "{text}"));
         let comma = NumberStyle::Written(b',');
@@ -167,8 +199,21 @@ mod tests {
     }
 
     #[test]
+    fn units_are_those_of_all_cells() {
+        let style = NumberStyle::Unit(b'.', Unit::of(b"51.3 mm").unwrap());
+        assert_eq!(style.parse(b"1,051.3 mm"), Some(1051.3));
+        assert_eq!((style.parse(b"7mm"), style.parse(b"7 km"), style.parse(b"7")), (Some(7.0), None, None));
+        assert_eq!(Unit::of("21 °C".as_bytes()), Unit::of("3°C".as_bytes()));
+        ["mm", "7", "7 kilometers", "7 -", "7 (x)"]
+            .iter()
+            .for_each(|cell| assert_eq!(Unit::of(cell.as_bytes()), None, "{cell}"));
+    }
+
+    #[test]
     fn missing_cells_are_known() {
-        ["", "NA", "n/a", "NaN", "null", "None", "?", "-", "."].iter().for_each(|c| assert!(is_missing(c.as_bytes())));
+        ["", "NA", "n/a", "NaN", "null", "None", "?", "-", ".", "#REF!", "#DIV/0!"]
+            .iter()
+            .for_each(|c| assert!(is_missing(c.as_bytes())));
         ["0", "no", "-1", "unknown", "nano"].iter().for_each(|cell| assert!(!is_missing(cell.as_bytes()), "{cell}"));
     }
 

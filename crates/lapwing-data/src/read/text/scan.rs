@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::blocks::{Block, Blocks, MAX_LINE_BYTES};
 use super::cells::Cells;
 use super::columns::{Malformed, Parsed, Plan, Tally};
-use super::{ColumnType, Layout, TextTable, unclosed};
+use super::{CellType, ColumnType, Layout, TextTable, unclosed};
 use crate::read::records::AS_UTF8;
 use crate::{Error, Result, Run};
 
@@ -43,21 +43,18 @@ pub(crate) struct TextScan {
 }
 
 impl TextTable {
-    /// Reads the columns `columns` as values of `types`, from the start of the file.
-    pub(crate) fn scan(self: &Arc<Self>, columns: &[usize], types: &[ColumnType]) -> Result<TextScan> {
-        self.scan_from(RowMark::default(), columns, types)
-    }
-
-    /// Reads columns from a place on at which a block started before.
+    /// Reads the columns `columns` as values of `types`, from a place on at which a block starts. Cells are written as `written` says, an
+    /// entry for each column.
     pub(crate) fn scan_from(
         self: &Arc<Self>,
         place: RowMark,
         columns: &[usize],
         types: &[ColumnType],
+        written: &[Option<CellType>],
     ) -> Result<TextScan> {
         let mut places = vec![None; self.names.len()];
         columns.iter().enumerate().for_each(|(at, &column)| places[column] = Some(at));
-        let types = columns.iter().zip(types).map(|(&column, &kind)| self.cell_type(column, kind)).collect();
+        let types = types.iter().zip(written).map(|(&kind, &written)| self.cell_type(kind, written)).collect();
         let keys = match self.layout {
             Layout::Cells(_) => HashMap::new(),
             Layout::Json => {

@@ -1,7 +1,9 @@
 //! Types of the columns of a text, told from some of their cells.
 
 use super::date::DateStyle;
-use super::number::{NumberStyle, is_missing, plain};
+use serde::{Deserialize, Serialize};
+
+use super::number::{NumberStyle, Unit, is_missing, plain};
 
 /// With fewer filled cells, all of them must fit a type.
 const FEWEST_CELLS: usize = 20;
@@ -14,7 +16,8 @@ pub(super) const TRUTHS: [(&str, &str); 7] =
     [("true", "false"), ("yes", "no"), ("t", "f"), ("y", "n"), ("ja", "nein"), ("oui", "non"), ("wahr", "falsch")];
 
 /// The type of the cells of a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum CellType {
     /// Numbers.
     Number(NumberStyle),
@@ -94,7 +97,24 @@ pub(super) fn infer<'c>(cells: impl Iterator<Item = &'c [u8]>, decimal: u8) -> F
             let plain = CellType::Number(NumberStyle::Plain(decimal));
             certain(if n_fit(plain) == n_fit(written) { plain } else { written })
         }
-        false => certain(CellType::Text),
+        false => {
+            let unit = filled.first().filter(|_| n > 1).and_then(|cell| Unit::of(cell));
+            let with_unit = unit.map(|unit| CellType::Number(NumberStyle::Unit(decimal, unit)));
+            certain(with_unit.filter(|kind| are_few(n - n_fit(*kind), n)).unwrap_or(CellType::Text))
+        }
+    }
+}
+
+/// How the cells of a column of new rows are read, which seem to be `own`, if those of the fit were `fit`: what one of both tells alone
+/// (the order of day and month, the words for yes and no), the fit decides.
+pub(crate) fn reconciled(own: Option<CellType>, fit: Option<CellType>) -> Option<CellType> {
+    let is_slashed = |style: DateStyle| matches!(style, DateStyle::DayFirst | DateStyle::MonthFirst);
+    match (own, fit) {
+        (Some(CellType::Number(_)), Some(CellType::Number(_))) => own,
+        (Some(CellType::Date(own_style)), Some(CellType::Date(fit_style))) => {
+            if is_slashed(own_style) && is_slashed(fit_style) { fit } else { own }
+        }
+        (_, fit) => fit.or(own),
     }
 }
 
@@ -116,6 +136,8 @@ mod tests {
         assert_eq!(of(&["2024-01-01", "2024-02-01 10:00"]).kind, Some(CellType::Date(DateStyle::YearFirst)));
         assert_eq!(of(&["", "?", "n/a"]).kind, None);
         assert_eq!(of(&["red", "1"]).kind, Some(CellType::Text));
+        assert!(matches!(of(&["51.3 mm", "7 mm", ""]).kind, Some(CellType::Number(NumberStyle::Unit(..)))));
+        assert_eq!(of(&["1st", "2nd"]).kind, Some(CellType::Text));
         let many: Vec<String> = (0..40).map(|at| if at == 7 { "broken".into() } else { at.to_string() }).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
         assert_eq!(of(&many).kind, number(NumberStyle::Plain(b'.')), "one cell of forty counts as missing");
