@@ -1,15 +1,14 @@
 //! The step of each column, from what its cells say.
 
-use rayon::prelude::*;
-
 use super::gaps::GapFill;
 use super::levels::ordered;
 use super::recipe::{ColumnRecipe, LeftOut, Recipe, Step};
+use super::scale::{Counts, GAP, NumberScale, Scale};
 use super::sketch::Moments;
 use super::survey::{Cells, NumberSurvey, Survey, TextSurvey};
 use crate::read::ColumnKind;
 use crate::read::table::CellType;
-use crate::{Run, Spreads, Standardize, spreads};
+use crate::{Run, Spreads, Standardize};
 
 /// Most levels of a category that has a column for each.
 pub(super) const MAX_ONE_HOT: usize = 30;
@@ -19,17 +18,6 @@ const HASHED_WIDTH: usize = 64;
 
 /// Fewest rows in which different cells show that a column names the rows.
 const FEWEST_ROWS: usize = 20;
-
-/// The share of a column's deviation that tells a gap from none.
-const GAP: f64 = 0.25;
-
-/// Numbers of columns from which on these may share a unit.
-const MANY_NUMBERS: usize = 16;
-
-/// The length of texts and vectors beside other columns: they weigh as much as nine numbers, because they say more than one. In tables
-/// with texts or embeddings beside a few columns, labels were right for 71 to 77 % of the rows at the length 1, 84 to 93 % at 2, 95 to
-/// 99 % at 3 and at 5.
-const RICH_LENGTH: f64 = 3.0;
 
 /// Words a text has at least; shorter cells are levels or names.
 const FEWEST_WORDS: f64 = 2.5;
@@ -73,9 +61,11 @@ enum Role {
 pub(super) fn decided(table: &Surveyed<'_>, choices: &Choices, run: &Run) -> (Recipe, Option<Spreads>) {
     let roles: Vec<Role> =
         table.names.iter().zip(table.surveys).map(|(name, survey)| role(name, survey, choices)).collect();
-    let scale = Scale::of(table, &roles, choices, run);
+    let numbers = numbers_of(table, &roles);
+    let counts = Counts::of(&roles);
+    let scale = Scale::of(&numbers, counts, choices, run);
     let log = |at: usize| scale.numbers[at].and_then(|number| number.log);
-    let gaps = GapFill::fit(&numbers_of(table, &roles), log, run);
+    let gaps = GapFill::fit(&numbers, log, run);
     let columns = roles.into_iter().zip(table.surveys).enumerate();
     let steps = columns.map(|(at, (role, survey))| step(at, role, survey, &scale, choices));
     let columns: Vec<ColumnRecipe> = table
@@ -94,6 +84,17 @@ pub(super) fn decided(table: &Surveyed<'_>, choices: &Choices, run: &Run) -> (Re
     recipe.is_sparse =
         entries_of_row(&recipe, table.surveys) * 4.0 < recipe.n_features() as f64 && recipe.n_features() > 256;
     (recipe, scale.spreads)
+}
+
+impl Counts {
+    fn of(roles: &[Role]) -> Self {
+        let count = |is: fn(&Role) -> bool| roles.iter().filter(|role| is(role)).count();
+        Self {
+            all: roles.len(),
+            used: count(|role| !matches!(role, Role::LeaveOut(_))),
+            rich: count(|role| matches!(role, Role::Text | Role::Vector)),
+        }
+    }
 }
 
 /// The number columns that become features, each with its place and whether it has gaps.
@@ -182,94 +183,6 @@ fn text_role(survey: &Survey, texts: &TextSurvey, choices: &Choices) -> Role {
         true => Role::Text,
         false => Role::Hashed,
     }
-}
-
-/// How the numbers of a column are scaled.
-#[derive(Clone, Copy)]
-struct NumberScale {
-    center: f64,
-    divisor: f64,
-    /// What is added before the logarithm is taken, if it is.
-    log: Option<f64>,
-}
-
-/// How numbers are scaled.
-struct Scale {
-    /// Whether other columns than numbers become features.
-    is_mixed: bool,
-    is_scaled: bool,
-    /// How the numbers of each column are scaled, if they are.
-    numbers: Vec<Option<NumberScale>>,
-    /// The median of the deviations of numbers, or 1 if they are scaled.
-    typical: f64,
-    /// The length of texts and vectors: 1 if there is nothing else.
-    rich: f64,
-    spreads: Option<Spreads>,
-}
-
-impl Scale {
-    fn of(table: &Surveyed<'_>, roles: &[Role], choices: &Choices, run: &Run) -> Self {
-        let places = numbers_of(table, roles);
-        let numbers: Vec<&NumberSurvey> = places.iter().map(|number| number.1).collect();
-        let n_features = roles.iter().filter(|role| !matches!(role, Role::LeaveOut(_))).count();
-        let n_rich = roles.iter().filter(|role| matches!(role, Role::Text | Role::Vector)).count();
-        let is_mixed = n_features > numbers.len();
-        let found = spreads_of(&numbers, run);
-        let is_scaled = match choices.standardize {
-            Standardize::On => true,
-            Standardize::Off => false,
-            Standardize::Auto => is_mixed || choices.is_told || found.is_some_and(|spreads| spreads.decide),
-        };
-        let differ = found.is_none_or(|spreads| spreads.differ);
-        let shares_unit = is_mixed && numbers.len() >= MANY_NUMBERS && !differ;
-        let by_width = is_scaled && choices.standardize == Standardize::Auto && !shares_unit;
-        let measured = |numbers: &&NumberSurvey| {
-            let log = if by_width { numbers.log_shift() } else { None };
-            (log, numbers.mean_and_deviation(log), if by_width { numbers.width(log) } else { 0.0 })
-        };
-        let measures: Vec<(Option<f64>, (f64, f64), f64)> = run.install(|| numbers.par_iter().map(measured).collect());
-        let deviations: Vec<f64> = measures.iter().map(|(_, (_, deviation), _)| *deviation).collect();
-        let divisors = match choices.standardize {
-            Standardize::Auto if shares_unit => {
-                let squares = deviations.iter().map(|x| x * x).sum::<f64>() / deviations.len() as f64;
-                vec![squares.sqrt(); deviations.len()]
-            }
-            // Without widths these are the deviations.
-            _ => spreads::scales(&measures.iter().map(|(.., width)| *width).collect::<Vec<f64>>(), &deviations),
-        };
-        let mut by_column = vec![None; roles.len()];
-        for (((at, ..), (log, (center, _), _)), divisor) in places.iter().zip(measures).zip(divisors) {
-            by_column[*at] = (is_scaled && divisor > 0.0).then_some(NumberScale { center, divisor, log });
-        }
-        let typical = if is_scaled { 1.0 } else { median(deviations) };
-        let rich = if n_features > n_rich && choices.standardize != Standardize::Off { RICH_LENGTH } else { 1.0 };
-        Self { is_mixed, is_scaled, numbers: by_column, typical, rich, spreads: found }
-    }
-
-    /// The number in the extra column of a missing cell, if there is any.
-    fn gap(&self, survey: &Survey) -> Option<f64> {
-        (survey.n_missing > 0).then_some(GAP * self.typical)
-    }
-}
-
-/// The median; 1 without values.
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_unstable_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(1.0)
-}
-
-/// The spreads of number columns in the sample of their rows; gaps have the median.
-fn spreads_of(numbers: &[&NumberSurvey], run: &Run) -> Option<Spreads> {
-    let n_rows = numbers.first()?.sample.values.len();
-    let medians: Vec<f64> = numbers.iter().map(|numbers| numbers.sample.median()).collect();
-    let mut sample = Vec::with_capacity(n_rows * numbers.len());
-    for row in 0..n_rows {
-        for (numbers, median) in numbers.iter().zip(&medians) {
-            let x = numbers.sample.values.get(row).copied().unwrap_or(f64::NAN);
-            sample.push(if x.is_nan() { *median } else { x });
-        }
-    }
-    Spreads::of_sample(&sample, numbers.len(), run)
 }
 
 fn step(at: usize, role: Role, survey: &Survey, scale: &Scale, choices: &Choices) -> Step {

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `columns` | reads the columns of a table, as what their first cells tell |
 //! | `survey`, `sketch` | looks at all cells, in memory that does not grow with the rows |
-//! | `decide`, `levels`, `choose` | chooses a step for each column: by its survey, by the order of its levels, by what labels say |
+//! | `decide`, `scale`, `levels`, `choose` | chooses a step for each column: by its survey, its width, the order of its levels, what labels say |
 //! | `recipe` | the steps, as they are stored |
 //! | `gaps` | tells missing numbers from others of their row |
 //! | `encode`, `dates`, `terms`, `apply` | carries the steps out |
@@ -27,6 +27,7 @@ mod loaded;
 pub(crate) mod plain;
 mod recipe;
 mod rows;
+mod scale;
 mod sketch;
 mod summary;
 mod survey;
