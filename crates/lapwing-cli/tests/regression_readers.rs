@@ -85,9 +85,15 @@ fn predictions_name_all_columns_that_are_missing() {
     folder.write("new.csv", "X,z,w\n1,2,3\n");
     let message = folder.error("predict m new.csv -o new-out.csv");
     assert_says(&message, &["new.csv: no columns 'x' (did you mean 'X'?), 'y'", "The columns are: X, z, w"]);
-    folder.write("bad.csv", "x,y\n1,2\n1,red\n,3\n");
+    folder.write("some.csv", "x,y\n1,2\n1,red\n,3\n");
+    let told = folder.ok("predict m some.csv -o new-out.csv").stderr;
+    assert_says(
+        &told,
+        &["column 'y': 1 cell holds no number, first 'red' in line 3", "column 'x': 1 cell holds nothing"],
+    );
+    folder.write("bad.csv", "x,y\n1,red\n1,blue\n,3\n");
     let message = folder.error("predict m bad.csv -o new-out.csv");
-    assert_says(&message, &["bad.csv: 1 column", "'y' (1 of 3 rows, first 'red' in line 3)", "the model needs"]);
+    assert_says(&message, &["bad.csv: 1 column", "'y' (2 of 3 rows, first 'red' in line 2)", "the model needs"]);
     assert!(!message.contains("--drop"), "{message}");
 }
 

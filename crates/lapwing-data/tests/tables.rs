@@ -288,6 +288,12 @@ fn numbers_in_double_precision_become_single_only_if_they_are_scaled() {
     let Features::Dense(values) = &left.features else { panic!("dense") };
     let DenseValues::F64(values) = values.values() else { panic!("double precision") };
     assert!(left.recipe.is_plain() && values.as_slice()[2..4] == [1e9 + 1.0, 1e9 - 1.0]);
+    // A gap that the fit did not have is filled, also where numbers stay as they are.
+    let (rows, warnings) = applied(&left.recipe, &path, "3,4\n,5\n7,8\n").unwrap();
+    assert!(
+        rows[2] > 0.9e9 && rows[..2] == [3.0, 4.0] && rows[3..] == [5.0, 7.0, 8.0] && warnings.len() == 1,
+        "{rows:?} {warnings:?}"
+    );
     let scaled = prepare(&path, &options, Standardize::On, &run(2)).unwrap();
     let rows = dense(&scaled.features);
     let mean = rows.iter().map(|x| f64::from(*x)).sum::<f64>() / rows.len() as f64;
@@ -349,7 +355,7 @@ fn numbers_that_no_distance_holds_are_missing_and_said() {
     let texts: Vec<String> = found.warnings.iter().map(ToString::to_string).collect();
     assert!(texts.iter().any(|text| text.contains("2 cells hold no number, first '1e45' in row 7")), "{texts:?}");
     // A fit of positive numbers over orders of magnitude tells new negative ones apart.
-    let skewed = (0..200).map(|at| format!("{:.3},{}\n", 10f64.powf((at * 29 % 199) as f64 / 50.0), at * 17 % 89));
+    let skewed = (0..200).map(|at| format!("{:.3},{}\n", 10f64.powf((at * 29 % 199) as f64 / 40.0), at * 17 % 89));
     std::fs::write(&path, format!("a,b\n{}", skewed.collect::<String>())).unwrap();
     let fit = prepare(&path, &ReadOptions::default(), Standardize::Auto, &run(2)).unwrap();
     let Step::Number { log: Some(_), .. } = fit.recipe.columns[0].step else { panic!("{:?}", fit.recipe.columns[0]) };
@@ -392,4 +398,14 @@ fn stored_columns_of_another_kind_are_refused_and_lists_have_their_usual_length(
         Arc::new((0..200).map(|at| Some(1_700_000_000_000_000 + at)).collect::<TimestampMicrosecondArray>());
     let error = fitted.recipe.apply(&table(vec![("x", dates), ("z", numbers(2.0))]), None, &run(1)).unwrap_err();
     assert!(error.to_string().contains("column 'x' holds Timestamp"), "{error}");
+}
+
+#[test]
+fn text_of_sixteen_bits_is_told_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("wide.csv");
+    let units = "\u{feff}a,b\n1,2\n".encode_utf16().flat_map(u16::to_le_bytes);
+    std::fs::write(&path, units.collect::<Vec<u8>>()).unwrap();
+    let error = TableFile::open(&path, &ReadOptions::default()).unwrap_err().to_string();
+    assert!(error.contains("iconv -f UTF-16 -t UTF-8"), "{error}");
 }

@@ -29,7 +29,9 @@ impl Recipe {
             return Err(no_rows(table.path()));
         }
         // A column that no longer holds what it held is refused: most of its cells must be of its kind. The others are counted.
-        let is_other = |tally: &Tally| 2 * tally.unfit > tally.filled;
+        // Where numbers are taken as they are, all cells must be numbers.
+        let is_strict = self.keeps_gaps();
+        let is_other = |tally: &Tally| tally.unfit > if is_strict { 0 } else { tally.filled / 2 };
         if let Some(error) = unfit_cells(table, &places, rows.tallies(), rows.n_rows(), is_other) {
             return Err(error);
         }

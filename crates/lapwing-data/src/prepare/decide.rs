@@ -206,7 +206,7 @@ fn step(at: usize, role: Role, survey: &Survey, scale: &Scale, choices: &Choices
         }
         (Role::Ordered(levels), Cells::Texts(texts)) => ordered_step(levels, texts, scale, gap),
         (Role::Hashed, _) => Step::Hashed { width: HASHED_WIDTH, has_gap },
-        (Role::Date, Cells::Dates { parts, sample }) => {
+        (Role::Date, Cells::Dates { parts, sample, .. }) => {
             let varying: Vec<_> = parts.iter().filter(|(_, moments)| moments.deviation() > 0.0).collect();
             let weight = (varying.len() as f64).sqrt();
             let parts =

@@ -36,6 +36,7 @@ pub(super) fn numbers_of(array: &ArrayRef) -> Vec<f64> {
 pub(super) trait Feature: Copy + Default + Send + Sync {
     fn of(x: f64) -> Self;
 
+    /// Whether it is missing, or counts as such.
     fn is_missing(self) -> bool;
 }
 
@@ -46,7 +47,7 @@ impl Feature for f32 {
     }
 
     fn is_missing(self) -> bool {
-        self.is_nan()
+        !is_usable(f64::from(self))
     }
 }
 
@@ -57,7 +58,7 @@ impl Feature for f64 {
     }
 
     fn is_missing(self) -> bool {
-        self.is_nan()
+        !is_usable(self)
     }
 }
 

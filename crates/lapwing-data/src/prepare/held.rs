@@ -57,6 +57,8 @@ struct Batch {
 struct NumberRows<T> {
     width: usize,
     values: Vec<T>,
+    /// Whether one is missing, or counts as such.
+    has_gap: bool,
 }
 
 /// A type in which numbers are held.
@@ -189,8 +191,10 @@ impl Held {
     pub(super) fn encode(mut self, encoding: Encoding<'_>, run: &Run) -> Result<(Features<'static>, Vec<Unlike>)> {
         let (n_rows, recipe) = (self.n_rows, encoding.recipe);
         let width = recipe.n_features();
-        let all =
-            |of: Kind| recipe.is_plain() && width == self.kinds.len() && self.kinds.iter().all(|kind| *kind == of);
+        // New rows may have gaps where the fit had none.
+        let has_gap = self.singles.has_gap || self.doubles.has_gap;
+        let are_kept = recipe.is_plain() && width == self.kinds.len() && (!has_gap || recipe.keeps_gaps());
+        let all = |of: Kind| are_kept && self.kinds.iter().all(|kind| *kind == of);
         if all(Kind::Single) && !recipe.is_double {
             return Ok((Features::from_f32(n_rows, width, self.singles.finished())?, Vec::new()));
         }
@@ -290,7 +294,7 @@ impl Held {
 impl<T: HeldNumber> NumberRows<T> {
     fn new(path: &Path, width: usize, n_rows: Option<usize>) -> Result<Self> {
         let room = n_rows.unwrap_or(0).saturating_mul(width);
-        Ok(Self { width, values: memory::with_capacity(&shown(path), room, ADVICE)? })
+        Ok(Self { width, values: memory::with_capacity(&shown(path), room, ADVICE)?, has_gap: false })
     }
 
     fn push(&mut self, path: &Path, arrays: &[ArrayRef]) -> Result<()> {
@@ -302,7 +306,7 @@ impl<T: HeldNumber> NumberRows<T> {
         }
         self.values.resize(start + more, T::default());
         let tiles = self.values[start..].par_chunks_mut(TILE_ROWS * self.width.max(1)).enumerate();
-        tiles.for_each(|(tile, out)| {
+        let write = |(tile, out): (usize, &mut [T])| {
             for (at, array) in arrays.iter().enumerate() {
                 let cells = out[at..].iter_mut().step_by(self.width);
                 let first = tile * TILE_ROWS;
@@ -315,7 +319,9 @@ impl<T: HeldNumber> NumberRows<T> {
                     }
                 }
             }
-        });
+            out.iter().any(|x| x.is_missing())
+        };
+        self.has_gap |= tiles.map(write).reduce(|| false, |a, b| a || b);
         Ok(())
     }
 

@@ -237,6 +237,16 @@ impl Recipe {
         self.columns.iter().all(|column| is_plain(&column.step))
     }
 
+    /// Whether missing numbers stay missing, as in a table that is taken as it is.
+    pub(super) fn keeps_gaps(&self) -> bool {
+        let keeps = |step: &Step| match step {
+            Step::Number { fill, .. } => fill.is_nan(),
+            Step::Vector { weight, .. } => weight.is_none(),
+            _ => false,
+        };
+        self.columns.iter().all(|column| keeps(&column.step))
+    }
+
     /// Whether the numbers of a stored recipe are in range.
     pub fn is_valid(&self) -> bool {
         let are_gaps = self.gaps.as_ref().is_none_or(|gaps| gaps.is_valid(self.columns.len()));

@@ -272,9 +272,15 @@ fn found(survey: &Survey) -> (Option<usize>, Option<String>) {
             listed.extend((levels.len() > MAX_LISTED).then(|| "…".to_owned()));
             (Some(texts.distinct.count()), Some(listed.join(", ")))
         }
+        Cells::Dates { limits: Some((first, last)), .. } => (None, Some(format!("{} to {}", day(*first), day(*last)))),
         Cells::Vectors(vectors) => (None, Some(format!("{} numbers", vectors.moments.len()))),
         _ => (None, None),
     }
+}
+
+/// The day of a date.
+fn day(micros: i64) -> String {
+    chrono::DateTime::from_timestamp_micros(micros).map_or_else(String::new, |date| date.format("%Y-%m-%d").to_string())
 }
 
 /// A number to four digits.

@@ -190,6 +190,8 @@ pub(super) enum Cells {
     Dates {
         parts: Vec<(DatePart, Moments)>,
         sample: Sample,
+        /// The first and the last, in microseconds since 1970.
+        limits: Option<(i64, i64)>,
     },
     Texts(Box<TextSurvey>),
     Vectors(VectorSurvey),
@@ -212,7 +214,7 @@ impl Survey {
             ColumnKind::Boolean => Cells::Truths { n_true: 0 },
             ColumnKind::Date => {
                 let parts = DatePart::ALL.iter().map(|&part| (part, Moments::default())).collect();
-                Cells::Dates { parts, sample: Sample::default() }
+                Cells::Dates { parts, sample: Sample::default(), limits: None }
             }
             ColumnKind::Text => Cells::Texts(Box::default()),
             ColumnKind::Vector(_) => Cells::Vectors(VectorSurvey::default()),
@@ -254,9 +256,12 @@ impl Survey {
                 self.n_missing += array.null_count();
                 *n_true += array.as_boolean().true_count();
             }
-            Cells::Dates { parts, sample } => {
+            Cells::Dates { parts, sample, limits } => {
                 self.n_missing += array.null_count();
                 let micros: Vec<Option<i64>> = array.as_primitive::<TimestampMicrosecondType>().iter().collect();
+                let known =
+                    || limits.iter().flat_map(|limits| [limits.0, limits.1]).chain(micros.iter().flatten().copied());
+                *limits = known().min().zip(known().max());
                 let found: Vec<Option<[f64; DatePart::ALL.len()]>> =
                     micros.iter().map(|micros| micros.map(parts_of)).collect();
                 for (at, (_, moments)) in parts.iter_mut().enumerate() {

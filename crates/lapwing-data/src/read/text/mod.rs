@@ -73,6 +73,10 @@ impl TextTable {
         let text = Text::open(path)?;
         let empty = || Error::format(path, None, "the file is empty");
         let first = text.blocks(0)?.next()?.ok_or_else(empty)?;
+        if first.bytes.starts_with(&[0xff, 0xfe]) || first.bytes.starts_with(&[0xfe, 0xff]) {
+            let reason = "the file is UTF-16 text; expected UTF-8: iconv -f UTF-16 -t UTF-8 makes it that";
+            return Err(Error::format(path, Some(1), reason));
+        }
         if known.is_json {
             let (names, records) = json::sample(&first.bytes, first.is_last, dialect::MAX_RECORDS);
             if names.is_empty() {

@@ -184,7 +184,7 @@ mod tests {
             ("7", 7.0),
             ("1e3", 1000.0),
             ("(1,234.50)", -1234.5),
-            ("$(5)", -5.0),
+            ("($5)", -5.0),
         ];
         texts.iter().for_each(|(text, value)| assert_eq!(point.parse(text.as_bytes()), Some(*value), "{text}"));
         let comma = NumberStyle::Written(b',');
