@@ -289,7 +289,7 @@ fn numbers_in_double_precision_become_single_only_if_they_are_scaled() {
     let DenseValues::F64(values) = values.values() else { panic!("double precision") };
     assert!(left.recipe.is_plain() && values.as_slice()[2..4] == [1e9 + 1.0, 1e9 - 1.0]);
     // A gap that the fit did not have is filled, also where numbers stay as they are.
-    let (rows, warnings) = applied(&left.recipe, &path, "3,4\n,5\n7,8\n").unwrap();
+    let (rows, warnings) = applied(&left.recipe, &folder.path().join("new.csv"), "3,4\n,5\n7,8\n").unwrap();
     assert!(
         rows[2] > 0.9e9 && rows[..2] == [3.0, 4.0] && rows[3..] == [5.0, 7.0, 8.0] && warnings.len() == 1,
         "{rows:?} {warnings:?}"
