@@ -26,7 +26,7 @@ def test_rows_of_a_real_table_find_their_label(kind):
     hidden = table["y"].isna().to_numpy()
     assert (labels == truth)[hidden].mean() >= 0.85
     assert (labels[~hidden] == table["y"][~hidden]).all()
-    assert confidence.dtype == np.float64 and (confidence > 0.4).all() and reached.all()
+    assert confidence.dtype == np.float64 and (confidence > 1 / 3).all() and reached.all()
 
 
 def test_duckdb_relations():
@@ -177,7 +177,7 @@ def test_automatic_labels_need_no_scaling_twice():
 def test_targets_that_are_no_classes():
     table = mixed_table()
     for dates in (pd.to_datetime(pd.Series(["2020-01-01", "2021-01-01"] * (N // 2))), pd.Series(pd.to_timedelta(np.arange(N), "D"))):
-        with pytest.raises(ValueError, match=r"column 'y': Unknown label type: dates; .* astype\(str\)"):
+        with pytest.raises(ValueError, match=r"column 'y': Unknown label type: dates; .*\(astype\(str\)"):
             label_frame(table.assign(y=dates), "y")
     with pytest.raises(TypeError, match=r"columns is 'side'; expected a list of names, as \['side'\]"):
         label_frame(table.assign(y=LABELS), "y", columns="side")

@@ -75,7 +75,7 @@ pub(super) fn decided(table: &Surveyed<'_>, choices: &Choices, run: &Run) -> (Re
         .zip(table.written)
         .zip(steps)
         .map(|(((name, kind), written), step)| {
-            let written = written.filter(|_| step.width() > 0 && *kind != ColumnKind::Text);
+            let written = written.filter(|written| written.is_special() && step.width() > 0);
             ColumnRecipe { name: name.clone(), kind: kind.clone(), written, step }
         })
         .collect();

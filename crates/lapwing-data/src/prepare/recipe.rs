@@ -36,7 +36,8 @@ pub struct ColumnRecipe {
     pub name: String,
     /// What it held in the fit.
     pub kind: ColumnKind,
-    /// How its cells were written in the fit, if they were texts: the order of day and month, the words for yes and no.
+    /// How its cells were written in the fit, where new ones alone may not tell: the order of day and month, the words for yes and no, a
+    /// unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) written: Option<CellType>,
     /// What is done with it.

@@ -46,6 +46,16 @@ pub(super) fn are_few(unfit: usize, filled: usize) -> bool {
 }
 
 impl CellType {
+    /// Whether new cells alone may not tell that they are written so.
+    pub(crate) fn is_special(self) -> bool {
+        match self {
+            Self::Number(style) => matches!(style, NumberStyle::Unit(..)),
+            Self::Boolean(_) => true,
+            Self::Date(style) => style != DateStyle::YearFirst,
+            Self::Text | Self::Label => false,
+        }
+    }
+
     /// Whether a filled cell is of this type.
     pub(super) fn fits(self, cell: &[u8]) -> bool {
         match self {
