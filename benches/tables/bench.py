@@ -7,7 +7,7 @@ import argparse
 import accuracy
 import forms
 import harness
-import peers
+import readers
 import reading
 
 TASKS = {"reading": reading.task, "accuracy": accuracy.task}
@@ -21,12 +21,12 @@ def main() -> None:
 
 
 def parse() -> argparse.Namespace:
-    parser = harness.peer_parser("tables", __doc__, peers.PEERS, TASKS, TASKS, quiet=True)
+    parser = harness.peer_parser("tables", __doc__, readers.READERS, TASKS, TASKS, quiet=True)
     parser.add_argument("--sets", nargs="+", choices=forms.SETS, default=forms.SETS, metavar="SET", help="sets of the accuracy task")
     parser.add_argument("--forms", nargs="+", choices=forms.FORMS, default=forms.FORMS, metavar="FORM", help="forms of tables")
     parser.add_argument("--draws", type=int, default=3, help="draws of rows and labels (default 3)")
     args = parser.parse_args()
-    args.peers = args.peers or list(peers.PEERS)
+    args.peers = args.peers or list(readers.READERS)
     return args
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 import common
 import harness
 import numpy as np
-import peers
 from common import Record
 
 HERE = Path(__file__).resolve().parent

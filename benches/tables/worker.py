@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import harness
-import peers
+import readers
 
 
 def main() -> None:
     parser = harness.worker_parser(__doc__, ["reading"])
-    parser.add_argument("--peer", required=True, choices=list(peers.PEERS))
+    parser.add_argument("--peer", required=True, choices=list(readers.READERS))
     parser.add_argument("--file", required=True)
     args = parser.parse_args()
-    peer = peers.PEERS[args.peer]
+    peer = readers.READERS[args.peer]
     record = {**harness.started(), "version": peer.version()}
     for matrix, _ in harness.repeated(args, record, lambda: peer.read(args.file)):
         record["feature_bytes"] = int(matrix.nbytes)

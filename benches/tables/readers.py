@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 
-class Peer(NamedTuple):
+class Reader(NamedTuple):
     """A package, and how it reads a file of numbers."""
 
     package: str
@@ -41,4 +41,4 @@ def _duckdb(path: str) -> np.ndarray:
     return np.stack([np.asarray(column) for column in columns.values()], axis=1)
 
 
-PEERS = {"polars": Peer("polars", _polars), "pyarrow": Peer("pyarrow", _pyarrow), "duckdb": Peer("duckdb", _duckdb)}
+READERS = {"polars": Reader("polars", _polars), "pyarrow": Reader("pyarrow", _pyarrow), "duckdb": Reader("duckdb", _duckdb)}
