@@ -22,9 +22,7 @@ impl Recipe {
         let mut rows = table.scan_as(&places, &types, &self.written())?;
         let are_single: Vec<bool> = places.iter().map(|&at| table.is_single(at)).collect();
         let mut held = Held::new(table.path(), &types, &are_single, table.n_rows())?;
-        while let Some(arrays) = rows.next(run)? {
-            run.install(|| held.push(table.path(), arrays))?;
-        }
+        rows.each(|_| true, |arrays, _| held.push(table.path(), arrays), run)?;
         if rows.n_rows() == 0 {
             return Err(no_rows(table.path()));
         }

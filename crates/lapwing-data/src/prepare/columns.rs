@@ -106,25 +106,17 @@ pub(super) fn scan(
         let n_known = table.n_rows().filter(|_| is_held);
         let mut held = Held::new(table.path(), &types[..readable.len()], &are_single, n_known)?;
         run.progress().start("read", total);
-        let mut current = rows.next(run)?;
-        while let Some(mut arrays) = current {
+        let take = |mut arrays: Vec<ArrayRef>, n_bytes: u64| {
             if let Some(labels) = &mut labels
                 && let Some(array) = arrays.pop()
             {
                 each_text(&array, |text| labels.push(text.unwrap_or_default()));
             }
-            let (goes_on, n_bytes) = (extent.goes_on(rows.n_rows()), rows.n_bytes());
-            // The next rows are read while these are looked at.
-            let look = || {
-                survey(&mut surveys, &readable, &arrays);
-                if is_held { held.push(table.path(), arrays) } else { Ok(()) }
-            };
-            let read = || if goes_on { rows.next(run) } else { Ok(None) };
-            let (looked, next) = run.install(|| rayon::join(look, read));
-            looked?;
-            current = next?;
+            survey(&mut surveys, &readable, &arrays);
             run.progress().update(n_bytes.min(total), "");
-        }
+            if is_held { held.push(table.path(), arrays) } else { Ok(()) }
+        };
+        rows.each(|n_rows| extent.goes_on(n_rows), take, run)?;
         run.progress().finish();
         let n_rows = rows.n_rows();
         if n_rows == 0 {

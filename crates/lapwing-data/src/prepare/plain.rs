@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use arrow_array::ArrayRef;
+
 use super::Recipe;
 use super::columns::{Columns, each_text, unfit_cells};
 use super::held::{Encoding, Held};
@@ -126,12 +128,13 @@ pub(crate) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
     let n_features = plain.columns.features.len();
     let are_single: Vec<bool> = places[..n_features].iter().map(|&at| table.is_single(at)).collect();
     let mut held = Held::new(table.path(), &types[..n_features], &are_single, table.n_rows())?;
-    while let Some(mut arrays) = rows.next(run)? {
+    let take = |mut arrays: Vec<ArrayRef>, _: u64| {
         if let (Some(labels), Some(array)) = (&mut labels, plain.columns.label.and_then(|_| arrays.pop())) {
             each_text(&array, |text| labels.push(text.unwrap_or_default()));
         }
-        run.install(|| held.push(table.path(), arrays))?;
-    }
+        held.push(table.path(), arrays)
+    };
+    rows.each(|_| true, take, run)?;
     let n_rows = rows.n_rows();
     if n_rows == 0 {
         return Err(no_rows(table.path()));

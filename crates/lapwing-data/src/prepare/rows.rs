@@ -163,21 +163,7 @@ impl PreparedRows {
         let recipe = plain.recipe.clone();
         columns.truncate(recipe.columns.len());
         types.truncate(recipe.columns.len());
-        let (bytes, used) = (table.bytes_of(&columns), (0..columns.len()).collect());
-        let written = vec![None; columns.len()];
-        Ok(Self {
-            table,
-            recipe,
-            columns,
-            types,
-            written,
-            used,
-            n_rows,
-            bytes,
-            marks,
-            plain: Some(plain),
-            unlike: Mutex::default(),
-        })
+        Ok(Self { plain: Some(plain), ..Self::new(table, recipe, (columns, types), n_rows, marks)? })
     }
 
     /// The error for cells that are no numbers or no usable ones, of rows that are taken as they are.

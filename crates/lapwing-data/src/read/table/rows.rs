@@ -114,6 +114,25 @@ impl TableRows {
         Ok(Some(arrays))
     }
 
+    /// Calls `take` with the rows that are left, batch by batch, and the bytes of text read so far, while the next rows are read. Stops early
+    /// if `goes_on`, given the number of rows read so far, is false.
+    pub(crate) fn each(
+        &mut self,
+        goes_on: impl Fn(usize) -> bool,
+        mut take: impl FnMut(Vec<ArrayRef>, u64) -> Result<()> + Send,
+        run: &Run,
+    ) -> Result<()> {
+        let mut current = self.next(run)?;
+        while let Some(arrays) = current {
+            let (goes_on, n_bytes) = (goes_on(self.n_rows), self.n_bytes());
+            let read = || if goes_on { self.next(run) } else { Ok(None) };
+            let (taken, next) = run.install(|| rayon::join(|| take(arrays, n_bytes), read));
+            taken?;
+            current = next?;
+        }
+        Ok(())
+    }
+
     /// Counts of the cells read so far, in the order of the columns.
     pub(crate) fn tallies(&self) -> &[Tally] {
         match &self.scan {
