@@ -15,7 +15,7 @@ scikit-learn estimators; -1 (or None, NaN, or what ``unlabeled=`` says) marks th
 True
 """
 
-from . import baselines, exceptions, graph, metrics, model_selection, prepare
+from . import active, audit, baselines, exceptions, graph, metrics, model_selection, prepare
 from ._auto import AutoLabeler
 from ._frames import label_frame
 from ._harmonic import HarmonicClassifier, HarmonicRegressor
@@ -42,6 +42,8 @@ __all__ = [
     "SparseHarmonicClassifier",
     "UnfoldedGNNClassifier",
     "UnfoldedGNNRegressor",
+    "active",
+    "audit",
     "baselines",
     "exceptions",
     "graph",

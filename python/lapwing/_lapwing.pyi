@@ -8,15 +8,19 @@ from numpy.typing import NDArray
 
 __all__ = [
     "Eigenfunctions",
+    "HeldGraph",
     "KernelMachine",
     "Landmarks",
     "NeighborIndex",
     "Network",
     "Solver",
     "Sparsifier",
+    "Suggester",
     "Supervised",
     "apply_recipe",
     "apply_rule",
+    "audit",
+    "audit_regression",
     "build_info",
     "check_graph",
     "check_parameters",
@@ -31,8 +35,10 @@ __all__ = [
     "knn_graph",
     "learn_graph",
     "learn_weights",
+    "leave_one_out_scores",
     "load_model",
     "parameters",
+    "prediction_sets",
     "recipe_names",
     "save_model",
     "scale_features",
@@ -116,6 +122,55 @@ def learn_weights(
     control: dict[str, Any],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], str]: ...
 def single_node_weights(squared: NDArray[np.float64], model: str, sparsity: float) -> NDArray[np.float64]: ...
+@final
+class HeldGraph:
+    def __new__(cls, adjacency: _Csr | HeldGraph) -> HeldGraph: ...
+    @staticmethod
+    def build(features: _Features, parameters: dict[str, Any], control: dict[str, Any]) -> HeldGraph: ...
+    def parts(self) -> _Csr: ...
+    @property
+    def n_samples(self) -> int: ...
+
+@final
+class Suggester:
+    def __new__(cls, graph: _Csr | HeldGraph, control: dict[str, Any]) -> Suggester: ...
+    def next(
+        self,
+        labels: _Labels | None,
+        weights: NDArray[np.float64] | None,
+        wanted: dict[str, Any],
+        parameters: dict[str, Any],
+        warm_start: bool,
+        control: dict[str, Any],
+    ) -> dict[str, Any]: ...
+    def potential(self) -> NDArray[np.float64] | None: ...
+
+def audit(
+    graph: _Csr | HeldGraph,
+    features: _Features | None,
+    graph_parameters: dict[str, Any],
+    labels: _Labels,
+    weights: NDArray[np.float64] | None,
+    parameters: dict[str, Any],
+    control: dict[str, Any],
+) -> dict[str, Any]: ...
+def audit_regression(
+    graph: _Csr | HeldGraph, values: NDArray[np.float64], smoothness: float, control: dict[str, Any]
+) -> dict[str, Any]: ...
+def leave_one_out_scores(
+    graph: _Csr | HeldGraph,
+    labels: _Labels,
+    weights: NDArray[np.float64] | None,
+    smoothness: float,
+    control: dict[str, Any],
+) -> NDArray[np.float64]: ...
+def prediction_sets(
+    classes: NDArray[np.uint32],
+    held_out: NDArray[np.float64],
+    shares: NDArray[np.float64],
+    reached: NDArray[np.bool_],
+    parameters: dict[str, Any],
+) -> tuple[NDArray[np.bool_], str]: ...
 def check_graph(adjacency: _Csr) -> tuple[_Csr, NDArray[np.float64]]: ...
 def components(adjacency: _Csr) -> NDArray[np.uint32]: ...
 def fit_classifier(

@@ -612,6 +612,47 @@ _DOCUMENTATION = {
     Features. C-contiguous float32, float64 and uint8 arrays are used in place, all else is converted once.""",
     "return_report": """return_report : bool, default=False
     Whether to return the report as well.""",
+    "X:suggest": """X : array-like or sparse matrix of shape (n_samples, n_features), or Graph
+    Features; or the graph of the rows, where it is a :class:`lapwing.graph.Graph` or `affinity` says so.""",
+    "y": """y : array-like of shape (n_samples,) or None, default=None
+    Labels so far, with the marker in rows that have none; None for no labels.""",
+    "n": """n : int, default=20
+    Number of rows wanted, at least 1 and at most the number of rows that may be chosen.""",
+    "graph": """graph : Graph, sparse matrix of shape (n_samples, n_samples) or None, default=None
+    The graph of the rows. None builds it from X; X may be None beside it.""",
+    "candidates:suggest": """candidates : mask of shape (n_samples,), row numbers or None, default=None
+    Rows that may be chosen; None for all without a label.""",
+    "exclude": """exclude : mask of shape (n_samples,), row numbers or None, default=None
+    Rows that may not be chosen.""",
+    "cost": """cost : array-like of shape (n_samples,) or None, default=None
+    Cost of labeling each row, above 0. What a row gains is divided by it.""",
+    "affinity:suggest": """affinity : {"knn", "precomputed"}, default="knn"
+    Whether X is features, from which the graph is built, or the graph.""",
+    "strategy": """strategy : {"mix", "cover", "border", "margin", "random"}, default="mix"
+    How rows are chosen.
+
+    - "mix": Cover below five labels a class; then half cover, half border.
+    - "cover": Rows that cover what the labels do not tell yet.
+    - "border": Rows between classes; needs labels.
+    - "margin": The smallest lead of the first class over the second; needs labels. Often worse than random rows while
+      labels are few.
+    - "random": Uniformly at random.
+""",
+    "check": """check : float in [0, 1], default=0.0
+    Share of the suggested rows that are drawn uniformly at random and placed last. Only such rows are a fair test of
+    labels and of confidence.""",
+    "explore": """explore : float in [0, 1], default=0.0
+    Share of the suggested rows that are far from all labels. From 0.1 to 0.3 finds classes that nobody has named.""",
+    "y:audit": """y : array-like of shape (n_samples,) or (n_samples, n_classes)
+    Labels, with the marker in rows that have none; or shares of the classes, of which the largest is judged.""",
+    "sample_weight": """sample_weight : array-like of shape (n_samples,) or None, default=None
+    Trust in each label, at least 0; None for 1. A row of weight 0 counts as unlabeled.""",
+    "rounds": """rounds : int in [1, 10], default=1
+    Rounds of judging. In a second one, labels count by the quality the first one found. That finds more errors if one
+    class is systematically taken for another, and fewer if errors are scattered.""",
+    "duplicates": """duplicates : float in [0, 1], default=0.3
+    Two rows are duplicates if their distance is 0, or below this share of the median distance of one of them to its
+    other neighbors. 0 finds equal rows only.""",
     "A": """A : Graph, sparse matrix or array-like of shape (n_samples, n_samples), or path
     Symmetric weights; or a file of edges u, v[, weight] as `.npy`, `.parquet`, `.csv`, `.csv.gz` or `.csv.zst`, nodes
     counted from 0 and each undirected edge in one row, which is read in blocks and may be of any size.""",
@@ -644,6 +685,18 @@ KNEIGHBORS_PARAMETERS = _documentation(
 
 KNN_GRAPH_PARAMETERS = _documentation(
     "X", "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method", "recall_target", "zero_rows",
+    "random_state", "n_jobs", "verbose", "callback",
+)
+
+SUGGEST_PARAMETERS = _documentation(
+    "X:suggest", "y", "n", "graph", "candidates:suggest", "exclude", "cost", "unlabeled", "affinity:suggest",
+    "strategy", "check", "explore", "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method",
+    "recall_target", "zero_rows", "random_state", "n_jobs", "verbose", "callback", "return_report",
+)
+
+AUDIT_PARAMETERS = _documentation(
+    "X:suggest", "y:audit", "graph", "sample_weight", "unlabeled", "affinity:suggest", "rounds", "duplicates",
+    "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method", "recall_target", "zero_rows",
     "random_state", "n_jobs", "verbose", "callback",
 )
 

@@ -1,6 +1,7 @@
 //! Fitting any method by its name.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use lapwing::data::params::{Parameters, Value};
 use lapwing::data::read::EdgeFile;
@@ -8,18 +9,18 @@ use lapwing::data::{ClassNames, EdgeSource, Error, Features, Labels, Matrix, Rep
 use lapwing::graph::AffinityGraph;
 use lapwing::models::lapsvm::{FitOptions, ValidationSet};
 use lapwing::models::{
-    Extension, Fitted, FittedRegression, Harmonic, LapSvm, Method, MethodParams, Problem, Settings, SizeParams, Sizing,
-    SizingParams, UnfoldedGnn,
+    Extension, Fitted, FittedRegression, Harmonic, HeldOut, HeldOutSource, LapSvm, Method, MethodParams, Problem,
+    Settings, SizeParams, Sizing, SizingParams, UnfoldedGnn,
 };
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arrays::{CsrInput, FeaturesInput, json, matrix, py_dict, vector};
+use crate::arrays::{FeaturesInput, json, matrix, matrix_array, py_dict, vector};
 use crate::control::Control;
 use crate::error::to_py;
 use crate::extension::{KernelMachine, extension_object};
-use crate::graph::given;
+use crate::graph::{GraphInput, HeldGraph};
 use crate::parameters::settings;
 use crate::rule::{add_labeling, rule_dict, widths_object};
 
@@ -27,8 +28,8 @@ use crate::rule::{add_labeling, rule_dict, widths_object};
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct RowsInput<'py> {
-    features: Option<FeaturesInput<'py>>,
-    graph: Option<CsrInput<'py, f64>>,
+    pub features: Option<FeaturesInput<'py>>,
+    graph: Option<GraphInput<'py>>,
     /// The path of the file, and the number of nodes.
     edges: Option<(PathBuf, usize)>,
 }
@@ -72,6 +73,9 @@ pub struct Extras<'py> {
     /// Whether Python makes the extension itself if that turns out to be the rows of the fit.
     #[pyo3(default)]
     may_keep_rows: bool,
+    /// Whether to return the graph, for later calls on the same rows.
+    #[pyo3(default)]
+    keeps_graph: bool,
 }
 
 impl From<&NamesInput> for ClassNames {
@@ -85,7 +89,7 @@ impl From<&NamesInput> for ClassNames {
 
 impl LabelsInput<'_> {
     /// One-hot or soft targets.
-    fn targets(&self, weights: Option<&PyReadonlyArray1<'_, f64>>) -> PyResult<Targets> {
+    pub fn targets(&self, weights: Option<&PyReadonlyArray1<'_, f64>>) -> PyResult<Targets> {
         let weights = weights.map(vector).transpose()?;
         match self {
             Self::Classes((classes, names)) => {
@@ -101,7 +105,7 @@ impl LabelsInput<'_> {
 /// Rows as Rust values.
 struct Source<'a> {
     features: Option<Features<'a>>,
-    graph: Option<AffinityGraph>,
+    graph: Option<Arc<AffinityGraph>>,
     edges: Option<(PathBuf, usize)>,
 }
 
@@ -109,7 +113,7 @@ impl RowsInput<'_> {
     fn source(&self, py: Python<'_>) -> PyResult<Source<'_>> {
         Ok(Source {
             features: self.features.as_ref().map(FeaturesInput::features).transpose()?,
-            graph: self.graph.as_ref().map(|graph| given(py, graph)).transpose()?,
+            graph: self.graph.as_ref().map(|graph| graph.graph(py)).transpose()?,
             edges: self.edges.clone(),
         })
     }
@@ -128,7 +132,7 @@ impl Source<'_> {
         let edges = self.edges.as_ref().map(open).transpose()?;
         work(&Problem {
             features: self.features.as_ref(),
-            graph: self.graph.as_ref(),
+            graph: self.graph.as_deref(),
             edges: edges.as_ref().map(|edges| edges as &dyn EdgeSource),
             prior,
             ..Problem::new(targets)
@@ -162,14 +166,17 @@ pub fn fit_classifier<'py>(
     };
     let validation = held.as_ref().map(|(features, targets)| ValidationSet { features, targets });
     let options = FitOptions { validation, start: extras.start.as_ref().map(|machine| &machine.0) };
-    let fitted = control.run(py, |run| {
+    let mut fitted = control.run(py, |run| {
         let fitted = source.solve(&targets, prior.as_ref(), run, |problem| match kernel_machine(&settings)? {
             Some(machine) => machine.fit_with(problem, &options, run),
             None => with_landmarks(&settings, landmarks)?.fit(problem, run),
         })?;
         sized(fitted, sizes.as_ref(), &targets, run)
     })?;
-    classifier_dict(py, fitted, extras.hands_extension, extras.may_keep_rows)
+    let graph = fitted.graph.take().map(Arc::new).or(source.graph.clone()).filter(|_| extras.keeps_graph);
+    let dict = classifier_dict(py, fitted, extras.hands_extension, extras.may_keep_rows)?;
+    dict.set_item("graph", graph.map(|graph| Py::new(py, HeldGraph(graph))).transpose()?)?;
+    Ok(dict)
 }
 
 /// All that a fitted classifier stores.
@@ -192,6 +199,18 @@ fn classifier_dict<'py>(
     dict.set_item("errors", errors)?;
     dict.set_item("rule", rule_dict(py, &fitted.rule)?)?;
     add_labeling(&dict, fitted.labeling)?;
+    let held_out = fitted.held_out.map(|held_out| {
+        let HeldOut { rows, classes, shares, source, .. } = held_out;
+        let source = match source {
+            HeldOutSource::LeaveOneOut => "leave-one-out",
+            _ => "folds",
+        };
+        let (rows, classes) = (PyArray1::from_vec(py, rows), PyArray1::from_vec(py, classes));
+        PyResult::Ok(
+            py_dict!(py, "rows": rows, "classes": classes, "shares": matrix_array(py, shares)?, "source": source),
+        )
+    });
+    dict.set_item("held_out", held_out.transpose()?)?;
     let best = fitted.best.map(|best| classifier_dict(py, *best, hands_extension, may_keep_rows)).transpose()?;
     dict.set_item("best", best)?;
     Ok(dict)

@@ -1,5 +1,7 @@
 //! Neighbors and graphs.
 
+use std::sync::Arc;
+
 use lapwing::data::Report;
 use lapwing::graph::{self, AffinityGraph, Graph, GraphParams, KnnParams, Neighbors};
 use numpy::{PyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
@@ -79,10 +81,65 @@ pub fn components<'py>(py: Python<'py>, adjacency: CsrInput<'py, f64>) -> PyResu
     Ok(PyArray1::from_vec(py, components.id))
 }
 
-/// Converts a given graph.
-pub fn given(py: Python<'_>, adjacency: &CsrInput<'_, f64>) -> PyResult<AffinityGraph> {
-    let adjacency = adjacency.matrix()?;
-    py.detach(|| Graph::new(adjacency)).map(AffinityGraph::given).map_err(to_py)
+/// A graph that Rust keeps between calls, with the kernel widths of new edges.
+#[pyclass(frozen, module = "lapwing._lapwing")]
+pub struct HeldGraph(pub Arc<AffinityGraph>);
+
+/// A graph as Python passes it.
+#[derive(FromPyObject)]
+pub enum GraphInput<'py> {
+    /// One that Rust keeps.
+    Held(PyRef<'py, HeldGraph>),
+    /// Arrays.
+    Csr(CsrInput<'py, f64>),
+}
+
+impl GraphInput<'_> {
+    /// The graph, checked if it comes as arrays.
+    pub fn graph(&self, py: Python<'_>) -> PyResult<Arc<AffinityGraph>> {
+        match self {
+            Self::Held(graph) => Ok(graph.0.clone()),
+            Self::Csr(adjacency) => {
+                let adjacency = adjacency.matrix()?;
+                let graph = py.detach(|| Graph::new(adjacency)).map_err(to_py)?;
+                Ok(Arc::new(AffinityGraph::given(graph)))
+            }
+        }
+    }
+}
+
+#[pymethods]
+impl HeldGraph {
+    /// Takes a graph that is given as `(shape, indptr, indices, data)`.
+    #[new]
+    fn new(py: Python<'_>, adjacency: GraphInput<'_>) -> PyResult<Self> {
+        adjacency.graph(py).map(Self)
+    }
+
+    /// The affinity graph of features.
+    #[staticmethod]
+    fn build(
+        py: Python<'_>,
+        features: FeaturesInput<'_>,
+        parameters: &Bound<'_, PyDict>,
+        control: Control,
+    ) -> PyResult<Self> {
+        let features = features.features()?;
+        let params: GraphParams = filled(parameters)?;
+        let build = |run: &_| Report::default().time("graph", run, |_| graph::affinity_graph(&features, &params, run));
+        control.run(py, build).map(|built| Self(Arc::new(built)))
+    }
+
+    /// The weights as `(shape, indptr, indices, data)`.
+    fn parts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        csr_arrays(py, self.0.graph.adjacency().clone())
+    }
+
+    /// Number of rows.
+    #[getter]
+    fn n_samples(&self) -> usize {
+        self.0.graph.n_samples()
+    }
 }
 
 fn neighbors(indices: &PyReadonlyArray2<'_, u32>, distances: &PyReadonlyArray2<'_, f32>) -> PyResult<Neighbors> {

@@ -11,6 +11,7 @@ mod extension;
 mod fit;
 mod graph;
 mod index;
+mod label_loop;
 mod learn;
 mod model;
 mod parameters;
@@ -30,8 +31,9 @@ mod _lapwing {
     use crate::{
         extension::{Eigenfunctions, KernelMachine, Landmarks, extend},
         fit::{fit_classifier, fit_regressor},
-        graph::{check_graph, components, kneighbors, knn_graph, weigh_neighbors},
+        graph::{HeldGraph, check_graph, components, kneighbors, knn_graph, weigh_neighbors},
         index::NeighborIndex,
+        label_loop::{Suggester, audit, audit_regression, leave_one_out_scores, prediction_sets},
         learn::{learn_graph, learn_weights, single_node_weights},
         model::{load_model, save_model},
         parameters::{check_parameters, parameters},

@@ -5,7 +5,7 @@ use lapwing::data::{Error, Result};
 use lapwing::graph::learn::LearnParams;
 use lapwing::graph::sparsify::SparsifyParams;
 use lapwing::graph::{GraphParams, KnnParams};
-use lapwing::models::{Settings, SizingParams};
+use lapwing::models::{AuditParams, SetsParams, Settings, SizingParams, SuggestParams};
 use lapwing::solve::LaplacianParams;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -152,7 +152,8 @@ pub fn check_parameters<'py>(
     parameter_dict(py, &settings.params.graph)
 }
 
-/// The declared parameters of a method, or of one of the groups knn, graph, learn, sparsify, laplacian and class-sizes: each a
+/// The declared parameters of a method, or of one of the groups knn, graph, learn, sparsify, laplacian,
+/// class-sizes, suggest, audit and prediction-sets: each a
 /// dict of its name, doc, default, kind of numbers, interval, words with their docs, form of further words, cases in which it has an effect, and
 /// parameters that it excludes.
 #[pyfunction]
@@ -164,6 +165,9 @@ pub fn parameters<'py>(py: Python<'py>, of: &str) -> PyResult<Bound<'py, PyList>
         "sparsify" => SparsifyParams::default().list(),
         "laplacian" => LaplacianParams::default().list(),
         "class-sizes" => SizingParams::default().list(),
+        "suggest" => SuggestParams::default().list(),
+        "audit" => AuditParams::default().list(),
+        "prediction-sets" => SetsParams::default().list(),
         method => Settings::new(method).map_err(to_py)?.list(),
     };
     PyList::new(py, list.iter().map(|parameter| description(py, parameter)).collect::<PyResult<Vec<_>>>()?)

@@ -4,11 +4,11 @@ use lapwing::models::UnfoldedExtension;
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 
-use crate::arrays::{CsrInput, FeaturesInput, matrix_array};
+use crate::arrays::{FeaturesInput, matrix_array};
 use crate::control::Control;
 use crate::error::to_py;
 use crate::extension::{Pickle, pickle};
-use crate::graph::given;
+use crate::graph::GraphInput;
 
 /// A trained network. Pickled as bytes.
 #[pyclass(frozen, module = "lapwing._lapwing")]
@@ -49,10 +49,10 @@ impl Network {
         &self,
         py: Python<'py>,
         new: FeaturesInput<'py>,
-        adjacency: CsrInput<'py, f64>,
+        adjacency: GraphInput<'py>,
         control: Control,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let (new, affinity) = (new.features()?, given(py, &adjacency)?);
+        let (new, affinity) = (new.features()?, adjacency.graph(py)?);
         let scores = control.run(py, |run| self.0.extend_on(&new, &affinity.graph, run))?;
         matrix_array(py, scores)
     }

@@ -6,11 +6,11 @@ import generate
 import lapwing
 import pytest
 import signatures
-from lapwing import _lapwing, baselines, graph
+from lapwing import _lapwing, active, audit, baselines, graph
 
 
 def public(name):
-    return next(getattr(module, name) for module in (lapwing, baselines, graph) if hasattr(module, name))
+    return next(getattr(module, name) for module in (active, audit, lapwing, baselines, graph) if hasattr(module, name))
 
 
 def test_generated_files_are_up_to_date():

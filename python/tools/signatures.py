@@ -157,6 +157,25 @@ OWN = {
         papers' α and β are scale/θ and 1/(scale·θ), for "l2" the papers' α is 1/(2θ)."""),
     "X": _own("X", "Any", None, "array-like or sparse matrix of shape (n_samples, n_features)", """
         Features. C-contiguous float32, float64 and uint8 arrays are used in place, all else is converted once."""),
+    "X:graph": _own("X", "Any", None, "array-like or sparse matrix of shape (n_samples, n_features), or Graph", """
+        Features; or the graph of the rows, where it is a :class:`lapwing.graph.Graph` or `affinity` says so."""),
+    "y:none": _own("y", "Any", "None", "array-like of shape (n_samples,) or None", """
+        Labels so far, with the marker in rows that have none; None for no labels."""),
+    "y:audit": _own("y", "Any", None, "array-like of shape (n_samples,) or (n_samples, n_classes)", """
+        Labels, with the marker in rows that have none; or shares of the classes, of which the largest is judged."""),
+    "n": _own("n", "int", "20", "int", "Number of rows wanted, at least 1 and at most the number of rows that may be chosen."),
+    "graph": _own("graph", "Any", "None", "Graph, sparse matrix of shape (n_samples, n_samples) or None", """
+        The graph of the rows. None builds it from X; X may be None beside it."""),
+    "candidates": _own("candidates", "Any", "None", "mask of shape (n_samples,), row numbers or None", """
+        Rows that may be chosen; None for all without a label."""),
+    "exclude": _own("exclude", "Any", "None", "mask of shape (n_samples,), row numbers or None", """
+        Rows that may not be chosen."""),
+    "cost": _own("cost", "Any", "None", "array-like of shape (n_samples,) or None", """
+        Cost of labeling each row, above 0. What a row gains is divided by it."""),
+    "affinity:row": _own("affinity", 'Literal["knn", "precomputed"]', '"knn"', '{"knn", "precomputed"}', """
+        Whether X is features, from which the graph is built, or the graph."""),
+    "sample_weight": _own("sample_weight", "Any", "None", "array-like of shape (n_samples,) or None", """
+        Trust in each label, at least 0; None for 1. A row of weight 0 counts as unlabeled."""),
     "A": _own("A", "Any", None, "Graph, sparse matrix or array-like of shape (n_samples, n_samples), or path", """
         Symmetric weights; or a file of edges u, v[, weight] as `.npy`, `.parquet`, `.csv`, `.csv.gz` or `.csv.zst`, nodes
         counted from 0 and each undirected edge in one row, which is read in blocks and may be of any size."""),
@@ -252,6 +271,14 @@ SIGNATURES = (
     ),
     Signature("kneighbors", ("knn",), (*_RUN, "return_report"), before=("X",), by_hand=True),
     Signature("knn_graph", ("graph",), _RUN, before=("X",), by_hand=True),
+    Signature(
+        "suggest", ("suggest", "graph"), (*_RUN, "return_report"),
+        before=("X:graph", "y:none", "n", "graph", "candidates", "exclude", "cost", "unlabeled", "affinity:row"), by_hand=True,
+    ),
+    Signature(
+        "audit", ("audit", "graph"), _RUN, before=("X:graph", "y:audit", "graph", "sample_weight", "unlabeled", "affinity:row"),
+        by_hand=True,
+    ),
     Signature("sparsify", ("sparsify",), ("probes", *_RUN, "return_report"), before=("A", "n_samples:file"), by_hand=True),
     Signature(
         "learn_weights", ("learn",), ("start", "n_jobs", "verbose", "callback"),

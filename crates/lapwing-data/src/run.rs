@@ -73,6 +73,10 @@ pub enum Stream {
     LeftOut = 11,
     /// Columns and thresholds of a decision tree.
     Trees = 12,
+    /// Seeds of the cells by which rows are suggested.
+    Cells = 13,
+    /// Rows that are suggested at random.
+    Suggested = 14,
 }
 
 /// Threads, seed, progress and cancellation of one run.

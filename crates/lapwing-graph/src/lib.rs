@@ -21,7 +21,7 @@ pub mod sparsify;
 pub mod testkit;
 
 pub use affinity::{AffinityGraph, Widths, affinity_graph, weigh};
-pub use knn::{IndexCells, KnnReport, NeighborIndex, Neighbors, kneighbors, query};
+pub use knn::{IndexCells, KnnReport, NeighborIndex, Neighbors, edge_distances, equal_rows, kneighbors, query};
 pub use knn_edges::KnnEdges;
 pub use lapwing_solve::{Components, Graph};
 pub use params::{GraphParams, KnnMethod, KnnParams, Metric, SELF_TUNING_BANDWIDTH, Symmetrize, Weighting, ZeroRows};

@@ -18,6 +18,7 @@ mod fitting;
 mod golden;
 pub mod harmonic;
 mod held_out;
+pub mod label_loop;
 mod labeling;
 pub mod lapsvm;
 pub mod low_rank;

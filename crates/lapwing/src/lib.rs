@@ -126,6 +126,9 @@ pub mod graph {
     pub use lapwing_graph::{
         KnnMethod, KnnParams, KnnReport, Metric, NeighborIndex, Neighbors, ZeroRows, kneighbors, query,
     };
+    // Distances along edges, and equal rows.
+    #[doc(inline)]
+    pub use lapwing_graph::{edge_distances, equal_rows};
     // Edges of a neighbor graph that is never held.
     #[doc(inline)]
     pub use lapwing_graph::KnnEdges;
@@ -179,6 +182,13 @@ pub mod models {
     // Classes of given sizes.
     #[doc(inline)]
     pub use lapwing_models::{LabelsDrawn, SizeOptions, SizeParams, SizedLabeling, Sizing, SizingParams, WithSizes};
+    // Which rows to label next, which labels to doubt, and sets of classes.
+    #[doc(inline)]
+    pub use lapwing_models::label_loop::{
+        Audit, AuditParams, AuditSummary, ClassPair, NewClass, PredictionSets, Reason, RegressionAudit, SetsParams,
+        SetsSummary, Strategy, SuggestParams, Suggester, Suggestion, Suggestions, Wanted, audit, audit_regression,
+        leave_one_out_scores, prediction_sets,
+    };
     // Methods beside each other.
     #[doc(inline)]
     pub use lapwing_models::{CompareParams, CompareRow, Comparison, Keep, Rival, Unfinished, Winner, compare};

@@ -9,6 +9,7 @@ pub(crate) mod exact;
 mod from_row;
 mod index;
 mod kernels;
+mod near;
 pub(crate) mod pairs;
 mod partitions;
 mod recall;
@@ -23,6 +24,7 @@ use serde::Serialize;
 pub use crate::params::{KnnMethod, KnnParams, Metric, ZeroRows};
 use distance::Distances;
 pub use index::{IndexCells, NeighborIndex};
+pub use near::{edge_distances, equal_rows};
 
 /// Neighbors of each row: never itself, sorted by (distance, index).
 #[derive(Clone, Debug, PartialEq)]

@@ -28,7 +28,7 @@ use serde_json::json;
 pub use certificate::{Certificate, CertificateSummary, Certify};
 pub use function::{HarmonicFunction, harmonic};
 pub use params::{Clamp, ClassPrior, Decision, Form, HarmonicParams};
-pub(crate) use parts::kept_rows;
+pub(crate) use parts::{Labeled, Part, kept_rows};
 pub(crate) use plan::{PlannedGraph, plan_graph};
 pub use refine::Refinement;
 pub(crate) use select::{FOLDS, folds};

@@ -8,7 +8,7 @@ use lapwing_graph::{Components, Graph};
 use super::Form;
 
 /// The rows of one system and their labels.
-pub(super) struct Labeled {
+pub(crate) struct Labeled {
     /// The rows, ascending; `None` for all reached rows.
     rows: Option<Vec<u32>>,
     /// Whether these are all rows of the graph.
@@ -73,7 +73,7 @@ impl Labeled {
 }
 
 /// The subgraph of one system.
-pub(super) struct Part<'a> {
+pub(crate) struct Part<'a> {
     /// Row numbers in the whole graph; `None` if the part is the whole graph.
     pub rows: Option<Vec<u32>>,
     pub graph: Cow<'a, Graph>,

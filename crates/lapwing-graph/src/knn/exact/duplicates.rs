@@ -39,6 +39,11 @@ impl DuplicateGroups {
         Self { members, groups }
     }
 
+    /// The rows of all groups, ascending, with their group.
+    pub fn into_members(self) -> Vec<(u32, u32)> {
+        self.members
+    }
+
     /// The first k other rows equal to `row`; `None` if there are fewer.
     pub fn neighbors(&self, row: u32) -> Option<impl Iterator<Item = u32> + '_> {
         let at = self.members.binary_search_by_key(&row, |member| member.0).ok()?;

@@ -15,6 +15,8 @@ pub(crate) mod thresholds;
 
 use lapwing_data::{Dense, Features, Result, Run};
 
+pub(crate) use duplicates::DuplicateGroups;
+
 use crate::knn::distance::Distances;
 use crate::knn::exact::certified::{CertifiedSearch, Reranker};
 use crate::knn::exact::products::{Side, Target};

@@ -1,0 +1,324 @@
+//! Which of the given labels are probably wrong, and which rows and classes to look at.
+//!
+//! 1. The score of every labeled row without its own label, in closed form ([`leave_one_out`](super::leave_one_out)), at smoothness
+//!    [`SMOOTHNESS`]: neighbors decide, not the whole component.
+//! 2. Shares P from these scores, whose sharpness and weight of class frequencies are fitted to all labels ([`judge`]). The *quality* of
+//!    a label is the share of its class, and the class of largest share is *proposed*.
+//! 3. A label is *flagged* if another class is proposed, with at least the mean share that members of that class give it
+//!    (the threshold of confident learning, Northcutt, Jiang & Chuang 2021).
+//! 4. Rows that nearly equal each other, contradictory labels among them, and rows far from their neighbors ([`near`]).
+//!
+//! *Foretold* is the share of labels that their leave-one-out scores predict: an estimate of the accuracy on rows without a label,
+//! provided the labels are a sample of the rows. Where it is below [`CLEAR`], classes overlap, and flags are mostly that.
+//!
+//! Cost: c + 32 columns of a solve, up to 128 more for labels of large leverage, and O(m·d) for distances. That does not depend on the
+//! number of labels.
+
+mod classes;
+mod judge;
+mod near;
+
+use lapwing_data::params::{Parameters, at_least};
+use lapwing_data::{Error, Features, Matrix, Report, Result, Run, Targets, parameters, peak_memory_bytes};
+use lapwing_graph::{Components, Graph, Metric};
+use serde::Serialize;
+
+use super::leave_one_out::{LeftOut, TOL, check_size};
+use super::smoother::{Smooth, Smoother, moderate};
+use crate::labeling::largest;
+use classes::Classes;
+pub use classes::{ClassPair, NewClass};
+use judge::Judge;
+use near::Near;
+
+/// Smoothness of the scores.
+const SMOOTHNESS: f64 = 3.0;
+/// Foretold accuracy below which flags are mostly overlap of classes.
+const CLEAR: f64 = 0.8;
+/// Least trust in a label after the first round.
+const LEAST_TRUST: f64 = 0.02;
+
+parameters! {
+    /// How labels are audited.
+    pub struct AuditParams {
+        /// Rounds of judging. In a second one, labels count by the quality the first one found. That finds more errors if one class is
+        /// systematically taken for another, and fewer if errors are scattered.
+        rounds: usize = 1, in at_least(1.0).at_most(10.0);
+        /// Two rows are duplicates if their distance is 0, or below this share of the median distance of one of them to its other
+        /// neighbors. 0 finds equal rows only.
+        duplicates: f64 = 0.3, in at_least(0.0).at_most(1.0);
+    }
+}
+
+/// What an audit found, for every row; rows without a label have no quality.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Audit {
+    /// Share of the given class by scores that did not see the label (n), in [0, 1]; NaN where nothing was judged.
+    pub quality: Vec<f64>,
+    /// The class of largest share (n); for rows without a label the predicted one; `None` where no label reaches.
+    pub proposed: Vec<Option<u32>>,
+    /// Whether the label is probably wrong (n).
+    pub flagged: Vec<bool>,
+    /// Whether the label could be judged (n); false without a label.
+    pub judged: Vec<bool>,
+    /// How much each label decides the score of its own row (n), in [0, 1); NaN without a label.
+    pub leverage: Vec<f64>,
+    /// Whether any label reaches the row (n).
+    pub reached: Vec<bool>,
+    /// Group of rows that nearly equal each other (n); `None` for all other rows and without features.
+    pub duplicate_group: Vec<Option<u32>>,
+    /// Whether another row of the group has another label (n).
+    pub contradicts: Vec<bool>,
+    /// Share of the rows, in percent, whose mean distance to their neighbors is at most that of the row (n); NaN without features.
+    pub outlier_percentile: Vec<f64>,
+    /// Labels of each class (rows) by the class that is proposed where the label is flagged, else by their own (c, c).
+    pub confusion: Matrix,
+    /// Mean share that the members of each class give it (c); NaN for classes without a judged label.
+    pub thresholds: Vec<f64>,
+    /// What was done, in its part `audit`.
+    pub report: Report,
+}
+
+/// Part of the report.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct AuditSummary {
+    /// Share of the judged labels that scores predict without them.
+    pub foretold: f64,
+    /// Number of labels.
+    pub n_labeled: usize,
+    /// Labels that were judged.
+    pub n_judged: usize,
+    /// Labels that were not: the only ones of their class, or of their component.
+    pub n_not_judged: usize,
+    /// Labels that are probably wrong.
+    pub n_flagged: usize,
+    /// Whether classes overlap so much that flags say little.
+    pub is_overlap: bool,
+    /// Groups of duplicates; `None` without features.
+    pub n_duplicate_groups: Option<usize>,
+    /// Rows in these groups.
+    pub n_duplicate_rows: Option<usize>,
+    /// Rows whose label differs from another one of their group.
+    pub n_contradictory: Option<usize>,
+    /// Pairs of classes that are taken for each other, the most confused first.
+    pub confused: Vec<ClassPair>,
+    /// Classes with one to four labels.
+    pub few_labels: Vec<usize>,
+    /// Classes without a label.
+    pub no_labels: Vec<usize>,
+    /// Classes with labels that are predicted for no row.
+    pub not_predicted: Vec<usize>,
+    /// A part of the graph that may be a class nobody has named.
+    pub new_class: Option<NewClass>,
+    /// Fitted factor of the scores.
+    pub sharpness: f64,
+    /// Fitted weight of the class frequencies, in [0, 1].
+    pub prior_weight: f64,
+    /// Rounds of judging.
+    pub rounds: usize,
+}
+
+/// Audits the labels of a classification. Without features there are no duplicates and outliers; `metric` is that of the features.
+///
+/// # Errors
+/// [`Error::Labels`] if all labels are of one class, or each is alone in its class; [`Error::Shape`]; [`Error::Param`];
+/// [`Error::Interrupted`].
+pub fn audit(
+    graph: &Graph,
+    features: Option<(&Features<'_>, Metric)>,
+    targets: &Targets,
+    params: &AuditParams,
+    run: &Run,
+) -> Result<Audit> {
+    params.check_ranges()?;
+    check_size(graph, targets)?;
+    check_labels(targets)?;
+    let mut report =
+        Report::new("audit", graph.n_samples(), features.map(|(rows, _)| rows.n_cols()), targets.rows().len());
+    report.n_classes = Some(targets.n_columns());
+    let (moderate, components) = (moderate(graph), report.time("components", run, |_| graph.components()));
+    let work = Work { graph: &moderate, components: &components, run };
+    let (judge, smooth) = work.judged(targets, params.rounds, &mut report)?;
+    let near = match features {
+        Some((rows, metric)) => {
+            Some(report.time("duplicates", run, |_| Near::find(graph, rows, metric, params.duplicates, run))?)
+        }
+        None => None,
+    };
+    let classes = report.time("classes", run, |_| Classes::find(&work, targets, &judge, &smooth))?;
+    let n = graph.n_samples();
+    let mut audit = Audit {
+        quality: vec![f64::NAN; n],
+        proposed: judge.predicted(&smooth.scores),
+        flagged: vec![false; n],
+        judged: vec![false; n],
+        leverage: vec![f64::NAN; n],
+        reached: smooth.potential.iter().map(|o| o.is_finite()).collect(),
+        duplicate_group: near.as_ref().map_or_else(|| vec![None; n], |near| near.group.clone()),
+        contradicts: near.as_ref().map_or_else(|| vec![false; n], |near| near.contradicts(targets)),
+        outlier_percentile: near.as_ref().map_or_else(|| vec![f64::NAN; n], |near| near.percentile.clone()),
+        confusion: classes.confusion.clone(),
+        thresholds: judge.thresholds.clone(),
+        report,
+    };
+    for (at, &row) in targets.rows().iter().enumerate() {
+        let row = row as usize;
+        audit.leverage[row] = judge.left_out.leverage[at];
+        audit.judged[row] = judge.left_out.judged[at];
+        if audit.judged[row] {
+            audit.quality[row] = judge.quality[at];
+            audit.proposed[row] = Some(judge.proposed[at]);
+            audit.flagged[row] = judge.flagged[at];
+        }
+    }
+    let summary = summary(&audit, targets, &judge, classes, near.as_ref(), params.rounds);
+    audit.report.add_part("audit", &summary)?;
+    audit.report.peak_bytes = peak_memory_bytes();
+    Ok(audit)
+}
+
+fn summary(
+    audit: &Audit,
+    targets: &Targets,
+    judge: &Judge,
+    classes: Classes,
+    near: Option<&Near>,
+    rounds: usize,
+) -> AuditSummary {
+    let count = |values: &[bool]| values.iter().filter(|value| **value).count();
+    let (n_labeled, n_judged) = (targets.rows().len(), count(&audit.judged));
+    let groups = near.map(|near| near.group.iter().flatten().max().map_or(0, |most| *most as usize + 1));
+    AuditSummary {
+        foretold: judge.foretold,
+        n_labeled,
+        n_judged,
+        n_not_judged: n_labeled - n_judged,
+        n_flagged: count(&audit.flagged),
+        is_overlap: judge.foretold < CLEAR,
+        n_duplicate_groups: groups,
+        n_duplicate_rows: near.map(|near| near.group.iter().flatten().count()),
+        n_contradictory: near.map(|_| count(&audit.contradicts)),
+        confused: classes.confused,
+        few_labels: classes.few_labels,
+        no_labels: classes.no_labels,
+        not_predicted: classes.not_predicted,
+        new_class: classes.new_class,
+        sharpness: judge.sharpness,
+        prior_weight: judge.prior_weight,
+        rounds,
+    }
+}
+
+/// A graph of moderate weights, its components, and threads.
+struct Work<'a> {
+    graph: &'a Graph,
+    components: &'a Components,
+    run: &'a Run,
+}
+
+impl Work<'_> {
+    /// Judges the labels in rounds; returns also the solution of the last one.
+    fn judged(&self, targets: &Targets, rounds: usize, report: &mut Report) -> Result<(Judge, Smooth)> {
+        let (mut judge, mut smooth) = self.round(targets, report)?;
+        for _ in 1..rounds {
+            let trust = judge.trust();
+            let weights = targets.weights().iter().zip(trust).map(|(weight, trust)| weight * trust).collect();
+            let doubted =
+                Targets::new(targets.n_samples(), targets.rows().to_vec(), targets.values().clone(), weights)?;
+            (judge, smooth) = self.round(&doubted, report)?;
+        }
+        Ok((judge, smooth))
+    }
+
+    fn round(&self, targets: &Targets, report: &mut Report) -> Result<(Judge, Smooth)> {
+        let Self { graph, components, run } = *self;
+        let smoother = Smoother::new(graph, components, targets, SMOOTHNESS, TOL, run)?;
+        let smooth = report.time("solve", run, |_| smoother.solve(None, run))?;
+        crate::notes::solved(report, smooth.info.summary(), TOL);
+        let left_out = report.time("leave one out", run, |_| LeftOut::new(&smoother, &smooth, targets, run))?;
+        let judge = report.time("judge", run, |_| Judge::new(left_out, targets, run));
+        Ok((judge, smooth))
+    }
+}
+
+/// Refuses labels that have nothing to be compared with.
+fn check_labels(targets: &Targets) -> Result<()> {
+    let mut counts = vec![0usize; targets.n_columns()];
+    targets.values().rows().for_each(|y| counts[largest(y)] += 1);
+    let present: Vec<usize> = counts.into_iter().filter(|count| *count > 0).collect();
+    match present.len() {
+        1 => Err(Error::labels(
+            "all labels are of one class, so that there is nothing to compare them with; label rows of another class",
+        )),
+        _ if present.iter().all(|count| *count == 1) => Err(Error::labels(
+            "every label is the only one of its class, so that there is nothing to compare it with; label more rows",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// What an audit of a regression found.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RegressionAudit {
+    /// Value of each labeled row by a fit without it (n); NaN without a value and where no other one reaches the row.
+    pub proposed: Vec<f64>,
+    /// Given value minus that (n).
+    pub residual: Vec<f64>,
+    /// Share of the values whose residual is at least as large (n): small for the most doubtful ones.
+    pub quality: Vec<f64>,
+    /// Part `audit`: number of values, root mean square and median of the residuals.
+    pub report: Report,
+}
+
+/// Ranks the values of a regression by their leave-one-out residuals, at smoothness `smoothness`.
+///
+/// # Errors
+/// [`Error::Shape`]; [`Error::Labels`] for fewer than 3 values; [`Error::Interrupted`].
+pub fn audit_regression(graph: &Graph, targets: &Targets, smoothness: f64, run: &Run) -> Result<RegressionAudit> {
+    check_size(graph, targets)?;
+    if targets.n_columns() != 1 {
+        let got = format!("{} columns", targets.n_columns());
+        return Err(Error::shape("targets of a regression", "1 column", got));
+    }
+    let l = targets.rows().len();
+    if l < 3 {
+        return Err(Error::labels(format!("{l} values leave nothing to compare them with; give at least 3")));
+    }
+    let mut report = Report::new("audit", graph.n_samples(), None, l);
+    let (graph, components) = (moderate(graph), graph.components());
+    let smoother = Smoother::new(&graph, &components, targets, smoothness, TOL, run)?;
+    let smooth = report.time("solve", run, |_| smoother.solve(None, run))?;
+    let left_out = report.time("leave one out", run, |_| LeftOut::new(&smoother, &smooth, targets, run))?;
+    let n = targets.n_samples();
+    let (mut proposed, mut residual, mut quality) = (vec![f64::NAN; n], vec![f64::NAN; n], vec![f64::NAN; n]);
+    for (at, &row) in targets.rows().iter().enumerate() {
+        let (y, part) = (targets.values().row(at), &smoother.parts[smoother.of_label[at]]);
+        if let Some(mean) = part.mean_without(y, targets.weights()[at]) {
+            proposed[row as usize] = left_out.scores.row(at)[0] + mean[0];
+            residual[row as usize] = y[0] - proposed[row as usize];
+        }
+    }
+    let mut sizes: Vec<(f64, u32)> = targets
+        .rows()
+        .iter()
+        .map(|&row| (residual[row as usize].abs(), row))
+        .filter(|(size, _)| !size.is_nan())
+        .collect();
+    sizes.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let judged = sizes.len();
+    sizes.iter().enumerate().for_each(|(rank, &(_, row))| quality[row as usize] = (rank + 1) as f64 / judged as f64);
+    let rms = (sizes.iter().map(|(size, _)| size * size).sum::<f64>() / judged.max(1) as f64).sqrt();
+    let median = sizes.get(judged / 2).map_or(0.0, |(size, _)| *size);
+    let summary = serde_json::json!({
+        "n_labeled": l, "n_judged": judged, "root_mean_square": rms, "median_residual": median,
+    });
+    report.add_part("audit", &summary)?;
+    report.peak_bytes = peak_memory_bytes();
+    Ok(RegressionAudit { proposed, residual, quality, report })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,122 @@
+//! Duplicates and outliers, from the distances of the rows to their neighbors in the graph.
+//!
+//! Two rows are duplicates if their distance is 0, or below a share of the median positive distance of one of them to its other
+//! neighbors, the [`NEAREST`] nearest. Groups are the components of these pairs. A single threshold for all rows finds few duplicates in
+//! sparse regions and many false ones in dense regions.
+//!
+//! The outlier percentile ranks rows by their mean distance to their neighbors. It is weak where strangers come in groups.
+
+use lapwing_data::{Features, Result, Run, Targets};
+use lapwing_graph::{Graph, Metric, edge_distances, equal_rows};
+use lapwing_solve::DisjointSets;
+use rayon::prelude::*;
+
+use crate::labeling::largest;
+
+/// Neighbors of a row that are compared.
+const NEAREST: usize = 15;
+
+pub(super) struct Near {
+    /// Group of each row (n), numbered by its first row.
+    pub group: Vec<Option<u32>>,
+    /// Percentile of the mean distance to the neighbors (n); 0 for rows without neighbors.
+    pub percentile: Vec<f64>,
+}
+
+impl Near {
+    pub fn find(graph: &Graph, features: &Features<'_>, metric: Metric, share: f64, run: &Run) -> Result<Self> {
+        let (n, adjacency) = (graph.n_samples(), graph.adjacency());
+        let distances = edge_distances(features, graph, metric, run)?;
+        let nearest = |row: usize| {
+            let (columns, _) = adjacency.row(row);
+            let own = &distances[adjacency.indptr()[row] as usize..][..columns.len()];
+            let mut near: Vec<(f32, u32)> = own.iter().copied().zip(columns.iter().copied()).collect();
+            near.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            near.truncate(NEAREST);
+            near
+        };
+        let look = |row: usize| {
+            let near = nearest(row);
+            let mean = near.iter().map(|(d, _)| f64::from(*d)).sum::<f64>() / near.len().max(1) as f64;
+            let alike: Vec<u32> =
+                (0..near.len()).filter(|&at| is_alike(&near, at, share)).map(|at| near[at].1).collect();
+            (mean, alike)
+        };
+        let found: Vec<(f64, Vec<u32>)> = run.install(|| (0..n).into_par_iter().with_min_len(256).map(look).collect());
+        let mut sets = DisjointSets::new(n);
+        for (row, (_, alike)) in found.iter().enumerate() {
+            alike.iter().for_each(|&other| {
+                sets.join(row as u32, other);
+            });
+        }
+        let equal = equal_rows(features, run);
+        let mut first = std::collections::HashMap::new();
+        for (row, group) in equal {
+            let first = *first.entry(group).or_insert(row);
+            sets.join(first, row);
+        }
+        let means: Vec<f64> = found.into_iter().map(|(mean, _)| mean).collect();
+        Ok(Self { group: numbered(&mut sets, n), percentile: percentiles(&means) })
+    }
+
+    /// Whether another row of the group has another label (n).
+    pub fn contradicts(&self, targets: &Targets) -> Vec<bool> {
+        let n_groups = self.group.iter().flatten().max().map_or(0, |most| *most as usize + 1);
+        let (mut class, mut is_mixed) = (vec![None; n_groups], vec![false; n_groups]);
+        let labels = || targets.rows().iter().zip(targets.values().rows().map(largest));
+        for (&row, label) in labels() {
+            if let Some(group) = self.group[row as usize] {
+                let group = group as usize;
+                is_mixed[group] |= class[group].is_some_and(|known| known != label);
+                class[group] = Some(label);
+            }
+        }
+        let mut found = vec![false; self.group.len()];
+        for (&row, _) in labels() {
+            found[row as usize] = self.group[row as usize].is_some_and(|group| is_mixed[group as usize]);
+        }
+        found
+    }
+}
+
+/// Whether neighbor `at`, of those sorted by distance, is a duplicate.
+fn is_alike(near: &[(f32, u32)], at: usize, share: f64) -> bool {
+    let own = near[at].0;
+    if own == 0.0 {
+        return true;
+    }
+    let first = near.partition_point(|(d, _)| *d <= 0.0);
+    // The median of the positive distances without this one.
+    let n_others = near.len() - first - 1;
+    if n_others == 0 {
+        return false;
+    }
+    let place = first + n_others / 2;
+    let median = near[if place >= at { place + 1 } else { place }].0;
+    f64::from(own) < share * f64::from(median)
+}
+
+/// Groups of at least two rows, numbered by their first row.
+fn numbered(sets: &mut DisjointSets, n: usize) -> Vec<Option<u32>> {
+    let roots: Vec<u32> = (0..n as u32).map(|row| sets.root(row)).collect();
+    let mut sizes = vec![0usize; n];
+    roots.iter().for_each(|&root| sizes[root as usize] += 1);
+    let (mut number, mut next) = (vec![None; n], 0);
+    let of = |&root: &u32| {
+        let root = root as usize;
+        if sizes[root] > 1 && number[root].is_none() {
+            number[root] = Some(next);
+            next += 1;
+        }
+        number[root]
+    };
+    roots.iter().map(of).collect()
+}
+
+/// Share of the values, in percent, that are at most as large (n).
+fn percentiles(values: &[f64]) -> Vec<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let n = values.len().max(1) as f64;
+    values.iter().map(|value| 100.0 * sorted.partition_point(|other| other <= value) as f64 / n).collect()
+}

@@ -1,0 +1,161 @@
+//! Leave-one-out scores of the smoother, without leaving anything out.
+//!
+//! With hᵢ = tᵢ/λ·((A⁻¹)ᵢᵢ − oᵢ²/1ᵀo) the leverage of label i, in [0, 1), and ȳ₋ᵢ the mean of the other labels, the score of row i
+//! without its label is exactly
+//!
+//! ```text
+//! Lᵢ = (yᵢ − ȳ) − ((yᵢ − ȳ) − fᵢ)/(1 − hᵢ) − (ȳ₋ᵢ − ȳ)·gᵢ,   gᵢ = 1 − (n·oᵢ/1ᵀo)/(1 − hᵢ),
+//! ```
+//!
+//! with n, o and ȳ those of its component. 1 − hᵢ is computed as the outflow of the row, (L·A⁻¹T)ᵢᵢ/(tᵢ/λ), plus tᵢ/λ·oᵢ²/1ᵀo: both
+//! terms are positive, so no digits are lost where h is nearly 1. Scores of classes are clipped to [−1, 1].
+//!
+//! Up to [`EXACT`] labels have a column each. Beyond, [`COLORS`] columns hold the labels of one color each, with random signs (see
+//! [`colors`](super::colors)), and up to [`EXACT`] labels with h > ½ are solved for exactly. So the cost does not depend on the number of
+//! labels: c + 32 columns, up to 128 more.
+//!
+//! A label is not judged if it is the only one of its component, or the only one of its class there.
+
+use lapwing_data::{Error, Matrix, Result, Run, Stream, Targets};
+use lapwing_graph::Graph;
+use rand::RngExt;
+
+use super::colors::colors;
+use super::smoother::{Probe, Smooth, Smoother, moderate};
+use crate::labeling::largest;
+
+/// Most labels with a column each.
+const EXACT: usize = 128;
+/// Columns that estimate the leverages of more labels.
+const COLORS: usize = 32;
+/// Leverage above which it is solved for exactly.
+const LARGE: f64 = 0.5;
+/// Least 1 − h.
+const LEAST_SLACK: f64 = 1e-9;
+
+/// Leave-one-out scores.
+#[derive(Clone, Debug)]
+pub(super) struct LeftOut {
+    /// Scores (l, c), −∞ for a class without another label in the component; NaN where no other label reaches the row.
+    pub scores: Matrix,
+    /// hᵢ (l).
+    pub leverage: Vec<f64>,
+    /// Whether another label of the class is in the component (l).
+    pub judged: Vec<bool>,
+}
+
+impl LeftOut {
+    /// Leaves each label out of the solution `smooth`.
+    pub fn new(smoother: &Smoother<'_>, smooth: &Smooth, targets: &Targets, run: &Run) -> Result<Self> {
+        let slack = slack(smoother, smooth, run)?;
+        let c = targets.n_columns();
+        let mut left_out = Self {
+            scores: Matrix::filled(slack.len(), c, f64::NAN),
+            leverage: slack.iter().map(|slack| 1.0 - slack).collect(),
+            judged: vec![false; slack.len()],
+        };
+        for (at, &slack) in slack.iter().enumerate() {
+            let class = largest(targets.values().row(at));
+            let part = &smoother.parts[smoother.of_label[at]];
+            left_out.judged[at] = if c == 1 { part.n() > 1 } else { part.counts[class] > 1 };
+            let out = left_out.scores.row_mut(at);
+            if !score(smoother, smooth, targets, at, slack, out) || c == 1 {
+                continue;
+            }
+            let is_left = |k: usize| part.counts[k] > usize::from(k == class);
+            (0..c).filter(|&k| !is_left(k)).for_each(|k| out[k] = f64::NEG_INFINITY);
+        }
+        Ok(left_out)
+    }
+}
+
+/// Writes Lᵢ (c) of label `at`; false if its component has no other label.
+fn score(smoother: &Smoother<'_>, smooth: &Smooth, targets: &Targets, at: usize, slack: f64, out: &mut [f64]) -> bool {
+    let (row, number) = (targets.rows()[at] as usize, smoother.of_label[at]);
+    let (part, y) = (&smoother.parts[number], targets.values().row(at));
+    let Some(without) = part.mean_without(y, targets.weights()[at]) else { return false };
+    let class = largest(y);
+    let mut others = (0..part.counts.len()).filter(|&k| part.counts[k] > usize::from(k == class));
+    if let (true, Some(only), None) = (y.len() > 1, others.next(), others.next()) {
+        out.copy_from_slice(&smoother.only(only));
+        return true;
+    }
+    let mean = part.mean();
+    let constant = part.n_rows as f64 * smooth.potential[row] / smooth.potential_sums[number];
+    let g = 1.0 - constant / slack;
+    // Without a column for each class, values have no range to clip to.
+    let range = if y.len() > 1 { 1.0 } else { f64::INFINITY };
+    for (k, out) in out.iter_mut().enumerate() {
+        let own = y[k] - mean[k];
+        let left = own - (own - smooth.scores.row(row)[k]) / slack - (without[k] - mean[k]) * g;
+        *out = left.clamp(-range, range);
+    }
+    true
+}
+
+/// 1 − hᵢ of each label (l).
+fn slack(smoother: &Smoother<'_>, smooth: &Smooth, run: &Run) -> Result<Vec<f64>> {
+    let l = smoother.trust.len();
+    let exact = |labels: &[usize]| {
+        let probes: Vec<Probe> =
+            labels.iter().enumerate().map(|(column, &label)| Probe { label, column, sign: 1.0 }).collect();
+        smoother.slacks(&probes, smooth, run)
+    };
+    let mut slack = match l <= EXACT {
+        true => exact(&(0..l).collect::<Vec<_>>())?,
+        false => smoother.slacks(&probes(smoother, COLORS, run)?, smooth, run)?,
+    };
+    if l > EXACT {
+        let mut large: Vec<usize> = (0..l).filter(|&at| slack[at] < 1.0 - LARGE).collect();
+        large.sort_by(|&a, &b| slack[a].total_cmp(&slack[b]).then(a.cmp(&b)));
+        large.truncate(EXACT);
+        let found = exact(&large)?;
+        large.iter().zip(found).for_each(|(&at, found)| slack[at] = found);
+    }
+    slack.iter_mut().for_each(|slack| *slack = slack.clamp(LEAST_SLACK, 1.0));
+    Ok(slack)
+}
+
+/// All labels, each in the column of its color with a random sign.
+fn probes(smoother: &Smoother<'_>, n_colors: usize, run: &Run) -> Result<Vec<Probe>> {
+    let (graph, labeled) = smoother.system();
+    let colors = colors(graph, labeled, n_colors, run)?;
+    let mut rng = run.rng(Stream::LeftOut, 1);
+    let probe = |(label, &color): (usize, &u32)| {
+        let sign = if rng.random::<bool>() { 1.0 } else { -1.0 };
+        Probe { label, column: color as usize, sign }
+    };
+    Ok(colors.iter().enumerate().map(probe).collect())
+}
+
+/// Relative residual of the solves.
+pub(super) const TOL: f64 = 1e-5;
+
+/// Score (l, c) of each labeled row by the stable harmonic function of `smoothness` without its own label: centered, −∞ for a class
+/// without another label, NaN where no other label reaches the row.
+///
+/// # Errors
+/// [`Error::Shape`] for targets of another number of rows; [`Error::Interrupted`].
+pub fn leave_one_out_scores(graph: &Graph, targets: &Targets, smoothness: f64, run: &Run) -> Result<Matrix> {
+    check_size(graph, targets)?;
+    let (graph, components) = (moderate(graph), graph.components());
+    let smoother = Smoother::new(&graph, &components, targets, smoothness, TOL, run)?;
+    let smooth = smoother.solve(None, run)?;
+    Ok(LeftOut::new(&smoother, &smooth, targets, run)?.scores)
+}
+
+/// Refuses targets of another number of rows than the graph has.
+pub(super) fn check_size(graph: &Graph, targets: &Targets) -> Result<()> {
+    let (n, rows) = (graph.n_samples(), targets.n_samples());
+    match rows == n {
+        true => Ok(()),
+        false => Err(Error::shape(
+            "the problem",
+            format!("labels for {n} rows, as the graph has"),
+            format!("labels for {rows} rows"),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,20 @@
+//! The label loop: which rows to label next, which labels to doubt, and sets of classes that hold the right one.
+//!
+//! People label some rows, look, and label more. [`Suggester`] says which rows to look at next, [`audit()`] which of the given
+//! labels are probably wrong, and [`prediction_sets()`] which classes a row may have. All of them work on one graph and on one matrix,
+//! that of the [`smoother`]; its potential is large where labels are far, and its diagonal gives the scores of every labeled row
+//! without its own label.
+
+pub mod audit;
+mod cells;
+mod colors;
+mod cover;
+mod leave_one_out;
+mod sets;
+mod smoother;
+pub mod suggest;
+
+pub use audit::{Audit, AuditParams, AuditSummary, ClassPair, NewClass, RegressionAudit, audit, audit_regression};
+pub use leave_one_out::leave_one_out_scores;
+pub use sets::{PredictionSets, SetsParams, SetsSummary, prediction_sets};
+pub use suggest::{Reason, Strategy, SuggestParams, Suggester, Suggestion, Suggestions, Wanted};

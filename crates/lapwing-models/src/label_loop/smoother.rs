@@ -1,0 +1,266 @@
+//! The smoother of the label loop: stable scores, and the potential of every row.
+//!
+//! With L the Laplacian of the graph, S the labeled rows, T = diag(tᵢ/λ) on S and 0 elsewhere, tᵢ the trust in label i, and ȳ the mean
+//! of the labels weighted by trust,
+//!
+//! ```text
+//! A = L + T,   o = A⁻¹1,   f = (A⁻¹ − o·oᵀ/1ᵀo)·T·(Y − ȳ).
+//! ```
+//!
+//! f is the stable harmonic function (Stable-HFS), which equals kernel ridge regression with kernel L⁺ and ridge λ. So its leave-one-out
+//! scores have a closed form (see [`leave_one_out`](super::leave_one_out)). o, the *potential*, is large where labels are far.
+//! Every component of the graph with labels is a problem of its own, with its own ȳ and o; rows of other components have NaN scores and
+//! an infinite potential. A component whose labels are all equal has scores y − ȳ, with ȳ of all labels.
+//!
+//! λ is the smoothness over the mean degree. While the smoothness stays, a new label changes one diagonal entry of A and nothing else.
+//!
+//! Cost: one solve of c columns (c classes; the last one follows from the others, and o is one).
+
+use std::borrow::Cow;
+
+use lapwing_data::{Matrix, Result, Run, Targets};
+use lapwing_graph::{Components, Graph};
+use lapwing_solve::{LaplacianParams, LaplacianSolver, SolveInfo};
+
+use crate::harmonic::{Labeled, Part};
+use crate::labeling::largest;
+
+/// A graph whose weights are far from the limits of f64, as they are or scaled.
+pub(super) fn moderate(graph: &Graph) -> Cow<'_, Graph> {
+    graph.moderate().map_or(Cow::Borrowed(graph), |(graph, _)| Cow::Owned(graph))
+}
+
+/// The system of a graph and some labels.
+pub(super) struct Smoother<'a> {
+    targets: &'a Targets,
+    part: Part<'a>,
+    solver: LaplacianSolver,
+    /// tᵢ/λ of the labels (l).
+    pub trust: Vec<f64>,
+    /// Component of each label (l), and of each row of the part.
+    pub of_label: Vec<usize>,
+    of_row: Vec<usize>,
+    /// What labels each component with labels has.
+    pub parts: Vec<Labels>,
+    /// Mean of all labels (c).
+    pub mean: Vec<f64>,
+}
+
+/// The labels of a component.
+pub(super) struct Labels {
+    /// Rows of the component.
+    pub n_rows: usize,
+    /// Their number and trust for each class (c).
+    pub counts: Vec<usize>,
+    pub weights: Vec<f64>,
+    /// Sum of their targets, weighted (c).
+    sums: Vec<f64>,
+}
+
+/// The solution.
+pub(super) struct Smooth {
+    /// Centered scores (n, c), NaN where no label reaches.
+    pub scores: Matrix,
+    /// Potential (n), infinite where no label reaches.
+    pub potential: Vec<f64>,
+    /// Sum of the potential over each component.
+    pub potential_sums: Vec<f64>,
+    /// The columns that were solved for, at the rows of the graph (n, c): a start for the next solve.
+    pub raw: Matrix,
+    pub info: SolveInfo,
+}
+
+impl Labels {
+    fn new(c: usize) -> Self {
+        Self { n_rows: 0, counts: vec![0; c], weights: vec![0.0; c], sums: vec![0.0; c] }
+    }
+
+    /// Number of labels.
+    pub fn n(&self) -> usize {
+        self.counts.iter().sum()
+    }
+
+    fn trust(&self) -> f64 {
+        self.weights.iter().sum()
+    }
+
+    /// Weighted mean of the targets (c).
+    pub fn mean(&self) -> Vec<f64> {
+        let total = self.trust();
+        self.sums.iter().map(|sum| sum / total).collect()
+    }
+
+    /// The same without a label of target `y` and weight `t`; `None` if there is no other.
+    pub fn mean_without(&self, y: &[f64], t: f64) -> Option<Vec<f64>> {
+        let rest = self.trust() - t;
+        (self.n() > 1 && rest > 0.0).then(|| self.sums.iter().zip(y).map(|(sum, y)| (sum - t * y) / rest).collect())
+    }
+
+    /// The class of all labels, if there is one column for each class and only one has labels.
+    pub fn only_class(&self) -> Option<usize> {
+        let mut present = (0..self.counts.len()).filter(|&class| self.counts[class] > 0);
+        let first = present.next().filter(|_| self.counts.len() > 1);
+        if present.next().is_some() { None } else { first }
+    }
+}
+
+impl<'a> Smoother<'a> {
+    /// The system of `graph`, which has moderate weights.
+    pub fn new(
+        graph: &'a Graph,
+        components: &Components,
+        targets: &'a Targets,
+        smoothness: f64,
+        tol: f64,
+        run: &Run,
+    ) -> Result<Self> {
+        let holds = components.holding(targets.rows());
+        let reached: Vec<bool> = components.id.iter().map(|&id| holds[id as usize]).collect();
+        let part = Part::new(graph, Labeled::all(&reached, targets), &reached, targets, &mut Vec::new())?;
+        let degree = graph.mean_degree();
+        let lambda = smoothness / if degree > 0.0 { degree } else { 1.0 };
+        let trust: Vec<f64> = targets.weights().iter().map(|weight| weight / lambda).collect();
+        let mut diagonal = vec![0.0; part.n()];
+        part.labeled.iter().zip(&trust).for_each(|(&row, trust)| diagonal[row as usize] = *trust);
+        let params = LaplacianParams { tol, ..LaplacianParams::default() };
+        let solver = LaplacianSolver::new(&part.graph, Some(&diagonal), params, run)?;
+        let (parts, number) = label_parts(components, targets, &holds);
+        let of_label = targets.rows().iter().map(|&row| number[components.id[row as usize] as usize]).collect();
+        let of_row = (0..part.n()).map(|row| number[components.id[part.whole(row)] as usize]).collect();
+        Ok(Self { targets, part, solver, trust, of_label, of_row, parts, mean: targets.mean() })
+    }
+
+    /// Scores and potential, from the raw columns of an earlier solve if they are of as many classes.
+    pub fn solve(&self, start: Option<&Matrix>, run: &Run) -> Result<Smooth> {
+        let (n, c) = (self.targets.n_samples(), self.targets.n_columns());
+        let is_soft_sum = |y: &[f64]| (y.iter().sum::<f64>() - 1.0).abs() <= 1e-12;
+        let is_implied = c > 1 && self.targets.values().rows().all(is_soft_sum);
+        let solved = c - usize::from(is_implied);
+        let means: Vec<Vec<f64>> = self.parts.iter().map(Labels::mean).collect();
+        let mut b = Matrix::filled(self.part.n(), solved + 1, 0.0);
+        (0..self.part.n()).for_each(|row| b.row_mut(row)[solved] = 1.0);
+        for (at, &row) in self.part.labeled.iter().enumerate() {
+            let centered =
+                self.targets.values().row(at).iter().zip(&means[self.of_label[at]]).map(|(y, mean)| y - mean);
+            b.row_mut(row as usize)[..solved].iter_mut().zip(centered).for_each(|(b, y)| *b = self.trust[at] * y);
+        }
+        let start =
+            start.filter(|start| start.n_cols() == solved + 1 && start.n_rows() == n).map(|start| self.cut(start));
+        let (x, info) = self.solver.solve(&b, start.as_ref(), run)?;
+        let potential_sums = self.sums(&x, solved);
+        let mut smooth = Smooth {
+            scores: Matrix::filled(n, c, f64::NAN),
+            potential: vec![f64::INFINITY; n],
+            potential_sums,
+            raw: Matrix::filled(n, solved + 1, 0.0),
+            info,
+        };
+        let levels: Vec<Vec<f64>> = (0..solved)
+            .map(|k| self.sums(&x, k).iter().zip(&smooth.potential_sums).map(|(sum, o)| sum / o).collect())
+            .collect();
+        for (row, values) in x.rows().enumerate() {
+            let (whole, part, o) = (self.part.whole(row), self.of_row[row], values[solved]);
+            smooth.raw.row_mut(whole).copy_from_slice(values);
+            smooth.potential[whole] = o;
+            let out = smooth.scores.row_mut(whole);
+            if let Some(class) = self.parts[part].only_class() {
+                out.copy_from_slice(&self.only(class));
+                continue;
+            }
+            (0..solved).for_each(|k| out[k] = values[k] - o * levels[k][part]);
+            if is_implied {
+                out[solved] = -out[..solved].iter().sum::<f64>();
+            }
+        }
+        Ok(smooth)
+    }
+
+    /// Scores of rows that only labels of `class` reach (c).
+    pub fn only(&self, class: usize) -> Vec<f64> {
+        (0..self.mean.len()).map(|k| f64::from(u8::from(k == class)) - self.mean[k]).collect()
+    }
+
+    /// The rows of the part.
+    fn cut(&self, whole: &Matrix) -> Matrix {
+        let mut cut = Matrix::filled(self.part.n(), whole.n_cols(), 0.0);
+        (0..self.part.n()).for_each(|row| cut.row_mut(row).copy_from_slice(whole.row(self.part.whole(row))));
+        cut
+    }
+
+    /// Sums of a column over each component.
+    fn sums(&self, x: &Matrix, column: usize) -> Vec<f64> {
+        let mut sums = vec![0.0; self.parts.len()];
+        x.rows().zip(&self.of_row).for_each(|(row, &part)| sums[part] += row[column]);
+        sums
+    }
+
+    /// Graph and labeled rows of the part.
+    pub fn system(&self) -> (&Graph, &[u32]) {
+        (&self.part.graph, &self.part.labeled)
+    }
+
+    /// 1 − hᵢ of the labels of `probes`, from columns that hold all labels of one number each; see [`Probe`].
+    ///
+    /// Solves sixteen columns at a time, so that memory does not depend on their number.
+    pub fn slacks(&self, probes: &[Probe], smooth: &Smooth, run: &Run) -> Result<Vec<f64>> {
+        let n_columns = probes.iter().map(|probe| probe.column + 1).max().unwrap_or(0);
+        let mut slacks = vec![0.0; probes.len()];
+        for first in (0..n_columns).step_by(BLOCK) {
+            let width = BLOCK.min(n_columns - first);
+            let own: Vec<usize> =
+                (0..probes.len()).filter(|&at| (first..first + width).contains(&probes[at].column)).collect();
+            let mut b = Matrix::filled(self.part.n(), width, 0.0);
+            for probe in own.iter().map(|&at| &probes[at]) {
+                let row = self.part.labeled[probe.label] as usize;
+                b.row_mut(row)[probe.column - first] = probe.sign * self.trust[probe.label];
+            }
+            let (x, _) = self.solver.solve(&b, None, run)?;
+            let sums: Vec<Vec<f64>> = (0..width).map(|column| self.sums(&x, column)).collect();
+            for &at in &own {
+                let (probe, column) = (&probes[at], probes[at].column - first);
+                let part = self.of_label[probe.label];
+                slacks[at] = probe.sign * self.slack(&x, probe.label, column, sums[column][part], smooth);
+            }
+        }
+        Ok(slacks)
+    }
+
+    /// (L·x)ᵢ/(tᵢ/λ) + oᵢ·(1ᵀx)/(1ᵀo) at the row of a label, x a column of sum `sum` over the component: 1 − hᵢ if the column holds this
+    /// label alone. The second term subtracts the level of the column, as centering does. Without it the estimates are useless:
+    /// all labels of a column raise the level of all rows.
+    fn slack(&self, x: &Matrix, label: usize, column: usize, sum: f64, smooth: &Smooth) -> f64 {
+        let row = self.part.labeled[label] as usize;
+        let (neighbors, weights) = self.part.graph.adjacency().row(row);
+        let own = x.row(row)[column];
+        let flows = neighbors.iter().zip(weights).map(|(&id, weight)| weight * (own - x.row(id as usize)[column]));
+        let level = smooth.potential[self.part.whole(row)] * sum / smooth.potential_sums[self.of_label[label]];
+        flows.sum::<f64>() / self.trust[label] + level
+    }
+}
+
+/// Columns that are solved at a time.
+const BLOCK: usize = 16;
+
+/// A label in a column that may hold other labels too, times a sign.
+pub(super) struct Probe {
+    pub label: usize,
+    pub column: usize,
+    pub sign: f64,
+}
+
+/// The labels of each component that has some, and the number of each component among these.
+fn label_parts(components: &Components, targets: &Targets, holds: &[bool]) -> (Vec<Labels>, Vec<usize>) {
+    let (mut parts, mut number) = (Vec::new(), vec![usize::MAX; holds.len()]);
+    for id in (0..holds.len()).filter(|&id| holds[id]) {
+        number[id] = parts.len();
+        parts.push(Labels { n_rows: components.sizes[id], ..Labels::new(targets.n_columns()) });
+    }
+    for ((&row, y), &t) in targets.rows().iter().zip(targets.values().rows()).zip(targets.weights()) {
+        let part = &mut parts[number[components.id[row as usize] as usize]];
+        let class = largest(y);
+        part.counts[class] += 1;
+        part.weights[class] += t;
+        part.sums.iter_mut().zip(y).for_each(|(sum, y)| *sum += t * y);
+    }
+    (parts, number)
+}

@@ -1,0 +1,122 @@
+"""Common parts of `active` and `audit`: rows and labels in the form that the compiled part takes."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils import check_array
+from sklearn.utils.validation import column_or_1d
+
+from . import _lapwing
+from ._arguments import choice
+from ._base import refuse_negative
+from ._classifier import class_names
+from ._graph import Graph
+from ._inputs import csr_parts
+from ._kinds import READ_FIRST, array_of_features, refuse_other_kinds
+from ._labels import ClassLabels, as_label_array, class_labels
+
+
+class Rows(NamedTuple):
+    """The rows of a call: their graph, and their features if these were given."""
+
+    graph: Any
+    """One that the compiled part keeps."""
+    features: Any
+
+
+def held_graph(graph: Any, what: str) -> Any:
+    """A given graph, kept by the compiled part: a Graph, a sparse matrix, or one that is kept already."""
+    if isinstance(graph, _lapwing.HeldGraph):
+        return graph
+    if isinstance(graph, Graph):
+        return _lapwing.HeldGraph(csr_parts(graph.to_scipy(), np.float64))
+    refuse_other_kinds(graph, what, "give that", READ_FIRST)
+    matrix = check_array(graph, input_name=what, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False)
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"a graph must be a square matrix; got shape {matrix.shape}")
+    parts = csr_parts(matrix, np.float64)
+    refuse_negative(parts)
+    return _lapwing.HeldGraph(parts)
+
+
+def rows_of(X: Any, graph: Any, affinity: str, parameters: dict[str, Any], control: dict[str, Any]) -> Rows:
+    """The rows: `X` is features, or a graph if it is a Graph or `affinity` says so; `graph` stands beside features."""
+    is_graph = choice("affinity", affinity, ("knn", "precomputed")) == "precomputed" or isinstance(X, Graph)
+    if is_graph and graph is not None:
+        raise ValueError("both X and graph hold a graph; give one of them, and None for X in the other's place")
+    if is_graph:
+        return Rows(held_graph(X, "X"), None)
+    if X is None and graph is not None:
+        return Rows(held_graph(graph, "graph"), None)
+    features = array_of_features(X, "give affinity='precomputed' to take a graph as X")
+    if graph is None:
+        return Rows(_lapwing.HeldGraph.build(features, parameters, control), features)
+    held = held_graph(graph, "graph")
+    n = features[0][0] if isinstance(features, tuple) else features.shape[0]
+    if held.n_samples != n:
+        raise ValueError(f"graph has {held.n_samples} nodes, but X has {n} rows; expected a node for each row")
+    return Rows(held, features)
+
+
+class GivenLabels(NamedTuple):
+    """Labels as they were given."""
+
+    classes: ClassLabels
+    argument: Any
+    """For the compiled part; None if no row has a label."""
+    weights: NDArray[np.float64] | None
+
+
+def given_labels(y: Any, n_samples: int, unlabeled: Any, sample_weight: Any = None) -> GivenLabels:
+    """The labels of `n_samples` rows, or shares of classes; `y` may be None for no labels."""
+    weights = None
+    if sample_weight is not None:
+        weights = np.ascontiguousarray(column_or_1d(np.asarray(sample_weight, dtype=np.float64)))
+        if weights.shape[0] != n_samples:
+            raise ValueError(f"sample_weight has {weights.shape[0]} values; expected one per row, {n_samples}")
+    if y is None:
+        return GivenLabels(ClassLabels(np.empty(0, np.int64), np.full(n_samples, -1, np.int32), -1), None, weights)
+    array = as_label_array(y)
+    if array.shape[0] != n_samples:
+        raise ValueError(f"y has {array.shape[0]} rows; expected one per row of X, {n_samples}")
+    if array.ndim == 2 and array.shape[1] > 1:
+        shares = np.array(array, dtype=np.float64, order="C")
+        shares[np.isnan(shares).all(axis=1)] = 0.0
+        is_labeled = shares.any(axis=1)
+        codes = np.where(is_labeled, shares.argmax(axis=1), -1).astype(np.int32)
+        labels = ClassLabels(np.arange(shares.shape[1]), codes, -1)
+        return GivenLabels(labels, shares if is_labeled.any() else None, weights)
+    labels = class_labels(column_or_1d(array, warn=True), unlabeled, weights)
+    if not len(labels.classes):
+        return GivenLabels(labels, None, weights)
+    return GivenLabels(labels, (labels.codes, class_names(labels.classes)), weights)
+
+
+def row_numbers(rows: Any, n_samples: int, what: str) -> NDArray[np.uint32]:
+    """Rows given as a mask or as numbers."""
+    array = np.asarray(rows)
+    if array.dtype == bool:
+        if array.shape != (n_samples,):
+            raise ValueError(f"{what} is a mask of shape {array.shape}; expected one value per row, ({n_samples},)")
+        return np.flatnonzero(array).astype(np.uint32)
+    array = column_or_1d(array)
+    if array.size == 0:
+        return np.empty(0, np.uint32)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"{what} must be a mask or row numbers, not {array.dtype}")
+    outside = (array < 0) | (array >= n_samples)
+    if outside.any():
+        raise ValueError(f"{what} names row {array[outside][0]}; expected rows from 0 to {n_samples - 1}")
+    found, counts = np.unique(array, return_counts=True)
+    if (counts > 1).any():
+        raise ValueError(f"{what} names row {found[counts > 1][0]} twice")
+    return array.astype(np.uint32)
+
+
+def is_sparse(X: Any) -> bool:
+    """Whether X is a scipy matrix."""
+    return bool(sp.issparse(X))

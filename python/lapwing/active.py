@@ -1,0 +1,206 @@
+"""Which rows to label next."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import column_or_1d
+
+from . import _lapwing
+from ._arguments import integer
+from ._control import Callback, run_control
+from ._parameters import documented_by
+from ._shared import GivenLabels, given_labels, held_graph, row_numbers, rows_of
+from ._signatures import SUGGEST_PARAMETERS
+
+__all__ = ["Suggester", "suggest"]
+
+Strategy = Literal["mix", "cover", "border", "margin", "random"]
+
+
+@documented_by(SUGGEST_PARAMETERS)
+def suggest(
+    X: Any,
+    y: Any = None,
+    n: int = 20,
+    *,
+    graph: Any = None,
+    strategy: Strategy = "mix",
+    check: float = 0.0,
+    explore: float = 0.0,
+    candidates: Any = None,
+    exclude: Any = None,
+    cost: Any = None,
+    unlabeled: Any = None,
+    affinity: Literal["knn", "precomputed"] = "knn",
+    n_neighbors: int = 15,
+    metric: Literal["auto", "euclidean", "cosine", "inner-product"] = "auto",
+    weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning",
+    symmetrize: Literal["union", "mean", "mutual"] = "mean",
+    bandwidth: float | Literal["auto"] = "auto",
+    knn_method: Literal["auto", "exact", "partitions"] = "auto",
+    recall_target: float = 0.95,
+    zero_rows: Literal["error", "allow"] = "error",
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    verbose: int | bool = 0,
+    callback: Callback | None = None,
+    return_report: bool = False,
+) -> Any:
+    """Rows to label next, the most useful ones first.
+
+    Without labels, and with fewer than two a class, the rows that cover the graph best. With labels, rows that cover what the
+    labels do not tell yet; from five labels a class on, every other one lies between classes. For several batches on the
+    same rows make a :class:`Suggester`, which keeps the graph.
+
+    Parameters
+    ----------
+
+    Returns
+    -------
+    rows : ndarray of shape (n,), int64
+        The rows.
+    reasons : ndarray of shape (n,), str
+        Why each one: "cover", "border", "far", "check" or "random".
+    report : dict
+        Only with ``return_report=True``: for each row its score, the class that labels so far give it and the share of that
+        class; the strategy that was taken and why; the share of the rows that no label reaches, before and after.
+
+    Notes
+    -----
+    The graph costs most; see :func:`lapwing.graph.knn_graph`. After that O(m) for m edges, a matrix of at most 1000 × 1000
+    cells, and, with labels, one solve of a column for each class.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing.active import suggest
+    >>> X, truth = load_digits(return_X_y=True)
+    >>> rows, reasons = suggest(X, n=20, random_state=0)
+    >>> len(set(truth[rows])) >= 9, set(reasons.tolist())
+    (True, {'cover'})
+    """
+    control = run_control(n_jobs, random_state, verbose, callback)
+    parameters = {
+        "n_neighbors": n_neighbors, "metric": metric, "weights": weights, "symmetrize": symmetrize, "bandwidth": bandwidth,
+        "knn_method": knn_method, "recall_target": recall_target, "zero_rows": zero_rows,
+    }  # fmt: skip
+    rows = rows_of(X, graph, affinity, parameters, control)
+    labels = given_labels(y, rows.graph.n_samples, unlabeled)
+    suggester = _lapwing.Suggester(rows.graph, {**control, "callback": None})
+    options = {"strategy": strategy, "check": check, "explore": explore}
+    found = _next(suggester, labels, n, rows.graph.n_samples, candidates, exclude, cost, options, control, False)
+    return found if return_report else found[:2]
+
+
+class Suggester:
+    """Suggests rows of one graph, batch after batch.
+
+    It keeps the graph, its cells and the last solution, so that a batch costs one solve.
+
+    Parameters
+    ----------
+    graph : Graph or sparse matrix of shape (n_samples, n_samples)
+        The graph of the rows, as from :func:`lapwing.graph.knn_graph`.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the cells and of rows that are drawn at random.
+    n_jobs : int or None, default=None
+        Threads; None or -1 for all processors.
+    warm_start : bool, default=True
+        Whether each solve starts from the last one. False makes each batch that of a new Suggester, bit for bit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing.active import Suggester
+    >>> from lapwing.graph import knn_graph
+    >>> X, truth = load_digits(return_X_y=True)
+    >>> suggester, y = Suggester(knn_graph(X, 10), random_state=0), np.full(len(X), -1)
+    >>> for _ in range(4):
+    ...     rows, reasons = suggester.next(y, 10)
+    ...     y[rows] = truth[rows]
+    >>> int((y >= 0).sum()), len(np.unique(y[y >= 0]))
+    (40, 10)
+    """
+
+    def __init__(
+        self, graph: Any, *, random_state: Any = None, n_jobs: int | None = None, warm_start: bool = True
+    ) -> None:
+        self._control = run_control(n_jobs, random_state)
+        self._graph = held_graph(graph, "graph")
+        self._warm_start = bool(warm_start)
+        self._suggester = _lapwing.Suggester(self._graph, self._control)
+
+    def next(
+        self,
+        y: Any = None,
+        n: int = 20,
+        *,
+        strategy: Strategy = "mix",
+        check: float = 0.0,
+        explore: float = 0.0,
+        candidates: Any = None,
+        exclude: Any = None,
+        cost: Any = None,
+        unlabeled: Any = None,
+        return_report: bool = False,
+    ) -> Any:
+        """The next rows to label, given the labels so far; arguments and results are those of :func:`suggest`."""
+        n_samples = self._graph.n_samples
+        labels = given_labels(y, n_samples, unlabeled)
+        options = {"strategy": strategy, "check": check, "explore": explore}
+        # Each batch draws other rows at random.
+        control = {**self._control, "seed": (self._control["seed"] + int((labels.classes.codes >= 0).sum())) % 2**64}
+        found = _next(
+            self._suggester, labels, n, n_samples, candidates, exclude, cost, options, control, self._warm_start
+        )
+        return found if return_report else found[:2]
+
+    def potential(self, y: Any = None, unlabeled: Any = None) -> NDArray[np.float64]:
+        """How far labels are from each row (n_samples,), on a scale of its own; infinite where none reaches.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples,), default=None
+            Labels; None takes those of the last batch.
+        unlabeled : object, default=None
+            Marker of rows without a label.
+        """
+        if y is not None:
+            self.next(y, 1, strategy="cover", explore=1.0, unlabeled=unlabeled)
+        potential = self._suggester.potential()
+        if potential is None:
+            raise ValueError("there is no potential before a batch with labels; give y")
+        return potential
+
+
+def _next(
+    suggester: Any,
+    labels: GivenLabels,
+    n: Any,
+    n_samples: int,
+    candidates: Any,
+    exclude: Any,
+    cost: Any,
+    options: dict[str, Any],
+    control: dict[str, Any],
+    warm_start: bool,
+) -> tuple[NDArray[np.int64], NDArray[Any], dict[str, Any]]:
+    count = integer("n", n)
+    if count < 1:
+        raise ValueError(f"n is {n}; expected at least 1")
+    wanted = {
+        "n": count,
+        "candidates": None if candidates is None else row_numbers(candidates, n_samples, "candidates"),
+        "exclude": row_numbers([] if exclude is None else exclude, n_samples, "exclude"),
+        "cost": None if cost is None else np.ascontiguousarray(column_or_1d(np.asarray(cost, dtype=np.float64))),
+    }
+    found = suggester.next(labels.argument, labels.weights, wanted, options, warm_start, control)
+    report = json.loads(found["report"])
+    guesses = [None if code < 0 else labels.classes.classes[code] for code in found["guesses"]]
+    report |= {"scores": found["scores"], "guesses": np.array(guesses, dtype=object), "confidence": found["confidence"]}
+    return found["rows"], np.array(found["reasons"]), report

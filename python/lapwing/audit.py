@@ -1,0 +1,184 @@
+"""Which of the given labels are probably wrong."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _lapwing
+from ._control import Callback, run_control
+from ._labels import with_marker
+from ._parameters import documented_by
+from ._shared import GivenLabels, Rows, given_labels, rows_of
+from ._signatures import AUDIT_PARAMETERS
+from ._warnings import warn_of
+
+__all__ = ["Audit", "audit"]
+
+
+@dataclass
+class Audit:
+    """What an audit found, for every row.
+
+    Attributes
+    ----------
+    quality : ndarray of shape (n_samples,)
+        Share of the given class by scores that did not see the label, in [0, 1]; NaN where nothing was judged.
+    given, proposed : ndarray of shape (n_samples,)
+        The given label, and the class of largest share; for rows without a label the predicted one. The marker of
+        unlabeled rows where there is none.
+    flagged : ndarray of shape (n_samples,), bool
+        Whether the label is probably wrong: another class has the largest share, and at least the mean share that members of
+        that class give it.
+    judged : ndarray of shape (n_samples,), bool
+        Whether the label could be judged: not if it is the only one of its class, or of its component.
+    leverage : ndarray of shape (n_samples,)
+        How much each label decides the score of its own row, in [0, 1); NaN without a label.
+    reached : ndarray of shape (n_samples,), bool
+        Whether any label reaches the row.
+    duplicate_group : ndarray of shape (n_samples,), int32
+        Group of rows that nearly equal each other; -1 for all others, and without features.
+    contradicts : ndarray of shape (n_samples,), bool
+        Whether another row of the group has another label.
+    outlier_percentile : ndarray of shape (n_samples,)
+        Share of the rows, in percent, whose mean distance to their neighbors is at most that of the row. NaN without features.
+    confusion : ndarray of shape (n_classes, n_classes)
+        Given labels (rows) by the class proposed where they are flagged, else by their own.
+    thresholds : ndarray of shape (n_classes,)
+        Mean share that the members of each class give it.
+    classes : ndarray of shape (n_classes,)
+        The classes.
+    report_ : dict
+        `foretold`, the share of the labels that scores predict without them; counts; `confused` pairs of classes; classes with
+        few labels; `new_class`, a part of the rows that may be a class nobody has named.
+    """
+
+    quality: NDArray[np.float64]
+    given: NDArray[Any]
+    proposed: NDArray[Any]
+    flagged: NDArray[np.bool_]
+    judged: NDArray[np.bool_]
+    leverage: NDArray[np.float64]
+    reached: NDArray[np.bool_]
+    duplicate_group: NDArray[np.int32]
+    contradicts: NDArray[np.bool_]
+    outlier_percentile: NDArray[np.float64]
+    confusion: NDArray[np.float64]
+    thresholds: NDArray[np.float64]
+    classes: NDArray[Any]
+    report_: dict[str, Any] = field(repr=False)
+
+    def ranked(self) -> NDArray[np.int64]:
+        """The judged rows, the most doubtful label first."""
+        judged = np.flatnonzero(self.judged)
+        return judged[np.argsort(self.quality[judged], kind="stable")]
+
+    def to_frame(self) -> Any:
+        """The columns as a pandas data frame, a row for each row of the data."""
+        import pandas as pd
+
+        names = (
+            "given", "proposed", "quality", "flagged", "judged", "leverage", "duplicate_group", "contradicts",
+            "outlier_percentile", "reached",
+        )  # fmt: skip
+        return pd.DataFrame({name: getattr(self, name) for name in names})
+
+
+@documented_by(AUDIT_PARAMETERS)
+def audit(
+    X: Any,
+    y: Any,
+    *,
+    graph: Any = None,
+    sample_weight: Any = None,
+    rounds: int = 1,
+    duplicates: float = 0.3,
+    unlabeled: Any = None,
+    affinity: Literal["knn", "precomputed"] = "knn",
+    n_neighbors: int = 15,
+    metric: Literal["auto", "euclidean", "cosine", "inner-product"] = "auto",
+    weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning",
+    symmetrize: Literal["union", "mean", "mutual"] = "mean",
+    bandwidth: float | Literal["auto"] = "auto",
+    knn_method: Literal["auto", "exact", "partitions"] = "auto",
+    recall_target: float = 0.95,
+    zero_rows: Literal["error", "allow"] = "error",
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    verbose: int | bool = 0,
+    callback: Callback | None = None,
+) -> Audit:
+    """Find labels that are probably wrong, rows that nearly equal each other, and classes that are taken for each other.
+
+    Every label is compared with the scores of its row without that label, in closed form. No model is trained, and nothing is
+    split into folds.
+
+    Parameters
+    ----------
+
+    Returns
+    -------
+    Audit
+
+    Raises
+    ------
+    ValueError
+        If all labels are of one class, or each is the only one of its class.
+
+    Notes
+    -----
+    Beyond the graph: a solve of a column for each class and 32 more, at most 128 for labels that decide their own row. That does not
+    depend on the number of labels.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing.audit import audit
+    >>> X, y = load_digits(return_X_y=True)
+    >>> wrong = y.copy()
+    >>> wrong[::100] = (y[::100] + 1) % 10    # eighteen wrong labels
+    >>> found = audit(X, wrong)
+    >>> int((found.ranked()[:18] % 100 == 0).sum()) >= 17, bool(found.report_["foretold"] > 0.95)
+    (True, True)
+    """
+    control = run_control(n_jobs, random_state, verbose, callback)
+    parameters = {
+        "n_neighbors": n_neighbors, "metric": metric, "weights": weights, "symmetrize": symmetrize, "bandwidth": bandwidth,
+        "knn_method": knn_method, "recall_target": recall_target, "zero_rows": zero_rows,
+    }  # fmt: skip
+    rows = rows_of(X, graph, affinity, parameters, control)
+    labels = given_labels(y, rows.graph.n_samples, unlabeled, sample_weight)
+    found = audited(rows, labels, parameters, {"rounds": rounds, "duplicates": duplicates}, control)
+    warn_of(found.report_["warnings"], 3)
+    return found
+
+
+def audited(
+    rows: Rows, labels: GivenLabels, graph: dict[str, Any], parameters: dict[str, Any], control: dict[str, Any]
+) -> Audit:
+    """The audit of these rows; `graph` are the parameters of their graph."""
+    if labels.argument is None:
+        raise ValueError("no row has a label; an audit needs some")
+    found = _lapwing.audit(rows.graph, rows.features, graph, labels.argument, labels.weights, parameters, control)
+    report = json.loads(found.pop("report"))
+    classes, codes, marker = labels.classes.classes, labels.classes.codes, labels.classes.marker
+
+    def named(codes: NDArray[np.int32]) -> NDArray[Any]:
+        return with_marker(classes[np.maximum(codes, 0)], codes < 0, marker)
+
+    proposed = named(found.pop("proposed"))
+    report |= _named_facts(report["parts"].pop("audit"), classes)
+    return Audit(given=named(codes), proposed=proposed, classes=classes, report_=report, **found)
+
+
+def _named_facts(facts: dict[str, Any], classes: NDArray[Any]) -> dict[str, Any]:
+    """The facts of an audit with names of classes instead of their numbers."""
+    for pair in facts["confused"]:
+        pair["classes"] = [classes[code] for code in pair["classes"]]
+    for name in ("few_labels", "no_labels", "not_predicted"):
+        facts[name] = [classes[code] for code in facts[name]]
+    return facts

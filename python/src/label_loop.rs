@@ -1,0 +1,179 @@
+//! Which rows to label next, which labels to doubt, and sets of classes.
+
+use std::sync::{Mutex, PoisonError};
+
+use lapwing::data::Targets;
+use lapwing::graph::GraphParams;
+use lapwing::models::{self, AuditParams, SetsParams, SuggestParams, Wanted};
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use crate::arrays::{FeaturesInput, array2, json, matrix, matrix_array, py_dict, vector};
+use crate::control::Control;
+use crate::error::to_py;
+use crate::fit::LabelsInput;
+use crate::graph::GraphInput;
+use crate::parameters::filled;
+
+/// Suggests rows of one graph, batch after batch.
+#[pyclass(frozen, module = "lapwing._lapwing")]
+pub struct Suggester(Mutex<models::Suggester<'static>>);
+
+/// What is wanted of a batch.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct WantedInput<'py> {
+    n: usize,
+    candidates: Option<PyReadonlyArray1<'py, u32>>,
+    exclude: PyReadonlyArray1<'py, u32>,
+    cost: Option<PyReadonlyArray1<'py, f64>>,
+}
+
+#[pymethods]
+impl Suggester {
+    #[new]
+    fn new(py: Python<'_>, graph: GraphInput<'_>, control: Control) -> PyResult<Self> {
+        let graph = graph.graph(py)?.graph.clone();
+        let graph = std::borrow::Cow::Owned(graph);
+        control.run(py, |run| models::Suggester::new(graph, run)).map(|suggester| Self(Mutex::new(suggester)))
+    }
+
+    /// The next rows, as a dict of columns and the report.
+    #[allow(clippy::too_many_arguments)]
+    fn next<'py>(
+        &self,
+        py: Python<'py>,
+        labels: Option<LabelsInput<'py>>,
+        weights: Option<PyReadonlyArray1<'py, f64>>,
+        wanted: WantedInput<'py>,
+        parameters: &Bound<'py, PyDict>,
+        warm_start: bool,
+        control: Control,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let params: SuggestParams = filled(parameters)?;
+        let targets = labels.map(|labels| labels.targets(weights.as_ref())).transpose()?;
+        let candidates = wanted.candidates.as_ref().map(vector).transpose()?;
+        let (exclude, cost) = (vector(&wanted.exclude)?, wanted.cost.as_ref().map(vector).transpose()?);
+        let found = control.run(py, |run| {
+            let wanted =
+                Wanted { n: wanted.n, candidates: candidates.as_deref(), exclude: &exclude, cost: cost.as_deref() };
+            let mut suggester = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if !warm_start {
+                suggester.restart();
+            }
+            suggester.next(targets.as_ref(), &wanted, &params, run)
+        })?;
+        let rows = &found.rows;
+        let guess = rows.iter().map(|row| row.guess.map_or(-1, |(class, _)| class as i32));
+        let confidence = rows.iter().map(|row| row.guess.map_or(f64::NAN, |(_, share)| share));
+        Ok(py_dict!(
+            py,
+            "rows": PyArray1::from_iter(py, rows.iter().map(|row| i64::from(row.row))),
+            "reasons": rows.iter().map(|row| row.reason.name()).collect::<Vec<_>>(),
+            "scores": PyArray1::from_iter(py, rows.iter().map(|row| row.score)),
+            "guesses": PyArray1::from_iter(py, guess),
+            "confidence": PyArray1::from_iter(py, confidence),
+            "report": json(&found.report).map_err(to_py)?,
+        ))
+    }
+
+    /// Potential of every row in the last batch that had labels.
+    fn potential<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
+        let suggester = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        suggester.potential().map(|potential| PyArray1::from_slice(py, potential))
+    }
+}
+
+/// Audits the labels of a classification; `features` and the parameters of their graph tell duplicates and outliers.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+pub fn audit<'py>(
+    py: Python<'py>,
+    graph: GraphInput<'py>,
+    features: Option<FeaturesInput<'py>>,
+    graph_parameters: &Bound<'py, PyDict>,
+    labels: LabelsInput<'py>,
+    weights: Option<PyReadonlyArray1<'py, f64>>,
+    parameters: &Bound<'py, PyDict>,
+    control: Control,
+) -> PyResult<Bound<'py, PyDict>> {
+    let (params, targets) = (filled::<AuditParams>(parameters)?, labels.targets(weights.as_ref())?);
+    let graph_params: GraphParams = filled(graph_parameters)?;
+    let features = features.as_ref().map(FeaturesInput::features).transpose()?;
+    let graph = graph.graph(py)?;
+    let found = control.run(py, |run| {
+        let measured = features.as_ref().map(|rows| (rows, graph_params.resolved(rows).metric()));
+        models::audit(&graph.graph, measured, &targets, &params, run)
+    })?;
+    let class = |class: &Option<u32>| class.map_or(-1, |class| class as i32);
+    Ok(py_dict!(
+        py,
+        "quality": PyArray1::from_vec(py, found.quality),
+        "proposed": PyArray1::from_iter(py, found.proposed.iter().map(class)),
+        "flagged": PyArray1::from_vec(py, found.flagged),
+        "judged": PyArray1::from_vec(py, found.judged),
+        "leverage": PyArray1::from_vec(py, found.leverage),
+        "reached": PyArray1::from_vec(py, found.reached),
+        "duplicate_group": PyArray1::from_iter(py, found.duplicate_group.iter().map(class)),
+        "contradicts": PyArray1::from_vec(py, found.contradicts),
+        "outlier_percentile": PyArray1::from_vec(py, found.outlier_percentile),
+        "confusion": matrix_array(py, found.confusion)?,
+        "thresholds": PyArray1::from_vec(py, found.thresholds),
+        "report": json(&found.report).map_err(to_py)?,
+    ))
+}
+
+/// Ranks the values of a regression by their leave-one-out residuals.
+#[pyfunction]
+pub fn audit_regression<'py>(
+    py: Python<'py>,
+    graph: GraphInput<'py>,
+    values: PyReadonlyArray1<'py, f64>,
+    smoothness: f64,
+    control: Control,
+) -> PyResult<Bound<'py, PyDict>> {
+    let (graph, targets) = (graph.graph(py)?, Targets::regression(values.as_slice()?, None).map_err(to_py)?);
+    let found = control.run(py, |run| models::audit_regression(&graph.graph, &targets, smoothness, run))?;
+    Ok(py_dict!(
+        py,
+        "proposed": PyArray1::from_vec(py, found.proposed),
+        "residual": PyArray1::from_vec(py, found.residual),
+        "quality": PyArray1::from_vec(py, found.quality),
+        "report": json(&found.report).map_err(to_py)?,
+    ))
+}
+
+/// Scores (l, c) of the labeled rows without their own labels.
+#[pyfunction]
+pub fn leave_one_out_scores<'py>(
+    py: Python<'py>,
+    graph: GraphInput<'py>,
+    labels: LabelsInput<'py>,
+    weights: Option<PyReadonlyArray1<'py, f64>>,
+    smoothness: f64,
+    control: Control,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (graph, targets) = (graph.graph(py)?, labels.targets(weights.as_ref())?);
+    let found = control.run(py, |run| models::leave_one_out_scores(&graph.graph, &targets, smoothness, run))?;
+    Ok(matrix_array(py, found)?.into_any())
+}
+
+/// `(sets, summary)` of rows with class `shares`, from the classes and shares of held-out rows.
+#[pyfunction]
+pub fn prediction_sets<'py>(
+    py: Python<'py>,
+    classes: PyReadonlyArray1<'py, u32>,
+    held_out: PyReadonlyArray2<'py, f64>,
+    shares: PyReadonlyArray2<'py, f64>,
+    reached: PyReadonlyArray1<'py, bool>,
+    parameters: &Bound<'py, PyDict>,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let params: SetsParams = filled(parameters)?;
+    let shares = matrix(&shares)?;
+    let found =
+        models::prediction_sets(classes.as_slice()?, &matrix(&held_out)?, &shares, reached.as_slice()?, &params)
+            .map_err(to_py)?;
+    let summary = json(&found.summary).map_err(to_py)?;
+    (array2(py, shares.n_rows(), found.n_classes, found.holds)?, summary).into_pyobject(py)
+}
