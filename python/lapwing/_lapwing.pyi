@@ -162,6 +162,7 @@ def leave_one_out_scores(
     labels: _Labels,
     weights: NDArray[np.float64] | None,
     smoothness: float,
+    centering: str,
     control: dict[str, Any],
 ) -> NDArray[np.float64]: ...
 def prediction_sets(

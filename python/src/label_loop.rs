@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use lapwing::data::Targets;
 use lapwing::graph::GraphParams;
-use lapwing::models::{self, AuditParams, SetsParams, SuggestParams, Wanted};
+use lapwing::models::{self, AuditParams, Centering, SetsParams, SuggestParams, Wanted};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -152,10 +152,17 @@ pub fn leave_one_out_scores<'py>(
     labels: LabelsInput<'py>,
     weights: Option<PyReadonlyArray1<'py, f64>>,
     smoothness: f64,
+    centering: &str,
     control: Control,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (graph, targets) = (graph.graph(py)?, labels.targets(weights.as_ref())?);
-    let found = control.run(py, |run| models::leave_one_out_scores(&graph.graph, &targets, smoothness, run))?;
+    let centering = match centering {
+        "stable" => Centering::Stable,
+        "row-mean" => Centering::RowMean,
+        _ => Centering::Plain,
+    };
+    let found =
+        control.run(py, |run| models::leave_one_out_scores(&graph.graph, &targets, smoothness, centering, run))?;
     Ok(matrix_array(py, found)?.into_any())
 }
 

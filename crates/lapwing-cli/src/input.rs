@@ -9,7 +9,7 @@ use lapwing::data::{
     Csr, EdgeSource, Error, Features, FittedScaling, Labels, Named, Report, RowNames, Run, Scaling, Targets,
     TermWeights, Warning,
 };
-use lapwing::graph::{AffinityGraph, Graph};
+use lapwing::graph::{AffinityGraph, Graph, GraphParams, affinity_graph};
 use lapwing::models::Problem;
 use lapwing_data::read::{holds_labels, is_table, names_labels};
 
@@ -132,6 +132,28 @@ impl Input {
         Ok(labels)
     }
 
+    /// The labels, if the options name a source of labels or the file of the features holds some.
+    pub fn labels_if_any(&mut self, options: &LabelOptions) -> Result<Option<Labels>, Failure> {
+        let is_given = self.labels.is_some() || options.labels.is_some() || options.label_column.is_some();
+        is_given.then(|| self.labels(options)).transpose()
+    }
+
+    /// The graph: the given one, or one that is built from the features. Adds to the report what it is.
+    pub fn affinity(&mut self, params: &GraphParams, report: &mut Report, run: &Run) -> Result<AffinityGraph, Failure> {
+        report.n_samples = self.n_samples();
+        report.n_features = self.features.as_ref().map(Features::n_cols);
+        let affinity = match (self.graph.take(), &self.features) {
+            (Some(given), _) => given,
+            (None, Some(features)) => {
+                params.note(features, report);
+                report.time("graph", run, |_| affinity_graph(features, params, run))?
+            }
+            (None, None) => return Err(Failure::usage("give DATA, or a graph with --graph")),
+        };
+        affinity.describe(&affinity.graph.components(), report);
+        Ok(affinity)
+    }
+
     /// Column of the table that names the rows, if one does.
     pub fn id(&self) -> Option<String> {
         let names = self.names.as_ref().filter(|names| names.named() == Named::Rows);
@@ -249,12 +271,18 @@ pub fn check_checkpoint(edges: &Path) -> Result<(), Failure> {
 /// Checks, before reading, that the options name a source of labels.
 pub fn check_label_source(data: &DataOptions, labels: &LabelOptions) -> Result<(), Failure> {
     data.check()?;
-    if data.data.is_none() && labels.label_column.is_some() {
-        return Err(Failure::usage("a graph has no columns: give the labels with --labels FILE"));
-    }
+    check_label_column(data, labels)?;
     let may_hold_labels = data.data.as_deref().is_some_and(holds_labels);
     if labels.label_column.is_none() && labels.labels.is_none() && !may_hold_labels {
         return Err(no_labels(data.data.is_none()));
+    }
+    Ok(())
+}
+
+/// Checks, before reading, that DATA can have a column of labels, if one is named.
+pub fn check_label_column(data: &DataOptions, labels: &LabelOptions) -> Result<(), Failure> {
+    if data.data.is_none() && labels.label_column.is_some() {
+        return Err(Failure::usage("a graph has no columns: give the labels with --labels FILE"));
     }
     if labels.label_column.is_some() && data.data.as_deref().is_some_and(|path| !names_labels(path)) {
         let reason = "--label-column needs a table (.csv, .parquet) or an array of an .npz; give --labels FILE instead";

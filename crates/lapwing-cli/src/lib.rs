@@ -16,6 +16,7 @@ mod output;
 mod prior;
 mod progress;
 mod ranks;
+mod row_lists;
 mod rows;
 mod session;
 mod summary;
@@ -29,7 +30,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use lapwing::data::{Communicator, Error};
 
-use crate::commands::{compare, completions, demo, describe, graph, label, methods, predict, sparsify};
+use crate::commands::{audit, compare, completions, demo, describe, graph, label, methods, predict, sparsify, suggest};
 use crate::failure::Failure;
 use crate::options::Subject;
 use crate::ranks::Ranks;
@@ -67,6 +68,8 @@ enum Command {
     Demo(demo::Demo),
     Label(label::Label),
     Predict(predict::Predict),
+    Suggest(suggest::Suggest),
+    Audit(audit::Audit),
     Compare(compare::Compare),
     Describe(describe::Describe),
     Methods(methods::Methods),
@@ -177,6 +180,8 @@ fn run(command: &Command, subject: &Subject, ranks: &Ranks) -> Result<Outcome, F
         (Command::Methods(methods), _) => methods.run(),
         (Command::Graph(graph), Subject::Graph(params)) => graph.run(params),
         (Command::Sparsify(sparsify), Subject::Sparsifier(params)) => sparsify.run(params),
+        (Command::Suggest(suggest), Subject::Suggestions(params)) => suggest.run(params),
+        (Command::Audit(audit), Subject::Audit(params)) => audit.run(params),
         (Command::Completions(completions), _) => completions.run(),
         _ => Err(Error::Internal { reason: "a command without its parameters".into() }.into()),
     }

@@ -242,6 +242,56 @@ fn of_learned(learned: &Value) -> Vec<Row> {
     rows
 }
 
+/// The lines about an audit; `names` are those of the classes.
+pub fn of_audit(report: &Report, names: &[String]) -> Vec<Row> {
+    let found = &report.parts["audit"];
+    let number = |key: &str| found[key].as_u64().map(|n| count(n as usize));
+    let name = |class: &Value| class.as_u64().and_then(|class| names.get(class as usize)).map_or("", String::as_str);
+    let classes = |key: &str| {
+        let list: Vec<String> =
+            found[key].as_array().into_iter().flatten().map(|class| shortened(name(class))).collect();
+        (!list.is_empty()).then(|| list.join(", "))
+    };
+    let foretold = found["foretold"].as_f64().unwrap_or(f64::NAN);
+    let mut rows = vec![row("labels foretold by the others", percent(foretold))];
+    let note = if found["is_overlap"] == true {
+        "; classes overlap, so that most are not wrong: take the order only"
+    } else {
+        ""
+    };
+    rows.extend(number("n_flagged").map(|n| row("labels flagged", format!("{n}{note}"))));
+    rows.extend(
+        number("n_not_judged")
+            .filter(|n| n != "0")
+            .map(|n| row("labels not judged", format!("{n}, alone in their class or component"))),
+    );
+    rows.extend(
+        number("n_duplicate_rows")
+            .zip(number("n_duplicate_groups"))
+            .map(|(n, groups)| row("duplicate rows", format!("{n} in {groups} groups"))),
+    );
+    rows.extend(number("n_contradictory").filter(|n| n != "0").map(|n| row("duplicates with other labels", n)));
+    for (at, pair) in found["confused"].as_array().into_iter().flatten().take(3).enumerate() {
+        let (a, b) = (shortened(name(&pair["classes"][0])), shortened(name(&pair["classes"][1])));
+        let one = if pair["may_be_one"] == true { "; perhaps one class" } else { "" };
+        let n = pair["n_flagged"].as_u64().unwrap_or_default() as usize;
+        rows.push(row(
+            if at == 0 { "classes taken for each other" } else { "" },
+            format!("{a} and {b}: {} labels{one}", count(n)),
+        ));
+    }
+    rows.extend(classes("few_labels").map(|list| row("classes with fewer than 5 labels", list)));
+    rows.extend(classes("not_predicted").map(|list| row("classes predicted for no row", list)));
+    if let Some(new) = found["new_class"].as_object() {
+        let n = new["n_rows"].as_u64().unwrap_or_default() as usize;
+        rows.push(row(
+            "rows far from all labels",
+            format!("{}; perhaps a class that nobody has named (suggest --explore 0.2)", count(n)),
+        ));
+    }
+    rows
+}
+
 /// The lines about time and memory.
 pub fn of_cost(phases: &[Phase], peak_bytes: Option<u64>) -> Vec<Row> {
     let total = phases.iter().map(|phase| phase.seconds).sum();

@@ -129,6 +129,22 @@ impl Report {
         Ok(())
     }
 
+    /// Adds the report of a later part of the same run: its phases, choices, parts and warnings follow, and what it says of method, rows,
+    /// labels and solve replaces what was said before.
+    #[doc(hidden)]
+    pub fn join(&mut self, mut later: Self) {
+        later.phases.splice(0..0, std::mem::take(&mut self.phases));
+        later.warnings.splice(0..0, std::mem::take(&mut self.warnings));
+        for (earlier, all) in [(&mut self.chosen, &mut later.chosen), (&mut self.parts, &mut later.parts)] {
+            for (name, value) in std::mem::take(earlier) {
+                all.entry(name).or_insert(value);
+            }
+        }
+        later.n_features = later.n_features.or(self.n_features);
+        later.graph = later.graph.or(self.graph.take());
+        *self = later;
+    }
+
     /// Seconds of all phases together.
     pub fn seconds(&self) -> f64 {
         self.phases.iter().map(|phase| phase.seconds).sum()

@@ -152,6 +152,8 @@ warnings! {
             => ManyLandmarks { given: usize, n_samples: usize }
         "n_neighbors is {given}, but each of {n_samples} rows has only {used} neighbors; using {used}"
             => ManyNeighbors { given: usize, used: usize, n_samples: usize }
+        "{wanted} rows are wanted, but only {n_free} {} left to choose from; all of them follow", are(n_free)
+            => FewRowsLeft { wanted: usize, n_free: usize }
         "-1 is taken as a class, because rows without a label are empty; if it marks such rows too, say so: --unlabeled -1"
             => MinusOneClass {}
         "{} of {path} {} for ids that are not in the data, and {} left out", counted(n_labels, "label"), are(n_labels), were(n_labels)

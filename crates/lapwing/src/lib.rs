@@ -185,9 +185,9 @@ pub mod models {
     // Which rows to label next, which labels to doubt, and sets of classes.
     #[doc(inline)]
     pub use lapwing_models::label_loop::{
-        Audit, AuditParams, AuditSummary, ClassPair, NewClass, PredictionSets, Reason, RegressionAudit, SetsParams,
-        SetsSummary, Strategy, SuggestParams, Suggester, Suggestion, Suggestions, Wanted, audit, audit_regression,
-        leave_one_out_scores, prediction_sets,
+        Audit, AuditParams, AuditSummary, Centering, ClassPair, NewClass, PredictionSets, Reason, RegressionAudit,
+        SetsParams, SetsSummary, Strategy, SuggestParams, Suggester, Suggestion, Suggestions, Wanted, audit,
+        audit_regression, leave_one_out_scores, prediction_sets,
     };
     // Methods beside each other.
     #[doc(inline)]

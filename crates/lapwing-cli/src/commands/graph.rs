@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use lapwing::data::Report;
-use lapwing::graph::{AffinityGraph, GraphParams, Widths, affinity_graph};
+use lapwing::graph::{AffinityGraph, GraphParams, Widths};
 use lapwing_data::peak_memory_bytes;
 use lapwing_data::write::{GRAPH_ENDINGS, check_named_graph, stage_named_graph};
 use serde_json::json;
@@ -79,18 +79,8 @@ impl Graph {
         if let (None, Some(_), Some(path)) = (&self.data.data, &input.names, &self.output) {
             check_named_graph(path)?;
         }
-        report.n_samples = input.n_samples();
-        report.n_features = input.features.as_ref().map(|features| features.n_cols());
-        let given = input.graph.take();
-        let affinity = match (given, &input.features) {
-            (None, Some(features)) => {
-                params.note(features, &mut report);
-                report.time("graph", &session.run, |_| affinity_graph(features, &params, &session.run))?
-            }
-            (Some(graph), _) => graph,
-            (None, None) => return Err(Failure::usage("give DATA, or a graph with --graph")),
-        };
-        describe(&mut report, &affinity, &params);
+        let affinity = input.affinity(&params, &mut report, &session.run)?;
+        note_choices(&mut report, &affinity, &params);
 
         session.run.check()?;
         let mut written = Written::default();
@@ -144,15 +134,14 @@ impl Graph {
     }
 }
 
-/// Adds the graph to the report.
-fn describe(report: &mut Report, affinity: &AffinityGraph, params: &GraphParams) {
+/// Adds to the report what was chosen for the graph.
+fn note_choices(report: &mut Report, affinity: &AffinityGraph, params: &GraphParams) {
     if let (Widths::One(width), None, None) = (&affinity.widths, params.bandwidth, &affinity.learned) {
         report.choose("bandwidth", *width);
     }
     if let Some(knn) = &affinity.knn {
         report.choose("knn", knn.method);
     }
-    affinity.describe(&affinity.graph.components(), report);
 }
 
 fn rows(report: &Report) -> Vec<Row> {

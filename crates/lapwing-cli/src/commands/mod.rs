@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+pub mod audit;
 pub mod compare;
 pub mod completions;
 pub mod demo;
@@ -12,3 +13,4 @@ pub mod methods;
 mod plan;
 pub mod predict;
 pub mod sparsify;
+pub mod suggest;

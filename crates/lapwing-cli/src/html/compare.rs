@@ -4,15 +4,12 @@ use lapwing::models::CompareRow;
 
 use super::axis::{Scale, draw_axes, ends, plot_area};
 use super::color;
-use super::page::{Figure, Page};
+use super::page::{Figure, Page, Table};
 use super::svg::Svg;
 use crate::summary::Row;
 use crate::text::{count, percent};
 
 const SIZE: (f64, f64) = (1120.0, 440.0);
-
-/// A table: heads of columns, and lines.
-type Table = (Vec<String>, Vec<Vec<String>>);
 
 /// Contents of the report of a comparison.
 pub struct ComparePage<'a> {
@@ -40,7 +37,7 @@ impl ComparePage<'_> {
             title: self.title.into(),
             tiles: self.tiles,
             figures: vec![accuracy(self.results)],
-            results: Some(self.table),
+            tables: vec![self.table],
             lists: vec![("Which method", self.advice), ("About the table", self.notes)],
             summaries: vec![("Summary", self.rows)],
             ..Page::default()

@@ -1,5 +1,6 @@
 //! Reports in HTML: one file each, which loads nothing and runs no script.
 
+mod audit;
 mod axis;
 mod compare;
 mod coordinates;
@@ -11,14 +12,17 @@ mod picture;
 mod reliability;
 mod sizes;
 mod svg;
+mod thumbnails;
 
 use std::path::Path;
 
 use lapwing_data::write::{Staged, stage_atomic};
 
+pub use audit::AuditPage;
 pub use compare::ComparePage;
 pub use fit::FitPage;
 pub use graph::graph_page;
+pub use page::Table;
 
 use crate::failure::Failure;
 use crate::output::ClassSize;

@@ -20,12 +20,28 @@ pub struct Page {
     pub warnings: Vec<Warning>,
     /// Tables of names and values, with headings.
     pub summaries: Vec<(&'static str, Vec<Row>)>,
-    /// A table of results: heads of columns, and lines.
-    pub results: Option<(Vec<String>, Vec<Vec<String>>)>,
+    /// Tables, in order.
+    pub tables: Vec<Table>,
     /// Lists of sentences, with headings.
     pub lists: Vec<(&'static str, Vec<String>)>,
     /// Charts, in order.
     pub figures: Vec<Figure>,
+}
+
+/// A table with its heading.
+pub struct Table {
+    pub heading: String,
+    /// Heads of the columns.
+    pub heads: Vec<String>,
+    pub lines: Vec<Line>,
+}
+
+/// A line of a table.
+#[derive(Default)]
+pub struct Line {
+    /// A picture before the cells, as SVG.
+    pub image: Option<String>,
+    pub cells: Vec<String>,
 }
 
 /// A chart with its heading, caption and legend.
@@ -53,7 +69,8 @@ impl Page {
         let tile = |(what, value): &Row| format!("<div><dt>{}</dt><dd>{}</dd></div>\n", escape(what), escape(value));
         let tiles: String = self.tiles.iter().map(tile).collect();
         let figures: String = self.figures.iter().map(Figure::render).collect();
-        let (warnings, results, summaries) = (self.warnings(), self.results(), self.summaries());
+        let (warnings, summaries) = (self.warnings(), self.summaries());
+        let tables: String = self.tables.iter().map(Table::render).collect();
         let lists: String = self.lists.iter().map(|(heading, items)| list(heading, items)).collect();
         format!(
             r#"<!DOCTYPE html>
@@ -75,7 +92,7 @@ impl Page {
 <dl class="tiles">
 {tiles}</dl>
 {warnings}<div class="cards">
-{lists}{results}{figures}{summaries}</div>
+{lists}{tables}{figures}{summaries}</div>
 </main>
 <footer>lapwing {version}. This page is complete: it loads nothing.</footer>
 </body>
@@ -91,18 +108,6 @@ impl Page {
         let items: String =
             self.warnings.iter().map(|warning| format!("<li>{}</li>\n", escape(&warning.to_string()))).collect();
         format!("<section class=\"warnings\">\n<h2>Look at this</h2>\n<ul>\n{items}</ul>\n</section>\n")
-    }
-
-    fn results(&self) -> String {
-        let Some((headings, lines)) = &self.results else { return String::new() };
-        let cells = |tag: &str, cells: &[String]| -> String {
-            let end = &tag[..2];
-            cells.iter().map(|cell| format!("<{tag}>{}</{end}>", escape(cell))).collect()
-        };
-        let head = cells("th scope=\"col\"", headings);
-        let body: String = lines.iter().map(|line| format!("<tr>{}</tr>\n", cells("td", line))).collect();
-        let table = format!("<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>");
-        card(" wide", "Results", &format!("<table class=\"results\">\n{table}\n</table>"))
     }
 
     /// The first summary is a card like the figures; the others share a column.
@@ -124,6 +129,35 @@ impl Page {
             }
             few => few.concat(),
         }
+    }
+}
+
+impl Table {
+    /// A table without pictures.
+    pub fn new(heading: &str, heads: &[&str], lines: impl Iterator<Item = Vec<String>>) -> Self {
+        let heads = heads.iter().map(|&head| head.to_owned()).collect();
+        Self { heading: heading.into(), heads, lines: lines.map(|cells| Line { image: None, cells }).collect() }
+    }
+
+    /// The card of the table; empty without lines.
+    fn render(&self) -> String {
+        if self.lines.is_empty() {
+            return String::new();
+        }
+        let cells = |tag: &str, cells: &[String]| -> String {
+            let end = &tag[..2];
+            cells.iter().map(|cell| format!("<{tag}>{}</{end}>", escape(cell))).collect()
+        };
+        let has_images = self.lines.iter().any(|line| line.image.is_some());
+        let image = |line: &Line| match has_images {
+            true => format!("<td>{}</td>", line.image.as_deref().unwrap_or_default()),
+            false => String::new(),
+        };
+        let head = format!("{}{}", if has_images { "<td></td>" } else { "" }, cells("th scope=\"col\"", &self.heads));
+        let line = |line: &Line| format!("<tr>{}{}</tr>\n", image(line), cells("td", &line.cells));
+        let body: String = self.lines.iter().map(line).collect();
+        let table = format!("<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>");
+        card(" wide", &self.heading, &format!("<table class=\"results\">\n{table}\n</table>"))
     }
 }
 

@@ -5,15 +5,21 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
-use lapwing::data::{Error, Standardize, TermWeights};
+use lapwing::data::read::TableFile;
+use lapwing::data::write::KeptColumns;
+use lapwing::data::{Error, Report, RowNames, Run, Standardize, TermWeights};
+use lapwing::graph::AffinityGraph;
 use lapwing::models::Method;
-use lapwing_data::read::{ReadOptions, split_columns};
+use lapwing_data::read::{ReadOptions, is_rereadable_table, split_columns};
+use lapwing_data::write::{GRAPH_ENDINGS, stage_named_graph};
 
 use crate::failure::Failure;
 use crate::files::Files;
+use crate::input::{is_matrix, read_options};
+use crate::output::Written;
 
 /// Features or a graph.
-#[derive(Args)]
+#[derive(Args, Clone)]
 #[command(next_help_heading = "Input")]
 pub struct DataOptions {
     /// Table or array of features, one row per sample; - reads a table from standard input
@@ -86,6 +92,13 @@ impl DataOptions {
         Ok(())
     }
 
+    /// The same with one more column that is no feature.
+    pub fn without(&self, column: Option<&str>) -> Self {
+        let mut data = self.clone();
+        data.table.drop.extend(column.map(|column| Names(vec![column.to_owned()])));
+        data
+    }
+
     /// Name of the input, as the title of a report.
     pub fn title(&self) -> String {
         let path = self.data.as_ref().or(self.graph.as_ref());
@@ -148,7 +161,7 @@ pub struct IgnoreOption {
 }
 
 /// Which columns are features, and how they are scaled.
-#[derive(Args, Default)]
+#[derive(Args, Clone, Default)]
 #[command(next_help_heading = "Input")]
 pub struct TableOptions {
     /// Feature columns, separated by commas: names, or numbers if the file has no names [default: all]
@@ -350,10 +363,58 @@ pub struct BesideOptions {
 }
 
 impl BesideOptions {
+    /// Refuses columns of an input that cannot be read twice.
+    pub fn check(&self, data: &DataOptions) -> Result<(), Failure> {
+        match self.keep.is_none() || data.data.as_deref().is_some_and(is_rereadable_table) {
+            true => Ok(()),
+            false => Err(Failure::usage("--keep needs DATA in a table that can be read twice: a file, not a pipe")),
+        }
+    }
+
+    /// The columns of DATA, if any are wanted.
+    pub fn kept(&self, data: &DataOptions) -> Result<Option<KeptColumns>, Failure> {
+        let Some(path) = data.data.as_deref().filter(|_| self.keep.is_some()) else { return Ok(None) };
+        let table = TableFile::open(path, &read_options(&data.table, None))?;
+        Ok(Some(KeptColumns::open(table, self.names(), None, Vec::new())?))
+    }
+
     /// The columns; `None` for all.
     pub fn names(&self) -> Option<Vec<String>> {
         let names = Names::all(self.keep.as_deref().unwrap_or_default());
         (!names.is_empty() && names != ["all"]).then_some(names)
+    }
+}
+
+/// Where the graph goes.
+#[derive(Args, Clone, Default)]
+#[command(next_help_heading = "Output")]
+pub struct SaveGraphOption {
+    /// Keep the graph: .npz for scipy, or edges as .parquet, .csv or .npy; --graph takes it again, alone or beside DATA
+    #[arg(long = "save-graph", value_name = "FILE")]
+    pub path: Option<PathBuf>,
+}
+
+impl SaveGraphOption {
+    /// Adds the file that is written.
+    pub fn files<'p>(&'p self, files: Files<'p>) -> Files<'p> {
+        files.write("--save-graph", self.path.as_deref(), &GRAPH_ENDINGS)
+    }
+
+    /// Writes the graph, if it is to be kept.
+    pub fn stage(
+        &self,
+        affinity: &AffinityGraph,
+        names: Option<&RowNames>,
+        report: &mut Report,
+        run: &Run,
+        written: &mut Written,
+    ) -> Result<(), Failure> {
+        let Some(path) = &self.path else { return Ok(()) };
+        // Edges of named rows have the names; a matrix has the order of the rows.
+        let stage =
+            |_: &mut Report| stage_named_graph(path, affinity.graph.adjacency(), names.filter(|_| !is_matrix(path)));
+        written.add("graph", report.time("write graph", run, stage)?);
+        Ok(())
     }
 }
 

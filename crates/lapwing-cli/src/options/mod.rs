@@ -6,8 +6,8 @@ mod run;
 mod subject;
 
 pub use data::{
-    BesideOptions, DataOptions, IdOption, IgnoreOption, LabelOptions, Names, StandardizeOption, TableOptions,
-    TextOptions, TfidfOption, joined_words,
+    BesideOptions, DataOptions, IdOption, IgnoreOption, LabelOptions, Names, SaveGraphOption, StandardizeOption,
+    TableOptions, TextOptions, TfidfOption, joined_words,
 };
 pub use lapwing_data::params::{count, duration};
 pub use parameters::option;

@@ -12,7 +12,7 @@ use lapwing::data::{Error, Result};
 use lapwing::graph::GraphParams;
 use lapwing::graph::learn::LearnParams;
 use lapwing::graph::sparsify::SparsifyParams;
-use lapwing::models::{MethodSpec, Settings, method_names};
+use lapwing::models::{AuditParams, MethodSpec, Settings, SuggestParams, method_names};
 use lapwing_data::params::Both;
 use serde_json::{Map, Value as Json};
 
@@ -58,6 +58,10 @@ pub enum Subject {
     Graph(Box<GraphSettings>),
     /// The sparsifier of `sparsify`.
     Sparsifier(Box<SparsifyParams>),
+    /// The graph of `suggest`, and how it chooses rows.
+    Suggestions(Box<Both<GraphParams, SuggestParams>>),
+    /// The graph of `audit`, and how it judges.
+    Audit(Box<Both<GraphParams, AuditParams>>),
 }
 
 impl Subject {
@@ -77,6 +81,8 @@ impl Subject {
             }
             "graph" => Self::Graph(Box::default()),
             "sparsify" => Self::Sparsifier(Box::default()),
+            "suggest" => Self::Suggestions(Box::default()),
+            "audit" => Self::Audit(Box::default()),
             _ => Self::None,
         }
     }
@@ -107,6 +113,8 @@ impl Subject {
             }
             Self::Graph(both) => [under(both.0.list(), "Graph"), under(both.1.list(), "Learning")].concat(),
             Self::Sparsifier(params) => under(params.list(), "Sparsifier"),
+            Self::Suggestions(both) => [under(both.1.list(), "Suggestions"), under(both.0.list(), "Graph")].concat(),
+            Self::Audit(both) => [under(both.1.list(), "Audit"), under(both.0.list(), "Graph")].concat(),
         }
     }
 
@@ -142,6 +150,8 @@ impl Subject {
             Self::Method(settings) => &mut **settings,
             Self::Graph(both) => &mut **both,
             Self::Sparsifier(params) => &mut **params,
+            Self::Suggestions(both) => &mut **both,
+            Self::Audit(both) => &mut **both,
         };
         if let Some((path, object)) = path.zip(of_file) {
             set_from(params, path, &object)?;

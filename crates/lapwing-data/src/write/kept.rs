@@ -17,6 +17,7 @@ use arrow_schema::{ArrowError, DataType, Field, Schema};
 use arrow_select::concat::concat;
 
 use super::atomic::AtomicFile;
+use super::columns::Chosen;
 use super::csv::{push_float, push_text};
 use super::table::{LabelColumns, LabeledRows};
 use crate::read::table::{KeptRows, no_rows};
@@ -59,6 +60,39 @@ impl KeptColumns {
         }
         let fill = fill.and_then(|at| columns.iter().position(|&column| column == at));
         Ok(Self { table, columns, fill, given })
+    }
+
+    /// The cells of the first column as texts; `n_rows` is the number of rows that the table must have.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for another number of rows; those of reading the table.
+    #[doc(hidden)]
+    pub fn texts(self, n_rows: usize, run: &Run) -> Result<Vec<Option<String>>> {
+        let mut kept = self.table.kept(&self.columns, true)?;
+        let mut cells = Vec::with_capacity(n_rows);
+        while let Some(arrays) = kept.next(run)? {
+            let texts = cast(&arrays[0], &DataType::Utf8).map_err(broken)?;
+            cells.extend(texts.as_string::<i32>().iter().map(|cell| cell.map(str::to_owned)));
+        }
+        match cells.len() == n_rows {
+            true => Ok(cells),
+            false => Err(Error::shape(self.table.path().display().to_string(), format!("{n_rows} rows"), cells.len())),
+        }
+    }
+
+    /// Names and values of the columns at `rows`, in their order; cells of a text as they are if `is_text`.
+    pub(super) fn at(self, rows: &[u32], is_text: bool, run: &Run) -> Result<Vec<(String, ArrayRef)>> {
+        let Self { table, columns, .. } = self;
+        let names: Vec<String> = columns.iter().map(|&at| table.names()[at].clone()).collect();
+        let (mut kept, mut chosen) = (table.kept(&columns, is_text)?, Chosen::new(rows));
+        while !chosen.is_done() {
+            let Some(arrays) = kept.next(run)? else {
+                let reason = "the file has changed while it was read (it has fewer rows)";
+                return Err(Error::format(kept.path(), None, reason));
+            };
+            chosen.take(&arrays)?;
+        }
+        Ok(names.into_iter().zip(chosen.finish()?).collect())
     }
 }
 
@@ -263,7 +297,7 @@ fn results(block: &LabeledRows<'_>, rows: Range<usize>, has_label: bool) -> Vec<
     arrays
 }
 
-fn header(schema: &Schema) -> Vec<u8> {
+pub(super) fn header(schema: &Schema) -> Vec<u8> {
     let mut line = Vec::new();
     for (at, field) in schema.fields().iter().enumerate() {
         if at > 0 {
@@ -276,7 +310,7 @@ fn header(schema: &Schema) -> Vec<u8> {
 }
 
 /// The rows of a batch as CSV.
-fn lines(batch: &RecordBatch) -> std::result::Result<Vec<u8>, ArrowError> {
+pub(super) fn lines(batch: &RecordBatch) -> std::result::Result<Vec<u8>, ArrowError> {
     let options = FormatOptions::default();
     let columns: Vec<Cells<'_>> =
         batch.columns().iter().map(|array| Cells::of(array, &options)).collect::<std::result::Result<_, _>>()?;

@@ -2,6 +2,7 @@
 //! all; several files can be published together.
 
 mod atomic;
+mod columns;
 mod csv;
 mod encode;
 #[cfg(test)]
@@ -19,6 +20,7 @@ mod table;
 mod writer;
 
 pub use self::atomic::{AtomicFile, stage_atomic};
+pub use self::columns::{COLUMN_ENDINGS, ColumnTable};
 pub use self::graph::{GRAPH_ENDINGS, check_named_graph, stage_graph, stage_named_graph, write_graph};
 pub use self::kept::KeptColumns;
 #[cfg(test)]

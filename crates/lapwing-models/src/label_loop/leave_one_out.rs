@@ -15,6 +15,10 @@
 //! labels: c + 32 columns, up to 128 more.
 //!
 //! A label is not judged if it is the only one of its component, or the only one of its class there.
+//!
+//! The same columns serve the plain harmonic function, f = A⁻¹TY, whose scores without a label are Lᵢ = yᵢ − (yᵢ − fᵢ)/kᵢ with kᵢ the
+//! outflow alone, and its scores above their mean over the rows of the component, which becomes mean(f) − gᵢ(yᵢ − Lᵢ), gᵢ =
+//! tᵢoᵢ/(λn). [`leave_one_out_scores`] gives all three.
 
 use lapwing_data::{Error, Matrix, Result, Run, Stream, Targets};
 use lapwing_graph::Graph;
@@ -128,20 +132,67 @@ fn probes(smoother: &Smoother<'_>, n_colors: usize, run: &Run) -> Result<Vec<Pro
     Ok(colors.iter().enumerate().map(probe).collect())
 }
 
+/// What scores of a harmonic function are compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Centering {
+    /// The stable form: zero mean over the rows of each component.
+    Stable,
+    /// The plain form as it is.
+    Plain,
+    /// The plain form less its mean over the rows of each component.
+    RowMean,
+}
+
 /// Relative residual of the solves.
 pub(super) const TOL: f64 = 1e-5;
 
-/// Score (l, c) of each labeled row by the stable harmonic function of `smoothness` without its own label: centered, −∞ for a class
-/// without another label, NaN where no other label reaches the row.
+/// Score (l, c) of each labeled row by the harmonic function of that `smoothness` (γ·Σtᵢ times the mean degree) without its own label;
+/// NaN where no other label reaches the row. Stable scores are −∞ for a class without another label in the component.
 ///
 /// # Errors
 /// [`Error::Shape`] for targets of another number of rows; [`Error::Interrupted`].
-pub fn leave_one_out_scores(graph: &Graph, targets: &Targets, smoothness: f64, run: &Run) -> Result<Matrix> {
+pub fn leave_one_out_scores(
+    graph: &Graph,
+    targets: &Targets,
+    smoothness: f64,
+    centering: Centering,
+    run: &Run,
+) -> Result<Matrix> {
     check_size(graph, targets)?;
+    if !(smoothness > 0.0 && smoothness.is_finite()) {
+        return Err(Error::param("smoothness", smoothness, "a finite number above 0"));
+    }
     let (graph, components) = (moderate(graph), graph.components());
     let smoother = Smoother::new(&graph, &components, targets, smoothness, TOL, run)?;
     let smooth = smoother.solve(None, run)?;
-    Ok(LeftOut::new(&smoother, &smooth, targets, run)?.scores)
+    match centering {
+        Centering::Stable => Ok(LeftOut::new(&smoother, &smooth, targets, run)?.scores),
+        _ => plain(&smoother, &smooth, targets, centering == Centering::RowMean, run),
+    }
+}
+
+/// Leave-one-out scores of the plain function, above their mean over the rows if `is_centered`.
+fn plain(smoother: &Smoother<'_>, smooth: &Smooth, targets: &Targets, is_centered: bool, run: &Run) -> Result<Matrix> {
+    let slack = slack(smoother, smooth, run)?;
+    let mut scores = Matrix::filled(slack.len(), targets.n_columns(), f64::NAN);
+    for (at, &row) in targets.rows().iter().enumerate() {
+        let (number, o) = (smoother.of_label[at], smooth.potential[row as usize]);
+        let (part, y) = (&smoother.parts[number], targets.values().row(at));
+        if part.n() < 2 {
+            continue;
+        }
+        // 1 − hᵢ of the stable form less the share of its level.
+        let outflow = (slack[at] - smoother.trust[at] * o * o / smooth.potential_sums[number]).max(LEAST_SLACK);
+        let reach = smoother.trust[at] * o / part.n_rows as f64;
+        let mean = part.mean();
+        for (k, out) in scores.row_mut(at).iter_mut().enumerate() {
+            let f = smooth.plain(row as usize, k) + mean[k];
+            let left = y[k] - (y[k] - f) / outflow;
+            let level = smooth.plain_sum(number, k) / part.n_rows as f64 + mean[k] - reach * (y[k] - left);
+            *out = if is_centered { left - level } else { left };
+        }
+    }
+    Ok(scores)
 }
 
 /// Refuses targets of another number of rows than the graph has.

@@ -63,11 +63,28 @@ pub(super) struct Smooth {
     pub scores: Matrix,
     /// Potential (n), infinite where no label reaches.
     pub potential: Vec<f64>,
-    /// Sum of the potential over each component.
+    /// Sums of the potential over each component.
     pub potential_sums: Vec<f64>,
+    /// Sums of the other raw columns over each component (columns, components).
+    raw_sums: Vec<Vec<f64>>,
     /// The columns that were solved for, at the rows of the graph (n, c): a start for the next solve.
     pub raw: Matrix,
     pub info: SolveInfo,
+}
+
+impl Smooth {
+    /// Plain score of a row less the mean of the labels of its component, for class `k`.
+    pub fn plain(&self, row: usize, k: usize) -> f64 {
+        let solved = self.raw_sums.len();
+        let raw = &self.raw.row(row)[..solved];
+        if k < solved { raw[k] } else { -raw.iter().sum::<f64>() }
+    }
+
+    /// Sum of these scores over the rows of a component.
+    pub fn plain_sum(&self, part: usize, k: usize) -> f64 {
+        let sum = |k: usize| self.raw_sums[k][part];
+        if k < self.raw_sums.len() { sum(k) } else { -(0..self.raw_sums.len()).map(sum).sum::<f64>() }
+    }
 }
 
 impl Labels {
@@ -152,12 +169,12 @@ impl<'a> Smoother<'a> {
             scores: Matrix::filled(n, c, f64::NAN),
             potential: vec![f64::INFINITY; n],
             potential_sums,
+            raw_sums: (0..solved).map(|k| self.sums(&x, k)).collect(),
             raw: Matrix::filled(n, solved + 1, 0.0),
             info,
         };
-        let levels: Vec<Vec<f64>> = (0..solved)
-            .map(|k| self.sums(&x, k).iter().zip(&smooth.potential_sums).map(|(sum, o)| sum / o).collect())
-            .collect();
+        let level = |sums: &Vec<f64>| sums.iter().zip(&smooth.potential_sums).map(|(sum, o)| sum / o).collect();
+        let levels: Vec<Vec<f64>> = smooth.raw_sums.iter().map(level).collect();
         for (row, values) in x.rows().enumerate() {
             let (whole, part, o) = (self.part.whole(row), self.of_row[row], values[solved]);
             smooth.raw.row_mut(whole).copy_from_slice(values);

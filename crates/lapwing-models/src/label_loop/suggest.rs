@@ -172,8 +172,7 @@ impl<'g> Suggester<'g> {
     ///
     /// # Errors
     /// [`Error::Interrupted`].
-    pub fn new(graph: impl Into<Cow<'g, Graph>>, run: &Run) -> Result<Self> {
-        let graph: Cow<'g, Graph> = graph.into();
+    pub fn new(graph: Cow<'g, Graph>, run: &Run) -> Result<Self> {
         let graph = match moderate(&graph) {
             Cow::Owned(scaled) => Cow::Owned(scaled),
             Cow::Borrowed(_) => graph,

@@ -16,7 +16,7 @@ use serde_json::json;
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::files::{Files, REPORT_ENDINGS};
-use crate::html::{ComparePage, stage_page};
+use crate::html::{ComparePage, Table, stage_page};
 use crate::input::{Input, check_label_source};
 use crate::options::{self, DataOptions, LabelOptions, ParamsOptions, RunOptions};
 use crate::output::{Written, json_object};
@@ -157,7 +157,7 @@ impl Compare {
                 tiles: tiles(&report, &found),
                 rows: rows(&report),
                 results: &found.rows,
-                table: (HEADINGS.iter().map(|&h| h.to_owned()).collect(), found.rows.iter().map(cells).collect()),
+                table: Table::new("Results", &HEADINGS, found.rows.iter().map(cells)),
                 advice: found.winners.iter().map(|winner| winner.text.clone()).chain(next.clone()).collect(),
                 notes: notes(&found, &chosen.same),
             };

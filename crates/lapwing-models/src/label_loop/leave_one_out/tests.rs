@@ -156,6 +156,44 @@ fn leaving_out_in_closed_form_is_leaving_out() {
 }
 
 #[test]
+fn plain_scores_without_a_label_are_those_of_the_others() {
+    for graph in graphs() {
+        let n = graph.n_samples();
+        let targets = targets(n, 4, |row| 0.5 + (row % 3) as f64);
+        let smoothness = 2.0;
+        let lambda = smoothness / graph.mean_degree();
+        let components = graph.components();
+        let of = |centering| leave_one_out_scores(&graph, &targets, smoothness, centering, &run()).unwrap();
+        let (plain, centered) = (of(Centering::Plain), of(Centering::RowMean));
+        for at in (0..targets.rows().len()).step_by(5) {
+            let others = targets.subset(|other| other != at).unwrap();
+            // (λL + C)f = CY by dense matrices.
+            let (mut a, mut b) = (Matrix::filled(n, n, 0.0), Matrix::filled(n, 3, 0.0));
+            for row in 0..n {
+                let (columns, weights) = graph.adjacency().row(row);
+                for (&column, weight) in columns.iter().zip(weights) {
+                    a.row_mut(row)[row] += lambda * weight;
+                    a.row_mut(row)[column as usize] -= lambda * weight;
+                }
+            }
+            for (other, &row) in others.rows().iter().enumerate() {
+                let (row, weight) = (row as usize, others.weights()[other]);
+                a.row_mut(row)[row] += weight;
+                (0..3).for_each(|k| b.row_mut(row)[k] = weight * others.values().row(other)[k]);
+            }
+            let f = lapwing_solve::dense::solve_spd(&a, &b).unwrap();
+            let row = targets.rows()[at] as usize;
+            for k in 0..3 {
+                let mates = (0..n).filter(|&other| components.id[other] == components.id[row]);
+                let (sum, count) = mates.fold((0.0, 0.0), |(sum, count), other| (sum + f.row(other)[k], count + 1.0));
+                assert!((plain.row(at)[k] - f.row(row)[k]).abs() < 1e-4, "{at} {k}");
+                assert!((centered.row(at)[k] - (f.row(row)[k] - sum / count)).abs() < 1e-4, "{at} {k}");
+            }
+        }
+    }
+}
+
+#[test]
 fn colors_estimate_leverages_better_than_signs_alone() {
     let run = run();
     let graph = affinity_graph(&blobs(1500, 3, 5), &GraphParams::default(), &run).unwrap().graph;

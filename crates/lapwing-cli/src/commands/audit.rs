@@ -1,0 +1,234 @@
+//! `lapwing audit`: which of the given labels are probably wrong.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use lapwing::data::{Labels, Report, Run, Targets, UNLABELED};
+use lapwing::graph::GraphParams;
+use lapwing::models::{Audit as Found, AuditParams, audit};
+use lapwing_data::params::{Both, Parameters};
+use lapwing_data::peak_memory_bytes;
+use lapwing_data::write::{COLUMN_ENDINGS, ColumnTable};
+use serde_json::{Value, json};
+
+use super::label::publish_after;
+use crate::Outcome;
+use crate::failure::Failure;
+use crate::files::{Files, REPORT_ENDINGS};
+use crate::html::{AuditPage, stage_page};
+use crate::input::{Input, check_label_source};
+use crate::options::{BesideOptions, DataOptions, LabelOptions, ParamsOptions, RunOptions, SaveGraphOption, count};
+use crate::output::{Written, is_stdout, json_object, two_on_stdout};
+use crate::session::Session;
+use crate::summary::{Row, of_audit, of_cost, of_graph, of_scaling, of_table, row};
+use crate::text;
+
+const EXAMPLES: &str = "\
+Examples:
+  lapwing audit flowers.csv --label-column species -o audit.csv
+      all rows, the most doubtful label first
+  lapwing audit vectors.npy --labels known.csv --top 100 -o audit.csv --report audit.html
+      the hundred most doubtful labels, and a page to look at
+  lapwing audit flowers.csv --label-column species --strict
+      exit with code 1 if any label is probably wrong";
+
+/// Say which labels are probably wrong
+///
+/// Every label is compared with what the other labels say of its row. OUT has a line for each row, the most doubtful label first: the
+/// given label, the class that is proposed, the quality of the label (the share of its class, between 0 and 1), whether it is
+/// flagged as probably wrong and whether it could be judged, the group of rows that nearly equal each other and whether labels
+/// in the group contradict each other, how far the row is from its neighbors (percentile), and whether any label reaches it.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Audit {
+    #[command(flatten)]
+    data: DataOptions,
+
+    #[command(flatten)]
+    labels: LabelOptions,
+
+    #[command(flatten)]
+    params: ParamsOptions,
+
+    /// Where the rows go: .csv or .parquet; - writes CSV to standard output
+    #[arg(short, long, value_name = "OUT", help_heading = "Output")]
+    output: Option<PathBuf>,
+
+    /// Write only the N most doubtful labels
+    #[arg(long, value_name = "N", value_parser = count, help_heading = "Output")]
+    top: Option<usize>,
+
+    #[command(flatten)]
+    beside: BesideOptions,
+
+    #[command(flatten)]
+    save_graph: SaveGraphOption,
+
+    /// Write an HTML report: one file that loads nothing else
+    #[arg(long, value_name = "FILE.html", help_heading = "Output")]
+    report: Option<PathBuf>,
+
+    /// Exit with code 1 if any label is flagged
+    #[arg(long, help_heading = "Output")]
+    strict: bool,
+
+    #[command(flatten)]
+    run: RunOptions,
+}
+
+impl Audit {
+    pub fn run(&self, settings: &Both<GraphParams, AuditParams>) -> Result<Outcome, Failure> {
+        let Both(graph, params) = settings;
+        graph.validate()?;
+        params.check_ranges()?;
+        self.check()?;
+        let session = Session::start(&self.run)?;
+        self.files().check()?;
+        let mut before = Report::default();
+        let (mut input, labels) = session.read(&mut before, || self.read(&session.run))?;
+        input.prepared.describe(&mut before);
+        let affinity = input.affinity(graph, &mut before, &session.run)?;
+        before.warnings.append(&mut input.warnings);
+        let targets = Targets::one_hot(&labels, None)?;
+        let measured = input.features.as_ref().map(|rows| (rows, graph.resolved(rows).metric()));
+        let found = audit(&affinity.graph, measured, &targets, params, &session.run)?;
+        before.join(found.report.clone());
+        let mut written = Written::default();
+        self.save_graph.stage(&affinity, input.names.as_deref(), &mut before, &session.run, &mut written)?;
+        if let Some(path) = &self.report {
+            before.peak_bytes = peak_memory_bytes();
+            let page =
+                AuditPage { title: &self.data.title(), report: &before, found: &found, labels: &labels, input: &input };
+            written.add("report", stage_page(path, &page.render())?);
+        }
+        self.finish(&session, before, &found, (&labels, &input), written)?;
+        let is_clean = !found.flagged.contains(&true);
+        Ok(if self.strict && !is_clean { Outcome::Look } else { Outcome::Done })
+    }
+
+    fn finish(
+        &self,
+        session: &Session,
+        mut report: Report,
+        found: &Found,
+        of: (&Labels, &Input),
+        mut written: Written,
+    ) -> Result<(), Failure> {
+        session.run.check()?;
+        let mut printed = Ok(());
+        if let Some(path) = &self.output {
+            let table = self.table(found, of, path, &session.run)?;
+            match report.time("write", &session.run, |_| table.stage(path)).map_err(Failure::from) {
+                Ok(staged) => written.add_first("audit", staged),
+                Err(failure) => printed = Err(failure),
+            }
+        }
+        publish_after(printed, || written.publish())?;
+        report.peak_bytes = peak_memory_bytes();
+        report.warnings.iter().for_each(|warning| session.warn(warning));
+        let names = of.0.classes.names();
+        if session.json {
+            let facts = named_facts(&report.parts["audit"], &names);
+            return session.print(&json_object("audit", &report, json!({"audit": facts}), &written)?);
+        }
+        let to_stderr = self.output.as_deref().is_some_and(is_stdout);
+        session.print_summary(&[summary(&report, &names), written.rows()].concat(), to_stderr)
+    }
+
+    fn table(
+        &self,
+        found: &Found,
+        (labels, input): (&Labels, &Input),
+        path: &Path,
+        run: &Run,
+    ) -> Result<ColumnTable, Failure> {
+        let mut rows = by_doubt(found, labels);
+        if let Some(top) = self.top {
+            rows.retain(|&row| found.judged[row as usize]);
+            rows.truncate(top);
+        }
+        let at = || rows.iter().map(|&row| row as usize);
+        let names = labels.classes.names();
+        let mut table = ColumnTable::of_rows(&rows, input.names.as_deref());
+        let given = |row: usize| usize::try_from(labels.index[row]).ok().map(|class| &names[class]);
+        table.texts("given", at().map(given));
+        table.texts("proposed", at().map(|row| found.proposed[row].map(|class| &names[class as usize])));
+        table.numbers("quality", at().map(|row| found.quality[row]));
+        table.flags("flagged", at().map(|row| found.flagged[row]));
+        table.flags("judged", at().map(|row| found.judged[row]));
+        table.integers("duplicate_group", at().map(|row| found.duplicate_group[row].map(i64::from)));
+        table.flags("contradicts", at().map(|row| found.contradicts[row]));
+        table.numbers("outlier_percentile", at().map(|row| found.outlier_percentile[row]));
+        table.flags("reached", at().map(|row| found.reached[row]));
+        if let Some(kept) = self.beside.kept(&self.data)? {
+            let is_text = !path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("parquet"));
+            table.kept(kept, &rows, is_text, run)?;
+        }
+        Ok(table)
+    }
+
+    fn read(&self, run: &Run) -> Result<(Input, Labels), Failure> {
+        let mut input = Input::read(&self.data, None, Some(&self.labels), self.data.table.term_weights(false), run)?;
+        let labels = input.labels(&self.labels)?;
+        Ok((input, labels))
+    }
+
+    fn check(&self) -> Result<(), Failure> {
+        check_label_source(&self.data, &self.labels)?;
+        self.beside.check(&self.data)?;
+        if self.output.as_deref().is_some_and(is_stdout) && self.run.json {
+            return Err(two_on_stdout("rows"));
+        }
+        Ok(())
+    }
+
+    fn files(&self) -> Files<'_> {
+        let files = self.params.files(self.labels.files(self.data.files(Files::default())));
+        let files = files.write("--output", self.output.as_deref(), &COLUMN_ENDINGS);
+        self.save_graph.files(files.write("--report", self.report.as_deref(), REPORT_ENDINGS))
+    }
+}
+
+/// All rows: judged ones by their quality, then labels that were not judged, then rows without a label.
+pub fn by_doubt(found: &Found, labels: &Labels) -> Vec<u32> {
+    let mut rows: Vec<u32> = (0..labels.index.len() as u32).collect();
+    let group = |row: usize| match (found.judged[row], labels.index[row]) {
+        (true, _) => 0,
+        (false, UNLABELED) => 2,
+        (false, _) => 1,
+    };
+    let quality = |row: usize| if found.judged[row] { found.quality[row] } else { 0.0 };
+    rows.sort_by(|&a, &b| {
+        let (x, y) = (a as usize, b as usize);
+        group(x).cmp(&group(y)).then(quality(x).total_cmp(&quality(y))).then(a.cmp(&b))
+    });
+    rows
+}
+
+/// The facts with names of classes instead of their numbers.
+fn named_facts(facts: &Value, names: &[String]) -> Value {
+    let named = |value: &Value| {
+        let numbers = value.as_array().map_or(&[][..], Vec::as_slice).iter();
+        json!(numbers.filter_map(|number| names.get(number.as_u64()? as usize)).collect::<Vec<_>>())
+    };
+    let mut facts = facts.clone();
+    for key in ["few_labels", "no_labels", "not_predicted"] {
+        facts[key] = named(&facts[key]);
+    }
+    for pair in facts["confused"].as_array_mut().into_iter().flatten() {
+        pair["classes"] = named(&pair["classes"]);
+    }
+    facts
+}
+
+fn summary(report: &Report, names: &[String]) -> Vec<Row> {
+    let mut rows = vec![row("rows", text::count(report.n_samples))];
+    rows.extend(of_table(report));
+    rows.extend(of_scaling(report));
+    rows.push(row("labels given", text::count(report.n_labeled)));
+    rows.extend(report.n_classes.map(|n| row("classes", text::count(n))));
+    rows.extend(report.graph.iter().flat_map(of_graph));
+    rows.extend(of_audit(report, names));
+    rows.extend(of_cost(&report.phases, report.peak_bytes));
+    rows
+}

@@ -1,0 +1,119 @@
+//! The report of `audit`.
+
+use std::collections::BTreeMap;
+
+use lapwing::data::{Labels, Report};
+use lapwing::models::Audit;
+
+use super::page::Page;
+use super::thumbnails::Thumbnails;
+use crate::commands::audit::by_doubt;
+use crate::input::Input;
+use crate::summary::{self, Row, row};
+use crate::text::{count, number, percent, seconds};
+
+/// Labels that are listed.
+const MOST_ROWS: usize = 100;
+/// Groups of contradictory duplicates that are listed.
+const MOST_GROUPS: usize = 20;
+
+/// Contents of the report of an audit.
+pub struct AuditPage<'a> {
+    /// The audited data.
+    pub title: &'a str,
+    /// The report of the audit.
+    pub report: &'a Report,
+    /// What was found.
+    pub found: &'a Audit,
+    /// The given labels.
+    pub labels: &'a Labels,
+    /// The rows.
+    pub input: &'a Input,
+}
+
+impl AuditPage<'_> {
+    /// The whole file.
+    pub fn render(&self) -> String {
+        let names = self.labels.classes.names();
+        let page = Page {
+            kicker: "Labels audited by lapwing".into(),
+            title: self.title.into(),
+            tiles: self.tiles(),
+            warnings: self.report.warnings.clone(),
+            summaries: vec![
+                ("Summary", summary::of_audit(self.report, &names)),
+                ("Time and memory", summary::of_cost(&self.report.phases, self.report.peak_bytes)),
+            ],
+            tables: vec![super::page::Table {
+                heading: "Doubtful labels, the most doubtful first".into(),
+                heads: ["row", "given", "proposed", "quality", "flagged", "duplicates"].map(String::from).to_vec(),
+                lines: self.doubtful(&names),
+            }],
+            lists: vec![("Contradictory duplicates", self.contradictory(&names))],
+            ..Page::default()
+        };
+        page.render()
+    }
+
+    fn tiles(&self) -> Vec<Row> {
+        let facts = &self.report.parts["audit"];
+        let whole = |key: &str| count(facts[key].as_u64().unwrap_or_default() as usize);
+        let mut tiles = vec![
+            row("labels given", whole("n_labeled")),
+            row("flagged as probably wrong", whole("n_flagged")),
+            row("labels foretold by the others", percent(facts["foretold"].as_f64().unwrap_or(f64::NAN))),
+        ];
+        if facts["n_duplicate_rows"].is_u64() {
+            tiles.push(row("duplicate rows", whole("n_duplicate_rows")));
+        }
+        tiles.push(row("time", seconds(self.report.seconds())));
+        tiles
+    }
+
+    fn name(&self, row: u32) -> String {
+        self.input.names.as_ref().map_or_else(|| count(row as usize), |names| names.name(row as usize).to_owned())
+    }
+
+    fn given<'n>(&self, row: u32, names: &'n [String]) -> &'n str {
+        usize::try_from(self.labels.index[row as usize]).map_or("", |class| &names[class])
+    }
+
+    fn doubtful(&self, names: &[String]) -> Vec<super::page::Line> {
+        let Self { found, labels, .. } = self;
+        let thumbnails = self.input.features.as_ref().and_then(Thumbnails::of);
+        let rows = by_doubt(found, labels).into_iter().take_while(|&row| found.judged[row as usize]);
+        let line = |row: u32| {
+            let at = row as usize;
+            let proposed = found.proposed[at].map_or("", |class| names[class as usize].as_str());
+            let duplicates = match (found.duplicate_group[at], found.contradicts[at]) {
+                (None, _) => String::new(),
+                (Some(group), false) => format!("group {group}"),
+                (Some(group), true) => format!("group {group}, other labels"),
+            };
+            let cells = vec![
+                self.name(row),
+                self.given(row, names).to_owned(),
+                proposed.to_owned(),
+                number(found.quality[at]),
+                if found.flagged[at] { "yes".into() } else { String::new() },
+                duplicates,
+            ];
+            super::page::Line { image: thumbnails.as_ref().map(|thumbnails| thumbnails.image(at)), cells }
+        };
+        rows.take(MOST_ROWS).map(line).collect()
+    }
+
+    /// A sentence for each group of duplicates with different labels.
+    fn contradictory(&self, names: &[String]) -> Vec<String> {
+        let mut groups: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        let rows = (0..self.found.contradicts.len() as u32).filter(|&row| self.found.contradicts[row as usize]);
+        for row in rows {
+            groups.entry(self.found.duplicate_group[row as usize].unwrap_or_default()).or_default().push(row);
+        }
+        let sentence = |rows: &Vec<u32>| {
+            let row = |&row: &u32| format!("row {} is {}", self.name(row), self.given(row, names));
+            rows.iter().map(row).collect::<Vec<_>>().join(", ")
+        };
+        groups.values().take(MOST_GROUPS).map(sentence).collect()
+    }
+}

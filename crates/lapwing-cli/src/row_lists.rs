@@ -1,0 +1,63 @@
+//! Lists of rows in files, and columns of numbers beside the features.
+
+use std::path::Path;
+
+use lapwing::data::read::{ReadOptions, TableFile};
+use lapwing::data::write::KeptColumns;
+use lapwing::data::{Error, RowNames, Run};
+
+use crate::failure::Failure;
+
+/// The rows of a file, one in each line: numbers from 0, or names if rows have any. Only the first cell of a line counts, and a line that
+/// holds the word row, or the name of the column of names, is a heading.
+pub fn rows_of(path: &Path, n_rows: usize, names: Option<&RowNames>) -> Result<Vec<u32>, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|error| Error::io(path, error))?;
+    let (mut rows, mut is_seen) = (Vec::new(), vec![false; n_rows]);
+    for (line, number) in text.lines().zip(1u64..) {
+        let cell = line.split(',').next().unwrap_or_default().trim().trim_matches('"');
+        let is_heading = number == 1 && (cell == "row" || names.is_some_and(|names| names.column() == cell));
+        if cell.is_empty() || is_heading {
+            continue;
+        }
+        let wrong =
+            |expected: String| Error::format(path, Some(number), format!("'{cell}' is no row; expected {expected}"));
+        let row = match names {
+            Some(names) => names.find(cell).ok_or_else(|| wrong(format!("a name in the column {}", names.column())))?,
+            None => {
+                let row = cell.parse::<u32>().ok().filter(|&row| (row as usize) < n_rows);
+                row.ok_or_else(|| wrong(format!("a number from 0 to {}", n_rows.saturating_sub(1))))?
+            }
+        };
+        if std::mem::replace(&mut is_seen[row as usize], true) {
+            return Err(Error::format(path, Some(number), format!("row '{cell}' is listed twice")).into());
+        }
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
+/// The numbers in a column of a table of `n_rows` rows.
+pub fn numbers_of(
+    path: &Path,
+    column: &str,
+    options: &ReadOptions,
+    n_rows: usize,
+    run: &Run,
+) -> Result<Vec<f64>, Failure> {
+    // The column is named here alone, whatever becomes features.
+    let options = ReadOptions { columns: None, drop: Vec::new(), label_column: None, ..options.clone() };
+    let table = TableFile::open(path, &options)?;
+    let kept = KeptColumns::open(table, Some(vec![column.to_owned()]), None, Vec::new())?;
+    let cells = kept.texts(n_rows, run)?;
+    let number = |(row, cell): (usize, &Option<String>)| {
+        let text = cell.as_deref().unwrap_or_default();
+        text.trim().parse::<f64>().map_err(|_| Error::Value {
+            what: format!("column {column}"),
+            row,
+            col: None,
+            value: if text.is_empty() { "empty".into() } else { format!("'{text}'") },
+            advice: "costs are numbers above 0".into(),
+        })
+    };
+    Ok(cells.iter().enumerate().map(number).collect::<Result<_, _>>()?)
+}
