@@ -73,14 +73,21 @@ class SpreadingClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc
         labels, argument = self._labels(y, problem.n_samples, weights)
         extras = {"hands_extension": not self._keeps_rows, **self._extras(labels, validation)}
         extras |= self._prior_argument(problem, X, graph, labels, weights)
-        fitted = _lapwing.fit_classifier(
+        self._solve(problem, labels, argument, weights, extras)
+        self._warn()
+        return self
+
+    def _solve(
+        self, problem: Problem, labels: ClassLabels, argument: Any, weights: Any, extras: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Fit, and store what was found."""
+        fitted: dict[str, Any] = _lapwing.fit_classifier(
             problem.method, problem.parameters, problem.rows, argument, weights, extras, problem.control
         )
         self._keep_labels(labels, fitted)
         self._keep(problem, fitted, fitted["scores"])
         self.expected_accuracy_ = expected_accuracy(self.report_)
-        self._warn()
-        return self
+        return fitted
 
     def _extras(self, labels: ClassLabels, validation: Any) -> dict[str, Any]:
         """Inputs of the method besides rows, labels and parameters."""

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ._base import GraphEstimator, Problem
 from ._classifier import SpreadingClassifier
+from ._loop import LabelLoop
 from ._parameters import documented
 from ._prior import StartsFromPrior, is_classifier
 from ._regressor import SpreadingRegressor
@@ -30,7 +31,9 @@ class HarmonicEstimator(GraphEstimator):
 
 
 @documented
-class HarmonicClassifier(HarmonicClassifierParameters, StartsFromPrior, HarmonicEstimator, SpreadingClassifier):
+class HarmonicClassifier(  # type: ignore[misc]
+    HarmonicClassifierParameters, StartsFromPrior, LabelLoop, HarmonicEstimator, SpreadingClassifier
+):
     """Classifier that spreads a few labels over the graph of all rows.
 
     The scores F (n, c) minimize, column by column,

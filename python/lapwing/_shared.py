@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
 from . import _lapwing
-from ._arguments import choice
+from ._arguments import choice, integer
 from ._base import refuse_negative
 from ._classifier import class_names
 from ._graph import Graph
@@ -117,6 +117,30 @@ def row_numbers(rows: Any, n_samples: int, what: str) -> NDArray[np.uint32]:
     return array.astype(np.uint32)
 
 
-def is_sparse(X: Any) -> bool:
-    """Whether X is a scipy matrix."""
-    return bool(sp.issparse(X))
+def next_rows(
+    suggester: Any,
+    labels: GivenLabels,
+    n: Any,
+    n_samples: int,
+    candidates: Any,
+    exclude: Any,
+    cost: Any,
+    options: dict[str, Any],
+    control: dict[str, Any],
+    warm_start: bool,
+) -> tuple[NDArray[np.int64], NDArray[Any], dict[str, Any]]:
+    """Rows, reasons and report of the next batch of a suggester."""
+    count = integer("n", n)
+    if count < 1:
+        raise ValueError(f"n is {n}; expected at least 1")
+    wanted = {
+        "n": count,
+        "candidates": None if candidates is None else row_numbers(candidates, n_samples, "candidates"),
+        "exclude": row_numbers([] if exclude is None else exclude, n_samples, "exclude"),
+        "cost": None if cost is None else np.ascontiguousarray(column_or_1d(np.asarray(cost, dtype=np.float64))),
+    }
+    found = suggester.next(labels.argument, labels.weights, wanted, options, warm_start, control)
+    report = json.loads(found["report"])
+    guesses = [None if code < 0 else labels.classes.classes[code] for code in found["guesses"]]
+    report |= {"scores": found["scores"], "guesses": np.array(guesses, dtype=object), "confidence": found["confidence"]}
+    return found["rows"], np.array(found["reasons"]), report

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import column_or_1d
 
 from . import _lapwing
-from ._arguments import integer
 from ._control import Callback, run_control
 from ._parameters import documented_by
-from ._shared import GivenLabels, given_labels, held_graph, row_numbers, rows_of
+from ._shared import given_labels, held_graph, next_rows, rows_of
 from ._signatures import SUGGEST_PARAMETERS
 
 __all__ = ["Suggester", "suggest"]
@@ -92,7 +89,7 @@ def suggest(
     labels = given_labels(y, rows.graph.n_samples, unlabeled)
     suggester = _lapwing.Suggester(rows.graph, {**control, "callback": None})
     options = {"strategy": strategy, "check": check, "explore": explore}
-    found = _next(suggester, labels, n, rows.graph.n_samples, candidates, exclude, cost, options, control, False)
+    found = next_rows(suggester, labels, n, rows.graph.n_samples, candidates, exclude, cost, options, control, False)
     return found if return_report else found[:2]
 
 
@@ -155,7 +152,7 @@ class Suggester:
         options = {"strategy": strategy, "check": check, "explore": explore}
         # Each batch draws other rows at random.
         control = {**self._control, "seed": (self._control["seed"] + int((labels.classes.codes >= 0).sum())) % 2**64}
-        found = _next(
+        found = next_rows(
             self._suggester, labels, n, n_samples, candidates, exclude, cost, options, control, self._warm_start
         )
         return found if return_report else found[:2]
@@ -176,31 +173,3 @@ class Suggester:
         if potential is None:
             raise ValueError("there is no potential before a batch with labels; give y")
         return potential
-
-
-def _next(
-    suggester: Any,
-    labels: GivenLabels,
-    n: Any,
-    n_samples: int,
-    candidates: Any,
-    exclude: Any,
-    cost: Any,
-    options: dict[str, Any],
-    control: dict[str, Any],
-    warm_start: bool,
-) -> tuple[NDArray[np.int64], NDArray[Any], dict[str, Any]]:
-    count = integer("n", n)
-    if count < 1:
-        raise ValueError(f"n is {n}; expected at least 1")
-    wanted = {
-        "n": count,
-        "candidates": None if candidates is None else row_numbers(candidates, n_samples, "candidates"),
-        "exclude": row_numbers([] if exclude is None else exclude, n_samples, "exclude"),
-        "cost": None if cost is None else np.ascontiguousarray(column_or_1d(np.asarray(cost, dtype=np.float64))),
-    }
-    found = suggester.next(labels.argument, labels.weights, wanted, options, warm_start, control)
-    report = json.loads(found["report"])
-    guesses = [None if code < 0 else labels.classes.classes[code] for code in found["guesses"]]
-    report |= {"scores": found["scores"], "guesses": np.array(guesses, dtype=object), "confidence": found["confidence"]}
-    return found["rows"], np.array(found["reasons"]), report

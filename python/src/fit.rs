@@ -68,6 +68,9 @@ pub struct Extras<'py> {
     /// Shares of the classes in every row (n, c), where a harmonic fit starts.
     #[pyo3(default)]
     prior: Option<PyReadonlyArray2<'py, f64>>,
+    /// Scores (n, c) from which the solver of a harmonic fit starts.
+    #[pyo3(default)]
+    scores: Option<PyReadonlyArray2<'py, f64>>,
     /// Whether to return the extension to new rows; not needed if that is the rows of the fit.
     hands_extension: bool,
     /// Whether Python makes the extension itself if that turns out to be the rows of the fit.
@@ -160,6 +163,7 @@ pub fn fit_classifier<'py>(
     let source = rows.source(py)?;
     let landmarks = extras.landmarks.as_ref().map(matrix).transpose()?;
     let prior = extras.prior.as_ref().map(matrix).transpose()?;
+    let scores = extras.scores.as_ref().map(matrix).transpose()?;
     let held = match &extras.validation {
         Some((rows, labels)) => Some((rows.features()?, labels.targets(None)?)),
         None => None,
@@ -169,7 +173,7 @@ pub fn fit_classifier<'py>(
     let mut fitted = control.run(py, |run| {
         let fitted = source.solve(&targets, prior.as_ref(), run, |problem| match kernel_machine(&settings)? {
             Some(machine) => machine.fit_with(problem, &options, run),
-            None => with_landmarks(&settings, landmarks)?.fit(problem, run),
+            None => with_landmarks(&settings, landmarks)?.fit(&Problem { start: scores.as_ref(), ..*problem }, run),
         })?;
         sized(fitted, sizes.as_ref(), &targets, run)
     })?;

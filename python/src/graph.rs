@@ -130,6 +130,23 @@ impl HeldGraph {
         control.run(py, build).map(|built| Self(Arc::new(built)))
     }
 
+    /// The graph with the rows `new` behind its own, whose features are `old`.
+    fn with_rows(
+        &self,
+        py: Python<'_>,
+        old: FeaturesInput<'_>,
+        new: FeaturesInput<'_>,
+        parameters: &Bound<'_, PyDict>,
+        control: Control,
+    ) -> PyResult<Self> {
+        let (old, new) = (old.features()?, new.features()?);
+        let params: GraphParams = filled(parameters)?;
+        let grow = |run: &_| {
+            Report::default().time("graph", run, |_| self.0.with_rows(&old, &new, None, &params, run))
+        };
+        control.run(py, grow).map(|grown| Self(Arc::new(grown)))
+    }
+
     /// The weights as `(shape, indptr, indices, data)`.
     fn parts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         csr_arrays(py, self.0.graph.adjacency().clone())

@@ -26,6 +26,9 @@ pub struct Problem<'p, 'a> {
     /// Shares of the classes in every row (n, c), from any classifier, where the fit starts; for harmonic methods. Those of a
     /// labeled row must come from a classifier that did not see its label.
     pub prior: Option<&'p Matrix>,
+    /// Scores (n, c) of a fit to fewer labels on the same graph, from which the solver starts; for harmonic methods. It saves iterations,
+    /// and moves scores within the tolerance only. Scores of another number of rows or classes are not used.
+    pub start: Option<&'p Matrix>,
 }
 
 impl std::fmt::Debug for Problem<'_, '_> {
@@ -44,7 +47,7 @@ impl<'p, 'a> Problem<'p, 'a> {
     /// A problem of labels only. Add features, a graph or both: `Problem { features: Some(&features), ..Problem::new(&targets)
     /// }`.
     pub fn new(targets: &'p Targets) -> Self {
-        Self { features: None, graph: None, edges: None, targets, prior: None }
+        Self { features: None, graph: None, edges: None, targets, prior: None, start: None }
     }
 
     /// A report with method and sizes filled in.

@@ -93,7 +93,7 @@ fn system(form: usize, rng: &mut impl Rng) -> System {
 fn solved(system: &System, params: LaplacianParams, run: &Run) -> (Matrix, SolveInfo, Certificate) {
     let params = LaplacianParams { zero_mean: system.zero_mean, ..params };
     let solver = LaplacianSolver::new(&system.graph, system.diagonal.as_deref(), params, run).unwrap();
-    solver.solve_certified(&system.b, &Within(1e-9), run).unwrap()
+    solver.solve_certified(&system.b, None, &Within(1e-9), run).unwrap()
 }
 
 /// Bounds of all rows and columns, and of differences of columns, and how many of them the true errors exceed.
@@ -223,7 +223,7 @@ fn directions_in_single_precision_keep_the_bounds() {
         for (max_iter, radius) in [(25, 1e-3), (60, 1e-3), (1000, 1e-3), (1000, 1e-6), (1000, 1e-8)] {
             let run = run.with_seed(seed);
             let solver = solver(LaplacianParams { max_iter, ..Default::default() });
-            let (x, info, certificate) = solver.solve_certified(&b, &Within(radius), &run).unwrap();
+            let (x, info, certificate) = solver.solve_certified(&b, None, &Within(radius), &run).unwrap();
             all += 1;
             known += usize::from(certificate.errors.lambda > 0.0);
             without_factor += usize::from(info.preconditioners.iter().all(|level| *level <= FallbackLevel::TwoLevel));
@@ -268,7 +268,7 @@ fn any_number_of_threads_gives_the_same_bits() {
             let run = Run::new(Some(threads), 0).unwrap();
             let params = LaplacianParams { preconditioner, ..Default::default() };
             let solver = LaplacianSolver::new(&graph, Some(&diagonal), params, &run).unwrap();
-            let (x, _, certificate) = solver.solve_certified(&b, &Within(1e-7), &run).unwrap();
+            let (x, _, certificate) = solver.solve_certified(&b, None, &Within(1e-7), &run).unwrap();
             (x, certificate)
         };
         let one = solved(1);

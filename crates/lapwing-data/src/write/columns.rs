@@ -13,7 +13,6 @@ use super::atomic::AtomicFile;
 use super::kept::{header, lines};
 use super::place::check_writable;
 use super::staged::Staged;
-use super::writer::ending;
 use crate::{Error, Result, RowNames, Run};
 
 /// Endings of tables of columns.
@@ -101,7 +100,7 @@ impl ColumnTable {
 fn write(mut file: AtomicFile, schema: &Arc<Schema>, batch: &RecordBatch, path: &Path) -> Result<AtomicFile> {
     use std::io::Write;
     #[cfg(feature = "tables")]
-    if ending(path).as_deref() == Some("parquet") {
+    if super::writer::ending(path).as_deref() == Some("parquet") {
         let io = |error| Error::io(path, super::parquet::io_error(error));
         let mut writer = super::parquet::table_writer(file, schema).map_err(|error| Error::io(path, error))?;
         writer.write(batch).map_err(io)?;

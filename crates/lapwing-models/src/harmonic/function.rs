@@ -92,7 +92,7 @@ pub fn harmonic(graph: &Graph, targets: &Targets, params: &HarmonicParams, run: 
     }
     let components = graph.components();
     let solving =
-        Solving { graph, components: &components, targets, params, prior: None, refiner: None, influence: false };
+        Solving { graph, components: &components, targets, params, prior: None, refiner: None, influence: false, start: None };
     solve(&solving, run)
 }
 
@@ -129,6 +129,8 @@ pub(super) struct Solving<'a> {
     pub refiner: Option<&'a Refiner<'a>>,
     /// Whether to compute [`Influence`] as well; for the plain form with soft clamping.
     pub influence: bool,
+    /// Scores (n, c) near the solution.
+    pub start: Option<&'a Matrix>,
 }
 
 /// Solves. Edge weights near the limits of f64 are first scaled by a power of 2, and γ by its inverse. With γ = ∞ the scores
@@ -329,16 +331,17 @@ impl System<'_> {
         };
         let diagonal = whole.as_deref().or(weights);
         let mut solver = LaplacianSolver::new(graph, diagonal, params, self.run)?;
+        let start = self.start(graph.n_samples(), b.n_cols(), zero_mean);
         if let Some(goal) = self.settling {
             // A fixed seed, so that fits without a seed give the same bits each time.
             let run = self.run.with_seed(PROBE_SEED);
-            let (x, info, bounds) = solver.solve_certified(b, goal, &run)?;
+            let (x, info, bounds) = solver.solve_certified(b, start.as_ref(), goal, &run)?;
             let mut certificate = Certificate::default();
             certificate.add(None, bounds, self.is_last_implied, &info);
             let influence = self.influence(&mut solver, weights, pulls.as_deref())?;
             return Ok(Solution { x, info, refinement: None, influence, certificate: Some(certificate) });
         }
-        let (mut x, info) = solver.solve(b, None, self.run)?;
+        let (mut x, info) = solver.solve(b, start.as_ref(), self.run)?;
         let refinement = match self.solving.refiner {
             Some(refiner) => {
                 let rows = self.part.rows.as_deref();
@@ -349,6 +352,28 @@ impl System<'_> {
         };
         let influence = self.influence(&mut solver, weights, pulls.as_deref())?;
         Ok(Solution { x, info, refinement, influence, certificate: None })
+    }
+
+    /// The start on the rows of the part (n, columns): 0 where it has no scores. With `zero_mean` its columns have mean zero, as the
+    /// solution has. `None` if it is of other rows or classes, or the system is not on all rows of the part.
+    fn start(&self, n: usize, columns: usize, zero_mean: bool) -> Option<Matrix> {
+        let Solving { targets, .. } = self.solving;
+        let fits = |start: &&Matrix| {
+            (start.n_rows(), start.n_cols()) == (targets.n_samples(), targets.n_columns()) && n == self.part.n()
+        };
+        let scores = self.solving.start.filter(fits)?;
+        let mut start = Matrix::filled(n, columns, 0.0);
+        for row in 0..n {
+            let own = scores.row(self.part.whole(row)).iter().map(|score| if score.is_finite() { *score } else { 0.0 });
+            start.row_mut(row).iter_mut().zip(own).for_each(|(start, score)| *start = score);
+        }
+        if zero_mean {
+            for column in 0..columns {
+                let mean = start.rows().map(|row| row[column]).sum::<f64>() / n.max(1) as f64;
+                (0..n).for_each(|row| start.row_mut(row)[column] -= mean);
+            }
+        }
+        Some(start)
     }
 
     /// The influence of the labels, of the given `weights`, if [`Solving::influence`] is set.

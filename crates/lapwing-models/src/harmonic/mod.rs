@@ -148,7 +148,9 @@ impl Harmonic {
         }
         let chooses_level = self.chooses_level(targets);
         let influence = chooses_level && self.known.is_none() && leave_one_out::applies(targets);
-        let solving = Solving { graph, components: &components, targets, params: &params, prior, refiner, influence };
+        let start = fitting.problem.start;
+        let solving =
+            Solving { graph, components: &components, targets, params: &params, prior, refiner, influence, start };
         let mut function = report.time("solve", run, |_| function::solve(&solving, run))?;
         if chooses_level {
             verdict = Some(match (&function.influence, self.known) {

@@ -49,6 +49,7 @@ impl Refit<'_> {
                 prior: self.prior,
                 refiner: None,
                 influence: false,
+                start: None,
             };
             let mut function = solve(&solving, &run.quiet())?;
             if self.level == Level::RowMean && function.form != Form::Stable {

@@ -185,7 +185,7 @@ impl LaplacianSolver {
         Ok((x, all.unwrap_or_else(|| SolveInfo::new(0))))
     }
 
-    /// Solves until `goal` settles every row, with bounds on the errors of every row; see [`Certificate`]. The solve continues
+    /// Solves from `start` until `goal` settles every row, with bounds on the errors of every row; see [`Certificate`]. The solve continues
     /// beyond the tolerance as long as that settles more rows. All columns are solved together.
     ///
     /// # Errors
@@ -194,9 +194,16 @@ impl LaplacianSolver {
     /// # Complexity
     /// As [`LaplacianSolver::solve`] with one additional column, or two for more than four columns; directions are in double
     /// precision.
-    pub fn solve_certified(&self, b: &Matrix, goal: &dyn Goal, run: &Run) -> Result<(Matrix, SolveInfo, Certificate)> {
+    pub fn solve_certified(
+        &self,
+        b: &Matrix,
+        start: Option<&Matrix>,
+        goal: &dyn Goal,
+        run: &Run,
+    ) -> Result<(Matrix, SolveInfo, Certificate)> {
         self.check_block("right-hand side", b, b.n_cols())?;
-        self.solve_block(b, None, Some(goal), run)
+        start.map_or(Ok(()), |start| self.check_block("start", start, b.n_cols()))?;
+        self.solve_block(b, start, Some(goal), run)
     }
 
     /// Checks that a block has n rows, `s` columns and finite values.

@@ -10,19 +10,17 @@ fn run() -> Run {
     Run::new(Some(2), 3).unwrap()
 }
 
-/// A neighbor graph of blobs, and one of its halves beside a second part.
+/// Edges of a ring of `n` rows from row `first` on, with chords of other weights.
+fn ring(first: u32, n: u32) -> Vec<(u32, u32, f64)> {
+    let edge = |row: u32, step: u32, weight: f64| (first + row, first + (row + step) % n, weight);
+    let chord = |row: u32| edge(row, 7 + row % 5, 0.1 + f64::from(row % 4));
+    (0..n).flat_map(|row| [edge(row, 1, 1.0), chord(row)]).collect()
+}
+
+/// A graph of one component, and one of two.
 fn graphs() -> Vec<Graph> {
-    let graph = |n, seed| affinity_graph(&blobs(n, 3, seed), &GraphParams::default(), &run()).unwrap().graph;
-    let (one, left, right) = (graph(120, 5), graph(60, 6), graph(50, 7));
-    let mut edges = Vec::new();
-    for (graph, shift) in [(&left, 0), (&right, 60)] {
-        for row in 0..graph.n_samples() {
-            let (columns, weights) = graph.adjacency().row(row);
-            let above = columns.iter().zip(weights).filter(|(column, _)| **column as usize > row);
-            edges.extend(above.map(|(&column, &weight)| (row as u32 + shift, column + shift, weight)));
-        }
-    }
-    vec![one, Graph::from_edges(110, &edges).unwrap()]
+    let two = [ring(0, 60), ring(60, 50)].concat();
+    vec![Graph::from_edges(120, &ring(0, 120)).unwrap(), Graph::from_edges(110, &two).unwrap()]
 }
 
 fn targets(n: usize, every: usize, trust: impl Fn(usize) -> f64) -> Targets {

@@ -1,12 +1,11 @@
+use lapwing_data::{Run, Stream};
 use rand::RngExt;
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 
 use super::*;
 
 /// Rows whose class is drawn by their own shares: held out and new ones.
 fn drawn(n: usize, seed: u64) -> (Vec<u32>, Matrix) {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut rng = Run::new(Some(1), seed).unwrap().rng(Stream::Synthetic, 0);
     let mut shares = Matrix::filled(n, 4, 0.0);
     let mut classes = Vec::new();
     for row in 0..n {

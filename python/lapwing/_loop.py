@@ -1,0 +1,351 @@
+"""The label loop of a fitted harmonic classifier: suggestions, audits, sets of classes, more labels, more rows."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from . import _lapwing
+from ._arguments import choice, number
+from ._base import Problem
+from ._inputs import csr_from_parts, csr_parts
+from ._labels import ClassLabels, as_label_array, class_labels, unlabeled_mask, with_marker
+from ._shared import GivenLabels, Rows, next_rows, row_numbers
+from ._warnings import warn_of
+
+if TYPE_CHECKING:
+    from .audit import Audit
+
+_Loop = TypeVar("_Loop", bound="LabelLoop")
+
+
+@dataclass
+class LoopState:
+    """What later calls on the rows of a fit need."""
+
+    rows: Rows
+    labels: ClassLabels
+    argument: Any
+    weights: NDArray[np.float64] | None
+    held_out: dict[str, Any] | None
+    reasons: dict[int, str] = field(default_factory=dict)
+    """Why rows were suggested."""
+    suggester: Any = None
+
+    @property
+    def n_samples(self) -> int:
+        return int(self.rows.graph.n_samples)
+
+    @property
+    def given(self) -> GivenLabels:
+        return GivenLabels(self.labels, self.argument, self.weights)
+
+    def labeled(self) -> NDArray[np.int64]:
+        return np.flatnonzero(self.labels.codes >= 0)
+
+
+class LabelLoop:
+    """Mixin of the harmonic classifiers: what to do with labels after a fit."""
+
+    _state: LoopState | None = None
+
+    def __getstate__(self) -> Any:
+        # The graph is as large as all else together: it is not pickled.
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_state"} if isinstance(state, dict) else state
+
+    def _solve(
+        self, problem: Problem, labels: ClassLabels, argument: Any, weights: Any, extras: dict[str, Any]
+    ) -> dict[str, Any]:
+        fitted: dict[str, Any] = super()._solve(problem, labels, argument, weights, {**extras, "keeps_graph": True})  # type: ignore[misc]
+        reasons = self._state.reasons if self._state is not None and "scores" in extras else {}
+        self._state = None
+        graph, held_out = fitted["graph"], fitted["held_out"]
+        if graph is not None:
+            if not isinstance(argument, tuple):
+                codes = np.where(argument.any(axis=1), argument.argmax(axis=1), -1).astype(np.int32)
+                labels = replace(labels, codes=codes)
+            rows = Rows(graph, problem.rows["features"])
+            self._state = LoopState(rows, labels, argument, weights, held_out, reasons)
+        source = "none" if held_out is None else held_out["source"]
+        is_guess = self.report_["parts"]["confidence"]["is_guess"] if "confidence" in self.report_["parts"] else True
+        self.calibration_ = "none" if is_guess else source
+        return fitted
+
+    def _looped(self) -> LoopState:
+        """The state of the fit."""
+        check_is_fitted(self)
+        if self._state is None:
+            raise ValueError(
+                f"this {type(self).__name__} holds no graph: it comes from a file or a pickle, or its edges were a stream; fit again"
+            )
+        return self._state
+
+    def suggest(
+        self,
+        n: int = 20,
+        *,
+        strategy: str = "mix",
+        check: float = 0.0,
+        explore: float = 0.0,
+        candidates: Any = None,
+        exclude: Any = None,
+        cost: Any = None,
+        return_report: bool = False,
+    ) -> Any:
+        """Rows to label next, given the labels of the fit; see :func:`lapwing.active.suggest`.
+
+        Returns
+        -------
+        rows : ndarray of shape (n,), int64
+        reasons : ndarray of shape (n,), str
+        report : dict
+            Only with ``return_report=True``.
+        """
+        state = self._looped()
+        control = self._control()
+        if state.suggester is None:
+            state.suggester = _lapwing.Suggester(state.rows.graph, {**control, "callback": None})
+        options = {"strategy": strategy, "check": check, "explore": explore}
+        found = next_rows(
+            state.suggester, state.given, n, state.n_samples, candidates, exclude, cost, options, control, True
+        )
+        state.reasons.update(zip(found[0].tolist(), found[1].tolist()))
+        return found if return_report else found[:2]
+
+    def audit(self, *, rounds: int = 1, duplicates: float = 0.3) -> Audit:
+        """Labels of the fit that are probably wrong; see :func:`lapwing.audit.audit`."""
+        from .audit import audited
+
+        state = self._looped()
+        parameters = {"rounds": rounds, "duplicates": duplicates}
+        found = audited(state.rows, state.given, self._graph_parameters(), parameters, self._control())
+        warn_of(found.report_["warnings"], 3)
+        return found
+
+    def leave_one_out_scores(self) -> NDArray[np.float64]:
+        """Scores (n_labeled, n_classes) of the labeled rows, in their order, by a fit without their own label.
+
+        In closed form, at the smoothness and the level of the fit. NaN where no other label reaches the row; with the stable form −∞
+        for a class without another label in the component.
+        """
+        state = self._looped()
+        form = self.report_["chosen"].get("form", self.form)
+        graph_reg = self.report_["chosen"].get("graph_reg", self.graph_reg)
+        if self.clamp == "hard" or self.prior is not None or not np.isfinite(graph_reg):
+            raise ValueError("leave-one-out scores need soft labels, a finite graph_reg and no prior")
+        level = self.report_["chosen"].get("decision", self.decision)
+        centering = "stable" if form == "stable" else "row-mean" if level == "row-mean" else "plain"
+        trust = len(state.labeled()) if state.weights is None else float(state.weights[state.labeled()].sum())
+        smoothness = graph_reg * trust * self.report_["graph"]["mean_degree"]
+        return _lapwing.leave_one_out_scores(
+            state.rows.graph, state.argument, state.weights, smoothness, centering, self._control()
+        )
+
+    def predict_sets(
+        self,
+        level: float = 0.9,
+        X: Any = None,
+        *,
+        method: str = "leave-one-out",
+        by_class: bool = False,
+        return_report: bool = False,
+    ) -> Any:
+        """Sets of classes that hold the right one in a share `level` of the rows.
+
+        Parameters
+        ----------
+        level : float in (0, 1), default=0.9
+            Share of the rows whose set is to hold their class. It needs 1/(1 − level) − 1 labels: 9 for 0.9, 19 for 0.95.
+        X : array-like of shape (m, n_features), default=None
+            New rows; None for the rows of the fit.
+        method : {"leave-one-out", "split"}, default="leave-one-out"
+            How labels are held out: by scores that did not see them, or by a fit to half of the labels. The sets of the second are larger,
+            and have a guarantee for rows that are drawn like the labels: coverage of at least `level` on average over draws.
+        by_class : bool, default=False
+            Whether the level holds in each class, which needs that many labels of each.
+        return_report : bool, default=False
+            Whether to return what is known of the sets as well.
+
+        Returns
+        -------
+        sets : ndarray of shape (n_samples, n_classes), bool
+            Whether the class is in the set of the row. All classes in rows that no label reaches.
+        report : dict
+            `level`, `expected` (the 5 and 95 % points of the coverage given these labels), `n_held_out`, `n_classes_seen`, `mean_size`,
+            `n_unreached`, and by which labels the sets were calibrated.
+
+        Raises
+        ------
+        ValueError
+            If there are too few held-out labels for the level; the message says how many are needed.
+
+        Notes
+        -----
+        Coverage holds for labels that are drawn like the rows. If rows of the fit were suggested by :meth:`suggest`, those with
+        the reason "check" calibrate the sets where they are enough; else a warning says that the level may not hold.
+        """
+        state = self._looped()
+        number("level", level)
+        fitted = self
+        if choice("method", method, ("leave-one-out", "split")) == "split":
+            fitted, rows, classes, shares = self._split(state)
+        elif state.held_out is None:
+            raise ValueError(
+                f"no label was held out of this fit, which has {len(state.labeled())}; sets need at least two labels a class on average"
+            )
+        else:
+            rows, classes, shares = (state.held_out[name] for name in ("rows", "classes", "shares"))
+        used, source = self._fair(state, rows, level)
+        labeling = fitted._apply(X) if X is not None else None
+        distributions = fitted.label_distributions_ if labeling is None else labeling["label_distributions"]
+        reached = fitted.reached_ if labeling is None else labeling["reached"]
+        options = {"level": level, "by_class": by_class}
+        sets, summary = _lapwing.prediction_sets(
+            np.ascontiguousarray(classes[used]), np.ascontiguousarray(shares[used]), distributions, reached, options
+        )
+        return (sets, {**json.loads(summary), "method": method, "calibration": source}) if return_report else sets
+
+    def _fair(self, state: LoopState, rows: NDArray[np.uint32], level: float) -> tuple[NDArray[np.int64], str]:
+        """Which of the held-out rows calibrate sets: those drawn at random if others were suggested and these are enough."""
+        reasons = [state.reasons.get(int(row), "") for row in rows]
+        suggested = np.array([reason not in ("", "check", "random") for reason in reasons], dtype=bool)
+        checks = np.flatnonzero([reason == "check" for reason in reasons])
+        everything = np.arange(len(rows))
+        if not suggested.any():
+            return everything, "all labels"
+        if 0 < level < 1 and len(checks) >= np.ceil(1 / (1 - level) - 1e-6) - 1:
+            return checks, "check labels"
+        warnings.warn(
+            "labels were suggested, not drawn at random, and too few of them are check rows, so that sets may hold the right class less "
+            "often than the level says; suggest some rows with check=0.2",
+            UserWarning,
+            stacklevel=3,
+        )
+        return everything, "suggested labels"
+
+    def _split(self: _Loop, state: LoopState) -> tuple[_Loop, NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """A fit to half of the labels, and classes and shares of the other half."""
+        if not isinstance(state.argument, tuple):
+            raise ValueError("sets need one class for each label, not shares of classes")
+        random = np.random.default_rng(self._control(quiet=True)["seed"])
+        held: NDArray[np.bool_] = np.zeros(state.n_samples, dtype=bool)
+        for code in range(len(state.labels.classes)):
+            own = random.permutation(np.flatnonzero(state.labels.codes == code))
+            held[own[: len(own) // 2]] = True
+        codes = np.where(held, np.int32(-1), state.labels.codes)
+        if not held.any():
+            raise ValueError("no class has two labels, so that none can be held out")
+        half = clone(self)
+        problem = half._problem()
+        problem.rows, problem.n_samples = {"features": state.rows.features, "graph": state.rows.graph, "edges": None}, state.n_samples
+        half.n_features_in_ = self.n_features_in_
+        half._solve(problem, replace(state.labels, codes=codes), (codes, state.argument[1]), state.weights, {"hands_extension": False})
+        rows = np.flatnonzero(held).astype(np.uint32)
+        return half, rows, state.labels.codes[rows].astype(np.uint32), half.label_distributions_[rows]
+
+    def add_labels(self: _Loop, rows: Any, labels: Any, *, warm_start: bool = True) -> _Loop:
+        """Fit again with more labels, on the same graph.
+
+        Parameters
+        ----------
+        rows : array-like of int or mask of shape (n_samples,)
+            The rows.
+        labels : array-like
+            A label for each of them, of any class; the marker removes a label.
+        warm_start : bool, default=True
+            Whether the solver starts from the scores so far. False gives the bits of a new fit to all labels.
+
+        Returns
+        -------
+        self
+        """
+        state = self._looped()
+        if not isinstance(state.argument, tuple):
+            raise ValueError("the fit has shares of classes as labels; fit again with all of them")
+        numbers = row_numbers(rows, state.n_samples, "rows")
+        given = as_label_array(labels)
+        if given.shape != numbers.shape:
+            raise ValueError(f"labels have shape {given.shape}; expected one for each of the {len(numbers)} rows")
+        y = self._labels_so_far(state)
+        y = y.astype(np.result_type(y, given)) if y.dtype.kind in "iuf" and given.dtype.kind in "iuf" else y.astype(object)
+        y[numbers] = given
+        weights = state.weights
+        if weights is not None:
+            weights = weights.copy()
+            weights[numbers[~unlabeled_mask(given, self.unlabeled)]] = 1.0
+        return self._again(state, state.rows, y, weights, warm_start)
+
+    def add_rows(self: _Loop, X: Any, *, warm_start: bool = True) -> _Loop:
+        """Fit again with more rows, which have no label yet, behind those of the fit.
+
+        Each new row is joined to its nearest rows; the edges of the other rows stay. Fit again once the added rows exceed a
+        fifth of all, because the graph drifts from the one that would be built anew.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (m, n_features)
+            New rows.
+        warm_start : bool, default=True
+            Whether the solver starts from the scores so far, and those of the neighbors of the new rows.
+
+        Returns
+        -------
+        self
+        """
+        state = self._looped()
+        if state.rows.features is None or not isinstance(state.argument, tuple):
+            raise ValueError("rows can be added to a fit that built its graph from features, with one class for each label")
+        new = self._new_features(X)
+        graph = state.rows.graph.with_rows(state.rows.features, new, self._graph_parameters(), self._control())
+        m = graph.n_samples - state.n_samples
+        y = np.concatenate([self._labels_so_far(state), np.repeat(self._labels_so_far(state, True)[:1], m)])
+        weights = None if state.weights is None else np.concatenate([state.weights, np.ones(m)])
+        start = np.concatenate([self.scores_, self._new_scores(X)[0]]) if warm_start else None
+        rows = Rows(graph, _stacked(state.rows.features, new))
+        state.suggester = None
+        return self._again(state, rows, y, weights, warm_start, start)
+
+    def _labels_so_far(self, state: LoopState, only_marker: bool = False) -> NDArray[Any]:
+        """The labels of the fit in the form of y; or only markers."""
+        codes = np.full_like(state.labels.codes, -1) if only_marker else state.labels.codes
+        classes = state.labels.classes
+        return with_marker(classes[np.maximum(codes, 0)], codes < 0, state.labels.marker)
+
+    def _again(
+        self: _Loop, state: LoopState, rows: Rows, y: NDArray[Any], weights: Any, warm_start: bool, start: Any = None
+    ) -> _Loop:
+        """Fit to these rows and labels."""
+        if self.prior is not None:
+            raise ValueError("the fit starts from a prior, which has to know the labels; fit again with all of them")
+        problem = self._problem()
+        problem.rows, problem.n_samples = {"features": rows.features, "graph": rows.graph, "edges": None}, len(y)
+        labels, argument = self._labels(y, len(y), weights)
+        scores = None
+        if warm_start and np.array_equal(labels.classes, state.labels.classes):
+            scores = np.ascontiguousarray(self.scores_ if start is None else start)
+        recipe, scaling = self._recipe, self._scaling
+        self._solve(problem, labels, argument, weights, {"hands_extension": not self._keeps_rows, "scores": scores})
+        # How columns are made and scaled stays.
+        self._recipe, self._scaling = recipe, scaling
+        self._warn()
+        return self
+
+    def _graph_parameters(self) -> dict[str, Any]:
+        parameters: dict[str, Any] = _lapwing.check_parameters(self._method, self._parameters())
+        return parameters
+
+
+def _stacked(old: Any, new: Any) -> Any:
+    """Features one behind the other, in the form that the compiled part takes."""
+    if isinstance(old, tuple):
+        return csr_parts(sp.vstack([csr_from_parts(old), csr_from_parts(new)]), np.float32)
+    return np.ascontiguousarray(np.vstack([old, new.astype(old.dtype) if old.dtype != new.dtype else new]))
