@@ -141,9 +141,7 @@ impl HeldGraph {
     ) -> PyResult<Self> {
         let (old, new) = (old.features()?, new.features()?);
         let params: GraphParams = filled(parameters)?;
-        let grow = |run: &_| {
-            Report::default().time("graph", run, |_| self.0.with_rows(&old, &new, None, &params, run))
-        };
+        let grow = |run: &_| Report::default().time("graph", run, |_| self.0.with_rows(&old, &new, None, &params, run));
         control.run(py, grow).map(|grown| Self(Arc::new(grown)))
     }
 

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use clap::ValueEnum;
 use lapwing::data::write::{KeptColumns, LabelColumns, LabelWriter, LabeledRows};
-use lapwing::data::{ClassNames, Error, RowNames};
-use lapwing::models::Labeling;
-use lapwing_data::write::{Staged, publish_all, stage_named_labels};
+use lapwing::data::{ClassNames, Error, RowNames, Run};
+use lapwing::models::{Labeling, PredictionSets};
+use lapwing_data::write::{ColumnTable, Staged, publish_all, stage_named_labels};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -107,6 +107,56 @@ pub fn stage(
     let mut writer = LabelWriter::create_beside(path, classes, labels.len(), columns, kept)?;
     writer.write(0, &rows)?;
     Ok(writer.stage()?)
+}
+
+/// Writes the table of labels with a column `set`: the classes of the set of each row, with | between them.
+#[allow(clippy::too_many_arguments)]
+pub fn stage_with_sets(
+    path: &Path,
+    classes: &ClassNames,
+    labels: &[Option<usize>],
+    labeling: &Labeling,
+    probabilities: bool,
+    names: Option<&Arc<RowNames>>,
+    kept: Option<KeptColumns>,
+    sets: &PredictionSets,
+    run: &Run,
+) -> Result<Staged, Failure> {
+    let rows: Vec<u32> = (0..labels.len() as u32).collect();
+    let mut table = match kept {
+        Some(_) => ColumnTable::default(),
+        None => ColumnTable::of_rows(&rows, names.map(|names| &**names)),
+    };
+    if let Some(kept) = kept {
+        let is_text = !path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("parquet"));
+        table.kept(kept, &rows, is_text, run)?;
+    }
+    match classes {
+        ClassNames::Integers(names) => {
+            table.integers("label", labels.iter().map(|class| class.map(|class| names[class])))
+        }
+        ClassNames::Texts(names) => table.texts("label", labels.iter().map(|class| class.map(|class| &names[class]))),
+    }
+    table.numbers(
+        "confidence",
+        labels.iter().zip(&labeling.confidence).map(|(class, share)| class.map_or(f64::NAN, |_| *share)),
+    );
+    table.flags("reached", labeling.reached.iter().copied());
+    if let Some(certified) = &labeling.certified {
+        table.flags("certified", certified.iter().copied());
+    }
+    let names = classes.names();
+    let set = |holds: &[bool]| {
+        let held = names.iter().zip(holds).filter(|(_, holds)| **holds).map(|(name, _)| name.as_str());
+        Some(held.collect::<Vec<_>>().join("|"))
+    };
+    table.texts("set", sets.holds.chunks_exact(sets.n_classes.max(1)).map(set));
+    if probabilities {
+        for (class, name) in names.iter().enumerate() {
+            table.numbers(&format!("p_{name}"), labeling.label_distributions.rows().map(|row| row[class]));
+        }
+    }
+    Ok(table.stage(path)?)
 }
 
 /// A writer of the labels of `n_rows` rows, with their names or kept columns of the input in the place of their numbers.

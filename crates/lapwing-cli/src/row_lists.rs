@@ -1,10 +1,12 @@
 //! Lists of rows in files, and columns of numbers beside the features.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use lapwing::data::read::{ReadOptions, TableFile};
 use lapwing::data::write::KeptColumns;
 use lapwing::data::{Error, RowNames, Run};
+use lapwing_data::read::is_rereadable_table;
 
 use crate::failure::Failure;
 
@@ -36,6 +38,48 @@ pub fn rows_of(path: &Path, n_rows: usize, names: Option<&RowNames>) -> Result<V
     Ok(rows)
 }
 
+/// Why rows were suggested, from a filled-in output of `lapwing suggest`.
+pub struct Reasons(HashMap<u32, String>);
+
+impl Reasons {
+    /// The reasons in a file of labels; `None` if it has no columns `row`, or that of the names, and `reason`.
+    pub fn of(path: &Path, names: Option<&RowNames>, run: &Run) -> Result<Option<Self>, Failure> {
+        if !is_rereadable_table(path) {
+            return Ok(None);
+        }
+        let options = ReadOptions::default();
+        let table = TableFile::open(path, &options)?;
+        let first = names.map_or("row", RowNames::column);
+        if ["reason", first].iter().any(|name| !table.names().iter().any(|column| column == name)) {
+            return Ok(None);
+        }
+        drop(table);
+        let column = |name: &str| -> Result<Vec<Option<String>>, Failure> {
+            let kept =
+                KeptColumns::open(TableFile::open(path, &options)?, Some(vec![name.to_owned()]), None, Vec::new())?;
+            Ok(kept.texts(None, run)?)
+        };
+        let (rows, reasons) = (column(first)?, column("reason")?);
+        let number = |name: &str| match names {
+            Some(names) => names.find(name),
+            None => name.trim().parse().ok(),
+        };
+        let pairs = rows.into_iter().zip(reasons).filter_map(|(row, reason)| Some((number(&row?)?, reason?)));
+        Ok(Some(Self(pairs.collect())))
+    }
+
+    /// Whether any of the rows was chosen by more than chance.
+    pub fn any_suggested(&self, rows: &[u32]) -> bool {
+        let by_chance = ["check", "random"];
+        rows.iter().filter_map(|row| self.0.get(row)).any(|reason| !by_chance.contains(&reason.as_str()))
+    }
+
+    /// Whether the row was drawn as a test.
+    pub fn is_check(&self, row: u32) -> bool {
+        self.0.get(&row).is_some_and(|reason| reason == "check")
+    }
+}
+
 /// The numbers in a column of a table of `n_rows` rows.
 pub fn numbers_of(
     path: &Path,
@@ -48,7 +92,7 @@ pub fn numbers_of(
     let options = ReadOptions { columns: None, drop: Vec::new(), label_column: None, ..options.clone() };
     let table = TableFile::open(path, &options)?;
     let kept = KeptColumns::open(table, Some(vec![column.to_owned()]), None, Vec::new())?;
-    let cells = kept.texts(n_rows, run)?;
+    let cells = kept.texts(Some(n_rows), run)?;
     let number = |(row, cell): (usize, &Option<String>)| {
         let text = cell.as_deref().unwrap_or_default();
         text.trim().parse::<f64>().map_err(|_| Error::Value {

@@ -242,6 +242,24 @@ fn of_learned(learned: &Value) -> Vec<Row> {
     rows
 }
 
+/// The line about sets of classes, if there are any.
+pub fn of_sets(report: &Report) -> Option<Row> {
+    let sets = report.parts.get("sets")?;
+    let of = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
+    let (low, high) = (of(&sets["expected"][0]), of(&sets["expected"][1]));
+    let seen = sets["n_classes_seen"].as_u64().unwrap_or_default() as usize;
+    let from = count(sets["n_held_out"].as_u64().unwrap_or_default() as usize);
+    let text = format!(
+        "hold the class of {} of the rows, given these labels of {} to {}; {} of {seen} classes on average (from {from} of {})",
+        percent(of(&sets["level"])),
+        percent(low),
+        percent(high),
+        number(of(&sets["mean_size"])),
+        sets["calibration"].as_str().unwrap_or_default()
+    );
+    Some(row("sets", text))
+}
+
 /// The lines about an audit; `names` are those of the classes.
 pub fn of_audit(report: &Report, names: &[String]) -> Vec<Row> {
     let found = &report.parts["audit"];

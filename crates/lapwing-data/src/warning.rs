@@ -82,6 +82,11 @@ warnings! {
         "all labels are of one class, {class}: every row will get it{}", other_class(class)
             => OneClass { class: String }
     }
+    "suggested-labels", "suggest some rows with check, and label them too" {
+        "labels were suggested, not drawn at random, and only {n_check} of them are check rows, of {least} needed: sets may hold the right \
+         class less often than their level says; suggest some rows with --check 0.2"
+            => SuggestedLabels { n_check: usize, least: usize }
+    }
     "lost-classes", "hold the classes to sizes, or give more labels" {
         "class {class} was given to {:.1} % of the rows, but has {:.0} % of the labels: the others may have been lost; give \
          class_prior with decision sizes, or more labels", 100.0 * share, 100.0 * among_labels

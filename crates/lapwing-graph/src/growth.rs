@@ -3,7 +3,7 @@
 use lapwing_data::{Csr, Error, Features, Result, Run};
 
 use crate::affinity::single;
-use crate::knn::{Neighbors, NeighborIndex, kneighbors, query};
+use crate::knn::{NeighborIndex, Neighbors, kneighbors, query};
 use crate::{AffinityGraph, Graph, GraphParams, KnnParams, Weighting, Widths};
 
 impl AffinityGraph {
@@ -29,11 +29,19 @@ impl AffinityGraph {
     ) -> Result<Self> {
         let (n, m) = (old.n_rows(), new.n_rows());
         if self.graph.n_samples() != n {
-            return Err(Error::shape("features", format!("{} rows, as the graph has", self.graph.n_samples()), format!("{n} rows")));
+            return Err(Error::shape(
+                "features",
+                format!("{} rows, as the graph has", self.graph.n_samples()),
+                format!("{n} rows"),
+            ));
         }
         let params = params.resolved(old);
         if params.weights.model().is_some() {
-            return Err(Error::param("weights", params.weights.name(), "weights that are a function of the distance: learn the graph again"));
+            return Err(Error::param(
+                "weights",
+                params.weights.name(),
+                "weights that are a function of the distance: learn the graph again",
+            ));
         }
         let needs_width = matches!(params.weights, Weighting::SelfTuning | Weighting::Gaussian);
         if needs_width && self.widths == Widths::None {
@@ -47,7 +55,12 @@ impl AffinityGraph {
             (kept, _) => kept.clone(),
         };
         widths.check(near.distances.iter().step_by(near.n_neighbors).copied())?;
-        Ok(Self { graph: grown(&self.graph, &near, &params, &widths, m)?, widths, knn: self.knn.clone(), learned: None })
+        Ok(Self {
+            graph: grown(&self.graph, &near, &params, &widths, m)?,
+            widths,
+            knn: self.knn.clone(),
+            learned: None,
+        })
     }
 }
 
@@ -124,7 +137,10 @@ mod tests {
         let Features::Dense(dense) = &all else { panic!() };
         let rows = |range: std::ops::Range<usize>| {
             let mut values = vec![0.0; range.len() * dense.n_cols()];
-            values.chunks_exact_mut(dense.n_cols()).zip(range.clone()).for_each(|(out, row)| dense.copy_row_f64(row, out));
+            values
+                .chunks_exact_mut(dense.n_cols())
+                .zip(range.clone())
+                .for_each(|(out, row)| dense.copy_row_f64(row, out));
             Features::from_f64(range.len(), dense.n_cols(), values).unwrap()
         };
         let (old, new) = (rows(0..200), rows(200..240));

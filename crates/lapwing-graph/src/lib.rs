@@ -6,10 +6,10 @@
 //! An internal part of lapwing: its items may change in any version. What is stable is what the crate `lapwing` lists.
 
 mod affinity;
-mod growth;
 #[cfg(test)]
 #[path = "../../../tests/golden/reader.rs"]
 mod golden;
+mod growth;
 pub mod knn;
 mod knn_edges;
 pub mod learn;

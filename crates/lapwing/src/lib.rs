@@ -187,7 +187,7 @@ pub mod models {
     pub use lapwing_models::label_loop::{
         Audit, AuditParams, AuditSummary, Centering, ClassPair, NewClass, PredictionSets, Reason, RegressionAudit,
         SetsParams, SetsSummary, Strategy, SuggestParams, Suggester, Suggestion, Suggestions, Wanted, audit,
-        audit_regression, leave_one_out_scores, prediction_sets,
+        audit_regression, least_labels, leave_one_out_scores, prediction_sets,
     };
     // Methods beside each other.
     #[doc(inline)]

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use lapwing::data::write::KeptColumns;
-use lapwing::data::{Labels, Report};
-use lapwing::models::{Fitted, Model};
+use lapwing::data::{Error, Labels, Matrix, Report, Warning};
+use lapwing::models::{Fitted, Model, PredictionSets, SetsParams, least_labels, prediction_sets};
 use lapwing_data::peak_memory_bytes;
 use serde_json::json;
 
@@ -13,7 +13,9 @@ use crate::failure::Failure;
 use crate::html::{FitPage, stage_page};
 use crate::input::{Input, Prepared};
 use crate::named::numbered;
+use crate::options::SaveGraphOption;
 use crate::output::{self, ClassSize, Unreached, Written, class_sizes, folded};
+use crate::row_lists::Reasons;
 use crate::session::Session;
 use crate::summary::{self, Row, row};
 use crate::text::count;
@@ -27,6 +29,8 @@ pub struct Finished<'a> {
     /// Class of each row; `None` for rows without a label.
     labels: Vec<Option<usize>>,
     written: Written,
+    /// Sets of classes, if they are wanted.
+    sets: Option<PredictionSets>,
     /// Accuracy on hidden labels, if they are known.
     accuracy: Option<f64>,
 }
@@ -45,7 +49,7 @@ impl<'a> Finished<'a> {
         fitted.report.warnings.splice(0..0, before.warnings);
         fitted.report.parts.extend(before.parts);
         let labels = folded(&fitted.labeling, unreached);
-        Self { session, input, given, fitted, labels, written: Written::default(), accuracy: None }
+        Self { session, input, given, fitted, labels, written: Written::default(), sets: None, accuracy: None }
     }
 
     pub fn set_accuracy(&mut self, accuracy: f64) {
@@ -57,17 +61,87 @@ impl<'a> Finished<'a> {
         let (labeling, classes, run) = (&self.fitted.labeling, &self.given.classes, &self.session.run);
         run.check()?;
         let names = self.input.names.as_ref();
-        let stage = |_: &mut Report| output::stage(path, classes, &self.labels, labeling, probabilities, names, kept);
+        let stage = |_: &mut Report| match &self.sets {
+            Some(sets) => {
+                output::stage_with_sets(path, classes, &self.labels, labeling, probabilities, names, kept, sets, run)
+            }
+            None => output::stage(path, classes, &self.labels, labeling, probabilities, names, kept),
+        };
         self.written.add("labels", self.fitted.report.time("write", run, stage)?);
         self.fitted.report.warnings.extend(numbered(path, names));
         Ok(())
+    }
+
+    /// Computes the sets of classes, from labels that were held out: those of `checks` alone if labels were suggested and these are enough.
+    pub fn find_sets(&mut self, level: f64, reasons: Option<&Reasons>) -> Result<(), Failure> {
+        let Some(held_out) = &self.fitted.held_out else {
+            let n = self.fitted.report.n_labeled;
+            let reason = format!(
+                "--sets: no label was held out, of {n}; sets need two labels a class on average, and at least {}",
+                least_labels(level)
+            );
+            return Err(Failure::usage(reason));
+        };
+        let least = least_labels(level);
+        let everything: Vec<usize> = (0..held_out.rows.len()).collect();
+        let (used, source) = match reasons.filter(|reasons| reasons.any_suggested(&held_out.rows)) {
+            None => (everything, "all labels"),
+            Some(reasons) => {
+                let checks: Vec<usize> =
+                    everything.iter().copied().filter(|&at| reasons.is_check(held_out.rows[at])).collect();
+                let n_check = checks.len();
+                match n_check >= least {
+                    true => (checks, "check labels"),
+                    false => {
+                        self.fitted.report.warnings.push(Warning::SuggestedLabels { n_check, least });
+                        (everything, "suggested labels")
+                    }
+                }
+            }
+        };
+        let classes: Vec<u32> = used.iter().map(|&at| held_out.classes[at]).collect();
+        let shares = used.iter().flat_map(|&at| held_out.shares.row(at)).copied().collect();
+        let shares = Matrix::new(used.len(), held_out.shares.n_cols(), shares)?;
+        let labeling = &self.fitted.labeling;
+        let params = SetsParams { level, ..SetsParams::default() };
+        let found = prediction_sets(&classes, &shares, &labeling.label_distributions, &labeling.reached, &params)
+            .map_err(|error| match error {
+                Error::Param { value, expected, .. } => Error::Param { name: "--sets".into(), value, expected },
+                error => error,
+            })?;
+        let mut summary = serde_json::to_value(&found.summary).unwrap_or_default();
+        summary["calibration"] = json!(source);
+        self.fitted.report.parts.insert("sets".into(), summary);
+        self.sets = Some(found);
+        Ok(())
+    }
+
+    /// Stages the graph of the fit, or the given one.
+    pub fn stage_graph(&mut self, option: &SaveGraphOption) -> Result<(), Failure> {
+        let Some(graph) = self.fitted.graph.as_ref().or(self.input.graph.as_ref()) else {
+            return match &option.path {
+                None => Ok(()),
+                Some(_) => Err(Failure::usage(format!(
+                    "--save-graph: the method {} builds no graph; lapwing graph does",
+                    self.fitted.report.method
+                ))),
+            };
+        };
+        let names = self.input.names.as_deref();
+        option.stage(graph, names, &mut self.fitted.report, &self.session.run, &mut self.written)
     }
 
     /// Stages the model.
     pub fn stage_model(&mut self, path: &Path, prepared: Prepared) -> Result<(), Failure> {
         self.session.run.check()?;
         let extension = self.fitted.extension.take().ok_or_else(|| {
-            Failure::usage(format!("--model: the method {} cannot label new rows", self.fitted.report.method))
+            let method = &self.fitted.report.method;
+            Failure::usage(match self.input.graph.is_some() && self.input.features.is_some() {
+                true => format!(
+                    "--model: {method} joins new rows to the graph that it builds from DATA, not to a given one; leave --graph out"
+                ),
+                false => format!("--model: the method {method} cannot label new rows"),
+            })
         })?;
         let model = Model {
             method: self.fitted.report.method.clone(),
@@ -96,6 +170,8 @@ impl<'a> Finished<'a> {
             report: &self.fitted.report,
             accuracy: self.accuracy,
             classes: &self.class_sizes(),
+            known: self.given,
+            names: self.input.names.as_deref(),
             given: &self.given.index,
             labels: &self.labels,
             labeling: &self.fitted.labeling,
@@ -151,6 +227,7 @@ impl<'a> Finished<'a> {
             let hidden = count(report.n_samples - report.n_labeled);
             rows.push(row("accuracy", format!("{accuracy:.3} on {hidden} hidden labels")));
         }
+        rows.extend(summary::of_sets(report));
         let choices = summary::of_choices(report).into_iter();
         rows.extend(choices.map(|(name, value)| row(format!("{name} (auto)"), value)));
         rows.extend(summary::of_cost(&report.phases, report.peak_bytes));

@@ -10,7 +10,7 @@ use lapwing::data::{Labels, Matrix, Report, Run, Targets, UNLABELED};
 use lapwing::graph::sparsify::Checkpoint;
 use lapwing::models::{LowRank, Method, Problem, Settings, SizeParams, method_names};
 use lapwing_data::read::is_rereadable_table;
-use lapwing_data::write::LABEL_ENDINGS;
+use lapwing_data::write::{COLUMN_ENDINGS, LABEL_ENDINGS};
 
 use super::finished::Finished;
 use super::label_rows::LabelRows;
@@ -19,10 +19,13 @@ use crate::Outcome;
 use crate::failure::Failure;
 use crate::files::{ANY_ENDING, Files, REPORT_ENDINGS};
 use crate::input::{Input, Streamed, check_checkpoint, check_label_source, is_once, read_options};
-use crate::options::{self, BesideOptions, DEFAULT_METHOD, DataOptions, LabelOptions, ParamsOptions, RunOptions};
+use crate::options::{
+    self, BesideOptions, DEFAULT_METHOD, DataOptions, LabelOptions, ParamsOptions, RunOptions, SaveGraphOption,
+};
 use crate::output::{Unreached, is_stdout, two_on_stdout};
 use crate::prior::{Prior, check_prior};
 use crate::ranks::Ranks;
+use crate::row_lists::Reasons;
 use crate::rows::are_rows;
 use crate::session::Session;
 
@@ -121,6 +124,16 @@ pub struct OutputOptions {
     #[command(flatten)]
     pub beside: BesideOptions,
 
+    /// Add a column with the set of classes that each row may have, so that this share of the sets hold the right one
+    ///
+    /// Between 0 and 1. Classes are separated by |. A level of 0.9 needs 9 labels, 0.95 needs 19. If the labels are a filled-in output of
+    /// `lapwing suggest`, only rows that were drawn at random (--check) count, if they are enough.
+    #[arg(long, value_name = "LEVEL", conflicts_with = "fill", value_parser = level)]
+    pub sets: Option<f64>,
+
+    #[command(flatten)]
+    pub save_graph: SaveGraphOption,
+
     /// Fill the gaps of the label column, beside all columns
     ///
     /// Given labels stay as they are, and there is no column of labels of its own.
@@ -174,7 +187,8 @@ impl Label {
 
     /// Whether rows are read in blocks. Refuses several processes if not.
     fn reads_rows(&self, path: &Path, ranks: &Ranks) -> Result<bool, Failure> {
-        let in_blocks = are_rows(path) && !self.data.table.must_hold() && self.outputs.report.is_none();
+        let is_held = self.outputs.sets.is_some() || self.outputs.save_graph.path.is_some();
+        let in_blocks = are_rows(path) && !self.data.table.must_hold() && self.outputs.report.is_none() && !is_held;
         if !in_blocks {
             let instead = "give .npy, .parquet or .csv, without --standardize on, --tfidf and --report";
             ranks.refuse_many("this", instead)?;
@@ -222,6 +236,15 @@ impl Label {
         before.warnings.append(&mut input.warnings);
         let fitted = method.fit(&Problem { prior: prior.as_ref(), ..input.problem(&targets) }, &session.run)?;
         let mut result = Finished::new(&session, &input, &labels, fitted, before, self.outputs.unreached);
+        if let Some(level) = self.outputs.sets {
+            let reasons = self
+                .labels
+                .labels
+                .as_deref()
+                .map(|path| Reasons::of(path, input.names.as_deref(), &session.run))
+                .transpose()?;
+            result.find_sets(level, reasons.flatten().as_ref())?;
+        }
         let (first, last) = self.outputs.labels_first_or_last();
         if let Some(path) = first {
             result.stage_labels(path, self.outputs.probabilities, self.kept(&labels)?)?;
@@ -229,6 +252,7 @@ impl Label {
         if let Some(path) = &self.outputs.model {
             result.stage_model(path, prepared)?;
         }
+        result.stage_graph(&self.outputs.save_graph)?;
         if let Some(path) = &self.outputs.report {
             result.stage_report(path, &self.data.title(), settings.params.harmonic.tol)?;
         }
@@ -322,6 +346,12 @@ impl Label {
     }
 }
 
+/// A level between 0 and 1.
+fn level(text: &str) -> Result<f64, String> {
+    let expected = || "expected a share between 0 and 1, such as 0.9".to_owned();
+    text.parse().ok().filter(|level| *level > 0.0 && *level < 1.0).ok_or_else(expected)
+}
+
 impl OutputOptions {
     /// The columns of the input that are written beside the labels; `given` are the rows that have one.
     pub fn kept(
@@ -341,7 +371,8 @@ impl OutputOptions {
 
     /// Adds the files that are written.
     fn files<'p>(&'p self, files: Files<'p>) -> Files<'p> {
-        let files = files.write("--output", self.output.as_deref(), &LABEL_ENDINGS);
+        let endings: &[&str] = if self.sets.is_some() { &COLUMN_ENDINGS } else { &LABEL_ENDINGS };
+        let files = self.save_graph.files(files.write("--output", self.output.as_deref(), endings));
         let files = files.write("--model", self.model.as_deref(), ANY_ENDING);
         files.write("--report", self.report.as_deref(), REPORT_ENDINGS)
     }

@@ -98,8 +98,9 @@ impl Suggest {
         input.prepared.describe(&mut before);
         let affinity = input.affinity(graph, &mut before, &session.run)?;
         before.warnings.append(&mut input.warnings);
-        let (targets, choice) = (targets(labels.as_ref())?, self.choice(&input, &session.run)?);
-        let n_free = choice.n_free(input.n_samples(), targets.as_ref());
+        let n = affinity.graph.n_samples();
+        let (targets, choice) = (targets(labels.as_ref())?, self.choice(&input, n, &session.run)?);
+        let n_free = choice.n_free(n, targets.as_ref());
         if (1..self.n).contains(&n_free) {
             before.warnings.push(Warning::FewRowsLeft { wanted: self.n, n_free });
         }
@@ -167,8 +168,7 @@ impl Suggest {
     }
 
     /// The rows that may be chosen, and what they cost.
-    fn choice(&self, input: &Input, run: &Run) -> Result<Choice, Failure> {
-        let n = input.n_samples();
+    fn choice(&self, input: &Input, n: usize, run: &Run) -> Result<Choice, Failure> {
         let rows =
             |path: &Option<PathBuf>| path.as_deref().map(|path| rows_of(path, n, input.names.as_deref())).transpose();
         let cost = match (&self.cost, &self.data.data) {

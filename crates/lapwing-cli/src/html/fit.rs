@@ -1,6 +1,6 @@
 //! The report of `label` and `demo`.
 
-use lapwing::data::{Features, Report, Run};
+use lapwing::data::{Features, Labels, Report, RowNames, Run};
 use lapwing::graph::Graph;
 use lapwing::models::Labeling;
 
@@ -22,6 +22,10 @@ pub struct FitPage<'a> {
     pub accuracy: Option<f64>,
     /// Sizes of the classes.
     pub classes: &'a [ClassSize],
+    /// Given labels.
+    pub known: &'a Labels,
+    /// Names of the rows, if they have any.
+    pub names: Option<&'a RowNames>,
     /// Given class of each row; negative for none.
     pub given: &'a [i32],
     /// Class of each row at the end.
@@ -51,6 +55,14 @@ impl FitPage<'_> {
             ],
             ..Page::default()
         };
+        let rows = super::next::Rows {
+            given: self.known,
+            labeling: self.labeling,
+            graph: self.graph,
+            features: self.features,
+            names: self.names,
+        };
+        page.tables = rows.tables(run)?;
         let palette = Palette::new(self.classes);
         let given: Vec<usize> = (0..self.given.len()).filter(|&row| self.given[row] >= 0).collect();
         let names: Vec<String> = self.classes.iter().map(|class| class.name.clone()).collect();

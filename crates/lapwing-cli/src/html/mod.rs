@@ -7,6 +7,7 @@ mod coordinates;
 mod fit;
 mod graph;
 mod histogram;
+mod next;
 mod page;
 mod picture;
 mod reliability;

@@ -92,7 +92,7 @@ impl Page {
 <dl class="tiles">
 {tiles}</dl>
 {warnings}<div class="cards">
-{lists}{tables}{figures}{summaries}</div>
+{lists}{figures}{tables}{summaries}</div>
 </main>
 <footer>lapwing {version}. This page is complete: it loads nothing.</footer>
 </body>

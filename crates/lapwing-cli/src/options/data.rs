@@ -32,7 +32,8 @@ pub struct DataOptions {
 
     /// A graph instead of features, or besides them: edges u, v[, weight] or a sparse matrix
     ///
-    /// With features it is the graph of their rows, for methods that need both.
+    /// With features it is the graph of their rows: in the place of the one that a method would build, or beside them for methods that
+    /// need both.
     ///
     /// By the ending: .csv, .parquet or .npy with one edge a line (u, v and, if not 1, a weight; rows count from 0); .npz with a
     /// symmetric sparse matrix saved by scipy. In .csv and .parquet u and v may be names: without features those of the nodes,
@@ -70,9 +71,6 @@ impl DataOptions {
             (None, Some(_)) if method.needs_features() => format!("the method {name} needs features, not a graph"),
             (Some(_), Some(_)) if method.graph_params().is_none() => {
                 format!("the method {name} works on features alone; leave --graph out")
-            }
-            (Some(_), Some(_)) if !method.uses_both() => {
-                format!("the method {name} works on a graph alone; leave DATA or --graph out")
             }
             _ => return Ok(()),
         };

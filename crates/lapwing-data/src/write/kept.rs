@@ -62,21 +62,21 @@ impl KeptColumns {
         Ok(Self { table, columns, fill, given })
     }
 
-    /// The cells of the first column as texts; `n_rows` is the number of rows that the table must have.
+    /// The cells of the first column as texts; `n_rows` is the number of rows that the table must have, if that is known.
     ///
     /// # Errors
     /// [`Error::Shape`] for another number of rows; those of reading the table.
     #[doc(hidden)]
-    pub fn texts(self, n_rows: usize, run: &Run) -> Result<Vec<Option<String>>> {
+    pub fn texts(self, n_rows: Option<usize>, run: &Run) -> Result<Vec<Option<String>>> {
         let mut kept = self.table.kept(&self.columns, true)?;
-        let mut cells = Vec::with_capacity(n_rows);
+        let mut cells = Vec::with_capacity(n_rows.unwrap_or_default());
         while let Some(arrays) = kept.next(run)? {
             let texts = cast(&arrays[0], &DataType::Utf8).map_err(broken)?;
             cells.extend(texts.as_string::<i32>().iter().map(|cell| cell.map(str::to_owned)));
         }
-        match cells.len() == n_rows {
-            true => Ok(cells),
-            false => Err(Error::shape(self.table.path().display().to_string(), format!("{n_rows} rows"), cells.len())),
+        match n_rows.filter(|&n_rows| n_rows != cells.len()) {
+            None => Ok(cells),
+            Some(n) => Err(Error::shape(self.table.path().display().to_string(), format!("{n} rows"), cells.len())),
         }
     }
 

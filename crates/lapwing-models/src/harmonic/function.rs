@@ -91,8 +91,16 @@ pub fn harmonic(graph: &Graph, targets: &Targets, params: &HarmonicParams, run: 
         ));
     }
     let components = graph.components();
-    let solving =
-        Solving { graph, components: &components, targets, params, prior: None, refiner: None, influence: false, start: None };
+    let solving = Solving {
+        graph,
+        components: &components,
+        targets,
+        params,
+        prior: None,
+        refiner: None,
+        influence: false,
+        start: None,
+    };
     solve(&solving, run)
 }
 

@@ -133,7 +133,8 @@ impl Choosing<'_> {
         let Self { graph, components, targets, params, shares } = *self;
         let params = HarmonicParams { certify: Certify::Off, tol: params.tol.max(CHOICE_TOL), ..params.clone() };
         let prior = Some(Prior { shares, weight });
-        let solving = Solving { graph, components, targets, params: &params, prior, refiner: None, influence: true, start: None };
+        let solving =
+            Solving { graph, components, targets, params: &params, prior, refiner: None, influence: true, start: None };
         let function = solve(&solving, run)?;
         let Some(influence) = &function.influence else {
             return Err(Error::Internal { reason: "a solve with a prior left no label out".into() });

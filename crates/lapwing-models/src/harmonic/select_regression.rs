@@ -98,8 +98,16 @@ fn held_out_values(
             let tol = candidate.tol.max(TRIAL_TOL);
             let coarse = HarmonicParams { tol, certify: Certify::Off, ..candidate.clone() };
             let (components, refiner, influence) = (&components, None, false);
-            let solving =
-                Solving { graph, components, targets: &kept, params: &coarse, prior: None, refiner, influence, start: None };
+            let solving = Solving {
+                graph,
+                components,
+                targets: &kept,
+                params: &coarse,
+                prior: None,
+                refiner,
+                influence,
+                start: None,
+            };
             let function = solve(&solving, &run.quiet())?;
             let mean = function.mean[0];
             let offset = if function.form == Form::Stable { mean } else { 0.0 };

@@ -16,5 +16,5 @@ pub mod suggest;
 
 pub use audit::{Audit, AuditParams, AuditSummary, ClassPair, NewClass, RegressionAudit, audit, audit_regression};
 pub use leave_one_out::{Centering, leave_one_out_scores};
-pub use sets::{PredictionSets, SetsParams, SetsSummary, prediction_sets};
+pub use sets::{PredictionSets, SetsParams, SetsSummary, least_labels, prediction_sets};
 pub use suggest::{Reason, Strategy, SuggestParams, Suggester, Suggestion, Suggestions, Wanted};

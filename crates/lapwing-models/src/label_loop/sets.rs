@@ -114,7 +114,7 @@ pub fn prediction_sets(
 }
 
 /// Fewest held-out labels for a level.
-pub(crate) fn least_labels(level: f64) -> usize {
+pub fn least_labels(level: f64) -> usize {
     // A level such as 0.9 is not exact in binary; without the slack 1/(1 − 0.9) would round up to 11.
     ((1.0 / (1.0 - level)) * (1.0 - 1e-9)).ceil() as usize - 1
 }

@@ -33,8 +33,16 @@ fn solved(graph: &Graph, targets: &Targets, graph_reg: f64, influence: bool) -> 
     let params =
         HarmonicParams { form: Form::Plain, graph_reg: Some(graph_reg), tol: 1e-12, ..HarmonicParams::default() };
     let components = graph.components();
-    let solving =
-        Solving { graph, components: &components, targets, params: &params, prior: None, refiner: None, influence, start: None };
+    let solving = Solving {
+        graph,
+        components: &components,
+        targets,
+        params: &params,
+        prior: None,
+        refiner: None,
+        influence,
+        start: None,
+    };
     solve(&solving, &Run::new(Some(2), 0).unwrap()).unwrap()
 }
 
@@ -54,7 +62,16 @@ fn solved_from<'a>(
     let params =
         HarmonicParams { form: Form::Plain, graph_reg: Some(graph_reg), tol: 1e-12, ..HarmonicParams::default() };
     let (components, prior) = (one_component(), Some(prior));
-    let solving = Solving { graph, components: &components, targets, params: &params, prior, refiner: None, influence, start: None };
+    let solving = Solving {
+        graph,
+        components: &components,
+        targets,
+        params: &params,
+        prior,
+        refiner: None,
+        influence,
+        start: None,
+    };
     solve(&solving, &Run::new(Some(2), 0).unwrap()).unwrap()
 }
 

@@ -1,0 +1,143 @@
+//! What to do next, in the report of a fit: rows to label, labels to doubt, rows that are least certain.
+
+use std::borrow::Cow;
+
+use lapwing::data::{Features, Labels, RowNames, Run, Targets};
+use lapwing::graph::{Graph, Metric};
+use lapwing::models::{Audit, AuditParams, Labeling, SuggestParams, Suggester, Wanted, audit};
+
+use super::page::{Line, Table};
+use super::thumbnails::Thumbnails;
+use crate::commands::audit::by_doubt;
+use crate::failure::Failure;
+use crate::text::{count, number};
+
+/// Rows of each table.
+const MOST_ROWS: usize = 20;
+
+/// The rows of a fit.
+pub struct Rows<'a> {
+    /// Given labels.
+    pub given: &'a Labels,
+    pub labeling: &'a Labeling,
+    pub graph: Option<&'a Graph>,
+    pub features: Option<&'a Features<'a>>,
+    pub names: Option<&'a RowNames>,
+}
+
+impl Rows<'_> {
+    /// The tables.
+    pub fn tables(&self, run: &Run) -> Result<Vec<Table>, Failure> {
+        let classes = self.given.classes.names();
+        let thumbnails = self.features.and_then(Thumbnails::of);
+        let line = |row: u32, cells: Vec<String>| Line {
+            image: thumbnails.as_ref().map(|thumbnails| thumbnails.image(row as usize)),
+            cells: [vec![self.name(row)], cells].concat(),
+        };
+        let mut tables = Vec::new();
+        if let Some(graph) = self.graph {
+            let targets = Targets::one_hot(self.given, None)?;
+            tables.extend(self.suggested(graph, &targets, &classes, &line, run)?);
+            tables.extend(self.doubtful(graph, &targets, &classes, &line, run)?);
+        }
+        tables.extend(self.least_certain(&classes, &line));
+        Ok(tables)
+    }
+
+    fn name(&self, row: u32) -> String {
+        self.names.map_or_else(|| count(row as usize), |names| names.name(row as usize).to_owned())
+    }
+
+    /// Rows to label next.
+    fn suggested(
+        &self,
+        graph: &Graph,
+        targets: &Targets,
+        classes: &[String],
+        line: &dyn Fn(u32, Vec<String>) -> Line,
+        run: &Run,
+    ) -> Result<Option<Table>, Failure> {
+        let n = MOST_ROWS.min(targets.n_samples() - targets.rows().len());
+        if n == 0 {
+            return Ok(None);
+        }
+        let mut suggester = Suggester::new(Cow::Borrowed(graph), &run.quiet())?;
+        let wanted = Wanted { n, ..Wanted::default() };
+        let found = suggester.next(Some(targets), &wanted, &SuggestParams::default(), &run.quiet())?;
+        let cells = |row: &lapwing::models::Suggestion| {
+            let guess = row.guess.map(|(class, share)| (classes[class as usize].clone(), number(share)));
+            let (guess, share) = guess.unwrap_or_default();
+            line(row.row, vec![row.reason.name().into(), guess, share])
+        };
+        Ok(Some(Table {
+            heading: "Label these next".into(),
+            heads: ["row", "reason", "so far", "confidence"].map(String::from).to_vec(),
+            lines: found.rows.iter().map(cells).collect(),
+        }))
+    }
+
+    /// Labels that are probably wrong; none if they cannot be judged.
+    fn doubtful(
+        &self,
+        graph: &Graph,
+        targets: &Targets,
+        classes: &[String],
+        line: &dyn Fn(u32, Vec<String>) -> Line,
+        run: &Run,
+    ) -> Result<Option<Table>, Failure> {
+        let measured = self.features.map(|rows| (rows, Metric::auto(rows)));
+        let found = match audit(graph, measured, targets, &AuditParams::default(), &run.quiet()) {
+            Ok(found) => found,
+            Err(error @ lapwing::data::Error::Interrupted { .. }) => return Err(error.into()),
+            // Too few labels, or labels of one class, are no fault of the page.
+            Err(_) => return Ok(None),
+        };
+        let is_doubtful = |row: &u32| found.judged[*row as usize] && is_other(&found, self.given, *row);
+        let rows = by_doubt(&found, self.given).into_iter().filter(is_doubtful);
+        let cells = |row: u32| {
+            let at = row as usize;
+            let given = usize::try_from(self.given.index[at]).map_or("", |class| &classes[class]);
+            let proposed = found.proposed[at].map_or("", |class| classes[class as usize].as_str());
+            let flag = if found.flagged[at] { "yes" } else { "" };
+            line(row, vec![given.into(), proposed.into(), number(found.quality[at]), flag.into()])
+        };
+        Ok(Some(Table {
+            heading: "Doubtful labels".into(),
+            heads: ["row", "given", "proposed", "quality", "flagged"].map(String::from).to_vec(),
+            lines: rows.take(MOST_ROWS).map(cells).collect(),
+        }))
+    }
+
+    /// Rows of least confidence among those that a label reaches.
+    fn least_certain(&self, classes: &[String], line: &dyn Fn(u32, Vec<String>) -> Line) -> Option<Table> {
+        let labeling = self.labeling;
+        let mut rows: Vec<u32> = (0..labeling.confidence.len() as u32)
+            .filter(|&row| labeling.reached[row as usize] && self.given.index[row as usize] < 0)
+            .collect();
+        let order = |a: &u32, b: &u32| {
+            labeling.confidence[*a as usize].total_cmp(&labeling.confidence[*b as usize]).then(a.cmp(b))
+        };
+        if rows.len() > MOST_ROWS {
+            rows.select_nth_unstable_by(MOST_ROWS - 1, order);
+            rows.truncate(MOST_ROWS);
+        }
+        rows.sort_unstable_by(order);
+        let cells = |&row: &u32| {
+            let shares = labeling.label_distributions.row(row as usize);
+            let mut best: Vec<usize> = (0..shares.len()).collect();
+            best.sort_by(|&a, &b| shares[b].total_cmp(&shares[a]).then(a.cmp(&b)));
+            let shown = best.iter().take(3).map(|&class| format!("{} {}", classes[class], number(shares[class])));
+            line(row, vec![shown.collect::<Vec<_>>().join(", ")])
+        };
+        (!rows.is_empty()).then(|| Table {
+            heading: "Least certain rows".into(),
+            heads: ["row", "likeliest classes, with their shares"].map(String::from).to_vec(),
+            lines: rows.iter().map(cells).collect(),
+        })
+    }
+}
+
+/// Whether another class is proposed.
+fn is_other(found: &Audit, given: &Labels, row: u32) -> bool {
+    found.proposed[row as usize].is_some_and(|class| class as i32 != given.index[row as usize])
+}
