@@ -43,7 +43,7 @@ pub fn save_model(py: Python<'_>, path: PathBuf, model: ModelInput<'_>, control:
         recipe,
         id: model.id,
         scaling: model.scaling.map_or(Scaling::None, Scaling::from),
-        rule: model.rule.into(),
+        rule: model.rule.rule()?,
         extension: model.extension.extension()?,
     };
     control.run(py, |run| saved.extension.prepare(run).and_then(|()| saved.save(&path)))

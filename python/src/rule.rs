@@ -5,11 +5,13 @@ use std::sync::Arc;
 use lapwing::graph::Widths;
 use lapwing::models::{Extended, Labeling, Rule};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arrays::{matrix, matrix_array, py_dict, vector};
+use crate::arrays::{json, matrix, matrix_array, py_dict, vector};
 use crate::control::Control;
+use crate::error::to_py;
 
 /// A decision rule, as a fitted estimator stores it.
 #[derive(FromPyObject)]
@@ -20,13 +22,19 @@ pub struct RuleInput {
     temperature: Option<f64>,
     #[pyo3(default)]
     flattened: bool,
+    /// Calibration as JSON.
+    #[pyo3(default)]
+    venn_abers: Option<String>,
     prior: Vec<f64>,
 }
 
-impl From<RuleInput> for Rule {
-    fn from(rule: RuleInput) -> Self {
-        let RuleInput { offset, scale, temperature, flattened, prior } = rule;
-        Self { offset, scale, temperature, flattened, prior }
+impl RuleInput {
+    /// The rule as a Rust value.
+    pub fn rule(self) -> PyResult<Rule> {
+        let Self { offset, scale, temperature, flattened, venn_abers, prior } = self;
+        let wrong = |e| PyValueError::new_err(format!("the rule holds no calibration: {e}"));
+        let venn_abers = venn_abers.map(|text| serde_json::from_str(&text)).transpose().map_err(wrong)?;
+        Ok(Rule { offset, scale, temperature, flattened, venn_abers, prior })
     }
 }
 
@@ -34,7 +42,8 @@ impl From<RuleInput> for Rule {
 pub fn rule_dict<'py>(py: Python<'py>, rule: &Rule) -> PyResult<Bound<'py, PyDict>> {
     Ok(py_dict!(
         py, "offset": &rule.offset, "scale": &rule.scale, "temperature": rule.temperature,
-        "flattened": rule.flattened, "prior": &rule.prior,
+        "flattened": rule.flattened, "venn_abers": rule.venn_abers.as_ref().map(json).transpose().map_err(to_py)?,
+        "prior": &rule.prior,
     ))
 }
 
@@ -78,7 +87,7 @@ pub fn apply_rule<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let errors = errors.map(|errors| vector(&errors)).transpose()?;
     let extended = Extended { scores: matrix(&scores)?, errors };
-    let rule = Rule::from(rule);
+    let rule = rule.rule()?;
     let labeling = control.run(py, |run| run.install(|| rule.apply_with_errors(extended)))?;
     let dict = PyDict::new(py);
     add_labeling(&dict, labeling)?;

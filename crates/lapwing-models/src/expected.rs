@@ -154,6 +154,7 @@ mod tests {
             scale: vec![1.0; 2],
             temperature: Some(0.2),
             flattened: false,
+            venn_abers: None,
             prior: vec![0.5; 2],
         };
         let moved = Rule { offset: vec![0.3, -0.1], ..rule.clone() };

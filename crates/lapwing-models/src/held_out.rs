@@ -93,6 +93,13 @@ pub(crate) struct Standings {
 }
 
 impl Standings {
+    /// Scores (l, c) of all labels, each left out alone.
+    pub fn left_out(targets: &Targets, scores: &Matrix) -> Self {
+        let classes = targets.values().rows().map(|y| largest(y) as u32).collect();
+        let (rows, values) = (targets.rows().to_vec(), scores.rows().map(<[f64]>::to_vec).collect());
+        Self { rows, classes, values, source: HeldOutSource::LeaveOneOut }
+    }
+
     /// Class shares at the temperature of `rule`; its prior where nothing reaches the row.
     pub fn shares(self, rule: &Rule) -> HeldOut {
         let Self { rows, classes, values, source } = self;
@@ -110,6 +117,9 @@ impl Standings {
                 None => row.iter_mut().for_each(|s| *s = s.max(0.0)),
             }
             to_sum_one(row);
+            if let Some(calibration) = &rule.venn_abers {
+                calibration.apply(row, largest(row));
+            }
         }
         HeldOut { rows, classes, shares, source, values }
     }

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::extend::Extended;
+use crate::venn_abers::VennAbers;
 
 /// How scores (n, c) become labels and label distributions. Models hold the rule, so that it decides new rows too.
 ///
@@ -26,6 +27,9 @@ pub struct Rule {
     /// Whether the temperature of a row is T times the root of its margin.
     #[serde(default)]
     pub flattened: bool,
+    /// Calibration of the largest share, if it is wanted.
+    #[serde(default)]
+    pub venn_abers: Option<VennAbers>,
     /// Class prior (c): the label distribution of rows that no label reaches.
     pub prior: Vec<f64>,
 }
@@ -62,7 +66,14 @@ impl Labeling {
 impl Rule {
     /// The largest score decides, among the classes that have a label; `mean` (c) are their frequencies. No temperature yet.
     pub(crate) fn largest(mean: Vec<f64>) -> Self {
-        Self { offset: vec![0.0; mean.len()], scale: present(&mean), temperature: None, flattened: false, prior: mean }
+        Self {
+            offset: vec![0.0; mean.len()],
+            scale: present(&mean),
+            temperature: None,
+            flattened: false,
+            venn_abers: None,
+            prior: mean,
+        }
     }
 
     /// Labels, distributions and confidence of rows with `scores` (n, c); rows of NaN are unreached.
@@ -169,6 +180,13 @@ impl Rule {
             // The first of the largest. Going backward avoids a branch that would be mispredicted in every other row.
             let classes = out.iter().enumerate().rev();
             let class = classes.fold(0, |first, (class, share)| if *share == confidence { class } else { first });
+            let confidence = match &self.venn_abers {
+                Some(calibration) if reached => {
+                    calibration.apply(out, class);
+                    out[class]
+                }
+                _ => confidence,
+            };
             *decided = (class as u32, confidence, reached);
         }
     }
@@ -311,6 +329,7 @@ mod tests {
             scale: vec![1.0; 3],
             temperature,
             flattened: false,
+            venn_abers: None,
             prior: vec![0.2, 0.5, 0.3],
         }
     }
@@ -335,6 +354,7 @@ mod tests {
             scale: vec![1.0; 2],
             temperature: None,
             flattened: false,
+            venn_abers: None,
             prior: vec![0.5; 2],
         };
         // Sums whose inverse is infinite, that are infinite, that are 0.
@@ -375,6 +395,7 @@ mod tests {
             scale: vec![1.0; 2],
             temperature: None,
             flattened: false,
+            venn_abers: None,
             prior: vec![0.5; 2],
         };
         let scores = Matrix::new(3, 2, vec![1e-6, 0.0, 0.0, 2e-6, 3e-6, 0.0]).unwrap();

@@ -31,6 +31,7 @@ mod resident;
 pub mod split;
 mod uncertainty;
 pub mod unfolded;
+mod venn_abers;
 
 pub use auto::{Auto, AutoParams, Candidates};
 pub use class_sizes::{LabelsDrawn, SizeOptions, SizeParams, SizedLabeling, Sizing, SizingParams, WithSizes};
@@ -38,7 +39,8 @@ pub use compare::{CompareParams, CompareRow, Comparison, Keep, Rival, Unfinished
 pub use expected::{ExpectedAccuracy, ReliabilityBin, reliability};
 pub use extend::{Extended, Extension, LazyIndex, NeighborExtension};
 pub use harmonic::{
-    Certify, Clamp, ClassPrior, Decision, Form, Harmonic, HarmonicParams, SparseHarmonic, SparseHarmonicParams,
+    Calibration, Certify, Clamp, ClassPrior, Decision, Form, Harmonic, HarmonicParams, SparseHarmonic,
+    SparseHarmonicParams,
 };
 pub use held_out::{HeldOut, HeldOutSource};
 pub use labeling::{Labeling, Rule};
@@ -48,3 +50,4 @@ pub use method::{Fitted, FittedRegression, HeldOutFit, Method, Plan, PlanStep, P
 pub use model::Model;
 pub use registry::{METHODS, MethodParams, MethodSpec, Settings, method, method_names};
 pub use unfolded::{UnfoldedExtension, UnfoldedGnn, UnfoldedParams};
+pub use venn_abers::VennAbers;

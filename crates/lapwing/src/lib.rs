@@ -171,14 +171,15 @@ pub mod models {
     // Harmonic functions, on the graph and on a sparsifier of it.
     #[doc(inline)]
     pub use lapwing_models::{
-        Certify, Clamp, ClassPrior, Decision, Form, Harmonic, HarmonicParams, SparseHarmonic, SparseHarmonicParams,
+        Calibration, Certify, Clamp, ClassPrior, Decision, Form, Harmonic, HarmonicParams, SparseHarmonic,
+        SparseHarmonicParams,
     };
     // The other methods; their choices are in modules of their own.
     #[doc(inline)]
     pub use lapwing_models::{LapSvm, LapSvmParams, LowRank, LowRankParams, RowFit, UnfoldedGnn, UnfoldedParams};
     // How often labels are right, from labels that were held out.
     #[doc(inline)]
-    pub use lapwing_models::{ExpectedAccuracy, HeldOut, HeldOutSource, ReliabilityBin, reliability};
+    pub use lapwing_models::{ExpectedAccuracy, HeldOut, HeldOutSource, ReliabilityBin, VennAbers, reliability};
     // Classes of given sizes.
     #[doc(inline)]
     pub use lapwing_models::{LabelsDrawn, SizeOptions, SizeParams, SizedLabeling, Sizing, SizingParams, WithSizes};
@@ -187,7 +188,7 @@ pub mod models {
     pub use lapwing_models::label_loop::{
         Audit, AuditParams, AuditSummary, Centering, ClassPair, NewClass, PredictionSets, Reason, RegressionAudit,
         SetsParams, SetsSummary, Strategy, SuggestParams, Suggester, Suggestion, Suggestions, Wanted, audit,
-        audit_regression, least_labels, leave_one_out_scores, prediction_sets,
+        audit_regression, least_labels, leave_one_out_scores, plan_loop, prediction_sets,
     };
     // Methods beside each other.
     #[doc(inline)]

@@ -237,8 +237,14 @@ fn every_method_checks_its_problem_and_its_new_rows() {
 #[test]
 fn rules_sizes_and_comparisons_check_their_arguments() {
     let run = run();
-    let rule =
-        Rule { offset: vec![0.0; 2], scale: vec![1.0; 2], temperature: None, flattened: false, prior: vec![0.5; 2] };
+    let rule = Rule {
+        offset: vec![0.0; 2],
+        scale: vec![1.0; 2],
+        temperature: None,
+        flattened: false,
+        venn_abers: None,
+        prior: vec![0.5; 2],
+    };
     let scores = |c| Arc::new(Matrix::filled(N, c, 0.5));
     assert!(refused(rule.apply(scores(3))).to_string().contains("3 classes"));
     refused(rule.apply(scores(0)));

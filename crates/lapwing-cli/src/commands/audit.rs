@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use lapwing::data::{Labels, Report, Run, Targets, UNLABELED};
 use lapwing::graph::GraphParams;
-use lapwing::models::{Audit as Found, AuditParams, audit};
+use lapwing::models::{Audit as Found, AuditParams, ProblemSize, audit, plan_loop};
 use lapwing_data::params::{Both, Parameters};
 use lapwing_data::peak_memory_bytes;
 use lapwing_data::write::{COLUMN_ENDINGS, ColumnTable};
 use serde_json::{Value, json};
 
 use super::label::publish_after;
+use super::plan::{Planned, print_plan};
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::files::{Files, REPORT_ENDINGS};
@@ -68,6 +69,10 @@ pub struct Audit {
     #[arg(long, value_name = "FILE.html", help_heading = "Output")]
     report: Option<PathBuf>,
 
+    /// Print the memory and the passes over the input that it needs; nothing is computed or written
+    #[arg(long, help_heading = "Output")]
+    plan: bool,
+
     /// Exit with code 1 if any label is flagged
     #[arg(long, help_heading = "Output")]
     strict: bool,
@@ -83,6 +88,11 @@ impl Audit {
         params.check_ranges()?;
         self.check()?;
         let session = Session::start(&self.run)?;
+        if self.plan {
+            let plan = |size: &ProblemSize| plan_loop(graph, size, true);
+            let planned = Planned { plan: &plan, reads_rows: false, reads_streams: false, needs_labels: true };
+            return print_plan(&session, &self.data, &self.labels, &planned, false, None);
+        }
         self.files().check()?;
         let mut before = Report::default();
         let (mut input, labels) = session.read(&mut before, || self.read(&session.run))?;

@@ -14,7 +14,7 @@ use lapwing_data::write::{COLUMN_ENDINGS, LABEL_ENDINGS};
 
 use super::finished::Finished;
 use super::label_rows::LabelRows;
-use super::plan::print_plan;
+use super::plan::{Planned, print_plan};
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::files::{ANY_ENDING, Files, REPORT_ENDINGS};
@@ -224,7 +224,13 @@ impl Label {
         let session = Session::across(&self.run, ranks)?;
         if self.outputs.plan {
             let (may_stream, nodes) = (self.outputs.report.is_none(), self.stream.nodes);
-            return print_plan(&session, &self.data, &self.labels, &*method, may_stream, nodes);
+            let planned = Planned {
+                plan: &|size| method.plan(size),
+                reads_rows: method.reads_rows(),
+                reads_streams: method.reads_streams(),
+                needs_labels: true,
+            };
+            return print_plan(&session, &self.data, &self.labels, &planned, may_stream, nodes);
         }
         self.files().check()?;
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use lapwing::data::read::{RowFile, read_label_column, read_samples};
 use lapwing::data::{EdgeSource, Report, RowNames, RowSource, TermWeights};
-use lapwing::models::{Method, Plan, ProblemSize};
+use lapwing::models::{Plan, ProblemSize};
 use lapwing_data::prepare::probe_prepared;
 use lapwing_data::read::{can_stream, is_table, names_columns, probe};
 use serde_json::json;
@@ -23,13 +23,24 @@ use crate::text::{bytes, count, summary};
 /// Features up to this size are read to count their labels.
 const CHEAP_BYTES: usize = 64 << 20;
 
+/// What is planned.
+pub struct Planned<'a> {
+    /// The plan of a problem of that size.
+    pub plan: &'a dyn Fn(&ProblemSize) -> Plan,
+    /// Whether rows can be read in blocks, and edges as a stream.
+    pub reads_rows: bool,
+    pub reads_streams: bool,
+    /// Whether it needs labels.
+    pub needs_labels: bool,
+}
+
 /// Prints rows, edges, memory and passes over the input. `may_stream` is false if an output needs all rows in memory; `nodes`
 /// is the given number of nodes of a streamed graph.
 pub fn print_plan(
     session: &Session,
     data: &DataOptions,
     labels: &LabelOptions,
-    method: &dyn Method,
+    planned: &Planned<'_>,
     may_stream: bool,
     nodes: Option<usize>,
 ) -> Result<Outcome, Failure> {
@@ -48,7 +59,7 @@ pub fn print_plan(
     let (read_bytes, are_counted);
     let plan = match (&data.graph, &data.data) {
         (graph, Some(path)) => {
-            let in_blocks = may_stream && method.reads_rows() && are_rows(path) && !data.table.must_hold();
+            let in_blocks = may_stream && planned.reads_rows && are_rows(path) && !data.table.must_hold();
             let is_prepared = data.table.prepares() && is_table(path);
             let (options, run) = (read_options(&data.table, Some(labels)), &session.run);
             let file = match is_prepared {
@@ -57,7 +68,7 @@ pub fn print_plan(
             };
             (size.n_samples, size.n_features) = (file.n_rows, file.n_cols);
             (size.input_bytes, size.sparse) = (file.bytes_in_memory, file.n_entries.is_some());
-            are_counted = count_labels(session, data, labels, None, &mut size)?;
+            are_counted = count_labels(session, data, labels, None, planned, &mut size)?;
             size.streamed = in_blocks;
             read_bytes = pass_bytes(path, data, labels, &size, session)?;
             if let Some(graph) = graph {
@@ -77,9 +88,9 @@ pub fn print_plan(
                 }
             };
             match is_standardized {
-                true => plan_standardized(method, size),
+                true => plan_standardized(planned, size),
                 false if data.table.tfidf == Some(TfidfOption::On) => {
-                    method.plan(&size).scaled(&size, size.input_bytes)
+                    (planned.plan)(&size).scaled(&size, size.input_bytes)
                 }
                 // Numbers are held as doubles until the features are made of them.
                 false
@@ -88,16 +99,16 @@ pub fn print_plan(
                         && !size.streamed
                         && file.bytes_in_memory < 8 * file.n_rows * file.n_cols =>
                 {
-                    let mut plan = method.plan(&size).scaled(&size, 8 * file.n_rows * file.n_cols);
+                    let mut plan = (planned.plan)(&size).scaled(&size, 8 * file.n_rows * file.n_cols);
                     plan.passes -= 2;
                     plan
                 }
-                false => method.plan(&size),
+                false => (planned.plan)(&size),
             }
         }
         _ => {
             // Reading counts the edges, whether or not the number of nodes is given.
-            let streamed = method.reads_streams().then_some(Streamed { nodes: None });
+            let streamed = planned.reads_streams.then_some(Streamed { nodes: None });
             let input = session
                 .read(&mut Report::default(), || Input::read(data, streamed, None, TermWeights::Off, &session.run))?;
             // `input_bytes` stays 0: the plan adds the bytes of the graph by its edges.
@@ -107,8 +118,8 @@ pub fn print_plan(
             let is_stream = input.edges.is_some();
             let names = input.names.clone();
             drop(input);
-            are_counted = count_labels(session, data, labels, names.as_deref(), &mut size)?;
-            let mut plan = method.plan(&size);
+            are_counted = count_labels(session, data, labels, names.as_deref(), planned, &mut size)?;
+            let mut plan = (planned.plan)(&size);
             // One more pass counts the nodes if their number is not given.
             plan.passes += usize::from(is_stream && nodes.is_none());
             let file = data.graph.as_deref().and_then(|path| std::fs::metadata(path).ok());
@@ -164,8 +175,12 @@ fn count_labels(
     data: &DataOptions,
     labels: &LabelOptions,
     nodes: Option<&RowNames>,
+    planned: &Planned<'_>,
     size: &mut ProblemSize,
 ) -> Result<bool, Failure> {
+    if !planned.needs_labels && labels.labels.is_none() && labels.label_column.is_none() {
+        return Ok(true);
+    }
     let table = data.data.as_deref().filter(|path| labels.label_column.is_some() && names_columns(path));
     if let (None, Some(path)) = (&labels.labels, table) {
         let options = read_options(&data.table, Some(labels));
@@ -196,10 +211,10 @@ fn count_labels(
 }
 
 /// The plan of a fit on standardized features, which are a copy in single precision.
-fn plan_standardized(method: &dyn Method, mut size: ProblemSize) -> Plan {
+fn plan_standardized(planned: &Planned<'_>, mut size: ProblemSize) -> Plan {
     let read_bytes = size.input_bytes;
     size.input_bytes = 4 * size.n_samples * size.n_features;
-    method.plan(&size).scaled(&size, read_bytes)
+    (planned.plan)(&size).scaled(&size, read_bytes)
 }
 
 fn rows(size: &ProblemSize, plan: &Plan, read_bytes: u64) -> Vec<Row> {

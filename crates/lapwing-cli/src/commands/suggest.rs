@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use lapwing::data::{Labels, Report, Run, Targets, Warning};
 use lapwing::graph::GraphParams;
-use lapwing::models::{SuggestParams, Suggester, Suggestion, Suggestions, Wanted};
+use lapwing::models::{ProblemSize, SuggestParams, Suggester, Suggestion, Suggestions, Wanted, plan_loop};
 use lapwing_data::params::Both;
 use lapwing_data::peak_memory_bytes;
 use lapwing_data::read::is_rereadable_table;
@@ -14,6 +14,7 @@ use lapwing_data::write::{COLUMN_ENDINGS, ColumnTable};
 use serde_json::{Value, json};
 
 use super::label::publish_after;
+use super::plan::{Planned, print_plan};
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::files::Files;
@@ -80,6 +81,10 @@ pub struct Suggest {
     #[command(flatten)]
     save_graph: SaveGraphOption,
 
+    /// Print the memory and the passes over the input that it needs; nothing is computed or written
+    #[arg(long, help_heading = "Output")]
+    plan: bool,
+
     #[command(flatten)]
     run: RunOptions,
 }
@@ -91,6 +96,11 @@ impl Suggest {
         params.validate()?;
         self.check()?;
         let session = Session::start(&self.run)?;
+        if self.plan {
+            let plan = |size: &ProblemSize| plan_loop(graph, size, false);
+            let planned = Planned { plan: &plan, reads_rows: false, reads_streams: false, needs_labels: false };
+            return print_plan(&session, &self.data, &self.labels, &planned, false, None);
+        }
         self.files().check()?;
         let mut before = Report::default();
         let data = self.data.without(self.cost.as_deref());

@@ -22,6 +22,7 @@ fn rule(c: usize) -> Rule {
         scale: vec![1.0; c],
         temperature: Some(1.0),
         flattened: false,
+        venn_abers: None,
         prior: vec![1.0 / c as f64; c],
     }
 }

@@ -21,13 +21,13 @@ mod sparse;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use lapwing_data::{Matrix, Report, Result, Run, Targets, Warning, peak_memory_bytes};
+use lapwing_data::{Error, Matrix, Report, Result, Run, Targets, Warning, peak_memory_bytes};
 use lapwing_graph::{AffinityGraph, Components, GraphParams};
 use serde_json::json;
 
 pub use certificate::{Certificate, CertificateSummary, Certify};
 pub use function::{HarmonicFunction, harmonic};
-pub use params::{Clamp, ClassPrior, Decision, Form, HarmonicParams};
+pub use params::{Calibration, Clamp, ClassPrior, Decision, Form, HarmonicParams};
 pub(crate) use parts::{Labeled, Part, kept_rows};
 pub(crate) use plan::{PlannedGraph, plan_graph};
 pub use refine::Refinement;
@@ -45,11 +45,12 @@ use crate::harmonic::refine::Refiner;
 use crate::harmonic::refit::Refit;
 use crate::harmonic::select_regression::Selection;
 use crate::held_out::Standings;
+use crate::label_loop::{Centering, leave_one_out_scores};
 use crate::labeling::present;
 use crate::uncertainty::HeldOutErrors;
 use crate::{
     Extension, Fitted, HeldOut, HeldOutFit, Labeling, Method, NeighborExtension, Plan, Problem, ProblemSize, Rule,
-    SizeOptions, SizeParams, held_out, notes,
+    SizeOptions, SizeParams, VennAbers, held_out, notes,
 };
 
 /// Harmonic classifier and regressor: parameters, checked.
@@ -168,7 +169,29 @@ impl Harmonic {
             leave_one_out::center_rows(&mut function, &components, targets);
         }
         let is_left_out = verdict.as_ref().is_some_and(|verdict| verdict.held_out.is_some());
+        let wanted = matches!(self.params.calibration, Calibration::LeaveOneOut | Calibration::VennAbers);
+        let may_leave_out = function.graph_reg > 0.0 && function.graph_reg.is_finite();
+        let may_leave_out = may_leave_out && prior.is_none() && refiner.is_none() && refit::applies(targets);
+        if wanted && may_leave_out && self.known.is_none() {
+            if let Some(verdict) = &mut verdict {
+                // All labels in the place of those that chose the level.
+                verdict.held_out = None;
+            }
+        }
+        let is_left_out = is_left_out && !(wanted && may_leave_out);
         let folded = match !is_left_out && self.known.is_none() && refit::applies(targets) {
+            true if wanted && may_leave_out => {
+                let smoothness = function.graph_reg * targets.weights().iter().sum::<f64>() * graph.mean_degree();
+                let centering = match (function.form, is_centered) {
+                    (Form::Stable, _) => Centering::Stable,
+                    (_, true) => Centering::RowMean,
+                    _ => Centering::Plain,
+                };
+                Some(report.time("leave one out", run, |_| {
+                    let scores = leave_one_out_scores(graph, targets, smoothness, centering, &run.quiet())?;
+                    Ok::<_, Error>(Standings::left_out(targets, &scores))
+                })?)
+            }
             true => {
                 let refit = Refit { graph, components: &components, params: &params, prior, level };
                 report.time("hold out", run, |_| refit.folded(targets, run))?
@@ -268,7 +291,12 @@ impl Harmonic {
             _ if are_shares && !is_zero => {}
             _ => {
                 let fallback = if are_shares { Fallback::Shares } else { Fallback::Typical };
-                run.install(|| calibrate(&mut rule, &scores, held_out.as_ref(), fallback, targets, report));
+                let used = held_out.as_ref().filter(|_| self.params.calibration != Calibration::None);
+                run.install(|| calibrate(&mut rule, &scores, used, fallback, targets, report));
+                if self.params.calibration == Calibration::VennAbers && has_enough(targets) {
+                    let shares = used.cloned().map(|standings| standings.shares(&rule));
+                    rule.venn_abers = shares.and_then(|shares| VennAbers::fitted(&shares));
+                }
             }
         }
         let labeling = run.install(|| rule.decide(scores));
@@ -329,7 +357,7 @@ impl Harmonic {
             _ if solved.is_centered || level == Some(Level::Zero) => (zero, present),
             _ => (function.mean.clone(), present),
         };
-        Ok(Rule { offset, scale, temperature: None, flattened: false, prior })
+        Ok(Rule { offset, scale, temperature: None, flattened: false, venn_abers: None, prior })
     }
 
     /// Marks the certified labels. The bounds are those of the solved `scores`: if class sizes changed the scores, no label is

@@ -52,6 +52,21 @@ choices! {
     }
 }
 
+choices! {
+    /// How confidence becomes a probability.
+    pub enum Calibration("calibration", default Auto) {
+        /// A temperature fitted to labels that are left out one by one, or to five parts of the labels where that costs less; a typical
+        /// one with fewer than five labels a class.
+        Auto = "auto",
+        /// A temperature fitted to labels that are all left out one by one, for any form.
+        LeaveOneOut = "leave-one-out",
+        /// The same, and then the largest share by Venn–Abers calibration (Vovk & Petej 2014).
+        VennAbers = "venn-abers",
+        /// A typical temperature: confidence is an order, not a probability.
+        None = "none",
+    }
+}
+
 /// Shares of the classes. Rows that no label reaches get this distribution, and the decisions `mass` and `sizes` aim at it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -90,6 +105,8 @@ parameters! {
         tol: f64 = 1e-6, in above(0.0).below(1.0);
         /// Most iterations of the solver.
         max_iter: usize = 10_000, in at_least(1.0);
+        /// How confidence becomes a probability.
+        calibration: Calibration = Calibration::Auto;
         /// Whether labels are certified to be those of the exact solution of the graph.
         certify: Certify = Certify::Auto;
     }

@@ -37,8 +37,14 @@ impl Refit<'_> {
     pub fn folded(&self, targets: &Targets, run: &Run) -> Result<Option<Standings>> {
         let c = targets.n_columns();
         let mean = targets.mean();
-        let as_they_are =
-            Rule { offset: vec![0.0; c], scale: present(&mean), temperature: None, flattened: false, prior: mean };
+        let as_they_are = Rule {
+            offset: vec![0.0; c],
+            scale: present(&mean),
+            temperature: None,
+            flattened: false,
+            venn_abers: None,
+            prior: mean,
+        };
         let params = HarmonicParams { certify: Certify::Off, ..self.params.clone() };
         Standings::by_folds(targets, &as_they_are, run, |kept, rows| {
             let solving = Solving {

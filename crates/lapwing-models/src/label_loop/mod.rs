@@ -10,11 +10,13 @@ mod cells;
 mod colors;
 mod cover;
 mod leave_one_out;
+mod plan;
 mod sets;
 mod smoother;
 pub mod suggest;
 
 pub use audit::{Audit, AuditParams, AuditSummary, ClassPair, NewClass, RegressionAudit, audit, audit_regression};
 pub use leave_one_out::{Centering, leave_one_out_scores};
+pub use plan::plan_loop;
 pub use sets::{PredictionSets, SetsParams, SetsSummary, least_labels, prediction_sets};
 pub use suggest::{Reason, Strategy, SuggestParams, Suggester, Suggestion, Suggestions, Wanted};

@@ -170,8 +170,14 @@ fn a_class_that_swallows_the_others_is_said() {
     assert!(warnings(ClassPrior::Given(vec![0.5, 0.5])).is_empty());
     // Scores that all favor one class.
     let favored = Matrix::new(600, 2, [1.0, 0.0].repeat(600)).unwrap();
-    let rule =
-        Rule { offset: vec![0.0; 2], scale: vec![1.0; 2], temperature: None, flattened: false, prior: vec![0.5; 2] };
+    let rule = Rule {
+        offset: vec![0.0; 2],
+        scale: vec![1.0; 2],
+        temperature: None,
+        flattened: false,
+        venn_abers: None,
+        prior: vec![0.5; 2],
+    };
     let mut report = Report::default();
     notes::lost_classes(&mut report, &rule.decide(Arc::new(favored)), &targets);
     let said = report.warnings[0].to_string();
