@@ -192,7 +192,14 @@ mod tests {
     const LOGIT: f64 = 2.197_224_577_336_22; // ln 9
 
     fn rule() -> Rule {
-        Rule { offset: vec![0.0; 2], scale: vec![1.0; 2], temperature: None, flattened: false, prior: vec![0.5; 2] }
+        Rule {
+            offset: vec![0.0; 2],
+            scale: vec![1.0; 2],
+            temperature: None,
+            flattened: false,
+            venn_abers: None,
+            prior: vec![0.5; 2],
+        }
     }
 
     /// Confidence of a row of these standings after a fit to `held_out`.
