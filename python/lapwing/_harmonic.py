@@ -14,6 +14,7 @@ from ._parameters import documented
 from ._prior import StartsFromPrior, is_classifier
 from ._regressor import SpreadingRegressor
 from ._signatures import HarmonicClassifierParameters, HarmonicRegressorParameters
+from ._value_loop import ValueLoop
 
 __all__ = ["HarmonicClassifier", "HarmonicRegressor"]
 
@@ -121,7 +122,7 @@ class HarmonicClassifier(  # type: ignore[misc]
 
 
 @documented
-class HarmonicRegressor(HarmonicRegressorParameters, HarmonicEstimator, SpreadingRegressor):
+class HarmonicRegressor(HarmonicRegressorParameters, ValueLoop, HarmonicEstimator, SpreadingRegressor):
     """Regressor that spreads a few known values over the graph of all rows.
 
     The same harmonic function as :class:`HarmonicClassifier`, of one column of numbers: the values less their mean ȳ

@@ -31,6 +31,7 @@ __all__ = [
     "fit_regressor",
     "fit_scaling",
     "fit_table",
+    "jackknife_plus",
     "kneighbors",
     "knn_graph",
     "learn_graph",
@@ -160,6 +161,15 @@ def audit(
 def audit_regression(
     graph: _Csr | HeldGraph, values: NDArray[np.float64], smoothness: float, control: dict[str, Any]
 ) -> dict[str, Any]: ...
+def jackknife_plus(
+    graph: _Csr | HeldGraph,
+    values: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    smoothness: float,
+    is_stable: bool,
+    level: float,
+    control: dict[str, Any],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]: ...
 def leave_one_out_scores(
     graph: _Csr | HeldGraph,
     labels: _Labels,

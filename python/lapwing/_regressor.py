@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +47,7 @@ class SpreadingRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
         problem = self._begin(X, y, graph)
         weights = self._label_weights(sample_weight, problem.n_samples)
         values = self._known_values(y, problem.n_samples, weights)
-        extras = {"hands_extension": not self._keeps_rows}
+        extras = {"hands_extension": not self._keeps_rows, "keeps_graph": self._keeps_graph}
         fitted = _lapwing.fit_regressor(
             problem.method, problem.parameters, problem.rows, values, weights, extras, problem.control
         )
@@ -56,8 +56,15 @@ class SpreadingRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
         self.transduction_ = self._filled(self.scores_)
         self.uncertainty_ = fitted["uncertainty"]
         self._keep(problem, fitted, self.scores_.reshape(-1, 1))
+        self._keep_values(fitted["graph"], values, weights)
         self._warn()
         return self
+
+    _keeps_graph: ClassVar[bool] = False
+    """Whether the graph is kept for later calls on the rows of the fit."""
+
+    def _keep_values(self, graph: Any, values: NDArray[np.float64], weights: NDArray[np.float64] | None) -> None:
+        """Keep what later calls on the rows of the fit need."""
 
     def fit_predict(self, X: Any, y: Any, sample_weight: Any = None, **options: Any) -> NDArray[np.float64]:
         """Find a value for every row of X; the same as ``fit(X, y).transduction_``."""

@@ -237,11 +237,13 @@ pub fn fit_regressor<'py>(
     let weights = label_weights.map(|weights| vector(&weights)).transpose()?;
     let targets = Targets::regression(values.as_slice()?, weights.as_deref()).map_err(to_py)?;
     let source = rows.source(py)?;
-    let fitted =
+    let mut fitted =
         control.run(py, |run| source.solve(&targets, None, run, |problem| regress(&settings, problem, run)))?;
+    let graph = fitted.graph.take().map(Arc::new).or(source.graph.clone()).filter(|_| extras.keeps_graph);
     let dict = kept(py, &fitted.report, fitted.extension, extras.hands_extension)?;
     dict.set_item("score_radius", fitted.score_radius.map(|radius| PyArray1::from_vec(py, radius)))?;
     dict.set_item("uncertainty", fitted.uncertainty.map(|widths| PyArray1::from_vec(py, widths)))?;
+    dict.set_item("graph", graph.map(|graph| Py::new(py, HeldGraph(graph))).transpose()?)?;
     dict.set_item("mean", fitted.mean)?;
     dict.set_item("reached", PyArray1::from_vec(py, fitted.reached))?;
     dict.set_item("values", PyArray1::from_slice(py, fitted.values.values()))?;

@@ -124,6 +124,28 @@ pub fn audit<'py>(
     ))
 }
 
+/// `(lower, upper, is_plus)`: intervals around the values of a regression.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+pub fn jackknife_plus<'py>(
+    py: Python<'py>,
+    graph: GraphInput<'py>,
+    values: PyReadonlyArray1<'py, f64>,
+    weights: Option<PyReadonlyArray1<'py, f64>>,
+    smoothness: f64,
+    is_stable: bool,
+    level: f64,
+    control: Control,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let weights = weights.as_ref().map(vector).transpose()?;
+    let targets = Targets::regression(values.as_slice()?, weights.as_deref()).map_err(to_py)?;
+    let graph = graph.graph(py)?;
+    let centering = if is_stable { Centering::Stable } else { Centering::Plain };
+    let found =
+        control.run(py, |run| models::jackknife_plus(&graph.graph, &targets, smoothness, centering, level, run))?;
+    (PyArray1::from_vec(py, found.lower), PyArray1::from_vec(py, found.upper), found.is_plus).into_pyobject(py)
+}
+
 /// Ranks the values of a regression by their leave-one-out residuals.
 #[pyfunction]
 pub fn audit_regression<'py>(

@@ -186,9 +186,9 @@ pub mod models {
     // Which rows to label next, which labels to doubt, and sets of classes.
     #[doc(inline)]
     pub use lapwing_models::label_loop::{
-        Audit, AuditParams, AuditSummary, Centering, ClassPair, NewClass, PredictionSets, Reason, RegressionAudit,
-        SetsParams, SetsSummary, Strategy, SuggestParams, Suggester, Suggestion, Suggestions, Wanted, audit,
-        audit_regression, least_labels, leave_one_out_scores, plan_loop, prediction_sets,
+        Audit, AuditParams, AuditSummary, Centering, ClassPair, Intervals, NewClass, PredictionSets, Reason,
+        RegressionAudit, SetsParams, SetsSummary, Strategy, SuggestParams, Suggester, Suggestion, Suggestions, Wanted,
+        audit, audit_regression, jackknife_plus, least_labels, leave_one_out_scores, plan_loop, prediction_sets,
     };
     // Methods beside each other.
     #[doc(inline)]

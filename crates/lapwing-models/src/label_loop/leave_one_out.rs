@@ -172,7 +172,13 @@ pub fn leave_one_out_scores(
 }
 
 /// Leave-one-out scores of the plain function, above their mean over the rows if `is_centered`.
-fn plain(smoother: &Smoother<'_>, smooth: &Smooth, targets: &Targets, is_centered: bool, run: &Run) -> Result<Matrix> {
+pub(super) fn plain(
+    smoother: &Smoother<'_>,
+    smooth: &Smooth,
+    targets: &Targets,
+    is_centered: bool,
+    run: &Run,
+) -> Result<Matrix> {
     let slack = slack(smoother, smooth, run)?;
     let mut scores = Matrix::filled(slack.len(), targets.n_columns(), f64::NAN);
     for (at, &row) in targets.rows().iter().enumerate() {

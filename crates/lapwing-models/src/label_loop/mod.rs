@@ -9,6 +9,7 @@ pub mod audit;
 mod cells;
 mod colors;
 mod cover;
+mod jackknife;
 mod leave_one_out;
 mod plan;
 mod sets;
@@ -16,6 +17,7 @@ mod smoother;
 pub mod suggest;
 
 pub use audit::{Audit, AuditParams, AuditSummary, ClassPair, NewClass, RegressionAudit, audit, audit_regression};
+pub use jackknife::{Intervals, jackknife_plus};
 pub use leave_one_out::{Centering, leave_one_out_scores};
 pub use plan::plan_loop;
 pub use sets::{PredictionSets, SetsParams, SetsSummary, least_labels, prediction_sets};

@@ -25,6 +25,10 @@ use lapwing_solve::{LaplacianParams, LaplacianSolver, SolveInfo};
 use crate::harmonic::{Labeled, Part};
 use crate::labeling::largest;
 
+/// τ of the damped potential over the mean degree, and the residual to which it is solved.
+const DAMPING: f64 = 0.1;
+const DAMPED_TOL: f64 = 1e-3;
+
 /// A graph whose weights are far from the limits of f64, as they are or scaled.
 pub(super) fn moderate(graph: &Graph) -> Cow<'_, Graph> {
     graph.moderate().map_or(Cow::Borrowed(graph), |(graph, _)| Cow::Owned(graph))
@@ -192,6 +196,22 @@ impl<'a> Smoother<'a> {
         Ok(smooth)
     }
 
+    /// The potential of A + τI (n), infinite where no label reaches. τ is [`DAMPING`] times the mean degree: beyond it all rows are equally
+    /// far, so that a few rows that hang on the graph by a thread do not outdo a large part without labels.
+    pub fn damped_potential(&self, run: &Run) -> Result<Vec<f64>> {
+        let graph = &self.part.graph;
+        let degree = graph.mean_degree();
+        let tau = DAMPING * if degree > 0.0 { degree } else { 1.0 };
+        let mut diagonal = vec![tau; self.part.n()];
+        self.part.labeled.iter().zip(&self.trust).for_each(|(&row, trust)| diagonal[row as usize] += trust);
+        let params = LaplacianParams { tol: DAMPED_TOL, ..LaplacianParams::default() };
+        let solver = LaplacianSolver::new(graph, Some(&diagonal), params, run)?;
+        let (x, _) = solver.solve(&Matrix::filled(self.part.n(), 1, 1.0), None, run)?;
+        let mut potential = vec![f64::INFINITY; self.targets.n_samples()];
+        x.values().iter().enumerate().for_each(|(row, value)| potential[self.part.whole(row)] = *value);
+        Ok(potential)
+    }
+
     /// Scores of rows that only labels of `class` reach (c).
     pub fn only(&self, class: usize) -> Vec<f64> {
         (0..self.mean.len()).map(|k| f64::from(u8::from(k == class)) - self.mean[k]).collect()
@@ -242,6 +262,35 @@ impl<'a> Smoother<'a> {
         Ok(slacks)
     }
 
+    /// Columns H(·, i) of the labels of `probes`, at most [`BLOCK`] of them, at the rows of the graph (n, columns): of A⁻¹T, centered as
+    /// the scores if `is_stable`. NaN where no label reaches.
+    pub fn columns(&self, probes: &[Probe], is_stable: bool, smooth: &Smooth, run: &Run) -> Result<Matrix> {
+        let mut b = Matrix::filled(self.part.n(), probes.len(), 0.0);
+        for (column, probe) in probes.iter().enumerate() {
+            b.row_mut(self.part.labeled[probe.label] as usize)[column] = self.trust[probe.label];
+        }
+        let (x, _) = self.solver.solve(&b, None, run)?;
+        let sums: Vec<Vec<f64>> = (0..probes.len()).map(|column| self.sums(&x, column)).collect();
+        let mut found = Matrix::filled(smooth.scores.n_rows(), probes.len(), f64::NAN);
+        for row in 0..self.part.n() {
+            let (whole, part) = (self.part.whole(row), self.of_row[row]);
+            let share = smooth.potential[whole] / smooth.potential_sums[part];
+            for (column, out) in found.row_mut(whole).iter_mut().enumerate() {
+                *out = x.row(row)[column] - if is_stable { share * sums[column][part] } else { 0.0 };
+            }
+        }
+        Ok(found)
+    }
+
+    /// The number of the component of a row among those with labels.
+    pub fn part_of(&self, row: usize) -> Option<usize> {
+        let at = match &self.part.rows {
+            None => row,
+            Some(rows) => rows.binary_search(&(row as u32)).ok()?,
+        };
+        Some(self.of_row[at])
+    }
+
     /// (L·x)ᵢ/(tᵢ/λ) + oᵢ·(1ᵀx)/(1ᵀo) at the row of a label, x a column of sum `sum` over the component: 1 − hᵢ if the column holds this
     /// label alone. The second term subtracts the level of the column, as centering does. Without it the estimates are useless:
     /// all labels of a column raise the level of all rows.
@@ -256,7 +305,7 @@ impl<'a> Smoother<'a> {
 }
 
 /// Columns that are solved at a time.
-const BLOCK: usize = 16;
+pub(super) const BLOCK: usize = 16;
 
 /// A label in a column that may hold other labels too, times a sign.
 pub(super) struct Probe {

@@ -14,7 +14,8 @@
 //! forests (5,000 rows, batches of 10) that beats the least margin by .04 after 50 and by .03 after 100 and 200 labels, and is better than
 //! random rows by .06 to .08. The least margin alone is often worse than random rows while labels are few.
 //!
-//! **Classes nobody has named** lie far from all labels: *far* rows are local maxima of the potential o.
+//! **Classes nobody has named** lie far from all labels: *far* rows come one each from the cells of largest mean potential, damped so that
+//! large parts without labels come before a few rows at the rim. The local maxima of the potential itself are mostly outliers.
 //!
 //! **A test** needs rows drawn at random: *check* rows are drawn before all others, from the rows that may be chosen.
 //!
@@ -120,7 +121,7 @@ pub struct Suggestion {
     /// Why.
     pub reason: Reason,
     /// How much it is wanted, by its reason: the share of all mass that it covers, the smoothed border measure in [0, 1], or the
-    /// potential over its mean. NaN for rows drawn at random.
+    /// mean potential of its cell over that of all rows. NaN for rows drawn at random.
     pub score: f64,
     /// The class it has so far, with its share; `None` if no label reaches it.
     pub guess: Option<(u32, f64)>,
@@ -213,7 +214,7 @@ impl<'g> Suggester<'g> {
         let mut report = Report::new("suggest", n, None, labeled.len());
         let plan = plan(params.strategy, targets)?;
         let solved = match targets.filter(|_| plan.needs_scores || params.explore > 0.0) {
-            Some(targets) => Some(report.time("solve", run, |_| self.solve(targets, run))?),
+            Some(targets) => Some(report.time("solve", run, |_| self.solve(targets, params.explore > 0.0, run))?),
             None => None,
         };
         let check = drawn(&free, (params.check * wanted.n as f64).round() as usize, run);
@@ -231,18 +232,19 @@ impl<'g> Suggester<'g> {
         Ok(Suggestions { rows, report })
     }
 
-    /// Class shares and potential.
-    fn solve(&mut self, targets: &Targets, run: &Run) -> Result<Solved> {
+    /// Class shares and, for rows far from labels, the damped potential.
+    fn solve(&mut self, targets: &Targets, explores: bool, run: &Run) -> Result<Solved> {
         let smoothness = targets.n_columns() as f64;
         let smoother = Smoother::new(&self.graph, &self.components, targets, smoothness, TOL, run)?;
         let Smooth { scores, potential, raw, .. } = smoother.solve(self.raw.as_ref(), run)?;
-        (self.raw, self.potential) = (Some(raw), Some(potential.clone()));
+        let damped = if explores { smoother.damped_potential(run)? } else { Vec::new() };
+        (self.raw, self.potential) = (Some(raw), Some(potential));
         let mut rule = Rule::largest(targets.mean());
         let labeling = run.install(|| {
             rule.temperature = Some(typical_temperature(&rule, &scores));
             rule.decide(scores.into())
         });
-        Ok(Solved { labeling, potential })
+        Ok(Solved { labeling, damped })
     }
 
     fn note(
@@ -285,10 +287,10 @@ impl<'g> Suggester<'g> {
     }
 }
 
-/// Shares of the classes and potentials.
+/// Shares of the classes and damped potentials (n), empty unless rows far from labels are wanted.
 struct Solved {
     labeling: Labeling,
-    potential: Vec<f64>,
+    damped: Vec<f64>,
 }
 
 /// The strategy that labels so far allow.

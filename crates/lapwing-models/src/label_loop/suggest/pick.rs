@@ -125,16 +125,36 @@ impl<'a> Picker<'a> {
         self.ranked(&measure).into_iter().take(count).for_each(|(row, score)| self.add(row, Reason::Border, score));
     }
 
-    /// Picks rows far from all labels.
+    /// Picks rows far from all labels: one from each cell, those of largest mean damped potential first.
     pub fn far(&mut self, count: usize) {
         let Some(solved) = self.solved.filter(|_| count > 0) else { return };
-        let finite = solved.potential.iter().filter(|o| o.is_finite());
-        let (sum, n) = finite.fold((0.0, 0usize), |(sum, n), o| (sum + o, n + 1));
-        let mean = sum / n.max(1) as f64;
-        let relative: Vec<f64> =
-            solved.potential.iter().map(|o| if o.is_finite() { o / mean } else { f64::NAN }).collect();
-        let rows = self.peaks_first(&relative);
-        rows.into_iter().take(count).for_each(|(row, score)| self.add(row, Reason::Far, score));
+        let cover = &self.suggester.cover;
+        let mean = |rows: &mut dyn Iterator<Item = usize>| {
+            let finite = rows.map(|row| solved.damped[row]).filter(|o| o.is_finite());
+            let (sum, n) = finite.fold((0.0, 0usize), |(sum, n), o| (sum + o, n + 1));
+            if n == 0 { f64::NAN } else { sum / n as f64 }
+        };
+        let of_all = mean(&mut (0..solved.damped.len()));
+        let far = |cell: usize| mean(&mut cover.members[cell].iter().map(|&row| row as usize)) / of_all;
+        let cells = (0..cover.members.len()).map(|cell| (cell, far(cell))).filter(|(_, far)| !far.is_nan());
+        let mut cells: Vec<(usize, f64)> = cells.collect();
+        cells.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        let end = self.picked.len() + count;
+        // A second row of a cell only once every cell has given one.
+        loop {
+            let before = self.picked.len();
+            for &(cell, far) in &cells {
+                if self.picked.len() == end {
+                    return;
+                }
+                if let Some(row) = self.lead(&cover.inner, cell) {
+                    self.add(row, Reason::Far, far);
+                }
+            }
+            if self.picked.len() == before {
+                return;
+            }
+        }
     }
 
     /// Free rows by the smoothed border measure, local maxima first.

@@ -1,0 +1,235 @@
+//! Intervals around the values of a regression, by the jackknife+ (Barber, Candès, Ramdas & Tibshirani 2021, "Predictive inference with
+//! the jackknife+").
+//!
+//! With f₋ᵢ the fit without value i and rᵢ = |yᵢ − f₋ᵢ(xᵢ)|, the interval of row x lies between the ⌊α(l + 1)⌋-th smallest of f₋ᵢ(x) − rᵢ and
+//! the ⌈(1 − α)(l + 1)⌉-th smallest of f₋ᵢ(x) + rᵢ. It holds the value of a row that is drawn like the known ones with a probability of
+//! at least 1 − 2α, and of about 1 − α unless the fit is unstable.
+//!
+//! No fit is repeated: with H = A⁻¹T, centered as the scores (see [`smoother`](super::smoother)), and Lᵢ the score of row i without its value,
+//!
+//! ```text
+//! f₋ᵢ(x) = f(x) + (ȳ − ȳ₋ᵢ)·(1 − n·o(x)/1ᵀo) − H(x, i)·(yᵢ − ȳ₋ᵢ − Lᵢ) + ȳ₋ᵢ     (stable; f centered),
+//! f₋ᵢ(x) = f(x) − H(x, i)·(yᵢ − Lᵢ)                                              (plain).
+//! ```
+//!
+//! Cost: l columns of a solve, and 8 bytes for each row and known value. Beyond [`MOST_VALUES`] of these, f takes the place of f₋ᵢ (the
+//! jackknife), which costs what [`leave_one_out`](super::leave_one_out) does.
+
+use lapwing_data::{Error, Matrix, Result, Run, Targets};
+use lapwing_graph::Graph;
+use rayon::prelude::*;
+
+use super::leave_one_out::{Centering, LeftOut, TOL, check_size, plain};
+use super::sets::least_labels;
+use super::smoother::{BLOCK, Probe, Smooth, Smoother, moderate};
+
+/// Most rows times known values for which every f₋ᵢ is computed.
+const MOST_VALUES: usize = 1 << 25;
+
+/// Intervals around the values of a regression.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Intervals {
+    /// Lower ends (n), NaN in rows that no value reaches.
+    pub lower: Vec<f64>,
+    /// Upper ends (n).
+    pub upper: Vec<f64>,
+    /// Whether every f₋ᵢ was computed: the jackknife+. Otherwise the jackknife.
+    pub is_plus: bool,
+}
+
+/// Intervals at `level` for every row of the harmonic function of that `smoothness` (γ·Σtᵢ times the mean degree), stable or plain.
+///
+/// # Errors
+/// [`Error::Param`] for a level outside (0, 1), or one that needs more values than there are; [`Error::Shape`]; [`Error::Interrupted`].
+pub fn jackknife_plus(
+    graph: &Graph,
+    targets: &Targets,
+    smoothness: f64,
+    centering: Centering,
+    level: f64,
+    run: &Run,
+) -> Result<Intervals> {
+    check_size(graph, targets)?;
+    if targets.n_columns() != 1 {
+        return Err(Error::shape("targets of a regression", "1 column", format!("{} columns", targets.n_columns())));
+    }
+    if !(level > 0.0 && level < 1.0) {
+        return Err(Error::param("level", level, "a number above 0 and below 1"));
+    }
+    let (n, l) = (graph.n_samples(), targets.rows().len());
+    if l < least_labels(level).max(2) {
+        let expected = format!("at least {} values for this level; there are {l}", least_labels(level).max(2));
+        return Err(Error::param("level", level, expected));
+    }
+    let (graph, components) = (moderate(graph), graph.components());
+    let smoother = Smoother::new(&graph, &components, targets, smoothness, TOL, run)?;
+    let smooth = smoother.solve(None, run)?;
+    let is_stable = centering == Centering::Stable;
+    let left_out = match is_stable {
+        true => LeftOut::new(&smoother, &smooth, targets, run)?.scores,
+        false => plain(&smoother, &smooth, targets, false, run)?,
+    };
+    let fit = Fit { smoother: &smoother, smooth: &smooth, targets, left_out: &left_out, is_stable };
+    let known: Vec<usize> = (0..l).filter(|&at| fit.residual(at).is_finite()).collect();
+    let is_plus = n * known.len() <= MOST_VALUES;
+    let without = if is_plus { fit.without(&known, run)? } else { Vec::new() };
+    let residuals: Vec<f64> = known.iter().map(|&at| fit.residual(at).abs()).collect();
+    let ends = |row: usize| {
+        let value = fit.value(row);
+        if value.is_nan() || residuals.is_empty() {
+            return [f64::NAN; 2];
+        }
+        let m = residuals.len();
+        let center = |at: usize| if is_plus { f64::from(without[row * m + at]) } else { value };
+        let low: Vec<f64> = (0..m).map(|at| center(at) - residuals[at]).collect();
+        let high: Vec<f64> = (0..m).map(|at| center(at) + residuals[at]).collect();
+        let rank = ((level * (m + 1) as f64 * (1.0 - 1e-12)).ceil() as usize).clamp(1, m);
+        [nth(low, m - rank), nth(high, rank - 1)]
+    };
+    let found: Vec<[f64; 2]> = run.install(|| (0..n).into_par_iter().with_min_len(64).map(ends).collect());
+    let (lower, upper) = found.into_iter().map(|[low, high]| (low, high)).unzip();
+    Ok(Intervals { lower, upper, is_plus })
+}
+
+fn nth(mut values: Vec<f64>, at: usize) -> f64 {
+    *values.select_nth_unstable_by(at, f64::total_cmp).1
+}
+
+struct Fit<'a> {
+    smoother: &'a Smoother<'a>,
+    smooth: &'a Smooth,
+    targets: &'a Targets,
+    /// Lᵢ (l, 1).
+    left_out: &'a Matrix,
+    is_stable: bool,
+}
+
+impl Fit<'_> {
+    /// f(x), with the level of its component; NaN where no value reaches.
+    fn value(&self, row: usize) -> f64 {
+        let Some(part) = self.smoother.part_of(row) else { return f64::NAN };
+        let mean = self.smoother.parts[part].mean()[0];
+        if self.is_stable { self.smooth.scores.row(row)[0] + mean } else { self.smooth.plain(row, 0) + mean }
+    }
+
+    /// yᵢ less the value of its row without it.
+    fn residual(&self, at: usize) -> f64 {
+        let y = self.targets.values().row(at)[0];
+        y - self.left_out.row(at)[0] - self.level_without(at).unwrap_or(f64::NAN)
+    }
+
+    /// The level that leave-one-out scores are above: ȳ₋ᵢ, or 0.
+    fn level_without(&self, at: usize) -> Option<f64> {
+        let part = &self.smoother.parts[self.smoother.of_label[at]];
+        let without = part.mean_without(self.targets.values().row(at), self.targets.weights()[at])?[0];
+        Some(if self.is_stable { without } else { 0.0 })
+    }
+
+    /// f₋ᵢ(x) of every row and the values `known` (n, m), in blocks of columns.
+    fn without(&self, known: &[usize], run: &Run) -> Result<Vec<f32>> {
+        let (n, m) = (self.smooth.scores.n_rows(), known.len());
+        let mut found = vec![f32::NAN; n * m];
+        for first in (0..m).step_by(BLOCK) {
+            let own = &known[first..m.min(first + BLOCK)];
+            let probes: Vec<Probe> =
+                own.iter().enumerate().map(|(column, &label)| Probe { label, column, sign: 1.0 }).collect();
+            let columns = self.smoother.columns(&probes, self.is_stable, self.smooth, run)?;
+            for row in 0..n {
+                let Some(part) = self.smoother.part_of(row) else { continue };
+                let value = self.value(row);
+                for (column, &at) in own.iter().enumerate() {
+                    let is_same = self.smoother.of_label[at] == part;
+                    let moved = if is_same { self.moved(row, at, columns.row(row)[column]) } else { 0.0 };
+                    found[row * m + first + column] = (value + moved) as f32;
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// f₋ᵢ(x) − f(x), with `influence` H(x, i).
+    fn moved(&self, row: usize, at: usize, influence: f64) -> f64 {
+        let (number, y) = (self.smoother.of_label[at], self.targets.values().row(at)[0]);
+        let part = &self.smoother.parts[number];
+        let pulled = influence * self.residual(at);
+        if !self.is_stable {
+            return -pulled;
+        }
+        let (mean, without) = (part.mean()[0], y - self.residual(at) - self.left_out.row(at)[0]);
+        let constant = part.n_rows as f64 * self.smooth.potential[row] / self.smooth.potential_sums[number];
+        // (ȳ − ȳ₋ᵢ)(1 − c) + ȳ₋ᵢ − ȳ = −(ȳ − ȳ₋ᵢ)·c.
+        -(mean - without) * constant - pulled
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn graph(n: u32) -> Graph {
+        let edges: Vec<(u32, u32, f64)> =
+            (0..n).flat_map(|row| [(row, (row + 1) % n, 1.0), (row, (row + 9) % n, 0.2)]).collect();
+        Graph::from_edges(n as usize, &edges).unwrap()
+    }
+
+    fn values(n: usize, every: usize, skip: Option<usize>) -> Targets {
+        let value = |row: usize| (row as f64 * 0.21).sin() + 0.1 * ((row * 7919 % 13) as f64 - 6.0);
+        let given: Vec<f64> =
+            (0..n).map(|row| if row % every == 0 && Some(row) != skip { value(row) } else { f64::NAN }).collect();
+        Targets::regression(&given, None).unwrap()
+    }
+
+    #[test]
+    fn values_without_one_are_those_of_a_fit_without_it() {
+        let run = Run::new(Some(2), 1).unwrap();
+        let graph = graph(60);
+        let components = graph.components();
+        let smoothness = 0.7;
+        let targets = values(60, 4, None);
+        let smoother = Smoother::new(&graph, &components, &targets, smoothness, 1e-10, &run).unwrap();
+        let smooth = smoother.solve(None, &run).unwrap();
+        for is_stable in [true, false] {
+            let left_out = match is_stable {
+                true => LeftOut::new(&smoother, &smooth, &targets, &run).unwrap().scores,
+                false => plain(&smoother, &smooth, &targets, false, &run).unwrap(),
+            };
+            let fit = Fit { smoother: &smoother, smooth: &smooth, targets: &targets, left_out: &left_out, is_stable };
+            let known: Vec<usize> = (0..15).collect();
+            let found = fit.without(&known, &run).unwrap();
+            for at in [0, 6, 11] {
+                let less = values(60, 4, Some(4 * at));
+                let other = Smoother::new(&graph, &components, &less, smoothness, 1e-10, &run).unwrap();
+                let solved = other.solve(None, &run).unwrap();
+                let empty = Matrix::filled(14, 1, 0.0);
+                let refit = Fit { smoother: &other, smooth: &solved, targets: &less, left_out: &empty, is_stable };
+                for row in 0..60 {
+                    let (a, b) = (f64::from(found[row * 15 + at]), refit.value(row));
+                    assert!((a - b).abs() < 1e-5, "{is_stable} {at} {row}: {a} {b}");
+                }
+                let y = targets.values().row(at)[0];
+                assert!((fit.residual(at) - (y - refit.value(4 * at))).abs() < 1e-5);
+            }
+        }
+    }
+
+    #[test]
+    fn intervals_hold_most_values_and_refuse_levels_out_of_reach() {
+        let run = Run::new(Some(2), 1).unwrap();
+        let graph = graph(400);
+        let targets = values(400, 4, None);
+        let all = values(400, 1, None);
+        let found = jackknife_plus(&graph, &targets, 0.5, Centering::Stable, 0.9, &run).unwrap();
+        let is_in = |row: &usize| {
+            let y = all.values().row(*row)[0];
+            found.lower[*row] <= y && y <= found.upper[*row]
+        };
+        let hidden: Vec<usize> = (0..400).filter(|row| row % 4 != 0).collect();
+        let covered = hidden.iter().filter(|row| is_in(row)).count() as f64 / hidden.len() as f64;
+        assert!(found.is_plus && (0.82..=0.99).contains(&covered), "{covered}");
+        let text = |level| {
+            jackknife_plus(&graph, &values(400, 50, None), 0.5, Centering::Stable, level, &run).unwrap_err().to_string()
+        };
+        assert!(text(0.95).contains("at least 19 values") && text(1.5).contains("level is 1.5"));
+    }
+}
