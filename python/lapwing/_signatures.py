@@ -172,6 +172,15 @@ _DOCUMENTATION = {
     Relative residual at which the solver stops.""",
     "max_iter": """max_iter : int >= 1, default=10000
     Most iterations of the solver.""",
+    "calibration": """calibration : {"auto", "leave-one-out", "venn-abers", "none"}, default="auto"
+    How confidence becomes a probability.
+
+    - "auto": A temperature fitted to labels that are left out one by one, or to five parts of the labels where that
+      costs less; a typical one with fewer than five labels a class.
+    - "leave-one-out": A temperature fitted to labels that are all left out one by one, for any form.
+    - "venn-abers": The same, and then the largest share by Venn–Abers calibration (Vovk & Petej 2014).
+    - "none": A typical temperature: confidence is an order, not a probability.
+""",
     "certify": """certify : {"auto", "first", "off"}, default="auto"
     Whether labels are certified to be those of the exact solution of the graph.
 
@@ -758,14 +767,15 @@ class HarmonicClassifierParameters:
 
     _declared: ClassVar[tuple[str, ...]] = (
         "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method", "recall_target", "zero_rows",
-        "graph_reg", "form", "clamp", "decision", "class_prior", "prior_weight", "tol", "max_iter", "certify",
-        "size_slack", "labels_drawn",
+        "graph_reg", "form", "clamp", "decision", "class_prior", "prior_weight", "tol", "max_iter", "calibration",
+        "certify", "size_slack", "labels_drawn",
     )
     _parameters_doc: ClassVar[str] = _documentation(
         "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method", "recall_target", "zero_rows",
         "graph_reg", "form", "clamp", "decision:HarmonicClassifier", "class_prior:HarmonicClassifier", "prior_weight",
-        "tol", "max_iter", "certify", "size_slack", "labels_drawn:HarmonicClassifier", "prior:HarmonicClassifier",
-        "affinity:HarmonicClassifier", "unlabeled", "abstain", "random_state", "n_jobs", "verbose", "callback",
+        "tol", "max_iter", "calibration", "certify", "size_slack", "labels_drawn:HarmonicClassifier",
+        "prior:HarmonicClassifier", "affinity:HarmonicClassifier", "unlabeled", "abstain", "random_state", "n_jobs",
+        "verbose", "callback",
     )
     _attributes_doc: ClassVar[str] = _attributes.PRIOR + _attributes.CERTIFIED + _attributes.CLASSES + _attributes.FIT
 
@@ -786,6 +796,7 @@ class HarmonicClassifierParameters:
     prior_weight: float | Literal["auto"] = "auto"
     tol: float = 1e-06
     max_iter: int = 10000
+    calibration: Literal["auto", "leave-one-out", "venn-abers", "none"] = "auto"
     certify: Literal["auto", "first", "off", False] = "auto"
     size_slack: float = 0.0
     labels_drawn: Literal["auto", "random", "balanced"] = "auto"
@@ -805,11 +816,11 @@ class HarmonicRegressorParameters:
 
     _declared: ClassVar[tuple[str, ...]] = (
         "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method", "recall_target", "zero_rows",
-        "graph_reg", "form", "clamp", "tol", "max_iter", "certify",
+        "graph_reg", "form", "clamp", "tol", "max_iter", "calibration", "certify",
     )
     _parameters_doc: ClassVar[str] = _documentation(
         "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method", "recall_target", "zero_rows",
-        "graph_reg", "form", "clamp", "tol", "max_iter", "certify", "affinity:HarmonicClassifier",
+        "graph_reg", "form", "clamp", "tol", "max_iter", "calibration", "certify", "affinity:HarmonicClassifier",
         "unlabeled:HarmonicRegressor", "abstain:HarmonicRegressor", "random_state", "n_jobs", "verbose", "callback",
     )
     _attributes_doc: ClassVar[str] = _attributes.VALUES + _attributes.FIT
@@ -828,6 +839,7 @@ class HarmonicRegressorParameters:
     clamp: Literal["soft", "hard"] = "soft"
     tol: float = 1e-06
     max_iter: int = 10000
+    calibration: Literal["auto", "leave-one-out", "venn-abers", "none"] = "auto"
     certify: Literal["auto", "first", "off", False] = "auto"
     affinity: Literal["knn", "precomputed"] = "knn"
     unlabeled: float | None = None
@@ -844,16 +856,17 @@ class SparseHarmonicClassifierParameters:
 
     _declared: ClassVar[tuple[str, ...]] = (
         "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method", "recall_target", "zero_rows",
-        "graph_reg", "form", "clamp", "decision", "class_prior", "prior_weight", "tol", "max_iter", "certify",
-        "size_slack", "labels_drawn", "refinements", "sampler", "capacity", "n_projections", "ridge", "distortion",
-        "edge_budget", "memory",
+        "graph_reg", "form", "clamp", "decision", "class_prior", "prior_weight", "tol", "max_iter", "calibration",
+        "certify", "size_slack", "labels_drawn", "refinements", "sampler", "capacity", "n_projections", "ridge",
+        "distortion", "edge_budget", "memory",
     )
     _parameters_doc: ClassVar[str] = _documentation(
         "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method", "recall_target", "zero_rows",
         "graph_reg", "form", "clamp", "decision:HarmonicClassifier", "class_prior:HarmonicClassifier", "prior_weight",
-        "tol", "max_iter", "certify", "size_slack", "labels_drawn:HarmonicClassifier", "refinements", "sampler",
-        "capacity", "n_projections", "ridge", "distortion", "edge_budget", "memory", "prior:HarmonicClassifier",
-        "affinity:SparseHarmonicClassifier", "unlabeled", "abstain", "random_state", "n_jobs", "verbose", "callback",
+        "tol", "max_iter", "calibration", "certify", "size_slack", "labels_drawn:HarmonicClassifier", "refinements",
+        "sampler", "capacity", "n_projections", "ridge", "distortion", "edge_budget", "memory",
+        "prior:HarmonicClassifier", "affinity:SparseHarmonicClassifier", "unlabeled", "abstain", "random_state",
+        "n_jobs", "verbose", "callback",
     )
     _attributes_doc: ClassVar[str] = _attributes.PRIOR + _attributes.CERTIFIED + _attributes.CLASSES + _attributes.FIT
 
@@ -874,6 +887,7 @@ class SparseHarmonicClassifierParameters:
     prior_weight: float | Literal["auto"] = "auto"
     tol: float = 1e-06
     max_iter: int = 10000
+    calibration: Literal["auto", "leave-one-out", "venn-abers", "none"] = "auto"
     certify: Literal["auto", "first", "off", False] = "auto"
     size_slack: float = 0.0
     labels_drawn: Literal["auto", "random", "balanced"] = "auto"
@@ -1253,14 +1267,14 @@ class SubsamplingHarmonicClassifierParameters:
 
     _declared: ClassVar[tuple[str, ...]] = (
         "n_subsample", "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method", "recall_target",
-        "zero_rows", "graph_reg", "form", "clamp", "decision", "class_prior", "tol", "max_iter", "size_slack",
-        "labels_drawn",
+        "zero_rows", "graph_reg", "form", "clamp", "decision", "class_prior", "tol", "max_iter", "calibration",
+        "size_slack", "labels_drawn",
     )
     _parameters_doc: ClassVar[str] = _documentation(
         "n_subsample", "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method", "recall_target",
         "zero_rows", "graph_reg", "form", "clamp", "decision:HarmonicClassifier", "class_prior:HarmonicClassifier",
-        "tol", "max_iter", "size_slack", "labels_drawn:HarmonicClassifier", "unlabeled", "abstain", "random_state",
-        "n_jobs", "verbose", "callback",
+        "tol", "max_iter", "calibration", "size_slack", "labels_drawn:HarmonicClassifier", "unlabeled", "abstain",
+        "random_state", "n_jobs", "verbose", "callback",
     )
     _fixed: ClassVar[dict[str, Any]] = {"certify": "off"}
     _attributes_doc: ClassVar[str] = _attributes.CLASSES + _attributes.FIT
@@ -1282,6 +1296,7 @@ class SubsamplingHarmonicClassifierParameters:
     class_prior: Any = None
     tol: float = 1e-06
     max_iter: int = 10000
+    calibration: Literal["auto", "leave-one-out", "venn-abers", "none"] = "auto"
     size_slack: float = 0.0
     labels_drawn: Literal["auto", "random", "balanced"] = "auto"
     unlabeled: Any = None
