@@ -250,12 +250,12 @@ pub fn of_sets(report: &Report) -> Option<Row> {
     let seen = sets["n_classes_seen"].as_u64().unwrap_or_default() as usize;
     let from = count(sets["n_held_out"].as_u64().unwrap_or_default() as usize);
     let text = format!(
-        "hold the class of {} of the rows, given these labels of {} to {}; {} of {seen} classes on average (from {from} of {})",
+        "hold the class of {} of the rows, given these labels of {} to {}; {} of {seen} classes on average (from {from} {})",
         percent(of(&sets["level"])),
         percent(low),
         percent(high),
         number(of(&sets["mean_size"])),
-        sets["calibration"].as_str().unwrap_or_default()
+        sets["calibration"].as_str().unwrap_or_default().trim_start_matches("all ")
     );
     Some(row("sets", text))
 }
@@ -295,7 +295,7 @@ pub fn of_audit(report: &Report, names: &[String]) -> Vec<Row> {
         let n = pair["n_flagged"].as_u64().unwrap_or_default() as usize;
         rows.push(row(
             if at == 0 { "classes taken for each other" } else { "" },
-            format!("{a} and {b}: {} labels{one}", count(n)),
+            format!("{a} and {b}: {} {}{one}", count(n), if n == 1 { "label" } else { "labels" }),
         ));
     }
     rows.extend(classes("few_labels").map(|list| row("classes with fewer than 5 labels", list)));

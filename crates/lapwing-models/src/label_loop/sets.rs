@@ -80,9 +80,12 @@ pub fn prediction_sets(
     }
     let given: Vec<usize> = classes.iter().map(|&class| class as usize).collect();
     let misfit: Vec<f64> = held_out.rows().zip(&given).map(|(row, &class)| 1.0 - row[class]).collect();
-    let mut seen = vec![0usize; c];
-    given.iter().for_each(|&class| seen[class] += 1);
-    let limits = limits(&misfit, &given, &seen, params)?;
+    let mut counts = vec![0usize; c];
+    given.iter().for_each(|&class| counts[class] += 1);
+    // A class that no label has is given no share in any row.
+    let mut is_seen: Vec<bool> = counts.iter().map(|count| *count > 0).collect();
+    shares.rows().for_each(|row| is_seen.iter_mut().zip(row).for_each(|(seen, share)| *seen |= *share > 0.0));
+    let limits = limits(&misfit, &given, &counts, &is_seen, params)?;
     let mut holds = vec![false; n * c];
     let (mut total, mut n_unreached) = (0usize, 0usize);
     for ((row, out), reached) in shares.rows().zip(holds.chunks_exact_mut(c.max(1))).zip(reached) {
@@ -98,14 +101,14 @@ pub fn prediction_sets(
         total += out.iter().filter(|holds| **holds).count();
     }
     let expected = match params.by_class {
-        true => seen.iter().filter(|count| **count > 0).min().map(|least| expected(*least, params.level)),
+        true => counts.iter().filter(|count| **count > 0).min().map(|least| expected(*least, params.level)),
         false => Some(expected(misfit.len(), params.level)),
     };
     let summary = SetsSummary {
         level: params.level,
         expected: expected.unwrap_or([f64::NAN; 2]),
         n_held_out: misfit.len(),
-        n_classes_seen: seen.iter().filter(|count| **count > 0).count(),
+        n_classes_seen: is_seen.iter().filter(|seen| **seen).count(),
         mean_size: total as f64 / (n - n_unreached).max(1) as f64,
         n_unreached,
         by_class: params.by_class,
@@ -119,8 +122,14 @@ pub fn least_labels(level: f64) -> usize {
     ((1.0 / (1.0 - level)) * (1.0 - 1e-9)).ceil() as usize - 1
 }
 
-/// Largest 1 − share with which each class is in a set (c); −1 for a class without a label.
-fn limits(misfit: &[f64], given: &[usize], seen: &[usize], params: &SetsParams) -> Result<Vec<f64>> {
+/// Largest 1 − share with which each class is in a set (c); −1 for a class that no label has.
+fn limits(
+    misfit: &[f64],
+    given: &[usize],
+    counts: &[usize],
+    is_seen: &[bool],
+    params: &SetsParams,
+) -> Result<Vec<f64>> {
     let least = least_labels(params.level).max(1);
     let enough = |count: usize, of: &str| match count >= least {
         true => Ok(()),
@@ -133,17 +142,17 @@ fn limits(misfit: &[f64], given: &[usize], seen: &[usize], params: &SetsParams) 
     if !params.by_class {
         enough(misfit.len(), "")?;
         let limit = quantile(misfit.to_vec(), params.level);
-        return Ok(seen.iter().map(|count| if *count > 0 { limit } else { -1.0 }).collect());
+        return Ok(is_seen.iter().map(|seen| if *seen { limit } else { -1.0 }).collect());
     }
-    let of_class = |(class, &count): (usize, &usize)| {
-        if count == 0 {
+    let of_class = |class: usize| {
+        if !is_seen[class] {
             return Ok(-1.0);
         }
-        enough(count, " of a class")?;
+        enough(counts[class], " of a class")?;
         let own = misfit.iter().zip(given).filter(|(_, given)| **given == class).map(|(misfit, _)| *misfit);
         Ok(quantile(own.collect(), params.level))
     };
-    seen.iter().enumerate().map(of_class).collect()
+    (0..counts.len()).map(of_class).collect()
 }
 
 /// Highest level that so many labels allow.
