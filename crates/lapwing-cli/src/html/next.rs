@@ -10,7 +10,7 @@ use super::page::{Line, Table};
 use super::thumbnails::Thumbnails;
 use crate::commands::audit::by_doubt;
 use crate::failure::Failure;
-use crate::text::{count, number};
+use crate::text::{count, number, percent};
 
 /// Rows of each table.
 const MOST_ROWS: usize = 20;
@@ -38,7 +38,10 @@ impl Rows<'_> {
         if let Some(graph) = self.graph {
             let targets = Targets::one_hot(self.given, None)?;
             tables.extend(self.suggested(graph, &targets, &classes, &line, run)?);
-            tables.extend(self.doubtful(graph, &targets, &classes, &line, run)?);
+            if let Some(found) = self.audited(graph, &targets, run)? {
+                tables.push(self.doubtful(&found, &classes, &line));
+                tables.push(confused(&found, &classes));
+            }
         }
         tables.extend(self.least_certain(&classes, &line));
         Ok(tables)
@@ -76,24 +79,21 @@ impl Rows<'_> {
         }))
     }
 
-    /// Labels that are probably wrong; none if they cannot be judged.
-    fn doubtful(
-        &self,
-        graph: &Graph,
-        targets: &Targets,
-        classes: &[String],
-        line: &dyn Fn(u32, Vec<String>) -> Line,
-        run: &Run,
-    ) -> Result<Option<Table>, Failure> {
+    /// The audit of the given labels; none if they cannot be judged.
+    fn audited(&self, graph: &Graph, targets: &Targets, run: &Run) -> Result<Option<Audit>, Failure> {
         let measured = self.features.map(|rows| (rows, Metric::auto(rows)));
-        let found = match audit(graph, measured, targets, &AuditParams::default(), &run.quiet()) {
-            Ok(found) => found,
-            Err(error @ lapwing::data::Error::Interrupted { .. }) => return Err(error.into()),
+        match audit(graph, measured, targets, &AuditParams::default(), &run.quiet()) {
+            Ok(found) => Ok(Some(found)),
+            Err(error @ lapwing::data::Error::Interrupted { .. }) => Err(error.into()),
             // Too few labels, or labels of one class, are no fault of the page.
-            Err(_) => return Ok(None),
-        };
-        let is_doubtful = |row: &u32| found.judged[*row as usize] && is_other(&found, self.given, *row);
-        let rows = by_doubt(&found, self.given).into_iter().filter(is_doubtful);
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Labels for which another class is proposed.
+    fn doubtful(&self, found: &Audit, classes: &[String], line: &dyn Fn(u32, Vec<String>) -> Line) -> Table {
+        let is_doubtful = |row: &u32| found.judged[*row as usize] && is_other(found, self.given, *row);
+        let rows = by_doubt(found, self.given).into_iter().filter(is_doubtful);
         let cells = |row: u32| {
             let at = row as usize;
             let given = usize::try_from(self.given.index[at]).map_or("", |class| &classes[class]);
@@ -101,11 +101,11 @@ impl Rows<'_> {
             let flag = if found.flagged[at] { "yes" } else { "" };
             line(row, vec![given.into(), proposed.into(), number(found.quality[at]), flag.into()])
         };
-        Ok(Some(Table {
+        Table {
             heading: "Doubtful labels".into(),
             heads: ["row", "given", "proposed", "quality", "flagged"].map(String::from).to_vec(),
             lines: rows.take(MOST_ROWS).map(cells).collect(),
-        }))
+        }
     }
 
     /// Rows of least confidence among those that a label reaches.
@@ -135,6 +135,23 @@ impl Rows<'_> {
             lines: rows.iter().map(cells).collect(),
         })
     }
+}
+
+/// Pairs of classes by how many labels of one are flagged as the other.
+fn confused(found: &Audit, classes: &[String]) -> Table {
+    let counts: Vec<f64> = found.confusion.rows().map(|row| row.iter().sum()).collect();
+    let mut pairs: Vec<(usize, usize, f64)> = Vec::new();
+    for a in 0..classes.len() {
+        let both = |b: usize| found.confusion.row(a)[b] + found.confusion.row(b)[a];
+        pairs.extend((a + 1..classes.len()).map(|b| (a, b, both(b))).filter(|pair| pair.2 > 0.0));
+    }
+    pairs.sort_by(|x, y| y.2.total_cmp(&x.2).then((x.0, x.1).cmp(&(y.0, y.1))));
+    let line = |&(a, b, n): &(usize, usize, f64)| {
+        let share = n / counts[a].min(counts[b]).max(1.0);
+        vec![format!("{} and {}", classes[a], classes[b]), count(n as usize), percent(share)]
+    };
+    let heads = ["classes", "labels flagged as the other", "of the smaller class"];
+    Table::new("Classes taken for each other", &heads, pairs.iter().take(MOST_ROWS).map(line))
 }
 
 /// Whether another class is proposed.
