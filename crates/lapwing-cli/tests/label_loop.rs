@@ -10,7 +10,7 @@ fn table(folder: &Folder, name: &str, n: usize, label: impl Fn(usize) -> String)
     for row in 0..n {
         let (angle, class) = (row as f64 * 2.399, row % 2);
         let (x, y) = (6.0 * class as f64 + angle.cos() * (1.0 + (row % 7) as f64 * 0.1), angle.sin());
-        text += &format!("r{row},{x:.4},{y:.4},{},{}\n", if row % 3 == 0 { 1 } else { 50 }, label(row));
+        text += &format!("r{row},{x:.4},{y:.4},{},{}\n", if row % 3 == 0 { 1 } else { 1_000_000 }, label(row));
     }
     folder.write(name, text);
 }
@@ -103,7 +103,7 @@ fn rows_have_names_costs_and_kept_columns() {
     table(&folder, "data.csv", 150, |row| if row < 40 { ["a", "b"][row % 2].into() } else { String::new() });
     folder.write("some.txt", (60..120).map(|row| format!("r{row}\n")).collect::<String>());
     let options = "--id id --label-column kind --cost price --candidates some.txt";
-    folder.ok(&format!("suggest data.csv {options} -n 10 --keep x,y -o todo.csv"));
+    folder.ok(&format!("suggest data.csv {options} --strategy cover -n 10 --keep x,y -o todo.csv"));
     let todo = lines(&folder.read("todo.csv"));
     assert_eq!(todo[0], ["id", "label", "reason", "score", "guess", "confidence", "x", "y"]);
     let row = |name: &str| name[1..].parse::<usize>().unwrap();

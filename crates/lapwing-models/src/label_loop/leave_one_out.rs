@@ -7,7 +7,7 @@
 //! Lᵢ = (yᵢ − ȳ) − ((yᵢ − ȳ) − fᵢ)/(1 − hᵢ) − (ȳ₋ᵢ − ȳ)·gᵢ,   gᵢ = 1 − (n·oᵢ/1ᵀo)/(1 − hᵢ),
 //! ```
 //!
-//! with n, o and ȳ those of its component. 1 − hᵢ is computed as the outflow of the row, (L·A⁻¹T)ᵢᵢ/(tᵢ/λ), plus tᵢ/λ·oᵢ²/1ᵀo: both
+//! with n, o and ȳ those of its component, plus the level of the component without the label. 1 − hᵢ is computed as the outflow of the row, (L·A⁻¹T)ᵢᵢ/(tᵢ/λ), plus tᵢ/λ·oᵢ²/1ᵀo: both
 //! terms are positive, so no digits are lost where h is nearly 1. Scores of classes are clipped to [−1, 1].
 //!
 //! Up to [`EXACT`] labels have a column each. Beyond, [`COLORS`] columns hold the labels of one color each, with random signs (see
@@ -78,21 +78,16 @@ fn score(smoother: &Smoother<'_>, smooth: &Smooth, targets: &Targets, at: usize,
     let (row, number) = (targets.rows()[at] as usize, smoother.of_label[at]);
     let (part, y) = (&smoother.parts[number], targets.values().row(at));
     let Some(without) = part.mean_without(y, targets.weights()[at]) else { return false };
-    let class = largest(y);
-    let mut others = (0..part.counts.len()).filter(|&k| part.counts[k] > usize::from(k == class));
-    if let (true, Some(only), None) = (y.len() > 1, others.next(), others.next()) {
-        out.copy_from_slice(&smoother.only(only));
-        return true;
-    }
-    let mean = part.mean();
+    let (mean, all) = (part.mean(), smoother.mean_without(y, targets.weights()[at]));
     let constant = part.n_rows as f64 * smooth.potential[row] / smooth.potential_sums[number];
     let g = 1.0 - constant / slack;
     // Without a column for each class, values have no range to clip to.
     let range = if y.len() > 1 { 1.0 } else { f64::INFINITY };
     for (k, out) in out.iter_mut().enumerate() {
-        let own = y[k] - mean[k];
-        let left = own - (own - smooth.scores.row(row)[k]) / slack - (without[k] - mean[k]) * g;
-        *out = left.clamp(-range, range);
+        let (own, has_level) = (y[k] - mean[k], y.len() > 1);
+        let centered = smooth.scores.row(row)[k] - if has_level { mean[k] - smoother.mean[k] } else { 0.0 };
+        let left = own - (own - centered) / slack - (without[k] - mean[k]) * g;
+        *out = (left + if has_level { without[k] - all[k] } else { 0.0 }).clamp(-range, range);
     }
     true
 }

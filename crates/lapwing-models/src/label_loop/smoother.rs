@@ -9,8 +9,9 @@
 //!
 //! f is the stable harmonic function (Stable-HFS), which equals kernel ridge regression with kernel L⁺ and ridge λ. So its leave-one-out
 //! scores have a closed form (see [`leave_one_out`](super::leave_one_out)). o, the *potential*, is large where labels are far.
-//! Every component of the graph with labels is a problem of its own, with its own ȳ and o; rows of other components have NaN scores and
-//! an infinite potential. A component whose labels are all equal has scores y − ȳ, with ȳ of all labels.
+//! Every component of the graph with labels is a problem of its own, with its own o and mean ȳₖ. Its level ȳₖ − ȳ is added to the scores of
+//! classes, ȳ the mean of all labels: in a component whose labels are nearly all of one class, that class would otherwise be as far from the
+//! others as in any component. Rows of other components have NaN scores and an infinite potential.
 //!
 //! λ is the smoothness over the mean degree. While the smoothness stays, a new label changes one diagonal entry of A and nothing else.
 //!
@@ -116,13 +117,6 @@ impl Labels {
         let rest = self.trust() - t;
         (self.n() > 1 && rest > 0.0).then(|| self.sums.iter().zip(y).map(|(sum, y)| (sum - t * y) / rest).collect())
     }
-
-    /// The class of all labels, if there is one column for each class and only one has labels.
-    pub fn only_class(&self) -> Option<usize> {
-        let mut present = (0..self.counts.len()).filter(|&class| self.counts[class] > 0);
-        let first = present.next().filter(|_| self.counts.len() > 1);
-        if present.next().is_some() { None } else { first }
-    }
 }
 
 impl<'a> Smoother<'a> {
@@ -184,13 +178,12 @@ impl<'a> Smoother<'a> {
             smooth.raw.row_mut(whole).copy_from_slice(values);
             smooth.potential[whole] = o;
             let out = smooth.scores.row_mut(whole);
-            if let Some(class) = self.parts[part].only_class() {
-                out.copy_from_slice(&self.only(class));
-                continue;
-            }
             (0..solved).for_each(|k| out[k] = values[k] - o * levels[k][part]);
             if is_implied {
                 out[solved] = -out[..solved].iter().sum::<f64>();
+            }
+            if c > 1 {
+                out.iter_mut().zip(&means[part]).zip(&self.mean).for_each(|((out, own), all)| *out += own - all);
             }
         }
         Ok(smooth)
@@ -212,9 +205,10 @@ impl<'a> Smoother<'a> {
         Ok(potential)
     }
 
-    /// Scores of rows that only labels of `class` reach (c).
-    pub fn only(&self, class: usize) -> Vec<f64> {
-        (0..self.mean.len()).map(|k| f64::from(u8::from(k == class)) - self.mean[k]).collect()
+    /// Mean of all labels but one (c), of target `y` and weight `t`.
+    pub fn mean_without(&self, y: &[f64], t: f64) -> Vec<f64> {
+        let total: f64 = self.targets.weights().iter().sum();
+        self.mean.iter().zip(y).map(|(mean, y)| (mean * total - t * y) / (total - t)).collect()
     }
 
     /// The rows of the part.

@@ -120,7 +120,7 @@ fn labels_with_nothing_to_compare_are_refused() {
     assert!(error.contains("rounds is 0"), "{error}");
     // Without edges nothing is judged.
     let bare = Graph::from_edges(60, &[]).unwrap();
-    let found = audit(&bare, None, &targets(&classes, 2), &AuditParams::default(), &run).unwrap();
+    let found = audit(&bare, None, &targets(&classes, 3), &AuditParams::default(), &run).unwrap();
     assert!(!found.judged.contains(&true) && found.report.parts["audit"]["n_judged"] == 0);
 }
 
