@@ -198,6 +198,8 @@ class LabelLoop:
         fitted = self
         if choice("method", method, ("leave-one-out", "split")) == "split":
             fitted, rows, classes, shares = self._split(state)
+        elif not isinstance(state.argument, tuple):
+            raise ValueError("sets need one class for each label, not shares of classes")
         elif state.held_out is None:
             raise ValueError(
                 f"no label was held out of this fit, which has {len(state.labeled())}; sets need at least two labels a class on average"
