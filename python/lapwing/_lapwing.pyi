@@ -147,7 +147,7 @@ class Suggester:
         warm_start: bool,
         control: dict[str, Any],
     ) -> dict[str, Any]: ...
-    def potential(self) -> NDArray[np.float64] | None: ...
+    def potential(self, labels: _Labels, control: dict[str, Any]) -> NDArray[np.float64]: ...
 
 def audit(
     graph: _Csr | HeldGraph,
@@ -159,7 +159,12 @@ def audit(
     control: dict[str, Any],
 ) -> dict[str, Any]: ...
 def audit_regression(
-    graph: _Csr | HeldGraph, values: NDArray[np.float64], smoothness: float, control: dict[str, Any]
+    graph: _Csr | HeldGraph,
+    values: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    smoothness: float,
+    is_stable: bool,
+    control: dict[str, Any],
 ) -> dict[str, Any]: ...
 def jackknife_plus(
     graph: _Csr | HeldGraph,

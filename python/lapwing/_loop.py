@@ -17,7 +17,7 @@ from . import _lapwing
 from ._arguments import choice, number
 from ._base import Problem
 from ._inputs import csr_from_parts, csr_parts
-from ._labels import ClassLabels, as_label_array, class_labels, unlabeled_mask, with_marker
+from ._labels import ClassLabels, as_label_array, with_marker
 from ._shared import GivenLabels, Rows, next_rows, row_numbers
 from ._warnings import warn_of
 
@@ -85,7 +85,7 @@ class LabelLoop:
         check_is_fitted(self)
         if self._state is None:
             raise ValueError(
-                f"this {type(self).__name__} holds no graph: it comes from a file or a pickle, or its edges were a stream; fit again"
+                f"this {type(self).__name__} holds no graph: it comes from a file, a pickle or a copy, or its edges were a stream; fit again"
             )
         return self._state
 
@@ -157,6 +157,7 @@ class LabelLoop:
         *,
         method: str = "leave-one-out",
         by_class: bool = False,
+        check_rows: Any = None,
         return_report: bool = False,
     ) -> Any:
         """Sets of classes that hold the right one in a share `level` of the rows.
@@ -169,9 +170,13 @@ class LabelLoop:
             New rows; None for the rows of the fit.
         method : {"leave-one-out", "split"}, default="leave-one-out"
             How labels are held out: by scores that did not see them, or by a fit to half of the labels. The sets of the second are larger,
-            and have a guarantee for rows that are drawn like the labels: coverage of at least `level` on average over draws.
+            and have a guarantee for rows that are drawn like the labels, of classes that have one: coverage of at least `level` on
+            average over draws.
         by_class : bool, default=False
             Whether the level holds in each class, which needs that many labels of each.
+        check_rows : array-like of int or mask of shape (n_samples,), default=None
+            Rows of the fit that were drawn at random, if the others were not: only their labels calibrate the sets. None takes those
+            of :meth:`suggest` with the reason "check", where rows of the fit were suggested by it and then added by :meth:`add_labels`.
         return_report : bool, default=False
             Whether to return what is known of the sets as well.
 
@@ -190,8 +195,9 @@ class LabelLoop:
 
         Notes
         -----
-        Coverage holds for labels that are drawn like the rows. If rows of the fit were suggested by :meth:`suggest`, those with
-        the reason "check" calibrate the sets where they are enough; else a warning says that the level may not hold.
+        Coverage holds for labels that are drawn like the rows. If rows were suggested by :meth:`suggest` and added by
+        :meth:`add_labels`, those with the reason "check" calibrate the sets where they are enough; else a warning says that the level may
+        not hold. A new fit does not know which rows were suggested: give `check_rows`.
         """
         state = self._looped()
         number("level", level)
@@ -206,7 +212,7 @@ class LabelLoop:
             )
         else:
             rows, classes, shares = (state.held_out[name] for name in ("rows", "classes", "shares"))
-        used, source = self._fair(state, rows, level)
+        used, source = self._fair(state, rows, classes, level, by_class, check_rows)
         labeling = fitted._apply(X) if X is not None else None
         distributions = fitted.label_distributions_ if labeling is None else labeling["label_distributions"]
         reached = fitted.reached_ if labeling is None else labeling["reached"]
@@ -216,15 +222,27 @@ class LabelLoop:
         )
         return (sets, {**json.loads(summary), "method": method, "calibration": source}) if return_report else sets
 
-    def _fair(self, state: LoopState, rows: NDArray[np.uint32], level: float) -> tuple[NDArray[np.int64], str]:
+    def _fair(
+        self,
+        state: LoopState,
+        rows: NDArray[np.uint32],
+        classes: NDArray[np.uint32],
+        level: float,
+        by_class: bool,
+        check_rows: Any,
+    ) -> tuple[NDArray[np.int64], str]:
         """Which of the held-out rows calibrate sets: those drawn at random if others were suggested and these are enough."""
+        if check_rows is not None:
+            drawn = np.isin(rows, row_numbers(check_rows, state.n_samples, "check_rows"))
+            return np.flatnonzero(drawn), "check labels"
         reasons = [state.reasons.get(int(row), "") for row in rows]
         suggested = np.array([reason not in ("", "check", "random") for reason in reasons], dtype=bool)
         checks = np.flatnonzero([reason == "check" for reason in reasons])
         everything = np.arange(len(rows))
         if not suggested.any():
             return everything, "all labels"
-        if 0 < level < 1 and len(checks) >= np.ceil(1 / (1 - level) - 1e-6) - 1:
+        counts = np.bincount(classes[checks], minlength=int(classes.max()) + 1)[np.unique(classes)] if by_class and len(checks) else [len(checks)]
+        if 0 < level < 1 and np.min(counts) >= np.ceil(1 / (1 - level) - 1e-6) - 1:
             return checks, "check labels"
         warnings.warn(
             "labels were suggested, not drawn at random, and too few of them are check rows, so that sets may hold the right class less "
@@ -238,14 +256,13 @@ class LabelLoop:
         """A fit to half of the labels, and classes and shares of the other half."""
         if not isinstance(state.argument, tuple):
             raise ValueError("sets need one class for each label, not shares of classes")
-        random = np.random.default_rng(self._control(quiet=True)["seed"])
+        labeled = state.labeled()
+        order = np.random.default_rng(self._control()["seed"]).permutation(labeled)
         held: NDArray[np.bool_] = np.zeros(state.n_samples, dtype=bool)
-        for code in range(len(state.labels.classes)):
-            own = random.permutation(np.flatnonzero(state.labels.codes == code))
-            held[own[: len(own) // 2]] = True
+        held[order[: len(order) // 2]] = True
         codes = np.where(held, np.int32(-1), state.labels.codes)
-        if not held.any():
-            raise ValueError("no class has two labels, so that none can be held out")
+        if len(labeled) < 2:
+            raise ValueError("a single label leaves none to hold out")
         half = clone(self)
         problem = half._problem()
         problem.rows, problem.n_samples = {"features": state.rows.features, "graph": state.rows.graph, "edges": None}, state.n_samples
@@ -254,7 +271,9 @@ class LabelLoop:
         rows = np.flatnonzero(held).astype(np.uint32)
         return half, rows, state.labels.codes[rows].astype(np.uint32), half.label_distributions_[rows]
 
-    def add_labels(self: _Loop, rows: Any, labels: Any, *, warm_start: bool = True) -> _Loop:
+    def add_labels(
+        self: _Loop, rows: Any, labels: Any, *, sample_weight: Any = None, warm_start: bool = True
+    ) -> _Loop:
         """Fit again with more labels, on the same graph.
 
         Parameters
@@ -263,6 +282,8 @@ class LabelLoop:
             The rows.
         labels : array-like
             A label for each of them, of any class; the marker removes a label.
+        sample_weight : array-like, default=None
+            Trust in each of them, above 0. None keeps the trust of rows that have a label, and gives others the mean trust of the fit.
         warm_start : bool, default=True
             Whether the solver starts from the scores so far. False gives the bits of a new fit to all labels.
 
@@ -280,11 +301,26 @@ class LabelLoop:
         y = self._labels_so_far(state)
         y = y.astype(np.result_type(y, given)) if y.dtype.kind in "iuf" and given.dtype.kind in "iuf" else y.astype(object)
         y[numbers] = given
-        weights = state.weights
-        if weights is not None:
-            weights = weights.copy()
-            weights[numbers[~unlabeled_mask(given, self.unlabeled)]] = 1.0
+        weights = self._more_weights(state, numbers, sample_weight)
         return self._again(state, state.rows, y, weights, warm_start)
+
+    def _more_weights(
+        self, state: LoopState, rows: NDArray[np.uint32], sample_weight: Any
+    ) -> NDArray[np.float64] | None:
+        """Trust in the labels of the fit and of the rows that are added to them."""
+        if state.weights is None and sample_weight is None:
+            return None
+        weights = np.ones(state.n_samples) if state.weights is None else state.weights.copy()
+        if sample_weight is not None:
+            given = np.asarray(sample_weight, dtype=np.float64)
+            if given.shape != rows.shape or not (given > 0).all():
+                raise ValueError(f"sample_weight must hold a number above 0 for each of the {len(rows)} rows")
+            weights[rows] = given
+            return weights
+        labeled = state.labeled()
+        new = rows[state.labels.codes[rows] < 0]
+        weights[new] = weights[labeled].mean()
+        return weights
 
     def add_rows(self: _Loop, X: Any, *, warm_start: bool = True) -> _Loop:
         """Fit again with more rows, which have no label yet, behind those of the fit.
@@ -350,4 +386,5 @@ def _stacked(old: Any, new: Any) -> Any:
     """Features one behind the other, in the form that the compiled part takes."""
     if isinstance(old, tuple):
         return csr_parts(sp.vstack([csr_from_parts(old), csr_from_parts(new)]), np.float32)
-    return np.ascontiguousarray(np.vstack([old, new.astype(old.dtype) if old.dtype != new.dtype else new]))
+    # Bytes beside other numbers become those.
+    return np.ascontiguousarray(np.vstack([old, new]))

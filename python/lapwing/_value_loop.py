@@ -60,7 +60,7 @@ class ValueLoop:
         """Graph, values, weights, smoothness of the fit, and whether its form is stable."""
         check_is_fitted(self)
         if self._known is None:
-            raise ValueError(f"this {type(self).__name__} holds no graph: it comes from a file or a pickle; fit again")
+            raise ValueError(f"this {type(self).__name__} holds no graph: it comes from a file, a pickle or a copy; fit again")
         graph, values, weights = self._known
         chosen = self.report_["chosen"]
         graph_reg = chosen.get("graph_reg", self.graph_reg)
@@ -87,7 +87,7 @@ class ValueLoop:
 
         Notes
         -----
-        A solve of a column for each known value, and 8 bytes for each row and known value; beyond 33 million of these, the
+        A solve of a column for each known value, and 4 bytes for each row and known value; beyond 33 million of these, the
         jackknife takes the place of the jackknife+. `uncertainty_` is cheaper, and wider where errors are larger.
         """
         number("level", level)
@@ -104,7 +104,7 @@ class ValueLoop:
         -------
         ValueAudit
         """
-        graph, values, _, smoothness, _ = self._smoother()
-        found = _lapwing.audit_regression(graph, values, smoothness, self._control())
+        graph, values, weights, smoothness, is_stable = self._smoother()
+        found = _lapwing.audit_regression(graph, values, weights, smoothness, is_stable, self._control())
         report = json.loads(found.pop("report"))
         return ValueAudit(report_=report | report["parts"].pop("audit"), **found)

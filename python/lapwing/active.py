@@ -61,7 +61,7 @@ def suggest(
     rows : ndarray of shape (n,), int64
         The rows.
     reasons : ndarray of shape (n,), str
-        Why each one: "cover", "border", "far", "check" or "random".
+        Why each one: "cover", "border", "far", "check", "random", or "fill" where the strategy found no more rows.
     report : dict
         Only with ``return_report=True``: for each row its score, the class that labels so far give it and the share of that
         class; the strategy that was taken and why; the share of the rows that no label reaches, before and after.
@@ -150,26 +150,22 @@ class Suggester:
         n_samples = self._graph.n_samples
         labels = given_labels(y, n_samples, unlabeled)
         options = {"strategy": strategy, "check": check, "explore": explore}
-        # Each batch draws other rows at random.
-        control = {**self._control, "seed": (self._control["seed"] + int((labels.classes.codes >= 0).sum())) % 2**64}
         found = next_rows(
-            self._suggester, labels, n, n_samples, candidates, exclude, cost, options, control, self._warm_start
+            self._suggester, labels, n, n_samples, candidates, exclude, cost, options, self._control, self._warm_start
         )
         return found if return_report else found[:2]
 
-    def potential(self, y: Any = None, unlabeled: Any = None) -> NDArray[np.float64]:
+    def potential(self, y: Any, unlabeled: Any = None) -> NDArray[np.float64]:
         """How far labels are from each row (n_samples,), on a scale of its own; infinite where none reaches.
 
         Parameters
         ----------
-        y : array-like of shape (n_samples,), default=None
-            Labels; None takes those of the last batch.
+        y : array-like of shape (n_samples,)
+            Labels, with the marker in rows that have none.
         unlabeled : object, default=None
             Marker of rows without a label.
         """
-        if y is not None:
-            self.next(y, 1, strategy="cover", explore=1.0, unlabeled=unlabeled)
-        potential = self._suggester.potential()
-        if potential is None:
-            raise ValueError("there is no potential before a batch with labels; give y")
-        return potential
+        labels = given_labels(y, self._graph.n_samples, unlabeled)
+        if labels.argument is None:
+            raise ValueError("no row has a label; the potential is that of labels")
+        return self._suggester.potential(labels.argument, self._control)

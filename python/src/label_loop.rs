@@ -78,10 +78,19 @@ impl Suggester {
         ))
     }
 
-    /// Potential of every row in the last batch that had labels.
-    fn potential<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
-        let suggester = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        suggester.potential().map(|potential| PyArray1::from_slice(py, potential))
+    /// Potential of every row, given these labels.
+    fn potential<'py>(
+        &self,
+        py: Python<'py>,
+        labels: LabelsInput<'py>,
+        control: Control,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let targets = labels.targets(None)?;
+        let potential = control.run(py, |run| {
+            let suggester = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            suggester.potential(&targets, run)
+        })?;
+        Ok(PyArray1::from_vec(py, potential))
     }
 }
 
@@ -152,11 +161,16 @@ pub fn audit_regression<'py>(
     py: Python<'py>,
     graph: GraphInput<'py>,
     values: PyReadonlyArray1<'py, f64>,
+    weights: Option<PyReadonlyArray1<'py, f64>>,
     smoothness: f64,
+    is_stable: bool,
     control: Control,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (graph, targets) = (graph.graph(py)?, Targets::regression(values.as_slice()?, None).map_err(to_py)?);
-    let found = control.run(py, |run| models::audit_regression(&graph.graph, &targets, smoothness, run))?;
+    let weights = weights.as_ref().map(vector).transpose()?;
+    let targets = Targets::regression(values.as_slice()?, weights.as_deref()).map_err(to_py)?;
+    let graph = graph.graph(py)?;
+    let centering = if is_stable { Centering::Stable } else { Centering::Plain };
+    let found = control.run(py, |run| models::audit_regression(&graph.graph, &targets, smoothness, centering, run))?;
     Ok(py_dict!(
         py,
         "proposed": PyArray1::from_vec(py, found.proposed),

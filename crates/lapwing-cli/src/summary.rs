@@ -270,8 +270,8 @@ pub fn of_audit(report: &Report, names: &[String]) -> Vec<Row> {
             found[key].as_array().into_iter().flatten().map(|class| shortened(name(class))).collect();
         (!list.is_empty()).then(|| list.join(", "))
     };
-    let foretold = found["foretold"].as_f64().unwrap_or(f64::NAN);
-    let mut rows = vec![row("labels foretold by the others", percent(foretold))];
+    let foretold = found["foretold"].as_f64().map(|share| row("labels foretold by the others", percent(share)));
+    let mut rows: Vec<Row> = foretold.into_iter().collect();
     let note = if found["is_overlap"] == true {
         "; classes overlap, so that most are not wrong: take the order only"
     } else {

@@ -120,7 +120,7 @@ fn options_that_contradict_each_other() {
         assert_says(&ran.stderr, parts);
     };
     says("label in.csv --label-column kind --labels edges.csv -o out.csv", &["--label-column", "--labels"]);
-    says("label in.csv --graph edges.csv --labels edges.csv --method harmonic -o out.csv", &["DATA", "--graph"]);
+    says("label in.csv --graph edges.csv --labels edges.csv --method nearest-label -o out.csv", &["leave --graph out"]);
     says("label --graph edges.csv --label-column kind -o out.csv", &["--labels FILE"]);
     says("label --graph edges.csv --labels in.csv --columns a -o out.csv", &["--columns", "features"]);
     says("label --graph edges.csv --labels in.csv -k 5 -o out.csv", &["--n-neighbors", "--graph"]);

@@ -223,7 +223,19 @@ fn progress_as_json_lines() {
 #[test]
 fn help_tells_defaults_and_examples() {
     let folder = Folder::new();
-    for command in ["demo", "label", "predict", "compare", "describe", "graph", "sparsify", "completions", "methods"] {
+    for command in [
+        "demo",
+        "label",
+        "predict",
+        "compare",
+        "describe",
+        "graph",
+        "sparsify",
+        "completions",
+        "methods",
+        "suggest",
+        "audit",
+    ] {
         let help = folder.ok(&format!("{command} --help")).stdout;
         assert!(help.contains("Example"), "{command}: {help}");
     }

@@ -103,7 +103,7 @@ fn rows_have_names_costs_and_kept_columns() {
     table(&folder, "data.csv", 150, |row| if row < 40 { ["a", "b"][row % 2].into() } else { String::new() });
     folder.write("some.txt", (60..120).map(|row| format!("r{row}\n")).collect::<String>());
     let options = "--id id --label-column kind --cost price --candidates some.txt";
-    folder.ok(&format!("suggest data.csv {options} --strategy cover -n 10 --keep x,y -o todo.csv"));
+    folder.ok(&format!("suggest data.csv {options} --strategy cover -n 4 --keep x,y -o todo.csv"));
     let todo = lines(&folder.read("todo.csv"));
     assert_eq!(todo[0], ["id", "label", "reason", "score", "guess", "confidence", "x", "y"]);
     let row = |name: &str| name[1..].parse::<usize>().unwrap();
@@ -135,6 +135,7 @@ fn bad_requests_are_named_and_write_nothing() {
         ("suggest data.csv --drop kind --candidates twice.txt -o out.csv", "listed twice"),
         ("suggest data.csv --drop kind --cost id -o out.csv", "costs are numbers"),
         ("suggest data.csv --drop kind -o out.npy", "--output"),
+        ("suggest data.csv --drop kind --json -o -", "standard output"),
         ("suggest --graph missing.npz -o out.csv", "missing.npz"),
         ("audit data.csv --label-column kind -o out.csv", "all labels are of one class"),
         ("audit data.csv --drop kind -o out.csv", "no labels"),

@@ -80,7 +80,7 @@ fn what_cannot_be_is_refused() {
     let folder = rings();
     let base = "label nodes.csv --graph edges.csv --labels known.csv -o out.csv";
     let text = |options: &str| folder.error(&format!("{base} {options}"));
-    assert!(text("--method harmonic").contains("leave DATA or --graph out"));
+    assert!(text("--method linear").contains("leave --graph out"));
     assert!(text("--method low-rank").contains("leave --graph out"));
     assert!(text("--method unfolded-gnn --solver herta --edges 2").contains("--edges is 2"));
     assert!(text("--method unfolded-gnn --tol 0").contains("--tol is 0"));

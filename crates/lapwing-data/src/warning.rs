@@ -82,6 +82,10 @@ warnings! {
         "all labels are of one class, {class}: every row will get it{}", other_class(class)
             => OneClass { class: String }
     }
+    "not-judged", "label more rows of each class, or connect the graph" {
+        "no label could be judged: each is the only one of its class, or of its component of the graph"
+            => NothingJudged {}
+    }
     "suggested-labels", "suggest some rows with check, and label them too" {
         "labels were suggested, not drawn at random, and only {n_check} of them are check rows, of {least} needed: sets may hold the right \
          class less often than their level says; suggest some rows with --check 0.2"

@@ -35,6 +35,9 @@ impl AffinityGraph {
                 format!("{n} rows"),
             ));
         }
+        if m == 0 {
+            return Ok(self.clone());
+        }
         let params = params.resolved(old);
         if params.weights.model().is_some() {
             return Err(Error::param(

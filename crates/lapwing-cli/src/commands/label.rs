@@ -124,7 +124,7 @@ pub struct OutputOptions {
     #[command(flatten)]
     pub beside: BesideOptions,
 
-    /// Add a column with the set of classes that each row may have, so that this share of the sets hold the right one
+    /// Add a column with a set of classes; this share of the sets holds the right one
     ///
     /// Between 0 and 1. Classes are separated by |. A level of 0.9 needs 9 labels, 0.95 needs 19. If the labels are a filled-in output of
     /// `lapwing suggest`, only rows that were drawn at random (--check) count, if they are enough.

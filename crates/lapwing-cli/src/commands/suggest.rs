@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::files::Files;
 use crate::input::{Input, check_label_column, read_options};
 use crate::options::{BesideOptions, DataOptions, LabelOptions, ParamsOptions, RunOptions, SaveGraphOption, count};
-use crate::output::{Written, is_stdout, json_object};
+use crate::output::{Written, is_stdout, json_object, two_on_stdout};
 use crate::row_lists::{numbers_of, rows_of};
 use crate::session::Session;
 use crate::summary::{Row, of_cost, of_graph, of_scaling, of_table, row};
@@ -195,6 +195,9 @@ impl Suggest {
         check_label_column(&self.data, &self.labels)?;
         if self.n == 0 {
             return Err(Failure::usage("--number is 0; expected at least 1"));
+        }
+        if self.output.as_deref().is_some_and(is_stdout) && self.run.json {
+            return Err(two_on_stdout("rows"));
         }
         self.beside.check(&self.data)?;
         if self.cost.is_some() && !self.data.data.as_deref().is_some_and(is_rereadable_table) {

@@ -58,11 +58,9 @@ impl AuditPage<'_> {
     fn tiles(&self) -> Vec<Row> {
         let facts = &self.report.parts["audit"];
         let whole = |key: &str| count(facts[key].as_u64().unwrap_or_default() as usize);
-        let mut tiles = vec![
-            row("labels given", whole("n_labeled")),
-            row("flagged as probably wrong", whole("n_flagged")),
-            row("labels foretold by the others", percent(facts["foretold"].as_f64().unwrap_or(f64::NAN))),
-        ];
+        let mut tiles =
+            vec![row("labels given", whole("n_labeled")), row("flagged as probably wrong", whole("n_flagged"))];
+        tiles.extend(facts["foretold"].as_f64().map(|share| row("labels foretold by the others", percent(share))));
         if facts["n_duplicate_rows"].is_u64() {
             tiles.push(row("duplicate rows", whole("n_duplicate_rows")));
         }

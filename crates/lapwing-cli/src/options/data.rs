@@ -388,7 +388,7 @@ impl BesideOptions {
 #[command(next_help_heading = "Output")]
 pub struct SaveGraphOption {
     /// Keep the graph: .npz for scipy, or edges as .parquet, .csv or .npy; --graph takes it again, alone or beside DATA
-    #[arg(long = "save-graph", value_name = "FILE")]
+    #[arg(long = "save-graph", value_name = "FILE", hide_short_help = true)]
     pub path: Option<PathBuf>,
 }
 

@@ -19,11 +19,11 @@ mod judge;
 mod near;
 
 use lapwing_data::params::{Parameters, at_least};
-use lapwing_data::{Error, Features, Matrix, Report, Result, Run, Targets, parameters, peak_memory_bytes};
+use lapwing_data::{Error, Features, Matrix, Report, Result, Run, Targets, Warning, parameters, peak_memory_bytes};
 use lapwing_graph::{Components, Graph, Metric};
 use serde::Serialize;
 
-use super::leave_one_out::{LeftOut, TOL, check_size};
+use super::leave_one_out::{Centering, LeftOut, TOL, check_size, plain};
 use super::smoother::{Smooth, Smoother, moderate};
 use crate::labeling::largest;
 use classes::Classes;
@@ -45,7 +45,7 @@ parameters! {
         /// systematically taken for another, and fewer if errors are scattered.
         rounds: usize = 1, in at_least(1.0).at_most(10.0);
         /// Two rows are duplicates if their distance is 0, or below this share of the median distance of one of them to its other
-        /// neighbors. 0 finds equal rows only.
+        /// neighbors; less in few dimensions, where rows are so near by chance. 0 finds equal rows only.
         duplicates: f64 = 0.3, in at_least(0.0).at_most(1.0);
     }
 }
@@ -70,7 +70,8 @@ pub struct Audit {
     pub duplicate_group: Vec<Option<u32>>,
     /// Whether another row of the group has another label (n).
     pub contradicts: Vec<bool>,
-    /// Share of the rows, in percent, whose mean distance to their neighbors is at most that of the row (n); NaN without features.
+    /// Share of the rows, in percent, whose mean distance to their neighbors is at most that of the row (n); 100 without neighbors, NaN without
+    /// features.
     pub outlier_percentile: Vec<f64>,
     /// Labels of each class (rows) by the class that is proposed where the label is flagged, else by their own (c, c).
     pub confusion: Matrix,
@@ -84,7 +85,7 @@ pub struct Audit {
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct AuditSummary {
-    /// Share of the judged labels that scores predict without them.
+    /// Share of the judged labels that scores predict without them; NaN if none was judged.
     pub foretold: f64,
     /// Number of labels.
     pub n_labeled: usize,
@@ -173,6 +174,9 @@ pub fn audit(
             audit.flagged[row] = judge.flagged[at];
         }
     }
+    if !audit.judged.contains(&true) {
+        audit.report.warnings.push(Warning::NothingJudged {});
+    }
     let summary = summary(&audit, targets, &judge, classes, near.as_ref(), params.rounds);
     audit.report.add_part("audit", &summary)?;
     audit.report.peak_bytes = peak_memory_bytes();
@@ -196,7 +200,7 @@ fn summary(
         n_judged,
         n_not_judged: n_labeled - n_judged,
         n_flagged: count(&audit.flagged),
-        is_overlap: judge.foretold < CLEAR,
+        is_overlap: n_judged > 0 && judge.foretold < CLEAR,
         n_duplicate_groups: groups,
         n_duplicate_rows: near.map(|near| near.group.iter().flatten().count()),
         n_contradictory: near.map(|_| count(&audit.contradicts)),
@@ -221,20 +225,22 @@ struct Work<'a> {
 impl Work<'_> {
     /// Judges the labels in rounds; returns also the solution of the last one.
     fn judged(&self, targets: &Targets, rounds: usize, report: &mut Report) -> Result<(Judge, Smooth)> {
-        let (mut judge, mut smooth) = self.round(targets, report)?;
+        // Only ratios of weights count.
+        let smoothness = SMOOTHNESS * targets.weights().iter().sum::<f64>() / targets.weights().len() as f64;
+        let (mut judge, mut smooth) = self.round(targets, smoothness, report)?;
         for _ in 1..rounds {
             let trust = judge.trust();
             let weights = targets.weights().iter().zip(trust).map(|(weight, trust)| weight * trust).collect();
             let doubted =
                 Targets::new(targets.n_samples(), targets.rows().to_vec(), targets.values().clone(), weights)?;
-            (judge, smooth) = self.round(&doubted, report)?;
+            (judge, smooth) = self.round(&doubted, smoothness, report)?;
         }
         Ok((judge, smooth))
     }
 
-    fn round(&self, targets: &Targets, report: &mut Report) -> Result<(Judge, Smooth)> {
+    fn round(&self, targets: &Targets, smoothness: f64, report: &mut Report) -> Result<(Judge, Smooth)> {
         let Self { graph, components, run } = *self;
-        let smoother = Smoother::new(graph, components, targets, SMOOTHNESS, TOL, run)?;
+        let smoother = Smoother::new(graph, components, targets, smoothness, TOL, run)?;
         let smooth = report.time("solve", run, |_| smoother.solve(None, run))?;
         crate::notes::solved(report, smooth.info.summary(), TOL);
         let left_out = report.time("leave one out", run, |_| LeftOut::new(&smoother, &smooth, targets, run))?;
@@ -273,11 +279,17 @@ pub struct RegressionAudit {
     pub report: Report,
 }
 
-/// Ranks the values of a regression by their leave-one-out residuals, at smoothness `smoothness`.
+/// Ranks the values of a regression by their residuals from the harmonic function of that `smoothness` without them, stable or plain.
 ///
 /// # Errors
 /// [`Error::Shape`]; [`Error::Labels`] for fewer than 3 values; [`Error::Interrupted`].
-pub fn audit_regression(graph: &Graph, targets: &Targets, smoothness: f64, run: &Run) -> Result<RegressionAudit> {
+pub fn audit_regression(
+    graph: &Graph,
+    targets: &Targets,
+    smoothness: f64,
+    centering: Centering,
+    run: &Run,
+) -> Result<RegressionAudit> {
     check_size(graph, targets)?;
     if targets.n_columns() != 1 {
         let got = format!("{} columns", targets.n_columns());
@@ -291,13 +303,17 @@ pub fn audit_regression(graph: &Graph, targets: &Targets, smoothness: f64, run: 
     let (graph, components) = (moderate(graph), graph.components());
     let smoother = Smoother::new(&graph, &components, targets, smoothness, TOL, run)?;
     let smooth = report.time("solve", run, |_| smoother.solve(None, run))?;
-    let left_out = report.time("leave one out", run, |_| LeftOut::new(&smoother, &smooth, targets, run))?;
+    let is_stable = centering == Centering::Stable;
+    let left_out = report.time("leave one out", run, |_| match is_stable {
+        true => LeftOut::new(&smoother, &smooth, targets, run).map(|left_out| left_out.scores),
+        false => plain(&smoother, &smooth, targets, false, run),
+    })?;
     let n = targets.n_samples();
     let (mut proposed, mut residual, mut quality) = (vec![f64::NAN; n], vec![f64::NAN; n], vec![f64::NAN; n]);
     for (at, &row) in targets.rows().iter().enumerate() {
         let (y, part) = (targets.values().row(at), &smoother.parts[smoother.of_label[at]]);
         if let Some(mean) = part.mean_without(y, targets.weights()[at]) {
-            proposed[row as usize] = left_out.scores.row(at)[0] + mean[0];
+            proposed[row as usize] = left_out.row(at)[0] + if is_stable { mean[0] } else { 0.0 };
             residual[row as usize] = y[0] - proposed[row as usize];
         }
     }

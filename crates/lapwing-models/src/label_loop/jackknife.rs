@@ -12,7 +12,7 @@
 //! f₋ᵢ(x) = f(x) − H(x, i)·(yᵢ − Lᵢ)                                              (plain).
 //! ```
 //!
-//! Cost: l columns of a solve, and 8 bytes for each row and known value. Beyond [`MOST_VALUES`] of these, f takes the place of f₋ᵢ (the
+//! Cost: l columns of a solve, and 4 bytes for each row and known value. Beyond [`MOST_VALUES`] of these, f takes the place of f₋ᵢ (the
 //! jackknife), which costs what [`leave_one_out`](super::leave_one_out) does.
 
 use lapwing_data::{Error, Matrix, Result, Run, Targets};
@@ -58,10 +58,7 @@ pub fn jackknife_plus(
         return Err(Error::param("level", level, "a number above 0 and below 1"));
     }
     let (n, l) = (graph.n_samples(), targets.rows().len());
-    if l < least_labels(level).max(2) {
-        let expected = format!("at least {} values for this level; there are {l}", least_labels(level).max(2));
-        return Err(Error::param("level", level, expected));
-    }
+    check_level(level, l, "")?;
     let (graph, components) = (moderate(graph), graph.components());
     let smoother = Smoother::new(&graph, &components, targets, smoothness, TOL, run)?;
     let smooth = smoother.solve(None, run)?;
@@ -72,6 +69,7 @@ pub fn jackknife_plus(
     };
     let fit = Fit { smoother: &smoother, smooth: &smooth, targets, left_out: &left_out, is_stable };
     let known: Vec<usize> = (0..l).filter(|&at| fit.residual(at).is_finite()).collect();
+    check_level(level, known.len(), " that another value reaches")?;
     let is_plus = n * known.len() <= MOST_VALUES;
     let without = if is_plus { fit.without(&known, run)? } else { Vec::new() };
     let residuals: Vec<f64> = known.iter().map(|&at| fit.residual(at).abs()).collect();
@@ -81,7 +79,7 @@ pub fn jackknife_plus(
             return [f64::NAN; 2];
         }
         let m = residuals.len();
-        let center = |at: usize| if is_plus { f64::from(without[row * m + at]) } else { value };
+        let center = |at: usize| value + if is_plus { f64::from(without[row * m + at]) } else { 0.0 };
         let low: Vec<f64> = (0..m).map(|at| center(at) - residuals[at]).collect();
         let high: Vec<f64> = (0..m).map(|at| center(at) + residuals[at]).collect();
         let rank = ((level * (m + 1) as f64 * (1.0 - 1e-12)).ceil() as usize).clamp(1, m);
@@ -90,6 +88,15 @@ pub fn jackknife_plus(
     let found: Vec<[f64; 2]> = run.install(|| (0..n).into_par_iter().with_min_len(64).map(ends).collect());
     let (lower, upper) = found.into_iter().map(|[low, high]| (low, high)).unzip();
     Ok(Intervals { lower, upper, is_plus })
+}
+
+/// Refuses a level that `n` values do not allow.
+fn check_level(level: f64, n: usize, which: &str) -> Result<()> {
+    let least = least_labels(level).max(2);
+    match n >= least {
+        true => Ok(()),
+        false => Err(Error::param("level", level, format!("at least {least} values{which}; there are {n}"))),
+    }
 }
 
 fn nth(mut values: Vec<f64>, at: usize) -> f64 {
@@ -126,7 +133,8 @@ impl Fit<'_> {
         Some(if self.is_stable { without } else { 0.0 })
     }
 
-    /// f₋ᵢ(x) of every row and the values `known` (n, m), in blocks of columns.
+    /// f₋ᵢ(x) − f(x) of every row and the values `known` (n, m), in blocks of columns. Differences, because single precision would not
+    /// hold values far from 0.
     fn without(&self, known: &[usize], run: &Run) -> Result<Vec<f32>> {
         let (n, m) = (self.smooth.scores.n_rows(), known.len());
         let mut found = vec![f32::NAN; n * m];
@@ -137,11 +145,10 @@ impl Fit<'_> {
             let columns = self.smoother.columns(&probes, self.is_stable, self.smooth, run)?;
             for row in 0..n {
                 let Some(part) = self.smoother.part_of(row) else { continue };
-                let value = self.value(row);
                 for (column, &at) in own.iter().enumerate() {
                     let is_same = self.smoother.of_label[at] == part;
                     let moved = if is_same { self.moved(row, at, columns.row(row)[column]) } else { 0.0 };
-                    found[row * m + first + column] = (value + moved) as f32;
+                    found[row * m + first + column] = moved as f32;
                 }
             }
         }
@@ -207,7 +214,7 @@ mod tests {
                 let empty = Matrix::filled(14, 1, 0.0);
                 let refit = Fit { smoother: &other, smooth: &solved, targets: &less, left_out: &empty, is_stable };
                 for row in 0..60 {
-                    let (a, b) = (f64::from(found[row * 15 + at]), refit.value(row));
+                    let (a, b) = (fit.value(row) + f64::from(found[row * 15 + at]), refit.value(row));
                     assert!((a - b).abs() < 1e-5, "{is_stable} {at} {row}: {a} {b}");
                 }
                 let y = targets.values().row(at)[0];

@@ -14,7 +14,7 @@
 //! [`colors`](super::colors)), and up to [`EXACT`] labels with h > ½ are solved for exactly. So the cost does not depend on the number of
 //! labels: c + 32 columns, up to 128 more.
 //!
-//! A label is not judged if it is the only one of its component, or the only one of its class there.
+//! A label is not judged if it is the only one of its class, or of its component.
 //!
 //! The same columns serve the plain harmonic function, f = A⁻¹TY, whose scores without a label are Lᵢ = yᵢ − (yᵢ − fᵢ)/kᵢ with kᵢ the
 //! outflow alone, and its scores above their mean over the rows of the component, which becomes mean(f) − gᵢ(yᵢ − Lᵢ), gᵢ =
@@ -26,6 +26,7 @@ use rand::RngExt;
 
 use super::colors::colors;
 use super::smoother::{Probe, Smooth, Smoother, moderate};
+use crate::class_sizes::label_counts;
 use crate::labeling::largest;
 
 /// Most labels with a column each.
@@ -40,11 +41,11 @@ const LEAST_SLACK: f64 = 1e-9;
 /// Leave-one-out scores.
 #[derive(Clone, Debug)]
 pub(super) struct LeftOut {
-    /// Scores (l, c), −∞ for a class without another label in the component; NaN where no other label reaches the row.
+    /// Scores (l, c), −∞ for a class without another label; NaN where no other label reaches the row.
     pub scores: Matrix,
     /// hᵢ (l).
     pub leverage: Vec<f64>,
-    /// Whether another label of the class is in the component (l).
+    /// Whether the class has another label, and the component too (l).
     pub judged: Vec<bool>,
 }
 
@@ -58,15 +59,16 @@ impl LeftOut {
             leverage: slack.iter().map(|slack| 1.0 - slack).collect(),
             judged: vec![false; slack.len()],
         };
+        let counts = label_counts(targets);
         for (at, &slack) in slack.iter().enumerate() {
             let class = largest(targets.values().row(at));
             let part = &smoother.parts[smoother.of_label[at]];
-            left_out.judged[at] = if c == 1 { part.n() > 1 } else { part.counts[class] > 1 };
+            left_out.judged[at] = part.n() > 1 && (c == 1 || counts[class] > 1);
             let out = left_out.scores.row_mut(at);
             if !score(smoother, smooth, targets, at, slack, out) || c == 1 {
                 continue;
             }
-            let is_left = |k: usize| part.counts[k] > usize::from(k == class);
+            let is_left = |k: usize| counts[k] > usize::from(k == class);
             (0..c).filter(|&k| !is_left(k)).for_each(|k| out[k] = f64::NEG_INFINITY);
         }
         Ok(left_out)
@@ -142,7 +144,8 @@ pub enum Centering {
 pub(super) const TOL: f64 = 1e-5;
 
 /// Score (l, c) of each labeled row by the harmonic function of that `smoothness` (γ·Σtᵢ times the mean degree) without its own label;
-/// NaN where no other label reaches the row. Stable scores are −∞ for a class without another label in the component.
+/// NaN where no other label reaches the row. Stable scores have the level of the component, and are −∞ for a class without another
+/// label.
 ///
 /// # Errors
 /// [`Error::Shape`] for targets of another number of rows; [`Error::Interrupted`].
@@ -154,9 +157,6 @@ pub fn leave_one_out_scores(
     run: &Run,
 ) -> Result<Matrix> {
     check_size(graph, targets)?;
-    if !(smoothness > 0.0 && smoothness.is_finite()) {
-        return Err(Error::param("smoothness", smoothness, "a finite number above 0"));
-    }
     let (graph, components) = (moderate(graph), graph.components());
     let smoother = Smoother::new(&graph, &components, targets, smoothness, TOL, run)?;
     let smooth = smoother.solve(None, run)?;

@@ -6,7 +6,8 @@
 //!
 //! **What holds.** A level needs l ≥ ⌈1/(1 − level)⌉ − 1 held-out labels that are drawn like the rows. Given the labels, the true coverage is about
 //! Beta(k, l + 1 − k), k = ⌈(l + 1)·level⌉; its 5 to 95 % range is reported. For leave-one-out scores there is no worst-case
-//! guarantee, but measured coverage is at the level: `docs/results/label-loop.md`. Classes without a label are in no set.
+//! guarantee, but measured coverage is at the level: `docs/results/label-loop.md`. Classes without a label are in no set, so that rows of
+//! such classes are never covered.
 //!
 //! Sets that smooth the scores of neighbors (DAPS; Zargarbashi, Antonelli & Bojchevski 2023) undercover here: the neighbors have seen the
 //! label that is left out. Cost: O(n·c).
@@ -148,7 +149,7 @@ fn limits(
         if !is_seen[class] {
             return Ok(-1.0);
         }
-        enough(counts[class], " of a class")?;
+        enough(counts[class], &format!(" of class number {class}"))?;
         let own = misfit.iter().zip(given).filter(|(_, given)| **given == class).map(|(misfit, _)| *misfit);
         Ok(quantile(own.collect(), params.level))
     };
@@ -170,9 +171,17 @@ fn quantile(mut values: Vec<f64>, level: f64) -> f64 {
     *values.select_nth_unstable_by(rank - 1, f64::total_cmp).1
 }
 
+/// Labels beyond which the normal distribution stands for that of Beta.
+const MOST_EXACT: usize = 2000;
+
 /// 5 and 95 % points of Beta(k, l + 1 − k), k the rank: by the binomial distribution, P(Beta ≤ x) = P(Bin(l, x) ≥ k).
 fn expected(l: usize, level: f64) -> [f64; 2] {
     let k = rank(l, level);
+    if l > MOST_EXACT {
+        let (mean, n) = (k as f64 / (l + 1) as f64, (l + 2) as f64);
+        let spread = (mean * (1.0 - mean) / n).sqrt();
+        return [-1.0, 1.0].map(|side| (mean + side * 1.6449 * spread).clamp(0.0, 1.0));
+    }
     let at_least_k = |x: f64| {
         // Terms of the binomial distribution from their logarithms.
         let mut log = 0.0;

@@ -19,7 +19,7 @@
 
 use std::borrow::Cow;
 
-use lapwing_data::{Matrix, Result, Run, Targets};
+use lapwing_data::{Error, Matrix, Result, Run, Targets};
 use lapwing_graph::{Components, Graph};
 use lapwing_solve::{LaplacianParams, LaplacianSolver, SolveInfo};
 
@@ -132,6 +132,9 @@ impl<'a> Smoother<'a> {
         let holds = components.holding(targets.rows());
         let reached: Vec<bool> = components.id.iter().map(|&id| holds[id as usize]).collect();
         let part = Part::new(graph, Labeled::all(&reached, targets), &reached, targets, &mut Vec::new())?;
+        if !(smoothness > 0.0 && smoothness.is_finite()) {
+            return Err(Error::param("smoothness", smoothness, "a finite number above 0"));
+        }
         let degree = graph.mean_degree();
         let lambda = smoothness / if degree > 0.0 { degree } else { 1.0 };
         let trust: Vec<f64> = targets.weights().iter().map(|weight| weight / lambda).collect();

@@ -20,7 +20,7 @@
 //! **A test** needs rows drawn at random: *check* rows are drawn before all others, from the rows that may be chosen.
 //!
 //! Sources: facility location in place of variance-based picks (Ji & Han 2012; Ma et al. 2013), local maxima in place of the top of a
-//! list (Chapman et al. 2023). `docs/methods/label-loop.md` has the comparison.
+//! list (Chapman et al. 2023). `docs/results/label-loop.md` has the comparison.
 //!
 //! Cost: O(m) and k³ for k ≤ 1,000 cells once; for each batch one solve of c columns to a residual of 1e-3, and k² for each pick.
 
@@ -69,6 +69,8 @@ choices! {
         Check = "check",
         /// Drawn at random by the strategy `random`.
         Random = "random",
+        /// Drawn at random because the strategy found no more rows; no test, because it was not drawn from all.
+        Fill = "fill",
     }
 }
 
@@ -159,7 +161,6 @@ pub struct Suggester<'g> {
     cover: Cover,
     /// Raw columns of the last solve.
     raw: Option<Matrix>,
-    potential: Option<Vec<f64>>,
 }
 
 /// Relative residual of the solves: enough for the largest score in all but 3 of 10,000 rows.
@@ -180,12 +181,22 @@ impl<'g> Suggester<'g> {
         };
         let components = graph.components();
         let cover = Cover::new(&graph, &components, run)?;
-        Ok(Self { graph, components, cover, raw: None, potential: None })
+        Ok(Self { graph, components, cover, raw: None })
     }
 
-    /// Potential (n) of the last batch that had labels: large where labels are far, infinite where none reaches.
-    pub fn potential(&self) -> Option<&[f64]> {
-        self.potential.as_deref()
+    /// Potential (n) of some labels: large where they are far, infinite where none reaches.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for labels of another number of rows; [`Error::Interrupted`].
+    pub fn potential(&self, targets: &Targets, run: &Run) -> Result<Vec<f64>> {
+        check_size(&self.graph, targets)?;
+        Ok(self.smoother(targets, run)?.solve(None, run)?.potential)
+    }
+
+    /// The system of some labels. The smoothness is the number of classes seen; only ratios of weights count.
+    fn smoother<'a>(&'a self, targets: &'a Targets, run: &Run) -> Result<Smoother<'a>> {
+        let weight = targets.weights().iter().sum::<f64>() / targets.weights().len() as f64;
+        Smoother::new(&self.graph, &self.components, targets, n_classes(targets) as f64 * weight, TOL, run)
     }
 
     /// Forgets the last solution, so that the next batch is that of a new `Suggester`, bit for bit.
@@ -217,9 +228,10 @@ impl<'g> Suggester<'g> {
             Some(targets) => Some(report.time("solve", run, |_| self.solve(targets, params.explore > 0.0, run))?),
             None => None,
         };
-        let check = drawn(&free, (params.check * wanted.n as f64).round() as usize, run);
+        let n_check = (params.check * wanted.n as f64).round() as usize;
+        let check = drawn(&free, n_check, 2 * labeled.len() as u64, run);
         let rows = report.time("pick", run, |_| {
-            let mut picker = Picker::new(self, solved.as_ref(), labeled, free, wanted.cost, run);
+            let mut picker = Picker::new(self, solved.as_ref(), plan.is_cold, labeled, free, wanted.cost, run);
             check.iter().for_each(|&row| picker.take(row));
             let n_left = wanted.n - check.len();
             let n_far = ((params.explore * wanted.n as f64).round() as usize).min(n_left);
@@ -234,11 +246,10 @@ impl<'g> Suggester<'g> {
 
     /// Class shares and, for rows far from labels, the damped potential.
     fn solve(&mut self, targets: &Targets, explores: bool, run: &Run) -> Result<Solved> {
-        let smoothness = targets.n_columns() as f64;
-        let smoother = Smoother::new(&self.graph, &self.components, targets, smoothness, TOL, run)?;
-        let Smooth { scores, potential, raw, .. } = smoother.solve(self.raw.as_ref(), run)?;
+        let smoother = self.smoother(targets, run)?;
+        let Smooth { scores, raw, .. } = smoother.solve(self.raw.as_ref(), run)?;
         let damped = if explores { smoother.damped_potential(run)? } else { Vec::new() };
-        (self.raw, self.potential) = (Some(raw), Some(potential));
+        self.raw = Some(raw);
         let mut rule = Rule::largest(targets.mean());
         let labeling = run.install(|| {
             rule.temperature = Some(typical_temperature(&rule, &scores));
@@ -298,6 +309,8 @@ struct Planned {
     strategy: Strategy,
     reason: Option<&'static str>,
     needs_scores: bool,
+    /// Whether rows are chosen without regard to labels.
+    is_cold: bool,
 }
 
 fn n_classes(targets: &Targets) -> usize {
@@ -308,7 +321,7 @@ fn plan(strategy: Strategy, targets: Option<&Targets>) -> Result<Planned> {
     let needs_labels = matches!(strategy, Strategy::Border | Strategy::Margin);
     let of = |strategy, reason: Option<&'static str>| {
         let needs_scores = reason.is_none() && strategy != Strategy::Random;
-        Ok(Planned { strategy, reason, needs_scores })
+        Ok(Planned { strategy, reason, needs_scores, is_cold: reason.is_some() })
     };
     let Some(targets) = targets else {
         return match strategy {
@@ -328,7 +341,8 @@ fn plan(strategy: Strategy, targets: Option<&Targets>) -> Result<Planned> {
             of(Strategy::Cover, Some("fewer than 2 labels a class"))
         }
         Strategy::Mix if l < LEAST_FOR_BORDER * c => {
-            Ok(Planned { strategy: Strategy::Cover, reason: Some("fewer than 5 labels a class"), needs_scores: true })
+            let reason = Some("fewer than 5 labels a class");
+            Ok(Planned { strategy: Strategy::Cover, reason, needs_scores: true, is_cold: false })
         }
         _ => of(strategy, None),
     }
@@ -367,11 +381,11 @@ fn free_rows(n: usize, labeled: &[u32], wanted: &Wanted<'_>) -> Result<Vec<bool>
     }
 }
 
-/// Free rows drawn uniformly at random, in the order in which they were drawn.
-fn drawn(free: &[bool], count: usize, run: &Run) -> Vec<u32> {
+/// Free rows drawn uniformly at random, in the order in which they were drawn; `block` differs between draws that are to be independent.
+fn drawn(free: &[bool], count: usize, block: u64, run: &Run) -> Vec<u32> {
     let rows = crate::harmonic::kept_rows(free);
     let count = count.min(rows.len());
-    sample(&mut run.rng(Stream::Suggested, 0), rows.len(), count).into_iter().map(|at| rows[at]).collect()
+    sample(&mut run.rng(Stream::Suggested, block), rows.len(), count).into_iter().map(|at| rows[at]).collect()
 }
 
 #[cfg(test)]

@@ -89,7 +89,7 @@ impl Judge {
             let proposed = self.proposed[at] as usize;
             self.flagged[at] = proposed != given[at] && self.top[at] >= self.thresholds[proposed];
         }
-        self.foretold = n_right as f64 / judged.len().max(1) as f64;
+        self.foretold = if judged.is_empty() { f64::NAN } else { n_right as f64 / judged.len() as f64 };
     }
 
     /// Shares of the classes (c) from scores (c).

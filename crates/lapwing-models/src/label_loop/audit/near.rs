@@ -4,6 +4,10 @@
 //! neighbors, the [`NEAREST`] nearest. Groups are the components of these pairs. A single threshold for all rows finds few duplicates in
 //! sparse regions and many false ones in dense regions.
 //!
+//! In d dimensions, chance neighbors are within the share s of the median with a probability of some 8·sᵈ. So s is at most
+//! [`BY_CHANCE`]^(1/d), with the intrinsic dimension d by maximum likelihood from the same distances (Levina & Bickel 2005): .3 stands from ten
+//! dimensions on, and in two dimensions only rows that are all but equal count.
+//!
 //! The outlier percentile ranks rows by their mean distance to their neighbors. It is weak where strangers come in groups.
 
 use lapwing_data::{Features, Result, Run, Targets};
@@ -15,11 +19,13 @@ use crate::labeling::largest;
 
 /// Neighbors of a row that are compared.
 const NEAREST: usize = 15;
+/// How often chance neighbors may be as near as duplicates, up to a factor.
+const BY_CHANCE: f64 = 1e-5;
 
 pub(super) struct Near {
     /// Group of each row (n), numbered by its first row.
     pub group: Vec<Option<u32>>,
-    /// Percentile of the mean distance to the neighbors (n); 0 for rows without neighbors.
+    /// Percentile of the mean distance to the neighbors (n); 100 for rows without neighbors.
     pub percentile: Vec<f64>,
 }
 
@@ -35,9 +41,13 @@ impl Near {
             near.truncate(NEAREST);
             near
         };
+        let dimensions: Vec<f64> = run
+            .install(|| (0..n).into_par_iter().with_min_len(256).filter_map(|row| dimension(&nearest(row))).collect());
+        let share = share.min(BY_CHANCE.powf(1.0 / median(dimensions).unwrap_or(1.0)));
         let look = |row: usize| {
             let near = nearest(row);
-            let mean = near.iter().map(|(d, _)| f64::from(*d)).sum::<f64>() / near.len().max(1) as f64;
+            let sum = near.iter().map(|(d, _)| f64::from(*d)).sum::<f64>();
+            let mean = if near.is_empty() { f64::INFINITY } else { sum / near.len() as f64 };
             let alike: Vec<u32> =
                 (0..near.len()).filter(|&at| is_alike(&near, at, share)).map(|at| near[at].1).collect();
             (mean, alike)
@@ -77,6 +87,19 @@ impl Near {
         }
         found
     }
+}
+
+/// Estimate of the intrinsic dimension from the positive distances of a row, ascending; `None` for fewer than three different ones.
+fn dimension(near: &[(f32, u32)]) -> Option<f64> {
+    let positive: Vec<f64> = near.iter().map(|(d, _)| f64::from(*d)).filter(|d| *d > 0.0).collect();
+    let last = *positive.last()?;
+    let sum: f64 = positive.iter().map(|d| (last / d).ln()).sum();
+    (positive.len() > 2 && sum > 0.0).then(|| (positive.len() - 1) as f64 / sum)
+}
+
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    let middle = values.len() / 2;
+    (!values.is_empty()).then(|| *values.select_nth_unstable_by(middle, f64::total_cmp).1)
 }
 
 /// Whether neighbor `at`, of those sorted by distance, is a duplicate.

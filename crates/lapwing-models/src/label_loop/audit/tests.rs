@@ -75,6 +75,33 @@ fn rows_without_labels_are_predicted_and_not_judged() {
 }
 
 #[test]
+fn chance_neighbors_in_few_dimensions_are_no_duplicates() {
+    let mut state = 1u64;
+    let mut next = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    };
+    for d in [1, 2, 3, 6] {
+        let features = Features::from_f64(1000, d, (0..1000 * d).map(|_| next()).collect()).unwrap();
+        let classes: Vec<i64> = (0..1000).map(|row| row % 2).collect();
+        let found = audited(&features, &targets(&classes, 1), &AuditParams::default(), 2);
+        assert!(found.duplicate_group.iter().flatten().count() <= 4, "{d}");
+    }
+}
+
+#[test]
+fn only_ratios_of_weights_count() {
+    let (features, mut classes) = rings(300);
+    classes[17] = 1 - classes[17];
+    let weighed = |weight: f64| {
+        let labels = Labels::from_integers(classes.iter().map(|&class| Some(class)));
+        let targets = Targets::one_hot(&labels, Some(&vec![weight; 300])).unwrap();
+        audited(&features, &targets, &AuditParams { rounds: 2, ..AuditParams::default() }, 1).quality
+    };
+    assert!(weighed(1.0).iter().zip(weighed(64.0)).all(|(a, b)| (a - b).abs() < 1e-4));
+}
+
+#[test]
 fn duplicates_are_equal_or_nearly_equal_rows() {
     let mut rows: Vec<f64> = {
         let features = blobs(300, 3, 12);
@@ -121,7 +148,9 @@ fn labels_with_nothing_to_compare_are_refused() {
     // Without edges nothing is judged.
     let bare = Graph::from_edges(60, &[]).unwrap();
     let found = audit(&bare, None, &targets(&classes, 3), &AuditParams::default(), &run).unwrap();
-    assert!(!found.judged.contains(&true) && found.report.parts["audit"]["n_judged"] == 0);
+    let facts = &found.report.parts["audit"];
+    assert!(!found.judged.contains(&true) && facts["n_judged"] == 0 && facts["foretold"].is_null());
+    assert!(facts["is_overlap"] == false && found.report.warnings[0].kind() == "not-judged");
 }
 
 #[test]
@@ -132,11 +161,13 @@ fn values_of_a_regression_are_ranked_by_their_residuals() {
     let mut values: Vec<f64> = (0..200).map(|row| (row as f64 * 2.399).sin() + 10.0 * (row % 2) as f64).collect();
     values[44] += 3.0;
     let targets = Targets::regression(&values, None).unwrap();
-    let found = audit_regression(&graph, &targets, 1.0, &run).unwrap();
+    let found = audit_regression(&graph, &targets, 1.0, Centering::Stable, &run).unwrap();
     let worst = (0..200).min_by(|&a, &b| found.quality[a].total_cmp(&found.quality[b])).unwrap();
     assert_eq!(worst, 44);
     assert!((found.residual[44] - 3.0).abs() < 1.0, "{}", found.residual[44]);
     let few = Targets::regression(&[1.0, 2.0, f64::NAN], None).unwrap();
     let graph = Graph::from_edges(3, &[(0, 1, 1.0), (1, 2, 1.0)]).unwrap();
-    assert!(audit_regression(&graph, &few, 1.0, &run).unwrap_err().to_string().contains("at least 3"));
+    assert!(
+        audit_regression(&graph, &few, 1.0, Centering::Plain, &run).unwrap_err().to_string().contains("at least 3")
+    );
 }

@@ -65,7 +65,7 @@ fn levels_that_labels_do_not_allow_are_refused_with_the_number_needed() {
             .to_string()
     };
     assert!(text(0.9, false).contains("at least 9 labels"), "{}", text(0.9, false));
-    assert!(text(0.8, true).contains("of a class"), "{}", text(0.8, true));
+    assert!(text(0.8, true).contains("of class number"), "{}", text(0.8, true));
     assert!(text(1.0, false).contains("level is 1"));
     assert!(
         prediction_sets(&classes, &held_out, &shares, &[true; 8], &SetsParams { level: 0.8, by_class: false }).is_ok()

@@ -13,6 +13,8 @@ const SMOOTHINGS: usize = 3;
 pub(super) struct Picker<'a> {
     suggester: &'a Suggester<'a>,
     solved: Option<&'a Solved>,
+    /// Whether rows are chosen without regard to labels.
+    is_cold: bool,
     labeled: &'a [u32],
     free: Vec<bool>,
     cost: Option<&'a [f64]>,
@@ -24,12 +26,13 @@ impl<'a> Picker<'a> {
     pub fn new(
         suggester: &'a Suggester<'_>,
         solved: Option<&'a Solved>,
+        is_cold: bool,
         labeled: &'a [u32],
         free: Vec<bool>,
         cost: Option<&'a [f64]>,
         run: &'a Run,
     ) -> Self {
-        Self { suggester, solved, labeled, free, cost, run, picked: Vec::new() }
+        Self { suggester, solved, is_cold, labeled, free, cost, run, picked: Vec::new() }
     }
 
     pub fn n_picked(&self) -> usize {
@@ -59,27 +62,15 @@ impl<'a> Picker<'a> {
     /// Picks `count` rows by the strategy. If it finds fewer, the others are free rows at random.
     pub fn pick(&mut self, strategy: Strategy, count: usize) -> Result<()> {
         let end = self.picked.len() + count;
-        let reason = match strategy {
-            Strategy::Cover => {
-                self.cover(count);
-                Reason::Cover
-            }
-            Strategy::Mix => {
-                self.mix(count);
-                Reason::Cover
-            }
-            Strategy::Border => {
-                self.border(count);
-                Reason::Border
-            }
-            Strategy::Margin => {
-                self.margin(count);
-                Reason::Border
-            }
-            Strategy::Random => Reason::Random,
-        };
-        let left = end - self.picked.len();
-        let others = drawn(&self.free, left, &self.run.with_seed(self.run.seed ^ 1));
+        match strategy {
+            Strategy::Cover => self.cover(count),
+            Strategy::Mix => self.mix(count),
+            Strategy::Border => self.border(count),
+            Strategy::Margin => self.margin(count),
+            Strategy::Random => {}
+        }
+        let reason = if strategy == Strategy::Random { Reason::Random } else { Reason::Fill };
+        let others = drawn(&self.free, end - self.picked.len(), 2 * self.labeled.len() as u64 + 1, self.run);
         others.into_iter().for_each(|row| self.add(row, reason, f64::NAN));
         Ok(())
     }
@@ -88,21 +79,22 @@ impl<'a> Picker<'a> {
         self.cost.map_or(1.0, |cost| cost[row as usize])
     }
 
-    /// Picks rows in turn by cover and by border.
+    /// Picks rows in turn by cover and by border; by the other once one of them has no more.
     fn mix(&mut self, count: usize) {
-        let border = self.border_rows();
-        let mut border = border.into_iter();
+        let mut border = self.border_rows().into_iter();
         let mut cover = self.covering();
         for turn in 0..count {
-            let is_border = turn % 2 == 1;
-            let next = if is_border { border.find(|(row, _)| self.free[*row as usize]) } else { None };
-            match next {
+            let wants_cover = turn % 2 == 0;
+            if wants_cover && cover.pick(self) {
+                continue;
+            }
+            match border.find(|(row, _)| self.free[*row as usize]) {
                 Some((row, score)) => {
                     self.add(row, Reason::Border, score);
                     cover.refresh(self, row);
                 }
-                None if !cover.pick(self) => return,
-                None => {}
+                None if !wants_cover && cover.pick(self) => {}
+                None => return,
             }
         }
     }
@@ -217,7 +209,7 @@ impl<'a> Picker<'a> {
     fn covering(&self) -> Covering<'a> {
         let cover = &self.suggester.cover;
         let uncertainty: Option<Vec<f64>> =
-            self.solved.filter(|_| !self.is_cold()).map(|solved| uncertainty(solved, self.labeled));
+            self.solved.filter(|_| !self.is_cold).map(|solved| uncertainty(solved, self.labeled));
         let mean = cover.inner.iter().sum::<f64>() / cover.inner.len().max(1) as f64;
         let key: Vec<f64> = match &uncertainty {
             Some(uncertainty) => {
@@ -235,12 +227,6 @@ impl<'a> Picker<'a> {
         let picks = cover.picks(mass, cover.reach(&taken), self.run);
         let leads = (0..cover.members.len()).map(|cell| self.lead(&key, cell)).collect();
         Covering { picks, leads, key }
-    }
-
-    /// Whether labels are too few to tell which rows are uncertain.
-    fn is_cold(&self) -> bool {
-        let classes = self.solved.map_or(0, |solved| solved.labeling.scores.n_cols());
-        self.labeled.len() < super::LEAST_TO_USE * classes || classes < 2
     }
 
     /// The free row of a cell with the largest key over cost, the first of equals.

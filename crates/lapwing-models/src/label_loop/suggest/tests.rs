@@ -162,7 +162,16 @@ fn batches_follow_each_other_and_warm_solves_agree() {
         labeled.extend(found.rows.iter().map(|row| row.row as usize));
     }
     assert_eq!(labeled.len(), 13 + 30);
-    assert!(warm.potential().unwrap().iter().all(|o| *o > 0.0));
+    let given = targets(&classes, |row| labeled.contains(&row));
+    assert!(warm.potential(&given, &run).unwrap().iter().all(|o| *o > 0.0));
+    // Check rows of one batch say nothing about those of the next.
+    let params = SuggestParams { check: 1.0, ..SuggestParams::default() };
+    let first = numbers(&next(&graph, Some(&given), 40, &params, &run));
+    labeled.insert(first[0] as usize);
+    let given = targets(&classes, |row| labeled.contains(&row));
+    let second = numbers(&next(&graph, Some(&given), 40, &params, &run));
+    let near = first.iter().zip(&second).filter(|(a, b)| a.abs_diff(**b) < 4).count();
+    assert!(near < 8, "{near}");
 }
 
 #[test]
