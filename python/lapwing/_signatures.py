@@ -661,7 +661,7 @@ _DOCUMENTATION = {
     class is systematically taken for another, and fewer if errors are scattered.""",
     "duplicates": """duplicates : float in [0, 1], default=0.3
     Two rows are duplicates if their distance is 0, or below this share of the median distance of one of them to its
-    other neighbors. 0 finds equal rows only.""",
+    other neighbors; less in few dimensions, where rows are so near by chance. 0 finds equal rows only.""",
     "A": """A : Graph, sparse matrix or array-like of shape (n_samples, n_samples), or path
     Symmetric weights; or a file of edges u, v[, weight] as `.npy`, `.parquet`, `.csv`, `.csv.gz` or `.csv.zst`, nodes
     counted from 0 and each undirected edge in one row, which is read in blocks and may be of any size.""",
