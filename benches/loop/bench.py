@@ -20,6 +20,7 @@ import paths  # noqa: F401 - before the modules of other folders
 import common
 import harness
 import material
+import page
 from common import Record
 from parts import PARTS
 
@@ -32,6 +33,8 @@ def main() -> None:
     for name in args.part:
         results = measured(name, args)
         report.add(*results)
+        if args.page and results:
+            page.write(name, PARTS[name].table(results), results)
         print(f"## {PARTS[name].TITLE}\n\n{PARTS[name].table(results)}\n{left_out(results)}", flush=True)
     print(report.machine())
 
@@ -46,6 +49,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--draws", type=int, metavar="N", help=f"draws of rows and labels {own}")
     parser.add_argument("--rows", type=int, default=1_000_000, help="rows of the part `scale` (default 1,000,000)")
     parser.add_argument("--limit", type=float, default=3600, help="seconds for one process (default 3600)")
+    parser.add_argument("--page", action="store_true", help="put the tables into docs/results/label-loop.md")
     parser.add_argument("--fresh", action="store_true", help="measure again what is kept")
     return parser.parse_args()
 
