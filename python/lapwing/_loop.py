@@ -78,6 +78,10 @@ class LabelLoop:
         source = "none" if held_out is None else held_out["source"]
         is_guess = self.report_["parts"]["confidence"]["is_guess"] if "confidence" in self.report_["parts"] else True
         self.calibration_ = "none" if is_guess else source
+        suggested = [reason for row, reason in reasons.items() if self._state is not None and self._state.labels.codes[row] >= 0]
+        if any(reason not in ("check", "random") for reason in suggested) and self.expected_accuracy_ is not None:
+            # Suggested rows are harder than others.
+            self.report_["parts"]["expected_accuracy"]["of_suggested_labels"] = True
         return fitted
 
     def _looped(self) -> LoopState:
@@ -200,7 +204,8 @@ class LabelLoop:
         not hold. A new fit does not know which rows were suggested: give `check_rows`.
         """
         state = self._looped()
-        number("level", level)
+        if not 0 < number("level", level) < 1:
+            raise ValueError(f"level is {level}; expected a number above 0 and below 1")
         fitted = self
         if choice("method", method, ("leave-one-out", "split")) == "split":
             fitted, rows, classes, shares = self._split(state)
@@ -232,8 +237,14 @@ class LabelLoop:
         check_rows: Any,
     ) -> tuple[NDArray[np.int64], str]:
         """Which of the held-out rows calibrate sets: those drawn at random if others were suggested and these are enough."""
+        least = int(np.ceil(1 / (1 - level) - 1e-6)) - 1
+        if len(rows) < least:
+            # The compiled part says how many are needed.
+            return np.arange(len(rows)), "all labels"
         if check_rows is not None:
             drawn = np.isin(rows, row_numbers(check_rows, state.n_samples, "check_rows"))
+            if drawn.sum() < least:
+                raise ValueError(f"check_rows has {drawn.sum()} rows with a held-out label; the level {level} needs at least {least}")
             return np.flatnonzero(drawn), "check labels"
         reasons = [state.reasons.get(int(row), "") for row in rows]
         suggested = np.array([reason not in ("", "check", "random") for reason in reasons], dtype=bool)
@@ -242,7 +253,7 @@ class LabelLoop:
         if not suggested.any():
             return everything, "all labels"
         counts = np.bincount(classes[checks], minlength=int(classes.max()) + 1)[np.unique(classes)] if by_class and len(checks) else [len(checks)]
-        if 0 < level < 1 and np.min(counts) >= np.ceil(1 / (1 - level) - 1e-6) - 1:
+        if np.min(counts) >= least:
             return checks, "check labels"
         warnings.warn(
             "labels were suggested, not drawn at random, and too few of them are check rows, so that sets may hold the right class less "

@@ -81,6 +81,8 @@ def given_labels(y: Any, n_samples: int, unlabeled: Any, sample_weight: Any = No
     if y is None:
         return GivenLabels(ClassLabels(np.empty(0, np.int64), np.full(n_samples, -1, np.int32), -1), None, weights)
     array = as_label_array(y)
+    if array.ndim == 0:
+        raise ValueError(f"y is {y!r}; expected a label for each row (the number of rows wanted is n)")
     if array.shape[0] != n_samples:
         raise ValueError(f"y has {array.shape[0]} rows; expected one per row of X, {n_samples}")
     if array.ndim == 2 and array.shape[1] > 1:
@@ -117,6 +119,14 @@ def row_numbers(rows: Any, n_samples: int, what: str) -> NDArray[np.uint32]:
     return array.astype(np.uint32)
 
 
+def _costs(cost: Any) -> NDArray[np.float64]:
+    try:
+        numbers = np.asarray(cost, dtype=np.float64)
+    except ValueError as error:
+        raise ValueError(f"cost must hold a number above 0 for each row: {error}") from None
+    return np.ascontiguousarray(column_or_1d(numbers))
+
+
 def next_rows(
     suggester: Any,
     labels: GivenLabels,
@@ -137,7 +147,7 @@ def next_rows(
         "n": count,
         "candidates": None if candidates is None else row_numbers(candidates, n_samples, "candidates"),
         "exclude": row_numbers([] if exclude is None else exclude, n_samples, "exclude"),
-        "cost": None if cost is None else np.ascontiguousarray(column_or_1d(np.asarray(cost, dtype=np.float64))),
+        "cost": None if cost is None else _costs(cost),
     }
     found = suggester.next(labels.argument, labels.weights, wanted, options, warm_start, control)
     report = json.loads(found["report"])

@@ -10,6 +10,9 @@ use crate::text::{bytes, count, number, percent, seconds};
 /// Columns of a table that are listed.
 const MOST_LISTED: usize = 40;
 
+/// Classes that are listed by name.
+const MOST_CLASSES: usize = 10;
+
 /// A name and a value.
 pub type Row = (String, String);
 
@@ -268,7 +271,13 @@ pub fn of_audit(report: &Report, names: &[String]) -> Vec<Row> {
     let classes = |key: &str| {
         let list: Vec<String> =
             found[key].as_array().into_iter().flatten().map(|class| shortened(name(class))).collect();
-        (!list.is_empty()).then(|| list.join(", "))
+        let more = list.len().saturating_sub(MOST_CLASSES);
+        let list = list.into_iter().take(MOST_CLASSES).collect::<Vec<_>>().join(", ");
+        match more {
+            _ if list.is_empty() => None,
+            0 => Some(list),
+            more => Some(format!("{list} and {} more", count(more))),
+        }
     };
     let foretold = found["foretold"].as_f64().map(|share| row("labels foretold by the others", percent(share)));
     let mut rows: Vec<Row> = foretold.into_iter().collect();

@@ -48,7 +48,8 @@ fn a_session_of_suggestions_labels_and_an_audit() {
     // The kept graph beside the data: labels, with sets calibrated by the check rows.
     let label = "label data.csv --columns x,y --graph graph.npz --labels known.csv --method harmonic --sets 0.9";
     let ran = folder.ok(&format!("{label} -o labels.csv --report report.html"));
-    assert!(ran.stdout.contains("check labels") && !ran.stderr.contains("suggested"), "{ran:?}");
+    assert!(ran.stdout.contains("check labels") && !ran.stderr.contains("check rows"), "{ran:?}");
+    assert!(ran.stderr.contains("harder than other rows"), "{ran:?}");
     let labels = lines(&folder.read("labels.csv"));
     assert_eq!(labels[0], ["row", "label", "confidence", "reached", "certified", "set"]);
     let right = labels[1..].iter().enumerate().filter(|(row, line)| line[1] == ["left", "right"][row % 2]).count();

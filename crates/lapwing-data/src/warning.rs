@@ -90,6 +90,9 @@ warnings! {
         "labels were suggested, not drawn at random, and only {n_check} of them are check rows, of {least} needed: sets may hold the right \
          class less often than their level says; suggest some rows with --check 0.2"
             => SuggestedLabels { n_check: usize, least: usize }
+        "labels were suggested, not drawn at random: they are harder than other rows, so that more rows are right than the expected \
+         accuracy says"
+            => SuggestedAccuracy {}
     }
     "lost-classes", "hold the classes to sizes, or give more labels" {
         "class {class} was given to {:.1} % of the rows, but has {:.0} % of the labels: the others may have been lost; give \

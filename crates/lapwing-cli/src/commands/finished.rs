@@ -72,6 +72,14 @@ impl<'a> Finished<'a> {
         Ok(())
     }
 
+    /// A warning if the accuracy to expect comes from labels that were suggested.
+    pub fn note_suggested(&mut self, reasons: Option<&Reasons>) {
+        let held_out = self.fitted.held_out.as_ref().map_or(&[][..], |held_out| &held_out.rows);
+        if reasons.is_some_and(|reasons| reasons.any_suggested(held_out)) {
+            self.fitted.report.warnings.push(Warning::SuggestedAccuracy {});
+        }
+    }
+
     /// Computes the sets of classes, from labels that were held out: those of `checks` alone if labels were suggested and these are enough.
     pub fn find_sets(&mut self, level: f64, reasons: Option<&Reasons>) -> Result<(), Failure> {
         let Some(held_out) = &self.fitted.held_out else {

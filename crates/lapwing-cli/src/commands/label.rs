@@ -124,7 +124,7 @@ pub struct OutputOptions {
     #[command(flatten)]
     pub beside: BesideOptions,
 
-    /// Add a column with a set of classes; this share of the sets holds the right one
+    /// Add a set of classes to each row; this share of them hold the right one
     ///
     /// Between 0 and 1. Classes are separated by |. A level of 0.9 needs 9 labels, 0.95 needs 19. If the labels are a filled-in output of
     /// `lapwing suggest`, only rows that were drawn at random (--check) count, if they are enough.
@@ -190,7 +190,8 @@ impl Label {
         let is_held = self.outputs.sets.is_some() || self.outputs.save_graph.path.is_some();
         let in_blocks = are_rows(path) && !self.data.table.must_hold() && self.outputs.report.is_none() && !is_held;
         if !in_blocks {
-            let instead = "give .npy, .parquet or .csv, without --standardize on, --tfidf and --report";
+            let instead =
+                "give .npy, .parquet or .csv, without --standardize on, --tfidf, --sets, --save-graph and --report";
             ranks.refuse_many("this", instead)?;
             if self.stream.checkpoint.is_some() {
                 return Err(Failure::usage(format!("--checkpoint needs rows that are read in blocks: {instead}")));
@@ -242,14 +243,11 @@ impl Label {
         before.warnings.append(&mut input.warnings);
         let fitted = method.fit(&Problem { prior: prior.as_ref(), ..input.problem(&targets) }, &session.run)?;
         let mut result = Finished::new(&session, &input, &labels, fitted, before, self.outputs.unreached);
+        let reasons = self.labels.labels.as_deref().map(|path| Reasons::of(path, input.names.as_deref(), &session.run));
+        let reasons = reasons.transpose()?.flatten();
+        result.note_suggested(reasons.as_ref());
         if let Some(level) = self.outputs.sets {
-            let reasons = self
-                .labels
-                .labels
-                .as_deref()
-                .map(|path| Reasons::of(path, input.names.as_deref(), &session.run))
-                .transpose()?;
-            result.find_sets(level, reasons.flatten().as_ref())?;
+            result.find_sets(level, reasons.as_ref())?;
         }
         let (first, last) = self.outputs.labels_first_or_last();
         if let Some(path) = first {

@@ -41,8 +41,8 @@ Examples:
 ///
 /// Without labels, the rows that cover the data best; with labels, rows that cover what the labels do not tell yet and, from five labels
 /// a class on, rows between classes. OUT has a line for each: its number, an empty label to fill in, the reason (cover,
-/// border, far, check or random), a score that says by how much it was preferred, and the class and confidence it has so far. A filled-in
-/// OUT can be given as --labels.
+/// border, far, check, random or fill), a score that says by how much it was preferred, and the class and confidence it has so far. A filled-in
+/// OUT as .csv can be given as --labels.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Suggest {
@@ -201,7 +201,9 @@ impl Suggest {
         }
         self.beside.check(&self.data)?;
         if self.cost.is_some() && !self.data.data.as_deref().is_some_and(is_rereadable_table) {
-            return Err(Failure::usage("--cost needs DATA in a table that can be read twice: a file, not a pipe"));
+            return Err(Failure::usage(
+                "--cost needs DATA in a table with named columns that can be read twice: not an array, not a pipe",
+            ));
         }
         Ok(())
     }

@@ -7,11 +7,11 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 use lapwing::data::read::TableFile;
 use lapwing::data::write::KeptColumns;
-use lapwing::data::{Error, Report, RowNames, Run, Standardize, TermWeights};
+use lapwing::data::{Error, Named, Report, RowNames, Run, Standardize, TermWeights};
 use lapwing::graph::AffinityGraph;
 use lapwing::models::Method;
 use lapwing_data::read::{ReadOptions, is_rereadable_table, split_columns};
-use lapwing_data::write::{GRAPH_ENDINGS, stage_named_graph};
+use lapwing_data::write::{GRAPH_ENDINGS, check_named_graph, stage_named_graph};
 
 use crate::failure::Failure;
 use crate::files::Files;
@@ -353,9 +353,10 @@ pub fn joined_words(arguments: &[OsString]) -> Vec<OsString> {
 #[derive(Args, Clone, Default)]
 #[command(next_help_heading = "Output")]
 pub struct BesideOptions {
-    /// Write columns of the input before the labels
+    /// Write columns of the input too
     ///
-    /// There is no row number then. A new column whose name is taken has a number behind it: label.1.
+    /// Before the labels of `label` and `predict`, in the place of the row number; behind the columns of `suggest` and `audit`. A column whose
+    /// name is taken has a number behind it: label.1.
     #[arg(long, value_name = "all|A,B,…")]
     pub keep: Option<Vec<Names>>,
 }
@@ -365,7 +366,9 @@ impl BesideOptions {
     pub fn check(&self, data: &DataOptions) -> Result<(), Failure> {
         match self.keep.is_none() || data.data.as_deref().is_some_and(is_rereadable_table) {
             true => Ok(()),
-            false => Err(Failure::usage("--keep needs DATA in a table that can be read twice: a file, not a pipe")),
+            false => Err(Failure::usage(
+                "--keep needs DATA in a table with named columns that can be read twice: not an array, not a pipe",
+            )),
         }
     }
 
@@ -373,7 +376,10 @@ impl BesideOptions {
     pub fn kept(&self, data: &DataOptions) -> Result<Option<KeptColumns>, Failure> {
         let Some(path) = data.data.as_deref().filter(|_| self.keep.is_some()) else { return Ok(None) };
         let table = TableFile::open(path, &read_options(&data.table, None))?;
-        Ok(Some(KeptColumns::open(table, self.names(), None, Vec::new())?))
+        // The first column names the rows already.
+        let all = || table.names().iter().filter(|name| data.table.id.column.as_ref() != Some(name)).cloned().collect();
+        let names = self.names().unwrap_or_else(all);
+        Ok(Some(KeptColumns::open(table, Some(names), None, Vec::new())?))
     }
 
     /// The columns; `None` for all.
@@ -408,6 +414,14 @@ impl SaveGraphOption {
         written: &mut Written,
     ) -> Result<(), Failure> {
         let Some(path) = &self.path else { return Ok(()) };
+        if let Some(names) = names {
+            let is_array = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("npy"));
+            match names.named() {
+                // A matrix has the order of the rows, which DATA knows.
+                Named::Rows if !is_array => {}
+                _ => check_named_graph(path)?,
+            }
+        }
         // Edges of named rows have the names; a matrix has the order of the rows.
         let stage =
             |_: &mut Report| stage_named_graph(path, affinity.graph.adjacency(), names.filter(|_| !is_matrix(path)));

@@ -18,10 +18,10 @@ impl Fields {
         Self { delimiter: ',', parser: csv_core::Reader::new(), content: Vec::new(), ends: Vec::new() }
     }
 
-    /// The fields of no line yet, with tabs between.
-    pub(super) fn with_tabs() -> Self {
-        let parser = csv_core::ReaderBuilder::new().delimiter(b'\t').build();
-        Self { delimiter: '\t', parser, ..Self::new() }
+    /// The fields of no line yet, with another character between.
+    pub(super) fn with(delimiter: u8) -> Self {
+        let parser = csv_core::ReaderBuilder::new().delimiter(delimiter).build();
+        Self { delimiter: delimiter.into(), parser, ..Self::new() }
     }
 
     /// Splits a line without its end; false if a quote in it stays open.

@@ -180,12 +180,17 @@ mod tests {
         Graph::from_edges(n as usize, &edges).unwrap()
     }
 
-    /// Values of the rows where row·7919 mod n is below n/every.
+    /// A number in [0, 1) for each row and purpose.
+    fn noise(row: usize, purpose: u64) -> f64 {
+        let mixed = (row as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15 ^ (purpose << 32)).rotate_left(29);
+        (mixed.wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 40) as f64 / (1u64 << 24) as f64
+    }
+
+    /// Values with noise, known in one of `every` rows.
     fn values(n: usize, every: usize, skip: Option<usize>) -> Targets {
-        let value = |row: usize| (row as f64 * 0.21).sin() + 0.1 * ((row * 7919 % 13) as f64 - 6.0);
-        let given: Vec<f64> = (0..n)
-            .map(|row| if row * 7919 % n < n / every && Some(row) != skip { value(row) } else { f64::NAN })
-            .collect();
+        let value = |row: usize| (row as f64 * 0.05).sin() + noise(row, 1);
+        let is_known = |row: usize| noise(row, 2) < 1.0 / every as f64 && Some(row) != skip;
+        let given: Vec<f64> = (0..n).map(|row| if is_known(row) { value(row) } else { f64::NAN }).collect();
         Targets::regression(&given, None).unwrap()
     }
 
@@ -204,17 +209,18 @@ mod tests {
                 false => plain(&smoother, &smooth, &targets, false, &run).unwrap(),
             };
             let fit = Fit { smoother: &smoother, smooth: &smooth, targets: &targets, left_out: &left_out, is_stable };
-            let known: Vec<usize> = (0..15).collect();
+            let l = targets.rows().len();
+            let known: Vec<usize> = (0..l).collect();
             let row_of = |at: usize| targets.rows()[at] as usize;
             let found = fit.without(&known, &run).unwrap();
-            for at in [0, 6, 11] {
+            for at in [0, l / 2, l - 1] {
                 let less = values(60, 4, Some(row_of(at)));
                 let other = Smoother::new(&graph, &components, &less, smoothness, 1e-10, &run).unwrap();
                 let solved = other.solve(None, &run).unwrap();
-                let empty = Matrix::filled(14, 1, 0.0);
+                let empty = Matrix::filled(l - 1, 1, 0.0);
                 let refit = Fit { smoother: &other, smooth: &solved, targets: &less, left_out: &empty, is_stable };
                 for row in 0..60 {
-                    let (a, b) = (fit.value(row) + f64::from(found[row * 15 + at]), refit.value(row));
+                    let (a, b) = (fit.value(row) + f64::from(found[row * l + at]), refit.value(row));
                     assert!((a - b).abs() < 1e-5, "{is_stable} {at} {row}: {a} {b}");
                 }
                 let y = targets.values().row(at)[0];
@@ -234,11 +240,11 @@ mod tests {
             let y = all.values().row(*row)[0];
             found.lower[*row] <= y && y <= found.upper[*row]
         };
-        let hidden: Vec<usize> = (0..400).filter(|row| row * 7919 % 400 >= 100).collect();
+        let hidden: Vec<usize> = (0..400).filter(|row| targets.rows().binary_search(&(*row as u32)).is_err()).collect();
         let covered = hidden.iter().filter(|row| is_in(row)).count() as f64 / hidden.len() as f64;
         assert!(found.is_plus && (0.82..=0.99).contains(&covered), "{covered}");
         let text = |level| {
-            jackknife_plus(&graph, &values(400, 50, None), 0.5, Centering::Stable, level, &run).unwrap_err().to_string()
+            jackknife_plus(&graph, &values(400, 60, None), 0.5, Centering::Stable, level, &run).unwrap_err().to_string()
         };
         assert!(text(0.95).contains("at least 19 values") && text(1.5).contains("level is 1.5"));
     }

@@ -228,13 +228,14 @@ impl<'g> Suggester<'g> {
             Some(targets) => Some(report.time("solve", run, |_| self.solve(targets, params.explore > 0.0, run))?),
             None => None,
         };
-        let n_check = (params.check * wanted.n as f64).round() as usize;
+        let share = |share: f64| if share > 0.0 { ((share * wanted.n as f64).round() as usize).max(1) } else { 0 };
+        let n_check = share(params.check);
         let check = drawn(&free, n_check, 2 * labeled.len() as u64, run);
         let rows = report.time("pick", run, |_| {
             let mut picker = Picker::new(self, solved.as_ref(), plan.is_cold, labeled, free, wanted.cost, run);
             check.iter().for_each(|&row| picker.take(row));
             let n_left = wanted.n - check.len();
-            let n_far = ((params.explore * wanted.n as f64).round() as usize).min(n_left);
+            let n_far = share(params.explore).min(n_left);
             picker.far(n_far);
             picker.pick(plan.strategy, n_left - picker.n_picked())?;
             check.iter().for_each(|&row| picker.add(row, Reason::Check, f64::NAN));
@@ -374,6 +375,11 @@ fn free_rows(n: usize, labeled: &[u32], wanted: &Wanted<'_>) -> Result<Vec<bool>
     let n_free = free.iter().filter(|free| **free).count();
     match (wanted.n, n_free) {
         (0, _) => Err(Error::param("n", 0, "at least 1")),
+        (n, 0) => Err(Error::param(
+            "n",
+            n,
+            "rows to choose from, but every row that may be chosen has a label or is excluded",
+        )),
         (n, free) if n > free => {
             Err(Error::param("n", n, format!("at most {free}, the number of rows without a label that may be chosen")))
         }

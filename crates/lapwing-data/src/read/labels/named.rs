@@ -48,7 +48,7 @@ pub fn read_named_labels(
     if !lines.next()? {
         return Err(Error::format(path, None, "the file is empty"));
     }
-    lines.split_at_tabs()?;
+    lines.tell_delimiter()?;
     if lines.n_fields() == 1 && names.named() == Named::Rows {
         let is_header = ["label", "labels", "y"].contains(&lines.field(0));
         return read_column(lines, LabelTexts::new(unlabeled), names.len(), is_header).map(in_order);

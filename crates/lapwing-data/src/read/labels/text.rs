@@ -16,6 +16,7 @@ pub(super) fn read(path: &Path, n_rows: usize, unlabeled: Option<&str>) -> Resul
     if !lines.next()? {
         return Err(Error::format(path, None, "the file is empty"));
     }
+    lines.tell_delimiter()?;
     let has_pair_header = lines.n_fields() >= 2 && lines.field(0) == "row" && lines.field(1) == "label";
     if has_pair_header || (lines.n_fields() == 2 && lines.field(0).parse::<u64>().is_ok()) {
         return read_pairs(lines, LabelTexts::among(n_rows, unlabeled)?, n_rows, has_pair_header);
@@ -108,12 +109,16 @@ impl<'a> Lines<'a> {
         self.error("a quote that opens in this line is not closed; labels are of one line")
     }
 
-    /// If the current line has tabs and no commas, splits it and all lines behind it at tabs.
-    pub(super) fn split_at_tabs(&mut self) -> Result<()> {
-        if !self.line.contains('\t') || self.line.contains(',') {
+    /// If the current line has tabs or semicolons and no commas, splits it and all lines behind it at these.
+    pub(super) fn tell_delimiter(&mut self) -> Result<()> {
+        let Some(delimiter) = [b'\t', b';'].into_iter().find(|delimiter| self.line.contains(char::from(*delimiter)))
+        else {
+            return Ok(());
+        };
+        if self.line.contains(',') {
             return Ok(());
         }
-        self.fields = Fields::with_tabs();
+        self.fields = Fields::with(delimiter);
         self.split().then_some(()).ok_or_else(|| self.unclosed())
     }
 
