@@ -377,6 +377,9 @@ class LabelLoop:
             raise ValueError("the fit starts from a prior, which has to know the labels; fit again with all of them")
         problem = self._problem()
         problem.rows, problem.n_samples = {"features": rows.features, "graph": rows.graph, "edges": None}, len(y)
+        if self.labels_drawn == "auto" and any(reason not in ("check", "random") for reason in state.reasons.values()):
+            # The shares of suggested labels say nothing about the sizes of classes.
+            problem.parameters["labels_drawn"] = "balanced"
         labels, argument = self._labels(y, len(y), weights)
         scores = None
         if warm_start and np.array_equal(labels.classes, state.labels.classes):

@@ -80,6 +80,12 @@ impl Reasons {
     }
 }
 
+/// Whether a file of labels has a column `reason`, as a filled-in output of `lapwing suggest` has.
+pub fn holds_suggestions(path: &Path) -> bool {
+    let table = is_rereadable_table(path).then(|| TableFile::open(path, &ReadOptions::default()).ok()).flatten();
+    table.is_some_and(|table| table.names().iter().any(|name| name == "reason"))
+}
+
 /// The numbers in a column of a table of `n_rows` rows.
 pub fn numbers_of(
     path: &Path,

@@ -9,6 +9,7 @@ use lapwing::data::write::KeptColumns;
 use lapwing::data::{Labels, Matrix, Report, Run, Targets, UNLABELED};
 use lapwing::graph::sparsify::Checkpoint;
 use lapwing::models::{LowRank, Method, Problem, Settings, SizeParams, method_names};
+use lapwing_data::params::{Parameters, Value};
 use lapwing_data::read::is_rereadable_table;
 use lapwing_data::write::{COLUMN_ENDINGS, LABEL_ENDINGS};
 
@@ -25,7 +26,7 @@ use crate::options::{
 use crate::output::{Unreached, is_stdout, two_on_stdout};
 use crate::prior::{Prior, check_prior};
 use crate::ranks::Ranks;
-use crate::row_lists::Reasons;
+use crate::row_lists::{Reasons, holds_suggestions};
 use crate::rows::are_rows;
 use crate::session::Session;
 
@@ -172,6 +173,13 @@ impl Label {
             ranks.refuse_many("--id", "leave it out: rows then have numbers")?;
         }
         let mut settings = settings.clone();
+        let drawn = settings.get("labels_drawn").filter(|drawn| *drawn == Value::Word("auto".into()));
+        if let (Some(_), Some(path)) = (drawn, &self.labels.labels)
+            && holds_suggestions(path)
+        {
+            // The shares of suggested labels say nothing about the sizes of classes.
+            settings.set("labels_drawn", &Value::Word("balanced".into()))?;
+        }
         settings.params.sparse.checkpoint.clone_from(&self.stream.checkpoint);
         settings.params.low_rank.checkpoint.clone_from(&self.stream.checkpoint);
         let low_rank = settings.low_rank()?;

@@ -4,7 +4,7 @@
 //! were chosen that way and say nothing about sizes; [`are_balanced`] detects this by Pearson's χ² test.
 
 use lapwing_data::Targets;
-use lapwing_graph::Components;
+use lapwing_graph::{Components, Graph};
 
 use crate::labeling::largest;
 
@@ -55,6 +55,11 @@ pub(crate) fn label_counts(targets: &Targets) -> Vec<usize> {
     counts
 }
 
+/// Rows whose degrees are looked at.
+const SAMPLE: usize = 8192;
+/// Standard deviations beyond which labeled rows are not drawn at random.
+const LARGE: f64 = 2.0;
+
 /// Whether no component of the graph has far more labels than random draws would give it: at most its expected number, plus four
 /// standard deviations, plus three.
 pub(crate) fn are_spread(targets: &Targets, components: &Components) -> bool {
@@ -65,6 +70,24 @@ pub(crate) fn are_spread(targets: &Targets, components: &Components) -> bool {
         let expected = share * size as f64;
         count as f64 <= expected + 4.0 * expected.sqrt() + 3.0
     })
+}
+
+/// Whether the labeled rows have larger degrees than random draws would give them, as rows that stand for many others do: rows that were
+/// suggested, or picked because they are typical. Their shares say nothing about the sizes of classes.
+///
+/// One-sided test at [`LARGE`] standard deviations of the mean rank of their degrees, among at most [`SAMPLE`] rows.
+pub(crate) fn are_typical(targets: &Targets, graph: &Graph) -> bool {
+    let degree = graph.degree();
+    let mut sample: Vec<f64> = degree.iter().step_by(degree.len().div_ceil(SAMPLE).max(1)).copied().collect();
+    sample.sort_unstable_by(f64::total_cmp);
+    let share = |row: u32| {
+        let own = degree[row as usize];
+        let below = sample.partition_point(|other| *other < own) + sample.partition_point(|other| *other <= own);
+        below as f64 / (2 * sample.len()) as f64
+    };
+    let l = targets.rows().len() as f64;
+    let mean = targets.rows().iter().map(|&row| share(row)).sum::<f64>() / l;
+    (mean - 0.5) * (12.0 * l).sqrt() > LARGE
 }
 
 /// Whether the counts of the classes that have labels are more even than random draws: Pearson's χ² against equal shares is below

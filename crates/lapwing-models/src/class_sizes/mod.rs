@@ -27,7 +27,7 @@ use lapwing_data::params::{Parameters, at_least};
 use lapwing_data::{Error, Matrix, Result, Run, Targets, Warning, choices, parameters, peak_memory_bytes};
 use serde_json::Value;
 
-pub(crate) use self::bounds::{SizeBounds, are_spread, label_counts, wilson};
+pub(crate) use self::bounds::{SizeBounds, are_spread, are_typical, label_counts, wilson};
 pub(crate) use self::offsets::hold_unless_cut;
 pub use self::with_sizes::WithSizes;
 use self::{bounds::are_balanced, offsets::hold_sizes, refine::refine};
@@ -43,7 +43,8 @@ choices! {
     /// How the labeled rows were chosen.
     pub enum LabelsDrawn("labels_drawn", default Auto) {
         /// Tested: balanced if the counts are more even than those of 95 % of random draws from equal classes, or if a component
-        /// of the graph has far more labels than its share of the rows; else random.
+        /// of the graph has far more labels than its share of the rows, or if labeled rows have larger degrees than random ones, as
+        /// rows that were suggested have; else random.
         Auto = "auto",
         /// At random among all rows, so that their shares estimate the sizes of the classes.
         Random = "random",

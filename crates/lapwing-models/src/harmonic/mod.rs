@@ -200,7 +200,7 @@ impl Harmonic {
         };
         self.note_choices(&function, prior.as_ref(), report);
         fitting.note_solve(function.solve.clone(), &self.graph, self.params.tol);
-        let is_spread = class_sizes::are_spread(targets, &components);
+        let is_spread = class_sizes::are_spread(targets, &components) && !class_sizes::are_typical(targets, graph);
         Ok(Solved { function, verdict, folded, is_centered, is_spread, built: None, errors })
     }
 
