@@ -101,7 +101,8 @@ _DOCUMENTATION = {
     effect if shares are given. Has an effect only with `decision` "sizes".
 
     - "auto": Tested: balanced if the counts are more even than those of 95 % of random draws from equal classes, or if
-      a component of the graph has far more labels than its share of the rows; else random.
+      a component of the graph has far more labels than its share of the rows, or if labeled rows have larger degrees
+      than random ones, as rows that were suggested have; else random.
     - "random": At random among all rows, so that their shares estimate the sizes of the classes.
     - "balanced": About as many of every class, whatever its size.
 """,
@@ -194,7 +195,8 @@ _DOCUMENTATION = {
     effect if shares are given.
 
     - "auto": Tested: balanced if the counts are more even than those of 95 % of random draws from equal classes, or if
-      a component of the graph has far more labels than its share of the rows; else random.
+      a component of the graph has far more labels than its share of the rows, or if labeled rows have larger degrees
+      than random ones, as rows that were suggested have; else random.
     - "random": At random among all rows, so that their shares estimate the sizes of the classes.
     - "balanced": About as many of every class, whatever its size.
 """,
