@@ -84,7 +84,7 @@ impl Rows<'_> {
         let measured = self.features.map(|rows| (rows, Metric::auto(rows)));
         match audit(graph, measured, targets, &AuditParams::default(), &run.quiet()) {
             Ok(found) => Ok(Some(found)),
-            Err(error @ lapwing::data::Error::Interrupted { .. }) => Err(error.into()),
+            Err(error @ lapwing::data::Error::Interrupted) => Err(error.into()),
             // Too few labels, or labels of one class, are no fault of the page.
             Err(_) => Ok(None),
         }

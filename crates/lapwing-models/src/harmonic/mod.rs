@@ -91,7 +91,7 @@ impl Harmonic {
     /// Takes the parameters.
     ///
     /// # Errors
-    /// [`Error::Param`](lapwing_data::Error::Param) naming a parameter outside its range.
+    /// [`Error::Param`] naming a parameter outside its range.
     pub fn new(params: HarmonicParams, graph: GraphParams) -> Result<Self> {
         params.validate()?;
         graph.validate()?;
@@ -172,11 +172,9 @@ impl Harmonic {
         let wanted = matches!(self.params.calibration, Calibration::LeaveOneOut | Calibration::VennAbers);
         let may_leave_out = function.graph_reg > 0.0 && function.graph_reg.is_finite();
         let may_leave_out = may_leave_out && prior.is_none() && refiner.is_none() && refit::applies(targets);
-        if wanted && may_leave_out && self.known.is_none() {
-            if let Some(verdict) = &mut verdict {
-                // All labels in the place of those that chose the level.
-                verdict.held_out = None;
-            }
+        if let (true, None, Some(verdict)) = (wanted && may_leave_out, self.known, &mut verdict) {
+            // All labels in the place of those that chose the level.
+            verdict.held_out = None;
         }
         let is_left_out = is_left_out && !(wanted && may_leave_out);
         let folded = match !is_left_out && self.known.is_none() && refit::applies(targets) {

@@ -2,10 +2,10 @@
 //!
 //! People label some rows, look, and label more. [`Suggester`] says which rows to look at next, [`audit()`] which of the given
 //! labels are probably wrong, and [`prediction_sets()`] which classes a row may have. All of them work on one graph and on one matrix,
-//! that of the [`smoother`]; its potential is large where labels are far, and its diagonal gives the scores of every labeled row
+//! that of `smoother.rs`; its potential is large where labels are far, and its diagonal gives the scores of every labeled row
 //! without its own label.
 
-pub mod audit;
+mod audit;
 mod cells;
 mod colors;
 mod cover;
@@ -14,7 +14,7 @@ mod leave_one_out;
 mod plan;
 mod sets;
 mod smoother;
-pub mod suggest;
+mod suggest;
 
 pub use audit::{Audit, AuditParams, AuditSummary, ClassPair, NewClass, RegressionAudit, audit, audit_regression};
 pub use jackknife::{Intervals, jackknife_plus};

@@ -157,7 +157,7 @@ impl Compare {
                 tiles: tiles(&report, &found),
                 rows: rows(&report),
                 results: &found.rows,
-                table: Table::new("Results", &HEADINGS, found.rows.iter().map(cells)),
+                table: Table::new("Results", HEADINGS, found.rows.iter().map(cells)),
                 advice: found.winners.iter().map(|winner| winner.text.clone()).chain(next.clone()).collect(),
                 notes: notes(&found, &chosen.same),
             };
