@@ -13,7 +13,7 @@ import numpy as np
 import pickers
 from common import Record
 
-TITLE, THREADS, VERSION = "Cold start: accuracy with the first 10 and 20 rows", 1, 1
+TITLE, THREADS, VERSION = "Cold start: accuracy with the first 10 and 20 rows", 1, 2
 COUNTS = [10, 20]
 METHODS = [
     "random", "lapwing-cover", "graphlearning-vopt", "graphlearning-sigma",
@@ -44,7 +44,7 @@ def measure(unit: Record, method: str) -> Record:
     while len(rows) < COUNTS[-1]:
         rows = np.concatenate([rows, picker.pick(draw.show(rows), COUNTS[0])])
     seconds = time.process_time() - start
-    return {"accuracy": {str(count): draw.accuracy(rows[:count]) for count in COUNTS}, "cpu_seconds": round(seconds, 3)}
+    return {"accuracy": {str(count): draw.accuracy(rows[:count], method) for count in COUNTS}, "cpu_seconds": round(seconds, 3)}
 
 
 def table(results: goals.Results) -> str:

@@ -84,14 +84,19 @@ class Draw:
         y[rows] = self.classes[rows]
         return y
 
-    def accuracy(self, rows: np.ndarray) -> float:
-        """Accuracy of the default classifier with the labels of these rows, on the rows that may not be chosen."""
+    def accuracy(self, rows: np.ndarray, by: str) -> float:
+        """Accuracy of the default classifier with the labels of these rows, on the rows that may not be chosen.
+
+        Rows that a strategy chose are no sample of the classes, and the classifier is told so; rows at random are one.
+        """
         from lapwing import HarmonicClassifier
 
         seen = np.unique(self.classes[rows])
         if len(seen) == 1:
             return float((self.classes[self.judged] == seen[0]).mean())
-        found = HarmonicClassifier(random_state=0).fit(None, self.show(rows), graph=self.graph).transduction_
+        drawn = "auto" if by == "random" else "balanced"
+        model = HarmonicClassifier(labels_drawn=drawn, random_state=0)
+        found = model.fit(None, self.show(rows), graph=self.graph).transduction_
         return float((found[self.judged] == self.classes[self.judged]).mean())
 
 

@@ -19,7 +19,7 @@ import pickers
 from common import Record
 from material import Draw
 
-TITLE, THREADS, VERSION = "Rounds: accuracy by number of labels, batches of 10", 1, 1
+TITLE, THREADS, VERSION = "Rounds: accuracy by number of labels, batches of 10", 1, 2
 START, BATCH = 20, 10
 ONE_BATCH = "lapwing-mix-50"
 """Mix, with one batch of 50."""
@@ -86,14 +86,14 @@ def walk(draw: Draw, method: str, start: np.ndarray | None, counts: list[int], b
     if rows is None:
         rows = pickers.first(draw, picker, batch if picker.starts_alone else START)
     setup, seconds = time.process_time() - begun, []
-    reached = {str(count): draw.accuracy(rows[:count]) for count in counts if count <= len(rows)}
+    reached = {str(count): draw.accuracy(rows[:count], method) for count in counts if count <= len(rows)}
     while len(rows) < counts[-1]:
         begun = time.process_time()
         more = picker.pick(draw.show(rows), batch)
         seconds.append(time.process_time() - begun)
         rows = np.concatenate([rows, more])
         if len(rows) in counts:
-            reached[str(len(rows))] = draw.accuracy(rows)
+            reached[str(len(rows))] = draw.accuracy(rows, method)
     return {"accuracy": reached, "setup_seconds": round(setup, 3), "batch_seconds": round(float(np.mean(seconds)), 4)}
 
 
