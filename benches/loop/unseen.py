@@ -45,14 +45,12 @@ def measure(unit: Record, method: str) -> Record:
 
 
 def _far(draw: Draw, y: np.ndarray, missing: int) -> Record:
-    """`suggest` with explore=1; the AUC where the build tells the potential."""
+    """`suggest` with explore=1; the AUC of the distance from labels."""
     rows, reasons = keep.lapwing("active", "suggest")(None, y, SHOWN, graph=draw.graph, explore=1.0)
     far = np.asarray(rows)[np.asarray(reasons) == "far"]
     suggester = keep.lapwing("active", "Suggester")(draw.graph)
-    found = {"share": _share(draw, far, missing), "far": len(far)}
-    if hasattr(suggester, "potential"):
-        found["auc"] = auc(draw, y, np.asarray(suggester.potential(y)), missing)
-    return found
+    distance = np.asarray(suggester.distance_from_labels(y))
+    return {"share": _share(draw, far, missing), "far": len(far), "auc": auc(draw, y, distance, missing)}
 
 
 def low_margin(draw: Draw, y: np.ndarray) -> np.ndarray:
@@ -94,5 +92,5 @@ def table(results: goals.Results) -> str:
         of = {figure: goals.mean(results, figure, "lapwing-far", missing=digit) for figure in ("far", "share", "auc")}
         text += goals.least(f"digit {digit}, rows of the first 50 with reason far", of["far"], SHOWN, 0)
         text += goals.least(f"digit {digit}, share of those", of["share"], 0.90)
-        text += goals.least(f"digit {digit}, AUC of the potential", of["auc"], 0.95)
+        text += goals.least(f"digit {digit}, AUC of the distance", of["auc"], 0.95)
     return text

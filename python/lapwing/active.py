@@ -155,8 +155,10 @@ class Suggester:
         )
         return found if return_report else found[:2]
 
-    def potential(self, y: Any, unlabeled: Any = None) -> NDArray[np.float64]:
-        """How far labels are from each row (n_samples,), on a scale of its own; infinite where none reaches.
+    def distance_from_labels(self, y: Any, unlabeled: Any = None) -> NDArray[np.float64]:
+        """How far each row is from all labels (n_samples,), on a scale of its own; infinite where none reaches.
+
+        It is the mean time until a random walk on the graph meets a label. Rows of a class that nobody has named come first.
 
         Parameters
         ----------
@@ -167,5 +169,5 @@ class Suggester:
         """
         labels = given_labels(y, self._graph.n_samples, unlabeled)
         if labels.argument is None:
-            raise ValueError("no row has a label; the potential is that of labels")
-        return self._suggester.potential(labels.argument, self._control)
+            raise ValueError("no row has a label to be far from")
+        return self._suggester.distance_from_labels(labels.argument, self._control)

@@ -79,18 +79,18 @@ impl Suggester {
     }
 
     /// Potential of every row, given these labels.
-    fn potential<'py>(
+    fn distance_from_labels<'py>(
         &self,
         py: Python<'py>,
         labels: LabelsInput<'py>,
         control: Control,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let targets = labels.targets(None)?;
-        let potential = control.run(py, |run| {
+        let distance = control.run(py, |run| {
             let suggester = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            suggester.potential(&targets, run)
+            suggester.distance_from_labels(&targets, run)
         })?;
-        Ok(PyArray1::from_vec(py, potential))
+        Ok(PyArray1::from_vec(py, distance))
     }
 }
 

@@ -26,9 +26,10 @@ use lapwing_solve::{LaplacianParams, LaplacianSolver, SolveInfo};
 use crate::harmonic::{Labeled, Part};
 use crate::labeling::largest;
 
-/// τ of the damped potential over the mean degree, and the residual to which it is solved.
-const DAMPING: f64 = 0.1;
-const DAMPED_TOL: f64 = 1e-3;
+/// Of the distance from labels, over the mean degree: how firmly labeled rows are held, and τ. Then the residual to which it is solved.
+const HELD: f64 = 10.0;
+const DAMPING: f64 = 0.003;
+const DISTANCE_TOL: f64 = 1e-3;
 
 /// A graph whose weights are far from the limits of f64, as they are or scaled.
 pub(super) fn moderate(graph: &Graph) -> Cow<'_, Graph> {
@@ -192,20 +193,24 @@ impl<'a> Smoother<'a> {
         Ok(smooth)
     }
 
-    /// The potential of A + τI (n), infinite where no label reaches. τ is [`DAMPING`] times the mean degree: beyond it all rows are equally
-    /// far, so that a few rows that hang on the graph by a thread do not outdo a large part without labels.
-    pub fn damped_potential(&self, run: &Run) -> Result<Vec<f64>> {
+    /// How far each row is from all labels (n), infinite where no label reaches: the potential with labeled rows held at 0, whatever their
+    /// weights, and τ on the diagonal.
+    ///
+    /// It is the mean time until a walk on the graph meets a label, if the walk also ends by itself, at the rate τ. With the weights of the
+    /// smoother (they let labels yield) the potential of a class without labels is hardly above that of rows near the labels. Without τ a
+    /// few rows that hang on the graph by a thread are farther than a large part without labels.
+    pub fn distance_from_labels(&self, run: &Run) -> Result<Vec<f64>> {
         let graph = &self.part.graph;
         let degree = graph.mean_degree();
-        let tau = DAMPING * if degree > 0.0 { degree } else { 1.0 };
-        let mut diagonal = vec![tau; self.part.n()];
-        self.part.labeled.iter().zip(&self.trust).for_each(|(&row, trust)| diagonal[row as usize] += trust);
-        let params = LaplacianParams { tol: DAMPED_TOL, ..LaplacianParams::default() };
+        let unit = if degree > 0.0 { degree } else { 1.0 };
+        let mut diagonal = vec![DAMPING * unit; self.part.n()];
+        self.part.labeled.iter().for_each(|&row| diagonal[row as usize] += HELD * unit);
+        let params = LaplacianParams { tol: DISTANCE_TOL, ..LaplacianParams::default() };
         let solver = LaplacianSolver::new(graph, Some(&diagonal), params, run)?;
         let (x, _) = solver.solve(&Matrix::filled(self.part.n(), 1, 1.0), None, run)?;
-        let mut potential = vec![f64::INFINITY; self.targets.n_samples()];
-        x.values().iter().enumerate().for_each(|(row, value)| potential[self.part.whole(row)] = *value);
-        Ok(potential)
+        let mut distance = vec![f64::INFINITY; self.targets.n_samples()];
+        x.values().iter().enumerate().for_each(|(row, value)| distance[self.part.whole(row)] = *value);
+        Ok(distance)
     }
 
     /// Mean of all labels but one (c), of target `y` and weight `t`.

@@ -14,8 +14,8 @@
 //! forests (5,000 rows, batches of 10) that beats the least margin by .04 after 50 and by .03 after 100 and 200 labels, and is better than
 //! random rows by .06 to .08. The least margin alone is often worse than random rows while labels are few.
 //!
-//! **Classes nobody has named** lie far from all labels: *far* rows come one each from the cells of largest mean potential, damped so that
-//! large parts without labels come before a few rows at the rim. The local maxima of the potential itself are mostly outliers.
+//! **Classes nobody has named** lie far from all labels: *far* rows come one each from the cells of largest mean distance from labels (see
+//! [`Suggester::distance_from_labels`]). The farthest single rows are often outliers.
 //!
 //! **A test** needs rows drawn at random: *check* rows are drawn before all others, from the rows that may be chosen.
 //!
@@ -123,7 +123,7 @@ pub struct Suggestion {
     /// Why.
     pub reason: Reason,
     /// How much it is wanted, by its reason: the share of all mass that it covers, the smoothed border measure in [0, 1], or the
-    /// mean potential of its cell over that of all rows. NaN for rows drawn at random.
+    /// mean distance of its cell from labels over that of all rows. NaN for rows drawn at random.
     pub score: f64,
     /// The class it has so far, with its share; `None` if no label reaches it.
     pub guess: Option<(u32, f64)>,
@@ -184,13 +184,16 @@ impl<'g> Suggester<'g> {
         Ok(Self { graph, components, cover, raw: None })
     }
 
-    /// Potential (n) of some labels: large where they are far, infinite where none reaches.
+    /// How far each row is from all labels (n), infinite where none reaches: x of (L + τI + hC)·x = 1, with C = 1 on labeled rows.
+    ///
+    /// It is the mean time until a random walk meets a label, up to a factor. h is 10 and τ 0.003 mean degrees: τ keeps a few rows that hang on the
+    /// graph by a thread from being farther than a large part without labels.
     ///
     /// # Errors
     /// [`Error::Shape`] for labels of another number of rows; [`Error::Interrupted`].
-    pub fn potential(&self, targets: &Targets, run: &Run) -> Result<Vec<f64>> {
+    pub fn distance_from_labels(&self, targets: &Targets, run: &Run) -> Result<Vec<f64>> {
         check_size(&self.graph, targets)?;
-        Ok(self.smoother(targets, run)?.solve(None, run)?.potential)
+        self.smoother(targets, run)?.distance_from_labels(run)
     }
 
     /// The system of some labels. The smoothness is the number of classes seen; only ratios of weights count.
@@ -245,18 +248,18 @@ impl<'g> Suggester<'g> {
         Ok(Suggestions { rows, report })
     }
 
-    /// Class shares and, for rows far from labels, the damped potential.
+    /// Class shares and, for rows far from labels, the distance from them.
     fn solve(&mut self, targets: &Targets, explores: bool, run: &Run) -> Result<Solved> {
         let smoother = self.smoother(targets, run)?;
         let Smooth { scores, raw, .. } = smoother.solve(self.raw.as_ref(), run)?;
-        let damped = if explores { smoother.damped_potential(run)? } else { Vec::new() };
+        let distance = if explores { smoother.distance_from_labels(run)? } else { Vec::new() };
         self.raw = Some(raw);
         let mut rule = Rule::largest(targets.mean());
         let labeling = run.install(|| {
             rule.temperature = Some(typical_temperature(&rule, &scores));
             rule.decide(scores.into())
         });
-        Ok(Solved { labeling, damped })
+        Ok(Solved { labeling, distance })
     }
 
     fn note(
@@ -299,10 +302,10 @@ impl<'g> Suggester<'g> {
     }
 }
 
-/// Shares of the classes and damped potentials (n), empty unless rows far from labels are wanted.
+/// Shares of the classes and distances from labels (n), empty unless rows far from labels are wanted.
 struct Solved {
     labeling: Labeling,
-    damped: Vec<f64>,
+    distance: Vec<f64>,
 }
 
 /// The strategy that labels so far allow.

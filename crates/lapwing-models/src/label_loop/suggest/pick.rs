@@ -117,16 +117,16 @@ impl<'a> Picker<'a> {
         self.ranked(&measure).into_iter().take(count).for_each(|(row, score)| self.add(row, Reason::Border, score));
     }
 
-    /// Picks rows far from all labels: one from each cell, those of largest mean damped potential first.
+    /// Picks rows far from all labels: one from each cell, those of largest mean distance first.
     pub fn far(&mut self, count: usize) {
         let Some(solved) = self.solved.filter(|_| count > 0) else { return };
         let cover = &self.suggester.cover;
         let mean = |rows: &mut dyn Iterator<Item = usize>| {
-            let finite = rows.map(|row| solved.damped[row]).filter(|o| o.is_finite());
+            let finite = rows.map(|row| solved.distance[row]).filter(|o| o.is_finite());
             let (sum, n) = finite.fold((0.0, 0usize), |(sum, n), o| (sum + o, n + 1));
             if n == 0 { f64::NAN } else { sum / n as f64 }
         };
-        let of_all = mean(&mut (0..solved.damped.len()));
+        let of_all = mean(&mut (0..solved.distance.len()));
         let far = |cell: usize| mean(&mut cover.members[cell].iter().map(|&row| row as usize)) / of_all;
         let cells = (0..cover.members.len()).map(|cell| (cell, far(cell))).filter(|(_, far)| !far.is_nan());
         let mut cells: Vec<(usize, f64)> = cells.collect();

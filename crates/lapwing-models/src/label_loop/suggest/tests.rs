@@ -163,7 +163,7 @@ fn batches_follow_each_other_and_warm_solves_agree() {
     }
     assert_eq!(labeled.len(), 13 + 30);
     let given = targets(&classes, |row| labeled.contains(&row));
-    assert!(warm.potential(&given, &run).unwrap().iter().all(|o| *o > 0.0));
+    assert!(warm.distance_from_labels(&given, &run).unwrap().iter().all(|o| *o > 0.0));
     // Check rows of one batch say nothing about those of the next.
     let params = SuggestParams { check: 1.0, ..SuggestParams::default() };
     let first = numbers(&next(&graph, Some(&given), 40, &params, &run));
