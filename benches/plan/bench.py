@@ -1,7 +1,7 @@
-"""The memory that `--plan` states for a fit, and the memory that the fit takes: all methods, over rows and columns.
+"""The memory that `--plan` states, and the memory that is needed: all methods of `label`, `suggest` and `audit`, over rows and columns.
 
-Every line runs `lapwing label` twice on a random problem, with and without `--plan`. A good plan is a close upper bound: the
-fit needs between .75 and 1 of it.
+Every line runs the program twice on a random problem, with and without `--plan`. A good plan is a close upper bound: the work
+needs between .75 and 1 of it.
 """
 
 from __future__ import annotations
@@ -28,12 +28,14 @@ MOST_EXACT = 10_000
 
 
 class Case(NamedTuple):
-    """One way of labeling."""
+    """One way of labeling, suggesting or judging."""
 
     options: list[str]
     features: bool = True
     edges: bool = False
     most_rows: int | None = None
+    command: str = "label"
+    labels: bool = True
 
 
 def named(method: str, *options: str, **more: Any) -> Case:
@@ -42,6 +44,7 @@ def named(method: str, *options: str, **more: Any) -> Case:
 
 OF_EDGES: dict[str, Any] = {"features": False, "edges": True}
 IN_BLOCKS = "100000"
+BATCH = ["-n", "100"]
 CASES = {
     "harmonic": named("harmonic"),
     "harmonic, edges": named("harmonic", **OF_EDGES),
@@ -66,6 +69,11 @@ CASES = {
     "linear": named("linear"),
     "forest": named("forest"),
     "majority": named("majority"),
+    "suggest": Case(BATCH, command="suggest"),
+    "suggest, edges": Case(BATCH, command="suggest", **OF_EDGES),
+    "suggest, edges, no labels": Case(BATCH, command="suggest", labels=False, **OF_EDGES),
+    "audit": Case([], command="audit"),
+    "audit, edges": Case([], command="audit", **OF_EDGES),
 }
 
 
@@ -88,7 +96,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--kinds", nargs="+", choices=["curved", "plain"], default=["curved"], help="of mixtures")
     parser.add_argument("--endings", nargs="+", choices=["npy", "csv"], default=["npy"], help="of files")
     parser.add_argument("--threads", nargs="+", type=int, default=[2])
-    parser.add_argument("--limit", type=float, default=600, metavar="SECONDS", help="of a fit (default 600)")
+    parser.add_argument("--limit", type=float, default=600, metavar="SECONDS", help="of one run (default 600)")
     parser.add_argument("--quick", action="store_true", help="1,000 and 20,000 rows, 8 and 64 columns")
     parser.add_argument("--program", type=Path, default=PROGRAM, help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -118,9 +126,10 @@ def measured(args: argparse.Namespace, name: str, n: int, d: int, kind: str, end
     case, record = CASES[name], {"case": name, "rows": n, "columns": d, "kind": kind, "ending": ending, "threads": threads}
     files = [str(problems.rows(kind, n, d, ending))] if case.features else []
     files += ["--graph", str(problems.edges(n))] if case.edges else []
-    files += ["--labels", str(problems.labels(n))]
+    files += ["--labels", str(problems.labels(n))] if case.labels else []
     with tempfile.TemporaryDirectory(dir=PROGRAM.parent) as folder:
-        words = [args.program, "label", *files, *case.options, "--threads", threads, "-o", f"{folder}/out.npy", "--json"]
+        output = f"{folder}/out.{'npy' if case.command == 'label' else 'csv'}"
+        words = [args.program, case.command, *files, *case.options, "--threads", threads, "-o", output, "--json"]
         planned = run([*words, "--plan"], args.limit)
         fitted = run(words, args.limit)
     record |= {"planned": planned.get("report", {}).get("peak_bytes"), "plan": planned.get("report"), **fitted}

@@ -218,6 +218,8 @@ class LabelLoop:
         else:
             rows, classes, shares = (state.held_out[name] for name in ("rows", "classes", "shares"))
         used, source = self._fair(state, rows, classes, level, by_class, check_rows)
+        if by_class:
+            self._enough_of_each(classes[used], level)
         labeling = fitted._apply(X) if X is not None else None
         distributions = fitted.label_distributions_ if labeling is None else labeling["label_distributions"]
         reached = fitted.reached_ if labeling is None else labeling["reached"]
@@ -237,7 +239,7 @@ class LabelLoop:
         check_rows: Any,
     ) -> tuple[NDArray[np.int64], str]:
         """Which of the held-out rows calibrate sets: those drawn at random if others were suggested and these are enough."""
-        least = int(np.ceil(1 / (1 - level) - 1e-6)) - 1
+        least = _least(level)
         if len(rows) < least:
             # The compiled part says how many are needed.
             return np.arange(len(rows)), "all labels"
@@ -262,6 +264,15 @@ class LabelLoop:
             stacklevel=3,
         )
         return everything, "suggested labels"
+
+    def _enough_of_each(self: _Loop, classes: NDArray[np.uint32], level: float) -> None:
+        """An error that names the class with too few held-out labels for sets by class."""
+        for code, count in zip(*np.unique(classes, return_counts=True), strict=True):
+            if count < _least(level):
+                raise ValueError(
+                    f"class {self.classes_[code].item()!r} has {count} held-out labels; by_class needs at least {_least(level)} of each class "
+                    f"for the level {level}"
+                )
 
     def _split(self: _Loop, state: LoopState) -> tuple[_Loop, NDArray[Any], NDArray[Any], NDArray[Any]]:
         """A fit to half of the labels, and classes and shares of the other half."""
@@ -394,6 +405,11 @@ class LabelLoop:
     def _graph_parameters(self) -> dict[str, Any]:
         parameters: dict[str, Any] = _lapwing.check_parameters(self._method, self._parameters())
         return parameters
+
+
+def _least(level: float) -> int:
+    """Fewest held-out labels for a level."""
+    return int(np.ceil(1 / (1 - level) - 1e-6)) - 1
 
 
 def _stacked(old: Any, new: Any) -> Any:

@@ -78,7 +78,7 @@ impl Suggester {
         ))
     }
 
-    /// Potential of every row, given these labels.
+    /// How far every row is from these labels.
     fn distance_from_labels<'py>(
         &self,
         py: Python<'py>,

@@ -204,6 +204,8 @@ def test_sets_of_new_rows_classes_and_levels_that_cannot_be_reached(digits, fitt
     assert fitted.predict_sets(0.8, X[:7], by_class=True).shape == (7, 10)
     with pytest.raises(ValueError, match="at least 999 labels"):
         fitted.predict_sets(0.999)
+    with pytest.raises(ValueError, match=r"class 0 has \d+ held-out labels; by_class needs at least 99 of each class"):
+        fitted.predict_sets(0.99, by_class=True)
     with pytest.raises(ValueError, match="level is 1"):
         fitted.predict_sets(1.0)
     with pytest.raises(ValueError, match="method"):

@@ -17,6 +17,9 @@ use crate::failure::Failure;
 /// Schema number of the JSON object; it grows only when a key changes its meaning or is removed.
 pub const SCHEMA: u32 = 2;
 
+/// What is between the classes of a set.
+pub const BETWEEN_CLASSES: &str = "|";
+
 /// The label of rows that no label reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Unreached {
@@ -148,7 +151,7 @@ pub fn stage_with_sets(
     let names = classes.names();
     let set = |holds: &[bool]| {
         let held = names.iter().zip(holds).filter(|(_, holds)| **holds).map(|(name, _)| name.as_str());
-        Some(held.collect::<Vec<_>>().join("|"))
+        Some(held.collect::<Vec<_>>().join(BETWEEN_CLASSES))
     };
     table.texts("set", sets.holds.chunks_exact(sets.n_classes.max(1)).map(set));
     if probabilities {

@@ -153,6 +153,9 @@ fn bad_requests_are_named_and_write_nothing() {
     table(&folder, "few.csv", 60, |row| if row < 6 { ["a", "b"][row % 2].into() } else { String::new() });
     let ran = folder.run("label few.csv --label-column kind --method harmonic --sets 0.9 -o out.csv");
     assert!(ran.code == Some(2) && ran.stderr.contains("at least 9"), "{ran:?}");
+    table(&folder, "bar.csv", 60, |row| if row < 30 { ["a|b", "c"][row % 2].into() } else { String::new() });
+    let ran = folder.run("label bar.csv --label-column kind --method harmonic --sets 0.9 -o out.csv");
+    assert!(ran.code == Some(2) && ran.stderr.contains(r#"the class "a|b""#), "{ran:?}");
     let ran = folder.run("label data.csv --label-column kind --method nearest-label --save-graph g.npz -o out.csv");
     assert!(ran.code == Some(2) && ran.stderr.contains("builds no graph"), "{ran:?}");
 }

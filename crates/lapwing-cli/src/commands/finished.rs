@@ -82,6 +82,12 @@ impl<'a> Finished<'a> {
 
     /// Computes the sets of classes, from labels that were held out: those of `checks` alone if labels were suggested and these are enough.
     pub fn find_sets(&mut self, level: f64, reasons: Option<&Reasons>) -> Result<(), Failure> {
+        if let Some(name) = self.given.classes.names().iter().find(|name| name.contains(output::BETWEEN_CLASSES)) {
+            let separator = output::BETWEEN_CLASSES;
+            return Err(Failure::usage(format!(
+                "--sets: a set is written with {separator} between its classes, and the class {name:?} has one in its name; rename it"
+            )));
+        }
         let Some(held_out) = &self.fitted.held_out else {
             let n = self.fitted.report.n_labeled;
             let reason = format!(

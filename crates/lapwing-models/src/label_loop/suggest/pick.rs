@@ -117,7 +117,8 @@ impl<'a> Picker<'a> {
         self.ranked(&measure).into_iter().take(count).for_each(|(row, score)| self.add(row, Reason::Border, score));
     }
 
-    /// Picks rows far from all labels: one from each cell, those of largest mean distance first.
+    /// Picks rows far from all labels: one from each cell, those of largest mean distance first. Within a cell, the row of the largest
+    /// distance times the root of its weight within the cell.
     pub fn far(&mut self, count: usize) {
         let Some(solved) = self.solved.filter(|_| count > 0) else { return };
         let cover = &self.suggester.cover;
@@ -131,6 +132,8 @@ impl<'a> Picker<'a> {
         let cells = (0..cover.members.len()).map(|cell| (cell, far(cell))).filter(|(_, far)| !far.is_nan());
         let mut cells: Vec<(usize, f64)> = cells.collect();
         cells.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        let key: Vec<f64> =
+            cover.inner.iter().zip(&solved.distance).map(|(inner, distance)| inner.sqrt() * distance).collect();
         let end = self.picked.len() + count;
         // A second row of a cell only once every cell has given one.
         loop {
@@ -139,7 +142,7 @@ impl<'a> Picker<'a> {
                 if self.picked.len() == end {
                     return;
                 }
-                if let Some(row) = self.lead(&cover.inner, cell) {
+                if let Some(row) = self.lead(&key, cell) {
                     self.add(row, Reason::Far, far);
                 }
             }
