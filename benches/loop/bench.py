@@ -1,7 +1,7 @@
 """The label loop beside its peers: which rows to label, which labels to doubt, how sure to be, and what each of it costs.
 
 `cold` and `rounds` choose rows; `missing` looks for a class nobody has named; `audit` and `duplicates` find what was spoiled
-on purpose; `sets` measures coverage and calibration; `scale` takes a million rows; `timing` compares seconds. Each part
+on purpose; `sets` measures coverage and calibration, `intervals` those of regression; `scale` takes a million rows; `timing` compares seconds. Each part
 prints its table and the goals, met or missed. A result is kept as soon as it is measured (target/bench/loop/results.jsonl), so
 that an interrupted run goes on where it stopped. Results of lapwing belong to its build, those of peers to their version: take
 `--fresh` once the graph or the default classifier has changed, which everybody is judged by.

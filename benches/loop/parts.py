@@ -19,6 +19,7 @@ import doubts
 import large
 import rounds
 import unseen
+import values
 
 PARTS: dict[str, ModuleType] = {
     "cold": cold,
@@ -27,6 +28,7 @@ PARTS: dict[str, ModuleType] = {
     "audit": doubts,
     "duplicates": copies,
     "sets": certain,
+    "intervals": values,
     "scale": large,
     "timing": clock,
 }

@@ -200,7 +200,8 @@ fn what_a_text_does_not_tell_can_be_said() {
     let text = clouds(60, 4).replace(',', "~");
     folder.write("t.csv", &text);
     assert!(folder.error("label t.csv --label-column kind -o out.csv").contains("no column 'kind'"));
-    folder.ok("label t.csv --label-column kind -o out.csv --delimiter ~ -q");
+    let ran = folder.ok("label t.csv --label-column kind -o out.csv --delimiter ~ --json");
+    assert!(ran.stdout.contains(r#""delimiter":"~""#) || ran.stdout.contains(r#""delimiter": "~""#), "{}", ran.stdout);
     let body: String = text.lines().skip(1).map(|line| format!("{line}\n")).collect();
     folder.write("b.csv", body.replace('~', "\t"));
     folder.ok("label b.csv --label-column 2 -o out.csv --no-header --delimiter tab -q");

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::cells::Cells;
 use super::number::{is_missing, plain};
@@ -23,13 +23,20 @@ const DELIMITERS: [u8; 4] = [b'\t', b';', b'|', b','];
 #[non_exhaustive]
 pub struct Dialect {
     /// The byte between two cells.
+    #[serde(serialize_with = "as_char")]
     pub delimiter: u8,
     /// The byte around cells that hold delimiters or line ends.
+    #[serde(serialize_with = "as_char")]
     pub quote: u8,
     /// Whether the first line names the columns.
     pub has_header: bool,
     /// The byte before the decimals of a number.
+    #[serde(serialize_with = "as_char")]
     pub decimal: u8,
+}
+
+fn as_char<S: Serializer>(byte: &u8, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_char(char::from(*byte))
 }
 
 impl Default for Dialect {
