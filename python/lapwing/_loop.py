@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _Loop = TypeVar("_Loop", bound="LabelLoop")
 
+_BY_CHANCE = ("check", "random")
+
 
 @dataclass
 class LoopState:
@@ -39,6 +41,8 @@ class LoopState:
     reasons: dict[int, str] = field(default_factory=dict)
     """Why rows were suggested."""
     suggester: Any = None
+    left_out: Any = None
+    """A fit to the same labels that left out each of them, if this one did not."""
 
     @property
     def n_samples(self) -> int:
@@ -50,6 +54,10 @@ class LoopState:
 
     def labeled(self) -> NDArray[np.int64]:
         return np.flatnonzero(self.labels.codes >= 0)
+
+    def chosen(self, codes: NDArray[np.int32]) -> list[int]:
+        """The rows with a label, of these codes, that were suggested other than by chance."""
+        return [row for row, reason in self.reasons.items() if reason not in _BY_CHANCE and codes[row] >= 0]
 
 
 class LabelLoop:
@@ -78,10 +86,6 @@ class LabelLoop:
         source = "none" if held_out is None else held_out["source"]
         is_guess = self.report_["parts"]["confidence"]["is_guess"] if "confidence" in self.report_["parts"] else True
         self.calibration_ = "none" if is_guess else source
-        suggested = [reason for row, reason in reasons.items() if self._state is not None and self._state.labels.codes[row] >= 0]
-        if any(reason not in ("check", "random") for reason in suggested) and self.expected_accuracy_ is not None:
-            # Suggested rows are harder than others.
-            self.report_["parts"]["expected_accuracy"]["of_suggested_labels"] = True
         return fitted
 
     def _looped(self) -> LoopState:
@@ -138,8 +142,8 @@ class LabelLoop:
     def leave_one_out_scores(self) -> NDArray[np.float64]:
         """Scores (n_labeled, n_classes) of the labeled rows, in their order, by a fit without their own label.
 
-        In closed form, at the smoothness and the level of the fit. NaN where no other label reaches the row; with the stable form −∞
-        for a class without another label in the component.
+        In closed form, at the smoothness and the level of the fit, on the graph that the fit kept. NaN where no other label reaches the
+        row; with the stable form −∞ for a class without another label.
         """
         state = self._looped()
         form = self.report_["chosen"].get("form", self.form)
@@ -211,12 +215,9 @@ class LabelLoop:
             fitted, rows, classes, shares = self._split(state)
         elif not isinstance(state.argument, tuple):
             raise ValueError("sets need one class for each label, not shares of classes")
-        elif state.held_out is None:
-            raise ValueError(
-                f"no label was held out of this fit, which has {len(state.labeled())}; sets need at least two labels a class on average"
-            )
         else:
-            rows, classes, shares = (state.held_out[name] for name in ("rows", "classes", "shares"))
+            fitted, held_out = self._left_out(state)
+            rows, classes, shares = (held_out[name] for name in ("rows", "classes", "shares"))
         used, source = self._fair(state, rows, classes, level, by_class, check_rows)
         if by_class:
             self._enough_of_each(classes[used], level)
@@ -249,7 +250,7 @@ class LabelLoop:
                 raise ValueError(f"check_rows has {drawn.sum()} rows with a held-out label; the level {level} needs at least {least}")
             return np.flatnonzero(drawn), "check labels"
         reasons = [state.reasons.get(int(row), "") for row in rows]
-        suggested = np.array([reason not in ("", "check", "random") for reason in reasons], dtype=bool)
+        suggested = np.array([reason not in ("", *_BY_CHANCE) for reason in reasons], dtype=bool)
         checks = np.flatnonzero([reason == "check" for reason in reasons])
         everything = np.arange(len(rows))
         if not suggested.any():
@@ -274,6 +275,30 @@ class LabelLoop:
                     f"for the level {level}"
                 )
 
+    def _left_out(self: _Loop, state: LoopState) -> tuple[_Loop, dict[str, Any]]:
+        """A fit that left out every label, and what it found of them: this one, unless it left out a part of them only."""
+        n_labeled = len(state.labeled())
+        n_left_out = 0 if state.held_out is None else len(state.held_out["rows"])
+        if n_left_out == n_labeled or self.calibration != "auto" or self.prior is not None:
+            fitted, held_out = self, state.held_out
+        else:
+            if state.left_out is None:
+                fitted = clone(self).set_params(calibration="leave-one-out", certify=False)
+                fitted._fit_again(self, state, state.labels, state.argument)
+                state.left_out = fitted
+            fitted = state.left_out
+            held_out = fitted._state.held_out or state.held_out
+        if held_out is None:
+            few = n_labeled < 2 * len(self.classes_) or len(self.classes_) < 2
+            raise ValueError(
+                f"{n_labeled} labels of {len(self.classes_)} classes are too few to hold any out; sets need two classes, two labels a class "
+                "on average"
+                if few
+                else "with these parameters, no label of so many rows can be held out; the defaults of form, clamp, graph_reg and "
+                "calibration can, without a prior"
+            )
+        return fitted, held_out
+
     def _split(self: _Loop, state: LoopState) -> tuple[_Loop, NDArray[Any], NDArray[Any], NDArray[Any]]:
         """A fit to half of the labels, and classes and shares of the other half."""
         if not isinstance(state.argument, tuple):
@@ -285,13 +310,30 @@ class LabelLoop:
         codes = np.where(held, np.int32(-1), state.labels.codes)
         if len(labeled) < 2:
             raise ValueError("a single label leaves none to hold out")
+        if self.prior is not None:
+            raise ValueError("method='split' fits again to half of the labels, which the prior has seen; take method='leave-one-out'")
         half = clone(self)
-        problem = half._problem()
-        problem.rows, problem.n_samples = {"features": state.rows.features, "graph": state.rows.graph, "edges": None}, state.n_samples
-        half.n_features_in_ = self.n_features_in_
-        half._solve(problem, replace(state.labels, codes=codes), (codes, state.argument[1]), state.weights, {"hands_extension": False})
+        half._fit_again(self, state, replace(state.labels, codes=codes), (codes, state.argument[1]))
         rows = np.flatnonzero(held).astype(np.uint32)
         return half, rows, state.labels.codes[rows].astype(np.uint32), half.label_distributions_[rows]
+
+    def _fit_again(self: _Loop, first: _Loop, state: LoopState, labels: ClassLabels, argument: Any) -> None:
+        """Fit this copy of `first` to other labels on the same graph."""
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(first, name):
+                setattr(self, name, getattr(first, name))
+        problem = self._kept_problem(first, state, state.rows, labels.codes)
+        self._solve(problem, labels, argument, state.weights, {"hands_extension": not self._keeps_rows})
+        self._recipe, self._scaling = first._recipe, first._scaling
+
+    def _kept_problem(self, first: LabelLoop, state: LoopState, rows: Rows, codes: NDArray[np.int32]) -> Problem:
+        """The problem of a fit to these rows, on the graph of the fit `first`, with labels of these codes."""
+        problem = self._problem()
+        problem.rows, problem.n_samples = {"features": rows.features, "graph": rows.graph, "edges": None}, len(codes)
+        if self.labels_drawn == "auto" and state.chosen(codes):
+            # The shares of suggested labels say nothing about the sizes of classes.
+            problem.parameters["labels_drawn"] = "balanced"
+        return problem
 
     def add_labels(
         self: _Loop, rows: Any, labels: Any, *, sample_weight: Any = None, warm_start: bool = True
@@ -307,7 +349,8 @@ class LabelLoop:
         sample_weight : array-like, default=None
             Trust in each of them, above 0. None keeps the trust of rows that have a label, and gives others the mean trust of the fit.
         warm_start : bool, default=True
-            Whether the solver starts from the scores so far. False gives the bits of a new fit to all labels.
+            Whether the solver starts from the scores so far. False gives the bits of a new fit to all labels on the graph that the fit
+            kept.
 
         Returns
         -------
@@ -371,7 +414,6 @@ class LabelLoop:
         weights = None if state.weights is None else np.concatenate([state.weights, np.ones(m)])
         start = np.concatenate([self.scores_, self._new_scores(X)[0]]) if warm_start else None
         rows = Rows(graph, _stacked(state.rows.features, new))
-        state.suggester = None
         return self._again(state, rows, y, weights, warm_start, start)
 
     def _labels_so_far(self, state: LoopState, only_marker: bool = False) -> NDArray[Any]:
@@ -386,19 +428,18 @@ class LabelLoop:
         """Fit to these rows and labels."""
         if self.prior is not None:
             raise ValueError("the fit starts from a prior, which has to know the labels; fit again with all of them")
-        problem = self._problem()
-        problem.rows, problem.n_samples = {"features": rows.features, "graph": rows.graph, "edges": None}, len(y)
-        if self.labels_drawn == "auto" and any(reason not in ("check", "random") for reason in state.reasons.values()):
-            # The shares of suggested labels say nothing about the sizes of classes.
-            problem.parameters["labels_drawn"] = "balanced"
         labels, argument = self._labels(y, len(y), weights)
+        problem = self._kept_problem(self, state, rows, labels.codes)
         scores = None
         if warm_start and np.array_equal(labels.classes, state.labels.classes):
             scores = np.ascontiguousarray(self.scores_ if start is None else start)
         recipe, scaling = self._recipe, self._scaling
-        self._solve(problem, labels, argument, weights, {"hands_extension": not self._keeps_rows, "scores": scores})
-        # How columns are made and scaled stays.
+        extras = {"hands_extension": not self._keeps_rows, "scores": scores, "suggested": state.chosen(labels.codes)}
+        self._solve(problem, labels, argument, weights, extras)
+        # How columns are made and scaled stays, and so do the cells of the graph.
         self._recipe, self._scaling = recipe, scaling
+        if self._state is not None and rows is state.rows:
+            self._state.suggester = state.suggester
         self._warn()
         return self
 

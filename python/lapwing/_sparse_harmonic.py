@@ -13,8 +13,10 @@ from ._base import Problem
 from ._harmonic import HarmonicClassifier
 from ._inputs import csr_parts
 from ._labels import as_label_array
+from ._loop import LabelLoop, LoopState
 from ._parameters import documented
 from ._signatures import HarmonicClassifierParameters, SparseHarmonicClassifierParameters, StreamingSparsifierParameters
+from ._shared import Rows
 from ._sparsify import StreamingSparsifier
 
 __all__ = ["SparseHarmonicClassifier"]
@@ -35,7 +37,8 @@ class SparseHarmonicClassifier(SparseHarmonicClassifierParameters, HarmonicClass
 
     Notes
     -----
-    About 45 edges a row are kept at a distortion of 0.5, and four times as many held, of 68 bytes each. From features,
+    Methods that work on the graph of the fit, such as `suggest`, `audit`, `predict_sets` and `add_labels`, take the sparse graph that it
+    kept, without refinements. About 45 edges a row are kept at a distortion of 0.5, and four times as many held, of 68 bytes each. From features,
     n²·d multiplications find the edges, twice. ``report_["parts"]["sparsify"]`` has the edges read and kept, the rounds, the
     seconds and the ratios of quadratic forms; ``report_["parts"]["refine"]`` the passes and their residuals.
 
@@ -96,12 +99,24 @@ class SparseHarmonicClassifier(SparseHarmonicClassifierParameters, HarmonicClass
         graph = sparsifier.result()
         self._sparsified = graph.report
         problem.rows["graph"] = csr_parts(graph.to_scipy(), np.float64)
-        problem.method = HarmonicClassifier._method
-        known = HarmonicClassifierParameters._declared
-        problem.parameters = {name: value for name, value in problem.parameters.items() if name in known}
+        _solve_as_it_is(problem)
+
+    def _kept_problem(self, first: LabelLoop, state: LoopState, rows: Rows, codes: NDArray[np.int32]) -> Problem:
+        # The graph that the fit kept is sparse already.
+        problem = super()._kept_problem(first, state, rows, codes)
+        _solve_as_it_is(problem)
+        self._sparsified = first.report_["parts"].get("sparsify")
+        return problem
 
     def _keep(self, problem: Problem, fitted: dict[str, Any], scores: NDArray[np.float64]) -> None:
         super()._keep(problem, fitted, scores)
         sparsified = self.__dict__.pop("_sparsified", None)
         if sparsified is not None:
             self.report_["parts"]["sparsify"] = sparsified
+
+
+def _solve_as_it_is(problem: Problem) -> None:
+    """Solve on the graph of the problem, without a sparsifier."""
+    problem.method = HarmonicClassifier._method
+    known = HarmonicClassifierParameters._declared
+    problem.parameters = {name: value for name, value in problem.parameters.items() if name in known}

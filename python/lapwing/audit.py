@@ -177,8 +177,9 @@ def audited(
 
 def _named_facts(facts: dict[str, Any], classes: NDArray[Any]) -> dict[str, Any]:
     """The facts of an audit with names of classes instead of their numbers."""
+    names = classes.tolist()
     for pair in facts["confused"]:
-        pair["classes"] = [classes[code] for code in pair["classes"]]
+        pair["classes"] = [names[code] for code in pair["classes"]]
     for name in ("few_labels", "no_labels", "not_predicted"):
-        facts[name] = [classes[code] for code in facts[name]]
+        facts[name] = [names[code] for code in facts[name]]
     return facts

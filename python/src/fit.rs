@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use lapwing::data::params::{Parameters, Value};
 use lapwing::data::read::EdgeFile;
-use lapwing::data::{ClassNames, EdgeSource, Error, Features, Labels, Matrix, Report, Result, Run, Targets};
+use lapwing::data::{ClassNames, EdgeSource, Error, Features, Labels, Matrix, Report, Result, Run, Targets, Warning};
 use lapwing::graph::AffinityGraph;
 use lapwing::models::lapsvm::{FitOptions, ValidationSet};
 use lapwing::models::{
@@ -79,6 +79,9 @@ pub struct Extras<'py> {
     /// Whether to return the graph, for later calls on the same rows.
     #[pyo3(default)]
     keeps_graph: bool,
+    /// Labeled rows that were suggested, other than by chance.
+    #[pyo3(default)]
+    suggested: Vec<u32>,
 }
 
 impl From<&NamesInput> for ClassNames {
@@ -177,6 +180,10 @@ pub fn fit_classifier<'py>(
         })?;
         sized(fitted, sizes.as_ref(), &targets, run)
     })?;
+    let held_out = fitted.held_out.as_ref().map_or(&[][..], |held_out| &held_out.rows);
+    if held_out.iter().any(|row| extras.suggested.contains(row)) {
+        fitted.report.warnings.push(Warning::SuggestedAccuracy {});
+    }
     let graph = fitted.graph.take().map(Arc::new).or(source.graph.clone()).filter(|_| extras.keeps_graph);
     let dict = classifier_dict(py, fitted, extras.hands_extension, extras.may_keep_rows)?;
     dict.set_item("graph", graph.map(|graph| Py::new(py, HeldGraph(graph))).transpose()?)?;

@@ -6,35 +6,38 @@ use std::path::Path;
 use lapwing::data::read::{ReadOptions, TableFile};
 use lapwing::data::write::KeptColumns;
 use lapwing::data::{Error, RowNames, Run};
-use lapwing_data::read::is_rereadable_table;
+use lapwing::models::Reason;
+use lapwing_data::read::{each_line, is_rereadable_table};
 
 use crate::failure::Failure;
 
-/// The rows of a file, one in each line: numbers from 0, or names if rows have any. Only the first cell of a line counts, and a line that
-/// holds the word row, or the name of the column of names, is a heading.
+/// The rows of a file, one in each line: numbers from 0, or names if rows have any. Only the first cell of a line counts, and a first
+/// line that holds the word row, or the name of the column of names, is a heading.
 pub fn rows_of(path: &Path, n_rows: usize, names: Option<&RowNames>) -> Result<Vec<u32>, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|error| Error::io(path, error))?;
     let (mut rows, mut is_seen) = (Vec::new(), vec![false; n_rows]);
-    for (line, number) in text.lines().zip(1u64..) {
-        let cell = line.split(',').next().unwrap_or_default().trim().trim_matches('"');
+    each_line(path, |fields, number| {
+        let cell = fields[0];
         let is_heading = number == 1 && (cell == "row" || names.is_some_and(|names| names.column() == cell));
         if cell.is_empty() || is_heading {
-            continue;
+            return Ok(());
         }
-        let wrong =
-            |expected: String| Error::format(path, Some(number), format!("'{cell}' is no row; expected {expected}"));
-        let row = match names {
-            Some(names) => names.find(cell).ok_or_else(|| wrong(format!("a name in the column {}", names.column())))?,
-            None => {
-                let row = cell.parse::<u32>().ok().filter(|&row| (row as usize) < n_rows);
-                row.ok_or_else(|| wrong(format!("a number from 0 to {}", n_rows.saturating_sub(1))))?
-            }
+        let wrong = |expected: String| Err(Error::format(path, Some(number), format!("'{cell}' is no row; expected {expected}")));
+        let found = match names {
+            Some(names) => names.find(cell),
+            None => cell.parse::<u32>().ok().filter(|&row| (row as usize) < n_rows),
         };
-        if std::mem::replace(&mut is_seen[row as usize], true) {
-            return Err(Error::format(path, Some(number), format!("row '{cell}' is listed twice")).into());
+        match (found, names) {
+            (None, Some(names)) => wrong(format!("a name in the column {}", names.column())),
+            (None, None) => wrong(format!("a number from 0 to {}", n_rows.saturating_sub(1))),
+            (Some(row), _) if std::mem::replace(&mut is_seen[row as usize], true) => {
+                Err(Error::format(path, Some(number), format!("row '{cell}' is listed twice")))
+            }
+            (Some(row), _) => {
+                rows.push(row);
+                Ok(())
+            }
         }
-        rows.push(row);
-    }
+    })?;
     Ok(rows)
 }
 
@@ -42,48 +45,57 @@ pub fn rows_of(path: &Path, n_rows: usize, names: Option<&RowNames>) -> Result<V
 pub struct Reasons(HashMap<u32, String>);
 
 impl Reasons {
-    /// The reasons in a file of labels; `None` if it has no columns `row`, or that of the names, and `reason`.
-    pub fn of(path: &Path, names: Option<&RowNames>, run: &Run) -> Result<Option<Self>, Failure> {
-        if !is_rereadable_table(path) {
-            return Ok(None);
-        }
-        let options = ReadOptions::default();
-        let table = TableFile::open(path, &options)?;
-        let first = names.map_or("row", RowNames::column);
-        if ["reason", first].iter().any(|name| !table.names().iter().any(|column| column == name)) {
-            return Ok(None);
-        }
-        drop(table);
-        let column = |name: &str| -> Result<Vec<Option<String>>, Failure> {
-            let kept =
-                KeptColumns::open(TableFile::open(path, &options)?, Some(vec![name.to_owned()]), None, Vec::new())?;
-            Ok(kept.texts(None, run)?)
-        };
-        let (rows, reasons) = (column(first)?, column("reason")?);
-        let number = |name: &str| match names {
-            Some(names) => names.find(name),
-            None => name.trim().parse().ok(),
-        };
-        let pairs = rows.into_iter().zip(reasons).filter_map(|(row, reason)| Some((number(&row?)?, reason?)));
-        Ok(Some(Self(pairs.collect())))
+    /// The reasons in a file of labels that was read without an error; none if it has no columns `row`, or that of the names, and `reason`.
+    pub fn of(path: &Path, names: Option<&RowNames>) -> Self {
+        let mut reasons = HashMap::new();
+        each_reason(path, names.map_or("row", RowNames::column), |row, _, reason| {
+            let row = if let Some(names) = names { names.find(row) } else { row.parse().ok() };
+            reasons.extend(row.map(|row| (row, reason.to_owned())));
+        });
+        Self(reasons)
     }
 
     /// Whether any of the rows was chosen by more than chance.
     pub fn any_suggested(&self, rows: &[u32]) -> bool {
-        let by_chance = ["check", "random"];
-        rows.iter().filter_map(|row| self.0.get(row)).any(|reason| !by_chance.contains(&reason.as_str()))
+        rows.iter().filter_map(|row| self.0.get(row)).any(|reason| is_choice(reason))
     }
 
     /// Whether the row was drawn as a test.
     pub fn is_check(&self, row: u32) -> bool {
-        self.0.get(&row).is_some_and(|reason| reason == "check")
+        self.0.get(&row).is_some_and(|reason| reason == Reason::Check.name())
     }
 }
 
-/// Whether a file of labels has a column `reason`, as a filled-in output of `lapwing suggest` has.
-pub fn holds_suggestions(path: &Path) -> bool {
-    let table = is_rereadable_table(path).then(|| TableFile::open(path, &ReadOptions::default()).ok()).flatten();
-    table.is_some_and(|table| table.names().iter().any(|name| name == "reason"))
+/// Whether a file has labels of rows that `lapwing suggest` chose by more than chance. `id` is the column that names rows.
+pub fn holds_suggestions(path: &Path, id: Option<&str>) -> bool {
+    let mut any = false;
+    each_reason(path, id.unwrap_or("row"), |_, label, reason| any |= !label.is_empty() && is_choice(reason));
+    any
+}
+
+/// Whether this is a reason of a suggestion that chance alone did not choose.
+fn is_choice(reason: &str) -> bool {
+    [Reason::Cover, Reason::Border, Reason::Far, Reason::Fill].iter().any(|choice| choice.name() == reason)
+}
+
+/// Calls `each` with row, label and reason of every line of a filled-in output of `lapwing suggest`. A file that cannot be read so has no
+/// reasons: what is wrong with it, the reader of labels says.
+fn each_reason(path: &Path, row: &str, mut each: impl FnMut(&str, &str, &str)) {
+    if !is_rereadable_table(path) {
+        return;
+    }
+    let mut places: Option<[usize; 3]> = None;
+    let _ = each_line(path, |fields, _| {
+        let Some([row_at, label_at, reason_at]) = places else {
+            let find = |name: &str| fields.iter().position(|field| *field == name);
+            let row_at = find(row).or_else(|| find("id"));
+            places = row_at.zip(find("label")).zip(find("reason")).map(|((row, label), reason)| [row, label, reason]);
+            return if places.is_some() { Ok(()) } else { Err(Error::format(path, None, "no suggestions")) };
+        };
+        let field = |at: usize| fields.get(at).copied().unwrap_or_default();
+        each(field(row_at), field(label_at), field(reason_at));
+        Ok(())
+    });
 }
 
 /// The numbers in a column of a table of `n_rows` rows.
@@ -97,11 +109,13 @@ pub fn numbers_of(
     // The column is named here alone, whatever becomes features.
     let options = ReadOptions { columns: None, drop: Vec::new(), label_column: None, ..options.clone() };
     let table = TableFile::open(path, &options)?;
+    let has_commas = table.dialect().is_some_and(|dialect| dialect.decimal == b',');
     let kept = KeptColumns::open(table, Some(vec![column.to_owned()]), None, Vec::new())?;
     let cells = kept.texts(Some(n_rows), run)?;
     let number = |(row, cell): (usize, &Option<String>)| {
         let text = cell.as_deref().unwrap_or_default();
-        text.trim().parse::<f64>().map_err(|_| Error::Value {
+        let plain = if has_commas { text.replace(',', ".") } else { text.to_owned() };
+        plain.trim().parse::<f64>().map_err(|_| Error::Value {
             what: format!("column {column}"),
             row,
             col: None,

@@ -13,6 +13,8 @@ use crate::labeling::largest;
 
 /// Most held-out rows that take part, spread evenly over all.
 const MOST_ROWS: usize = 1000;
+/// By how much the largest share stays above the second, relative: more than single precision rounds.
+const AHEAD: f64 = 1e-6;
 
 /// Calibrated shares by the largest share before.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -50,6 +52,15 @@ impl VennAbers {
         Some(Self { at: groups.into_iter().map(|(share, _)| share).collect(), ends })
     }
 
+    /// Whether the numbers are those of a calibration: shares that ascend, and a pair in [0, 1] at and between them.
+    pub(crate) fn is_whole(&self) -> bool {
+        let is_share = |share: &f64| (0.0..=1.0).contains(share);
+        self.at.is_sorted_by(|a, b| a < b)
+            && self.at.iter().all(is_share)
+            && self.ends.len() == 2 * self.at.len() + 1
+            && self.ends.iter().flatten().all(is_share)
+    }
+
     /// p₀ and p₁ of a row whose largest share is `share`.
     pub fn interval(&self, share: f64) -> [f64; 2] {
         let below = self.at.partition_point(|at| *at < share);
@@ -68,7 +79,8 @@ impl VennAbers {
         let [low, high] = self.interval(top);
         let second = shares.iter().enumerate().filter(|(k, _)| *k != best).fold(0.0, |most: f64, (_, s)| most.max(*s));
         let ratio = second / rest;
-        let wanted = (high / (1.0 - low + high)).clamp(ratio / (1.0 + ratio), 1.0);
+        let least = (ratio / (1.0 + ratio) * (1.0 + AHEAD)).min(1.0);
+        let wanted = (high / (1.0 - low + high)).clamp(least, 1.0);
         shares.iter_mut().for_each(|share| *share *= (1.0 - wanted) / rest);
         shares[best] = wanted;
     }
@@ -134,6 +146,10 @@ mod tests {
         found.apply(&mut shares, 1);
         assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-12 && largest(&shares) == 1, "{shares:?}");
         assert!(shares[1] < 0.6, "{shares:?}");
+        // The wanted share of the class is below that of the other: it stays ahead.
+        let mut shares = vec![0.48, 0.52];
+        found.apply(&mut shares, 1);
+        assert!(shares[1] > shares[0] && (shares[1] as f32) > shares[0] as f32, "{shares:?}");
         assert!(VennAbers::fitted(&held_out(&[])).is_none());
     }
 }

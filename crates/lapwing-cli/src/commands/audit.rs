@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use lapwing::data::{Labels, Report, Run, Targets, UNLABELED};
+use lapwing::data::{Labels, Report, RowNames, Run, Targets, UNLABELED};
 use lapwing::graph::GraphParams;
 use lapwing::models::{Audit as Found, AuditParams, ProblemSize, audit, plan_loop};
 use lapwing_data::params::{Both, Parameters};
@@ -87,6 +87,9 @@ impl Audit {
         graph.validate()?;
         params.check_ranges()?;
         self.check()?;
+        if self.data.data.is_none() && graph.metric.is_some() {
+            return Err(Failure::usage("--metric needs DATA: a graph alone has no distances"));
+        }
         let session = Session::start(&self.run)?;
         if self.plan {
             let plan = |size: &ProblemSize| plan_loop(graph, size, true);
@@ -138,7 +141,7 @@ impl Audit {
         report.warnings.iter().for_each(|warning| session.warn(warning));
         let names = of.0.classes.names();
         if session.json {
-            let facts = named_facts(&report.parts["audit"], &names);
+            let facts = named_facts(&report.parts["audit"], &names, of.1.names.as_deref());
             return session.print(&json_object("audit", &report, json!({"audit": facts}), &written)?);
         }
         let to_stderr = self.output.as_deref().is_some_and(is_stdout);
@@ -215,8 +218,8 @@ pub fn by_doubt(found: &Found, labels: &Labels) -> Vec<u32> {
     rows
 }
 
-/// The facts with names of classes instead of their numbers.
-fn named_facts(facts: &Value, names: &[String]) -> Value {
+/// The facts with names of classes and rows instead of their numbers.
+fn named_facts(facts: &Value, names: &[String], rows: Option<&RowNames>) -> Value {
     let named = |value: &Value| {
         let numbers = value.as_array().map_or(&[][..], Vec::as_slice).iter();
         json!(numbers.filter_map(|number| names.get(number.as_u64()? as usize)).collect::<Vec<_>>())
@@ -227,6 +230,10 @@ fn named_facts(facts: &Value, names: &[String]) -> Value {
     }
     for pair in facts["confused"].as_array_mut().into_iter().flatten() {
         pair["classes"] = named(&pair["classes"]);
+    }
+    if let (Some(names), Some(rows)) = (rows, facts["new_class"]["rows"].as_array()) {
+        let name = |row: &Value| Some(names.name(row.as_u64()? as usize).to_owned());
+        facts["new_class"]["rows"] = rows.iter().filter_map(name).collect();
     }
     facts
 }

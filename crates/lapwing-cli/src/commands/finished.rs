@@ -89,12 +89,18 @@ impl<'a> Finished<'a> {
             )));
         }
         let Some(held_out) = &self.fitted.held_out else {
-            let n = self.fitted.report.n_labeled;
-            let reason = format!(
-                "--sets: no label was held out, of {n}; sets need two labels a class on average, and at least {}",
-                least_labels(level)
-            );
-            return Err(Failure::usage(reason));
+            let (n, least) = (self.fitted.report.n_labeled, least_labels(level));
+            let n_classes = self.fitted.report.n_classes.unwrap_or_default();
+            let reason = match n < 2 * n_classes || n_classes < 2 {
+                true => format!(
+                    "{n} labels of {n_classes} classes are too few to hold any out; sets need two classes, two labels a class on average, \
+                     and at least {least} labels"
+                ),
+                false => "with these options, no label of so many rows can be held out; --method harmonic can, with form, clamp and \
+                          graph_reg at their defaults and without --prior"
+                    .to_owned(),
+            };
+            return Err(Failure::usage(format!("--sets: {reason}")));
         };
         let least = least_labels(level);
         let everything: Vec<usize> = (0..held_out.rows.len()).collect();

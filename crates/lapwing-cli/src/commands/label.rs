@@ -175,10 +175,14 @@ impl Label {
         let mut settings = settings.clone();
         let drawn = settings.get("labels_drawn").filter(|drawn| *drawn == Value::Word("auto".into()));
         if let (Some(_), Some(path)) = (drawn, &self.labels.labels)
-            && holds_suggestions(path)
+            && holds_suggestions(path, self.data.table.id.column.as_deref())
         {
             // The shares of suggested labels say nothing about the sizes of classes.
             settings.set("labels_drawn", &Value::Word("balanced".into()))?;
+        }
+        if self.outputs.sets.is_some() && settings.get("calibration") == Some(Value::Word("auto".into())) {
+            // Sets use every label, whatever the number of rows.
+            settings.set("calibration", &Value::Word("leave-one-out".into()))?;
         }
         settings.params.sparse.checkpoint.clone_from(&self.stream.checkpoint);
         settings.params.low_rank.checkpoint.clone_from(&self.stream.checkpoint);
@@ -251,8 +255,7 @@ impl Label {
         before.warnings.append(&mut input.warnings);
         let fitted = method.fit(&Problem { prior: prior.as_ref(), ..input.problem(&targets) }, &session.run)?;
         let mut result = Finished::new(&session, &input, &labels, fitted, before, self.outputs.unreached);
-        let reasons = self.labels.labels.as_deref().map(|path| Reasons::of(path, input.names.as_deref(), &session.run));
-        let reasons = reasons.transpose()?.flatten();
+        let reasons = self.labels.labels.as_deref().map(|path| Reasons::of(path, input.names.as_deref()));
         result.note_suggested(reasons.as_ref());
         if let Some(level) = self.outputs.sets {
             result.find_sets(level, reasons.as_ref())?;

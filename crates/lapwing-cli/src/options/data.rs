@@ -136,13 +136,16 @@ pub struct IdOption {
 }
 
 impl IdOption {
-    /// Refuses a name that another column of the output has.
+    /// Refuses a name that another column of an output has.
     pub fn check(&self) -> Result<(), Failure> {
-        let names = ["label", "confidence", "reached", "certified"];
+        let names = [
+            "label", "confidence", "reached", "certified", "set", "reason", "score", "guess", "given", "proposed", "quality",
+            "flagged", "judged", "duplicate_group", "contradicts", "outlier_percentile",
+        ];
         match self.column.as_deref().filter(|column| names.contains(column)) {
             Some(column) => {
                 let reason =
-                    format!("--id {column}: the output has another column of this name; rename the column of ids");
+                    format!("--id {column}: outputs have another column of this name; rename the column of ids");
                 Err(Failure::usage(reason))
             }
             None => Ok(()),

@@ -125,8 +125,12 @@ impl Subject {
             return command;
         }
         let takes_graph = !matches!(self, Self::Sparsifier(_));
-        let builds_graph =
-            |argument: &Arg| argument.get_help_heading().is_some_and(|h| ["Graph", "Learning"].contains(&h));
+        // An audit measures distances between rows also if the graph is given.
+        let is_used = |argument: &Arg| matches!(self, Self::Audit(_)) && argument.get_id() == "metric";
+        let builds_graph = |argument: &Arg| {
+            let is_graph = argument.get_help_heading().is_some_and(|h| ["Graph", "Learning"].contains(&h));
+            is_graph && !is_used(argument)
+        };
         let conflicting = |argument: Arg| match takes_graph && builds_graph(&argument) {
             true => argument.conflicts_with("graph"),
             false => argument,

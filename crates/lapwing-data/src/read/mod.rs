@@ -38,7 +38,7 @@ pub use self::fields::{join_columns, split_columns};
 pub(crate) use self::fingerprint::fingerprint;
 use self::format::{Format, unknown_ending};
 pub use self::graph::{NamedGraph, NodeOptions, read_graph, read_named_graph};
-pub use self::labels::{NamedLabels, read_label_column, read_labels, read_named_labels, read_sparse_labels};
+pub use self::labels::{NamedLabels, each_line, read_label_column, read_labels, read_named_labels, read_sparse_labels};
 pub use self::names::{column_names, read_names};
 use self::origin::SampleOrigin;
 pub use self::rows::{RowFile, can_stream};

@@ -138,15 +138,20 @@ pub(super) fn most_labels(n: usize) -> usize {
     MOST_LABELS.min(MOST_VALUES / n.max(1))
 }
 
-/// Whether every label is of one class and there are enough labels to leave one out.
+/// Whether every label is of one class, there are enough labels to leave one out, and rows are few enough for a column for each of
+/// [`FEWEST_LABELS`] labels.
 pub(super) fn applies(targets: &Targets) -> bool {
+    are_enough(targets) && most_labels(targets.n_samples()) >= FEWEST_LABELS
+}
+
+/// Whether every label is of one class and there are enough labels to leave one out.
+pub(super) fn are_enough(targets: &Targets) -> bool {
     let is_soft = |y: &[f64]| y.iter().any(|share| *share != 0.0 && *share != 1.0);
     if targets.values().rows().any(is_soft) {
         return false;
     }
     let n_classes = label_counts(targets).iter().filter(|count| **count > 0).count();
-    let may_leave_out = most_labels(targets.n_samples()) >= FEWEST_LABELS;
-    may_leave_out && n_classes > 1 && targets.rows().len() >= LEAST_PER_CLASS * n_classes
+    n_classes > 1 && targets.rows().len() >= LEAST_PER_CLASS * n_classes
 }
 
 impl Verdict {

@@ -170,15 +170,16 @@ impl Harmonic {
         }
         let is_left_out = verdict.as_ref().is_some_and(|verdict| verdict.held_out.is_some());
         let wanted = matches!(self.params.calibration, Calibration::LeaveOneOut | Calibration::VennAbers);
-        let may_leave_out = function.graph_reg > 0.0 && function.graph_reg.is_finite();
-        let may_leave_out = may_leave_out && prior.is_none() && refiner.is_none() && refit::applies(targets);
-        if let (true, None, Some(verdict)) = (wanted && may_leave_out, self.known, &mut verdict) {
+        let has_closed_form = function.graph_reg > 0.0 && function.graph_reg.is_finite();
+        let has_closed_form = has_closed_form && prior.is_none() && refiner.is_none();
+        let leaves_all_out = wanted && has_closed_form && leave_one_out::are_enough(targets);
+        if let (true, None, Some(verdict)) = (leaves_all_out, self.known, &mut verdict) {
             // All labels in the place of those that chose the level.
             verdict.held_out = None;
         }
-        let is_left_out = is_left_out && !(wanted && may_leave_out);
-        let folded = match !is_left_out && self.known.is_none() && refit::applies(targets) {
-            true if wanted && may_leave_out => {
+        let is_left_out = is_left_out && !leaves_all_out;
+        let folded = match !is_left_out && self.known.is_none() {
+            true if leaves_all_out => {
                 let smoothness = function.graph_reg * targets.weights().iter().sum::<f64>() * graph.mean_degree();
                 let centering = match (function.form, is_centered) {
                     (Form::Stable, _) => Centering::Stable,
@@ -190,11 +191,11 @@ impl Harmonic {
                     Ok::<_, Error>(Standings::left_out(targets, &scores))
                 })?)
             }
-            true => {
+            true if refit::applies(targets) => {
                 let refit = Refit { graph, components: &components, params: &params, prior, level };
                 report.time("hold out", run, |_| refit.folded(targets, run))?
             }
-            false => None,
+            _ => None,
         };
         self.note_choices(&function, prior.as_ref(), report);
         fitting.note_solve(function.solve.clone(), &self.graph, self.params.tol);

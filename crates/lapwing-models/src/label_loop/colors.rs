@@ -7,7 +7,8 @@
 //! With columns of random signs instead, which hold all labels, the error is the influence of *all* other labels divided by the root of
 //! the number of columns, and the nearest ones are most of it.
 //!
-//! Cost: O(m) for the cells of the labels, O(l·g²) for the colors, g the mean number of touching cells.
+//! Cost: O(m) for the cells of the labels, and one step for each pair of cells that touch or have a touching cell in common, at most
+//! [`MOST_STEPS`].
 
 use lapwing_data::{Result, Run};
 use lapwing_graph::Graph;
@@ -22,7 +23,8 @@ const MOST_STEPS: usize = 200_000_000;
 pub(super) fn colors(graph: &Graph, labeled: &[u32], n_colors: usize, run: &Run) -> Result<Vec<u32>> {
     let home = grow(graph, labeled, run)?;
     let near = Touching::new(graph, &home, labeled.len(), run);
-    let is_two_steps = near.entries.len() / labeled.len().max(1) * near.entries.len() <= MOST_STEPS;
+    let n_steps: usize = near.entries.iter().map(|&(other, _)| near.row(other as usize).len()).sum();
+    let is_two_steps = n_steps <= MOST_STEPS;
     let (mut found, mut counts) = (vec![u32::MAX; labeled.len()], vec![0usize; n_colors]);
     let mut conflict = vec![0.0; n_colors];
     for label in 0..labeled.len() {

@@ -73,19 +73,22 @@ pub fn jackknife_plus(
     let is_plus = n * known.len() <= MOST_VALUES;
     let without = if is_plus { fit.without(&known, run)? } else { Vec::new() };
     let residuals: Vec<f64> = known.iter().map(|&at| fit.residual(at).abs()).collect();
+    let m = residuals.len();
+    let rank = ((level * (m + 1) as f64 * (1.0 - 1e-12)).ceil() as usize).clamp(1, m);
+    // The jackknife: one width for all rows.
+    let width = if is_plus { f64::NAN } else { nth(residuals.clone(), rank - 1) };
     let ends = |row: usize| {
         let value = fit.value(row);
-        if value.is_nan() || residuals.is_empty() {
-            return [f64::NAN; 2];
+        if !is_plus || value.is_nan() {
+            return [value - width, value + width];
         }
-        let m = residuals.len();
-        let center = |at: usize| value + if is_plus { f64::from(without[row * m + at]) } else { 0.0 };
-        let low: Vec<f64> = (0..m).map(|at| center(at) - residuals[at]).collect();
-        let high: Vec<f64> = (0..m).map(|at| center(at) + residuals[at]).collect();
-        let rank = ((level * (m + 1) as f64 * (1.0 - 1e-12)).ceil() as usize).clamp(1, m);
+        let moved = without[row * m..][..m].iter().zip(&residuals);
+        let low: Vec<f64> = moved.clone().map(|(moved, residual)| value + f64::from(*moved) - residual).collect();
+        let high: Vec<f64> = moved.map(|(moved, residual)| value + f64::from(*moved) + residual).collect();
         [nth(low, m - rank), nth(high, rank - 1)]
     };
     let found: Vec<[f64; 2]> = run.install(|| (0..n).into_par_iter().with_min_len(64).map(ends).collect());
+    run.check()?;
     let (lower, upper) = found.into_iter().map(|[low, high]| (low, high)).unzip();
     Ok(Intervals { lower, upper, is_plus })
 }
@@ -143,30 +146,32 @@ impl Fit<'_> {
             let probes: Vec<Probe> =
                 own.iter().enumerate().map(|(column, &label)| Probe { label, column, sign: 1.0 }).collect();
             let columns = self.smoother.columns(&probes, self.is_stable, self.smooth, run)?;
-            for row in 0..n {
-                let Some(part) = self.smoother.part_of(row) else { continue };
-                for (column, &at) in own.iter().enumerate() {
-                    let is_same = self.smoother.of_label[at] == part;
-                    let moved = if is_same { self.moved(row, at, columns.row(row)[column]) } else { 0.0 };
-                    found[row * m + first + column] = moved as f32;
-                }
-            }
+            let steps: Vec<(usize, f64, f64)> = own.iter().map(|&at| self.step(at)).collect();
+            run.install(|| {
+                found.par_chunks_mut(m).enumerate().with_min_len(256).for_each(|(row, out)| {
+                    let Some(part) = self.smoother.part_of(row) else { return };
+                    let constant = self.smoother.parts[part].n_rows as f64 * self.smooth.potential[row]
+                        / self.smooth.potential_sums[part];
+                    let steps = steps.iter().zip(columns.row(row));
+                    for (out, (&(home, pulled, level), influence)) in out[first..].iter_mut().zip(steps) {
+                        let moved = if home == part { -level * constant - influence * pulled } else { 0.0 };
+                        *out = moved as f32;
+                    }
+                });
+            });
         }
         Ok(found)
     }
 
-    /// f₋ᵢ(x) − f(x), with `influence` H(x, i).
-    fn moved(&self, row: usize, at: usize, influence: f64) -> f64 {
-        let (number, y) = (self.smoother.of_label[at], self.targets.values().row(at)[0]);
-        let part = &self.smoother.parts[number];
-        let pulled = influence * self.residual(at);
+    /// The component of value `at`, and what leaving it out moves: f₋ᵢ(x) − f(x) is minus the second per influence H(x, i), and minus the
+    /// third, ȳ − ȳ₋ᵢ, per n·o(x)/1ᵀo.
+    fn step(&self, at: usize) -> (usize, f64, f64) {
+        let (number, residual) = (self.smoother.of_label[at], self.residual(at));
         if !self.is_stable {
-            return -pulled;
+            return (number, residual, 0.0);
         }
-        let (mean, without) = (part.mean()[0], y - self.residual(at) - self.left_out.row(at)[0]);
-        let constant = part.n_rows as f64 * self.smooth.potential[row] / self.smooth.potential_sums[number];
-        // (ȳ − ȳ₋ᵢ)(1 − c) + ȳ₋ᵢ − ȳ = −(ȳ − ȳ₋ᵢ)·c.
-        -(mean - without) * constant - pulled
+        let without = self.targets.values().row(at)[0] - residual - self.left_out.row(at)[0];
+        (number, residual, self.smoother.parts[number].mean()[0] - without)
     }
 }
 

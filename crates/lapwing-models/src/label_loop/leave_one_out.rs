@@ -65,7 +65,9 @@ impl LeftOut {
             let part = &smoother.parts[smoother.of_label[at]];
             left_out.judged[at] = part.n() > 1 && (c == 1 || counts[class] > 1);
             let out = left_out.scores.row_mut(at);
-            if !score(smoother, smooth, targets, at, slack, out) || c == 1 {
+            let is_scored = score(smoother, smooth, targets, at, slack, out) && out.iter().all(|score| score.is_finite());
+            left_out.judged[at] &= is_scored;
+            if !is_scored || c == 1 {
                 continue;
             }
             let is_left = |k: usize| counts[k] > usize::from(k == class);

@@ -63,7 +63,7 @@ pub struct SetsSummary {
 /// Sets for rows with class `shares` (n, c), from the given `classes` (l) of held-out rows and their shares (l, c).
 ///
 /// # Errors
-/// [`Error::Shape`] unless all have as many classes;
+/// [`Error::Shape`] unless all have as many classes, and `reached` a value for each row;
 /// [`Error::Param`] for a level outside (0, 1), or one that needs more held-out labels than there are: the message states how many.
 pub fn prediction_sets(
     classes: &[u32],
@@ -78,6 +78,9 @@ pub fn prediction_sets(
     {
         let got = format!("{} × {}", held_out.n_rows(), held_out.n_cols());
         return Err(Error::shape("shares of held-out rows", format!("{} × {c}", classes.len()), got));
+    }
+    if reached.len() != n {
+        return Err(Error::shape("reached rows", format!("{n}"), format!("{}", reached.len())));
     }
     let given: Vec<usize> = classes.iter().map(|&class| class as usize).collect();
     let misfit: Vec<f64> = held_out.rows().zip(&given).map(|(row, &class)| 1.0 - row[class]).collect();

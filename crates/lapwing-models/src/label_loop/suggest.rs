@@ -31,6 +31,7 @@ use std::borrow::Cow;
 use lapwing_data::params::{Parameters, at_least};
 use lapwing_data::{Error, Matrix, Report, Result, Run, Stream, Targets, choices, parameters, peak_memory_bytes};
 use lapwing_graph::{Components, Graph};
+use lapwing_solve::SolveInfo;
 use rand::seq::index::sample;
 use serde::Serialize;
 
@@ -79,10 +80,10 @@ parameters! {
     pub struct SuggestParams {
         /// How rows are chosen.
         strategy: Strategy = Strategy::Mix;
-        /// Share of the suggested rows that are drawn uniformly at random and placed last. Only such rows are a fair test of labels
-        /// and of confidence.
+        /// Share of the labeled and suggested rows, counted over all batches, that are drawn uniformly at random; they come last. Only
+        /// such rows are a fair test of labels and of confidence.
         check: f64 = 0.0, in at_least(0.0).at_most(1.0);
-        /// Share of the suggested rows that are far from all labels. From 0.1 to 0.3 finds classes that nobody has named.
+        /// Share of the labeled and suggested rows, counted over all batches, that are far from all labels. From 0.1 to 0.3 finds classes that nobody has named.
         explore: f64 = 0.0, in at_least(0.0).at_most(1.0);
     }
 }
@@ -228,18 +229,22 @@ impl<'g> Suggester<'g> {
         let mut report = Report::new("suggest", n, None, labeled.len());
         let plan = plan(params.strategy, targets)?;
         let solved = match targets.filter(|_| plan.needs_scores || params.explore > 0.0) {
-            Some(targets) => Some(report.time("solve", run, |_| self.solve(targets, params.explore > 0.0, run))?),
+            Some(targets) => {
+                let (solved, info) = report.time("solve", run, |_| self.solve(targets, params.explore > 0.0, run))?;
+                notes::solved(&mut report, info.summary(), TOL);
+                Some(solved)
+            }
             None => None,
         };
-        let share = |share: f64| if share > 0.0 { ((share * wanted.n as f64).round() as usize).max(1) } else { 0 };
-        let n_check = share(params.check);
+        let due = |share: f64| share_of_batch(share, labeled.len(), wanted.n);
+        let n_check = due(params.check);
         let check = drawn(&free, n_check, 2 * labeled.len() as u64, run);
         let rows = report.time("pick", run, |_| {
             let mut picker = Picker::new(self, solved.as_ref(), plan.is_cold, labeled, free, wanted.cost, run);
             check.iter().for_each(|&row| picker.take(row));
             let n_left = wanted.n - check.len();
-            let n_far = share(params.explore).min(n_left);
-            picker.far(n_far);
+            let n_far = due(params.explore).min(n_left);
+            picker.far(n_far)?;
             picker.pick(plan.strategy, n_left - picker.n_picked())?;
             check.iter().for_each(|&row| picker.add(row, Reason::Check, f64::NAN));
             picker.finish()
@@ -249,9 +254,9 @@ impl<'g> Suggester<'g> {
     }
 
     /// Class shares and, for rows far from labels, the distance from them.
-    fn solve(&mut self, targets: &Targets, explores: bool, run: &Run) -> Result<Solved> {
+    fn solve(&mut self, targets: &Targets, explores: bool, run: &Run) -> Result<(Solved, SolveInfo)> {
         let smoother = self.smoother(targets, run)?;
-        let Smooth { scores, raw, .. } = smoother.solve(self.raw.as_ref(), run)?;
+        let Smooth { scores, raw, info, .. } = smoother.solve(self.raw.as_ref(), run)?;
         let distance = if explores { smoother.distance_from_labels(run)? } else { Vec::new() };
         self.raw = Some(raw);
         let mut rule = Rule::largest(targets.mean());
@@ -259,7 +264,7 @@ impl<'g> Suggester<'g> {
             rule.temperature = Some(typical_temperature(&rule, &scores));
             rule.decide(scores.into())
         });
-        Ok(Solved { labeling, distance })
+        Ok((Solved { labeling, distance }, info))
     }
 
     fn note(
@@ -271,11 +276,7 @@ impl<'g> Suggester<'g> {
         params: &SuggestParams,
         rows: &[Suggestion],
     ) -> Result<()> {
-        if let Some(targets) = targets {
-            notes::classes(report, targets);
-            // One class is an ordinary state of a loop that has just begun; the summary says it.
-            report.warnings.clear();
-        }
+        report.n_classes = targets.map(Targets::n_columns);
         let labeled = targets.map_or(&[][..], Targets::rows);
         let n = self.graph.n_samples();
         let unreached = |rows: &[u32]| {
@@ -286,7 +287,10 @@ impl<'g> Suggester<'g> {
         let after: Vec<u32> = labeled.iter().copied().chain(rows.iter().map(|row| row.row)).collect();
         let summary = Summary {
             strategy: plan.strategy.name(),
-            reason: plan.reason,
+            reason: match (plan.reason, targets) {
+                (_, None) if params.explore > 0.0 => Some("no labels yet, so that no row is far from them"),
+                (reason, _) => reason,
+            },
             n_suggested: rows.len(),
             n_free: free_rows(n, labeled, wanted)?.iter().filter(|free| **free).count(),
             n_labeled: labeled.len(),
@@ -295,8 +299,7 @@ impl<'g> Suggester<'g> {
             share_unreached_after: unreached(&after),
         };
         report.add_part("suggest", &summary)?;
-        report
-            .choose("strategy", if params.strategy == plan.strategy { params.strategy } else { plan.strategy }.name());
+        report.choose("strategy", plan.strategy.name());
         report.peak_bytes = peak_memory_bytes();
         Ok(())
     }
@@ -306,6 +309,13 @@ impl<'g> Suggester<'g> {
 struct Solved {
     labeling: Labeling,
     distance: Vec<f64>,
+}
+
+/// How many rows of a batch a share is, if `n_labeled` rows have a label already: over all batches the share is right within one row, also
+/// if rows are suggested one at a time.
+fn share_of_batch(share: f64, n_labeled: usize, n: usize) -> usize {
+    let up_to = |rows: usize| (share * rows as f64 + 1e-9).floor() as usize;
+    up_to(n_labeled + n) - up_to(n_labeled)
 }
 
 /// The strategy that labels so far allow.

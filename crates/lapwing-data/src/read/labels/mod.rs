@@ -10,6 +10,7 @@ use std::path::Path;
 
 pub(super) use self::array::from_array;
 pub use self::named::{NamedLabels, read_named_labels};
+pub use self::text::each_line;
 use super::format::{Format, open_filled, unknown_ending};
 use super::npy::{ArrayName, NpyReader};
 use super::{ColumnKind, ReadOptions, TableFile};

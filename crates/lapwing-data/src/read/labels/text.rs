@@ -75,6 +75,25 @@ fn read_pairs(mut lines: Lines<'_>, mut texts: LabelTexts, n_rows: usize, header
     texts.finish()
 }
 
+/// Calls `each` with the fields of every line that has text, and the number of the line, from 1. Lines are split as those of a file of
+/// labels: at commas, or at tabs or semicolons if the first line has these and no comma.
+///
+/// # Errors
+/// [`Error::Io`], [`Error::Format`] for text that is not UTF-8 and for a quote that stays open; those of `each`.
+pub fn each_line(path: &Path, mut each: impl FnMut(&[&str], u64) -> Result<()>) -> Result<()> {
+    let mut lines = Lines::open(path)?;
+    let mut has_line = lines.next()?;
+    lines.tell_delimiter()?;
+    while has_line {
+        if !lines.is_blank() {
+            let fields: Vec<&str> = (0..lines.n_fields()).map(|at| lines.field(at)).collect();
+            each(&fields, lines.number())?;
+        }
+        has_line = lines.next()?;
+    }
+    Ok(())
+}
+
 /// Lines of a text file, split into fields. Unlike a CSV reader, it keeps empty lines, which are rows without a label.
 pub(super) struct Lines<'a> {
     path: &'a Path,

@@ -63,8 +63,8 @@ impl<'a> Picker<'a> {
     pub fn pick(&mut self, strategy: Strategy, count: usize) -> Result<()> {
         let end = self.picked.len() + count;
         match strategy {
-            Strategy::Cover => self.cover(count),
-            Strategy::Mix => self.mix(count),
+            Strategy::Cover => self.cover(count)?,
+            Strategy::Mix => self.mix(count)?,
             Strategy::Border => self.border(count),
             Strategy::Margin => self.margin(count),
             Strategy::Random => {}
@@ -80,10 +80,11 @@ impl<'a> Picker<'a> {
     }
 
     /// Picks rows in turn by cover and by border; by the other once one of them has no more.
-    fn mix(&mut self, count: usize) {
+    fn mix(&mut self, count: usize) -> Result<()> {
         let mut border = self.border_rows().into_iter();
         let mut cover = self.covering();
         for turn in 0..count {
+            self.run.check()?;
             let wants_cover = turn % 2 == 0;
             if wants_cover && cover.pick(self) {
                 continue;
@@ -94,18 +95,21 @@ impl<'a> Picker<'a> {
                     cover.refresh(self, row);
                 }
                 None if !wants_cover && cover.pick(self) => {}
-                None => return,
+                None => break,
             }
         }
+        Ok(())
     }
 
-    fn cover(&mut self, count: usize) {
+    fn cover(&mut self, count: usize) -> Result<()> {
         let mut cover = self.covering();
         for _ in 0..count {
+            self.run.check()?;
             if !cover.pick(self) {
-                return;
+                break;
             }
         }
+        Ok(())
     }
 
     fn border(&mut self, count: usize) {
@@ -119,8 +123,8 @@ impl<'a> Picker<'a> {
 
     /// Picks rows far from all labels: one from each cell, those of largest mean distance first. Within a cell, the row of the largest
     /// distance times the root of its weight within the cell.
-    pub fn far(&mut self, count: usize) {
-        let Some(solved) = self.solved.filter(|_| count > 0) else { return };
+    pub fn far(&mut self, count: usize) -> Result<()> {
+        let Some(solved) = self.solved.filter(|_| count > 0) else { return Ok(()) };
         let cover = &self.suggester.cover;
         let mean = |rows: &mut dyn Iterator<Item = usize>| {
             let finite = rows.map(|row| solved.distance[row]).filter(|o| o.is_finite());
@@ -140,14 +144,15 @@ impl<'a> Picker<'a> {
             let before = self.picked.len();
             for &(cell, far) in &cells {
                 if self.picked.len() == end {
-                    return;
+                    return Ok(());
                 }
+                self.run.check()?;
                 if let Some(row) = self.lead(&key, cell) {
                     self.add(row, Reason::Far, far);
                 }
             }
             if self.picked.len() == before {
-                return;
+                return Ok(());
             }
         }
     }
