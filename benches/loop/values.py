@@ -94,6 +94,8 @@ def _doubts(draw: Draw, values: np.ndarray, rows: np.ndarray, method: str) -> fl
         shown = np.full(len(values), np.nan)
         shown[rows] = given
         quality = keep.method_of(_fitted(draw, shown, rows), "audit")().quality[rows]
+        # A value that no other reaches is not doubted.
+        quality = np.nan_to_num(quality, nan=1.0)
     else:
         quality = _peer(draw.features[rows], given, method.removeprefix("cleanlab-"))
     return float(average_precision_score(is_wrong, -quality))
