@@ -1,9 +1,10 @@
 //! Which rows to label next, which labels to doubt, and sets of classes.
 
-use std::sync::{Mutex, PoisonError};
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use lapwing::data::Targets;
-use lapwing::graph::GraphParams;
+use lapwing::graph::{AffinityGraph, Graph, GraphParams};
 use lapwing::models::{self, AuditParams, Centering, SetsParams, SuggestParams, Wanted};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -18,7 +19,18 @@ use crate::parameters::filled;
 
 /// Suggests rows of one graph, batch after batch.
 #[pyclass(frozen, module = "lapwing._lapwing")]
-pub struct Suggester(Mutex<models::Suggester<'static>>);
+pub struct Suggester(Mutex<models::Suggester<Held>>);
+
+/// The graph that Python holds, shared.
+struct Held(Arc<AffinityGraph>);
+
+impl Deref for Held {
+    type Target = Graph;
+
+    fn deref(&self) -> &Graph {
+        &self.0.graph
+    }
+}
 
 /// What is wanted of a batch.
 #[derive(FromPyObject)]
@@ -34,8 +46,7 @@ pub struct WantedInput<'py> {
 impl Suggester {
     #[new]
     fn new(py: Python<'_>, graph: GraphInput<'_>, control: Control) -> PyResult<Self> {
-        let graph = graph.graph(py)?.graph.clone();
-        let graph = std::borrow::Cow::Owned(graph);
+        let graph = Held(graph.graph(py)?);
         control.run(py, |run| models::Suggester::new(graph, run)).map(|suggester| Self(Mutex::new(suggester)))
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import warnings
 
@@ -9,9 +10,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from datasets import hide, two_islands
+from sklearn.base import clone
 from sklearn.datasets import load_digits
 
-from lapwing import HarmonicClassifier, HarmonicRegressor
+from lapwing import HarmonicClassifier, HarmonicRegressor, SparseHarmonicClassifier
 from lapwing.active import Suggester, suggest
 from lapwing.audit import audit
 from lapwing.graph import knn_graph
@@ -307,3 +309,89 @@ def test_intervals_and_doubtful_values_of_a_regression(digits):
     with pytest.raises(ValueError, match="at least 999 values"):
         fit.predict_interval(0.999)
     assert not hasattr(fit, "predict_sets")
+
+
+def test_shares_of_a_batch_hold_over_all_batches(digits, graph):
+    _, truth = digits
+    y, reasons = np.where(np.arange(len(truth)) < 50, truth, -1), []
+    for _ in range(20):
+        rows, why = suggest(None, y, 1, graph=graph, check=0.1, random_state=0)
+        y[rows] = truth[rows]
+        reasons.append(why[0])
+    assert reasons.count("check") == 2
+
+
+def test_rows_that_were_only_looked_at_are_no_labels(digits):
+    X, truth = digits
+    rows = np.random.default_rng(3).permutation(len(truth))
+    y = np.full(len(truth), -1)
+    y[rows[:60]] = truth[rows[:60]]
+    looked = HarmonicClassifier(random_state=0).fit(X, y)
+    looked.suggest(20)
+    plain = HarmonicClassifier(random_state=0).fit(X, y)
+    for clf in (looked, plain):
+        clf.add_labels(rows[60:90], truth[rows[60:90]])
+    assert np.array_equal(looked.scores_, plain.scores_)
+    assert looked.report_["chosen"] == plain.report_["chosen"]
+    # Once they have labels, the report says that these are no sample.
+    found, _ = looked.suggest(20)
+    with pytest.warns(UserWarning, match="harder than other rows"):
+        looked.add_labels(found, truth[found])
+    assert looked.report_["chosen"]["labels_drawn"] == "balanced"
+
+
+def test_a_sparse_fit_takes_labels_on_the_graph_it_kept(digits):
+    X, truth = digits
+    rows = np.random.default_rng(0).permutation(len(truth))
+    clf = SparseHarmonicClassifier(60, edge_budget=30_000, refinements=0, random_state=0)
+    y = [np.full(len(truth), -1) for _ in range(2)]
+    for given, count in zip(y, (80, 120)):
+        given[rows[:count]] = truth[rows[:count]]
+    more = clone(clf).fit(X, y[0])
+    kept = more.report_["parts"]["sparsify"]
+    assert kept["n_kept"] < kept["n_edges"]
+    more.add_labels(rows[80:120], truth[rows[80:120]], warm_start=False)
+    assert np.array_equal(more.scores_, clone(clf).fit(X, y[1]).scores_)
+    assert more.report_["parts"]["sparsify"] == kept
+    assert more.predict_sets(method="split").shape == (len(truth), 10)
+
+
+def test_sets_hold_out_every_label_of_many_rows():
+    n, l = 70_000, 300
+    rng = np.random.default_rng(0)
+    truth = np.arange(n) * 3 // n
+    pairs = np.concatenate([np.column_stack([np.arange(n - step), np.arange(step, n)]) for step in (1, 2, 3)])
+    weights = sp.coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n, n))
+    rows, y = rng.permutation(n)[:l], np.full(n, -1)
+    y[rows] = truth[rows]
+    clf = HarmonicClassifier(affinity="precomputed", random_state=0).fit((weights + weights.T).tocsr(), y)
+    sets, report = clf.predict_sets(return_report=True)
+    assert report["n_held_out"] == l
+    assert sets[np.arange(n), truth].mean() > 0.85
+    by_class = clf.predict_sets(by_class=True)
+    assert by_class.shape == (n, 3)
+    every = HarmonicClassifier(affinity="precomputed", calibration="leave-one-out").fit((weights + weights.T).tocsr(), y)
+    assert every.calibration_ == "leave-one-out" and every.expected_accuracy_ is not None
+
+
+def test_reports_of_audits_are_json(digits):
+    X, truth = digits
+    y = np.where(np.arange(len(truth)) < 30, truth, -1)
+    found = audit(X, y)
+    assert json.loads(json.dumps(found.report_))["few_labels"]
+    # A trust beside which no other counts: that label cannot be judged, the others can.
+    weights = np.where(np.arange(len(truth)) == 0, 1e20, 1.0)
+    weighted = audit(X, y, sample_weight=weights)
+    assert not weighted.judged[0] and weighted.judged.sum() > 10 and np.isfinite(weighted.quality[weighted.judged]).all()
+
+
+def test_split_sets_know_the_names_of_columns(digits):
+    pandas = pytest.importorskip("pandas")
+    X, truth = digits
+    frame = pandas.DataFrame(X, columns=[f"pixel {i}" for i in range(X.shape[1])])
+    y = np.where(np.arange(len(truth)) < 100, truth, -1)
+    clf = HarmonicClassifier(random_state=0).fit(frame, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sets = clf.predict_sets(X=frame[:50], method="split")
+    assert sets.shape == (50, 10)

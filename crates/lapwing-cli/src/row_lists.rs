@@ -21,7 +21,9 @@ pub fn rows_of(path: &Path, n_rows: usize, names: Option<&RowNames>) -> Result<V
         if cell.is_empty() || is_heading {
             return Ok(());
         }
-        let wrong = |expected: String| Err(Error::format(path, Some(number), format!("'{cell}' is no row; expected {expected}")));
+        let wrong = |expected: String| {
+            Err(Error::format(path, Some(number), format!("'{cell}' is no row; expected {expected}")))
+        };
         let found = match names {
             Some(names) => names.find(cell),
             None => cell.parse::<u32>().ok().filter(|&row| (row as usize) < n_rows),

@@ -123,6 +123,34 @@ fn rows_have_names_costs_and_kept_columns() {
 }
 
 #[test]
+fn files_of_rows_and_reasons_are_read_as_labels_are() {
+    let folder = Folder::new();
+    table(&folder, "data.csv", 120, |_| String::new());
+    let names = folder.read("data.csv").replace("r7,", "\"Smith, John\",");
+    folder.write("named.csv", names);
+    folder.write("some.csv", "\u{feff}id;reason\n\"Smith, John\";cover\nr3;far\n");
+    folder.ok("suggest named.csv --id id --columns x,y --candidates some.csv -n 2 -o two.csv");
+    let two = folder.read("two.csv");
+    assert!(two.contains("\"Smith, John\"") && two.contains("r3"), "{two}");
+    // A filled-in list may have lines without all its columns, and a column that is named reason says nothing by its name.
+    let line = |row: usize| format!("{row},{}", row % 2);
+    let labels: Vec<String> = (0..40).map(|row| line(row) + if row % 2 == 0 { ",random,,," } else { "" }).collect();
+    folder.write("ragged.csv", format!("row,label,reason,score,guess,confidence\n{}\n", labels.join("\n")));
+    let of = |labels: &str| {
+        let json =
+            folder.ok(&format!("label data.csv --columns x,y --labels {labels} --method harmonic -o l.csv --json"));
+        json.json()["chosen"]["labels_drawn"].clone()
+    };
+    folder.write("plain.csv", format!("row,label\n{}\n", (0..40).map(line).collect::<Vec<_>>().join("\n")));
+    assert_eq!(of("ragged.csv"), of("plain.csv"));
+    // The distances of the features are used beside a graph that is given; a graph alone has none.
+    folder.ok("graph data.csv --columns x,y -o g.npz");
+    folder.ok("audit data.csv --columns x,y --graph g.npz --labels plain.csv --metric cosine -o audit.csv");
+    let ran = folder.run("audit --graph g.npz --labels plain.csv --metric cosine");
+    assert!(ran.code == Some(2) && ran.stderr.contains("--metric needs DATA"), "{ran:?}");
+}
+
+#[test]
 fn bad_requests_are_named_and_write_nothing() {
     let folder = Folder::new();
     table(&folder, "data.csv", 60, |row| if row < 20 { "only".into() } else { String::new() });
@@ -136,6 +164,7 @@ fn bad_requests_are_named_and_write_nothing() {
         ("suggest data.csv --drop kind --candidates twice.txt -o out.csv", "listed twice"),
         ("suggest data.csv --drop kind --cost id -o out.csv", "costs are numbers"),
         ("suggest data.csv --drop kind -o out.npy", "--output"),
+        ("suggest data.csv --drop kind --id reason -o out.csv", "another column of this name"),
         ("suggest data.csv --drop kind --json -o -", "standard output"),
         ("suggest --graph missing.npz -o out.csv", "missing.npz"),
         ("audit data.csv --label-column kind -o out.csv", "all labels are of one class"),

@@ -181,7 +181,8 @@ impl Model<'_> {
         let meta: Meta = read_settings(&file)?;
         let (rule, c) = (&meta.rule, meta.classes.len());
         let is_rule = c > 0 && rule.temperature.is_none_or(|t| t > 0.0) && rule.scale.iter().all(|scale| *scale >= 0.0);
-        let is_rule = is_rule && is_distribution(&rule.prior) && rule.venn_abers.as_ref().is_none_or(VennAbers::is_whole);
+        let is_rule =
+            is_rule && is_distribution(&rule.prior) && rule.venn_abers.as_ref().is_none_or(VennAbers::is_whole);
         if !is_rule || [&rule.offset, &rule.scale, &rule.prior].iter().any(|values| values.len() != c) {
             return Err(file.error(format!("its decision rule is out of range, or not one for {c} classes")));
         }

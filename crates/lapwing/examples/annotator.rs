@@ -4,7 +4,6 @@
 //! is an `.npz` with arrays X and y, or a table with a column of labels; without one, the digits of the program. With 100 labels, 20,000
 //! images of MNIST are labeled at an accuracy above .95.
 
-use std::borrow::Cow;
 use std::path::PathBuf;
 
 use lapwing::data::read::{ReadOptions, read_samples};
@@ -29,7 +28,7 @@ fn main() -> lapwing::Result<()> {
     let truth = samples.labels.ok_or_else(|| lapwing::Error::labels("the file has no labels"))?;
     let (features, truth) = first_rows(samples.features, truth, n_rows)?;
     let affinity = affinity_graph(&features, &GraphParams::default(), &run)?;
-    let mut suggester = Suggester::new(Cow::Borrowed(&affinity.graph), &run)?;
+    let mut suggester = Suggester::new(&affinity.graph, &run)?;
     let mut known = Labels { classes: truth.classes.clone(), index: vec![UNLABELED; truth.len()] };
     let mut targets = None;
     while known.n_labeled() < MOST_LABELS {

@@ -1,6 +1,5 @@
 //! `lapwing suggest`: which rows to label next.
 
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -114,8 +113,7 @@ impl Suggest {
         if (1..self.n).contains(&n_free) {
             before.warnings.push(Warning::FewRowsLeft { wanted: self.n, n_free });
         }
-        let mut suggester =
-            before.time("cells", &session.run, |_| Suggester::new(Cow::Borrowed(&affinity.graph), &session.run))?;
+        let mut suggester = before.time("cells", &session.run, |_| Suggester::new(&affinity.graph, &session.run))?;
         let wanted = choice.wanted(if n_free > 0 { self.n.min(n_free) } else { self.n });
         let Suggestions { rows, report } = suggester.next(targets.as_ref(), &wanted, params, &session.run)?;
         drop(suggester);

@@ -1,7 +1,5 @@
 //! What to do next, in the report of a fit: rows to label, labels to doubt, rows that are least certain.
 
-use std::borrow::Cow;
-
 use lapwing::data::{Features, Labels, RowNames, Run, Targets};
 use lapwing::graph::{Graph, Metric};
 use lapwing::models::{Audit, AuditParams, Labeling, SuggestParams, Suggester, Wanted, audit};
@@ -64,7 +62,7 @@ impl Rows<'_> {
         if n == 0 {
             return Ok(None);
         }
-        let mut suggester = Suggester::new(Cow::Borrowed(graph), &run.quiet())?;
+        let mut suggester = Suggester::new(graph, &run.quiet())?;
         let wanted = Wanted { n, ..Wanted::default() };
         let found = suggester.next(Some(targets), &wanted, &SuggestParams::default(), &run.quiet())?;
         let cells = |row: &lapwing::models::Suggestion| {

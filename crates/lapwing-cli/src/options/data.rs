@@ -139,8 +139,22 @@ impl IdOption {
     /// Refuses a name that another column of an output has.
     pub fn check(&self) -> Result<(), Failure> {
         let names = [
-            "label", "confidence", "reached", "certified", "set", "reason", "score", "guess", "given", "proposed", "quality",
-            "flagged", "judged", "duplicate_group", "contradicts", "outlier_percentile",
+            "label",
+            "confidence",
+            "reached",
+            "certified",
+            "set",
+            "reason",
+            "score",
+            "guess",
+            "given",
+            "proposed",
+            "quality",
+            "flagged",
+            "judged",
+            "duplicate_group",
+            "contradicts",
+            "outlier_percentile",
         ];
         match self.column.as_deref().filter(|column| names.contains(column)) {
             Some(column) => {

@@ -65,7 +65,8 @@ impl LeftOut {
             let part = &smoother.parts[smoother.of_label[at]];
             left_out.judged[at] = part.n() > 1 && (c == 1 || counts[class] > 1);
             let out = left_out.scores.row_mut(at);
-            let is_scored = score(smoother, smooth, targets, at, slack, out) && out.iter().all(|score| score.is_finite());
+            let is_scored =
+                score(smoother, smooth, targets, at, slack, out) && out.iter().all(|score| score.is_finite());
             left_out.judged[at] &= is_scored;
             if !is_scored || c == 1 {
                 continue;

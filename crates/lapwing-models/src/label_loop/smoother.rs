@@ -166,6 +166,7 @@ impl<'a> Smoother<'a> {
         let start =
             start.filter(|start| start.n_cols() == solved + 1 && start.n_rows() == n).map(|start| self.cut(start));
         let (x, info) = self.solver.solve(&b, start.as_ref(), run)?;
+        drop((b, start));
         let potential_sums = self.sums(&x, solved);
         let mut smooth = Smooth {
             scores: Matrix::filled(n, c, f64::NAN),

@@ -27,6 +27,7 @@
 mod pick;
 
 use std::borrow::Cow;
+use std::ops::Deref;
 
 use lapwing_data::params::{Parameters, at_least};
 use lapwing_data::{Error, Matrix, Report, Result, Run, Stream, Targets, choices, parameters, peak_memory_bytes};
@@ -155,9 +156,11 @@ struct Summary {
 }
 
 /// Suggests rows of one graph, batch after batch. It keeps the cells of the graph and the last solution.
+///
+/// `G` is a reference to the graph, or what owns it.
 #[derive(Debug)]
-pub struct Suggester<'g> {
-    graph: Cow<'g, Graph>,
+pub struct Suggester<G> {
+    graph: Moderate<G>,
     components: Components,
     cover: Cover,
     /// Raw columns of the last solve.
@@ -170,16 +173,40 @@ const TOL: f64 = 1e-3;
 const LEAST_TO_USE: usize = 2;
 const LEAST_FOR_BORDER: usize = 5;
 
-impl<'g> Suggester<'g> {
+/// A graph, or a copy of it with moderate weights if its own are extreme.
+#[derive(Debug)]
+enum Moderate<G> {
+    Given(G),
+    Scaled(Graph),
+}
+
+impl<G: Deref<Target = Graph>> Moderate<G> {
+    fn new(graph: G) -> Self {
+        match moderate(&graph) {
+            Cow::Owned(scaled) => Self::Scaled(scaled),
+            Cow::Borrowed(_) => Self::Given(graph),
+        }
+    }
+}
+
+impl<G: Deref<Target = Graph>> Deref for Moderate<G> {
+    type Target = Graph;
+
+    fn deref(&self) -> &Graph {
+        match self {
+            Self::Given(graph) => graph,
+            Self::Scaled(graph) => graph,
+        }
+    }
+}
+
+impl<G: Deref<Target = Graph>> Suggester<G> {
     /// Prepares the cells of a graph.
     ///
     /// # Errors
     /// [`Error::Interrupted`].
-    pub fn new(graph: Cow<'g, Graph>, run: &Run) -> Result<Self> {
-        let graph = match moderate(&graph) {
-            Cow::Owned(scaled) => Cow::Owned(scaled),
-            Cow::Borrowed(_) => graph,
-        };
+    pub fn new(graph: G, run: &Run) -> Result<Self> {
+        let graph = Moderate::new(graph);
         let components = graph.components();
         let cover = Cover::new(&graph, &components, run)?;
         Ok(Self { graph, components, cover, raw: None })
@@ -240,7 +267,8 @@ impl<'g> Suggester<'g> {
         let n_check = due(params.check);
         let check = drawn(&free, n_check, 2 * labeled.len() as u64, run);
         let rows = report.time("pick", run, |_| {
-            let mut picker = Picker::new(self, solved.as_ref(), plan.is_cold, labeled, free, wanted.cost, run);
+            let mut picker =
+                Picker::new((&self.graph, &self.cover), solved.as_ref(), plan.is_cold, labeled, free, wanted.cost, run);
             check.iter().for_each(|&row| picker.take(row));
             let n_left = wanted.n - check.len();
             let n_far = due(params.explore).min(n_left);

@@ -1,17 +1,20 @@
 //! The picks of a batch.
 
 use lapwing_data::{Result, Run};
+use lapwing_graph::Graph;
 use rayon::prelude::*;
 
 use super::super::cells::NO_CELL;
-use super::{Reason, Solved, Strategy, Suggester, Suggestion, drawn};
+use super::super::cover::Cover;
+use super::{Reason, Solved, Strategy, Suggestion, drawn};
 
 /// Times that border measures are averaged with those of the neighbors.
 const SMOOTHINGS: usize = 3;
 
 /// Rows picked so far.
 pub(super) struct Picker<'a> {
-    suggester: &'a Suggester<'a>,
+    graph: &'a Graph,
+    cells: &'a Cover,
     solved: Option<&'a Solved>,
     /// Whether rows are chosen without regard to labels.
     is_cold: bool,
@@ -24,7 +27,7 @@ pub(super) struct Picker<'a> {
 
 impl<'a> Picker<'a> {
     pub fn new(
-        suggester: &'a Suggester<'_>,
+        (graph, cells): (&'a Graph, &'a Cover),
         solved: Option<&'a Solved>,
         is_cold: bool,
         labeled: &'a [u32],
@@ -32,7 +35,7 @@ impl<'a> Picker<'a> {
         cost: Option<&'a [f64]>,
         run: &'a Run,
     ) -> Self {
-        Self { suggester, solved, is_cold, labeled, free, cost, run, picked: Vec::new() }
+        Self { graph, cells, solved, is_cold, labeled, free, cost, run, picked: Vec::new() }
     }
 
     pub fn n_picked(&self) -> usize {
@@ -125,7 +128,7 @@ impl<'a> Picker<'a> {
     /// distance times the root of its weight within the cell.
     pub fn far(&mut self, count: usize) -> Result<()> {
         let Some(solved) = self.solved.filter(|_| count > 0) else { return Ok(()) };
-        let cover = &self.suggester.cover;
+        let cover = &self.cells;
         let mean = |rows: &mut dyn Iterator<Item = usize>| {
             let finite = rows.map(|row| solved.distance[row]).filter(|o| o.is_finite());
             let (sum, n) = finite.fold((0.0, 0usize), |(sum, n), o| (sum + o, n + 1));
@@ -165,7 +168,7 @@ impl<'a> Picker<'a> {
     /// 1 − (p₁ − p₂) of each row (n), averaged `times` times with the neighbors; NaN where no label reaches.
     fn border_measure(&self, times: usize) -> Vec<f64> {
         let Some(solved) = self.solved else { return vec![f64::NAN; self.free.len()] };
-        let (labeling, graph) = (&solved.labeling, &self.suggester.graph);
+        let (labeling, graph) = (&solved.labeling, self.graph);
         let measure = |row: usize| {
             if !labeling.reached[row] {
                 return f64::NAN;
@@ -202,7 +205,7 @@ impl<'a> Picker<'a> {
     fn peaks_first(&self, values: &[f64]) -> Vec<(u32, f64)> {
         let is_peak = |row: u32| {
             let own = values[row as usize];
-            let mut columns = self.suggester.graph.adjacency().row(row as usize).0.iter();
+            let mut columns = self.graph.adjacency().row(row as usize).0.iter();
             // Of equal neighbors only the first is a peak.
             columns.all(|&other| {
                 let value = values[other as usize];
@@ -215,7 +218,7 @@ impl<'a> Picker<'a> {
 
     /// Picks by cover, from the labels so far.
     fn covering(&self) -> Covering<'a> {
-        let cover = &self.suggester.cover;
+        let cover = &self.cells;
         let uncertainty: Option<Vec<f64>> =
             self.solved.filter(|_| !self.is_cold).map(|solved| uncertainty(solved, self.labeled));
         let mean = cover.inner.iter().sum::<f64>() / cover.inner.len().max(1) as f64;
@@ -239,7 +242,7 @@ impl<'a> Picker<'a> {
 
     /// The free row of a cell with the largest key over cost, the first of equals.
     fn lead(&self, key: &[f64], cell: usize) -> Option<u32> {
-        let free = self.suggester.cover.members[cell].iter().copied().filter(|&row| self.free[row as usize]);
+        let free = self.cells.members[cell].iter().copied().filter(|&row| self.free[row as usize]);
         let value = |row: u32| key[row as usize] / self.cost(row);
         free.reduce(|best, row| if value(row) > value(best) { row } else { best })
     }
@@ -281,7 +284,7 @@ impl Covering<'_> {
 
     /// Takes account of a row that was picked otherwise.
     fn refresh(&mut self, picker: &Picker<'_>, row: u32) {
-        let cell = picker.suggester.cover.home[row as usize];
+        let cell = picker.cells.home[row as usize];
         if cell != NO_CELL {
             self.leads[cell as usize] = picker.lead(&self.key, cell as usize);
         }

@@ -24,7 +24,7 @@ fn targets(classes: &[i64], labeled: impl Fn(usize) -> bool) -> Targets {
 }
 
 fn next(graph: &Graph, targets: Option<&Targets>, n: usize, params: &SuggestParams, run: &Run) -> Suggestions {
-    let mut suggester = Suggester::new(Cow::Borrowed(graph), run).unwrap();
+    let mut suggester = Suggester::new(graph, run).unwrap();
     suggester.next(targets, &Wanted { n, ..Wanted::default() }, params, run).unwrap()
 }
 
@@ -98,7 +98,7 @@ fn candidates_costs_and_errors() {
     let (graph, classes) = problem(120);
     let given = targets(&classes, |row| row < 20);
     let run = run(1);
-    let mut suggester = Suggester::new(Cow::Borrowed(&graph), &run).unwrap();
+    let mut suggester = Suggester::new(&graph, &run).unwrap();
     let params = SuggestParams::default();
     let candidates: Vec<u32> = (10..40).collect();
     let wanted = Wanted { n: 20, candidates: Some(&candidates), ..Wanted::default() };
@@ -150,7 +150,7 @@ fn a_class_that_nobody_has_named_is_far() {
 fn batches_follow_each_other_and_warm_solves_agree() {
     let (graph, classes) = problem(500);
     let run = run(2);
-    let mut warm = Suggester::new(Cow::Borrowed(&graph), &run).unwrap();
+    let mut warm = Suggester::new(&graph, &run).unwrap();
     let mut labeled: HashSet<usize> = (0..500).step_by(40).collect();
     for _ in 0..3 {
         let given = targets(&classes, |row| labeled.contains(&row));
