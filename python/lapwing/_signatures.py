@@ -650,10 +650,11 @@ _DOCUMENTATION = {
     - "random": Uniformly at random.
 """,
     "check": """check : float in [0, 1], default=0.0
-    Share of the suggested rows that are drawn uniformly at random and placed last. Only such rows are a fair test of
-    labels and of confidence.""",
+    Share of the labeled and suggested rows, counted over all batches, that are drawn uniformly at random; they come
+    last. Only such rows are a fair test of labels and of confidence.""",
     "explore": """explore : float in [0, 1], default=0.0
-    Share of the suggested rows that are far from all labels. From 0.1 to 0.3 finds classes that nobody has named.""",
+    Share of the labeled and suggested rows, counted over all batches, that are far from all labels. From 0.1 to 0.3
+    finds classes that nobody has named.""",
     "y:audit": """y : array-like of shape (n_samples,) or (n_samples, n_classes)
     Labels, with the marker in rows that have none; or shares of the classes, of which the largest is judged.""",
     "sample_weight": """sample_weight : array-like of shape (n_samples,) or None, default=None

@@ -27,7 +27,8 @@ class ValueAudit:
     residual : ndarray of shape (n_samples,)
         Given value minus that.
     quality : ndarray of shape (n_samples,)
-        Share of the known values whose residual is at least as large: the smallest ones are the most doubtful.
+        Share of the known values that are at least as doubtful: small for the most doubtful ones. A value is doubtful if its residual is
+        large beside those nearby: divided by the root of their mean size.
     report_ : dict
         `root_mean_square` and `median_residual` of the residuals.
     """

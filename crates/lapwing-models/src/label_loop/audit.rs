@@ -17,19 +17,21 @@
 mod classes;
 mod judge;
 mod near;
+mod values;
 
 use lapwing_data::params::{Parameters, at_least};
 use lapwing_data::{Error, Features, Matrix, Report, Result, Run, Targets, Warning, parameters, peak_memory_bytes};
 use lapwing_graph::{Components, Graph, Metric};
 use serde::Serialize;
 
-use super::leave_one_out::{Centering, LeftOut, TOL, check_size, plain};
+use super::leave_one_out::{LeftOut, TOL, check_size};
 use super::smoother::{Smooth, Smoother, moderate};
 use crate::labeling::largest;
 use classes::Classes;
 pub use classes::{ClassPair, NewClass};
 use judge::Judge;
 use near::Near;
+pub use values::{RegressionAudit, audit_regression};
 
 /// Smoothness of the scores.
 const SMOOTHNESS: f64 = 3.0;
@@ -263,77 +265,6 @@ fn check_labels(targets: &Targets) -> Result<()> {
         )),
         _ => Ok(()),
     }
-}
-
-/// What an audit of a regression found.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct RegressionAudit {
-    /// Value of each labeled row by a fit without it (n); NaN without a value and where no other one reaches the row.
-    pub proposed: Vec<f64>,
-    /// Given value minus that (n).
-    pub residual: Vec<f64>,
-    /// Share of the values whose residual is at least as large (n): small for the most doubtful ones.
-    pub quality: Vec<f64>,
-    /// Part `audit`: number of values, root mean square and median of the residuals.
-    pub report: Report,
-}
-
-/// Ranks the values of a regression by their residuals from the harmonic function of that `smoothness` without them, stable or plain.
-///
-/// # Errors
-/// [`Error::Shape`]; [`Error::Labels`] for fewer than 3 values; [`Error::Interrupted`].
-pub fn audit_regression(
-    graph: &Graph,
-    targets: &Targets,
-    smoothness: f64,
-    centering: Centering,
-    run: &Run,
-) -> Result<RegressionAudit> {
-    check_size(graph, targets)?;
-    if targets.n_columns() != 1 {
-        let got = format!("{} columns", targets.n_columns());
-        return Err(Error::shape("targets of a regression", "1 column", got));
-    }
-    let l = targets.rows().len();
-    if l < 3 {
-        return Err(Error::labels(format!("{l} values leave nothing to compare them with; give at least 3")));
-    }
-    let mut report = Report::new("audit", graph.n_samples(), None, l);
-    let (graph, components) = (moderate(graph), graph.components());
-    let smoother = Smoother::new(&graph, &components, targets, smoothness, TOL, run)?;
-    let smooth = report.time("solve", run, |_| smoother.solve(None, run))?;
-    let is_stable = centering == Centering::Stable;
-    let left_out = report.time("leave one out", run, |_| match is_stable {
-        true => LeftOut::new(&smoother, &smooth, targets, run).map(|left_out| left_out.scores),
-        false => plain(&smoother, &smooth, targets, false, run),
-    })?;
-    let n = targets.n_samples();
-    let (mut proposed, mut residual, mut quality) = (vec![f64::NAN; n], vec![f64::NAN; n], vec![f64::NAN; n]);
-    for (at, &row) in targets.rows().iter().enumerate() {
-        let (y, part) = (targets.values().row(at), &smoother.parts[smoother.of_label[at]]);
-        if let Some(mean) = part.mean_without(y, targets.weights()[at]) {
-            proposed[row as usize] = left_out.row(at)[0] + if is_stable { mean[0] } else { 0.0 };
-            residual[row as usize] = y[0] - proposed[row as usize];
-        }
-    }
-    let mut sizes: Vec<(f64, u32)> = targets
-        .rows()
-        .iter()
-        .map(|&row| (residual[row as usize].abs(), row))
-        .filter(|(size, _)| !size.is_nan())
-        .collect();
-    sizes.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    let judged = sizes.len();
-    sizes.iter().enumerate().for_each(|(rank, &(_, row))| quality[row as usize] = (rank + 1) as f64 / judged as f64);
-    let rms = (sizes.iter().map(|(size, _)| size * size).sum::<f64>() / judged.max(1) as f64).sqrt();
-    let median = sizes.get(judged / 2).map_or(0.0, |(size, _)| *size);
-    let summary = serde_json::json!({
-        "n_labeled": l, "n_judged": judged, "root_mean_square": rms, "median_residual": median,
-    });
-    report.add_part("audit", &summary)?;
-    report.peak_bytes = peak_memory_bytes();
-    Ok(RegressionAudit { proposed, residual, quality, report })
 }
 
 #[cfg(test)]

@@ -29,12 +29,12 @@ pub fn plan_loop(graph: &GraphParams, size: &ProblemSize, is_audit: bool) -> Pla
     if is_audit {
         // Scores and raw columns are held while labels are left out.
         step("solve", solve(c) + 8 * n * c);
-        step("leave one out", 8 * n * (2 * c + 1) + solve(AUDIT_COLUMNS));
+        step("leave one out", 8 * n * (2 * c + 7) + solve(AUDIT_COLUMNS));
         // The cells of parts far from labels, which are looked for unless a quarter of the rows has a label.
         step("classes", 8 * n * (2 * c + 1) + cells + 8 * k * k);
         step("duplicates", 8 * n * (2 * c + 1) + 8 * n_edges + 64 * n);
     } else {
-        step("cells", cells + 8 * k * k);
+        step("cells", cells + 8 * k * k + 32 * n);
         if size.n_labeled > 0 {
             // The raw columns of this solve and of the last one, scores and shares.
             step("solve", cells + solve(c) + 8 * n * 2 * c);

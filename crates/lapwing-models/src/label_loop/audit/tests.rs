@@ -2,6 +2,7 @@ use lapwing_data::Labels;
 use lapwing_graph::testkit::blobs;
 use lapwing_graph::{GraphParams, affinity_graph};
 
+use super::super::leave_one_out::Centering;
 use super::*;
 
 fn run(threads: usize) -> Run {
@@ -165,6 +166,14 @@ fn values_of_a_regression_are_ranked_by_their_residuals() {
     let worst = (0..200).min_by(|&a, &b| found.quality[a].total_cmp(&found.quality[b])).unwrap();
     assert_eq!(worst, 44);
     assert!((found.residual[44] - 3.0).abs() < 1.0, "{}", found.residual[44]);
+    // Where values are noisy, a large residual says less: the smaller error among quiet values is the more doubtful one.
+    let noise = |row: usize| if row % 2 == 0 { 0.01 } else { 4.0 } * ((row * 7919 % 101) as f64 / 50.0 - 1.0);
+    let mut values: Vec<f64> = (0..200).map(noise).collect();
+    values[44] += 3.0;
+    let targets = Targets::regression(&values, None).unwrap();
+    let found = audit_regression(&graph, &targets, 1.0, Centering::Stable, &run).unwrap();
+    let largest = (0..200).max_by(|&a, &b| found.residual[a].abs().total_cmp(&found.residual[b].abs())).unwrap();
+    assert!(largest % 2 == 1 && found.quality[44] == 0.005, "{largest} {}", found.quality[44]);
     let few = Targets::regression(&[1.0, 2.0, f64::NAN], None).unwrap();
     let graph = Graph::from_edges(3, &[(0, 1, 1.0), (1, 2, 1.0)]).unwrap();
     assert!(
