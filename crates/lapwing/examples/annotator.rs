@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use lapwing::data::read::{ReadOptions, read_samples};
 use lapwing::data::{Features, UNLABELED};
-use lapwing::models::{SuggestParams, Suggester, Wanted};
+use lapwing::models::{LabelsDrawn, SizeOptions, SuggestParams, Suggester, Wanted};
 use lapwing::prelude::*;
 
 const BATCH: usize = 10;
@@ -31,6 +31,12 @@ fn main() -> lapwing::Result<()> {
     let mut suggester = Suggester::new(&affinity.graph, &run)?;
     let mut known = Labels { classes: truth.classes.clone(), index: vec![UNLABELED; truth.len()] };
     let mut targets = None;
+    // The shares of suggested labels say nothing about the sizes of classes.
+    let params = HarmonicParams {
+        sizes: SizeOptions { labels_drawn: LabelsDrawn::Balanced, ..SizeOptions::default() },
+        ..HarmonicParams::default()
+    };
+    let harmonic = Harmonic::new(params, GraphParams::default())?;
     while known.n_labeled() < MOST_LABELS {
         let wanted = Wanted { n: BATCH, ..Wanted::default() };
         let batch = suggester.next(targets.as_ref(), &wanted, &SuggestParams::default(), &run)?;
@@ -39,7 +45,6 @@ fn main() -> lapwing::Result<()> {
             known.index[row] = truth.index[row];
         }
         let given = Targets::one_hot(&known, None)?;
-        let harmonic = Harmonic::new(HarmonicParams::default(), GraphParams::default())?;
         let fitted = harmonic.fit(&Problem { graph: Some(&affinity), ..Problem::new(&given) }, &run)?;
         println!("{:4} labels: {:.3}", known.n_labeled(), accuracy(&fitted, &known, &truth));
         targets = Some(given);
