@@ -167,7 +167,7 @@ fn values_of_a_regression_are_ranked_by_their_residuals() {
     assert_eq!(worst, 44);
     assert!((found.residual[44] - 3.0).abs() < 1.0, "{}", found.residual[44]);
     // Where values are noisy, a large residual says less: the smaller error among quiet values is the more doubtful one.
-    let noise = |row: usize| if row % 2 == 0 { 0.01 } else { 4.0 } * ((row * 7919 % 101) as f64 / 50.0 - 1.0);
+    let noise = |row: usize| if row.is_multiple_of(2) { 0.01 } else { 4.0 } * ((row * 7919 % 101) as f64 / 50.0 - 1.0);
     let mut values: Vec<f64> = (0..200).map(noise).collect();
     values[44] += 3.0;
     let targets = Targets::regression(&values, None).unwrap();
