@@ -203,6 +203,23 @@ fn restoring(standing: f64, count: usize) -> f64 {
     if standing > 0.0 && standing.is_finite() && count > 1 { count as f64 / (count - 1) as f64 } else { 1.0 }
 }
 
+/// Restores plain leave-one-out `scores` (l, c) of all labels, so that they stand above their level as those of a row without a label do: see
+/// [`restoring`]. Scores that are not centered are compared with the `mean` (c) of all labels by the rule, but stand above the mean of
+/// the others.
+pub(super) fn restore(scores: &mut Matrix, targets: &Targets, mean: &[f64], is_centered: bool) {
+    let counts = label_counts(targets);
+    let total: f64 = targets.weights().iter().sum();
+    for (at, y) in targets.values().rows().enumerate() {
+        let (class, own) = (largest(y), targets.weights()[at]);
+        for (k, score) in scores.row_mut(at).iter_mut().enumerate() {
+            let without = (mean[k] * total - own * y[k]) / (total - own);
+            let (base, level) = if is_centered { (0.0, 0.0) } else { (mean[k], without) };
+            let standing = *score - level;
+            *score = base + standing * if k == class { restoring(standing, counts[class]) } else { 1.0 };
+        }
+    }
+}
+
 /// Labels of each class in every labeled component.
 struct Tally {
     /// Number of the component of each label (l).

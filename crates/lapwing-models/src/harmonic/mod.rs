@@ -187,7 +187,10 @@ impl Harmonic {
                     _ => Centering::Plain,
                 };
                 Some(report.time("leave one out", run, |_| {
-                    let scores = leave_one_out_scores(graph, targets, smoothness, centering, &run.quiet())?;
+                    let mut scores = leave_one_out_scores(graph, targets, smoothness, centering, &run.quiet())?;
+                    if verdict.is_some() {
+                        leave_one_out::restore(&mut scores, targets, &function.mean, is_centered);
+                    }
                     Ok::<_, Error>(Standings::left_out(targets, &scores))
                 })?)
             }
