@@ -36,6 +36,7 @@ __all__ = [
     "knn_graph",
     "learn_graph",
     "learn_weights",
+    "least_labels",
     "leave_one_out_scores",
     "load_model",
     "parameters",
@@ -183,6 +184,7 @@ def leave_one_out_scores(
     centering: str,
     control: dict[str, Any],
 ) -> NDArray[np.float64]: ...
+def least_labels(level: float) -> int: ...
 def prediction_sets(
     classes: NDArray[np.uint32],
     held_out: NDArray[np.float64],

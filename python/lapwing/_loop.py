@@ -56,8 +56,8 @@ class LoopState:
         return np.flatnonzero(self.labels.codes >= 0)
 
     def chosen(self, codes: NDArray[np.int32]) -> list[int]:
-        """The rows with a label, of these codes, that were suggested other than by chance."""
-        return [row for row, reason in self.reasons.items() if reason not in _BY_CHANCE and codes[row] >= 0]
+        """The rows with a label, of these codes, that were suggested other than by chance, ascending."""
+        return sorted(row for row, reason in self.reasons.items() if reason not in _BY_CHANCE and codes[row] >= 0)
 
 
 class LabelLoop:
@@ -240,7 +240,7 @@ class LabelLoop:
         check_rows: Any,
     ) -> tuple[NDArray[np.int64], str]:
         """Which of the held-out rows calibrate sets: those drawn at random if others were suggested and these are enough."""
-        least = _least(level)
+        least = _lapwing.least_labels(level)
         if len(rows) < least:
             # The compiled part says how many are needed.
             return np.arange(len(rows)), "all labels"
@@ -268,10 +268,11 @@ class LabelLoop:
 
     def _enough_of_each(self: _Loop, classes: NDArray[np.uint32], level: float) -> None:
         """An error that names the class with too few held-out labels for sets by class."""
+        least = _lapwing.least_labels(level)
         for code, count in zip(*np.unique(classes, return_counts=True), strict=True):
-            if count < _least(level):
+            if count < least:
                 raise ValueError(
-                    f"class {self.classes_[code].item()!r} has {count} held-out labels; by_class needs at least {_least(level)} of each class "
+                    f"class {self.classes_[code].item()!r} has {count} held-out labels; by_class needs at least {least} of each class "
                     f"for the level {level}"
                 )
 
@@ -294,8 +295,7 @@ class LabelLoop:
                 f"{n_labeled} labels of {len(self.classes_)} classes are too few to hold any out; sets need two classes, two labels a class "
                 "on average"
                 if few
-                else "with these parameters, no label of so many rows can be held out; the defaults of form, clamp, graph_reg and "
-                "calibration can, without a prior"
+                else "with these parameters, a fit holds out no label; take the defaults of form, clamp, graph_reg and calibration, and no prior"
             )
         return fitted, held_out
 
@@ -446,11 +446,6 @@ class LabelLoop:
     def _graph_parameters(self) -> dict[str, Any]:
         parameters: dict[str, Any] = _lapwing.check_parameters(self._method, self._parameters())
         return parameters
-
-
-def _least(level: float) -> int:
-    """Fewest held-out labels for a level."""
-    return int(np.ceil(1 / (1 - level) - 1e-6)) - 1
 
 
 def _stacked(old: Any, new: Any) -> Any:

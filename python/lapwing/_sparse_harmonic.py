@@ -15,8 +15,8 @@ from ._inputs import csr_parts
 from ._labels import as_label_array
 from ._loop import LabelLoop, LoopState
 from ._parameters import documented
-from ._signatures import HarmonicClassifierParameters, SparseHarmonicClassifierParameters, StreamingSparsifierParameters
 from ._shared import Rows
+from ._signatures import HarmonicClassifierParameters, SparseHarmonicClassifierParameters, StreamingSparsifierParameters
 from ._sparsify import StreamingSparsifier
 
 __all__ = ["SparseHarmonicClassifier"]

@@ -79,7 +79,7 @@ pub struct Extras<'py> {
     /// Whether to return the graph, for later calls on the same rows.
     #[pyo3(default)]
     keeps_graph: bool,
-    /// Labeled rows that were suggested, other than by chance.
+    /// Labeled rows that were suggested, other than by chance, ascending.
     #[pyo3(default)]
     suggested: Vec<u32>,
 }
@@ -181,7 +181,7 @@ pub fn fit_classifier<'py>(
         sized(fitted, sizes.as_ref(), &targets, run)
     })?;
     let held_out = fitted.held_out.as_ref().map_or(&[][..], |held_out| &held_out.rows);
-    if held_out.iter().any(|row| extras.suggested.contains(row)) {
+    if held_out.iter().any(|row| extras.suggested.binary_search(row).is_ok()) {
         fitted.report.warnings.push(Warning::SuggestedAccuracy {});
     }
     let graph = fitted.graph.take().map(Arc::new).or(source.graph.clone()).filter(|_| extras.keeps_graph);

@@ -231,3 +231,9 @@ pub fn prediction_sets<'py>(
     let summary = json(&found.summary).map_err(to_py)?;
     (array2(py, shares.n_rows(), found.n_classes, found.holds)?, summary).into_pyobject(py)
 }
+
+/// Fewest held-out labels for sets of a level in (0, 1).
+#[pyfunction]
+pub fn least_labels(level: f64) -> usize {
+    models::least_labels(level)
+}

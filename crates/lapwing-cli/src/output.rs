@@ -20,6 +20,16 @@ pub const SCHEMA: u32 = 2;
 /// What is between the classes of a set.
 pub const BETWEEN_CLASSES: &str = "|";
 
+/// Refuses names of classes that a set cannot hold.
+pub fn check_set_names(classes: &ClassNames) -> Result<(), Failure> {
+    match classes.names().iter().find(|name| name.contains(BETWEEN_CLASSES)) {
+        Some(name) => Err(Failure::usage(format!(
+            "--sets: a set is written with {BETWEEN_CLASSES} between its classes, and the class {name:?} has one in its name; rename it"
+        ))),
+        None => Ok(()),
+    }
+}
+
 /// The label of rows that no label reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Unreached {

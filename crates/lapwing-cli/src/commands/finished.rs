@@ -82,12 +82,6 @@ impl<'a> Finished<'a> {
 
     /// Computes the sets of classes, from labels that were held out: those of `checks` alone if labels were suggested and these are enough.
     pub fn find_sets(&mut self, level: f64, reasons: Option<&Reasons>) -> Result<(), Failure> {
-        if let Some(name) = self.given.classes.names().iter().find(|name| name.contains(output::BETWEEN_CLASSES)) {
-            let separator = output::BETWEEN_CLASSES;
-            return Err(Failure::usage(format!(
-                "--sets: a set is written with {separator} between its classes, and the class {name:?} has one in its name; rename it"
-            )));
-        }
         let Some(held_out) = &self.fitted.held_out else {
             let (n, least) = (self.fitted.report.n_labeled, least_labels(level));
             let n_classes = self.fitted.report.n_classes.unwrap_or_default();
@@ -96,8 +90,8 @@ impl<'a> Finished<'a> {
                     "{n} labels of {n_classes} classes are too few to hold any out; sets need two classes, two labels a class on average, \
                      and at least {least} labels"
                 ),
-                false => "with these options, no label of so many rows can be held out; --method harmonic can, with form, clamp and \
-                          graph_reg at their defaults and without --prior"
+                false => "with these options, a fit holds out no label; take --method harmonic without --form, --clamp, --graph-reg \
+                          and --prior"
                     .to_owned(),
             };
             return Err(Failure::usage(format!("--sets: {reason}")));

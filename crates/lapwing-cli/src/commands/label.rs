@@ -23,7 +23,7 @@ use crate::input::{Input, Streamed, check_checkpoint, check_label_source, is_onc
 use crate::options::{
     self, BesideOptions, DEFAULT_METHOD, DataOptions, LabelOptions, ParamsOptions, RunOptions, SaveGraphOption,
 };
-use crate::output::{Unreached, is_stdout, two_on_stdout};
+use crate::output::{Unreached, check_set_names, is_stdout, two_on_stdout};
 use crate::prior::{Prior, check_prior};
 use crate::ranks::Ranks;
 use crate::row_lists::{Reasons, holds_suggestions};
@@ -253,6 +253,9 @@ impl Label {
         input.prepared.describe(&mut before);
         let prepared = std::mem::take(&mut input.prepared);
         before.warnings.append(&mut input.warnings);
+        if self.outputs.sets.is_some() {
+            check_set_names(&labels.classes)?;
+        }
         let fitted = method.fit(&Problem { prior: prior.as_ref(), ..input.problem(&targets) }, &session.run)?;
         let mut result = Finished::new(&session, &input, &labels, fitted, before, self.outputs.unreached);
         let reasons = self.labels.labels.as_deref().map(|path| Reasons::of(path, input.names.as_deref()));

@@ -135,28 +135,14 @@ pub struct IdOption {
     pub column: Option<String>,
 }
 
+/// Columns of the outputs of `label`, `suggest` and `audit`.
+const OUTPUT_COLUMNS: &str = "label confidence reached certified set reason score guess given proposed quality flagged judged \
+                              duplicate_group contradicts outlier_percentile";
+
 impl IdOption {
     /// Refuses a name that another column of an output has.
     pub fn check(&self) -> Result<(), Failure> {
-        let names = [
-            "label",
-            "confidence",
-            "reached",
-            "certified",
-            "set",
-            "reason",
-            "score",
-            "guess",
-            "given",
-            "proposed",
-            "quality",
-            "flagged",
-            "judged",
-            "duplicate_group",
-            "contradicts",
-            "outlier_percentile",
-        ];
-        match self.column.as_deref().filter(|column| names.contains(column)) {
+        match self.column.as_deref().filter(|column| OUTPUT_COLUMNS.split(' ').any(|name| name == *column)) {
             Some(column) => {
                 let reason =
                     format!("--id {column}: outputs have another column of this name; rename the column of ids");

@@ -25,16 +25,17 @@
 //! label is left out.
 
 use lapwing_data::{Matrix, Result, Run, Stream, Targets};
-use lapwing_graph::Components;
+use lapwing_graph::{Components, Graph};
 use lapwing_solve::LaplacianSolver;
 use rand::seq::index::sample;
 
-use super::Decision;
 use super::function::HarmonicFunction;
 use super::parts::Part;
+use super::{Decision, Form};
 use crate::HeldOutSource;
 use crate::class_sizes::label_counts;
 use crate::held_out::Standings;
+use crate::label_loop::{Centering, leave_one_out_scores};
 use crate::labeling::largest;
 
 /// Labels that are left out, at most.
@@ -203,21 +204,56 @@ fn restoring(standing: f64, count: usize) -> f64 {
     if standing > 0.0 && standing.is_finite() && count > 1 { count as f64 / (count - 1) as f64 } else { 1.0 }
 }
 
-/// Restores plain leave-one-out `scores` (l, c) of all labels, so that they stand above their level as those of a row without a label do: see
-/// [`restoring`]. Scores that are not centered are compared with the `mean` (c) of all labels by the rule, but stand above the mean of
-/// the others.
-pub(super) fn restore(scores: &mut Matrix, targets: &Targets, mean: &[f64], is_centered: bool) {
+/// Standings of all labels, each left out alone, by the closed form of [`leave_one_out_scores`]: c + 32 columns whatever their number.
+///
+/// If `is_restored`, plain scores stand above their level as those of a row without a label do: see [`restoring`]. Scores that are not
+/// centered then stand above the mean of the other labels, while the rule compares them with the mean of all.
+pub(super) fn all_standings(
+    graph: &Graph,
+    function: &HarmonicFunction,
+    targets: &Targets,
+    is_centered: bool,
+    is_restored: bool,
+    run: &Run,
+) -> Result<Standings> {
+    let smoothness = function.graph_reg * targets.weights().iter().sum::<f64>() * graph.mean_degree();
+    let centering = match (function.form, is_centered) {
+        (Form::Stable, _) => Centering::Stable,
+        (_, true) => Centering::RowMean,
+        _ => Centering::Plain,
+    };
+    let mut scores = leave_one_out_scores(graph, targets, smoothness, centering, run)?;
     let counts = label_counts(targets);
-    let total: f64 = targets.weights().iter().sum();
-    for (at, y) in targets.values().rows().enumerate() {
-        let (class, own) = (largest(y), targets.weights()[at]);
-        for (k, score) in scores.row_mut(at).iter_mut().enumerate() {
-            let without = (mean[k] * total - own * y[k]) / (total - own);
-            let (base, level) = if is_centered { (0.0, 0.0) } else { (mean[k], without) };
-            let standing = *score - level;
-            *score = base + standing * if k == class { restoring(standing, counts[class]) } else { 1.0 };
+    for at in 0..targets.rows().len() {
+        let (class, row) = (largest(targets.values().row(at)), scores.row_mut(at));
+        let levels = mean_without(&function.mean, targets, at);
+        if is_restored {
+            if !is_centered {
+                let moves = levels.iter().zip(&function.mean);
+                row.iter_mut().zip(moves).for_each(|(score, (level, mean))| *score += mean - level);
+            }
+            let base = if is_centered { 0.0 } else { function.mean[class] };
+            row[class] = base + (row[class] - base) * restoring(row[class] - base, counts[class]);
         }
+        let is_known = !row[class].is_nan();
+        row.iter_mut()
+            .zip(&levels)
+            .filter(|(_, level)| is_known && !is_left(**level))
+            .for_each(|(score, _)| *score = f64::NEG_INFINITY);
     }
+    Ok(Standings::left_out(targets, &scores))
+}
+
+/// Whether a class of this share of the other labels has a label among them.
+fn is_left(share: f64) -> bool {
+    share > f64::EPSILON
+}
+
+/// Mean of the labels (c), given that of all of them, without label `at`.
+fn mean_without(mean: &[f64], targets: &Targets, at: usize) -> Vec<f64> {
+    let (total, own): (f64, f64) = (targets.weights().iter().sum(), targets.weights()[at]);
+    let pairs = mean.iter().zip(targets.values().row(at));
+    pairs.map(|(mean, y)| ((mean * total - own * y) / (total - own)).max(0.0)).collect()
 }
 
 /// Labels of each class in every labeled component.
@@ -318,7 +354,7 @@ impl<'a> LeftOut<'a> {
             return None;
         }
         let without: Vec<f64> = scores.iter().zip(y).map(|(f, y)| (y - (y - f) / slack).clamp(0.0, 1.0)).collect();
-        let labeled_mean = self.labeled_mean_without(at);
+        let labeled_mean = mean_without(&self.function.mean, self.targets, at);
         let level: Vec<f64> = match level {
             Level::RowMean if n_classes > 1 => {
                 let g = self.influence.reach[place];
@@ -328,16 +364,8 @@ impl<'a> LeftOut<'a> {
             Level::Zero => vec![0.0; y.len()],
             _ => labeled_mean.clone(),
         };
-        let is_left = |mean: &f64| *mean > f64::EPSILON;
         let standing = without.iter().zip(&level).zip(&labeled_mean);
-        Some(standing.map(|((f, level), mean)| if is_left(mean) { f - level } else { f64::NEG_INFINITY }).collect())
-    }
-
-    /// Mean of the labels (c) without label `at`.
-    fn labeled_mean_without(&self, at: usize) -> Vec<f64> {
-        let (total, own): (f64, f64) = (self.targets.weights().iter().sum(), self.targets.weights()[at]);
-        let mean = self.function.mean.iter().zip(self.targets.values().row(at));
-        mean.map(|(mean, y)| ((mean * total - own * y) / (total - own)).max(0.0)).collect()
+        Some(standing.map(|((f, level), mean)| if is_left(*mean) { f - level } else { f64::NEG_INFINITY }).collect())
     }
 }
 

@@ -21,7 +21,7 @@ mod sparse;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use lapwing_data::{Error, Matrix, Report, Result, Run, Targets, Warning, peak_memory_bytes};
+use lapwing_data::{Matrix, Report, Result, Run, Targets, Warning, peak_memory_bytes};
 use lapwing_graph::{AffinityGraph, Components, GraphParams};
 use serde_json::json;
 
@@ -45,7 +45,6 @@ use crate::harmonic::refine::Refiner;
 use crate::harmonic::refit::Refit;
 use crate::harmonic::select_regression::Selection;
 use crate::held_out::Standings;
-use crate::label_loop::{Centering, leave_one_out_scores};
 use crate::labeling::present;
 use crate::uncertainty::HeldOutErrors;
 use crate::{
@@ -168,37 +167,28 @@ impl Harmonic {
         if is_centered && function.form != Form::Stable {
             leave_one_out::center_rows(&mut function, &components, targets);
         }
-        let is_left_out = verdict.as_ref().is_some_and(|verdict| verdict.held_out.is_some());
-        let wanted = matches!(self.params.calibration, Calibration::LeaveOneOut | Calibration::VennAbers);
-        let has_closed_form = function.graph_reg > 0.0 && function.graph_reg.is_finite();
-        let has_closed_form = has_closed_form && prior.is_none() && refiner.is_none();
-        let leaves_all_out = wanted && has_closed_form && leave_one_out::are_enough(targets);
-        if let (true, None, Some(verdict)) = (leaves_all_out, self.known, &mut verdict) {
+        let n_left_out =
+            verdict.as_ref().and_then(|verdict| verdict.held_out.as_ref()).map_or(0, |held| held.rows.len());
+        let wants_all = matches!(self.params.calibration, Calibration::LeaveOneOut | Calibration::VennAbers);
+        let has_closed_form = function.graph_reg > 0.0
+            && function.graph_reg.is_finite()
+            && prior.is_none()
+            && refiner.is_none()
+            && leave_one_out::are_enough(targets);
+        let folded = if self.known.is_some() {
+            None
+        } else if wants_all && has_closed_form && n_left_out < targets.rows().len() {
             // All labels in the place of those that chose the level.
-            verdict.held_out = None;
-        }
-        let is_left_out = is_left_out && !leaves_all_out;
-        let folded = match !is_left_out && self.known.is_none() {
-            true if leaves_all_out => {
-                let smoothness = function.graph_reg * targets.weights().iter().sum::<f64>() * graph.mean_degree();
-                let centering = match (function.form, is_centered) {
-                    (Form::Stable, _) => Centering::Stable,
-                    (_, true) => Centering::RowMean,
-                    _ => Centering::Plain,
-                };
-                Some(report.time("leave one out", run, |_| {
-                    let mut scores = leave_one_out_scores(graph, targets, smoothness, centering, &run.quiet())?;
-                    if verdict.is_some() {
-                        leave_one_out::restore(&mut scores, targets, &function.mean, is_centered);
-                    }
-                    Ok::<_, Error>(Standings::left_out(targets, &scores))
-                })?)
-            }
-            true if refit::applies(targets) => {
-                let refit = Refit { graph, components: &components, params: &params, prior, level };
-                report.time("hold out", run, |_| refit.folded(targets, run))?
-            }
-            _ => None,
+            let is_restored = verdict.as_mut().map(|verdict| verdict.held_out = None).is_some();
+            let standings = |_: &mut Report| {
+                leave_one_out::all_standings(graph, &function, targets, is_centered, is_restored, &run.quiet())
+            };
+            Some(report.time("leave one out", run, standings)?)
+        } else if n_left_out == 0 && refit::applies(targets) {
+            let refit = Refit { graph, components: &components, params: &params, prior, level };
+            report.time("hold out", run, |_| refit.folded(targets, run))?
+        } else {
+            None
         };
         self.note_choices(&function, prior.as_ref(), report);
         fitting.note_solve(function.solve.clone(), &self.graph, self.params.tol);

@@ -19,7 +19,7 @@ use lapwing_data::{Error, Matrix, Result, Run, Targets};
 use lapwing_graph::Graph;
 use rayon::prelude::*;
 
-use super::leave_one_out::{Centering, LeftOut, TOL, check_size, plain};
+use super::leave_one_out::{Centering, TOL, check_values, of_values};
 use super::sets::least_labels;
 use super::smoother::{BLOCK, Probe, Smooth, Smoother, moderate};
 
@@ -50,10 +50,7 @@ pub fn jackknife_plus(
     level: f64,
     run: &Run,
 ) -> Result<Intervals> {
-    check_size(graph, targets)?;
-    if targets.n_columns() != 1 {
-        return Err(Error::shape("targets of a regression", "1 column", format!("{} columns", targets.n_columns())));
-    }
+    check_values(graph, targets)?;
     if !(level > 0.0 && level < 1.0) {
         return Err(Error::param("level", level, "a number above 0 and below 1"));
     }
@@ -63,10 +60,7 @@ pub fn jackknife_plus(
     let smoother = Smoother::new(&graph, &components, targets, smoothness, TOL, run)?;
     let smooth = smoother.solve(None, run)?;
     let is_stable = centering == Centering::Stable;
-    let left_out = match is_stable {
-        true => LeftOut::new(&smoother, &smooth, targets, run)?.scores,
-        false => plain(&smoother, &smooth, targets, false, run)?,
-    };
+    let left_out = of_values(&smoother, &smooth, targets, is_stable, run)?;
     let fit = Fit { smoother: &smoother, smooth: &smooth, targets, left_out: &left_out, is_stable };
     let known: Vec<usize> = (0..l).filter(|&at| fit.residual(at).is_finite()).collect();
     check_level(level, known.len(), " that another value reaches")?;
@@ -209,10 +203,7 @@ mod tests {
         let smoother = Smoother::new(&graph, &components, &targets, smoothness, 1e-10, &run).unwrap();
         let smooth = smoother.solve(None, &run).unwrap();
         for is_stable in [true, false] {
-            let left_out = match is_stable {
-                true => LeftOut::new(&smoother, &smooth, &targets, &run).unwrap().scores,
-                false => plain(&smoother, &smooth, &targets, false, &run).unwrap(),
-            };
+            let left_out = of_values(&smoother, &smooth, &targets, is_stable, &run).unwrap();
             let fit = Fit { smoother: &smoother, smooth: &smooth, targets: &targets, left_out: &left_out, is_stable };
             let l = targets.rows().len();
             let known: Vec<usize> = (0..l).collect();

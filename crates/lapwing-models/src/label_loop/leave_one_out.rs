@@ -170,13 +170,7 @@ pub fn leave_one_out_scores(
 }
 
 /// Leave-one-out scores of the plain function, above their mean over the rows if `is_centered`.
-pub(super) fn plain(
-    smoother: &Smoother<'_>,
-    smooth: &Smooth,
-    targets: &Targets,
-    is_centered: bool,
-    run: &Run,
-) -> Result<Matrix> {
+fn plain(smoother: &Smoother<'_>, smooth: &Smooth, targets: &Targets, is_centered: bool, run: &Run) -> Result<Matrix> {
     let slack = slack(smoother, smooth, run)?;
     let mut scores = Matrix::filled(slack.len(), targets.n_columns(), f64::NAN);
     for (at, &row) in targets.rows().iter().enumerate() {
@@ -197,6 +191,30 @@ pub(super) fn plain(
         }
     }
     Ok(scores)
+}
+
+/// Scores (l, 1) of the values of a regression without themselves: above the mean of the others if the form is stable, else the plain
+/// function.
+pub(super) fn of_values(
+    smoother: &Smoother<'_>,
+    smooth: &Smooth,
+    targets: &Targets,
+    is_stable: bool,
+    run: &Run,
+) -> Result<Matrix> {
+    match is_stable {
+        true => LeftOut::new(smoother, smooth, targets, run).map(|left_out| left_out.scores),
+        false => plain(smoother, smooth, targets, false, run),
+    }
+}
+
+/// Refuses targets that are not values of a regression, one column for the rows of the graph.
+pub(super) fn check_values(graph: &Graph, targets: &Targets) -> Result<()> {
+    check_size(graph, targets)?;
+    match targets.n_columns() {
+        1 => Ok(()),
+        c => Err(Error::shape("targets of a regression", "1 column", format!("{c} columns"))),
+    }
 }
 
 /// Refuses targets of another number of rows than the graph has.
