@@ -90,7 +90,7 @@ impl Harmonic {
     /// Takes the parameters.
     ///
     /// # Errors
-    /// [`Error::Param`] naming a parameter outside its range.
+    /// [`Error::Param`](lapwing_data::Error::Param) naming a parameter outside its range.
     pub fn new(params: HarmonicParams, graph: GraphParams) -> Result<Self> {
         params.validate()?;
         graph.validate()?;
