@@ -15,18 +15,23 @@ scikit-learn estimators; -1 (or None, NaN, or what ``unlabeled=`` says) marks th
 True
 """
 
-from . import active, audit, baselines, exceptions, graph, metrics, model_selection, prepare
-from ._auto import AutoLabeler
-from ._frames import label_frame
-from ._harmonic import HarmonicClassifier, HarmonicRegressor
-from ._lapsvm import LaplacianRidgeClassifier, LaplacianRidgeRegressor, LaplacianSVC
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from ._lapwing import build_info as _build_info
-from ._low_rank import LowRankPropagationClassifier
-from ._model_file import load_model, save_model
-from ._solver import LaplacianSolver
-from ._sparse_harmonic import SparseHarmonicClassifier
-from ._unfolded import UnfoldedGNNClassifier, UnfoldedGNNRegressor
-from ._versions import show_versions
+
+if TYPE_CHECKING:
+    from . import active, audit, baselines, exceptions, graph, metrics, model_selection, prepare
+    from ._auto import AutoLabeler
+    from ._frames import label_frame
+    from ._harmonic import HarmonicClassifier, HarmonicRegressor
+    from ._lapsvm import LaplacianRidgeClassifier, LaplacianRidgeRegressor, LaplacianSVC
+    from ._low_rank import LowRankPropagationClassifier
+    from ._model_file import load_model, save_model
+    from ._solver import LaplacianSolver
+    from ._sparse_harmonic import SparseHarmonicClassifier
+    from ._unfolded import UnfoldedGNNClassifier, UnfoldedGNNRegressor
+    from ._versions import show_versions
 
 __version__: str = str(_build_info()["version"])
 
@@ -55,3 +60,40 @@ __all__ = [
     "save_model",
     "show_versions",
 ]
+
+# Where each name is defined. A module is imported when one of its names is first used: scikit-learn, which estimators
+# need, takes longer to import than most fits.
+_MODULES = {
+    "AutoLabeler": "_auto",
+    "HarmonicClassifier": "_harmonic",
+    "HarmonicRegressor": "_harmonic",
+    "LaplacianRidgeClassifier": "_lapsvm",
+    "LaplacianRidgeRegressor": "_lapsvm",
+    "LaplacianSVC": "_lapsvm",
+    "LaplacianSolver": "_solver",
+    "LowRankPropagationClassifier": "_low_rank",
+    "SparseHarmonicClassifier": "_sparse_harmonic",
+    "UnfoldedGNNClassifier": "_unfolded",
+    "UnfoldedGNNRegressor": "_unfolded",
+    "label_frame": "_frames",
+    "load_model": "_model_file",
+    "save_model": "_model_file",
+    "show_versions": "_versions",
+}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """Import what is asked for."""
+        if name in _MODULES:
+            value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+        elif name in __all__:
+            value = import_module(f"{__name__}.{name}")
+        else:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = value
+        return value
+
+    def __dir__() -> list[str]:
+        """Names in use and those not imported yet."""
+        return sorted({*globals(), *__all__})

@@ -110,8 +110,12 @@ impl Report {
         run.progress().start(name, total);
         let out = work(self);
         run.progress().finish();
-        self.phases.push(Phase { name: name.into(), seconds: start.elapsed().as_secs_f64() });
+        self.add_phase(name, start);
         out
+    }
+
+    fn add_phase(&mut self, name: &str, start: Instant) {
+        self.phases.push(Phase { name: name.into(), seconds: start.elapsed().as_secs_f64() });
     }
 
     /// Records a value chosen by "auto".

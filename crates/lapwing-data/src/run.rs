@@ -150,7 +150,15 @@ impl Run {
 
     /// Runs `work` with this run's threads as rayon's current pool.
     pub fn install<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
-        self.pool.install(work)
+        let (mut work, mut out) = (Some(work), None);
+        self.call(&mut || out = work.take().map(|work| work()));
+        let Some(out) = out else { unreachable!("the pool has run the work or passed its panic on") };
+        out
+    }
+
+    /// Through a reference, so that rayon's entry to a pool is compiled once and not for each of hundreds of closures.
+    fn call(&self, work: &mut (dyn FnMut() + Send)) {
+        self.pool.install(work);
     }
 
     /// The receiver of progress.

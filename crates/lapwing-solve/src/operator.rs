@@ -6,7 +6,7 @@ use lapwing_data::{Csr, Error, Result, Run};
 use rayon::prelude::*;
 
 use crate::Graph;
-use crate::kernels::{self, BLOCK_ROWS};
+use crate::kernels::BLOCK_ROWS;
 use crate::pages::Real;
 
 /// A symmetric linear operator on R^n from blocks of vectors in precision P to products in precision R.
@@ -174,7 +174,7 @@ impl<'a> SddMatrix<'a> {
     /// # Complexity
     /// O(m·s) operations; parallel over rows on the current pool, each row's sum in column order.
     pub fn product<P: Real, R: Real>(&self, x: &[P], y: &mut [R], s: usize) -> Vec<f64> {
-        kernels::sdd_product(self, x, y, s)
+        R::product(self, x, y, s)
     }
 
     /// Diagonal of A (n).

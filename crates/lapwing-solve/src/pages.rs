@@ -2,6 +2,9 @@
 
 use std::ops::{Add, Mul, Sub};
 
+use crate::kernels::sdd_product;
+use crate::operator::SddMatrix;
+
 pub(crate) use lapwing_simd::{prefetch, zeros};
 
 /// A number type of blocks of vectors.
@@ -10,6 +13,14 @@ pub trait Real:
 {
     /// Largest exponent of a power of two by which values are scaled and scaled back.
     const LARGEST_EXPONENT: i32;
+
+    /// Y ← A·X as [`SddMatrix::product`], in f32 and f64. The four functions of the two types are no generic ones: so their kernels
+    /// are compiled in this crate, and not again in every crate that multiplies.
+    fn product_in_single(matrix: &SddMatrix<'_>, x: &[Self], y: &mut [f32], s: usize) -> Vec<f64>;
+    /// The same in f64.
+    fn product_in_double(matrix: &SddMatrix<'_>, x: &[Self], y: &mut [f64], s: usize) -> Vec<f64>;
+    /// The one of these that computes in the precision of `y`.
+    fn product<P: Real>(matrix: &SddMatrix<'_>, x: &[P], y: &mut [Self], s: usize) -> Vec<f64>;
 
     /// From f64, rounded.
     fn round(value: f64) -> Self;
@@ -24,6 +35,20 @@ pub trait Real:
 impl Real for f64 {
     const LARGEST_EXPONENT: i32 = 1022;
 
+    #[inline(never)]
+    fn product_in_single(matrix: &SddMatrix<'_>, x: &[Self], y: &mut [f32], s: usize) -> Vec<f64> {
+        sdd_product(matrix, x, y, s)
+    }
+
+    #[inline(never)]
+    fn product_in_double(matrix: &SddMatrix<'_>, x: &[Self], y: &mut [f64], s: usize) -> Vec<f64> {
+        sdd_product(matrix, x, y, s)
+    }
+
+    fn product<P: Real>(matrix: &SddMatrix<'_>, x: &[P], y: &mut [Self], s: usize) -> Vec<f64> {
+        P::product_in_double(matrix, x, y, s)
+    }
+
     #[inline(always)]
     fn round(value: f64) -> Self {
         value
@@ -37,6 +62,20 @@ impl Real for f64 {
 
 impl Real for f32 {
     const LARGEST_EXPONENT: i32 = 126;
+
+    #[inline(never)]
+    fn product_in_single(matrix: &SddMatrix<'_>, x: &[Self], y: &mut [f32], s: usize) -> Vec<f64> {
+        sdd_product(matrix, x, y, s)
+    }
+
+    #[inline(never)]
+    fn product_in_double(matrix: &SddMatrix<'_>, x: &[Self], y: &mut [f64], s: usize) -> Vec<f64> {
+        sdd_product(matrix, x, y, s)
+    }
+
+    fn product<P: Real>(matrix: &SddMatrix<'_>, x: &[P], y: &mut [Self], s: usize) -> Vec<f64> {
+        P::product_in_single(matrix, x, y, s)
+    }
 
     #[inline(always)]
     fn round(value: f64) -> Self {

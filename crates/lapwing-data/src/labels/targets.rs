@@ -205,7 +205,11 @@ impl Targets {
     /// # Errors
     /// [`Error::Labels`] if none is kept.
     pub fn subset(&self, keep: impl Fn(usize) -> bool) -> Result<Self> {
-        let kept: Vec<usize> = (0..self.rows.len()).filter(|&at| keep(at)).collect();
+        self.at((0..self.rows.len()).filter(|&at| keep(at)).collect())
+    }
+
+    /// The targets at the positions `kept` in the labeled rows.
+    fn at(&self, kept: Vec<usize>) -> Result<Self> {
         let values = kept.iter().flat_map(|&at| self.values.row(at)).copied().collect();
         let subset = Self::new(
             self.n_samples,

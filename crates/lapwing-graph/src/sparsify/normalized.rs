@@ -92,7 +92,7 @@ fn ridge_leverages(graph: &Graph, params: &RidgeParams, run: &Run) -> Result<(Ve
     (0..matrix.n_rows()).for_each(|row| starts[row + 1] = starts[row] + upper(matrix, row).0.len() as u64);
     let mut leverages = vec![0.0; starts[matrix.n_rows()] as usize];
     let fill = |columns: Range<usize>, part: &mut [f32]| sketch.fill(columns, part);
-    propagator.solve_wide(n_projections, TOL, run, fill, |columns, part| {
+    propagator.solve_wide(n_projections, TOL, run, &fill, &mut |columns, part| {
         run.check()?;
         let row_of = |row: usize| &part[row * columns.len()..(row + 1) * columns.len()];
         let blocks: Vec<_> = cut_rows(&mut leverages, &starts, BLOCK).enumerate().collect();

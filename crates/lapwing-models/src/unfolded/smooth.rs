@@ -39,7 +39,7 @@ pub(super) fn by_columns(
     let k = inputs.width();
     let mut values = vec![0f32; labeled.len() * k];
     let fill = |columns: std::ops::Range<usize>, part: &mut [f32]| inputs.fill(columns, part);
-    propagator.solve_wide(k, tol, run, fill, |columns, part| {
+    propagator.solve_wide(k, tol, run, &fill, &mut |columns, part| {
         let w = columns.len();
         values.par_chunks_mut(k).zip(labeled).with_min_len(512).for_each(|(out, &row)| {
             out[columns.clone()].copy_from_slice(&part[row as usize * w..][..w]);
@@ -206,7 +206,7 @@ pub(super) fn sketched(
     let n_rows = sketch.as_ref().map_or(l, HadamardSketch::size);
     let mut rows = vec![0f32; n_rows * k];
     let fill = |columns: std::ops::Range<usize>, part: &mut [f32]| inputs.fill(columns, part);
-    smoother.solve_wide(k, tol, run, fill, |columns, part| {
+    smoother.solve_wide(k, tol, run, &fill, &mut |columns, part| {
         let w = columns.len();
         let mut own = vec![0f32; l * w];
         own.par_chunks_mut(w).zip(labeled.par_iter().zip(trust)).with_min_len(512).for_each(|(out, (&row, m))| {

@@ -301,7 +301,7 @@ impl Propagator {
                 part.iter_mut().zip(&row[columns.clone()]).for_each(|(part, x)| *part = R::round(*x));
             });
         };
-        self.strips(s, tol, run, fill, |columns, part: &[R]| {
+        self.strips(s, tol, run, &fill, &mut |columns, part: &[R]| {
             let rows = out.values_mut().par_chunks_mut(s).zip(part.par_chunks(columns.len()));
             rows.with_min_len(BLOCK_ROWS).for_each(|(row, part)| {
                 row[columns.clone()].iter_mut().zip(part).for_each(|(out, x)| *out = x.wide());
@@ -321,8 +321,8 @@ impl Propagator {
         n_columns: usize,
         tol: f64,
         run: &Run,
-        fill: impl Fn(Range<usize>, &mut [f32]) + Sync,
-        mut take: impl FnMut(Range<usize>, &[f32]) -> Result<()> + Send,
+        fill: &(dyn Fn(Range<usize>, &mut [f32]) + Sync),
+        take: &mut (dyn FnMut(Range<usize>, &[f32]) -> Result<()> + Send),
     ) -> Result<()> {
         check_tol(tol)?;
         let n = self.n();
@@ -354,7 +354,7 @@ impl Propagator {
             }
             return Ok(());
         }
-        self.strips(n_columns, tol, run, wide, narrow)
+        self.strips(n_columns, tol, run, &wide, &mut narrow)
     }
 
     /// Solves by a solver with a preconditioner.

@@ -21,14 +21,14 @@ impl Propagator {
         n_columns: usize,
         tol: f64,
         run: &Run,
-        fill: impl Fn(Range<usize>, &mut [R]) + Sync,
-        mut take: impl FnMut(Range<usize>, &[R]) -> Result<()> + Send,
+        fill: &(dyn Fn(Range<usize>, &mut [R]) + Sync),
+        take: &mut (dyn FnMut(Range<usize>, &[R]) -> Result<()> + Send),
     ) -> Result<()> {
         let together = together(self.n(), size_of::<R>() == size_of::<f32>());
         let all: Vec<Range<usize>> = strips_of(n_columns).collect();
         run.install(|| {
             for group in all.chunks(together) {
-                let solved = group.par_iter().map(|columns| self.strip(columns.clone(), tol, run, &fill));
+                let solved = group.par_iter().map(|columns| self.strip(columns.clone(), tol, run, fill));
                 let solved = solved.collect::<Result<Vec<Vec<R>>>>()?;
                 group.iter().zip(solved).try_for_each(|(columns, part)| take(columns.clone(), &part))?;
             }
@@ -42,7 +42,7 @@ impl Propagator {
         columns: Range<usize>,
         tol: f64,
         run: &Run,
-        fill: &(impl Fn(Range<usize>, &mut [R]) + Sync),
+        fill: &(dyn Fn(Range<usize>, &mut [R]) + Sync),
     ) -> Result<Vec<R>> {
         let s = columns.len();
         let mut part = zeros::<R>(self.n() * s);
