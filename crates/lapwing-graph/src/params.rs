@@ -237,7 +237,11 @@ impl GraphParams {
 
     /// The search method for `n` rows of `d` columns.
     pub(crate) fn search(&self, n: usize, d: usize, is_sparse: bool) -> KnnMethod {
-        if is_sparse { KnnMethod::Exact } else { self.knn_method.choose(n, d, self.n_neighbors) }
+        match self.knn_method {
+            _ if is_sparse => KnnMethod::Exact,
+            method if method.takes_tree(n, d, self.n_neighbors, self.metric()) => KnnMethod::Exact,
+            method => method.choose(n, d, self.n_neighbors),
+        }
     }
 
     /// Whether there are so many neighbors that the edges are found without lists of candidates.

@@ -45,6 +45,8 @@ impl GraphParams {
             return GraphPlan { n_edges, search_bytes, weigh_bytes, graph_bytes: graph_bytes + 4 * n };
         }
         let search_bytes = match n_entries {
+            // Values of the rows, twice while the tree is built, and its lists; nodes and boxes are a quarter of that.
+            None if self.knn_method.takes_tree(n, d, k, self.metric()) => (20 * d + 24) * n + 8 * n * k + result,
             None if self.knn_method.choose(n, d, k) == KnnMethod::Partitions => {
                 self.partition_bytes(n, d, k, result) + threads * (1 << 20)
             }

@@ -90,6 +90,9 @@ const RESTARTS: usize = 3;
 /// The recursion stopped at tol; rounding may leave the recomputed residual slightly above.
 const SLACK: f64 = 1.01;
 
+/// Share of the tolerance to which an iteration in single precision goes, so that rounding leaves the rest.
+const ROUGH_SHARE: f64 = 0.9;
+
 /// Solves A·X = B (n, s) from `start`, or from zero; returns X. Under a projection the start must satisfy it (zero does).
 ///
 /// # Errors
@@ -104,7 +107,7 @@ pub fn solve(
     params: CgParams,
     run: &Run,
 ) -> Result<(Matrix, SolveInfo)> {
-    System { operator, directions: operator, inverse, projection, params, run }.solve(b, start, None)
+    System { operator, directions: operator, inverse, rough: None, projection, params, run }.solve(b, start, None)
 }
 
 /// A system that is solved with directions in precision P.
@@ -115,6 +118,9 @@ pub(crate) struct System<'a, P: Real> {
     /// half as many bytes are gathered.
     pub directions: &'a dyn Operator<P>,
     pub inverse: Inverse<'a>,
+    /// The same operator and M⁻¹ in single precision, for a loose tolerance: a first run with them brings nearly all columns there,
+    /// in half the time. Their residuals are recomputed in double precision as all others are.
+    pub rough: Option<(&'a dyn Operator<f32, f32>, Inverse<'a, f32>)>,
     pub projection: Projection<'a>,
     pub params: CgParams,
     pub run: &'a Run,
@@ -143,6 +149,10 @@ impl<P: Real> System<'_, P> {
         let mut open: Vec<usize> = (0..s).filter(|&c| norms[c] > 0.0).collect();
         let mut x = start.into_values();
         zero_columns(&mut x, &norms);
+        if let (Some(rough), None) = (self.rough, &extra) {
+            let residual = self.residual(&krylov, b, &x, &open)?;
+            self.solve_roughly(rough, &residual, &norms, (&mut x, s), &open, &mut info)?;
+        }
         let mut doubtful = Vec::new();
         for attempt in 0..=RESTARTS {
             let residual = self.residual(&krylov, b, &x, &open)?;
@@ -175,6 +185,30 @@ impl<P: Real> System<'_, P> {
         };
         info.seconds = begun.elapsed().as_secs_f64();
         Ok((Matrix::new(n, s, x)?, info))
+    }
+
+    /// Adds to the columns `open` of x (n, s) what an iteration in single precision finds for their `residual` (n, open).
+    fn solve_roughly(
+        &self,
+        (operator, inverse): (&dyn Operator<f32, f32>, Inverse<'_, f32>),
+        residual: &[f64],
+        norms: &[f64],
+        (x, s): (&mut [f64], usize),
+        open: &[usize],
+        info: &mut SolveInfo,
+    ) -> Result<()> {
+        let params = CgParams { tol: self.params.tol * ROUGH_SHARE, ..self.params };
+        let krylov = Krylov::<f32, f32>::new(operator, inverse, self.projection, params, self.run)?;
+        let rounded = self.run.install(|| residual.par_iter().with_min_len(BLOCK_ROWS).map(|&r| r as f32).collect());
+        let norms: Vec<f64> = open.iter().map(|&c| norms[c]).collect();
+        let mut found = Vec::new();
+        krylov.iterate(rounded, &norms, (&mut found, s), open, info, None)?;
+        self.run.install(|| {
+            let pairs = x.par_iter_mut().zip(&found).with_min_len(BLOCK_ROWS);
+            // A column that broke down may hold NaN; it stays as it was.
+            pairs.filter(|(_, found)| found.is_finite()).for_each(|(x, found)| *x += f64::from(*found));
+        });
+        Ok(())
     }
 
     /// Whether a recomputed residual counts as solved.

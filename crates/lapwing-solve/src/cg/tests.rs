@@ -89,7 +89,7 @@ fn restarts_take_away_the_mean_that_rounded_directions_leave() {
         let (jacobi, ones) = (Jacobi::new(op.diagonal()).unwrap(), Projection::OrthogonalToOnes(&c));
         let directions: &dyn Operator<f32> = &op;
         let inverse = (&jacobi).into();
-        let system = System { operator: &op, directions, inverse, projection: ones, params, run: &run };
+        let system = System { operator: &op, directions, inverse, rough: None, projection: ones, params, run: &run };
         let (x, info) = system.solve(&b, None, None).unwrap();
         assert!(info.converged && info.iterations[0] < 60, "{n}: {info:?}");
         assert!(x.rows().all(|row| row[1] == 0.0));

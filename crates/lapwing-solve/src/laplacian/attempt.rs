@@ -12,10 +12,10 @@ use super::fallback::Placed;
 use super::monitor::{Monitor, Outcome, count_open};
 use super::scales::{column_scales, scale_columns};
 use super::system::System;
-use super::{LaplacianSolver, PreconditionerChoice};
+use super::{FallbackLevel, LaplacianSolver, PreconditionerChoice};
 use crate::cg::{self, CgParams, ExtraColumns, Projection, SolveInfo, Stop, balance};
 use crate::kernels::{BLOCK_ROWS, column_dots};
-use crate::precond::{Bounded, TwoLevel};
+use crate::precond::{Bounded, Inverse, TwoLevel};
 
 /// Iterations with the diagonal that cost as much as building a factor and using it, on graphs that mix fast. Measured: 270 on
 /// chains of random pieces, some 400 on neighbor graphs, and about as many for ten right-hand sides.
@@ -24,6 +24,8 @@ const BUDGET: usize = 300;
 const SPARSE_BUDGET: usize = 100;
 /// Smaller tolerances need search directions in double precision.
 const LEAST_SINGLE_TOL: f64 = 1e-9;
+/// Larger tolerances are reached in single precision alone.
+const LEAST_ROUGH_TOL: f64 = 1e-5;
 /// A residual counts as rounding error up to this many units of rounding of the solution.
 const ROUNDING: f64 = 16.0;
 /// A larger residual never counts as rounding error: the solution would be useless.
@@ -154,16 +156,17 @@ impl Certified {
 }
 
 impl LaplacianSolver {
-    /// Solves for `columns` from `x`, with ever stronger preconditioners until one succeeds.
+    /// Solves for `columns` from `x`, with ever stronger preconditioners from `level` on until one succeeds.
     pub(super) fn attempts(
         &self,
         columns: &Columns,
         mut x: Matrix,
         goal: Option<&dyn Goal>,
+        mut level: FallbackLevel,
         run: &Run,
     ) -> Result<(Matrix, SolveInfo, Certificate)> {
         let mut info = SolveInfo { discarded: columns.discarded.clone(), ..SolveInfo::new(columns.b.n_cols()) };
-        let (mut level, mut certified) = (self.first_level(), Certified::default());
+        let mut certified = Certified::default();
         loop {
             let placed = match self.placed(level, run) {
                 // A stronger factor would be too large: the solution so far is returned instead of an error.
@@ -273,10 +276,12 @@ impl LaplacianSolver {
             (&self.system.matrix, engine.preconditioner().inverse(), engine.projection);
         if is_single {
             let directions: &dyn crate::Operator<f32> = operator;
-            cg::System { operator, directions, inverse, projection, params, run }.solve(b, Some(x), extra)
+            let in_single: &dyn crate::Operator<f32, f32> = operator;
+            let rough = (params.tol >= LEAST_ROUGH_TOL).then_some((in_single, Inverse::Fused(engine.levels)));
+            cg::System { operator, directions, inverse, rough, projection, params, run }.solve(b, Some(x), extra)
         } else {
             let directions: &dyn crate::Operator = operator;
-            cg::System { operator, directions, inverse, projection, params, run }.solve(b, Some(x), extra)
+            cg::System { operator, directions, inverse, rough: None, projection, params, run }.solve(b, Some(x), extra)
         }
     }
 

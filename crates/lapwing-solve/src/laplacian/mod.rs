@@ -51,7 +51,12 @@ use crate::dispatch::WIDEST;
 use crate::kernels::scatter;
 use attempt::Columns;
 use fallback::Placed;
+use rayon::prelude::*;
 use system::System;
+
+/// Most rows of systems whose blocks of columns are solved side by side, a block by one thread: the vectors of a block then stay in the
+/// caches of a core.
+const MOST_ROWS_TOGETHER: usize = 1 << 14;
 
 /// A solver for one Laplacian system and any number of right-hand sides; see the [module](self).
 ///
@@ -140,10 +145,10 @@ impl LaplacianSolver {
         self.system.singular.sizes.len()
     }
 
-    /// Number of columns, of `s`, that [`LaplacianSolver::solve`] solves together: at most sixteen, in blocks of about equal
-    /// width.
+    /// Number of columns, of `s`, that [`LaplacianSolver::solve`] solves together: at most sixteen, which fill whole vector
+    /// registers. The last block has what remains.
     pub fn block_width(s: usize) -> usize {
-        s.div_ceil(s.div_ceil(WIDEST).max(1))
+        s.min(WIDEST)
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Placed>>> {
@@ -159,7 +164,7 @@ impl LaplacianSolver {
     ///
     /// # Complexity
     /// Up to sixteen columns are solved together; each iteration reads the matrix, the factor and the blocks of these vectors
-    /// once. Memory, beside `b`, `start` and the solution: 6 blocks of f64, 5½ with directions in single precision, 7 with a
+    /// once. Up to 16,384 rows, every thread solves for sixteen columns of its own. Memory of each, beside `b`, `start` and the solution: 6 blocks of f64, 5½ with directions in single precision, 7 with a
     /// factor. One block more for short times: while converged columns leave the block, while large parts of a factor are swept,
     /// and for a factor that was built during a solve and has an order of its own.
     pub fn solve(&self, b: &Matrix, start: Option<&Matrix>, run: &Run) -> Result<(Matrix, SolveInfo)> {
@@ -168,21 +173,27 @@ impl LaplacianSolver {
         start.map_or(Ok(()), |start| self.check_block("start", start, s))?;
         let width = Self::block_width(s);
         if width == s {
-            let (x, info, _) = self.solve_block(b, start, None, run)?;
+            let (x, info, _) = self.solve_block(b, start, None, self.first_level(), run)?;
             return Ok((x, info));
         }
-        let (mut x, mut all) = (Matrix::filled(n, s, 0.0), None::<SolveInfo>);
-        for first in (0..s).step_by(width) {
-            let at: Vec<usize> = (first..(first + width).min(s)).collect();
-            let part = |block: &Matrix| Matrix::new(n, at.len(), run.install(|| columns(block.values(), s, &at)));
-            let (found, info, _) = self.solve_block(&part(b)?, start.map(part).transpose()?.as_ref(), None, run)?;
-            run.install(|| write_columns(x.values_mut(), s, found.values(), at.len(), &at));
-            match &mut all {
-                Some(all) => all.join(info),
-                None => all = Some(info),
+        let blocks: Vec<Vec<usize>> =
+            (0..s).step_by(width).map(|first| (first..(first + width).min(s)).collect()).collect();
+        let (mut x, mut all) = (Matrix::filled(n, s, 0.0), SolveInfo::new(0));
+        // The first block finds out which preconditioner suits. The others start with that one, whatever becomes of each other.
+        let others = if n <= MOST_ROWS_TOGETHER { blocks.len() } else { 1 };
+        for group in blocks[..1].chunks(1).chain(blocks[1..].chunks(others)) {
+            let level = self.first_level();
+            let solve = |at: &Vec<usize>| {
+                let part = |block: &Matrix| Matrix::new(n, at.len(), columns(block.values(), s, at));
+                self.solve_block(&part(b)?, start.map(part).transpose()?.as_ref(), None, level, run)
+            };
+            let solved: Vec<_> = run.install(|| group.par_iter().with_max_len(1).map(solve).collect::<Result<_>>())?;
+            for (at, (found, info, _)) in group.iter().zip(solved) {
+                run.install(|| write_columns(x.values_mut(), s, found.values(), at.len(), at));
+                all.join(info);
             }
         }
-        Ok((x, all.unwrap_or_else(|| SolveInfo::new(0))))
+        Ok((x, all))
     }
 
     /// Solves from `start` until `goal` settles every row, with bounds on the errors of every row; see [`Certificate`]. The solve continues
@@ -203,7 +214,7 @@ impl LaplacianSolver {
     ) -> Result<(Matrix, SolveInfo, Certificate)> {
         self.check_block("right-hand side", b, b.n_cols())?;
         start.map_or(Ok(()), |start| self.check_block("start", start, b.n_cols()))?;
-        self.solve_block(b, start, Some(goal), run)
+        self.solve_block(b, start, Some(goal), self.first_level(), run)
     }
 
     /// Checks that a block has n rows, `s` columns and finite values.
@@ -225,12 +236,13 @@ impl LaplacianSolver {
         }
     }
 
-    /// Solves for the columns of one block.
+    /// Solves for the columns of one block, beginning with the preconditioner of a `level`.
     fn solve_block(
         &self,
         b: &Matrix,
         start: Option<&Matrix>,
         goal: Option<&dyn Goal>,
+        level: FallbackLevel,
         run: &Run,
     ) -> Result<(Matrix, SolveInfo, Certificate)> {
         let (n, s) = (self.n(), b.n_cols());
@@ -244,7 +256,7 @@ impl LaplacianSolver {
         let begun = Instant::now();
         run.install(|| {
             let (columns, x) = Columns::new(&self.system, b, start);
-            let (mut x, mut info, mut certificate) = self.attempts(&columns, x, goal, run)?;
+            let (mut x, mut info, mut certificate) = self.attempts(&columns, x, goal, level, run)?;
             info.seconds = begun.elapsed().as_secs_f64();
             self.system.discard(&mut x);
             columns.unscale(&mut x);

@@ -130,7 +130,7 @@ impl CertifiedSearch<'_> {
 
     /// The k nearest rows of every row on the left.
     pub fn neighbors(&self) -> Result<Neighbors> {
-        let lists = self.lists()?;
+        let lists = if self.is_by_row() { self.lists_by_row()? } else { self.lists()? };
         let (m, k) = (self.left.head.n, self.reranker.k);
         let width = self.width();
         let mut neighbors =
@@ -154,7 +154,7 @@ impl CertifiedSearch<'_> {
         Ok(neighbors)
     }
 
-    fn width(&self) -> usize {
+    pub(super) fn width(&self) -> usize {
         list_width(self.reranker.k, self.target.side.head.n).next_multiple_of(STEP)
     }
 

@@ -44,6 +44,11 @@ impl DuplicateGroups {
         self.members
     }
 
+    /// Whether `row` is of a group.
+    pub fn has(&self, row: u32) -> bool {
+        !self.members.is_empty() && self.members.binary_search_by_key(&row, |member| member.0).is_ok()
+    }
+
     /// The first k other rows equal to `row`; `None` if there are fewer.
     pub fn neighbors(&self, row: u32) -> Option<impl Iterator<Item = u32> + '_> {
         let at = self.members.binary_search_by_key(&row, |member| member.0).ok()?;

@@ -4,6 +4,7 @@
 //! features, and lists of all rows.
 
 mod bounds;
+mod by_row;
 pub(crate) mod certified;
 mod duplicates;
 pub(crate) mod pairs_within;
@@ -12,6 +13,7 @@ pub(crate) mod products;
 pub(crate) mod signed;
 pub(crate) mod sparse_rows;
 pub(crate) mod thresholds;
+pub(crate) mod tree;
 
 use lapwing_data::{Dense, Features, Result, Run};
 
