@@ -12,11 +12,14 @@
 //! ends when ten steps together lower the loss by less than √tol of it.
 //!
 //! The loss is not convex: the result is a local minimum, from random V (by the seed) and W = 0. Cost: some dozen times c columns
-//! of the graph for each step; h columns when T is recomputed.
+//! of the graph for each step; h columns when T is recomputed. If labels are few, E·H⁻¹ is held as a matrix (l, n), and a column
+//! costs l·n multiplications in place of a solve.
 
-use lapwing_data::{Features, Matrix, Report, Result, Stream};
+use lapwing_data::ordered::sum_in_order;
+use lapwing_data::{Features, Matrix, Report, Result, Run, Stream};
 use lapwing_solve::products::{add_transposed_product, product, product_transposed, times};
 use rand::RngExt;
+use rayon::prelude::*;
 
 use super::extension::Layers;
 use super::loss::Loss;
@@ -39,6 +42,12 @@ const MOVED: f64 = 0.1;
 const PROBES: usize = 16;
 /// Residual of the solves. The change of the loss decides whether a step is accepted.
 const LEAST_TOL: f64 = 1e-8;
+/// Most values of H⁻¹·Eᵀ that are held: a gigabyte.
+const MOST_REACHED: usize = 1 << 27;
+/// Labeled nodes whose solves tell what one costs.
+const TRIED: usize = 16;
+/// Rows of a block of products with it.
+const REACHED_ROWS: usize = 512;
 /// Training ends when so many steps together lower the loss by less than √tol of it. With rectifiers the loss falls slowly for
 /// long.
 const WINDOW: usize = 10;
@@ -83,8 +92,66 @@ struct Point {
 struct Network<'t, 'a> {
     training: &'t Training<'t, 'a>,
     map: OnGraph<'t>,
+    reach: Option<Reach>,
     ridge: f64,
     bias: bool,
+}
+
+/// E·H⁻¹ as a matrix: training solves for the same labeled nodes some thousand times.
+struct Reach {
+    /// H⁻¹·Eᵀ (n, l).
+    values: Matrix,
+}
+
+impl Reach {
+    /// The matrix for some `labeled` nodes, if it costs less than a solve to multiply with.
+    fn new(map: &OnGraph<'_>) -> Result<Option<Self>> {
+        let (n, l) = (map.propagator.n(), map.labeled.len());
+        if l == 0 || n * l > MOST_REACHED {
+            return Ok(None);
+        }
+        let solve = |labeled: &[u32]| {
+            let mut units = Matrix::filled(n, labeled.len(), 0.0);
+            labeled.iter().enumerate().for_each(|(at, &row)| units.row_mut(row as usize)[at] = 1.0);
+            map.propagator.solve(&units, map.tol, map.run)
+        };
+        let (tried, before) = (l.min(TRIED), map.propagator.n_passes());
+        let first = solve(&map.labeled[..tried])?;
+        // A pass reads the entries of the matrix, and some ten values of each row.
+        let n_passes = (map.propagator.n_passes() - before) as f64 / tried as f64;
+        if l as f64 * n as f64 > n_passes * (map.propagator.n_entries() + 10 * n) as f64 {
+            return Ok(None);
+        }
+        let values = if tried == l { first } else { solve(map.labeled)? };
+        Ok(Some(Self { values }))
+    }
+
+    /// E·H⁻¹·F (l, c).
+    fn propagated(&self, f: &Matrix, run: &Run) -> Matrix {
+        let (l, c) = (self.values.n_cols(), f.n_cols());
+        let mut out = Matrix::filled(l, c, 0.0);
+        let blocks = self.values.values().par_chunks(REACHED_ROWS * l).zip(f.values().par_chunks(REACHED_ROWS * c));
+        let sums = blocks.map(|(values, f)| {
+            let mut sums = vec![0.0; l * c];
+            add_transposed_product(values, f, values.len() / l, &mut sums);
+            sums
+        });
+        run.install(|| out.values_mut().copy_from_slice(&sum_in_order(vec![0.0; l * c], sums)));
+        out
+    }
+
+    /// H⁻¹·Eᵀ·R (n, c).
+    fn spread_back(&self, residual: &Matrix, run: &Run) -> Matrix {
+        let (l, c) = (self.values.n_cols(), residual.n_cols());
+        let mut out = Matrix::filled(self.values.n_rows(), c, 0.0);
+        run.install(|| {
+            let blocks = out.values_mut().par_chunks_mut(REACHED_ROWS * c);
+            blocks.zip(self.values.values().par_chunks(REACHED_ROWS * l)).for_each(|(out, values)| {
+                product(values, residual.values(), l, out);
+            });
+        });
+        out
+    }
 }
 
 /// Trains a network of `n_units` hidden units.
@@ -107,9 +174,11 @@ pub(super) fn train(
     let mut network = Network {
         training,
         map: training.on_graph(inner_tol(params.tol).min(LEAST_TOL)),
+        reach: None,
         ridge: 0.0,
         bias: params.bias,
     };
+    network.reach = Reach::new(&network.map)?;
     let units = network.units(&layers)?;
     let spread = {
         let units = as_features(&units, n_units)?;
@@ -165,6 +234,9 @@ impl Network<'_, '_> {
 
     /// E·H⁻¹·F.
     fn propagated(&self, f: &Matrix) -> Result<Matrix> {
+        if let Some(reach) = &self.reach {
+            return Ok(reach.propagated(f, self.training.run));
+        }
         let all = self.training.propagator.solve(f, self.map.tol, self.training.run)?;
         let mut out = Matrix::filled(self.training.labeled.len(), f.n_cols(), 0.0);
         for (at, &row) in self.training.labeled.iter().enumerate() {
@@ -175,6 +247,9 @@ impl Network<'_, '_> {
 
     /// H⁻¹·Eᵀ·R.
     fn spread_back(&self, residual: &Matrix) -> Result<Matrix> {
+        if let Some(reach) = &self.reach {
+            return Ok(reach.spread_back(residual, self.training.run));
+        }
         let mut all = Matrix::filled(self.training.inputs.n(), residual.n_cols(), 0.0);
         for (&row, residual) in self.training.labeled.iter().zip(residual.rows()) {
             all.row_mut(row as usize).copy_from_slice(residual);
