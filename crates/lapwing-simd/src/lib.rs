@@ -4,7 +4,7 @@
 //! - [`Simd`] holds the vectors of a level: sixteen f32, sixteen i32, eight f64. Every level has the same number of lanes, and
 //!   takes sums over lanes in the same order, so that all levels give the same bits. One exception: portable f32 code does not
 //!   fuse multiply-adds if the target has no instruction for it.
-//! - [`prefetch`], [`zeros`] (large pages) and [`LockedRows`] are the memory helpers of kernels.
+//! - [`prefetch`], [`zeros`] (large pages), [`Lines`] (cache lines) and [`LockedRows`] are the memory helpers of kernels.
 //!
 //! Kernels are safe code: a value of a vector type proves that the processor has its instructions, and loads and stores take
 //! arrays. A kernel that leaves vectorization to the compiler needs [`dispatch!`] but not [`Simd`]. Without `mul_add` the
@@ -33,6 +33,6 @@ pub use avx2::Avx2;
 pub use avx512::Avx512;
 pub use level::{Level, each_level, level};
 pub use locked::{Locked, LockedRows};
-pub use memory::{prefetch, prefetch_lines, zeros};
+pub use memory::{LINE, Lines, Number, prefetch, prefetch_lines, zeros};
 pub use portable::Portable;
 pub use simd::{DOUBLES, Doubles, Floats, Ints, LANES, Simd, lanes, lanes_mut};

@@ -58,18 +58,20 @@ impl<R: Real> Weight for &[R] {
     }
 }
 
-/// Y ← (D − W)·X + diag(g)·X on blocks (n, s), as Σⱼ wᵢⱼ(xᵢ − xⱼ) + gᵢxᵢ, summed in the precision of Y; returns xᵀy of each
-/// column.
+/// Y ← (D − W)·X + diag(g)·X for Y (n, s) and the first s columns of X, as Σⱼ wᵢⱼ(xᵢ − xⱼ) + gᵢxᵢ, summed in the precision of Y;
+/// returns xᵀy of each column.
 pub(crate) fn sdd_product<R: Real, Y: Real>(matrix: &SddMatrix<'_>, x: &[R], y: &mut [Y], s: usize) -> Vec<f64> {
-    assert!(x.len() == matrix.shift().len() * s && y.len() == x.len());
+    let n = matrix.shift().len();
+    let stride = if n == 0 { s } else { x.len() / n };
+    assert!(x.len() == n * stride && stride >= s && y.len() == n * s);
     let rows = BLOCK_ROWS * s.max(1);
     let dots = y.par_chunks_mut(rows).enumerate().map(|(block, y)| {
         let mut dots = vec![0.0; s];
         let first = block * BLOCK_ROWS;
         match &matrix.weights {
-            Weights::Equal(weight) => product_rows(matrix, *weight, x, y, s, first, &mut dots),
-            Weights::Single(weights) => product_rows(matrix, weights.as_slice(), x, y, s, first, &mut dots),
-            Weights::Double(weights) => product_rows(matrix, weights.as_ref(), x, y, s, first, &mut dots),
+            Weights::Equal(weight) => product_rows(matrix, *weight, (x, stride), y, s, first, &mut dots),
+            Weights::Single(weights) => product_rows(matrix, weights.as_slice(), (x, stride), y, s, first, &mut dots),
+            Weights::Double(weights) => product_rows(matrix, weights.as_ref(), (x, stride), y, s, first, &mut dots),
         }
         dots
     });
@@ -78,7 +80,7 @@ pub(crate) fn sdd_product<R: Real, Y: Real>(matrix: &SddMatrix<'_>, x: &[R], y: 
 
 dispatch! {
     fn product_rows[W: Weight, R: Real, Y: Real](
-        matrix: &SddMatrix<'_>, weights: W, x: &[R], y: &mut [Y], s: usize, first: usize, dots: &mut [f64]
+        matrix: &SddMatrix<'_>, weights: W, x: (&[R], usize), y: &mut [Y], s: usize, first: usize, dots: &mut [f64]
     ) = product_plain
 }
 
@@ -86,7 +88,7 @@ dispatch! {
 fn product_plain<W: Weight, R: Real, Y: Real>(
     matrix: &SddMatrix<'_>,
     weights: W,
-    x: &[R],
+    x: (&[R], usize),
     y: &mut [Y],
     s: usize,
     first: usize,
@@ -105,7 +107,7 @@ fn product_plain<W: Weight, R: Real, Y: Real>(
 fn product_of_width<const S: usize, R: Real, Y: Real, W: Weight>(
     matrix: &SddMatrix<'_>,
     weights: W,
-    x: &[R],
+    (x, stride): (&[R], usize),
     y: &mut [Y],
     s: usize,
     at: usize,
@@ -119,15 +121,15 @@ fn product_of_width<const S: usize, R: Real, Y: Real, W: Weight>(
         let row = first + offset;
         let (start, end) = (matrix.starts[row] as usize, matrix.starts[row + 1] as usize);
         let mut own = [Y::default(); S];
-        own.iter_mut().zip(&x[row * s + at..][..S]).for_each(|(own, x)| *own = Y::round(x.wide()));
+        own.iter_mut().zip(&x[row * stride + at..][..S]).for_each(|(own, x)| *own = Y::round(x.wide()));
         // Four independent sums, so that additions overlap.
         let mut sums = [[Y::default(); S]; 4];
         let weights = weights.row(start, end);
         let ids = &matrix.ids[start..end];
         let add = |sum: &mut [Y; S], entry: usize, id: u32| {
-            let from = id as usize * s + at;
+            let from = id as usize * stride + at;
             debug_assert!(from + S <= x.len());
-            // SAFETY: columns of a checked matrix are below n, `x` has n·s values and at + S ≤ s.
+            // SAFETY: columns of a checked matrix are below n, `x` has n·stride values and at + S ≤ s ≤ stride.
             let x = unsafe { x.get_unchecked(from..from + S) };
             // SAFETY: a row has as many weights as columns.
             let weight = Y::round(unsafe { weights.at(entry) });
@@ -139,7 +141,7 @@ fn product_of_width<const S: usize, R: Real, Y: Real, W: Weight>(
         for (four, ids) in fours.iter().enumerate() {
             for offset in 0..4 {
                 if is_far {
-                    let ahead = matrix.ids[(start + 4 * four + offset + AHEAD).min(last)] as usize * s + at;
+                    let ahead = matrix.ids[(start + 4 * four + offset + AHEAD).min(last)] as usize * stride + at;
                     prefetch(x, ahead);
                     prefetch(x, ahead + S - 1);
                 }
@@ -239,6 +241,11 @@ mod tests {
                 let x: Vec<f64> = (0..n * s).map(|i| ((i * 29) % 31) as f64 - 15.0).collect();
                 let mut y = vec![0.0; n * s];
                 let dots = matrix.product(&x, &mut y, s);
+                let stride = s.next_multiple_of(4);
+                let mut apart = vec![f64::NAN; n * stride];
+                apart.chunks_exact_mut(stride).zip(x.chunks_exact(s)).for_each(|(to, x)| to[..s].copy_from_slice(x));
+                let mut again = vec![0.0; n * s];
+                assert_eq!((matrix.product(&apart, &mut again, s), &again), (dots.clone(), &y));
                 for i in 0..n {
                     for c in 0..s {
                         let difference = |e: &(u32, u32, f64)| e.2 * (x[i * s + c] - x[e.1 as usize * s + c]);
@@ -252,9 +259,13 @@ mod tests {
                 }
                 let (mut plain, mut plain_dots) = (vec![0.0; n * s], vec![0.0; s]);
                 match &matrix.weights {
-                    Weights::Equal(w) => product_plain(&matrix, *w, &x, &mut plain, s, 0, &mut plain_dots),
-                    Weights::Single(w) => product_plain(&matrix, w.as_slice(), &x, &mut plain, s, 0, &mut plain_dots),
-                    Weights::Double(w) => product_plain(&matrix, w.as_ref(), &x, &mut plain, s, 0, &mut plain_dots),
+                    Weights::Equal(w) => product_plain(&matrix, *w, (&x, s), &mut plain, s, 0, &mut plain_dots),
+                    Weights::Single(w) => {
+                        product_plain(&matrix, w.as_slice(), (&x, s), &mut plain, s, 0, &mut plain_dots)
+                    }
+                    Weights::Double(w) => {
+                        product_plain(&matrix, w.as_ref(), (&x, s), &mut plain, s, 0, &mut plain_dots)
+                    }
                 }
                 assert_eq!(y, plain, "vectorized and plain kernels must agree to the bit");
             }

@@ -2,15 +2,14 @@
 
 use std::ops::{Add, Mul, Sub};
 
+use lapwing_simd::Number;
+pub(crate) use lapwing_simd::{Lines, prefetch, zeros};
+
 use crate::kernels::sdd_product;
 use crate::operator::SddMatrix;
 
-pub(crate) use lapwing_simd::{prefetch, zeros};
-
 /// A number type of blocks of vectors.
-pub trait Real:
-    Copy + Default + Send + Sync + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + 'static
-{
+pub trait Real: Number + Default + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + 'static {
     /// Largest exponent of a power of two by which values are scaled and scaled back.
     const LARGEST_EXPONENT: i32;
 

@@ -316,10 +316,11 @@ pub(crate) struct Coefficients<'a> {
     pub lift: &'a [f64],
 }
 
-/// x ← x + p·diag(step), then p ← z − v·removedᵀ + p·diag(beta). If M⁻¹ has a diagonal, z is M⁻¹r and `z` holds r.
+/// x ← x + p·diag(step), then p ← z − v·removedᵀ + p·diag(beta). If M⁻¹ has a diagonal, z is M⁻¹r and `z` holds r. Rows of `p` are
+/// `stride` values apart.
 pub(crate) fn advance<P: Real, R: Real>(
     x: &mut [R],
-    p: &mut [P],
+    (p, stride): (&mut [P], usize),
     z: &[R],
     coefficients: &Coefficients<'_>,
     correction: &Correction<'_>,
@@ -327,13 +328,14 @@ pub(crate) fn advance<P: Real, R: Real>(
     let s = coefficients.step.len();
     let rows = BLOCK_ROWS * s;
     let none = vec![0.0; s];
-    x.par_chunks_mut(rows).zip(p.par_chunks_mut(rows)).zip(z.par_chunks(rows)).enumerate().for_each(
+    x.par_chunks_mut(rows).zip(p.par_chunks_mut(BLOCK_ROWS * stride)).zip(z.par_chunks(rows)).enumerate().for_each(
         |(block, ((x, p), z))| {
             let block = block * BLOCK_ROWS..block * BLOCK_ROWS + z.len() / s;
             let mut advance = |rows: Range<usize>, lift: &[f64]| {
-                let part = (rows.start - block.start) * s..(rows.end - block.start) * s;
-                let (x, p) = (&mut x[part.clone()], &mut p[part.clone()]);
-                advance_rows(rows.start, x, p, &z[part], &Coefficients { lift, ..*coefficients }, correction);
+                let own = rows.start - block.start..rows.end - block.start;
+                let part = own.start * s..own.end * s;
+                let (x, p) = (&mut x[part.clone()], &mut p[own.start * stride..own.end * stride]);
+                advance_rows(rows.start, x, (p, stride), &z[part], &Coefficients { lift, ..*coefficients }, correction);
             };
             match correction.coarse {
                 None => advance(block.clone(), &none),
@@ -347,7 +349,8 @@ pub(crate) fn advance<P: Real, R: Real>(
 
 dispatch! {
     fn advance_rows[P: Real, R: Real](
-        first: usize, x: &mut [R], p: &mut [P], z: &[R], coefficients: &Coefficients<'_>, correction: &Correction<'_>
+        first: usize, x: &mut [R], p: (&mut [P], usize), z: &[R], coefficients: &Coefficients<'_>,
+        correction: &Correction<'_>
     ) = advance_plain
 }
 
@@ -355,7 +358,7 @@ dispatch! {
 fn advance_plain<P: Real, R: Real>(
     first: usize,
     x: &mut [R],
-    p: &mut [P],
+    (p, stride): (&mut [P], usize),
     z: &[R],
     coefficients: &Coefficients<'_>,
     correction: &Correction<'_>,
@@ -363,7 +366,7 @@ fn advance_plain<P: Real, R: Real>(
     let s = coefficients.step.len();
     for at in (0..s).step_by(WIDEST) {
         let width = (s - at).min(WIDEST);
-        with_width!(width, advance_width[P, R](first, x, p, z, coefficients, correction, at));
+        with_width!(width, advance_width[P, R](first, x, (&mut *p, stride), z, coefficients, correction, at));
     }
 }
 
@@ -371,7 +374,7 @@ fn advance_plain<P: Real, R: Real>(
 fn advance_width<const S: usize, P: Real, R: Real>(
     first: usize,
     x: &mut [R],
-    p: &mut [P],
+    (p, stride): (&mut [P], usize),
     z: &[R],
     coefficients: &Coefficients<'_>,
     correction: &Correction<'_>,
@@ -380,7 +383,7 @@ fn advance_width<const S: usize, P: Real, R: Real>(
     let s = coefficients.step.len();
     let [step, beta, removed, lift] = [coefficients.step, coefficients.beta, coefficients.removed, coefficients.lift]
         .map(|values| rounded::<S, R>(&values[at..]));
-    let rows = x.chunks_exact_mut(s).zip(p.chunks_exact_mut(s)).zip(z.chunks_exact(s));
+    let rows = x.chunks_exact_mut(s).zip(p.chunks_exact_mut(stride)).zip(z.chunks_exact(s));
     for (offset, ((x, p), z)) in rows.enumerate() {
         let (x, p, z) = (&mut x[at..at + S], &mut p[at..at + S], &z[at..at + S]);
         let inverse = R::round(correction.diagonal.map_or(1.0, |diagonal| diagonal[first + offset]));
@@ -394,11 +397,11 @@ fn advance_width<const S: usize, P: Real, R: Real>(
     }
 }
 
-/// x ← x + p·diag(step).
-pub(crate) fn add<P: Real, R: Real>(x: &mut [R], p: &[P], step: &[f64]) {
+/// x ← x + p·diag(step). Rows of `p` are `stride` values apart.
+pub(crate) fn add<P: Real, R: Real>(x: &mut [R], (p, stride): (&[P], usize), step: &[f64]) {
     let rows = BLOCK_ROWS * step.len();
-    x.par_chunks_mut(rows).zip(p.par_chunks(rows)).for_each(|(x, p)| {
-        for (x, p) in x.chunks_exact_mut(step.len()).zip(p.chunks_exact(step.len())) {
+    x.par_chunks_mut(rows).zip(p.par_chunks(BLOCK_ROWS * stride)).for_each(|(x, p)| {
+        for (x, p) in x.chunks_exact_mut(step.len()).zip(p.chunks_exact(stride)) {
             // A column that has broken down may hold NaN.
             let moving = x.iter_mut().zip(p).zip(step).filter(|(_, step)| **step != 0.0);
             moving.for_each(|((x, p), step)| *x = *x + R::round(*step) * R::round(p.wide()));

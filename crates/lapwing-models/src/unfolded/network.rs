@@ -502,3 +502,52 @@ fn curved(loss: &Loss<'_>, point: &Point, direction: &Matrix) -> Matrix {
     debug_assert_eq!(out.n_rows(), point.scores.n_rows());
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use lapwing_data::Run;
+    use lapwing_graph::testkit::blobs;
+    use lapwing_graph::{GraphParams, affinity_graph};
+    use lapwing_solve::propagator::{Propagator, PropagatorParams};
+
+    use super::*;
+
+    #[test]
+    fn products_with_the_held_inverse_are_solves() {
+        let run = Run::new(Some(2), 0).unwrap();
+        let (features, n) = (blobs(1500, 4, 3), 1500);
+        let graph = affinity_graph(&features, &GraphParams::default(), &run).unwrap().graph;
+        let params = PropagatorParams { graph_reg: 20.0, ..PropagatorParams::default() };
+        let propagator = Propagator::new(&graph, params, &run).unwrap();
+        let labeled: Vec<u32> = (0..n as u32).step_by(40).collect();
+        let inputs = Inputs::new(&features, false).unwrap();
+        let map = OnGraph { inputs: &inputs, propagator: &propagator, labeled: &labeled, tol: 1e-9, run: &run };
+        let reach = Reach::new(&map).unwrap().expect("few labels");
+        let values = |rows: usize| (0..rows * 3).map(|at| ((at * 29) % 31) as f64 - 15.0).collect();
+        let (f, residual) =
+            (Matrix::new(n, 3, values(n)).unwrap(), Matrix::new(labeled.len(), 3, values(labeled.len())).unwrap());
+        let solved = propagator.solve(&f, 1e-9, &run).unwrap();
+        let found = reach.propagated(&f, &run);
+        for (&row, found) in labeled.iter().zip(found.rows()) {
+            let near = solved.row(row as usize).iter().zip(found).all(|(x, y)| (x - y).abs() < 1e-6);
+            assert!(near, "{found:?} at {row}");
+        }
+        let mut spread = Matrix::filled(n, 3, 0.0);
+        labeled.iter().zip(residual.rows()).for_each(|(&row, r)| spread.row_mut(row as usize).copy_from_slice(r));
+        let solved = propagator.solve(&spread, 1e-9, &run).unwrap();
+        let found = reach.spread_back(&residual, &run);
+        assert!(solved.values().iter().zip(found.values()).all(|(x, y)| (x - y).abs() < 1e-6));
+    }
+
+    #[test]
+    fn where_many_rows_are_labeled_nothing_is_held() {
+        let run = Run::new(Some(1), 0).unwrap();
+        let features = blobs(800, 3, 2);
+        let graph = affinity_graph(&features, &GraphParams::default(), &run).unwrap().graph;
+        let propagator = Propagator::new(&graph, PropagatorParams::default(), &run).unwrap();
+        let labeled: Vec<u32> = (0..800).collect();
+        let inputs = Inputs::new(&features, false).unwrap();
+        let map = OnGraph { inputs: &inputs, propagator: &propagator, labeled: &labeled, tol: 1e-8, run: &run };
+        assert!(Reach::new(&map).unwrap().is_none());
+    }
+}

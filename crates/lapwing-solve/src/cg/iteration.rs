@@ -1,12 +1,14 @@
 //! The iteration itself: steps, directions, and which columns continue.
 
 use lapwing_data::{Result, Run};
+use rayon::prelude::*;
 
 use super::columns::{column_range, columns, keep_columns, side_by_side, write_columns};
 use super::watch::Watch;
 use super::{CgParams, Measure, Projection, SolveInfo, Stop};
 use crate::Operator;
-use crate::pages::{Real, zeros};
+use crate::kernels::BLOCK_ROWS;
+use crate::pages::{Lines, Real, zeros};
 use crate::precond::Inverse;
 use crate::probes::Probes;
 use crate::steps::{self, Coefficients, Correction, StepSums};
@@ -51,7 +53,7 @@ pub(crate) struct Krylov<'a, P: Real, R: Real> {
 }
 
 /// The active columns.
-struct State<'c, P, R> {
+struct State<'c, P: Real, R> {
     /// Their numbers among all columns; additional columns follow them.
     open: Vec<usize>,
     extra: Option<&'c mut dyn ExtraColumns<R>>,
@@ -67,7 +69,9 @@ struct State<'c, P, R> {
     /// Solutions, residuals, directions and their products.
     x: Vec<R>,
     r: Vec<R>,
-    p: Vec<P>,
+    p: Lines<P>,
+    /// Values from a row of `p` to the next.
+    stride: usize,
     q: Vec<R>,
     /// Preconditioned residuals; empty where M⁻¹ is applied within the steps.
     z: Vec<R>,
@@ -141,13 +145,14 @@ impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
                 (step, sums)
             } else {
                 self.run.install(|| {
-                    steps::add(&mut state.x, &state.p, &step);
+                    steps::add(&mut state.x, (&state.p, state.stride), &step);
                     state.write(x, total, kept.is_empty());
                 });
                 if kept.is_empty() {
                     return Ok(state.doubtful);
                 }
-                self.run.install(|| state.keep(&kept));
+                let stride = self.operator.stride(kept.len());
+                self.run.install(|| state.keep(&kept, stride));
                 (vec![0.0; kept.len()], sums.keep(&kept))
             };
             let ratios = self.next_direction(&mut state, &step, &sums, info.curve.len())?;
@@ -172,6 +177,7 @@ impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
             own = side_by_side(&own, open.len(), &vec![R::default(); n * n_extra], n_extra);
         }
         let is_fused = self.correction.diagonal.is_some();
+        let stride = self.operator.stride(s);
         let mut state = State {
             open: open.to_vec(),
             extra,
@@ -183,7 +189,8 @@ impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
             norms: norms.to_vec(),
             x: own,
             r,
-            p: zeros(n * s),
+            p: Lines::zeros(n * stride),
+            stride,
             q: zeros(n * s),
             z: zeros(if is_fused { 0 } else { n * s }),
             before: zeros(if self.params.is_flexible { n * s } else { 0 }),
@@ -322,7 +329,7 @@ impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
         let beta: Vec<f64> = rz.iter().zip(&kept).zip(&state.rz).map(ratio).collect();
         let z = if correction.diagonal.is_some() { &state.r } else { &state.z };
         let coefficients = Coefficients { step, beta: &beta, removed: &removed, lift: &sums.lift };
-        let (x, p) = (&mut state.x, &mut state.p);
+        let (x, p) = (&mut state.x, (&mut state.p[..], state.stride));
         self.run.install(|| steps::advance(x, p, z, &coefficients, correction));
         state.rz = rz;
         Ok(beta)
@@ -363,13 +370,17 @@ impl<P: Real, R: Real> State<'_, P, R> {
         if kept.len() > s / 2 && !has_broken { (0..s).collect() } else { kept }
     }
 
-    fn keep(&mut self, kept: &[usize]) {
+    /// Keeps the columns `kept`; rows of directions become `stride` values apart.
+    fn keep(&mut self, kept: &[usize], stride: usize) {
         let s = self.width();
         let n = self.r.len() / s;
         for block in [&mut self.x, &mut self.r, &mut self.before] {
             *block = keep_columns(std::mem::take(block), s, kept);
         }
-        self.p = keep_columns(std::mem::take(&mut self.p), s, kept);
+        let mut directions = Lines::zeros(n * stride);
+        let rows = directions.par_chunks_mut(stride).zip(self.p.par_chunks(self.stride)).with_min_len(BLOCK_ROWS);
+        rows.for_each(|(to, from)| to.iter_mut().zip(kept).for_each(|(to, &at)| *to = from[at]));
+        (self.p, self.stride) = (directions, stride);
         self.q.truncate(n * kept.len());
         self.z.truncate(n * kept.len());
         for values in [&mut self.mean, &mut self.rz, &mut self.norms] {

@@ -149,7 +149,7 @@ impl<P: Real> System<'_, P> {
         let mut open: Vec<usize> = (0..s).filter(|&c| norms[c] > 0.0).collect();
         let mut x = start.into_values();
         zero_columns(&mut x, &norms);
-        if let (Some(rough), None) = (self.rough, &extra) {
+        if let (Some(rough), None, false) = (self.rough, &extra, open.is_empty()) {
             let residual = self.residual(&krylov, b, &x, &open)?;
             self.solve_roughly(rough, &residual, &norms, (&mut x, s), &open, &mut info)?;
         }

@@ -142,7 +142,7 @@ impl Propagator {
             let (found, _) = self.iterate(scaled, s, (0.5 * tol / left).max(CORRECTION), run)?;
             self.matrix.product(&found, &mut product, s);
             self.passes.fetch_add(s as u64, Ordering::Relaxed);
-            steps::add(&mut u, &found, &lengths);
+            steps::add(&mut u, (&found, s), &lengths);
             rz = descend(&mut r, &product, &lengths);
             let relative =
                 rz.iter().zip(&first).map(|(rz, first)| if *first == 0.0 { 0.0 } else { (rz / first).sqrt() });

@@ -62,7 +62,7 @@ fn solutions_equal_the_dense_ones() {
                         }
                     };
                     propagator
-                        .solve_wide(s, tol, &run, fill, |columns, part| {
+                        .solve_wide(s, tol, &run, &fill, &mut |columns, part| {
                             for (row, part) in part.chunks_exact(columns.len()).enumerate() {
                                 let out = &mut wide.row_mut(row)[columns.clone()];
                                 out.iter_mut().zip(part).for_each(|(out, x)| *out = (*x).into());
@@ -163,7 +163,7 @@ fn columns_whose_squares_are_no_numbers_are_solved_for_as_well() {
         };
         let exact = propagator.solve(&one, 1e-2, &run).unwrap();
         propagator
-            .solve_wide(1, 1e-2, &run, fill, |_, part| {
+            .solve_wide(1, 1e-2, &run, &fill, &mut |_, part| {
                 let found = part.iter().map(|x| f64::from(*x) * 2f64.powi(110)).collect();
                 assert!(apart(&Matrix::new(n, 1, found).unwrap(), &exact) <= 0.1, "{name}");
                 Ok(())

@@ -154,7 +154,38 @@ impl CertifiedSearch<'_> {
 
 #[cfg(test)]
 mod tests {
+    use lapwing_data::{Features, Run};
+
+    use super::super::certified::Reranker;
+    use super::super::products::Target;
     use super::*;
+    use crate::knn::distance::Distances;
+    use crate::knn::exact::ready;
+    use crate::knn::{KnnParams, Metric};
+    use crate::testkit::blobs;
+
+    #[test]
+    fn lists_by_row_and_lists_of_two_sides_give_the_same_neighbors() {
+        let run = Run::new(Some(2), 0).unwrap();
+        // The second has several blocks of rows, the third groups of equal rows.
+        let whole = |n: u32| Features::from_f32(n as usize, 1, (0..n).map(|row| (row % 9) as f32).collect()).unwrap();
+        for (features, k) in [(blobs(300, 7, 3), 5), (blobs(5000, 3, 4), 20), (whole(400), 12)] {
+            for metric in [Metric::Euclidean, Metric::InnerProduct] {
+                let params = KnnParams { n_neighbors: k, metric: Some(metric), ..KnnParams::default() };
+                let (frame, side) = ready(&features, metric, &run).unwrap();
+                let search = CertifiedSearch {
+                    left: &side,
+                    target: Target::new(&side),
+                    reranker: Reranker { distances: Distances::new(&features, &features, metric), frame: &frame, k },
+                    same: true,
+                    duplicates: CertifiedSearch::duplicates(&features, &params, &run),
+                    run: &run,
+                };
+                let by_row = search.neighbors_from(search.lists_by_row().unwrap()).unwrap();
+                assert_eq!(by_row, search.neighbors_from(search.lists().unwrap()).unwrap());
+            }
+        }
+    }
 
     #[test]
     fn minima_of_groups_are_those_of_a_loop() {

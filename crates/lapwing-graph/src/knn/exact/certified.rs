@@ -130,7 +130,11 @@ impl CertifiedSearch<'_> {
 
     /// The k nearest rows of every row on the left.
     pub fn neighbors(&self) -> Result<Neighbors> {
-        let lists = if self.is_by_row() { self.lists_by_row()? } else { self.lists()? };
+        self.neighbors_from(if self.is_by_row() { self.lists_by_row()? } else { self.lists()? })
+    }
+
+    /// The same from the lists of all rows.
+    pub(super) fn neighbors_from(&self, lists: Vec<u64>) -> Result<Neighbors> {
         let (m, k) = (self.left.head.n, self.reranker.k);
         let width = self.width();
         let mut neighbors =
@@ -159,7 +163,7 @@ impl CertifiedSearch<'_> {
     }
 
     /// Lists by lower bounds (m, width).
-    fn lists(&self) -> Result<Vec<u64>> {
+    pub(super) fn lists(&self) -> Result<Vec<u64>> {
         let (m, width) = (self.left.head.n, self.width());
         let shared = Shared {
             lists: shared_lists(m, width),
