@@ -62,7 +62,7 @@ impl<R: Real> Weight for &[R] {
 /// returns xᵀy of each column.
 pub(crate) fn sdd_product<R: Real, Y: Real>(matrix: &SddMatrix<'_>, x: &[R], y: &mut [Y], s: usize) -> Vec<f64> {
     let n = matrix.shift().len();
-    let stride = if n == 0 { s } else { x.len() / n };
+    let stride = x.len().checked_div(n).unwrap_or(s);
     assert!(x.len() == n * stride && stride >= s && y.len() == n * s);
     let rows = BLOCK_ROWS * s.max(1);
     let dots = y.par_chunks_mut(rows).enumerate().map(|(block, y)| {

@@ -51,7 +51,7 @@ pub use lu::Lu;
 pub use nnls::Nnls;
 pub use operator::{Operator, SddMatrix};
 pub use pages::Real;
-pub use propagator::{Propagator, PropagatorParams, Shortfall};
+pub use propagator::{Fill, Propagator, PropagatorParams, Shortfall, Take};
 pub use scale::{exponent_to_one, times_power};
 pub use sets::DisjointSets;
 pub use sketch::HadamardSketch;

@@ -508,7 +508,7 @@ mod tests {
     use lapwing_data::Run;
     use lapwing_graph::testkit::blobs;
     use lapwing_graph::{GraphParams, affinity_graph};
-    use lapwing_solve::propagator::{Propagator, PropagatorParams};
+    use lapwing_solve::{Propagator, PropagatorParams};
 
     use super::*;
 

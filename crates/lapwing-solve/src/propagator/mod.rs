@@ -67,6 +67,12 @@ fn together(n: usize, is_single: bool) -> usize {
     (MOST_BYTES / bytes.max(1)).clamp(1, MOST_STRIPS)
 }
 
+/// Writes columns of a block: gets their range and the block (n, w), row-major.
+pub type Fill<'a, R> = &'a (dyn Fn(Range<usize>, &mut [R]) + Sync);
+
+/// Takes columns of a block, as [`Fill`].
+pub type Take<'a, R> = &'a mut (dyn FnMut(Range<usize>, &[R]) -> Result<()> + Send);
+
 /// Smoothing over a graph: Z = (I + λ·L̂)⁻¹·F for many columns, with L̂ = I − D^(−1/2)·(W + self_loop·I)·D^(−1/2) and D the
 /// degrees with the self loop. With [`PropagatorParams::steps`], that many steps Z ← Z − α·(H·Z − F) of its unfolding instead.
 ///
@@ -321,8 +327,8 @@ impl Propagator {
         n_columns: usize,
         tol: f64,
         run: &Run,
-        fill: &(dyn Fn(Range<usize>, &mut [f32]) + Sync),
-        take: &mut (dyn FnMut(Range<usize>, &[f32]) -> Result<()> + Send),
+        fill: Fill<'_, f32>,
+        take: Take<'_, f32>,
     ) -> Result<()> {
         check_tol(tol)?;
         let n = self.n();

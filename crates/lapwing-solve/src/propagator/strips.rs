@@ -7,7 +7,9 @@ use lapwing_data::{Result, Run};
 use rayon::prelude::*;
 
 use super::blocks::{is_usual, largest_of_columns, scale_columns, scale_rows, scaled_rows};
-use super::{CORRECTION, LEAST_REFINED, LEAST_SINGLE, MOST_CORRECTIONS, Propagator, Shortfall, strips_of, together};
+use super::{
+    CORRECTION, Fill, LEAST_REFINED, LEAST_SINGLE, MOST_CORRECTIONS, Propagator, Shortfall, Take, strips_of, together,
+};
 use crate::cg::{CgParams, Krylov, Measure, Projection, SolveInfo, Stop};
 use crate::kernels::BLOCK_ROWS;
 use crate::pages::{Real, zeros};
@@ -21,8 +23,8 @@ impl Propagator {
         n_columns: usize,
         tol: f64,
         run: &Run,
-        fill: &(dyn Fn(Range<usize>, &mut [R]) + Sync),
-        take: &mut (dyn FnMut(Range<usize>, &[R]) -> Result<()> + Send),
+        fill: Fill<'_, R>,
+        take: Take<'_, R>,
     ) -> Result<()> {
         let together = together(self.n(), size_of::<R>() == size_of::<f32>());
         let all: Vec<Range<usize>> = strips_of(n_columns).collect();
@@ -37,13 +39,7 @@ impl Propagator {
     }
 
     /// Solves for a few columns.
-    fn strip<R: Real>(
-        &self,
-        columns: Range<usize>,
-        tol: f64,
-        run: &Run,
-        fill: &(dyn Fn(Range<usize>, &mut [R]) + Sync),
-    ) -> Result<Vec<R>> {
+    fn strip<R: Real>(&self, columns: Range<usize>, tol: f64, run: &Run, fill: Fill<'_, R>) -> Result<Vec<R>> {
         let s = columns.len();
         let mut part = zeros::<R>(self.n() * s);
         fill(columns, &mut part);
