@@ -1,7 +1,6 @@
 //! Speed of the kernels, each called through the public interface, by Criterion: `cargo xtask bench kernels`.
 //!
-//! Options are those of Criterion, such as a part of a name, or `--save-baseline NAME` before a change and `--baseline NAME`
-//! after it. All processors are used, except for the row kernel, which runs on one.
+//! Options are those of Criterion, such as a part of a name. `cargo xtask bench regress` compares with an earlier revision. All processors are used, except for the row kernel, which runs on one.
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
@@ -12,7 +11,10 @@ use lapwing_data::gather;
 use lapwing_graph::learn::{Support, learn_weights};
 use lapwing_graph::low_rank::{Coefficients, FactorSpace, RowFactor, RowKernel, RowPass};
 use lapwing_solve::precond::Jacobi;
-use lapwing_solve::{CgParams, HadamardSketch, Nnls, Operator, Precision, Projection, SddMatrix, gram_of_rows, solve};
+use lapwing_solve::{
+    CgParams, HadamardSketch, LaplacianParams, LaplacianSolver, Nnls, Operator, Precision, Projection, SddMatrix,
+    gram_of_rows, solve,
+};
 
 const COLUMNS: usize = 32;
 const CLASSES: usize = 10;
@@ -59,8 +61,27 @@ fn laplacian(c: &mut Criterion, run: &Run) -> Result<()> {
     Ok(())
 }
 
-/// Exact search by blocks of distances, and search by partitions.
+/// A system of few rows and many columns, as leaving out labels solves it.
+fn small_system(c: &mut Criterion, run: &Run) -> Result<()> {
+    let (n, s) = (2000, 100);
+    let graph = graph(n, run)?.graph;
+    let diagonal: Vec<f64> = (0..n).map(|row| if row % 20 == 0 { 5.0 } else { 0.0 }).collect();
+    let mut b = Matrix::filled(n, s, 0.0);
+    (0..s).for_each(|column| b.row_mut(20 * column)[column] = 5.0);
+    let params = LaplacianParams { tol: 1e-4, ..LaplacianParams::default() };
+    let solver = LaplacianSolver::new(&graph, Some(&diagonal), params, run)?;
+    group(c, "laplacian solver", n * s)
+        .bench_function("2,000 rows, 100 columns", |c| c.iter(|| solver.solve(&b, None, run)));
+    Ok(())
+}
+
+/// Exact search by blocks of distances and by a tree, and search by partitions.
 fn neighbors(c: &mut Criterion, run: &Run) -> Result<()> {
+    let flat: Vec<f32> = values(50_000, run)?.chunks_exact(COLUMNS).flat_map(|row| [row[0], row[1]]).collect();
+    let flat = Features::from_f32(flat.len() / 2, 2, flat)?;
+    group(c, "neighbors", 50_000).bench_function("tree", |b| b.iter(|| kneighbors(&flat, &KnnParams::default(), run)));
+    let few = features(2000, run)?;
+    group(c, "neighbors", 2000).bench_function("few rows", |b| b.iter(|| kneighbors(&few, &KnnParams::default(), run)));
     for (name, method, n) in [("exact", KnnMethod::Exact, 20_000), ("partitions", KnnMethod::Partitions, 200_000)] {
         let features = features(n, run)?;
         let params = KnnParams { method, ..KnnParams::default() };
@@ -143,6 +164,7 @@ fn kernels(c: &mut Criterion) {
     let all = |c: &mut Criterion| -> Result<()> {
         let run = Run::new(None, 0)?;
         laplacian(c, &run)?;
+        small_system(c, &run)?;
         neighbors(c, &run)?;
         row_kernel(c)?;
         dense(c, &run)?;

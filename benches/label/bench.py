@@ -14,10 +14,11 @@ import common
 import harness
 import mixture
 import peers
+import small
 from common import Record
 
 HERE = Path(__file__).resolve().parent
-TASKS = ["mnist", "mixture", "certificate"]
+TASKS = ["mnist", "mixture", "certificate", "small"]
 
 
 def main() -> None:
@@ -38,7 +39,12 @@ def main() -> None:
         report.record["certificate"] = [certified(name, 1 if args.quick else 3) for name in certificate.SETS]
         report.save()
         print(certificate.table(report.record["certificate"]))
-    for task in [task for task in args.tasks if task != "certificate"]:
+    if "small" in args.tasks:
+        words = ["--repeats", 3 if args.quick else 15]
+        report.record["small"] = harness.worker(HERE / "small.py", words, 3600, sets=[])
+        report.save()
+        print(small.table(report.record["small"]))
+    for task in [task for task in args.tasks if task in TASKS[:2]]:
         print(table(task, report.of_task(task)))
     if report.results:
         print("".join(f"- {name}: {peers.PEERS[name].about}\n" for name in chosen))

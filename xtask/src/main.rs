@@ -8,6 +8,7 @@ mod fuzz;
 mod mpi;
 mod process;
 mod python;
+mod regress;
 mod scripts;
 mod system;
 mod test;
@@ -32,8 +33,9 @@ cargo xtask COMMAND: the working commands of this repository
   fuzz [--minutes M] [--jobs N] [--targets T …]
                        give damaged files of every format to every reader, and compare accepted files with what other
                        readers of the formats say
-  bench NAME [--help]  measure lapwing beside other programs in one run; or `kernels`, the speed of single kernels, and
-                       `constants`, those in the code that come from measurements
+  bench NAME [--help]  measure lapwing beside other programs in one run; or `kernels`, the speed of single kernels,
+                       `regress`, whether a change slows one down, and `constants`, those in the code that come from
+                       measurements
   reproduce PAPER [--help]
                        repeat the experiments of a paper, with results in docs/results
 
@@ -66,6 +68,7 @@ fn dispatch(words: &[&str]) -> Result<()> {
     match words {
         [] | ["help" | "-h" | "--help", ..] => print!("{}", help()),
         ["fuzz", option] if is_help(option) => print!("{}", fuzz::HELP),
+        ["bench", "regress", option] if is_help(option) => print!("{}", regress::HELP),
         [_, option] if is_help(option) => print!("{}", help()),
         ["test"] => test::test()?,
         ["wheel"] => println!("{}", wheel::build(None)?.display()),
@@ -73,6 +76,7 @@ fn dispatch(words: &[&str]) -> Result<()> {
         ["doc"] => doc(&[])?,
         ["generate"] => generate()?,
         ["fuzz", options @ ..] => fuzz::fuzz(options)?,
+        ["bench", "regress", options @ ..] => regress::regress(options)?,
         ["bench", name, options @ ..] => BENCHES.run(name, options)?,
         ["reproduce", paper, options @ ..] => PAPERS.run(paper, options)?,
         _ => return Err(format!("unknown command `cargo xtask {}`\n\n{}", words.join(" "), help())),
