@@ -66,15 +66,15 @@ fn decide_bytes(size: &ProblemSize) -> usize {
 }
 
 /// Columns of f64 that leaving out labels takes: right-hand sides and solutions of all labels; for those that are solved for at a
-/// time, copies of both, residual, product, preconditioned residual, and half of the direction beside half of a block that columns
-/// are leaving.
+/// time, copies of both, the residual, and in single precision residual, product, direction, solution, and a block that columns are
+/// leaving.
 fn left_out_columns(size: &ProblemSize) -> usize {
     let most = most_labels(size.n_samples);
     if most < FEWEST_LABELS || size.n_labeled < LEAST_PER_CLASS * size.n_classes.max(2) {
         return 0;
     }
     let n_columns = most.min(size.n_labeled) + 1;
-    2 * n_columns + 6 * LaplacianSolver::block_width(n_columns)
+    2 * n_columns + 7 * LaplacianSolver::block_width(n_columns)
 }
 
 /// Plan of a fit on a sparsified graph.

@@ -151,7 +151,7 @@ impl<P: Real> System<'_, P> {
         zero_columns(&mut x, &norms);
         if let (Some(rough), None, false) = (self.rough, &extra, open.is_empty()) {
             let residual = self.residual(&krylov, b, &x, &open)?;
-            self.solve_roughly(rough, &residual, &norms, (&mut x, s), &open, &mut info)?;
+            self.solve_roughly(rough, residual, &norms, (&mut x, s), &open, &mut info)?;
         }
         let mut doubtful = Vec::new();
         for attempt in 0..=RESTARTS {
@@ -191,7 +191,7 @@ impl<P: Real> System<'_, P> {
     fn solve_roughly(
         &self,
         (operator, inverse): (&dyn Operator<f32, f32>, Inverse<'_, f32>),
-        residual: &[f64],
+        residual: Vec<f64>,
         norms: &[f64],
         (x, s): (&mut [f64], usize),
         open: &[usize],
@@ -200,6 +200,7 @@ impl<P: Real> System<'_, P> {
         let params = CgParams { tol: self.params.tol * ROUGH_SHARE, ..self.params };
         let krylov = Krylov::<f32, f32>::new(operator, inverse, self.projection, params, self.run)?;
         let rounded = self.run.install(|| residual.par_iter().with_min_len(BLOCK_ROWS).map(|&r| r as f32).collect());
+        drop(residual);
         let norms: Vec<f64> = open.iter().map(|&c| norms[c]).collect();
         let mut found = Vec::new();
         krylov.iterate(rounded, &norms, (&mut found, s), open, info, None)?;
