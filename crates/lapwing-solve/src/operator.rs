@@ -18,7 +18,7 @@ pub trait Operator<P: Real = f64, R: Real = f64>: Sync {
     /// Dimension n.
     fn n(&self) -> usize;
 
-    /// Number of values from a row of X to the next that suits products with `s` columns; only these columns are read.
+    /// Values from one row of X to the next with which products of `s` columns are fastest; at least s.
     fn stride(&self, s: usize) -> usize {
         s
     }

@@ -13,12 +13,12 @@ pub trait Real: Number + Default + Add<Output = Self> + Sub<Output = Self> + Mul
     /// Largest exponent of a power of two by which values are scaled and scaled back.
     const LARGEST_EXPONENT: i32;
 
-    /// Y ← A·X as [`SddMatrix::product`], in f32 and f64. The four functions of the two types are no generic ones: so their kernels
-    /// are compiled in this crate, and not again in every crate that multiplies.
+    /// Y ← A·X as [`SddMatrix::product`], computed in f32. This function and the next are not generic, so that their kernels are compiled
+    /// in this crate alone. Generic ones would be compiled again in every crate that multiplies.
     fn product_in_single(matrix: &SddMatrix<'_>, x: &[Self], y: &mut [f32], s: usize) -> Vec<f64>;
-    /// The same in f64.
+    /// The same, computed in f64.
     fn product_in_double(matrix: &SddMatrix<'_>, x: &[Self], y: &mut [f64], s: usize) -> Vec<f64>;
-    /// The one of these that computes in the precision of `y`.
+    /// The one of the two that computes in the precision of `y`.
     fn product<P: Real>(matrix: &SddMatrix<'_>, x: &[P], y: &mut [Self], s: usize) -> Vec<f64>;
 
     /// From f64, rounded.
@@ -31,22 +31,29 @@ pub trait Real: Number + Default + Add<Output = Self> + Sub<Output = Self> + Mul
     }
 }
 
+/// The products of a number type; `$own` is the one that computes in its precision.
+macro_rules! products {
+    ($own:ident) => {
+        #[inline(never)]
+        fn product_in_single(matrix: &SddMatrix<'_>, x: &[Self], y: &mut [f32], s: usize) -> Vec<f64> {
+            sdd_product(matrix, x, y, s)
+        }
+
+        #[inline(never)]
+        fn product_in_double(matrix: &SddMatrix<'_>, x: &[Self], y: &mut [f64], s: usize) -> Vec<f64> {
+            sdd_product(matrix, x, y, s)
+        }
+
+        fn product<P: Real>(matrix: &SddMatrix<'_>, x: &[P], y: &mut [Self], s: usize) -> Vec<f64> {
+            P::$own(matrix, x, y, s)
+        }
+    };
+}
+
 impl Real for f64 {
     const LARGEST_EXPONENT: i32 = 1022;
 
-    #[inline(never)]
-    fn product_in_single(matrix: &SddMatrix<'_>, x: &[Self], y: &mut [f32], s: usize) -> Vec<f64> {
-        sdd_product(matrix, x, y, s)
-    }
-
-    #[inline(never)]
-    fn product_in_double(matrix: &SddMatrix<'_>, x: &[Self], y: &mut [f64], s: usize) -> Vec<f64> {
-        sdd_product(matrix, x, y, s)
-    }
-
-    fn product<P: Real>(matrix: &SddMatrix<'_>, x: &[P], y: &mut [Self], s: usize) -> Vec<f64> {
-        P::product_in_double(matrix, x, y, s)
-    }
+    products! { product_in_double }
 
     #[inline(always)]
     fn round(value: f64) -> Self {
@@ -62,19 +69,7 @@ impl Real for f64 {
 impl Real for f32 {
     const LARGEST_EXPONENT: i32 = 126;
 
-    #[inline(never)]
-    fn product_in_single(matrix: &SddMatrix<'_>, x: &[Self], y: &mut [f32], s: usize) -> Vec<f64> {
-        sdd_product(matrix, x, y, s)
-    }
-
-    #[inline(never)]
-    fn product_in_double(matrix: &SddMatrix<'_>, x: &[Self], y: &mut [f64], s: usize) -> Vec<f64> {
-        sdd_product(matrix, x, y, s)
-    }
-
-    fn product<P: Real>(matrix: &SddMatrix<'_>, x: &[P], y: &mut [Self], s: usize) -> Vec<f64> {
-        P::product_in_single(matrix, x, y, s)
-    }
+    products! { product_in_single }
 
     #[inline(always)]
     fn round(value: f64) -> Self {

@@ -26,10 +26,12 @@ use distance::Distances;
 pub use index::{IndexCells, NeighborIndex};
 pub use near::{edge_distances, equal_rows};
 
-/// Columns up to which a tree finds neighbors faster than partitions or all pairs do, for any number of rows; and up to which it does for
-/// at most [`TREE_ROWS`]. Measured on uniform rows, the hardest ones (2 cores): 10,000 rows of 2 columns in 4.5 ms instead of 53, 200,000
-/// in .11 s instead of 8.4; of 4 columns in 10 instead of 39 ms, .27 instead of .50 s; 40,000 of 6 in .13 instead of .42 s.
+/// Columns up to which a tree is the fastest search for any number of rows. Measured on uniform rows, the hardest ones (2 cores), beside
+/// all pairs or partitions: 2 columns of 10,000 rows in 4.5 ms instead of 53, of 200,000 in .11 s instead of 8.4; 4 columns in 10 ms
+/// instead of 39, and .27 s instead of .50.
 const TREE_COLUMNS: usize = 4;
+/// Columns up to which it is for at most [`TREE_ROWS`] rows: 6 columns of 40,000 rows in .13 s instead of .42, of 200,000 in 1.2 s
+/// instead of .5.
 const MOST_TREE_COLUMNS: usize = 6;
 const TREE_ROWS: usize = 1 << 16;
 

@@ -65,8 +65,8 @@ fn decide_bytes(size: &ProblemSize) -> usize {
     2 * 8 * size.n_samples * size.n_classes.max(2) + 48 * size.n_samples
 }
 
-/// Columns of f64 that leaving out labels takes: right-hand sides and solutions of all labels; for those that are solved for at a
-/// time, copies of both, the residual, and in single precision residual, product, direction, solution, and a block that columns are
+/// Columns of f64 that leaving out labels takes: right-hand sides and solutions of all labels; for each block of them that is solved at
+/// the same time, copies of both, the residual, and in single precision residual, product, direction, solution, and a block that columns are
 /// leaving.
 fn left_out_columns(size: &ProblemSize) -> usize {
     let most = most_labels(size.n_samples);
@@ -74,7 +74,8 @@ fn left_out_columns(size: &ProblemSize) -> usize {
         return 0;
     }
     let n_columns = most.min(size.n_labeled) + 1;
-    2 * n_columns + 7 * LaplacianSolver::block_width(n_columns)
+    let n_blocks = LaplacianSolver::blocks_at_once(size.n_samples, n_columns, size.threads);
+    2 * n_columns + 7 * n_blocks * LaplacianSolver::block_width(n_columns)
 }
 
 /// Plan of a fit on a sparsified graph.

@@ -33,6 +33,7 @@ mod optimize;
 mod params;
 mod plan;
 mod precondition;
+mod reach;
 mod routes;
 mod rows;
 mod select;

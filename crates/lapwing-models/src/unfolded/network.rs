@@ -15,11 +15,9 @@
 //! of the graph for each step; h columns when T is recomputed. If labels are few, E·H⁻¹ is held as a matrix (l, n), and a column
 //! costs l·n multiplications in place of a solve.
 
-use lapwing_data::ordered::sum_in_order;
-use lapwing_data::{Features, Matrix, Report, Result, Run, Stream};
+use lapwing_data::{Features, Matrix, Report, Result, Stream};
 use lapwing_solve::products::{add_transposed_product, product, product_transposed, times};
 use rand::RngExt;
-use rayon::prelude::*;
 
 use super::extension::Layers;
 use super::loss::Loss;
@@ -27,6 +25,7 @@ use super::map::OnGraph;
 use super::optimize::{Trace, add, dot};
 use super::params::LayerSolver;
 use super::precondition::{Preconditioner, spread};
+use super::reach::Reach;
 use super::routes::inner_tol;
 use super::rows::Inputs;
 use super::smooth::{ROUGH, by_columns, weighted};
@@ -42,12 +41,6 @@ const MOVED: f64 = 0.1;
 const PROBES: usize = 16;
 /// Residual of the solves. The change of the loss decides whether a step is accepted.
 const LEAST_TOL: f64 = 1e-8;
-/// Most values of H⁻¹·Eᵀ that are held: a gigabyte.
-const MOST_REACHED: usize = 1 << 27;
-/// Labeled nodes whose solves tell what one costs.
-const TRIED: usize = 16;
-/// Rows of a block of products with it.
-const REACHED_ROWS: usize = 512;
 /// Training ends when so many steps together lower the loss by less than √tol of it. With rectifiers the loss falls slowly for
 /// long.
 const WINDOW: usize = 10;
@@ -95,63 +88,6 @@ struct Network<'t, 'a> {
     reach: Option<Reach>,
     ridge: f64,
     bias: bool,
-}
-
-/// E·H⁻¹ as a matrix: training solves for the same labeled nodes some thousand times.
-struct Reach {
-    /// H⁻¹·Eᵀ (n, l).
-    values: Matrix,
-}
-
-impl Reach {
-    /// The matrix for some `labeled` nodes, if it costs less than a solve to multiply with.
-    fn new(map: &OnGraph<'_>) -> Result<Option<Self>> {
-        let (n, l) = (map.propagator.n(), map.labeled.len());
-        if l == 0 || n * l > MOST_REACHED {
-            return Ok(None);
-        }
-        let solve = |labeled: &[u32]| {
-            let mut units = Matrix::filled(n, labeled.len(), 0.0);
-            labeled.iter().enumerate().for_each(|(at, &row)| units.row_mut(row as usize)[at] = 1.0);
-            map.propagator.solve(&units, map.tol, map.run)
-        };
-        let (tried, before) = (l.min(TRIED), map.propagator.n_passes());
-        let first = solve(&map.labeled[..tried])?;
-        // A pass reads the entries of the matrix, and some ten values of each row.
-        let n_passes = (map.propagator.n_passes() - before) as f64 / tried as f64;
-        if l as f64 * n as f64 > n_passes * (map.propagator.n_entries() + 10 * n) as f64 {
-            return Ok(None);
-        }
-        let values = if tried == l { first } else { solve(map.labeled)? };
-        Ok(Some(Self { values }))
-    }
-
-    /// E·H⁻¹·F (l, c).
-    fn propagated(&self, f: &Matrix, run: &Run) -> Matrix {
-        let (l, c) = (self.values.n_cols(), f.n_cols());
-        let mut out = Matrix::filled(l, c, 0.0);
-        let blocks = self.values.values().par_chunks(REACHED_ROWS * l).zip(f.values().par_chunks(REACHED_ROWS * c));
-        let sums = blocks.map(|(values, f)| {
-            let mut sums = vec![0.0; l * c];
-            add_transposed_product(values, f, values.len() / l, &mut sums);
-            sums
-        });
-        run.install(|| out.values_mut().copy_from_slice(&sum_in_order(vec![0.0; l * c], sums)));
-        out
-    }
-
-    /// H⁻¹·Eᵀ·R (n, c).
-    fn spread_back(&self, residual: &Matrix, run: &Run) -> Matrix {
-        let (l, c) = (self.values.n_cols(), residual.n_cols());
-        let mut out = Matrix::filled(self.values.n_rows(), c, 0.0);
-        run.install(|| {
-            let blocks = out.values_mut().par_chunks_mut(REACHED_ROWS * c);
-            blocks.zip(self.values.values().par_chunks(REACHED_ROWS * l)).for_each(|(out, values)| {
-                product(values, residual.values(), l, out);
-            });
-        });
-        out
-    }
 }
 
 /// Trains a network of `n_units` hidden units.
@@ -501,53 +437,4 @@ fn curved(loss: &Loss<'_>, point: &Point, direction: &Matrix) -> Matrix {
     }
     debug_assert_eq!(out.n_rows(), point.scores.n_rows());
     out
-}
-
-#[cfg(test)]
-mod tests {
-    use lapwing_data::Run;
-    use lapwing_graph::testkit::blobs;
-    use lapwing_graph::{GraphParams, affinity_graph};
-    use lapwing_solve::{Propagator, PropagatorParams};
-
-    use super::*;
-
-    #[test]
-    fn products_with_the_held_inverse_are_solves() {
-        let run = Run::new(Some(2), 0).unwrap();
-        let (features, n) = (blobs(1500, 4, 3), 1500);
-        let graph = affinity_graph(&features, &GraphParams::default(), &run).unwrap().graph;
-        let params = PropagatorParams { graph_reg: 20.0, ..PropagatorParams::default() };
-        let propagator = Propagator::new(&graph, params, &run).unwrap();
-        let labeled: Vec<u32> = (0..n as u32).step_by(40).collect();
-        let inputs = Inputs::new(&features, false).unwrap();
-        let map = OnGraph { inputs: &inputs, propagator: &propagator, labeled: &labeled, tol: 1e-9, run: &run };
-        let reach = Reach::new(&map).unwrap().expect("few labels");
-        let values = |rows: usize| (0..rows * 3).map(|at| ((at * 29) % 31) as f64 - 15.0).collect();
-        let (f, residual) =
-            (Matrix::new(n, 3, values(n)).unwrap(), Matrix::new(labeled.len(), 3, values(labeled.len())).unwrap());
-        let solved = propagator.solve(&f, 1e-9, &run).unwrap();
-        let found = reach.propagated(&f, &run);
-        for (&row, found) in labeled.iter().zip(found.rows()) {
-            let near = solved.row(row as usize).iter().zip(found).all(|(x, y)| (x - y).abs() < 1e-6);
-            assert!(near, "{found:?} at {row}");
-        }
-        let mut spread = Matrix::filled(n, 3, 0.0);
-        labeled.iter().zip(residual.rows()).for_each(|(&row, r)| spread.row_mut(row as usize).copy_from_slice(r));
-        let solved = propagator.solve(&spread, 1e-9, &run).unwrap();
-        let found = reach.spread_back(&residual, &run);
-        assert!(solved.values().iter().zip(found.values()).all(|(x, y)| (x - y).abs() < 1e-6));
-    }
-
-    #[test]
-    fn where_many_rows_are_labeled_nothing_is_held() {
-        let run = Run::new(Some(1), 0).unwrap();
-        let features = blobs(800, 3, 2);
-        let graph = affinity_graph(&features, &GraphParams::default(), &run).unwrap().graph;
-        let propagator = Propagator::new(&graph, PropagatorParams::default(), &run).unwrap();
-        let labeled: Vec<u32> = (0..800).collect();
-        let inputs = Inputs::new(&features, false).unwrap();
-        let map = OnGraph { inputs: &inputs, propagator: &propagator, labeled: &labeled, tol: 1e-8, run: &run };
-        assert!(Reach::new(&map).unwrap().is_none());
-    }
 }

@@ -90,7 +90,7 @@ const RESTARTS: usize = 3;
 /// The recursion stopped at tol; rounding may leave the recomputed residual slightly above.
 const SLACK: f64 = 1.01;
 
-/// Share of the tolerance to which an iteration in single precision goes, so that rounding leaves the rest.
+/// Share of the tolerance at which an iteration in single precision stops: the rest is for rounding errors.
 const ROUGH_SHARE: f64 = 0.9;
 
 /// Solves A·X = B (n, s) from `start`, or from zero; returns X. Under a projection the start must satisfy it (zero does).
@@ -118,8 +118,8 @@ pub(crate) struct System<'a, P: Real> {
     /// half as many bytes are gathered.
     pub directions: &'a dyn Operator<P>,
     pub inverse: Inverse<'a>,
-    /// The same operator and M⁻¹ in single precision, for a loose tolerance: a first run with them brings nearly all columns there,
-    /// in half the time. Their residuals are recomputed in double precision as all others are.
+    /// The operator and M⁻¹ in single precision, for a loose tolerance. A first run with them takes half the time and is enough for nearly
+    /// all columns; residuals are recomputed in double precision, and columns above the tolerance are iterated again.
     pub rough: Option<(&'a dyn Operator<f32, f32>, Inverse<'a, f32>)>,
     pub projection: Projection<'a>,
     pub params: CgParams,
@@ -205,9 +205,13 @@ impl<P: Real> System<'_, P> {
         let mut found = Vec::new();
         krylov.iterate(rounded, &norms, (&mut found, s), open, info, None)?;
         self.run.install(|| {
-            let pairs = x.par_iter_mut().zip(&found).with_min_len(BLOCK_ROWS);
-            // A column that broke down may hold NaN; it stays as it was.
-            pairs.filter(|(_, found)| found.is_finite()).for_each(|(x, found)| *x += f64::from(*found));
+            // A column that broke down holds values that are not finite; it stays as it was.
+            let is_sound: Vec<bool> =
+                column_sums(&found, self.operator.n(), s).into_iter().map(f64::is_finite).collect();
+            x.par_chunks_mut(s).zip(found.par_chunks(s)).with_min_len(BLOCK_ROWS).for_each(|(x, found)| {
+                let sound = x.iter_mut().zip(found).zip(&is_sound).filter(|(_, is_sound)| **is_sound);
+                sound.for_each(|((x, found), _)| *x += f64::from(*found));
+            });
         });
         Ok(())
     }

@@ -38,6 +38,7 @@ use std::time::Instant;
 
 use lapwing_data::params::Parameters;
 use lapwing_data::{Error, Matrix, Result, Run, check_memory};
+use rayon::prelude::*;
 
 pub use certificate::{Certificate, ErrorBounds, Goal, RowError, Settled};
 pub use fallback::FallbackLevel;
@@ -51,12 +52,13 @@ use crate::dispatch::WIDEST;
 use crate::kernels::scatter;
 use attempt::Columns;
 use fallback::Placed;
-use rayon::prelude::*;
 use system::System;
 
 /// Most rows of systems whose blocks of columns are solved side by side, a block by one thread: the vectors of a block then stay in the
-/// caches of a core.
+/// caches of a core. And the blocks whose solutions are held until all of them are solved; a fixed number, so that results do not depend
+/// on threads.
 const MOST_ROWS_TOGETHER: usize = 1 << 14;
+const BLOCKS_TOGETHER: usize = 32;
 
 /// A solver for one Laplacian system and any number of right-hand sides; see the [module](self).
 ///
@@ -151,6 +153,11 @@ impl LaplacianSolver {
         s.min(WIDEST)
     }
 
+    /// Number of these blocks, of a system of `n` rows and `s` right-hand sides, that `threads` threads solve at the same time.
+    pub fn blocks_at_once(n: usize, s: usize, threads: usize) -> usize {
+        if n <= MOST_ROWS_TOGETHER { s.div_ceil(WIDEST).min(threads).max(1) } else { 1 }
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Placed>>> {
         // The lock is never poisoned: nothing panics while it is held, and the factors are always complete.
         self.factors.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
@@ -180,8 +187,8 @@ impl LaplacianSolver {
             (0..s).step_by(width).map(|first| (first..(first + width).min(s)).collect()).collect();
         let (mut x, mut all) = (Matrix::filled(n, s, 0.0), SolveInfo::new(0));
         // The first block finds out which preconditioner suits. The others start with that one, whatever becomes of each other.
-        let others = if n <= MOST_ROWS_TOGETHER { blocks.len() } else { 1 };
-        for group in blocks[..1].chunks(1).chain(blocks[1..].chunks(others)) {
+        let others = if n <= MOST_ROWS_TOGETHER { BLOCKS_TOGETHER } else { 1 };
+        for group in std::iter::once(&blocks[..1]).chain(blocks[1..].chunks(others)) {
             let level = self.first_level();
             let solve = |at: &Vec<usize>| {
                 let part = |block: &Matrix| Matrix::new(n, at.len(), columns(block.values(), s, at));

@@ -1,11 +1,11 @@
 //! Exact neighbors of rows of few columns among each other, by a k-d tree (Friedman, Bentley & Finkel 1977).
 //!
-//! Rows are halved along their widest column until at most sixteen are left. All rows of such a leaf are searched together: nodes are
-//! visited the nearest first, and left out if their box is farther from that of the leaf than the last neighbor of each of its rows.
-//! Distances are computed in f64 from the values as they were given, column by column, as [`crate::knn::distance`] does.
+//! The rows are halved along the widest column until at most sixteen are left: a leaf. The rows of a leaf are searched together. The
+//! search visits the nearest node first. It skips a node whose box is farther from the box of the leaf than the last neighbor of every
+//! row of the leaf. Distances are those of [`crate::knn::distance`], to the bit.
 //!
-//! Rows with equal values always stay together. A leaf of more than k equal rows holds the neighbors of each of them, and only the
-//! first k of it can be neighbors of other rows.
+//! Equal rows always stay in one leaf. If these are more than k, each has its neighbors there, and only the first k of them can be
+//! neighbors of other rows.
 //!
 //! Cost: about n·log n operations to build, and for each row a number of leaves that grows with 2ᵈ but not with n. Memory: 8 bytes a
 //! value, and 8 for each place of a list. Parallel over leaves; the result is exact, so it does not depend on the order.
@@ -67,9 +67,8 @@ pub(crate) fn search(dense: &Dense<'_>, k: usize, run: &Run) -> Result<Neighbors
             out.iter_mut().for_each(|x| *x += 0.0);
         };
         values.par_chunks_mut(d).with_min_len(LEAVES * LANES).enumerate().for_each(copy);
-        Tree::new(&values, d, k)
-    });
-    run.check()?;
+        Tree::new(&values, d, k, run)
+    })?;
     let leaves: Vec<usize> = (0..tree.nodes.len()).filter(|&at| tree.nodes[at].second == 0).collect();
     let mut lists = vec![EMPTY; n * k];
     let mut pieces = Vec::with_capacity(leaves.len() / LEAVES + 1);
@@ -112,11 +111,15 @@ pub(crate) fn search(dense: &Dense<'_>, k: usize, run: &Run) -> Result<Neighbors
 type Part = (Vec<Node>, Vec<f64>);
 
 impl Tree {
-    fn new(values: &[f64], d: usize, k: usize) -> Self {
+    /// The tree of `values` (n, d), for searches of `k` neighbors.
+    fn new(values: &[f64], d: usize, k: usize, run: &Run) -> Result<Self> {
         let mut ids: Vec<u32> = (0..(values.len() / d) as u32).collect();
-        let (mut nodes, boxes) = grow(values, d, &mut ids, 0);
+        let (mut nodes, boxes) = grow(values, d, &mut ids, 0, run)?;
         let (mut kept, mut row_ids) = (Vec::with_capacity(values.len() + values.len() / 8), Vec::new());
-        for node in nodes.iter_mut().filter(|node| node.second == 0) {
+        for (number, node) in nodes.iter_mut().filter(|node| node.second == 0).enumerate() {
+            if number.is_multiple_of(MOST_SERIAL_ROWS) {
+                run.check()?;
+            }
             let own = &mut ids[node.rows.start as usize..node.rows.end as usize];
             own.sort_unstable();
             let first = (row_ids.len() / LANES) as u32;
@@ -130,7 +133,7 @@ impl Tree {
             }
             node.blocks = first..(row_ids.len() / LANES) as u32;
         }
-        Self { d, nodes, boxes, ids, values: kept, row_ids }
+        Ok(Self { d, nodes, boxes, ids, values: kept, row_ids })
     }
 
     /// Least and largest values of a node.
@@ -153,7 +156,7 @@ impl Tree {
 }
 
 /// Orders `ids`, the rows from position `first` on, into a tree.
-fn grow(values: &[f64], d: usize, ids: &mut [u32], first: u32) -> Part {
+fn grow(values: &[f64], d: usize, ids: &mut [u32], first: u32, run: &Run) -> Result<Part> {
     let mut bounds = [vec![f64::INFINITY; d], vec![f64::NEG_INFINITY; d]].concat();
     let (least, most) = bounds.split_at_mut(d);
     for &id in ids.iter() {
@@ -168,22 +171,24 @@ fn grow(values: &[f64], d: usize, ids: &mut [u32], first: u32) -> Part {
     let rows = first..first + ids.len() as u32;
     let node = |second| Node { rows, second, is_point, blocks: 0..0 };
     if is_point || ids.len() <= LANES {
-        return (vec![node(0)], bounds);
+        return Ok((vec![node(0)], bounds));
     }
     let middle = halve(ids, |id| values[id as usize * d + widest]);
     let (left, right) = ids.split_at_mut(middle);
     let second = first + middle as u32;
     let (ours, theirs) = if left.len() + right.len() > MOST_SERIAL_ROWS {
-        rayon::join(|| grow(values, d, left, first), || grow(values, d, right, second))
+        run.check()?;
+        rayon::join(|| grow(values, d, left, first, run), || grow(values, d, right, second, run))
     } else {
-        (grow(values, d, left, first), grow(values, d, right, second))
+        (grow(values, d, left, first, run), grow(values, d, right, second, run))
     };
+    let (ours, theirs) = (ours?, theirs?);
     let mut nodes = vec![node(ours.0.len() as u32 + 1)];
     nodes.extend(ours.0);
     nodes.extend(theirs.0);
     bounds.extend(ours.1);
     bounds.extend(theirs.1);
-    (nodes, bounds)
+    Ok((nodes, bounds))
 }
 
 /// Orders rows into those of smaller and of larger values, about half of them each; returns the number of the first. Rows of equal
@@ -370,11 +375,23 @@ mod tests {
         let values: Vec<f64> = (0..60_000).map(|row| if row % 3 == 0 { f64::from(row) } else { 7.0 }).collect();
         let features = Features::from_f64(60_000, 1, values).unwrap();
         let Features::Dense(dense) = &features else { unreachable!("dense rows were made") };
-        let tree = Tree::new(&crate::testkit::dense_values(&features), 1, 5);
+        let tree = Tree::new(&crate::testkit::dense_values(&features), 1, 5, &run(1)).unwrap();
         assert!(tree.nodes.len() < 2 * 20_000 / 8, "{} nodes", tree.nodes.len());
         let neighbors = search(dense, 5, &run(2)).unwrap();
         let ids: Vec<u32> = neighbors.row(4).map(|(id, _)| id).collect();
         assert_eq!(ids, [1, 2, 5, 7, 8]);
+    }
+
+    #[test]
+    fn a_stop_is_noticed_while_the_tree_grows() {
+        let stop = lapwing_data::CancelToken::default();
+        let run = run(1).with_cancel(stop.clone());
+        stop.cancel();
+        let values: Vec<f64> = (0..2 * MOST_SERIAL_ROWS).map(|row| row as f64).collect();
+        assert!(matches!(grow(&values, 1, &mut [0, 1, 2], 0, &run), Ok(_)));
+        let mut ids: Vec<u32> = (0..values.len() as u32).collect();
+        assert!(matches!(grow(&values, 1, &mut ids, 0, &run), Err(lapwing_data::Error::Interrupted)));
+        assert!(matches!(Tree::new(&values[..20], 1, 5, &run), Err(lapwing_data::Error::Interrupted)));
     }
 
     #[test]
