@@ -135,3 +135,34 @@ fn report(ratios: &BTreeMap<String, Vec<f64>>, nanoseconds: &BTreeMap<String, f6
         slower => Err(format!("more than 5 % slower than before in every round: {}", slower.join(", "))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_found_among_the_estimates() {
+        let text = r#"{"mean":{"point_estimate":2.0},"median":{"confidence_interval":{"lower_bound":1.0},"point_estimate":12.5,"standard_error":0.1}}"#;
+        assert_eq!(median_of(text), Some(12.5));
+        assert_eq!(median_of(r#"{"mean":{"point_estimate":2.0}}"#), None);
+    }
+
+    #[test]
+    fn options_are_read_or_named() {
+        let found = parse(&["--rounds", "5", "v1", "--only", "tree"]).unwrap();
+        assert_eq!((found.rounds, found.only, found.revision), (5, Some("tree"), "v1"));
+        assert_eq!(parse(&[]).unwrap().revision, "HEAD");
+        for words in [["--rounds", "0"], ["--rounds", "x"], ["--speed", "1"]] {
+            assert!(parse(&words).is_err());
+        }
+        assert!(parse(&["--only"]).err().is_some_and(|error| error.contains("--only needs a value")));
+    }
+
+    #[test]
+    fn only_what_is_slower_in_every_round_is_an_error() {
+        let ratios = |values: [f64; 3]| BTreeMap::from([("tree".to_owned(), values.to_vec())]);
+        let seconds = BTreeMap::from([("tree".to_owned(), 1e6)]);
+        assert!(report(&ratios([1.2, 1.04, 1.3]), &seconds).is_ok());
+        assert!(report(&ratios([1.2, 1.06, 1.3]), &seconds).unwrap_err().contains("tree"));
+    }
+}
