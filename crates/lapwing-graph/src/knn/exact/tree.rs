@@ -388,7 +388,7 @@ mod tests {
         let run = run(1).with_cancel(stop.clone());
         stop.cancel();
         let values: Vec<f64> = (0..2 * MOST_SERIAL_ROWS).map(|row| row as f64).collect();
-        assert!(matches!(grow(&values, 1, &mut [0, 1, 2], 0, &run), Ok(_)));
+        assert!(grow(&values, 1, &mut [0, 1, 2], 0, &run).is_ok());
         let mut ids: Vec<u32> = (0..values.len() as u32).collect();
         assert!(matches!(grow(&values, 1, &mut ids, 0, &run), Err(lapwing_data::Error::Interrupted)));
         assert!(matches!(Tree::new(&values[..20], 1, 5, &run), Err(lapwing_data::Error::Interrupted)));
