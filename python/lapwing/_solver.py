@@ -19,7 +19,7 @@ from ._signatures import LAPLACIAN_SOLVER_PARAMETERS
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-Preconditioner = Literal["auto", "jacobi", "two-level", "approx-cholesky", "none"]
+Preconditioner = Literal["auto", "jacobi", "two-level", "approx-cholesky", "cholesky", "none"]
 
 
 class _Options(RunOptions, total=False):

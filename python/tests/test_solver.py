@@ -21,7 +21,7 @@ def laplacian(W: sp.csr_array) -> np.ndarray:
     return np.diag(W.sum(axis=1)) - W.toarray()
 
 
-@pytest.mark.parametrize("preconditioner", ["auto", "jacobi", "approx-cholesky", "none"])
+@pytest.mark.parametrize("preconditioner", ["auto", "jacobi", "approx-cholesky", "cholesky", "none"])
 def test_solutions_are_those_of_numpy(preconditioner):
     W = random_graph(300, 1)
     diagonal = np.where(np.arange(300) % 10 == 0, 2.0, 0.0)

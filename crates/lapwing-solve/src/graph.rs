@@ -6,6 +6,7 @@ use lapwing_data::{Csr, Error, GraphSummary, Result};
 use rayon::prelude::*;
 
 use crate::check::check_adjacency;
+use crate::kernels::of_rows;
 use crate::scale::{exponent_for, times_power};
 use crate::{Components, SddMatrix};
 
@@ -58,7 +59,7 @@ impl Graph {
     }
 
     fn unchecked(adjacency: Csr<f64>) -> Self {
-        let degree = (0..adjacency.n_rows()).map(|row| adjacency.row(row).1.iter().sum()).collect();
+        let degree = of_rows(adjacency.n_rows(), |row| adjacency.row(row).1.iter().sum());
         Self { adjacency, degree }
     }
 

@@ -20,6 +20,14 @@ const AHEAD: usize = 64;
 /// Blocks of at most so many bytes are not prefetched: it would cost more than it saves.
 const NEAR_BYTES: usize = 4 << 20;
 
+/// The values of rows `0..n`; parallel within a pool of threads. Never uses the global pool: a process must be free to fork.
+pub(crate) fn of_rows<T: Send>(n: usize, value: impl Fn(usize) -> T + Send + Sync) -> Vec<T> {
+    match rayon::current_thread_index() {
+        Some(_) => (0..n).into_par_iter().with_min_len(BLOCK_ROWS).map(value).collect(),
+        None => (0..n).map(value).collect(),
+    }
+}
+
 /// Weights of the entries of a matrix, or of one of its rows.
 trait Weight: Copy {
     /// The weights of entries `start..end`.

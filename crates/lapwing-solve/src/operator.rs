@@ -6,7 +6,7 @@ use lapwing_data::{Csr, Error, Result, Run};
 use rayon::prelude::*;
 
 use crate::Graph;
-use crate::kernels::BLOCK_ROWS;
+use crate::kernels::{BLOCK_ROWS, of_rows};
 use crate::pages::Real;
 use lapwing_simd::LINE;
 
@@ -87,6 +87,9 @@ impl<'a> SddMatrix<'a> {
     /// [`Error::Interrupted`].
     pub(crate) fn reordered(&self, order: &[u32], run: &Run) -> Result<SddMatrix<'static>> {
         run.check()?;
+        if order.iter().enumerate().all(|(at, &v)| at == v as usize) {
+            return Ok(self.compact());
+        }
         let mut positions = vec![0u32; order.len()];
         order.iter().enumerate().for_each(|(at, &v)| positions[v as usize] = at as u32);
         let row = |at: usize| self.entries(order[at] as usize);
@@ -96,7 +99,7 @@ impl<'a> SddMatrix<'a> {
         let weights = match &self.weights {
             Weights::Equal(weight) => Weights::Equal(*weight),
             Weights::Single(all) => Weights::Single(scatter_rows(&starts, run, |at| all[row(at)].iter().copied())?),
-            Weights::Double(all) if all.par_iter().all(|&w| f64::from(w as f32) == w) => {
+            Weights::Double(all) if are_single(all) => {
                 Weights::Single(scatter_rows(&starts, run, |at| all[row(at)].iter().map(|&w| w as f32))?)
             }
             Weights::Double(all) => {
@@ -105,6 +108,19 @@ impl<'a> SddMatrix<'a> {
         };
         let shift = order.par_iter().map(|&v| self.shift[v as usize]).collect();
         Ok(SddMatrix { starts: Cow::Owned(starts), ids: Cow::Owned(ids), weights, shift })
+    }
+
+    /// A copy in the smallest type.
+    fn compact(&self) -> SddMatrix<'static> {
+        let weights = match &self.weights {
+            Weights::Equal(weight) => Weights::Equal(*weight),
+            Weights::Single(all) => Weights::Single(all.clone()),
+            Weights::Double(all) if are_single(all) => Weights::Single(all.par_iter().map(|&w| w as f32).collect()),
+            Weights::Double(all) => Weights::Double(Cow::Owned(all.par_iter().copied().collect())),
+        };
+        let ids = self.ids.par_iter().copied().collect();
+        let (starts, shift) = (Cow::Owned(self.starts.to_vec()), Cow::Owned(self.shift.to_vec()));
+        SddMatrix { starts, ids: Cow::Owned(ids), weights, shift }
     }
 
     /// Range of the entries of a row.
@@ -197,7 +213,7 @@ impl<'a> SddMatrix<'a> {
                 Weights::Double(weights) => weights[range].iter().sum::<f64>(),
             }
         };
-        (0..self.n()).map(|row| degree(row) + self.shift[row]).collect()
+        of_rows(self.n(), |row| degree(row) + self.shift[row])
     }
 
     /// Bytes held or borrowed.
@@ -209,6 +225,11 @@ impl<'a> SddMatrix<'a> {
         };
         8 * self.starts.len() + 4 * self.ids.len() + weights + 8 * self.shift.len()
     }
+}
+
+/// Whether single precision holds all weights.
+fn are_single(weights: &[f64]) -> bool {
+    weights.par_iter().all(|&w| f64::from(w as f32) == w)
 }
 
 /// The rows `row(at)` one after the other, filled in parallel.

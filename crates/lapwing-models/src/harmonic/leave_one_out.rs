@@ -9,9 +9,9 @@
 //! and with a prior of weights κd the same for A = L + T + κD, where kᵢ = ((L·H)ᵢᵢ + κdᵢHᵢᵢ) / tᵢ. The prior itself stays: the shares
 //! of a labeled row must come from a classifier that did not see its label.
 //!
-//! The mean over the n_k rows of the component of row i becomes mean(f) − gᵢ(yᵢ − Lᵢ), gᵢ = tᵢ(A⁻¹1)ᵢ/n_k (rank-one update). The
-//! second form of kᵢ, the flow out of the row, is used: 1 − Hᵢᵢ loses digits if kᵢ is small, that is, if the label nearly fixes
-//! the score of its row. Scores of a harmonic function lie between its labels, so Lᵢ is clipped to that range. Each label needs
+//! The mean over the n_k rows of the component of row i becomes mean(f) − gᵢ(yᵢ − Lᵢ), gᵢ = tᵢ(A⁻¹1)ᵢ/n_k (rank-one update). Unless H
+//! is known to rounding, the second form of kᵢ, the flow out of the row, is used: 1 − Hᵢᵢ loses digits if kᵢ is small, that is, if the
+//! label nearly fixes the score of its row. Scores of a harmonic function lie between its labels, so Lᵢ is clipped to that range. Each label needs
 //! its column of H. Estimates of the diagonal from random signs are too rough: scores of classes may differ by only a few
 //! percent of the influence of a label on its own row.
 //!
@@ -20,7 +20,8 @@
 //! above all for small classes. The mean of the labels is chosen only if it gets more labels right than the mean of the rows, by
 //! [`SIGNIFICANT`] standard deviations of a fair coin (sign test).
 //!
-//! Cost: one solve with a column for each label that is left out, to a residual of [`TOL`]. At most [`MOST_LABELS`] labels, drawn
+//! Cost: on small graphs that of the diagonal of A⁻¹, which a complete factor gives; if some k is small, or on other graphs, one solve
+//! with a column for each label that is left out, to a residual of [`TOL`]. At most [`MOST_LABELS`] labels, drawn
 //! at random, are left out, with at most [`MOST_VALUES`] values in their columns. If that allows fewer than [`FEWEST_LABELS`], no
 //! label is left out.
 
@@ -35,7 +36,7 @@ use super::{Decision, Form};
 use crate::HeldOutSource;
 use crate::class_sizes::label_counts;
 use crate::held_out::Standings;
-use crate::label_loop::{Centering, leave_one_out_scores};
+use crate::label_loop::{Centering, LEAST_DIFFERENCE, leave_one_out_scores};
 use crate::labeling::largest;
 
 /// Labels that are left out, at most.
@@ -107,21 +108,29 @@ impl Influence {
         let (n, l) = (part.n(), part.labeled.len());
         let mut labels = sample(&mut run.rng(Stream::LeftOut, 0), l, most_labels(n).min(l)).into_vec();
         labels.sort_unstable();
+        solver.set_tol(TOL)?;
+        let sizes = |row: usize| components.sizes[components.id[part.whole(row)] as usize] as f64;
+        let rows: Vec<usize> = labels.iter().map(|&at| part.labeled[at] as usize).collect();
+        let run = run.quiet();
+        let differences = |inverse: Vec<f64>| rows.iter().map(|&row| 1.0 - weights[row] * inverse[row]).collect();
+        let known: Option<Vec<f64>> = solver.inverse_diagonal(&run)?.map(differences);
+        if let Some(slack) = known.filter(|slack| slack.iter().all(|slack| *slack >= LEAST_DIFFERENCE)) {
+            let b = Matrix::new(n, 1, (0..n).map(|row| sizes(row).recip()).collect())?;
+            let (x, _) = solver.solve(&b, None, &run)?;
+            let reach = rows.iter().map(|&row| weights[row] * x.row(row)[0]).collect();
+            return Ok(Self { labels, slack, reach });
+        }
         let q = labels.len();
         let mut b = Matrix::filled(n, q + 1, 0.0);
         for row in 0..n {
-            let size = components.sizes[components.id[part.whole(row)] as usize];
-            b.row_mut(row)[q] = 1.0 / size as f64;
+            b.row_mut(row)[q] = sizes(row).recip();
         }
-        for (column, &at) in labels.iter().enumerate() {
-            let row = part.labeled[at] as usize;
+        for (column, &row) in rows.iter().enumerate() {
             b.row_mut(row)[column] = weights[row];
         }
-        solver.set_tol(TOL)?;
-        let (x, _) = solver.solve(&b, None, &run.quiet())?;
+        let (x, _) = solver.solve(&b, None, &run)?;
         let (mut slack, mut reach) = (Vec::with_capacity(q), Vec::with_capacity(q));
-        for (column, &at) in labels.iter().enumerate() {
-            let row = part.labeled[at] as usize;
+        for (column, &row) in rows.iter().enumerate() {
             let (neighbors, edges) = part.graph.adjacency().row(row);
             let own = x.row(row);
             let flow =

@@ -7,12 +7,13 @@
 //! Lᵢ = (yᵢ − ȳ) − ((yᵢ − ȳ) − fᵢ)/(1 − hᵢ) − (ȳ₋ᵢ − ȳ)·gᵢ,   gᵢ = 1 − (n·oᵢ/1ᵀo)/(1 − hᵢ),
 //! ```
 //!
-//! with n, o and ȳ those of its component, plus the level of the component without the label. 1 − hᵢ is computed as the outflow of the row, (L·A⁻¹T)ᵢᵢ/(tᵢ/λ), plus tᵢ/λ·oᵢ²/1ᵀo: both
-//! terms are positive, so no digits are lost where h is nearly 1. Scores of classes are clipped to [−1, 1].
+//! with n, o and ȳ those of its component, plus the level of the component without the label. Scores of classes are clipped to [−1, 1].
 //!
-//! Up to [`EXACT`] labels have a column each. Beyond, [`COLORS`] columns hold the labels of one color each, with random signs (see
-//! [`colors`](super::colors)), and up to [`EXACT`] labels with h > ½ are solved for exactly. So the cost does not depend on the number of
-//! labels: c + 32 columns, up to 128 more.
+//! On small graphs a complete factor gives the diagonal of A⁻¹, and with it all h. Otherwise, or if some h is nearly 1, 1 − hᵢ is the
+//! outflow of the row, (L·A⁻¹T)ᵢᵢ/(tᵢ/λ), plus tᵢ/λ·oᵢ²/1ᵀo: both terms are positive, so no digits are lost. Up to [`EXACT`] labels then
+//! have a column each. Beyond, [`COLORS`] columns hold the labels of one color each, with random signs (see [`colors`](super::colors)), and
+//! up to [`EXACT`] labels with h > ½ are solved for exactly. So the cost does not depend on the number of labels: c + 32 columns, up to
+//! 128 more.
 //!
 //! A label is not judged if it is the only one of its class, or of its component.
 //!
@@ -35,6 +36,8 @@ const EXACT: usize = 128;
 const COLORS: usize = 32;
 /// Leverage above which it is solved for exactly.
 const LARGE: f64 = 0.5;
+/// Below, 1 less h has lost half of its digits.
+pub(crate) const LEAST_DIFFERENCE: f64 = 1e-7;
 /// Least 1 − h.
 const LEAST_SLACK: f64 = 1e-9;
 
@@ -99,24 +102,32 @@ fn score(smoother: &Smoother<'_>, smooth: &Smooth, targets: &Targets, at: usize,
 
 /// 1 − hᵢ of each label (l).
 fn slack(smoother: &Smoother<'_>, smooth: &Smooth, run: &Run) -> Result<Vec<f64>> {
+    let known = smoother.all_slacks(smooth, run)?.filter(|slack| slack.iter().all(|slack| *slack >= LEAST_DIFFERENCE));
+    let mut slack = match known {
+        Some(slack) => slack,
+        None => solved_slack(smoother, smooth, run)?,
+    };
+    slack.iter_mut().for_each(|slack| *slack = slack.clamp(LEAST_SLACK, 1.0));
+    Ok(slack)
+}
+
+/// The same from columns that are solved for: one for each label, or one for each color, with the largest slacks once more one by one.
+fn solved_slack(smoother: &Smoother<'_>, smooth: &Smooth, run: &Run) -> Result<Vec<f64>> {
     let l = smoother.trust.len();
     let exact = |labels: &[usize]| {
         let probes: Vec<Probe> =
             labels.iter().enumerate().map(|(column, &label)| Probe { label, column, sign: 1.0 }).collect();
         smoother.slacks(&probes, smooth, run)
     };
-    let mut slack = match l <= EXACT {
-        true => exact(&(0..l).collect::<Vec<_>>())?,
-        false => smoother.slacks(&probes(smoother, COLORS, run)?, smooth, run)?,
-    };
-    if l > EXACT {
-        let mut large: Vec<usize> = (0..l).filter(|&at| slack[at] < 1.0 - LARGE).collect();
-        large.sort_by(|&a, &b| slack[a].total_cmp(&slack[b]).then(a.cmp(&b)));
-        large.truncate(EXACT);
-        let found = exact(&large)?;
-        large.iter().zip(found).for_each(|(&at, found)| slack[at] = found);
+    if l <= EXACT {
+        return exact(&(0..l).collect::<Vec<_>>());
     }
-    slack.iter_mut().for_each(|slack| *slack = slack.clamp(LEAST_SLACK, 1.0));
+    let mut slack = smoother.slacks(&probes(smoother, COLORS, run)?, smooth, run)?;
+    let mut large: Vec<usize> = (0..l).filter(|&at| slack[at] < 1.0 - LARGE).collect();
+    large.sort_by(|&a, &b| slack[a].total_cmp(&slack[b]).then(a.cmp(&b)));
+    large.truncate(EXACT);
+    let found = exact(&large)?;
+    large.iter().zip(found).for_each(|(&at, found)| slack[at] = found);
     Ok(slack)
 }
 

@@ -239,6 +239,17 @@ impl<'a> Smoother<'a> {
         (&self.part.graph, &self.part.labeled)
     }
 
+    /// 1 − hᵢ = 1 − tᵢ/λ·((A⁻¹)ᵢᵢ − oᵢ²/1ᵀo) of all labels (l), if the solver knows the diagonal of A⁻¹.
+    pub fn all_slacks(&self, smooth: &Smooth, run: &Run) -> Result<Option<Vec<f64>>> {
+        let Some(inverse) = self.solver.inverse_diagonal(run)? else { return Ok(None) };
+        let slack = |(label, &row): (usize, &u32)| {
+            let o = smooth.potential[self.part.whole(row as usize)];
+            let level = o * o / smooth.potential_sums[self.of_label[label]];
+            1.0 - self.trust[label] * (inverse[row as usize] - level)
+        };
+        Ok(Some(self.part.labeled.iter().enumerate().map(slack).collect()))
+    }
+
     /// 1 − hᵢ of the labels of `probes`, from columns that hold all labels of one number each; see [`Probe`].
     ///
     /// Solves sixteen columns at a time, so that memory does not depend on their number.

@@ -54,11 +54,22 @@ pub(super) fn side_by_side<R: Real>(left: &[R], s: usize, right: &[R], m: usize)
     both
 }
 
-/// Range of the values of a column of a block of `width`, 0 included.
-pub(super) fn column_range<R: Real>(block: &[R], at: usize, width: usize) -> f64 {
-    let rows = block.par_chunks(width).with_min_len(BLOCK_ROWS);
+/// Range of the values of column `at` of x + step·p, 0 included; rows of x have `width` values, those of p `stride`.
+pub(super) fn column_range<R: Real, P: Real>(
+    (x, width): (&[R], usize),
+    (p, stride): (&[P], usize),
+    at: usize,
+    step: f64,
+) -> f64 {
+    let rows = x.par_chunks(width).zip(p.par_chunks(stride)).with_min_len(BLOCK_ROWS);
     let (least, most) = rows
-        .fold(|| (0.0f64, 0.0f64), |(least, most), row| (least.min(row[at].wide()), most.max(row[at].wide())))
+        .fold(
+            || (0.0f64, 0.0f64),
+            |(least, most), (x, p)| {
+                let value = x[at].wide() + step * p[at].wide();
+                (least.min(value), most.max(value))
+            },
+        )
         .reduce(|| (0.0, 0.0), |a, b| (a.0.min(b.0), a.1.max(b.1)));
     most - least
 }

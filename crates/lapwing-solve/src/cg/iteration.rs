@@ -256,7 +256,7 @@ impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
             let is_stuck = step[at] == 0.0 || !relative[at].is_finite();
             // With additional columns, all continue until those are satisfied.
             state.moving[at] = state.extra.is_some();
-            if is_small && (is_stuck || self.is_settled(state, at)) {
+            if is_small && (is_stuck || self.is_settled(state, at, step[at], relative[at])) {
                 continue;
             }
             (state.is_solved, state.moving[at]) = (false, false);
@@ -273,8 +273,10 @@ impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
         }
         if let Some(reason) = state.watch.judge(relative, state.is_solved, &self.params) {
             info.reason = reason;
-            let is_doubtful =
-                |&at: &usize| state.moving[at] && relative[at] <= self.params.tol && !self.is_settled(state, at);
+            let is_doubtful = |&at: &usize| {
+                let is_small = relative[at] <= self.params.tol;
+                state.moving[at] && is_small && !self.is_settled(state, at, step[at], relative[at])
+            };
             let doubtful: Vec<usize> = (0..s).filter(is_doubtful).map(|at| state.open[at]).collect();
             state.doubtful.extend(doubtful);
             state.moving.fill(false);
@@ -282,16 +284,18 @@ impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
         has_broken
     }
 
-    /// Whether the estimated error of a column with a small residual is small, too. rᵀM⁻¹r is from before the last step, because
-    /// M⁻¹ has not been applied to the new residual yet.
-    fn is_settled(&self, state: &State<'_, P, R>, at: usize) -> bool {
-        if self.params.largest_deviation == 0.0 {
+    /// Whether the estimated error of a column with a small residual is small, too. M⁻¹ has not been applied to the new residual yet:
+    /// rᵀM⁻¹r is that from before the last step, or the bound ‖r‖²·trace(M⁻¹), if that is smaller.
+    fn is_settled(&self, state: &State<'_, P, R>, at: usize, step: f64, relative: f64) -> bool {
+        let params = &self.params;
+        if params.largest_deviation == 0.0 {
             return true;
         }
-        let estimate = state.rz[at].max(0.0).sqrt() * self.params.largest_deviation;
-        let (x, width) = (&state.x, state.width());
-        let range = self.run.install(|| column_range(x, at, width));
-        estimate <= self.params.tol * (self.operator.n() as f64).sqrt() * range
+        let bound = relative * state.norms[at] * params.total_deviation;
+        let estimate = state.rz[at].max(0.0).sqrt().min(bound) * params.largest_deviation;
+        let (x, p) = ((&state.x[..], state.width()), (&state.p[..], state.stride));
+        let range = self.run.install(|| column_range(x, p, at, step));
+        estimate <= params.tol * (self.operator.n() as f64).sqrt() * range
     }
 
     /// Computes the next direction from the residual, and adds the step along the old one to x in the same pass. Returns β of

@@ -55,6 +55,8 @@ pub struct CgParams {
     /// as solved only when that is within tol·√n of the range of its values. The residual alone misses errors at rows of small
     /// weights.
     pub largest_deviation: f64,
+    /// √trace(M⁻¹), which bounds √(rᵀM⁻¹r) by ‖r‖ times it; default ∞. For `largest_deviation` only.
+    pub total_deviation: f64,
     /// Norm of the residuals; default `Residual`.
     pub measure: Measure,
     /// Whether M⁻¹ may vary from step to step; default false. Needs one more block.
@@ -79,6 +81,7 @@ impl Default for CgParams {
             patience: usize::MAX,
             budget: usize::MAX,
             largest_deviation: 0.0,
+            total_deviation: f64::INFINITY,
             measure: Measure::Residual,
             is_flexible: false,
         }

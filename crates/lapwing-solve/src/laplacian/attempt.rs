@@ -231,10 +231,12 @@ impl LaplacianSolver {
         let Some(goal) = task.goal else {
             let variances = engine.preconditioner().variances();
             params.largest_deviation = variances.iter().fold(0.0f64, |most, &v| most.max(v)).sqrt();
+            params.total_deviation = variances.iter().sum::<f64>().sqrt();
             return self.iterate(engine, params, is_single, (&task.columns.b, x), None, run);
         };
         let deviations = certified.begin(engine, self.n(), run)?;
         params.largest_deviation = deviations.iter().fold(0.0, |most, &d| most.max(d));
+        params.total_deviation = deviations.iter().map(|d| d * d).sum::<f64>().sqrt();
         let project = |noise: &mut [f64], m: usize| self.project_noise(engine, noise, m);
         let scales = &task.columns.scales;
         let mut monitor = Monitor::new(goal, engine.preconditioner(), &deviations, scales, &project, is_single, run);

@@ -1,19 +1,22 @@
 //! The choice of a preconditioner, and an order of the rows that suits it.
 //!
 //! If the diagonal does not bound the condition number, a few trial steps of conjugate gradients with the diagonal decide. Their
-//! right-hand sides are random, row by row or cell by cell. Cost: up to ten products with one column, in the caller's order of
-//! rows.
+//! right-hand sides are random, row by row or cell by cell. Before the second of these trials, systems of few rows are ordered for the
+//! complete factor, which is taken if it is cheap. Cost: up to ten products with one column, in the caller's order of rows, and the
+//! order.
+
+use std::borrow::Cow;
 
 use lapwing_data::hash::uniform;
 use lapwing_data::{Error, Matrix, Result, Run};
 use rayon::prelude::*;
 
-use super::fallback::{FallbackLevel, Placed, TINY};
+use super::fallback::{FallbackLevel, Placed};
 use super::{LaplacianParams, PreconditionerChoice};
 use crate::cg::{CgParams, Projection, iterate};
 use crate::kernels::column_dots;
 use crate::order::clusters;
-use crate::precond::{ApproxCholesky, ApproxCholeskyParams, CLUSTER, Coarse, CoarseCells, Jacobi};
+use crate::precond::{Budget, CLUSTER, Coarse, CoarseCells, Factor, Jacobi, SparseCholesky};
 use crate::{Graph, SddMatrix};
 
 /// Least share of the diagonal that D must hold for the Jacobi preconditioner: eigenvalues of D⁻¹A then lie within [share, 2].
@@ -24,6 +27,9 @@ const EASY: (usize, f64) = (4, 0.01);
 /// 10 for grids, bands, chains of random pieces and graphs close to falling apart; 0.95 to 1.1 for weights over many orders; 0.7
 /// to 0.93 for other neighbor graphs and boxes of three dimensions (80 to 190 iterations); below 0.1 for random graphs.
 const MIXING: (usize, f64) = (6, 0.95);
+/// Most rows for which the complete factor is tried, and up to which its size does not matter.
+const MOST_ORDERED_ROWS: usize = 1 << 15;
+const TINY: usize = 300;
 /// Edges for each vertex up to which a factor is cheap: trees, grids, meshes.
 const SPARSE_EDGES: usize = 3;
 
@@ -46,24 +52,50 @@ pub(super) struct Built {
     pub factor: Option<Placed>,
 }
 
+/// What suits a system.
+struct Suited {
+    chosen: PreconditionerChoice,
+    /// The cells and the factor, if they were computed.
+    cells: Option<CoarseCells>,
+    factor: Option<Box<dyn Factor>>,
+    /// Whether reordering the rows pays.
+    is_ordered: bool,
+}
+
+impl Suited {
+    fn new(chosen: PreconditionerChoice) -> Self {
+        Self { chosen, cells: None, factor: None, is_ordered: true }
+    }
+}
+
 impl Given<'_> {
     /// Chooses and builds.
     pub fn build(&self) -> Result<Built> {
         let is_auto = self.params.preconditioner == PreconditionerChoice::Auto;
         let n = self.graph.n_samples();
-        let (mut chosen, cells, is_ordered) =
-            if is_auto { self.suited()? } else { (self.params.preconditioner, None, true) };
-        if chosen == PreconditionerChoice::ApproxCholesky {
-            let level = if is_auto && n <= TINY { FallbackLevel::Cholesky } else { FallbackLevel::ApproxCholesky };
-            match self.factor(level) {
-                Ok(factor) => {
-                    let order = factor.factor.order().to_vec();
-                    return Ok(Built { chosen, order, coarse: None, factor: Some(factor) });
-                }
-                // With `auto`, a factor that is too large is replaced by the two-level preconditioner.
-                Err(Error::TooLarge { .. }) if is_auto => chosen = PreconditionerChoice::TwoLevel,
-                Err(error) => return Err(error),
+        let suited = if is_auto { self.suited()? } else { Suited::new(self.params.preconditioner) };
+        let Suited { mut chosen, cells, factor, is_ordered } = suited;
+        let level = match chosen {
+            PreconditionerChoice::Cholesky => FallbackLevel::Cholesky,
+            PreconditionerChoice::ApproxCholesky => FallbackLevel::ApproxCholesky,
+            _ => FallbackLevel::None,
+        };
+        let factor = match factor {
+            Some(factor) => Ok(Some(factor)),
+            None => {
+                let adjacency = Cow::Borrowed(self.graph.adjacency());
+                level.factor(adjacency, self.matrix.shift(), self.params.max_fill, self.run)
             }
+        };
+        match factor {
+            Ok(None) => {}
+            Ok(Some(factor)) => {
+                let order = factor.order().to_vec();
+                return Ok(Built { chosen, order, coarse: None, factor: Some(Placed::in_order(level, factor)) });
+            }
+            // With `auto`, a factor that is too large is replaced by the two-level preconditioner.
+            Err(Error::TooLarge { .. }) if is_auto => chosen = PreconditionerChoice::TwoLevel,
+            Err(error) => return Err(error),
         }
         if chosen == PreconditionerChoice::TwoLevel {
             let cells = match cells {
@@ -82,28 +114,31 @@ impl Given<'_> {
         Ok(Built { chosen, order, coarse: None, factor: None })
     }
 
-    fn factor(&self, level: FallbackLevel) -> Result<Placed> {
-        let cliques = level.factor().map_or(ApproxCholeskyParams::default().cliques, |(cliques, _)| cliques);
-        let params = ApproxCholeskyParams { cliques, max_fill: self.params.max_fill };
-        let factor = ApproxCholesky::new(self.graph, self.matrix.shift(), params, self.run)?;
-        Ok(Placed::in_order(level, factor))
-    }
-
-    /// The preconditioner that suits the system; the cells, if they were computed; and whether reordering the rows pays.
-    fn suited(&self) -> Result<(PreconditionerChoice, Option<CoarseCells>, bool)> {
-        if self.graph.n_samples() <= TINY {
-            return Ok((PreconditionerChoice::ApproxCholesky, None, true));
+    /// The preconditioner that suits the system.
+    fn suited(&self) -> Result<Suited> {
+        let n = self.graph.n_samples();
+        if n > TINY && self.is_easy()? {
+            return Ok(Suited { is_ordered: false, ..Suited::new(PreconditionerChoice::Jacobi) });
         }
-        if self.is_easy()? {
-            return Ok((PreconditionerChoice::Jacobi, None, false));
+        if n <= MOST_ORDERED_ROWS {
+            let adjacency = self.graph.adjacency();
+            let budget = if n <= TINY { Budget::UNLIMITED } else { Budget::small(adjacency) };
+            match SparseCholesky::new(adjacency, self.matrix.shift(), budget, self.run) {
+                Ok(factor) => {
+                    let factor: Option<Box<dyn Factor>> = Some(Box::new(factor));
+                    return Ok(Suited { factor, ..Suited::new(PreconditionerChoice::Cholesky) });
+                }
+                Err(Error::TooLarge { .. }) => {}
+                Err(error) => return Err(error),
+            }
         }
         if is_sparse(self.matrix) {
-            return Ok((PreconditionerChoice::ApproxCholesky, None, true));
+            return Ok(Suited::new(PreconditionerChoice::ApproxCholesky));
         }
         let cells = CoarseCells::new(self.graph, self.matrix.shift(), self.run)?;
         let is_mixing = self.passes(MIXING, |row| uniform(cells.home[row].into()))?;
         let chosen = if is_mixing { PreconditionerChoice::TwoLevel } else { PreconditionerChoice::ApproxCholesky };
-        Ok((chosen, Some(cells), true))
+        Ok(Suited { cells: Some(cells), ..Suited::new(chosen) })
     }
 
     /// Whether Jacobi is enough: the diagonal bounds the condition number, or a few trial iterations converge on all scales of

@@ -2,13 +2,15 @@
 //! graphs.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use lapwing_data::{Result, Run};
+use lapwing_data::{Csr, Result, Run};
 
 use super::{LaplacianSolver, PreconditionerChoice};
 use crate::kernels::gather;
-use crate::precond::{ApproxCholesky, ApproxCholeskyParams, Bounded, Cliques, Inverse, Preconditioner};
+use crate::precond::{
+    ApproxCholesky, ApproxCholeskyParams, Bounded, Budget, Cliques, Factor, Inverse, Preconditioner, SparseCholesky,
+};
 
 /// A preconditioner of a solve, in ascending order of strength.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,10 +31,8 @@ pub enum FallbackLevel {
     Cholesky,
 }
 
-/// Largest number of rows for which the complete factor is the last level.
-const MOST_EXACT_ROWS: usize = TINY;
-/// Largest number of rows for which `Auto` starts with the complete factor.
-pub(super) const TINY: usize = 300;
+/// Largest number of rows for which the complete factor is the last level: some seconds and 16 MB if every entry fills.
+const MOST_EXACT_ROWS: usize = 2048;
 
 impl FallbackLevel {
     /// Its name.
@@ -48,15 +48,28 @@ impl FallbackLevel {
         }
     }
 
-    /// The cliques of the factor of this level and the number of that factor; none for levels without one.
-    pub(super) fn factor(self) -> Option<(Cliques, u32)> {
-        match self {
-            Self::None | Self::Jacobi | Self::TwoLevel => None,
-            Self::ApproxCholesky => Some((Cliques::Suited, 0)),
-            Self::ApproxCholesky2 => Some((Cliques::Trees(2), 1)),
-            Self::ApproxCholesky4 => Some((Cliques::Trees(4), 2)),
-            Self::Cholesky => Some((Cliques::Exact, 3)),
-        }
+    /// The factor of this level for L + diag(`diagonal`); none for levels without one.
+    pub(super) fn factor(
+        self,
+        adjacency: Cow<'_, Csr<f64>>,
+        diagonal: &[f64],
+        max_fill: f64,
+        run: &Run,
+    ) -> Result<Option<Box<dyn Factor>>> {
+        let (cliques, number) = match self {
+            Self::None | Self::Jacobi | Self::TwoLevel => return Ok(None),
+            Self::ApproxCholesky => (Cliques::Suited, 0),
+            Self::ApproxCholesky2 => (Cliques::Trees(2), 1),
+            Self::ApproxCholesky4 => (Cliques::Trees(4), 2u32),
+            Self::Cholesky => {
+                let is_small = adjacency.n_rows() <= MOST_EXACT_ROWS;
+                let budget = if is_small { Budget::UNLIMITED } else { Budget::of_fill(&adjacency, max_fill) };
+                return Ok(Some(Box::new(SparseCholesky::new(&adjacency, diagonal, budget, run)?)));
+            }
+        };
+        let params = ApproxCholeskyParams { cliques, max_fill: max_fill * f64::from(1 << number) };
+        let run = run.with_seed(run.seed.wrapping_add(number.into()));
+        Ok(Some(Box::new(ApproxCholesky::new(adjacency, diagonal, params, &run)?)))
     }
 
     /// The next level for a system of n rows.
@@ -75,23 +88,25 @@ impl FallbackLevel {
 #[derive(Debug)]
 pub(super) struct Placed {
     pub level: FallbackLevel,
-    pub factor: ApproxCholesky,
+    pub factor: Box<dyn Factor>,
+    /// [`Factor::variances`], computed by the first solve.
+    variances: OnceLock<Vec<f64>>,
     /// Row of the solver for each row of the factor, and the reverse; `None` if the orders are the same.
     rows: Option<[Vec<u32>; 2]>,
 }
 
 impl Placed {
     /// A factor in the solver's order.
-    pub fn in_order(level: FallbackLevel, factor: ApproxCholesky) -> Self {
-        Self { level, factor, rows: None }
+    pub fn in_order(level: FallbackLevel, factor: Box<dyn Factor>) -> Self {
+        Self { level, factor, variances: OnceLock::new(), rows: None }
     }
 
     /// A factor with an order of its own.
-    fn new(level: FallbackLevel, factor: ApproxCholesky) -> Self {
+    fn new(level: FallbackLevel, factor: Box<dyn Factor>) -> Self {
         let order = factor.order().to_vec();
         let mut reverse = vec![0; order.len()];
         order.iter().enumerate().for_each(|(at, &row)| reverse[row as usize] = at as u32);
-        Self { level, factor, rows: Some([order, reverse]) }
+        Self { rows: Some([order, reverse]), ..Self::in_order(level, factor) }
     }
 
     /// Z ← M⁻¹·R for blocks (n, s).
@@ -105,6 +120,20 @@ impl Placed {
     }
 }
 
+impl Placed {
+    /// [`Factor::inverse_diagonal`] in the solver's order.
+    pub fn inverse_diagonal(&self, run: &Run) -> Result<Option<Vec<f64>>> {
+        let diagonal = self.factor.inverse_diagonal(run)?;
+        Ok(diagonal.map(|diagonal| self.placed(diagonal)))
+    }
+
+    /// Values in the order of the factor, in that of the solver.
+    fn placed(&self, values: Vec<f64>) -> Vec<f64> {
+        let Some([_, reverse]) = &self.rows else { return values };
+        reverse.iter().map(|&at| values[at as usize]).collect()
+    }
+}
+
 impl Preconditioner for Placed {
     fn apply(&self, r: &[f64], z: &mut [f64], s: usize, run: &Run) -> Result<()> {
         run.install(|| self.product(r, z, s));
@@ -114,9 +143,7 @@ impl Preconditioner for Placed {
 
 impl Bounded for Placed {
     fn variances(&self) -> Vec<f64> {
-        let variances = self.factor.variances();
-        let Some([_, reverse]) = &self.rows else { return variances };
-        reverse.iter().map(|&at| variances[at as usize]).collect()
+        self.variances.get_or_init(|| self.placed(self.factor.variances())).clone()
     }
 
     fn color(&self, noise: &mut [f64], m: usize) {
@@ -138,6 +165,7 @@ impl LaplacianSolver {
         let chosen = match self.system.chosen {
             PreconditionerChoice::None => FallbackLevel::None,
             PreconditionerChoice::TwoLevel => FallbackLevel::TwoLevel,
+            // Those with a factor begin with it.
             _ => FallbackLevel::Jacobi,
         };
         self.lock().first().map_or(chosen, |placed| placed.level)
@@ -151,15 +179,18 @@ impl LaplacianSolver {
 
     /// The factor of a level, built if needed; none for levels without one.
     pub(super) fn placed(&self, level: FallbackLevel, run: &Run) -> Result<Option<Arc<Placed>>> {
-        let Some((cliques, number)) = level.factor() else { return Ok(None) };
         if let Some(placed) = self.lock().iter().find(|placed| placed.level == level) {
             return Ok(Some(placed.clone()));
         }
-        let matrix = &self.system.matrix;
-        let adjacency = Cow::Owned(matrix.to_adjacency(run)?);
-        let params = ApproxCholeskyParams { cliques, max_fill: self.params.max_fill * f64::from(1 << number) };
-        let run = run.with_seed(self.seed.wrapping_add(number.into()));
-        let placed = Placed::new(level, ApproxCholesky::from_adjacency(adjacency, matrix.shift(), params, &run)?);
+        if level < FallbackLevel::ApproxCholesky {
+            return Ok(None);
+        }
+        let (matrix, run) = (&self.system.matrix, run.with_seed(self.seed));
+        let adjacency = Cow::Owned(matrix.to_adjacency(&run)?);
+        let Some(factor) = level.factor(adjacency, matrix.shift(), self.params.max_fill, &run)? else {
+            return Ok(None);
+        };
+        let placed = Placed::new(level, factor);
         let mut factors = self.lock();
         let at = factors.partition_point(|known| known.level < level);
         // Concurrent solves may both build the same factor, bit for bit; one copy is kept. No solve waits for another: a pool

@@ -6,7 +6,8 @@
 //! **Which preconditioner.** None is best everywhere. On graphs in which a random walk mixes fast (hubs, random graphs) the
 //! diagonal is enough. On neighbor graphs the diagonal spends most iterations on shifting the level of whole regions; a coarse
 //! system on cells of the graph does that at once. On meshes, chains, trees and weights over many orders of magnitude both are
-//! slow, and an approximate Cholesky factor converges in some forty iterations. `Auto` decides by a bound on the condition number
+//! slow, and an approximate Cholesky factor converges in some forty iterations. On small graphs, and on larger ones with small separators,
+//! the complete factor costs as little as some iterations do, and one step is enough. `Auto` decides by a bound on the condition number
 //! if the diagonal gives one. Otherwise it decides by a few trial iterations on right-hand sides that are random by row and by
 //! cell. If the choice turns out slow, the factor is built once the iterations have cost as much as it does, and the solve
 //! continues from its last solution.
@@ -46,7 +47,7 @@ pub use normalized::NormalizedSolver;
 pub use params::{LaplacianParams, PreconditionerChoice};
 
 use crate::Graph;
-use crate::cg::{SolveInfo, columns, write_columns};
+use crate::cg::{Projection, SolveInfo, columns, write_columns};
 use crate::check::{check_values, is_weight};
 use crate::dispatch::WIDEST;
 use crate::kernels::scatter;
@@ -281,6 +282,24 @@ impl LaplacianSolver {
         self.system.matrix.product(y.values(), product.values_mut(), y.n_cols());
         let product = self.system.scattered(&product);
         b.values_mut().iter_mut().zip(product.values()).for_each(|(b, product)| *b -= product);
+    }
+
+    /// diag(A⁻¹) (n), if the system has a complete factor and is not singular: for what each row does to itself, without a solve for each.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`].
+    ///
+    /// # Complexity
+    /// About twice the multiplications of the factor.
+    pub fn inverse_diagonal(&self, run: &Run) -> Result<Option<Vec<f64>>> {
+        let placed = self.lock().iter().find(|placed| placed.level == FallbackLevel::Cholesky).cloned();
+        let Some(placed) = placed.filter(|_| matches!(self.system.projection(), Projection::None)) else {
+            return Ok(None);
+        };
+        let Some(diagonal) = placed.inverse_diagonal(run)? else { return Ok(None) };
+        let mut out = vec![0.0; diagonal.len()];
+        scatter(&diagonal, &self.system.order, &mut out, 1);
+        Ok(Some(out))
     }
 
     /// Z ← M⁻¹·R with the strongest factor built so far, or the diagonal, in the caller's order of rows: for iterations

@@ -14,6 +14,8 @@ choices! {
         TwoLevel = "two-level",
         /// A random approximate Cholesky factor: for meshes, chains and weights over many orders of magnitude.
         ApproxCholesky = "approx-cholesky",
+        /// The complete Cholesky factor: for small graphs, chains, trees and meshes. One step is then enough.
+        Cholesky = "cholesky",
         /// No preconditioner.
         None = "none",
     }
@@ -28,7 +30,7 @@ parameters! {
         tol: f64 = 1e-8, in above(0.0).below(1.0);
         /// Most iterations.
         max_iter: usize = 10_000, in at_least(1.0);
-        /// Most entries of an approximate Cholesky factor for each edge and row.
+        /// Most entries of a Cholesky factor for each edge and row.
         max_fill: f64 = 32.0, in above(0.0).or_infinite();
     }
     extra {

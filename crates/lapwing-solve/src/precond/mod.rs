@@ -1,16 +1,18 @@
 //! Preconditioners of the conjugate-gradient solver.
 //!
 //! From the cheapest to the strongest: [`Jacobi`] is the diagonal, [`TwoLevel`] adds a coarse system on cells of the graph,
-//! [`ApproxCholesky`] is a random sparse factor.
+//! [`ApproxCholesky`] is a random sparse factor, [`SparseCholesky`] the
+//! complete one.
 
 mod approx_cholesky;
+mod cholesky;
 mod jacobi;
 mod two_level;
 
 use lapwing_data::{Result, Run};
 
-pub(crate) use approx_cholesky::CLUSTER;
-pub use approx_cholesky::{ApproxCholesky, ApproxCholeskyParams, Cliques};
+pub(crate) use approx_cholesky::{ApproxCholesky, ApproxCholeskyParams, CLUSTER, Cliques};
+pub(crate) use cholesky::{Budget, SparseCholesky};
 pub use jacobi::Jacobi;
 pub use two_level::TwoLevel;
 pub(crate) use two_level::{Coarse, CoarseCells};
@@ -33,6 +35,34 @@ pub enum Inverse<'a, R: Real = f64> {
     Fused(TwoLevel<'a>),
     /// In a pass of its own.
     Applied(&'a dyn Preconditioner<R>),
+}
+
+/// A triangular factor M = L·D·Lᵀ of a Laplacian plus a diagonal, which works in its own order of elimination: row i of a block belongs
+/// to vertex `order()[i]`.
+pub(crate) trait Factor: std::fmt::Debug + Send + Sync {
+    /// The vertices in the order of elimination (n).
+    fn order(&self) -> &[u32];
+
+    /// Entries below the diagonal.
+    fn n_entries(&self) -> usize;
+
+    /// Bytes held.
+    fn bytes(&self) -> usize;
+
+    /// Z ← M⁺·R for blocks (n, s). In a component without ground, the vertex eliminated last is held at 0; callers project out the
+    /// constants of such components.
+    fn product(&self, r: &[f64], z: &mut [f64], s: usize);
+
+    /// vᵢ ≥ (M⁻¹)ᵢᵢ for each row (n).
+    fn variances(&self) -> Vec<f64>;
+
+    /// diag(M⁻¹) (n), if it costs no more than the factor; 0 for the vertex of a component that is held at 0.
+    fn inverse_diagonal(&self, _run: &Run) -> Result<Option<Vec<f64>>> {
+        Ok(None)
+    }
+
+    /// Turns independent normal numbers of variance 1 (n, m) into columns of N(0, M).
+    fn color(&self, noise: &mut [f64], m: usize);
 }
 
 /// A preconditioner M that bounds errors, see [`crate::laplacian`].

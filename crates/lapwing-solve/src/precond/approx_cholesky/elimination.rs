@@ -2,8 +2,7 @@
 //!
 //! Edges are stored at both their inner ends, in lists that share one arena. The records of an eliminated vertex stay in its
 //! neighbors' lists and are skipped when those are read; a full list drops them before it grows. No step searches: eliminating a
-//! vertex of degree d costs O(d log d). Exact cliques are added to the edges that are there, so that no edges are parallel; a vertex
-//! then costs the lengths of its neighbors' lists.
+//! vertex of degree d costs O(d log d).
 
 use lapwing_data::{Result, Run};
 
@@ -86,16 +85,6 @@ struct Neighbors {
     keys: Vec<u64>,
     /// Weight of each neighbor in sorted order plus that of all later ones.
     suffixes: Vec<f64>,
-    /// Which neighbors have an edge to the one whose list is being read.
-    is_joined: Vec<bool>,
-}
-
-impl Neighbors {
-    /// Weight of the edge between two neighbors in the clique that replaces the vertex.
-    fn in_clique(&self, a: usize, b: usize) -> f32 {
-        let (first, second) = (self.totals[a.min(b)], self.totals[a.max(b)]);
-        (first * (second / self.suffixes[0])).max(LIGHTEST) as f32
-    }
 }
 
 impl Elimination {
@@ -140,13 +129,8 @@ impl Elimination {
             }
             self.gather(v as usize);
             let pivot = self.sort(rule.cliques.copies());
-            match rule.cliques {
-                Cliques::Exact => self.connect_all(&mut fill),
-                cliques => {
-                    let stream = mix(rule.seed ^ mix(u64::from(vertex_of(v as usize))));
-                    self.connect(stream, cliques.copies(), &mut fill);
-                }
-            }
+            let stream = mix(rule.seed ^ mix(u64::from(vertex_of(v as usize))));
+            self.connect(stream, rule.cliques.copies(), &mut fill);
             self.record_column(v, pivot, &mut columns);
             self.release(&mut queue);
             unchecked += self.neighbors.ids.len();
@@ -238,46 +222,6 @@ impl Elimination {
                     choose(&self.neighbors.suffixes, at + 1, uniform(stream.wrapping_add(draw)) * rest)
                 };
                 self.join(id, self.neighbors.keys[chosen] as u32, weight, fill);
-            }
-        }
-    }
-
-    /// Joins all pairs of neighbors: exact elimination. Where two of them are joined already, their edge becomes heavier.
-    fn connect_all(&mut self, fill: &mut Vec<(u32, u32, f32)>) {
-        let m = self.neighbors.ids.len();
-        for at in 0..m {
-            let id = self.neighbors.ids[at];
-            if id as usize >= self.n_inner {
-                let onto_rim = (at + 1..m).filter(|&other| self.neighbors.ids[other] as usize >= self.n_inner);
-                fill.extend(onto_rim.map(|other| (id, self.neighbors.ids[other], self.neighbors.in_clique(at, other))));
-                continue;
-            }
-            self.neighbors.is_joined.clear();
-            self.neighbors.is_joined.resize(m, false);
-            let Node { start, len, .. } = self.nodes[id as usize];
-            let mut kept = start as usize;
-            for from in start as usize..(start + len) as usize {
-                let mut record = self.arena[from];
-                match self.nodes[record.id as usize].state {
-                    GONE => continue,
-                    FREE => {}
-                    // Edges that were given may be parallel: one of them becomes heavier.
-                    other if !self.neighbors.is_joined[other as usize] => {
-                        record.weight += self.neighbors.in_clique(at, other as usize);
-                        self.neighbors.is_joined[other as usize] = true;
-                    }
-                    _ => {}
-                }
-                self.arena[kept] = record;
-                kept += 1;
-            }
-            self.nodes[id as usize].len = kept as u32 - start;
-            for other in (0..m).filter(|&other| other != at) {
-                if !self.neighbors.is_joined[other] {
-                    let record = Record { id: self.neighbors.ids[other], weight: self.neighbors.in_clique(at, other) };
-                    self.neighbors.changes[at] += 1;
-                    self.push(id as usize, record);
-                }
             }
         }
     }

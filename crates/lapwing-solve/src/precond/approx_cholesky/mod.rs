@@ -29,8 +29,6 @@ use std::borrow::Cow;
 
 use lapwing_data::{Csr, Error, Result, Run};
 
-use super::Preconditioner;
-use crate::Graph;
 use elimination::Rule;
 use levels::Level;
 use sweeps::Factor;
@@ -43,8 +41,6 @@ pub enum Cliques {
     /// Trees on two copies of every edge if small separators keep the factor small, as on meshes, else on one. The better factor
     /// saves a third of the iterations; it costs little on meshes, but much on graphs that mix fast.
     Suited,
-    /// All pairs: a complete factor, to the precision of f32. For small graphs: fill grows fast.
-    Exact,
     /// Random trees on k copies of every edge, AC(k), k from 1 to 16.
     Trees(u32),
 }
@@ -52,7 +48,7 @@ pub enum Cliques {
 impl Cliques {
     fn copies(self) -> u32 {
         match self {
-            Self::Exact | Self::Suited => 1,
+            Self::Suited => 1,
             Self::Trees(copies) => copies,
         }
     }
@@ -75,7 +71,7 @@ impl Default for ApproxCholeskyParams {
 
 /// A random approximate Cholesky factor of a Laplacian, or of one plus a diagonal.
 ///
-/// It works in its own order of elimination: see [`ApproxCholesky::order`].
+/// It works in its own order of elimination.
 #[derive(Debug)]
 pub struct ApproxCholesky {
     order: Vec<u32>,
@@ -83,7 +79,8 @@ pub struct ApproxCholesky {
 }
 
 impl ApproxCholesky {
-    /// Factors the Laplacian of `graph` plus diag(`diagonal`), which is not negative (n).
+    /// Factors the Laplacian of a graph plus diag(`diagonal`), which is not negative (n). An owned adjacency matrix is freed before the
+    /// elimination begins.
     ///
     /// # Errors
     /// [`Error::Param`] for copies outside their range; [`Error::Shape`]; [`Error::TooLarge`] when the factor would exceed `max_fill`;
@@ -91,12 +88,7 @@ impl ApproxCholesky {
     ///
     /// # Complexity
     /// See the module; memory 8 bytes an entry plus, during elimination, 24 bytes an edge and copy.
-    pub fn new(graph: &Graph, diagonal: &[f64], params: ApproxCholeskyParams, run: &Run) -> Result<Self> {
-        Self::from_adjacency(Cow::Borrowed(graph.adjacency()), diagonal, params, run)
-    }
-
-    /// The same for the adjacency matrix of a graph; an owned matrix is freed before the elimination begins.
-    pub(crate) fn from_adjacency(
+    pub fn new(
         adjacency: Cow<'_, Csr<f64>>,
         diagonal: &[f64],
         params: ApproxCholeskyParams,
@@ -132,44 +124,30 @@ impl ApproxCholesky {
         let (order, factor) = run.install(|| Factor::assemble(n, levels, scale, run))?;
         Ok(Self { order, factor })
     }
+}
 
-    /// The vertices in the order of elimination (n): row i of a block belongs to vertex `order[i]`.
-    pub fn order(&self) -> &[u32] {
+impl super::Factor for ApproxCholesky {
+    fn order(&self) -> &[u32] {
         &self.order
     }
 
-    /// Entries below the diagonal of the factor.
-    pub fn n_entries(&self) -> usize {
+    fn n_entries(&self) -> usize {
         self.factor.n_entries()
     }
 
-    /// Bytes held.
-    pub fn bytes(&self) -> usize {
+    fn bytes(&self) -> usize {
         4 * self.order.len() + self.factor.bytes()
     }
-}
 
-impl ApproxCholesky {
-    /// Z ← (L·D·Lᵀ)⁺·R, rows in the order of elimination. In a component without ground, the vertex eliminated last is held at 0;
-    /// callers project out the constants of such components.
-    pub(crate) fn product(&self, r: &[f64], z: &mut [f64], s: usize) {
+    fn product(&self, r: &[f64], z: &mut [f64], s: usize) {
         self.factor.apply(r, z, s);
     }
 
-    /// vᵢ ≥ (M⁻¹)ᵢᵢ for each row (n), in the order of elimination.
-    pub(crate) fn variances(&self) -> Vec<f64> {
+    fn variances(&self) -> Vec<f64> {
         self.factor.variances()
     }
 
-    /// Turns independent normal numbers of variance 1 (n, m) into columns of N(0, M), in the order of elimination.
-    pub(crate) fn color(&self, noise: &mut [f64], m: usize) {
+    fn color(&self, noise: &mut [f64], m: usize) {
         self.factor.color(noise, m);
-    }
-}
-
-impl Preconditioner for ApproxCholesky {
-    fn apply(&self, r: &[f64], z: &mut [f64], s: usize, run: &Run) -> Result<()> {
-        run.install(|| self.product(r, z, s));
-        Ok(())
     }
 }
