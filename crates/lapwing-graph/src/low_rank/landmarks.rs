@@ -22,7 +22,7 @@ use rand::seq::index;
 use serde::{Deserialize, Serialize};
 
 use super::held::HeldRows;
-use crate::knn::{KnnParams, kneighbors};
+use crate::knn::{KnnParams, Metric, kneighbors};
 
 /// Smallest allowed value of the largest difference from a mean. Squares below 1.2e-38 lose digits in single precision, and squares
 /// of differences must have seven digits.
@@ -328,7 +328,8 @@ impl RowSample {
         if k >= self.n_rows() {
             return Err(Error::param("bandwidth", format!("knn:{k}"), format!("K below {} rows", self.n_rows())));
         }
-        let params = KnnParams { n_neighbors: k, ..KnnParams::default() };
+        // Sparse rows would be compared by the cosine.
+        let params = KnnParams { n_neighbors: k, metric: Some(Metric::Euclidean), ..KnnParams::default() };
         let (neighbors, _) = kneighbors(&self.held.features()?, &params, &run.quiet())?;
         let farthest = neighbors.distances.chunks_exact(k).map(|distances| f64::from(distances[k - 1]));
         Ok(farthest.sum::<f64>() / self.n_rows() as f64)

@@ -39,7 +39,7 @@ struct LandmarkFactor {
     width: f64,
     rows: RowFactor,
     /// Kernels for dense and for sparse rows, each made when the first such rows come.
-    kernels: [OnceLock<RowKernel>; 2],
+    kernels: Box<[OnceLock<RowKernel>; 2]>,
 }
 
 /// Settings in the model file: all but the arrays.

@@ -87,9 +87,22 @@ fn landmarks_of_sparse_rows_are_those_of_the_same_dense_rows() {
             assert!(close(&found.values, &expected.values) && close(&found.center, &expected.center), "{rule:?}");
             assert_eq!(found.rows, expected.rows);
             let same = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-5;
-            assert!(same(found.width, expected.width) && same(found.mean_distance, expected.mean_distance));
+            assert!(same(found.mean_distance, expected.mean_distance), "{rule:?}");
+            assert!(same(found.width, expected.width), "{bandwidth:?} {} {}", found.width, expected.width);
         }
     }
+}
+
+#[test]
+fn the_width_for_few_sparse_rows_is_that_of_dense_ones() {
+    let sparse = texts(300, 200, 5);
+    let run = Run::new(Some(2), 3).unwrap();
+    let width = |features: &Features<'_>| {
+        let sample = RowSample::draw(features, 100, &run).unwrap();
+        sample.landmarks(100, LandmarkRule::Uniform, LandmarkBandwidth::Auto, &run).unwrap().width
+    };
+    let (found, expected) = (width(&sparse), width(&densified(&sparse)));
+    assert!((found / expected - 1.0).abs() < 1e-5, "{found} {expected}");
 }
 
 #[test]
