@@ -4,6 +4,7 @@
 //! from one of them on, in single precision.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -24,6 +25,11 @@ pub trait RowSource: Send + Sync {
 
     /// Whether a reader can start at any row at little cost. If not, one reader should read all rows in order.
     fn is_seekable(&self) -> bool;
+
+    /// The rows as a sparse matrix in memory, if they are one: then a pass need not make them dense.
+    fn sparse(&self) -> Option<&Arc<Csr<f32>>> {
+        None
+    }
 
     /// A text that differs for sources with different contents: for checkpoints. `None` if the source has none.
     ///
@@ -146,6 +152,10 @@ impl RowSource for Features<'_> {
         true
     }
 
+    fn sparse(&self) -> Option<&Arc<Csr<f32>>> {
+        if let Features::Sparse(matrix) = self { Some(matrix) } else { None }
+    }
+
     /// The type of the values, and a hash of all of them.
     fn identity(&self, run: &Run) -> Result<Option<String>> {
         run.check()?;
@@ -216,10 +226,7 @@ impl RowScan for &Csr<f32> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::Csr;
 
     fn all(source: &dyn RowSource, first: usize, center: &[f32], block: usize) -> Vec<f32> {
         let run = Run::new(Some(1), 0).unwrap();

@@ -29,7 +29,7 @@ fn main() -> Result<()> {
     let targets = Targets::new(ROWS, vec![0], Matrix::filled(1, CLASSES, 0.1), vec![1.0])?;
     for k in LANDMARKS {
         // A width as of the rule for landmarks that are rows.
-        let kernel = RowKernel::new(&values[..k * COLUMNS], COLUMNS, 6.0);
+        let kernel = RowKernel::new(&features, &[], &values[..k * COLUMNS], 6.0);
         let pass = RowPass { source: &features, center: &[], kernel: &kernel };
         let nystrom = RowFactor::Nystrom { weights: vec![1.0; k], floor: 1e-3 };
         for (task, factor) in [("distances", &RowFactor::Similarities), ("gram", &nystrom)] {

@@ -1,7 +1,9 @@
 //! Shared by the tests of several crates: synthetic rows, a brute-force twin of the neighbor search, and the graphs of the solver's
 //! testkit.
 
-use lapwing_data::Features;
+use std::sync::Arc;
+
+use lapwing_data::{Csr, Features, RowSource, Run, hash};
 pub use lapwing_solve::testkit::*;
 
 use crate::knn::{Metric, Neighbors};
@@ -16,6 +18,34 @@ pub fn tight_clusters(n: usize, d: usize, clusters: usize) -> Features<'static> 
     let noise = dense_values(&blobs(n, d, 1));
     let place = |at: usize| 1e4 * ((at / d % clusters) * (1 + at % d)) as f64 + 1e-5 * noise[at];
     Features::from_f64(n, d, (0..n * d).map(place).collect()).expect("n·d values were made")
+}
+
+/// `n` sparse rows as of texts: eight of `d` columns each, most of them those of one of `topics`, with a norm near 1. Every 50th
+/// row is empty, and every 70th like the first.
+pub fn texts(n: usize, d: usize, topics: usize) -> Features<'static> {
+    let mut entries = Vec::new();
+    for row in 0..n {
+        let like = if row % 70 == 0 { 0 } else { row };
+        let drawn = |at: usize| hash::uniform((like * 16 + at) as u64);
+        for at in 0..if row % 50 == 49 { 0 } else { 8 } {
+            let share = drawn(at) * d as f64;
+            let of_topic = (like % topics + (share as usize / topics) * topics).min(d - 1);
+            let column = if at < 6 { of_topic } else { share as usize };
+            entries.push((row as u32, column as u32, (0.2 + 0.4 * drawn(8 + at)) as f32));
+        }
+    }
+    Features::Sparse(Arc::new(Csr::from_entries(n, d, &entries).expect("columns are below d")))
+}
+
+/// Sparse features with their zeros.
+pub fn densified(features: &Features<'_>) -> Features<'static> {
+    let (n, d) = (features.n_rows(), features.n_cols());
+    let mut values = vec![0.0; n * d];
+    let run = Run::new(Some(1), 0).expect("one thread is allowed");
+    RowSource::open(features, 0, &[], &run)
+        .and_then(|mut rows| rows.read(&mut values, &run))
+        .expect("all rows are there");
+    Features::from_f32(n, d, values).expect("n·d values were made")
 }
 
 /// The values of dense features as f64, row-major.

@@ -1,8 +1,8 @@
 //! Chooses landmarks, which are rows drawn at random or the centers of a few rounds of k-means on a sample of the rows, and the
 //! width of the kernel, by a rule from the same sample.
 //!
-//! k-means is in `k_means.rs`; a cluster that loses all its rows keeps its center. The sample has max(20,000, 50·k) rows; no
-//! other row is read.
+//! k-means is in `k_means.rs`, nearest landmarks and distances to them in `nearest.rs`; a cluster that loses all its rows keeps
+//! its center. The sample has max(20,000, 50·k) rows; no other row is read.
 //!
 //! Width: half the mean distance q of a sampled row to its nearest landmark, 0.7·q where landmarks are rows. It follows the
 //! landmarks: more of them are closer to the rows. The median of all distances is far too wide for propagation. Of fewer
@@ -10,18 +10,19 @@
 //! width is at least 0.7 times the mean distance of a row to the nearest other one. Where every row equals a landmark, it is
 //! the median distance.
 //!
-//! Cost: O(s·d) memory and (rounds + 1)·O(s·k·d) time for a sample of s rows. Parallel over rows of the sample.
+//! Cost: O(s·d) memory and (rounds + 1)·O(s·k·d) time for a sample of s rows; for sparse rows with e stored values in all, O(e)
+//! memory and (rounds + 1)·O(e·k + k·d) time. Parallel over rows of the sample.
 
 mod k_means;
+mod nearest;
 
 use lapwing_data::params::{Domain, Number, ParameterType, Value, above};
-use lapwing_data::{Error, Features, Result, RowSource, Run, Stream, check_memory, choices, gather_finite};
+use lapwing_data::{Csr, Error, Features, Result, RowSource, Run, Stream, check_memory, choices, gather_finite};
 use rand::seq::index;
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::kernel::{CHUNK_ROWS, RowKernel, STRIP, Transposed, nearest};
-use crate::knn::{KnnParams, kneighbors};
+use super::held::HeldRows;
+use crate::knn::{KnnParams, Metric, kneighbors};
 
 /// Smallest allowed value of the largest difference from a mean. Squares below 1.2e-38 lose digits in single precision, and squares
 /// of differences must have seven digits.
@@ -130,8 +131,8 @@ pub struct RowSample {
     pub rows: Vec<u32>,
     /// Mean of these rows (d).
     pub center: Vec<f32>,
-    /// The rows minus their mean (rows, d).
-    pub values: Vec<f32>,
+    /// The rows (rows, d), minus their mean or with it still to be subtracted.
+    pub held: HeldRows,
 }
 
 impl RowSample {
@@ -150,6 +151,23 @@ impl RowSample {
         let bytes = (24 * m).saturating_mul(m).saturating_add((12 * m).saturating_mul(d as u64));
         check_memory(&format!("a set of {m} landmarks of {d} columns"), bytes, "take fewer landmarks")?;
         let rows = distinct(n, most, Stream::Landmarks, 0, run);
+        let sample = match source.sparse() {
+            Some(_) => {
+                let HeldRows::Sparse { matrix, .. } = HeldRows::gather(source, &rows, &[], run)? else {
+                    return Err(Error::Internal { reason: "sparse rows that are dense".into() });
+                };
+                let center = sparse_means(&matrix);
+                Self { rows, center: center.clone(), held: HeldRows::Sparse { matrix, center } }
+            }
+            None => Self::dense(source, rows, run)?,
+        };
+        sample.check_squares()?;
+        Ok(sample)
+    }
+
+    /// The rows `rows` of a source of dense rows.
+    fn dense(source: &dyn RowSource, rows: Vec<u32>, run: &Run) -> Result<Self> {
+        let d = source.n_cols();
         // The mean may be far from the origin, so it is computed relative to the first row.
         let origin = gather_finite(source, &rows[..rows.len().min(1)], &[], run)?;
         let mut values = gather_finite(source, &rows, &origin, run)?;
@@ -160,21 +178,18 @@ impl RowSample {
         for row in values.chunks_exact_mut(d.max(1)) {
             row.iter_mut().zip(&moved).for_each(|(x, moved)| *x -= moved);
         }
-        let sample = Self { rows, center, values };
-        sample.check_squares()?;
-        Ok(sample)
+        Ok(Self { rows, center, held: HeldRows::Dense { n_cols: d, values } })
     }
 
     /// Refuses rows that differ, but by so little that the squares of their differences underflow.
     fn check_squares(&self) -> Result<()> {
-        let extent = self.extent();
+        let (extent, row) = self.held.extent();
         if extent == 0.0 || extent >= LEAST_EXTENT {
             return Ok(());
         }
-        let at = self.values.iter().position(|x| f64::from(x.abs()) == extent).unwrap_or(0);
         Err(Error::Value {
             what: "features".into(),
-            row: self.rows.get(at / self.n_features()).map_or(0, |&row| row as usize),
+            row: self.rows.get(row).map_or(0, |&row| row as usize),
             col: None,
             value: format!("the largest difference from a mean, {extent:.1e}, too small to square in single precision"),
             advice: "scale the features up".into(),
@@ -192,7 +207,7 @@ impl RowSample {
 
     /// Largest difference of a value from the mean of its column.
     pub fn extent(&self) -> f64 {
-        f64::from(self.values.iter().fold(0.0f32, |most, x| most.max(x.abs())))
+        self.held.extent().0
     }
 
     /// Landmarks by the rule `rule`, and the width by the rule `bandwidth`.
@@ -244,7 +259,7 @@ impl RowSample {
         bandwidth: LandmarkBandwidth,
         run: &Run,
     ) -> Result<Landmarks> {
-        let (_, distances) = self.assign(&values, run)?;
+        let distances = self.distances(&values, &self.nearest(&values, run)?, run)?;
         // Rows that are landmarks are left out: their distance is 0.
         let is_landmark = |row: &u32| rows.as_ref().is_some_and(|rows: &Vec<u32>| rows.binary_search(row).is_ok());
         let others = self.rows.iter().zip(&distances).filter(|(row, _)| !is_landmark(row));
@@ -286,48 +301,22 @@ impl RowSample {
         Ok(Landmarks { center, values, width, mean_distance, rows })
     }
 
+    /// The rows at these places, less the center (chosen, d).
     fn select(&self, chosen: &[u32]) -> Vec<f32> {
-        let d = self.n_features();
-        chosen.iter().flat_map(|&at| &self.values[at as usize * d..][..d]).copied().collect()
-    }
-
-    /// The nearest landmark of each row of the sample, and its distance, 0 for equal ones.
-    fn assign(&self, landmarks: &[f32], run: &Run) -> Result<(Vec<u32>, Vec<f64>)> {
-        let d = self.n_features();
-        // With this width the exponent is −D.
-        let kernel = RowKernel::new(landmarks, d, (std::f64::consts::LOG2_E / 2.0).sqrt());
-        let mut out = vec![(0u32, 0.0f64); self.n_rows()];
-        run.install(|| {
-            out.par_chunks_mut(STRIP)
-                .zip(self.values.par_chunks(STRIP * d))
-                .with_min_len(CHUNK_ROWS / STRIP)
-                .try_for_each_init(
-                    || (Transposed::default(), vec![0.0; kernel.n_landmarks() * STRIP]),
-                    |(transposed, strip), (out, rows)| {
-                        run.check()?;
-                        kernel.exponents(rows, transposed, strip);
-                        let (mut values, mut numbers) = ([0.0; STRIP], [0.0; STRIP]);
-                        nearest(strip, 1, &mut values, &mut numbers);
-                        for ((out, row), number) in out.iter_mut().zip(rows.chunks_exact(d)).zip(numbers) {
-                            let nearest = &landmarks[number as usize * d..][..d];
-                            *out = (number as u32, distance(row, nearest));
-                        }
-                        Ok(())
-                    },
-                )
-        })?;
-        Ok(out.into_iter().unzip())
+        let mut out = vec![0.0; chosen.len() * self.n_features()];
+        let rows = out.chunks_exact_mut(self.n_features()).zip(chosen);
+        rows.for_each(|(out, &at)| self.held.write_row(at as usize, out));
+        out
     }
 
     /// Median of the positive distances between 2,000 rows and the rows half, a third, … of the sample further; 0 if there is none.
     fn median_distance(&self) -> f64 {
-        let (d, n) = (self.n_features(), self.n_rows());
-        let row = |at: usize| &self.values[(at % n) * d..][..d];
+        let n = self.n_rows();
         // Rows are sorted by number. Several offsets give pairs that are far apart in the file.
         let offsets = [n / 2, n / 3, n / 5, n / 7].into_iter().filter(|offset| *offset > 0);
         let mut distances: Vec<f64> = offsets
             .flat_map(|offset| (0..n.min(MEDIAN_ROWS)).map(move |at| (at * n.div_ceil(MEDIAN_ROWS), offset)))
-            .map(|(at, offset)| distance(row(at), row(at + offset)))
+            .map(|(at, offset)| self.held.distance(at % n, (at + offset) % n))
             .filter(|distance| *distance > 0.0)
             .collect();
         let middle = distances.len() / 2;
@@ -339,17 +328,12 @@ impl RowSample {
         if k >= self.n_rows() {
             return Err(Error::param("bandwidth", format!("knn:{k}"), format!("K below {} rows", self.n_rows())));
         }
-        let features = Features::from_f32(self.n_rows(), self.n_features(), self.values.clone())?;
-        let params = KnnParams { n_neighbors: k, ..KnnParams::default() };
-        let (neighbors, _) = kneighbors(&features, &params, &run.quiet())?;
+        // Sparse rows would be compared by the cosine.
+        let params = KnnParams { n_neighbors: k, metric: Some(Metric::Euclidean), ..KnnParams::default() };
+        let (neighbors, _) = kneighbors(&self.held.features()?, &params, &run.quiet())?;
         let farthest = neighbors.distances.chunks_exact(k).map(|distances| f64::from(distances[k - 1]));
         Ok(farthest.sum::<f64>() / self.n_rows() as f64)
     }
-}
-
-/// Distance of two rows.
-fn distance(a: &[f32], b: &[f32]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| (f64::from(*a) - f64::from(*b)).powi(2)).sum::<f64>().sqrt()
 }
 
 /// `count` distinct numbers below `n`, ascending.
@@ -371,6 +355,15 @@ fn means(values: &[f32], d: usize) -> Vec<f64> {
     }
     let n = (values.len() / d.max(1)).max(1) as f64;
     sums.iter().map(|sum| sum / n).collect()
+}
+
+/// Column means (d) of sparse rows.
+fn sparse_means(matrix: &Csr<f32>) -> Vec<f32> {
+    let mut sums = vec![0.0f64; matrix.n_cols()];
+    let entries = matrix.indices().iter().zip(matrix.values());
+    entries.for_each(|(&column, x)| sums[column as usize] += f64::from(*x));
+    let n = matrix.n_rows().max(1) as f64;
+    sums.iter().map(|sum| (sum / n) as f32).collect()
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 mod blocks;
 mod factor;
 mod glnp;
+mod held;
 mod kernel;
 mod landmarks;
 mod nystrom;
@@ -12,6 +13,7 @@ mod passes;
 pub use blocks::{BlockSums, Blocks, SumTree};
 pub use factor::{Coefficients, DegreeCounts, FactorSpace, FactorSums, RowFactor, Statistics, labeled_within};
 pub use glnp::{GlnpCenters, GlnpExtension, GlnpFactor, GlnpParams, GlnpSolver, GlnpStart, glnp};
+pub use held::HeldRows;
 pub use kernel::RowKernel;
 pub use landmarks::{LandmarkBandwidth, LandmarkRule, Landmarks, RowSample};
 pub use nystrom::NystromMap;

@@ -1,17 +1,18 @@
 //! A pass over rows: reads them, computes exponents of similarities to the landmarks, and passes these on in chunks.
 //!
 //! Parallel over blocks of rows if the source is seekable, else one reader reads them in order. Memory for each thread: 256 rows
-//! (64 of more than 1,024 columns), a chunk of 1,024 × k exponents, and the visitor's own.
+//! (64 of more than 1,024 columns), a chunk of 1,024 × k exponents, and the visitor's own. Sparse rows in memory are used where
+//! they are, and never made dense.
 
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use lapwing_data::{Error, Result, RowReader, RowSource, Run};
+use lapwing_data::{Csr, Error, Result, RowReader, RowSource, Run};
 use rayon::prelude::*;
 
 use super::blocks::{BlockSums, Blocks, SumTree};
-use super::kernel::{CHUNK_ROWS, RowKernel, STRIP, Transposed};
+use super::kernel::{CHUNK_ROWS, KernelSpace, RowKernel, STRIP, StripRows};
 
 /// Rows read at a time, of which 64 fill a strip.
 const READ_ROWS: usize = 4 * STRIP;
@@ -25,7 +26,7 @@ pub struct RowPass<'p> {
     pub source: &'p dyn RowSource,
     /// Subtracted from every row (d), as from the landmarks.
     pub center: &'p [f32],
-    /// The landmarks.
+    /// The landmarks, for rows of the kind of the source and this center.
     pub kernel: &'p RowKernel,
 }
 
@@ -51,22 +52,42 @@ impl Chunk<'_> {
 
 /// Buffers of one thread.
 struct Scratch {
+    /// Dense rows.
     rows: Vec<f32>,
     strips: Vec<f32>,
-    transposed: Transposed,
+    space: KernelSpace,
+}
+
+/// The next rows of a source.
+enum NextRows<'p> {
+    Read(Box<dyn RowReader + 'p>),
+    /// Sparse rows in memory.
+    Held(&'p Csr<f32>),
 }
 
 impl<'p> RowPass<'p> {
     fn scratch(&self) -> Scratch {
-        let (d, k) = (self.kernel.n_features(), self.kernel.n_landmarks());
-        let read_rows = if d > WIDE { STRIP } else { READ_ROWS };
-        Scratch { rows: vec![0.0; read_rows * d], strips: vec![0.0; CHUNK_ROWS * k], transposed: Transposed::default() }
+        let d = self.source.n_cols();
+        let rows = if self.source.sparse().is_some() { 0 } else { read_rows(d) * d };
+        let strips = vec![0.0; CHUNK_ROWS * self.kernel.n_landmarks()];
+        Scratch { rows: vec![0.0; rows], strips, space: KernelSpace::default() }
     }
 
-    /// Bytes of one thread's buffers.
-    pub fn scratch_bytes(n_features: usize, n_landmarks: usize) -> usize {
-        let read_rows = if n_features > WIDE { STRIP } else { READ_ROWS };
-        4 * (read_rows * n_features + CHUNK_ROWS * n_landmarks + 2 * STRIP * n_features.min(128))
+    /// Bytes of one thread's buffers, for rows that are sparse or not.
+    pub fn scratch_bytes(n_features: usize, n_landmarks: usize, is_sparse: bool) -> usize {
+        let strips = 4 * CHUNK_ROWS * n_landmarks;
+        if is_sparse {
+            return strips + 8 * n_landmarks;
+        }
+        strips + 4 * (read_rows(n_features) * n_features + 2 * STRIP * n_features.min(128))
+    }
+
+    /// The rows from `first` on.
+    fn open(&self, first: usize, run: &Run) -> Result<NextRows<'p>> {
+        match self.source.sparse() {
+            Some(matrix) => Ok(NextRows::Held(matrix)),
+            None => self.source.open(first, self.center, run).map(NextRows::Read),
+        }
     }
 
     /// Rows for each thread whose results [`RowPass::visit`] holds at a time.
@@ -95,10 +116,10 @@ impl<'p> RowPass<'p> {
             (tree.n_sums(), owned.filter(|&block| !tree.holds(block)).collect())
         };
         let n_done = AtomicU64::new(0);
-        let sum_block = |reader: &mut dyn RowReader, (scratch, state): &mut (Scratch, S), block: usize| {
+        let sum_block = |next: &mut NextRows<'_>, (scratch, state): &mut (Scratch, S), block: usize| {
             let mut sums = BlockSums::zero(n_sums);
             for rows in chunks(blocks.rows(block)) {
-                add(state, &mut self.chunk(reader, rows, scratch, run)?, &mut sums)?;
+                add(state, &mut self.chunk(next, rows, scratch, run)?, &mut sums)?;
             }
             lock(tree).insert(block, sums);
             run.progress().update(n_done.fetch_add(1, Ordering::Relaxed) + 1, "blocks of rows");
@@ -108,34 +129,27 @@ impl<'p> RowPass<'p> {
         if self.source.is_seekable() {
             return run.install(|| {
                 each_in_parallel(missing.into_par_iter(), space, |space, block| {
-                    let mut reader = self.source.open(blocks.rows(block).start, self.center, run)?;
-                    sum_block(&mut *reader, space, block)
+                    sum_block(&mut self.open(blocks.rows(block).start, run)?, space, block)
                 })
             });
         }
         run.install(|| {
-            let Some(mut next) = missing.first().copied() else { return Ok(()) };
+            let Some(mut after) = missing.first().copied() else { return Ok(()) };
             let mut space = space();
-            let mut reader = self.source.open(blocks.rows(next).start, self.center, run)?;
+            let mut next = self.open(blocks.rows(after).start, run)?;
             for block in missing {
                 // Rows of blocks that are done already are read and dropped.
-                let between = blocks.rows(next).start..blocks.rows(block).start;
-                self.pass_over(&mut *reader, between, &mut space.0, run)?;
-                sum_block(&mut *reader, &mut space, block)?;
-                next = block + 1;
+                let between = blocks.rows(after).start..blocks.rows(block).start;
+                self.pass_over(&mut next, between, &mut space.0, run)?;
+                sum_block(&mut next, &mut space, block)?;
+                after = block + 1;
             }
             Ok(())
         })
     }
 
-    fn pass_over(
-        &self,
-        reader: &mut dyn RowReader,
-        rows: Range<usize>,
-        scratch: &mut Scratch,
-        run: &Run,
-    ) -> Result<()> {
-        let d = self.kernel.n_features();
+    fn pass_over(&self, next: &mut NextRows<'_>, rows: Range<usize>, scratch: &mut Scratch, run: &Run) -> Result<()> {
+        let (d, NextRows::Read(reader)) = (self.source.n_cols(), next) else { return Ok(()) };
         for first in rows.clone().step_by(STRIP) {
             run.check()?;
             reader.read(&mut scratch.rows[..(rows.end - first).min(STRIP) * d], run)?;
@@ -143,27 +157,41 @@ impl<'p> RowPass<'p> {
         Ok(())
     }
 
-    /// Reads the rows `range`, the next ones of the reader, and computes their exponents.
+    /// Computes the exponents of the rows `range`, the next ones.
     fn chunk<'d>(
         &self,
-        reader: &mut dyn RowReader,
+        next: &mut NextRows<'_>,
         range: Range<usize>,
         scratch: &'d mut Scratch,
         run: &Run,
     ) -> Result<Chunk<'d>> {
         run.check()?;
         let (first, n_rows) = (range.start, range.len());
-        let (d, k) = (self.kernel.n_features(), self.kernel.n_landmarks());
-        let Scratch { rows, strips, transposed } = scratch;
-        let read_rows = rows.len() / d;
+        let (d, k) = (self.source.n_cols(), self.kernel.n_landmarks());
+        let Scratch { rows, strips, space } = scratch;
         let strips = &mut strips[..n_rows.div_ceil(STRIP) * k * STRIP];
-        for start in (0..n_rows).step_by(read_rows) {
-            let rows = &mut rows[..(n_rows - start).min(read_rows) * d];
-            reader.read(rows, run)?;
-            let out = strips[start * k..].chunks_exact_mut(k * STRIP);
-            for (at, (rows, out)) in rows.chunks(STRIP * d).zip(out).enumerate() {
-                if let Some(bad) = self.kernel.exponents(rows, transposed, out) {
-                    return Err(bad_value(&rows[bad * d..(bad + 1) * d], first + start + at * STRIP + bad));
+        match next {
+            NextRows::Read(reader) => {
+                let read_rows = read_rows(d);
+                for start in (0..n_rows).step_by(read_rows) {
+                    let rows = &mut rows[..(n_rows - start).min(read_rows) * d];
+                    reader.read(rows, run)?;
+                    let out = strips[start * k..].chunks_exact_mut(k * STRIP);
+                    for (at, (rows, out)) in rows.chunks(STRIP * d).zip(out).enumerate() {
+                        if let Some(bad) = self.kernel.exponents(StripRows::Dense(rows), space, out, run)? {
+                            let row = first + start + at * STRIP + bad;
+                            return Err(bad_value(None, &rows[bad * d..][..d], row));
+                        }
+                    }
+                }
+            }
+            NextRows::Held(matrix) => {
+                for (start, out) in range.clone().step_by(STRIP).zip(strips.chunks_exact_mut(k * STRIP)) {
+                    let rows = start..range.end.min(start + STRIP);
+                    if let Some(bad) = self.kernel.exponents(StripRows::Sparse(matrix, rows), space, out, run)? {
+                        let (columns, values) = matrix.row(start + bad);
+                        return Err(bad_value(Some(columns), values, start + bad));
+                    }
                 }
             }
         }
@@ -185,14 +213,19 @@ impl<'p> RowPass<'p> {
     ) -> Result<()> {
         in_order(
             self.source,
-            self.center,
+            |first| self.open(first, run),
             rows,
             run,
             || (self.scratch(), state()),
-            |(scratch, state), reader, rows| visit(state, &mut self.chunk(reader, rows, scratch, run)?),
+            |(scratch, state), next, rows| visit(state, &mut self.chunk(next, rows, scratch, run)?),
             take,
         )
     }
+}
+
+/// Dense rows of `n_features` columns that are read at a time.
+fn read_rows(n_features: usize) -> usize {
+    if n_features > WIDE { STRIP } else { READ_ROWS }
 }
 
 /// Rows in pieces of at most 1,024.
@@ -201,27 +234,27 @@ fn chunks(rows: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     rows.step_by(CHUNK_ROWS).map(move |first| first..end.min(first + CHUNK_ROWS))
 }
 
-/// Opens the rows `rows` of a source, minus `center`. `make` reads them in chunks of up to 1,024, several in parallel; `take`
-/// gets the number of the first row and the result of each chunk, in the order of the rows, one at a time.
-pub(super) fn in_order<S, T: Send>(
+/// Opens the rows `rows` of a source by `open`. `make` reads them in chunks of up to 1,024, several in parallel; `take` gets the
+/// number of the first row and the result of each chunk, in the order of the rows, one at a time.
+pub(super) fn in_order<R, S, T: Send>(
     source: &dyn RowSource,
-    center: &[f32],
+    open: impl Fn(usize) -> Result<R> + Sync,
     rows: Range<usize>,
     run: &Run,
     state: impl Fn() -> S + Sync,
-    make: impl Fn(&mut S, &mut dyn RowReader, Range<usize>) -> Result<T> + Sync,
+    make: impl Fn(&mut S, &mut R, Range<usize>) -> Result<T> + Sync,
     mut take: impl FnMut(usize, T) -> Result<()> + Send,
 ) -> Result<()> {
-    let make_chunk = |state: &mut S, reader: &mut dyn RowReader, chunk: Range<usize>| {
+    let make_chunk = |state: &mut S, next: &mut R, chunk: Range<usize>| {
         run.check()?;
-        make(state, reader, chunk)
+        make(state, next, chunk)
     };
     let update = |end: usize| run.progress().update((end - rows.start) as u64, "rows");
     if !source.is_seekable() {
         return run.install(|| {
-            let (mut state, mut reader) = (state(), source.open(rows.start, center, run)?);
+            let (mut state, mut next) = (state(), open(rows.start)?);
             for chunk in chunks(rows.clone()) {
-                take(chunk.start, make_chunk(&mut state, &mut *reader, chunk.clone())?)?;
+                take(chunk.start, make_chunk(&mut state, &mut next, chunk.clone())?)?;
                 update(chunk.end);
             }
             Ok(())
@@ -233,8 +266,8 @@ pub(super) fn in_order<S, T: Send>(
     let make_window = |start: usize| -> Result<Vec<Vec<T>>> {
         let spans: Vec<usize> = (start..rows.end.min(start + window)).step_by(span).collect();
         let spans = spans.par_iter().with_max_len(1).map_init(&state, |state, &start| -> Result<Vec<T>> {
-            let mut reader = source.open(start, center, run)?;
-            chunks(start..rows.end.min(start + span)).map(|chunk| make_chunk(state, &mut *reader, chunk)).collect()
+            let mut next = open(start)?;
+            chunks(start..rows.end.min(start + span)).map(|chunk| make_chunk(state, &mut next, chunk)).collect()
         });
         // All spans are done before errors are looked at, so that the error is that of the first row.
         spans.collect::<Vec<_>>().into_iter().collect()
@@ -297,12 +330,13 @@ fn lock<T>(shared: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// The error for a row whose squares do not add up to a finite number.
-pub(super) fn bad_value(row: &[f32], number: usize) -> Error {
-    let bad = row.iter().position(|x| !x.is_finite());
+/// The error for a row whose squares do not add up to a finite number; `columns` of its values are `None` if it has all.
+pub(super) fn bad_value(columns: Option<&[u32]>, values: &[f32], row: usize) -> Error {
+    let bad = values.iter().position(|x| !x.is_finite());
     let (value, advice) = match bad {
-        Some(at) => (row[at].to_string(), "remove or impute it"),
+        Some(at) => (values[at].to_string(), "remove or impute it"),
         None => ("values too large to square in single precision".into(), "scale the features"),
     };
-    Error::Value { what: "features".into(), row: number, col: bad, value, advice: advice.into() }
+    let col = bad.map(|at| columns.map_or(at, |columns| columns[at] as usize));
+    Error::Value { what: "features".into(), row, col, value, advice: advice.into() }
 }

@@ -1,10 +1,13 @@
 //! Scores of rows from landmarks or a learned factor. The size of such a model does not grow with n.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use lapwing_data::model_file::ModelFile;
 use lapwing_data::{Error, Features, Matrix, Result, RowSource, Run};
-use lapwing_graph::low_rank::{Coefficients, FactorSpace, GlnpExtension, Landmarks, RowFactor, RowKernel, RowPass};
+use lapwing_graph::low_rank::{
+    Coefficients, FactorSpace, GlnpExtension, HeldRows, Landmarks, RowFactor, RowKernel, RowPass,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -35,7 +38,8 @@ struct LandmarkFactor {
     landmarks: Vec<f32>,
     width: f64,
     rows: RowFactor,
-    kernel: RowKernel,
+    /// Kernels for dense and for sparse rows, each made when the first such rows come.
+    kernels: Box<[OnceLock<RowKernel>; 2]>,
 }
 
 /// Settings in the model file: all but the arrays.
@@ -58,8 +62,38 @@ struct Meta {
 
 impl LandmarkFactor {
     fn new(center: Vec<f32>, landmarks: Vec<f32>, width: f64, rows: RowFactor) -> Self {
-        let kernel = RowKernel::new(&landmarks, center.len(), width);
-        Self { center, landmarks, width, rows, kernel }
+        Self { center, landmarks, width, rows, kernels: Default::default() }
+    }
+
+    /// The kernel for rows of the kind of the source; center and number of columns are those of the fit.
+    fn kernel(&self, source: &dyn RowSource) -> &RowKernel {
+        let kernel = &self.kernels[usize::from(source.sparse().is_some())];
+        kernel.get_or_init(|| RowKernel::new(source, &self.center, &self.landmarks, self.width))
+    }
+
+    /// As [`LowRankExtension::each`], of a source from which `center` is subtracted.
+    fn each<T: Send>(
+        &self,
+        pass: &RowPass<'_>,
+        coefficients: &Coefficients,
+        rows: Range<usize>,
+        run: &Run,
+        make: impl Fn(usize, Vec<f64>) -> Result<T> + Sync,
+        take: impl FnMut(usize, T) -> Result<()> + Send,
+    ) -> Result<()> {
+        let c = coefficients.n_classes();
+        pass.visit(
+            rows,
+            run,
+            FactorSpace::default,
+            |space, chunk| {
+                let mut scores = vec![0.0; chunk.n_rows * c];
+                self.rows.scores(chunk, coefficients, space, &mut scores);
+                mark_unreached(&mut scores, c);
+                make(chunk.first, scores)
+            },
+            take,
+        )
     }
 }
 
@@ -155,6 +189,20 @@ impl LowRankExtension {
         }
     }
 
+    /// Scores (m, c) of rows that are held, less the center of the fit or with it still to be subtracted; NaN without evidence.
+    pub(super) fn held(&self, rows: &HeldRows, run: &Run) -> Result<Matrix> {
+        let Factor::Landmarks(factor) = &self.factor else { return self.extend(&rows.features()?, run) };
+        let (features, c) = (rows.features()?, self.n_classes());
+        let pass = RowPass { source: &features, center: rows.center(), kernel: factor.kernel(&features) };
+        let mut out = Matrix::filled(rows.n_rows(), c, 0.0);
+        let make = |_, scores| Ok(scores);
+        factor.each(&pass, &self.coefficients, 0..rows.n_rows(), run, make, |first, scores: Vec<f64>| {
+            out.values_mut()[first * c..first * c + scores.len()].copy_from_slice(&scores);
+            Ok(())
+        })?;
+        Ok(out)
+    }
+
     /// Scores the rows `rows` of a source in blocks. `make` gets the first row of a block and its scores (block, c), for several
     /// blocks in parallel. `take` gets the first row and what `make` returned, in the order of the rows.
     ///
@@ -175,19 +223,8 @@ impl LowRankExtension {
         let c = self.n_classes();
         match &self.factor {
             Factor::Landmarks(factor) => {
-                let pass = RowPass { source, center: &factor.center, kernel: &factor.kernel };
-                pass.visit(
-                    rows,
-                    run,
-                    FactorSpace::default,
-                    |space, chunk| {
-                        let mut scores = vec![0.0; chunk.n_rows * c];
-                        factor.rows.scores(chunk, &self.coefficients, space, &mut scores);
-                        mark_unreached(&mut scores, c);
-                        make(chunk.first, scores)
-                    },
-                    take,
-                )
+                let pass = RowPass { source, center: &factor.center, kernel: factor.kernel(source) };
+                factor.each(&pass, &self.coefficients, rows, run, make, take)
             }
             Factor::Learned(factor) => factor.rows.each(
                 source,

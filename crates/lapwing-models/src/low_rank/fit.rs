@@ -26,7 +26,7 @@ const TOLERATED: f64 = 1.0 + 1e-6;
 /// Rows, labels and landmarks of a fit, and the processes and checkpoint that take part in its sums.
 pub(super) struct Fit<'f> {
     pub source: &'f dyn RowSource,
-    /// Subtracted from the rows (d), as from the landmarks; empty if the rows are centered already.
+    /// Subtracted from the rows (d), as from the landmarks; empty if that is done already.
     pub center: &'f [f32],
     pub landmarks: &'f Landmarks,
     pub targets: &'f Targets,
@@ -72,7 +72,7 @@ struct FactorSummary {
 impl Fit<'_> {
     /// Pass `number` over the rows: this process sums its blocks, and the sums of all processes are added.
     fn pass(&self, number: usize, factor: &RowFactor, sums: FactorSums, run: &Run) -> Result<BlockSums> {
-        let kernel = RowKernel::new(&self.landmarks.values, self.landmarks.center.len(), self.landmarks.width);
+        let kernel = RowKernel::new(self.source, self.center, &self.landmarks.values, self.landmarks.width);
         let pass = RowPass { source: self.source, center: self.center, kernel: &kernel };
         let blocks = Blocks::new(self.source.n_rows());
         let kept = self.keeper.and_then(|keeper| keeper.tree(number, blocks.count(), sums.count()));

@@ -41,7 +41,7 @@ use lapwing_data::{
     Alone, Communicator, Error, Features, Matrix, Report, Result, RowSource, Run, SolveSummary, Targets, Warning,
     peak_memory_bytes,
 };
-use lapwing_graph::low_rank::{LandmarkBandwidth, Landmarks, RowSample};
+use lapwing_graph::low_rank::{LandmarkBandwidth, RowSample};
 
 pub use checkpoint::remove as remove_checkpoint;
 pub use extension::LowRankExtension;
@@ -167,7 +167,7 @@ impl LowRank {
         let fit_rows = setup.params.fit_rows.filter(|rows| *rows < source.n_rows());
         let part = fit_rows.map(|rows| Part::draw(source, targets, &[], rows, run)).transpose()?;
         let fit = match &part {
-            Some(part) => learned::fit(&part.rows, &part.targets, setup, &mut report, run)?,
+            Some(part) => learned::fit(&part.rows.features()?, &part.targets, setup, &mut report, run)?,
             None => learned::fit(source, targets, setup, &mut report, run)?,
         };
         check_solved(&fit.solved)?;
@@ -282,10 +282,10 @@ impl LowRank {
         if let Some(rows) = params.fit_rows.filter(|rows| *rows < n) {
             // So few rows that every process sums over all of them.
             let part = agree(communicator, Part::draw(source, targets, &landmarks.center, rows, run))?;
-            let (source, targets) = (&part.rows, &part.targets);
-            let fit = Fit { source, center: &[], landmarks, targets, communicator: &Alone, keeper: None };
+            let (rows, center, targets) = (part.rows.features()?, part.rows.center(), &part.targets);
+            let fit = Fit { source: &rows, center, landmarks, targets, communicator: &Alone, keeper: None };
             let summed = agree(communicator, fit.sum(params.factor, params, report, run))?;
-            return Ok((summed, source.n_rows() as f64 / n as f64));
+            return Ok((summed, rows.n_rows() as f64 / n as f64));
         }
         // The path is in this rank's own parameters: rank 0 sends its parameters without paths.
         let keeper = match &self.params.checkpoint {
@@ -333,14 +333,7 @@ impl LowRank {
         run: &Run,
     ) -> Result<(LowRankExtension, Rule, Option<HeldOut>)> {
         let extension = LowRankExtension::new(&setup.landmarks, summed.factor.clone(), &solved.coefficients);
-        let zero = vec![0.0; sample.center.len()];
-        let centered = LowRankExtension::new(
-            &Landmarks { center: zero, ..setup.landmarks.clone() },
-            summed.factor.clone(),
-            &solved.coefficients,
-        );
-        let rows = Features::from_f32(sample.rows.len(), sample.center.len(), sample.values.clone())?;
-        let scores = centered.extend(&rows, &run.quiet())?;
+        let scores = extension.held(&sample.held, &run.quiet())?;
         let (rule, held_out) = rule(&setup.params, targets, &scores, setup.held_out.clone(), report, run)?;
         Ok((extension, rule, held_out))
     }

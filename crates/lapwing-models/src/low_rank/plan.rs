@@ -1,6 +1,6 @@
 //! Plan of a fit: passes, and memory, which grows with the rows only by what is returned.
 
-use lapwing_graph::low_rank::{Blocks, GlnpParams, RowPass};
+use lapwing_graph::low_rank::{Blocks, GlnpParams, LandmarkBandwidth, RowPass};
 
 use super::select::MOST_LABELED;
 use super::{FactorKind, LowRankParams};
@@ -48,7 +48,7 @@ fn kept_bytes(params: &LowRankParams, size: &ProblemSize) -> usize {
 
 /// Bytes of the buffers of one thread.
 fn scratch_bytes(params: &LowRankParams, size: &ProblemSize) -> usize {
-    RowPass::scratch_bytes(size.n_features, params.n_landmarks.min(size.n_samples))
+    RowPass::scratch_bytes(size.n_features, params.n_landmarks.min(size.n_samples), size.sparse)
 }
 
 /// Matrices (k, k) that are held at a time: two of sums, the map, the system, its copies and factor, and those of the folds of
@@ -63,16 +63,33 @@ fn fit_bytes(params: &LowRankParams, size: &ProblemSize) -> usize {
     if params.factor == FactorKind::Glnp {
         let rows = fitted_rows(params, size);
         let learned = GlnpParams { rank: k, ..params.glnp() }.plan_bytes(rows, d, size.threads) as usize;
-        let kept = if rows < size.n_samples { 4 * rows * d } else { 0 };
+        let kept = if rows < size.n_samples { row_bytes(rows, size) } else { 0 };
         return learned.max(8 * SQUARES * k * k) + kept + 8 * rows * c;
     }
-    let sample = (50 * k).max(20_000).max(params.fit_rows.unwrap_or(0)).min(size.n_samples);
+    let sampled = (50 * k).max(20_000).min(size.n_samples);
+    let part = params.fit_rows.filter(|rows| *rows < size.n_samples).map_or(0, |rows| rows + size.n_labeled);
+    // Distances between rows take a copy of them.
+    let has_neighbors = sampled < 5 * k || matches!(params.bandwidth, LandmarkBandwidth::Neighbors(_));
+    let sample = row_bytes(sampled, size) * if has_neighbors && !size.sparse { 2 } else { 1 } + row_bytes(part, size);
+    // Landmarks, those of a candidate of the selection or of the model, and their kernel; the mean of a cluster for each thread.
+    let landmarks = 4 * 4 * k * d + 8 * size.threads * d;
     let sums = 8 * (k * (k + 1) / 2 + k * (1 + c));
     // Sums of each thread, and of nodes of the tree that are not yet merged, one for each height.
     let waiting = size.threads + Blocks::new(size.n_samples).count().max(1).ilog2() as usize + 2;
     let squares = if size.n_samples < 2 * k { SINGULAR_SQUARES } else { SQUARES };
     let summing = waiting * sums + 3 * 8 * k * k + size.threads * scratch_bytes(params, size);
-    // Labeled rows for selection, their rows of the factor, and copies of these without a fold.
+    // Labeled rows for selection, their rows of the factor, and copies of these without a fold. The part that is fitted on comes
+    // after the selection.
     let l = size.n_labeled.min(MOST_LABELED);
-    2 * 4 * sample * d + 4 * l * d + 3 * 8 * l * k + summing.max(8 * squares * k * k)
+    sample + landmarks + row_bytes(l, size) + 3 * 8 * l * k + summing.max(8 * squares * k * k)
+}
+
+/// Bytes of a copy of some rows; a sparse matrix is shared where all of its rows are taken.
+fn row_bytes(rows: usize, size: &ProblemSize) -> usize {
+    let rows = rows.min(size.n_samples);
+    match size.sparse {
+        true if rows == size.n_samples => 0,
+        true => (size.input_bytes as f64 * rows as f64 / size.n_samples as f64) as usize,
+        false => 4 * rows * size.n_features,
+    }
 }

@@ -9,8 +9,8 @@
 //! A learned factor uses the sums of the fit itself. A fold costs O(l·k·c) for l labeled rows, and O(l·k² + k³) for the
 //! regression. At most 20,000 labeled rows are used.
 
-use lapwing_data::{Alone, Features, Matrix, Report, Result, RowSource, Run, Targets, gather_finite};
-use lapwing_graph::low_rank::{FactorSpace, Landmarks, RowFactor, RowKernel, RowPass, RowSample};
+use lapwing_data::{Alone, Matrix, Report, Result, RowSource, Run, Targets};
+use lapwing_graph::low_rank::{FactorSpace, HeldRows, Landmarks, RowFactor, RowKernel, RowPass, RowSample};
 use lapwing_solve::products::{times, transposed_times};
 use serde_json::{Value, json};
 
@@ -221,9 +221,7 @@ pub(super) fn select(
     run: &Run,
 ) -> Result<Selected> {
     let Some(judges) = Judges::new(targets, params.select, run)? else { return Ok(Selected::given(params)) };
-    let sampled = Features::from_f32(sample.rows.len(), sample.center.len().max(1), sample.values.clone())?;
-    let labeled = gather_finite(source, judges.targets.rows(), &sample.center, run)?;
-    let labeled = Features::from_f32(judges.targets.rows().len(), sample.center.len().max(1), labeled)?;
+    let labeled = HeldRows::gather(source, judges.targets.rows(), &sample.center, run)?;
     let share = sample.rows.len() as f64 / source.n_rows() as f64;
 
     let first = View { n_nearest: params.n_nearest, widening: 1.0 };
@@ -237,7 +235,7 @@ pub(super) fn select(
         run.check()?;
         let landmarks = Landmarks { width: landmarks.width * view.widening, ..landmarks.clone() };
         let viewed = LowRankParams { n_nearest: view.n_nearest, head: Head::Propagation, ..params.clone() };
-        let summed = summed(&sampled, &landmarks, &viewed, &labeled, &judges.targets, run)?;
+        let summed = summed(&sample.held, &landmarks, &viewed, &labeled, &judges.targets, run)?;
         let Ok((summed, known)) = summed else { continue };
         trials.extend(trials_of(view, &summed, &known, &judges, params, share, run)?);
     }
@@ -261,16 +259,17 @@ pub(super) fn select_alpha<F>(
 /// Sums over the sample, and rows of the factor that have labels. The inner error is a factor that fails on the sample: its
 /// candidates are skipped.
 fn summed(
-    sampled: &Features<'_>,
+    sampled: &HeldRows,
     landmarks: &Landmarks,
     params: &LowRankParams,
-    labeled: &Features<'_>,
+    labeled: &HeldRows,
     targets: &Targets,
     run: &Run,
 ) -> Result<Result<(Summed, Known)>> {
     // These sums contain no labels: labels are added fold by fold.
     let none = Targets::new(sampled.n_rows(), vec![0], Matrix::filled(1, targets.n_columns(), 0.0), vec![1.0])?;
-    let fit = Fit { source: sampled, center: &[], landmarks, targets: &none, communicator: &Alone, keeper: None };
+    let (rows, center) = (sampled.features()?, sampled.center());
+    let fit = Fit { source: &rows, center, landmarks, targets: &none, communicator: &Alone, keeper: None };
     let summed = match fit.sum(params.factor, params, &mut Report::default(), &run.quiet()) {
         Ok(summed) => summed,
         Err(lapwing_data::Error::Interrupted) => return Err(lapwing_data::Error::Interrupted),
@@ -280,10 +279,11 @@ fn summed(
     Ok(Ok((summed, known)))
 }
 
-fn known(labeled: &Features<'_>, landmarks: &Landmarks, factor: &RowFactor, run: &Run) -> Result<Known> {
-    let kernel = RowKernel::new(&landmarks.values, landmarks.center.len(), landmarks.width);
+fn known(labeled: &HeldRows, landmarks: &Landmarks, factor: &RowFactor, run: &Run) -> Result<Known> {
+    let (features, center) = (labeled.features()?, labeled.center());
+    let kernel = RowKernel::new(&features, center, &landmarks.values, landmarks.width);
     let k = kernel.n_landmarks();
-    let pass = RowPass { source: labeled, center: &[], kernel: &kernel };
+    let pass = RowPass { source: &features, center, kernel: &kernel };
     let (mut rows, mut roots) = (Vec::new(), Vec::new());
     pass.visit(
         0..labeled.n_rows(),

@@ -2,8 +2,8 @@
 
 use lapwing_data::communicator::agree;
 use lapwing_data::model_file::ModelFile;
-use lapwing_data::{Communicator, Features, Result, RowSource, Run, Stream, Targets, gather_finite, hash};
-use lapwing_graph::low_rank::{Landmarks, RowSample};
+use lapwing_data::{Communicator, Result, RowSource, Run, Stream, Targets, hash};
+use lapwing_graph::low_rank::{HeldRows, Landmarks, RowSample};
 use rand::seq::index;
 
 use super::select::Judged;
@@ -45,7 +45,7 @@ fn identity_here(source: &dyn RowSource, targets: &Targets, setup: &Setup, run: 
 
 /// Rows that are fitted on: some drawn at random, and all labeled ones.
 pub(super) struct Part {
-    pub rows: Features<'static>,
+    pub rows: HeldRows,
     pub targets: Targets,
 }
 
@@ -57,10 +57,10 @@ impl Part {
         rows.extend(targets.rows());
         rows.sort_unstable();
         rows.dedup();
-        let values = gather_finite(source, &rows, center, run)?;
+        let held = HeldRows::gather(source, &rows, center, run)?;
         let places = targets.rows().iter().map(|row| rows.partition_point(|other| other < row) as u32).collect();
         let targets = targets.moved(rows.len(), places)?;
-        Ok(Self { rows: Features::from_f32(rows.len(), source.n_cols(), values)?, targets })
+        Ok(Self { rows: held, targets })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Low-rank propagation against dense closed forms and golden figures.
 
 use lapwing_data::{Labels, UNLABELED};
-use lapwing_graph::low_rank::{GlnpCenters, LandmarkRule, NystromMap, glnp};
+use lapwing_graph::low_rank::{GlnpCenters, LandmarkRule, Landmarks, NystromMap, glnp};
 use lapwing_graph::testkit::{blobs, dense_values};
 use lapwing_solve::dense::solve_spd;
 use lapwing_solve::products::{times, transposed_times};
@@ -12,6 +12,7 @@ use crate::golden::golden;
 use crate::{Extension, Model};
 
 mod edge_cases;
+mod sparse_rows;
 
 fn problem(n: usize, d: usize) -> (Features<'static>, Targets, Labels) {
     let features = blobs(n, d, 3);

@@ -108,15 +108,17 @@ impl GlnpExtension {
             return Err(Error::shape("features", format!("{d} columns"), format!("{} columns", source.n_cols())));
         }
         let state = || (Space::default(), Nnls::new(&self.gram));
-        let make = |(space, solver): &mut (Space, Nnls<'_>), reader: &mut dyn RowReader, rows: Range<usize>| {
-            space.factor.clear();
-            for first in rows.clone().step_by(TILE_ROWS) {
-                run.check()?;
-                self.add_tile(reader, first..rows.end.min(first + TILE_ROWS), space, solver, run)?;
-            }
-            make(rows.start, &space.factor)
-        };
-        in_order(source, &[], rows, run, state, make, take)
+        let open = |first: usize| source.open(first, &[], run);
+        let make =
+            |(space, solver): &mut (Space, Nnls<'_>), reader: &mut Box<dyn RowReader + '_>, rows: Range<usize>| {
+                space.factor.clear();
+                for first in rows.clone().step_by(TILE_ROWS) {
+                    run.check()?;
+                    self.add_tile(&mut **reader, first..rows.end.min(first + TILE_ROWS), space, solver, run)?;
+                }
+                make(rows.start, &space.factor)
+            };
+        in_order(source, open, rows, run, state, make, take)
     }
 
     /// Appends the factor of the next rows of a reader.
@@ -133,7 +135,7 @@ impl GlnpExtension {
         raw.resize(rows.len() * d, 0.0);
         reader.read(raw, run)?;
         if let Some(bad) = raw.iter().position(|x| !x.is_finite()) {
-            return Err(bad_value(&raw[bad / d * d..][..d], rows.start + bad / d));
+            return Err(bad_value(None, &raw[bad / d * d..][..d], rows.start + bad / d));
         }
         x.clear();
         x.extend(raw.iter().map(|x| f64::from(*x) - self.offset));

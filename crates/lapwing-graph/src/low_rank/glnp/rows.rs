@@ -219,7 +219,7 @@ impl<'a> OffsetRows<'a> {
             return Ok(());
         }
         let row = raw.iter().position(|value| !value.is_finite()).unwrap_or(0) / self.d;
-        Err(bad_value(&raw[row * self.d..][..self.d], first + row))
+        Err(bad_value(None, &raw[row * self.d..][..self.d], first + row))
     }
 
     /// A reader ahead of the work, for sources that are not seekable.

@@ -9,8 +9,8 @@ fn values(n: usize, salt: u64) -> Vec<f32> {
     (0..n as u64).map(|at| (2.0 * lapwing_data::hash::uniform(at ^ salt << 32) - 1.0) as f32).collect()
 }
 
-fn strip_of(kernel: &RowKernel, rows: &[f32]) -> Vec<f32> {
-    let mut out = vec![0.0; kernel.n_landmarks() * STRIP];
+fn strip_of(kernel: &DenseKernel, rows: &[f32]) -> Vec<f32> {
+    let mut out = vec![0.0; kernel.n_landmarks * STRIP];
     assert_eq!(kernel.exponents(rows, &mut Transposed::default(), &mut out), None);
     out
 }
@@ -20,7 +20,7 @@ fn similarities_are_those_of_double_precision() {
     for (d, k, n_rows) in [(1, 1, 64), (3, 7, 64), (16, 20, 5), (100, 13, 64), (113, 25, 63), (300, 6, 17)] {
         let (landmarks, rows) = (values(k * d, 1), values(n_rows * d, 2));
         let width = (d as f64).sqrt();
-        let kernel = RowKernel::new(&landmarks, d, width);
+        let kernel = DenseKernel::new(&landmarks, d, width);
         let all = each_level(|| {
             let mut strip = strip_of(&kernel, &rows);
             RowKernel::similarities(&mut strip);
@@ -126,7 +126,7 @@ fn the_nearest_are_sorted_and_the_first_of_equal_ones() {
 
 #[test]
 fn values_that_are_not_finite_are_noticed() {
-    let kernel = RowKernel::new(&values(6, 1), 2, 1.0);
+    let kernel = DenseKernel::new(&values(6, 1), 2, 1.0);
     for (bad, row) in [(f32::NAN, 3), (f32::INFINITY, 0), (1e30, 4)] {
         let mut rows = values(10, 2);
         rows[row * 2 + 1] = bad;
@@ -137,7 +137,7 @@ fn values_that_are_not_finite_are_noticed() {
         out.clear();
     }
     // A width that leaves the range of f32 does not.
-    let strip = strip_of(&RowKernel::new(&[0.0, 1.0], 1, 1e-30), &[0.0, 0.5]);
+    let strip = strip_of(&DenseKernel::new(&[0.0, 1.0], 1, 1e-30), &[0.0, 0.5]);
     assert_eq!(strip[0], 0.0);
     assert!(strip[1] < -1e30 && strip[STRIP] < -1e30);
 }
@@ -166,4 +166,58 @@ fn shares_sum_to_one_and_degrees_are_sums() {
             assert!((degree - found[row]).abs() < 1e-9 * 1e6);
         }
     }
+}
+
+#[test]
+fn exponents_of_sparse_rows_are_those_of_dense_ones() {
+    let run = Run::new(Some(1), 0).unwrap();
+    for (d, k, n_rows, offset) in [(1, 1, 64, 0.0), (7, 3, 5, 1000.0), (130, 25, 63, 0.5), (300, 17, 64, 0.0)] {
+        // Every third value is stored, and every fifth row is empty.
+        let drawn = values(n_rows * d, 9);
+        let stored = (0..n_rows * d).filter(|at| at % 3 == 0 && at / d % 5 != 4);
+        let entries: Vec<_> = stored.map(|at| ((at / d) as u32, (at % d) as u32, offset + drawn[at])).collect();
+        let matrix = Csr::from_entries(n_rows, d, &entries).unwrap();
+        let (landmarks, width) = (values(k * d, 10), (d as f64).sqrt());
+        let center: Vec<f32> = values(d, 11).iter().map(|x| 0.3 * offset + x).collect();
+        let kernel = SparseKernel::new(&landmarks, d, &center, width);
+        let all = each_level(|| {
+            let mut out = vec![0.0; k * STRIP];
+            let bad = kernel.exponents(&matrix, 0..n_rows, &mut Vec::new(), &mut out, &run).unwrap();
+            assert_eq!(bad, None);
+            out
+        });
+        assert!(all.iter().all(|other| *other == all[0]));
+        let mut dense = vec![0.0; n_rows * d];
+        entries.iter().for_each(|&(row, column, x)| dense[row as usize * d + column as usize] = f64::from(x));
+        for row in 0..n_rows {
+            for l in 0..k {
+                let less = |j: usize| dense[row * d + j] - f64::from(center[j]) - f64::from(landmarks[l * d + j]);
+                let squared: f64 = (0..d).map(|j| less(j).powi(2)).sum();
+                let expected = -squared * std::f64::consts::LOG2_E / (2.0 * width * width);
+                let found = f64::from(all[0][l * STRIP + row]);
+                assert!((found - expected).abs() < 1e-6 * (1.0 + expected.abs()), "{found} {expected}");
+            }
+        }
+    }
+}
+
+#[test]
+fn bad_sparse_rows_are_noticed_and_kinds_are_not_mixed() {
+    let run = Run::new(Some(1), 0).unwrap();
+    for bad in [f32::NAN, f32::INFINITY, 1e30] {
+        let matrix = Csr::from_entries(4, 2, &[(0, 1, 1.0), (2, 0, bad), (3, 0, bad)]).unwrap();
+        let kernel = SparseKernel::new(&values(6, 1), 2, &[], 1.0);
+        let found = kernel.exponents(&matrix, 0..4, &mut Vec::new(), &mut [0.0; 3 * STRIP], &run).unwrap();
+        assert_eq!(found, Some(2));
+        let kernel = RowKernel::Sparse(kernel);
+        let mixed =
+            kernel.exponents(StripRows::Dense(&[0.0; 2]), &mut KernelSpace::default(), &mut [0.0; 3 * STRIP], &run);
+        assert!(matches!(mixed, Err(Error::Internal { .. })));
+    }
+    // A width that leaves the range of f32 gives finite exponents.
+    let kernel = SparseKernel::new(&[0.0, 1.0], 1, &[], 1e-30);
+    let matrix = Csr::from_entries(1, 1, &[(0, 0, 0.5)]).unwrap();
+    let mut out = vec![0.0; 2 * STRIP];
+    kernel.exponents(&matrix, 0..1, &mut Vec::new(), &mut out, &run).unwrap();
+    assert!(out[0] < -1e30 && out[0].is_finite() && out[STRIP] < -1e30);
 }

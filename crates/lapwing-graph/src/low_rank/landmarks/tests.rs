@@ -1,7 +1,7 @@
 //! Landmarks of k-means and of random draws.
 
 use super::*;
-use crate::testkit::blobs;
+use crate::testkit::{blobs, densified, texts};
 
 #[test]
 fn centers_of_separate_groups_are_their_means() {
@@ -68,4 +68,81 @@ fn equal_rows_and_too_many_landmarks_are_told() {
         LandmarkBandwidth::parse(text).unwrap();
     }
     assert!(LandmarkBandwidth::parse("knn:0").is_err() && LandmarkBandwidth::parse("-1").is_err());
+}
+
+#[test]
+fn landmarks_of_sparse_rows_are_those_of_the_same_dense_rows() {
+    let sparse = texts(3000, 300, 5);
+    let dense = densified(&sparse);
+    let run = Run::new(Some(2), 3).unwrap();
+    let sample_of = |features: &Features<'_>| RowSample::draw(features, 40, &run).unwrap();
+    let (here, there) = (sample_of(&sparse), sample_of(&dense));
+    assert!(matches!(here.held, HeldRows::Sparse { .. }) && matches!(there.held, HeldRows::Dense { .. }));
+    assert!((here.extent() - there.extent()).abs() < 1e-6);
+    let close = |a: &[f32], b: &[f32]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 2e-6);
+    for rule in [LandmarkRule::KMeans, LandmarkRule::Uniform] {
+        for bandwidth in [LandmarkBandwidth::Auto, LandmarkBandwidth::Median, LandmarkBandwidth::Neighbors(3)] {
+            let find = |sample: &RowSample| sample.landmarks(40, rule, bandwidth, &run).unwrap();
+            let (found, expected) = (find(&here), find(&there));
+            assert!(close(&found.values, &expected.values) && close(&found.center, &expected.center), "{rule:?}");
+            assert_eq!(found.rows, expected.rows);
+            let same = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-5;
+            assert!(same(found.mean_distance, expected.mean_distance), "{rule:?}");
+            assert!(same(found.width, expected.width), "{bandwidth:?} {} {}", found.width, expected.width);
+        }
+    }
+}
+
+#[test]
+fn the_width_for_few_sparse_rows_is_that_of_dense_ones() {
+    let sparse = texts(300, 200, 5);
+    let run = Run::new(Some(2), 3).unwrap();
+    let width = |features: &Features<'_>| {
+        let sample = RowSample::draw(features, 100, &run).unwrap();
+        sample.landmarks(100, LandmarkRule::Uniform, LandmarkBandwidth::Auto, &run).unwrap().width
+    };
+    let (found, expected) = (width(&sparse), width(&densified(&sparse)));
+    assert!((found / expected - 1.0).abs() < 1e-5, "{found} {expected}");
+}
+
+#[test]
+fn sparse_rows_give_the_same_bits_for_any_number_of_threads() {
+    let features = texts(4000, 200, 6);
+    let of = |threads| {
+        let run = Run::new(Some(threads), 3).unwrap();
+        let sample = RowSample::draw(&features, 30, &run).unwrap();
+        let found = sample.landmarks(30, LandmarkRule::KMeans, LandmarkBandwidth::Auto, &run).unwrap();
+        (found.values, found.width.to_bits())
+    };
+    assert!(of(1) == of(2) && of(1) == of(7));
+}
+
+#[test]
+fn sparse_rows_at_a_landmark_have_no_distance_and_bad_ones_are_named() {
+    let run = Run::new(Some(2), 3).unwrap();
+    // Few distinct rows, far from the origin: every row is a landmark or equal to one.
+    let entries: Vec<(u32, u32, f32)> =
+        (0..900).map(|at| (at / 3, at % 3, 1e5 + (at / 3 % 10 * (at % 3)) as f32)).collect();
+    let sparse = Features::Sparse(Csr::from_entries(300, 4, &entries).unwrap().into());
+    let sample = RowSample::draw(&sparse, 40, &run).unwrap();
+    let found = sample.landmarks(40, LandmarkRule::KMeans, LandmarkBandwidth::Auto, &run).unwrap();
+    assert!(found.mean_distance < 1e-6 && found.width > 1.0, "{} {}", found.mean_distance, found.width);
+
+    let empty = Features::Sparse(Csr::from_entries(30, 2, &[]).unwrap().into());
+    let sample = RowSample::draw(&empty, 4, &run).unwrap();
+    let text = sample.landmarks(4, LandmarkRule::KMeans, LandmarkBandwidth::Auto, &run).unwrap_err().to_string();
+    assert!(text.starts_with("bandwidth is 0 by its rule"), "{text}");
+    let tiny = Features::Sparse(Csr::from_entries(3, 2, &[(1, 0, 1e-17), (2, 0, 2e-17)]).unwrap().into());
+    let text = RowSample::draw(&tiny, 2, &run).unwrap_err().to_string();
+    assert!(text.contains("too small to square in single precision; scale the features up"), "{text}");
+    let bad = Features::Sparse(Csr::from_entries(3, 9, &[(0, 1, 1.0), (1, 7, f32::NAN)]).unwrap().into());
+    let text = RowSample::draw(&bad, 2, &run).unwrap_err().to_string();
+    assert!(text.starts_with("row 1 of features holds NaN (column 7)"), "{text}");
+
+    let cancel = lapwing_data::CancelToken::default();
+    cancel.cancel();
+    let sample = RowSample::draw(&texts(900, 50, 3), 20, &run).unwrap();
+    let canceled = Run::new(Some(2), 3).unwrap().with_cancel(cancel);
+    let stopped = sample.landmarks(20, LandmarkRule::KMeans, LandmarkBandwidth::Auto, &canceled);
+    assert!(matches!(stopped, Err(Error::Interrupted)));
 }
