@@ -603,7 +603,7 @@ _DOCUMENTATION = {
     effect.""",
     "diagonal": """diagonal : array-like of shape (n_samples,) or None, default=None
     Added to the diagonal of L; at least 0. None is all zeros.""",
-    "preconditioner": """preconditioner : {"auto", "jacobi", "two-level", "approx-cholesky", "none"}, default="auto"
+    "preconditioner": """preconditioner : {"auto", "jacobi", "two-level", "approx-cholesky", "cholesky", "none"}, default="auto"
     Preconditioner of the conjugate gradients.
 
     - "auto": Whichever suits the system, by a few trial iterations; a solve that goes slowly changes it.
@@ -611,12 +611,13 @@ _DOCUMENTATION = {
     - "two-level": The diagonal and a coarse system on cells of the graph: for neighbor graphs.
     - "approx-cholesky": A random approximate Cholesky factor: for meshes, chains and weights over many orders of
       magnitude.
+    - "cholesky": The complete Cholesky factor: for small graphs, chains, trees and meshes. One step is then enough.
     - "none": No preconditioner.
 """,
     "tol:LaplacianSolver": """tol : float in (0, 1), default=1e-08
     Relative residual ‖b − Ax‖ / ‖b‖ to reach for each column.""",
     "max_fill": """max_fill : float in (0, ∞], default=32.0
-    Most entries of an approximate Cholesky factor for each edge and row.""",
+    Most entries of a Cholesky factor for each edge and row.""",
     "random_state:LaplacianSolver": """random_state : int, RandomState, Generator or None, default=0
     Seed of the approximate Cholesky factor. None draws one from NumPy's global generator.""",
     "X": """X : array-like or sparse matrix of shape (n_samples, n_features)

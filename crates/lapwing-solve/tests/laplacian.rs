@@ -39,7 +39,7 @@ fn all_graphs() -> Vec<(&'static str, Graph)> {
 
 #[test]
 fn solutions_agree_with_dense_elimination_on_nasty_graphs() {
-    use PreconditionerChoice::{ApproxCholesky, Auto, Jacobi, TwoLevel};
+    use PreconditionerChoice::{ApproxCholesky, Auto, Cholesky, Jacobi, TwoLevel};
     for (name, graph) in all_graphs() {
         let components = graph.components();
         let n = graph.n_samples();
@@ -49,7 +49,7 @@ fn solutions_agree_with_dense_elimination_on_nasty_graphs() {
         for diagonal in [None, Some(grounded), Some(everywhere)] {
             let expected = dense_laplacian_solve(&graph, diagonal.as_deref(), &b);
             let scale = expected.values().iter().fold(0.0f64, |most, v| most.max(v.abs()));
-            for choice in [Auto, ApproxCholesky, Jacobi, TwoLevel] {
+            for choice in [Auto, ApproxCholesky, Cholesky, Jacobi, TwoLevel] {
                 if [Jacobi, TwoLevel].contains(&choice) && name.contains("orders") {
                     continue;
                 }
@@ -175,7 +175,8 @@ fn any_number_of_threads_gives_the_same_bits() {
 fn a_start_near_the_solution_saves_iterations() {
     let graph = grid(120, 120, 2.0);
     let b = right_hand_sides(&graph.components(), 1);
-    let solver = LaplacianSolver::new(&graph, None, LaplacianParams::default(), &run()).unwrap();
+    let params = params(PreconditionerChoice::ApproxCholesky, 1e-8);
+    let solver = LaplacianSolver::new(&graph, None, params, &run()).unwrap();
     let (x, cold) = solver.solve(&b, None, &run()).unwrap();
     let (again, warm) = solver.solve(&b, Some(&x), &run()).unwrap();
     assert_eq!(warm.iterations, [0]);
@@ -208,6 +209,9 @@ fn auto_tells_meshes_from_graphs_that_mix() {
     assert_eq!(choice(&mesh, Some(&vec![1.0; 40_000])), PreconditionerChoice::Jacobi);
     assert_eq!(choice(&preferential_attachment(20_000, 8), None), PreconditionerChoice::Jacobi);
     assert_eq!(choice(&cube(20), None), PreconditionerChoice::TwoLevel);
+    assert_eq!(choice(&grid(60, 60, 2.0), None), PreconditionerChoice::Cholesky);
+    let hub = Graph::from_edges(1000, &(1..1000).map(|v| (0, v, v as f64)).collect::<Vec<_>>()).unwrap();
+    assert_ne!(choice(&hub, None), PreconditionerChoice::Cholesky);
 }
 
 #[test]

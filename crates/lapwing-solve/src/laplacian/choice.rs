@@ -122,7 +122,9 @@ impl Given<'_> {
         }
         if n <= MOST_ORDERED_ROWS {
             let adjacency = self.graph.adjacency();
-            let budget = if n <= TINY { Budget::UNLIMITED } else { Budget::small(adjacency) };
+            let max_fill = self.params.max_fill;
+            let budget =
+                if n <= TINY { Budget::of_fill(adjacency, max_fill) } else { Budget::small(adjacency, max_fill) };
             match SparseCholesky::new(adjacency, self.matrix.shift(), budget, self.run) {
                 Ok(factor) => {
                     let factor: Option<Box<dyn Factor>> = Some(Box::new(factor));

@@ -167,3 +167,16 @@ fn centered_rows_have_zero_mean_in_mixed_components_and_their_label_elsewhere() 
         assert!((scores[0] - (1.0 - function.mean[0])).abs() < 1e-9 && scores[1] < 0.0, "{scores:?}");
     }
 }
+
+/// With labels that hold firmly, 1 − H has no digits left: the columns give the slack, in proportion to γ.
+#[test]
+fn slacks_of_firm_labels_keep_their_digits() {
+    let graph = graph();
+    let targets = targets(|row| [3, 11, 20, 33, 42, 45, 47, 48].contains(&row).then_some((row % 2) as i64), 2);
+    let slack = |graph_reg| solved(&graph, &targets, graph_reg, true).influence.unwrap().slack;
+    let (known, solved, again) = (slack(1e-5), slack(1e-9), slack(1e-11));
+    for ((known, solved), again) in known.into_iter().zip(solved).zip(again) {
+        assert!((known / solved / 1e4 - 1.0).abs() < 1e-2, "{known} {solved}");
+        assert!((solved / again / 1e2 - 1.0).abs() < 1e-3, "{solved} {again}");
+    }
+}

@@ -43,9 +43,10 @@ impl Budget {
         Self { entries, ..Self::UNLIMITED }
     }
 
-    /// As much as some iterations with another preconditioner cost.
-    pub fn small<T>(adjacency: &Csr<T>) -> Self {
-        Self { products: PRODUCTS * adjacency.nnz() as f64, hubs: false, ..Self::of_fill(adjacency, FILL) }
+    /// As much as some iterations with another preconditioner cost, and at most `max_fill` entries for each edge and row.
+    pub fn small<T>(adjacency: &Csr<T>, max_fill: f64) -> Self {
+        let fill = max_fill.min(FILL);
+        Self { products: PRODUCTS * adjacency.nnz() as f64, hubs: false, ..Self::of_fill(adjacency, fill) }
     }
 }
 

@@ -162,12 +162,12 @@ fn orders_are_good_where_the_best_is_known() {
 fn what_exceeds_its_budget_or_is_stopped_has_no_factor() {
     let adjacency = random(200, 0.3, 0.0);
     let diagonal = vec![1.0; 200];
-    let small = SparseCholesky::new(&adjacency, &diagonal, Budget::small(&grid(10)), &run());
+    let small = SparseCholesky::new(&adjacency, &diagonal, Budget::small(&grid(10), 32.0), &run());
     assert!(matches!(small, Err(Error::TooLarge { .. })));
     let little = SparseCholesky::new(&adjacency, &diagonal, Budget::of_fill(&adjacency, 0.5), &run());
     assert!(matches!(little, Err(Error::TooLarge { .. })));
     let star = graph(1000, (1..1000).map(|v| (0, v, 1.0)));
-    assert!(Fronts::new(&star, Budget::small(&star), &run()).unwrap().is_none());
+    assert!(Fronts::new(&star, Budget::small(&star, 32.0), &run()).unwrap().is_none());
     let stop = CancelToken::default();
     stop.cancel();
     let stopped = SparseCholesky::new(&star, &[1.0; 1000], Budget::UNLIMITED, &run().with_cancel(stop));
