@@ -15,8 +15,8 @@
 //! coefficient. Every other component has its own constant vector, so that q is at least their number. The largest f decides.
 //! The paper states O(q⁴) for the least squares; they take O(l·q²).
 //!
-//! Cost: the q eigenpairs, see [`lapwing_solve::eigen`]; for the rest O(n·q·c). Memory 8·n·(2q + 56) bytes beside graph
-//! and solver.
+//! Cost: the q eigenpairs, see [`lapwing_solve::eigen`]; for the rest O(n·q·c). Memory beside graph and solver: that of the search,
+//! 8·n·(2q + 144) bytes for up to 32 eigenvectors.
 //!
 //! For few labels [`Harmonic`](crate::Harmonic) is more accurate and cheaper, and has no q to choose.
 
@@ -26,7 +26,7 @@ use lapwing_data::params::{Parameters, above, at_least};
 use lapwing_data::{Error, Matrix, Report, Result, Run, Targets, Warning, parameters};
 use lapwing_graph::{AffinityGraph, GraphParams};
 use lapwing_solve::dense::least_squares;
-use lapwing_solve::eigen::{EigenParams, Eigenpairs, smallest_eigenpairs};
+use lapwing_solve::eigen::{EigenParams, Eigenpairs, eigen_bytes, smallest_eigenpairs};
 use rayon::prelude::*;
 
 use crate::calibration::Fallback;
@@ -231,9 +231,8 @@ impl Method for SimpleHarmonic {
         let PlannedGraph { mut steps, n_edges, held_bytes: held } = plan_graph(&self.graph, size);
         let mut step =
             |name: &str, bytes: usize| steps.push(PlanStep { name: name.into(), peak_bytes: (base + bytes) as u64 });
-        // The solver's copy of the graph, the basis, and the blocks of a solve.
-        let basis = 8 * n * (2 * q + 70);
-        step("eigenvectors", held + 16 * n_edges + basis + 8 * 8 * 8 * n + 60 * n);
+        // The solver's copy of the graph, and the search with the blocks of a solve.
+        step("eigenvectors", held + 16 * n_edges + eigen_bytes(n, q) as usize + 60 * n);
         step("solve", held + 8 * n * (q + c) + 16 * n);
         step("decide", held + 2 * 8 * n * c + 48 * n);
         let passes = if size.n_edges.is_some() { 1 } else { 3 };
