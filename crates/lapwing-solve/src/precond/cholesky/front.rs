@@ -68,8 +68,9 @@ pub(super) fn factor(fronts: &Fronts, adjacency: &Csr<f64>, ground: &[f64], scal
             columns.shares.extend_from_slice(&column[at + 1..size - 1]);
         }
         if front.parent.is_some() {
-            let rest = matrix.chunks_exact(size).skip(width).flat_map(|column| &column[width..]);
-            left.push(Left { front: number, weights: rest.copied().collect() });
+            let mut weights = Vec::with_capacity((size - width).pow(2));
+            matrix.chunks_exact(size).skip(width).for_each(|column| weights.extend_from_slice(&column[width..]));
+            left.push(Left { front: number, weights });
         }
     }
     columns.inverse_pivots.iter_mut().for_each(|inverse| *inverse *= scale);
