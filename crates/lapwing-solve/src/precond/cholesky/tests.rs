@@ -56,7 +56,7 @@ fn solutions_are_exact_at_every_level_and_width() {
     for (n, share, range) in [(1, 0.0, 0.0), (2, 1.0, 0.0), (40, 0.1, 8.0), (60, 0.5, 2.0), (300, 0.02, 3.0)] {
         let adjacency = random(n, share, range);
         // Every second vertex has ground, and vertices without neighbors.
-        let ground = |v: usize| if v % 2 == 0 || adjacency.row(v).0.is_empty() { 1e-3 } else { 0.0 };
+        let ground = |v: usize| if v.is_multiple_of(2) || adjacency.row(v).0.is_empty() { 1e-3 } else { 0.0 };
         let diagonal: Vec<f64> = (0..n).map(ground).collect();
         let factor = SparseCholesky::new(&adjacency, &diagonal, Budget::UNLIMITED, &run()).unwrap();
         let mut sorted = factor.order().to_vec();
