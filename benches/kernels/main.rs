@@ -96,7 +96,7 @@ fn row_kernel(c: &mut Criterion) -> Result<()> {
     let values = values(n, &run)?;
     let features = Features::from_f32(n, COLUMNS, values.clone())?;
     for k in [20, 100] {
-        let kernel = RowKernel::new(&values[..k * COLUMNS], COLUMNS, 6.0);
+        let kernel = RowKernel::new(&features, &[], &values[..k * COLUMNS], 6.0);
         let pass = RowPass { source: &features, center: &[], kernel: &kernel };
         let factor = RowFactor::Nystrom { weights: vec![1.0; k], floor: 1e-3 };
         let coefficients = Coefficients::new(&Matrix::filled(k, CLASSES, 0.5));
