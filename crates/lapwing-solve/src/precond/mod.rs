@@ -1,8 +1,7 @@
 //! Preconditioners of the conjugate-gradient solver.
 //!
-//! From the cheapest to the strongest: [`Jacobi`] is the diagonal, [`TwoLevel`] adds a coarse system on cells of the graph,
-//! [`ApproxCholesky`] is a random sparse factor, [`SparseCholesky`] the
-//! complete one.
+//! From the cheapest to the strongest: [`Jacobi`] is the diagonal, [`TwoLevel`] adds a coarse system on cells of the graph; within the
+//! [`LaplacianSolver`](crate::LaplacianSolver), `ApproxCholesky` is a random sparse factor and `SparseCholesky` the complete one.
 
 mod approx_cholesky;
 mod cholesky;
