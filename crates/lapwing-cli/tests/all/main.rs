@@ -13,7 +13,6 @@ mod low_rank;
 mod names;
 mod outputs;
 mod pages;
-mod peak;
 mod plan;
 mod prior;
 mod regression_damage;

@@ -19,8 +19,8 @@ const UNCHECKED: usize = 1024;
 const HUB: f64 = 10.0;
 const LEAST_HUB: usize = 16;
 /// A factor is small up to so many multiplications for each entry of the adjacency matrix, and entries for each edge and row. Measured on
-/// neighbor graphs of 2,000 to 20,000 rows: with so many, factor and solve for ten columns take about as long as they do with cells.
-const PRODUCTS: f64 = 600.0;
+/// neighbor graphs of 2,000 to 20,000 rows: with so many, the factor takes as long as cells and the solves for twenty to thirty columns.
+const PRODUCTS: f64 = 300.0;
 const FILL: f64 = 16.0;
 
 /// The most work that a factor may need.

@@ -2,9 +2,13 @@
 //! process that starts another one on to it.
 #![cfg(target_os = "linux")]
 
+#[allow(dead_code, reason = "this program uses a part of it")]
+#[path = "all/common/mod.rs"]
+mod common;
+
 use std::process::Stdio;
 
-use crate::common::{Folder, npy};
+use common::{Folder, npy};
 use serde_json::Value;
 
 /// Bytes that the system counted at most for a child that is waited for here.
