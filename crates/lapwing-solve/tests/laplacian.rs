@@ -53,7 +53,8 @@ fn solutions_agree_with_dense_elimination_on_nasty_graphs() {
                 if [Jacobi, TwoLevel].contains(&choice) && name.contains("orders") {
                     continue;
                 }
-                let solver = LaplacianSolver::new(&graph, diagonal.as_deref(), params(choice, 1e-13), &run()).unwrap();
+                let params = LaplacianParams { max_fill: f64::INFINITY, ..params(choice, 1e-13) };
+                let solver = LaplacianSolver::new(&graph, diagonal.as_deref(), params, &run()).unwrap();
                 let (x, info) = solver.solve(&b, None, &run()).unwrap();
                 let worst = x.values().iter().zip(expected.values()).map(|(x, e)| (x - e).abs()).fold(0.0, f64::max);
                 assert!(worst <= 1e-10 * scale, "{name}, {choice:?}: off by {:.1e}; {info:?}", worst / scale);
@@ -328,8 +329,10 @@ fn bad_systems_are_named() {
     let refused = solver.solve(&wrong, None, &run()).unwrap_err().to_string();
     assert!(refused.starts_with("row 1 of right-hand side holds NaN"), "{refused}");
     let grid = grid(100, 100, 0.0);
+    let complete = LaplacianParams { max_fill: 0.5, ..params(PreconditionerChoice::Cholesky, 1e-8) };
     let tight = LaplacianParams { max_fill: 0.5, ..params(PreconditionerChoice::ApproxCholesky, 1e-8) };
     assert!(text(&grid, None, tight).contains("approximate Cholesky factor"));
+    assert!(text(&grid, None, complete).contains("complete Cholesky factor beyond max_fill"));
 }
 
 /// Weights may be finite and their sum may not; whatever order the solver works in, the row is the caller's.

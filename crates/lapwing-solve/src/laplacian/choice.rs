@@ -27,8 +27,9 @@ const EASY: (usize, f64) = (4, 0.01);
 /// 10 for grids, bands, chains of random pieces and graphs close to falling apart; 0.95 to 1.1 for weights over many orders; 0.7
 /// to 0.93 for other neighbor graphs and boxes of three dimensions (80 to 190 iterations); below 0.1 for random graphs.
 const MIXING: (usize, f64) = (6, 0.95);
-/// Most rows for which the complete factor is tried, and up to which its size does not matter.
+/// Most rows for which the complete factor is tried.
 const MOST_ORDERED_ROWS: usize = 1 << 15;
+/// Most rows for which it is taken whatever it costs, up to `max_fill`.
 const TINY: usize = 300;
 /// Edges for each vertex up to which a factor is cheap: trees, grids, meshes.
 const SPARSE_EDGES: usize = 3;

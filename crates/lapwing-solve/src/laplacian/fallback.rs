@@ -62,8 +62,7 @@ impl FallbackLevel {
             Self::ApproxCholesky2 => (Cliques::Trees(2), 1),
             Self::ApproxCholesky4 => (Cliques::Trees(4), 2u32),
             Self::Cholesky => {
-                let is_small = adjacency.n_rows() <= MOST_EXACT_ROWS;
-                let budget = if is_small { Budget::UNLIMITED } else { Budget::of_fill(&adjacency, max_fill) };
+                let budget = Budget::of_fill(&adjacency, max_fill);
                 return Ok(Some(Box::new(SparseCholesky::new(&adjacency, diagonal, budget, run)?)));
             }
         };
@@ -118,9 +117,7 @@ impl Placed {
         self.factor.product(z, &mut solved, s);
         gather(&solved, reverse, z, s);
     }
-}
 
-impl Placed {
     /// [`Factor::inverse_diagonal`] in the solver's order.
     pub fn inverse_diagonal(&self, run: &Run) -> Result<Option<Vec<f64>>> {
         let diagonal = self.factor.inverse_diagonal(run)?;
@@ -187,7 +184,9 @@ impl LaplacianSolver {
         }
         let (matrix, run) = (&self.system.matrix, run.with_seed(self.seed));
         let adjacency = Cow::Owned(matrix.to_adjacency(&run)?);
-        let Some(factor) = level.factor(adjacency, matrix.shift(), self.params.max_fill, &run)? else {
+        // The last level is for small graphs only, and the last resort.
+        let max_fill = if level == FallbackLevel::Cholesky { f64::INFINITY } else { self.params.max_fill };
+        let Some(factor) = level.factor(adjacency, matrix.shift(), max_fill, &run)? else {
             return Ok(None);
         };
         let placed = Placed::new(level, factor);

@@ -6,6 +6,7 @@
 mod approx_cholesky;
 mod cholesky;
 mod jacobi;
+mod queue;
 mod two_level;
 
 use lapwing_data::{Result, Run};

@@ -8,8 +8,8 @@ use lapwing_data::{Result, Run};
 
 use super::Cliques;
 use super::columns::Columns;
-use super::queue::{DegreeQueue, Link, Links};
 use crate::pages::prefetch;
+use crate::precond::queue::{DegreeQueue, Link, Links};
 use lapwing_data::hash::{mix, uniform};
 
 /// State of a vertex that is not a neighbor of the one being eliminated.

@@ -22,7 +22,6 @@ mod columns;
 mod elimination;
 mod levels;
 mod lists;
-mod queue;
 mod sweeps;
 
 use std::borrow::Cow;

@@ -9,7 +9,7 @@
 
 use lapwing_data::{Csr, Result, Run};
 
-use super::min_degree::Fronts;
+use super::fronts::Fronts;
 use crate::dispatch::dispatch;
 
 /// The numbers of a factor.

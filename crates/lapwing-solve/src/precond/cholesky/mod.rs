@@ -1,14 +1,15 @@
 //! Complete Cholesky factors of Laplacians, for graphs whose factor stays small: chains, trees, meshes, neighbor graphs of few rows or few
 //! columns.
 //!
-//! The vertices are put in an order that keeps the factor small ([`min_degree`]), columns with the same rows are eliminated together
-//! ([`front`]), and a solve sweeps over the factor twice ([`sweeps`]). The factor is exact to rounding, so that conjugate gradients end
+//! The vertices are put in an order that keeps the factor small ([`min_degree`]). Columns with the same rows form a front ([`fronts`]) and
+//! are eliminated together ([`front`]). A solve sweeps over the factor twice ([`sweeps`]). The factor is exact to rounding, so that conjugate gradients end
 //! after one step.
 //!
 //! Cost: for n rows of a planar graph O(n log n) entries of 8 bytes and O(n^1.5) multiplications, for graphs that mix fast up to n²/2 and
 //! n³/3. The [`Budget`] ends the search for an order when it is exceeded.
 
 mod front;
+mod fronts;
 mod inverse;
 mod min_degree;
 mod sweeps;
@@ -19,8 +20,8 @@ use lapwing_data::{Csr, Error, Result, Run, check_memory};
 
 use super::Factor;
 use front::Columns;
-pub(crate) use min_degree::Budget;
-use min_degree::Fronts;
+pub(crate) use fronts::Budget;
+use fronts::Fronts;
 
 /// A complete factor of a Laplacian, or of one plus a diagonal, in its own order of elimination.
 #[derive(Debug)]
@@ -35,13 +36,13 @@ impl SparseCholesky {
     /// # Errors
     /// [`Error::TooLarge`] if that exceeds the budget or the memory; [`Error::Interrupted`].
     pub fn new(adjacency: &Csr<f64>, diagonal: &[f64], budget: Budget, run: &Run) -> Result<Self> {
-        let advice = "take another preconditioner";
+        let advice = "raise max_fill, or take another preconditioner";
         let Some(fronts) = Fronts::new(adjacency, budget, run)? else {
-            let (what, limit) = ("a complete Cholesky factor".into(), 8 * budget.entries as u64);
+            let (what, limit) = ("a complete Cholesky factor beyond max_fill".into(), 8 * budget.entries as u64);
             return Err(Error::TooLarge { what, bytes: limit, limit, advice: advice.into() });
         };
         let bytes = 8 * fronts.n_entries as u64 + 4 * fronts.rows.len() as u64;
-        check_memory("a complete Cholesky factor", bytes, advice)?;
+        check_memory("a complete Cholesky factor", bytes, "take another preconditioner")?;
         let heaviest = adjacency.values().iter().chain(diagonal).fold(0.0f64, |most, &w| most.max(w));
         // A power of two, so that nothing is rounded.
         let scale = if heaviest > 0.0 { (-heaviest.log2().floor()).min(1023.0).exp2() } else { 1.0 };

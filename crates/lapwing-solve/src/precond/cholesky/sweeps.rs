@@ -3,7 +3,7 @@
 //! Cost: one multiplication and addition for each entry, column and sweep. One thread; several threads solve for several blocks.
 
 use super::SparseCholesky;
-use super::min_degree::Front;
+use super::fronts::Front;
 use crate::dispatch::{WIDEST, dispatch, with_width};
 
 impl SparseCholesky {

@@ -5,6 +5,9 @@ use lapwing_simd::each_level;
 
 use super::*;
 
+/// No limits.
+const UNLIMITED: Budget = Budget { products: f64::INFINITY, entries: usize::MAX, hubs: true };
+
 fn run() -> Run {
     Run::new(Some(1), 0).unwrap()
 }
@@ -58,7 +61,7 @@ fn solutions_are_exact_at_every_level_and_width() {
         // Every second vertex has ground, and vertices without neighbors.
         let ground = |v: usize| if v.is_multiple_of(2) || adjacency.row(v).0.is_empty() { 1e-3 } else { 0.0 };
         let diagonal: Vec<f64> = (0..n).map(ground).collect();
-        let factor = SparseCholesky::new(&adjacency, &diagonal, Budget::UNLIMITED, &run()).unwrap();
+        let factor = SparseCholesky::new(&adjacency, &diagonal, UNLIMITED, &run()).unwrap();
         let mut sorted = factor.order().to_vec();
         sorted.sort_unstable();
         assert!(sorted.iter().enumerate().all(|(at, &v)| at == v as usize));
@@ -76,7 +79,7 @@ fn solutions_are_exact_at_every_level_and_width() {
             let tol = if range > 4.0 { 1e-2 } else { 1e-8 };
             assert!(found[0].iter().zip(&expected).all(|(x, e)| (x - e).abs() < tol), "{n} {s}");
         }
-        let again = each_level(|| SparseCholesky::new(&adjacency, &diagonal, Budget::UNLIMITED, &run()).unwrap());
+        let again = each_level(|| SparseCholesky::new(&adjacency, &diagonal, UNLIMITED, &run()).unwrap());
         assert!(again.iter().all(|other| other.columns.shares == factor.columns.shares));
     }
 }
@@ -88,7 +91,7 @@ fn light_weights_keep_their_precision() {
     let adjacency = graph(n, (1..n).map(|v| (v - 1, v, 10f64.powi(1 - v as i32))));
     let mut diagonal = vec![0.0; n];
     diagonal[0] = 1.0;
-    let factor = SparseCholesky::new(&adjacency, &diagonal, Budget::UNLIMITED, &run()).unwrap();
+    let factor = SparseCholesky::new(&adjacency, &diagonal, UNLIMITED, &run()).unwrap();
     let mut b = vec![0.0; n];
     b[n - 1] = 1.0;
     let mut expected = 1.0;
@@ -103,12 +106,12 @@ fn components_without_ground_are_solved_up_to_a_constant() {
     // Two triangles and a vertex of its own.
     let triangle = |v: usize| [(v, v + 1, 1.0), (v + 1, v + 2, 2.0), (v, v + 2, 3.0)];
     let adjacency = graph(7, triangle(0).into_iter().chain(triangle(3)));
-    let factor = SparseCholesky::new(&adjacency, &[0.0; 7], Budget::UNLIMITED, &run()).unwrap();
+    let factor = SparseCholesky::new(&adjacency, &[0.0; 7], UNLIMITED, &run()).unwrap();
     let b = [1.0, -3.0, 2.0, 0.0, 1.0, -1.0, 0.0];
     let x = solved(&factor, &b, 1);
     let product = product(&adjacency, &[0.0; 7], &x);
     assert!(product.iter().zip(&b).all(|(p, b)| (p - b).abs() < 1e-14), "{product:?}");
-    let empty = SparseCholesky::new(&graph(0, []), &[], Budget::UNLIMITED, &run()).unwrap();
+    let empty = SparseCholesky::new(&graph(0, []), &[], UNLIMITED, &run()).unwrap();
     assert_eq!((empty.order().len(), empty.n_entries()), (0, 0));
 }
 
@@ -117,7 +120,7 @@ fn variances_bound_the_inverse_and_colored_noise_has_the_covariance_of_the_matri
     let n = 30;
     let adjacency = random(n, 0.2, 1.0);
     let diagonal: Vec<f64> = (0..n).map(|v| 0.1 + uniform(v, 3)).collect();
-    let factor = SparseCholesky::new(&adjacency, &diagonal, Budget::UNLIMITED, &run()).unwrap();
+    let factor = SparseCholesky::new(&adjacency, &diagonal, UNLIMITED, &run()).unwrap();
     let (variances, inverse) = (factor.variances(), factor.inverse_diagonal(&run()).unwrap().unwrap());
     for (at, &v) in factor.order().iter().enumerate() {
         let mut unit = vec![0.0; n];
@@ -144,7 +147,7 @@ fn variances_bound_the_inverse_and_colored_noise_has_the_covariance_of_the_matri
 #[test]
 fn orders_are_good_where_the_best_is_known() {
     let entries = |adjacency: &Csr<f64>| {
-        let factor = Fronts::new(adjacency, Budget::UNLIMITED, &run()).unwrap().unwrap();
+        let factor = Fronts::new(adjacency, UNLIMITED, &run()).unwrap().unwrap();
         assert!(factor.fronts.iter().all(|front| factor.rows[front.rows.clone()].is_sorted()));
         factor.n_entries
     };
@@ -170,6 +173,6 @@ fn what_exceeds_its_budget_or_is_stopped_has_no_factor() {
     assert!(Fronts::new(&star, Budget::small(&star, 32.0), &run()).unwrap().is_none());
     let stop = CancelToken::default();
     stop.cancel();
-    let stopped = SparseCholesky::new(&star, &[1.0; 1000], Budget::UNLIMITED, &run().with_cancel(stop));
+    let stopped = SparseCholesky::new(&star, &[1.0; 1000], UNLIMITED, &run().with_cancel(stop));
     assert!(matches!(stopped, Err(Error::Interrupted)));
 }

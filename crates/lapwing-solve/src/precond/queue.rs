@@ -42,8 +42,7 @@ impl DegreeQueue {
     pub fn new(degrees: &[u32], links: &mut impl Links) -> Self {
         let mut queue = Self { heads: vec![NONE; BUCKETS], lowest: 0 };
         for (v, &degree) in degrees.iter().enumerate().rev() {
-            links.link(v as u32).degree = degree;
-            queue.insert(v as u32, links);
+            queue.insert(v as u32, degree, links);
         }
         queue
     }
@@ -61,11 +60,11 @@ impl DegreeQueue {
             }
             let v = self.heads[self.lowest];
             self.remove(v, links);
-            let link = links.link(v);
-            if bucket(link.degree) <= link.bucket {
+            let Link { degree, bucket: old, .. } = *links.link(v);
+            if bucket(degree) <= old {
                 return Some(v);
             }
-            self.insert(v, links);
+            self.insert(v, degree, links);
         }
     }
 
@@ -73,15 +72,17 @@ impl DegreeQueue {
     pub fn change(&mut self, v: u32, change: i32, links: &mut impl Links) {
         let link = links.link(v);
         link.degree = link.degree.saturating_add_signed(change);
-        if bucket(link.degree) < link.bucket {
+        let Link { degree, bucket: old, .. } = *link;
+        if bucket(degree) < old {
             self.remove(v, links);
-            self.insert(v, links);
+            self.insert(v, degree, links);
         }
     }
 
-    fn insert(&mut self, v: u32, links: &mut impl Links) {
+    /// Inserts a vertex that is not in the queue.
+    pub fn insert(&mut self, v: u32, degree: u32, links: &mut impl Links) {
         let link = links.link(v);
-        link.bucket = bucket(link.degree);
+        (link.degree, link.bucket) = (degree, bucket(degree));
         let at = link.bucket as usize;
         let head = self.heads[at];
         (links.link(v).next, links.link(v).previous) = (head, NONE);
@@ -92,7 +93,8 @@ impl DegreeQueue {
         self.lowest = self.lowest.min(at);
     }
 
-    fn remove(&mut self, v: u32, links: &mut impl Links) {
+    /// Removes a vertex that is in the queue.
+    pub fn remove(&mut self, v: u32, links: &mut impl Links) {
         let Link { bucket, next, previous, .. } = *links.link(v);
         match previous {
             NONE => self.heads[bucket as usize] = next,
@@ -104,15 +106,15 @@ impl DegreeQueue {
     }
 }
 
+impl Links for Vec<Link> {
+    fn link(&mut self, v: u32) -> &mut Link {
+        &mut self[v as usize]
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    impl Links for Vec<Link> {
-        fn link(&mut self, v: u32) -> &mut Link {
-            &mut self[v as usize]
-        }
-    }
 
     #[test]
     fn vertices_come_by_degree_as_it_is_when_they_come() {
@@ -124,6 +126,8 @@ mod tests {
         assert_eq!(bucket(15) + 1, bucket(16));
         assert_eq!((bucket(16), bucket(19), bucket(20), bucket(31), bucket(32)), (16, 16, 17, 19, 20));
         assert!((bucket(u32::MAX) as usize) < BUCKETS);
+        queue.remove(4, &mut links);
+        queue.insert(4, 2, &mut links);
         let order: Vec<u32> = std::iter::from_fn(|| queue.pop(&mut links)).collect();
         assert_eq!(order, [0, 4, 2, 3]);
     }
