@@ -74,7 +74,7 @@ class _Printer:
     def __call__(self, event: Event) -> None:
         if event["phase"] != self._phase:
             self._phase, self._start = event["phase"], time.perf_counter()
-        elif event["total"] and event["done"] == event["total"]:
+        elif event["finished"]:
             note = f" ({event['note']})" if event["note"] else ""
             seconds = time.perf_counter() - self._start
             print(f"[lapwing] {self._phase}: {seconds:.2f} s{note}", file=sys.stderr)

@@ -27,6 +27,7 @@ pub struct Control {
 /// Messages from the working threads to the waiting one.
 enum Event {
     Start { phase: String, total: u64 },
+    Expect { total: u64 },
     Update { done: u64, note: String },
     Finish,
     Over,
@@ -45,6 +46,7 @@ struct State {
     done: u64,
     total: u64,
     note: String,
+    is_over: bool,
 }
 
 impl Control {
@@ -96,8 +98,8 @@ impl Control {
 
     fn tell(&self, py: Python<'_>, state: &State) -> PyResult<()> {
         let Some(callback) = &self.callback else { return Ok(()) };
-        let State { phase, done, total, note } = state;
-        let event = py_dict!(py, "phase": phase, "done": done, "total": total, "note": note);
+        let State { phase, done, total, note, is_over } = state;
+        let event = py_dict!(py, "phase": phase, "done": done, "total": total, "note": note, "finished": is_over);
         callback.call1(py, (event,)).map(drop)
     }
 }
@@ -115,11 +117,13 @@ impl State {
     fn take(&mut self, event: Event) {
         match event {
             Event::Start { phase, total } => *self = Self { phase, total, ..Self::default() },
+            Event::Expect { total } => self.total = total,
             Event::Update { done, note } => (self.done, self.note) = (done, note),
             // A finished phase has done all of its steps; an unknown number of steps becomes known here.
             Event::Finish => {
                 self.done = self.total.max(self.done).max(1);
                 self.total = self.done;
+                self.is_over = true;
             }
             Event::Over => {}
         }
@@ -136,6 +140,10 @@ impl Channel {
 impl Progress for Channel {
     fn start(&self, phase: &str, total: u64) {
         self.send(Event::Start { phase: phase.into(), total });
+    }
+
+    fn expect(&self, total: u64) {
+        self.send(Event::Expect { total });
     }
 
     fn update(&self, done: u64, note: &str) {

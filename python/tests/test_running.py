@@ -131,7 +131,7 @@ def test_callback_hears_phases_and_may_stop_the_run(problem):
     X, y = problem
     events = []
     clf = HarmonicClassifier(callback=events.append).fit(X, y)
-    assert all(event.keys() == {"phase", "done", "total", "note"} for event in events)
+    assert all(event.keys() == {"phase", "done", "total", "note", "finished"} for event in events)
     phases = {event["phase"] for event in events}
     assert {"neighbors", "solve"} & phases
     assert {phase["name"] for phase in clf.report_["phases"]} >= {"graph", "solve"}

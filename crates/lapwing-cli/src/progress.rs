@@ -58,6 +58,16 @@ impl Progress for Console {
         }
     }
 
+    fn expect(&self, steps: u64) {
+        let mut phase = self.phase();
+        let Some(Phase { name, total, bar: shown, .. }) = &mut *phase else { return };
+        *total = steps;
+        if let Some(before) = shown {
+            before.finish_and_clear();
+            *shown = Some(bar(name, steps));
+        }
+    }
+
     fn update(&self, done: u64, note: &str) {
         let phase = self.phase();
         let Some(Phase { name, total, bar, .. }) = &*phase else { return };
@@ -96,7 +106,9 @@ impl Console {
 fn bar(phase: &str, total: u64) -> ProgressBar {
     let (bar, template) = match total {
         0 => (ProgressBar::new_spinner(), "{spinner} {prefix:12} {elapsed:>4} {msg}"),
-        _ => (ProgressBar::new(total), "{spinner} {prefix:12} {elapsed:>4} [{bar:30}] {percent:>3} % {msg}"),
+        _ => {
+            (ProgressBar::new(total), "{spinner} {prefix:12} {elapsed:>4} [{bar:30}] {percent:>3} %, {eta} left  {msg}")
+        }
     };
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style.progress_chars("=> "));

@@ -18,7 +18,8 @@ mod params;
 mod plan;
 mod relation;
 pub mod sparsify;
-#[cfg(any(test, feature = "testkit"))]
+// For the tests of the workspace, no part of the interface. A Cargo feature in its place would compile every crate above twice.
+#[doc(hidden)]
 pub mod testkit;
 
 pub use affinity::{AffinityGraph, Widths, affinity_graph, weigh};

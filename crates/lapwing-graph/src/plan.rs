@@ -52,7 +52,7 @@ impl GraphParams {
             }
             _ => {
                 exact_bytes(n, n, k)
-                    + n_entries.map_or(4 * n * d, |entries| SPARSE_ENTRY * entries + 12 * n)
+                    + n_entries.map_or(4 * n * d, |entries| SPARSE_ENTRY * entries + SPARSE_ROW * n)
                     + threads * memory::tile_bytes(n)
             }
         };
@@ -75,8 +75,10 @@ impl GraphParams {
     }
 }
 
-/// Bytes for each stored entry of sparse rows: tails, their index, and heads.
-const SPARSE_ENTRY: usize = 8 + 6 + 8;
+/// Bytes for each stored entry of sparse rows: the entry, and that of an index if its column is rare.
+const SPARSE_ENTRY: usize = 8 + 6;
+/// Bytes for each sparse row: h, and where its entries begin in either part.
+const SPARSE_ROW: usize = 4 + 2 * 8;
 
 /// Bytes of the lists, locks and limits of `n` rows that search among `n_train`, and of the resulting neighbors.
 fn exact_bytes(n_train: usize, n: usize, k: usize) -> usize {
@@ -95,7 +97,7 @@ impl KnnParams {
         threads: usize,
     ) -> usize {
         let (n, lists) = (n_train + n_new, exact_bytes(n_train, n_new, self.n_neighbors));
-        let rows = n_entries.map_or(4 * n * d, |entries| SPARSE_ENTRY * entries) + 12 * n;
+        let rows = n_entries.map_or((4 * d + 12) * n, |entries| SPARSE_ENTRY * entries + SPARSE_ROW * n);
         rows + lists + threads * memory::tile_bytes(n_train)
     }
 }

@@ -92,7 +92,11 @@ impl Simd for Avx2 {
 unsafe fn transpose_eight(from: *const f32, stride: usize, to: *mut f32, to_stride: usize) {
     // SAFETY: as of the caller.
     unsafe {
-        let rows: [__m256; 8] = std::array::from_fn(|row| _mm256_loadu_ps(from.add(row * stride)));
+        // No closure: it would be a function without the instructions of this one.
+        let mut rows = [_mm256_setzero_ps(); 8];
+        for (row, values) in rows.iter_mut().enumerate() {
+            *values = _mm256_loadu_ps(from.add(row * stride));
+        }
         let mut pairs = rows;
         for at in (0..8).step_by(2) {
             pairs[at] = _mm256_unpacklo_ps(rows[at], rows[at + 1]);

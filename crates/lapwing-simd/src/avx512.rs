@@ -70,7 +70,11 @@ impl Simd for Avx512 {
     fn transpose(self, from: &[f32], stride: usize, to: &mut [f32], to_stride: usize) {
         check_transpose(from, stride, to, to_stride);
         unsafe {
-            let mut rows: [__m512; LANES] = std::array::from_fn(|row| _mm512_loadu_ps(from.as_ptr().add(row * stride)));
+            // No closures: they would be functions without the instructions of this one.
+            let mut rows = [_mm512_setzero_ps(); LANES];
+            for (row, values) in rows.iter_mut().enumerate() {
+                *values = _mm512_loadu_ps(from.as_ptr().add(row * stride));
+            }
             // Pairs of rows, then pairs of pairs, within each quarter of a register; then the quarters.
             for at in (0..LANES).step_by(2) {
                 let (a, b) = (rows[at], rows[at + 1]);
@@ -78,7 +82,8 @@ impl Simd for Avx512 {
             }
             let mut fours = rows;
             for at in (0..LANES).step_by(4) {
-                let [a, b, c, d] = [rows[at], rows[at + 1], rows[at + 2], rows[at + 3]].map(|x| _mm512_castps_pd(x));
+                let (a, b) = (_mm512_castps_pd(rows[at]), _mm512_castps_pd(rows[at + 1]));
+                let (c, d) = (_mm512_castps_pd(rows[at + 2]), _mm512_castps_pd(rows[at + 3]));
                 fours[at] = _mm512_castpd_ps(_mm512_unpacklo_pd(a, c));
                 fours[at + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(a, c));
                 fours[at + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(b, d));

@@ -34,7 +34,8 @@ mod sets;
 mod sketch;
 mod steps;
 mod symmetric;
-#[cfg(any(test, feature = "testkit"))]
+// For the tests of the workspace, no part of the interface. A Cargo feature in its place would compile every crate above twice.
+#[doc(hidden)]
 pub mod testkit;
 
 pub use cg::{CgParams, Measure, Projection, SolveInfo, Stop, iterate, solve};

@@ -22,11 +22,11 @@ pub(crate) struct Distances<'a> {
     right_norms: Cow<'a, [f64]>,
 }
 
-/// Norms of all rows; empty if distances do not need them.
+/// Euclidean norms of all rows; empty for dense rows if distances do not need them.
 pub(crate) fn norms(features: &Features<'_>, metric: Metric) -> Vec<f64> {
-    match metric {
-        Metric::Euclidean | Metric::InnerProduct => Vec::new(),
-        Metric::Cosine => (0..features.n_rows()).into_par_iter().map(|row| norm(features, row)).collect(),
+    match (features, metric) {
+        (Features::Dense(_), Metric::Euclidean | Metric::InnerProduct) => Vec::new(),
+        _ => (0..features.n_rows()).into_par_iter().map(|row| norm(features, row)).collect(),
     }
 }
 
@@ -51,11 +51,13 @@ impl<'a> Distances<'a> {
         self.metric
     }
 
-    /// The rows on the right, if they are sparse.
-    pub fn sparse_rows(&self) -> Option<&'a Csr<f32>> {
-        match self.right {
-            Features::Dense(_) => None,
-            Features::Sparse(rows) => Some(rows),
+    /// The rows of either side with their Euclidean norms, if they are sparse.
+    pub fn sparse_rows(&self) -> Option<[(&'a Csr<f32>, &[f64]); 2]> {
+        match (self.left, self.right) {
+            (Features::Sparse(left), Features::Sparse(right)) => {
+                Some([(left, &self.left_norms), (right, &self.right_norms)])
+            }
+            _ => None,
         }
     }
 

@@ -23,27 +23,26 @@ pub(crate) struct FromRow<'a> {
 
 /// A sparse row spread over all columns.
 struct Scattered<'a> {
-    rows: &'a Csr<f32>,
-    /// Euclidean norms (n).
-    norms: &'a [f64],
+    /// The rows with their Euclidean norms.
+    left: (&'a Csr<f32>, &'a [f64]),
+    right: (&'a Csr<f32>, &'a [f64]),
     metric: Metric,
     values: Vec<f64>,
 }
 
 impl<'a> FromRow<'a> {
-    /// Distances from row 0 to the others, whose Euclidean norms are `norms` if they are sparse.
-    pub fn new(distances: &'a Distances<'a>, norms: &'a [f64]) -> Self {
+    /// Distances from a row that is yet to be [`set`](Self::set).
+    pub fn new(distances: &'a Distances<'a>) -> Self {
         let metric = distances.metric();
-        let rows = distances.sparse_rows().filter(|rows| rows.n_cols() <= MOST_COLUMNS && norms.len() == rows.n_rows());
-        let scattered = rows.map(|rows| Scattered { rows, norms, metric, values: vec![0.0; rows.n_cols()] });
-        let mut from = Self { distances, row: 0, scattered };
-        from.set(0);
-        from
+        let rows = distances.sparse_rows().filter(|[_, right]| right.0.n_cols() <= MOST_COLUMNS);
+        let scattered =
+            rows.map(|[left, right]| Scattered { left, right, metric, values: vec![0.0; right.0.n_cols()] });
+        Self { distances, row: 0, scattered }
     }
 
     /// Makes `row` the row from which distances are taken.
     pub fn set(&mut self, row: usize) {
-        if let Some(Scattered { rows, values, .. }) = &mut self.scattered {
+        if let Some(Scattered { left: (rows, _), values, .. }) = &mut self.scattered {
             rows.row(self.row).0.iter().for_each(|&column| values[column as usize] = 0.0);
             let (columns, entries) = rows.row(row);
             columns.iter().zip(entries).for_each(|(&column, &value)| values[column as usize] = value.into());
@@ -63,9 +62,9 @@ impl Scattered<'_> {
     /// The distance; `None` if rounding might change it.
     #[inline]
     fn distance(&self, row: usize, other: usize) -> Option<f32> {
-        let (x, y) = (self.norms[row], self.norms[other]);
+        let (x, y) = (self.left.1[row], self.right.1[other]);
         let product = self.product(other);
-        let terms = (self.rows.row(row).0.len() + self.rows.row(other).0.len() + 16) as f64;
+        let terms = (self.left.0.row(row).0.len() + self.right.0.row(other).0.len() + 16) as f64;
         let error = 4.0 * f64::EPSILON * terms;
         let (low, high) = match self.metric {
             Metric::Cosine if x == 0.0 || y == 0.0 => return Some(1.0),
@@ -84,7 +83,7 @@ impl Scattered<'_> {
     #[inline]
     fn product(&self, other: usize) -> f64 {
         const LANES: usize = 4;
-        let (columns, entries) = self.rows.row(other);
+        let (columns, entries) = self.right.0.row(other);
         let term = |(&column, &value): (&u32, &f32)| self.values[column as usize] * f64::from(value);
         let (c, e) = (columns.chunks_exact(LANES), entries.chunks_exact(LANES));
         let rest: f64 = c.remainder().iter().zip(e.remainder()).map(term).sum();
@@ -106,7 +105,6 @@ mod tests {
     use rand::RngExt;
 
     use super::*;
-    use crate::knn::distance::norm;
 
     #[test]
     fn certified_distances_are_those_of_a_walk() {
@@ -125,10 +123,9 @@ mod tests {
         }
         entries.push((3, rng.random_range(0..d), 1e-30));
         let rows = Features::Sparse(Arc::new(Csr::from_entries(n as usize, d as usize, &entries).unwrap()));
-        let norms: Vec<f64> = (0..n as usize).map(|row| norm(&rows, row)).collect();
         for metric in [Metric::Euclidean, Metric::Cosine, Metric::InnerProduct] {
             let distances = Distances::new(&rows, &rows, metric);
-            let mut from = FromRow::new(&distances, &norms);
+            let mut from = FromRow::new(&distances);
             assert!(from.scattered.is_some());
             for row in (0..n as usize).rev() {
                 from.set(row);

@@ -73,18 +73,19 @@ impl CertifiedSearch<'_> {
     /// Whether lists are filled row by row.
     pub(super) fn is_by_row(&self) -> bool {
         let side = &self.target.side;
-        !self.same || (side.tail.is_none() && side.head.n <= MOST_ROWS && side.head.n * side.head.d <= MOST_VALUES)
+        !self.same || (side.sparse.is_none() && side.rows.n <= MOST_ROWS && side.rows.n * side.rows.d <= MOST_VALUES)
     }
 
     /// Lists by lower bounds (m, width), empty for rows that need no search.
     pub(super) fn lists_by_row(&self) -> Result<Vec<u64>> {
-        let (m, width) = (self.left.head.n, self.width());
+        let (m, width) = (self.left.rows.n, self.width());
         let mut lists = vec![EMPTY; m * width];
+        self.run.progress().expect((m * self.target.side.rows.n) as u64);
         let done = AtomicU64::new(0);
         self.run.install(|| {
             lists.par_chunks_mut(ROWS * width).enumerate().try_for_each(|(at, lists)| {
                 let rows = at * ROWS..((at + 1) * ROWS).min(m);
-                let pairs = (rows.len() * self.target.side.head.n) as u64;
+                let pairs = (rows.len() * self.target.side.rows.n) as u64;
                 self.fill(rows, lists)?;
                 self.run.progress().update(done.fetch_add(pairs, Ordering::Relaxed) + pairs, "pairs");
                 Ok(())
@@ -95,11 +96,10 @@ impl CertifiedSearch<'_> {
 
     /// The lists of `rows`.
     fn fill(&self, rows: Range<usize>, lists: &mut [u64]) -> Result<()> {
-        let (n, width) = (self.target.side.head.n, self.width());
+        let (n, width) = (self.target.side.rows.n, self.width());
         let is_searched = |row: &usize| self.duplicates.as_ref().is_none_or(|groups| !groups.has(*row as u32));
         let open: Vec<u32> = rows.clone().filter(is_searched).map(|row| row as u32).collect();
-        let mut heads = Vec::new();
-        self.left.gather_heads(&open, &mut heads);
+        let left = self.left.gather(&open);
         let mut out = vec![0f32; open.len() * self.target.block];
         let mut minima = vec![0f32; (GROUPS * (width + 1)).next_multiple_of(16)];
         let mut all: Vec<Candidates> = open.iter().map(|_| Candidates { keys: Vec::new(), width }).collect();
@@ -108,7 +108,7 @@ impl CertifiedSearch<'_> {
             let first = at * self.target.block;
             let columns = self.target.block.min(n - first);
             let out = &mut out[..open.len() * columns];
-            self.target.products(self.left, &open, &heads, at, columns, out);
+            self.target.products(&left, at, columns, out);
             for ((&row, candidates), products) in open.iter().zip(&mut all).zip(out.chunks_exact(columns)) {
                 self.select(row, first, products, candidates, &mut minima);
             }
@@ -124,8 +124,8 @@ impl CertifiedSearch<'_> {
 
     /// Adds the rows from `first` on that the list of `row` could take.
     fn select(&self, row: u32, first: usize, products: &[f32], candidates: &mut Candidates, minima: &mut [f32]) {
-        let right = &self.target.side.head.half_norms[first..first + products.len()];
-        let half_norm = self.left.head.half_norms[row as usize];
+        let right = &self.target.side.rows.half_norms[first..first + products.len()];
+        let half_norm = self.left.rows.half_norms[row as usize];
         if !half_norm.is_finite() {
             // Products overflow: the list stays empty, which is an error.
             return;

@@ -11,6 +11,7 @@
 //! Cost: n²/2 products for rows among themselves, each serving both rows, n·m for queries; lists of k + 6 places.
 //! Parallel over blocks of rows. The result does not depend on the order: it is exact.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use lapwing_data::{Features, Result, Run};
@@ -21,6 +22,7 @@ use crate::knn::exact::duplicates::DuplicateGroups;
 use crate::knn::exact::pass::{Limits, pass};
 use crate::knn::exact::products::{Side, TILE_ROWS, Target};
 use crate::knn::exact::signed::{distance_of, key};
+use crate::knn::from_row::FromRow;
 use crate::knn::kernels::lists::{EMPTY, STEP, SharedLists, id_of, offer, shared_lists};
 use crate::knn::rows::{Frame, SearchRows, half_squared};
 use crate::knn::{KnnParams, Metric, Neighbors, list_width};
@@ -92,15 +94,17 @@ pub(crate) struct Reranked {
 }
 
 impl Reranker<'_> {
-    /// Computes exact distances of the rows of a list, until a lower bound rules out the rest of the `others` compared rows.
-    pub fn rerank(&self, row: usize, list: &[u64], others: usize) -> Reranked {
+    /// Computes exact distances of the rows of a list to the row of `from`, until a lower bound rules out the rest of the `others`
+    /// compared rows.
+    pub fn rerank(&self, from: &FromRow<'_>, list: &[u64], others: usize) -> Reranked {
         let mut keys = vec![EMPTY; self.k];
         let mut listed = 0;
         for &candidate in list.iter().filter(|&&key| key != EMPTY) {
             if f64::from(distance_of(candidate)) > self.reach(&keys) {
                 return Reranked { keys, is_certain: true };
             }
-            self.evaluate(row, id_of(candidate), &mut keys);
+            let id = id_of(candidate);
+            offer(&mut keys, key(from.get(id as usize), id));
             listed += 1;
         }
         Reranked { keys, is_certain: listed == others }
@@ -135,19 +139,20 @@ impl CertifiedSearch<'_> {
 
     /// The same from the lists of all rows.
     pub(super) fn neighbors_from(&self, lists: Vec<u64>) -> Result<Neighbors> {
-        let (m, k) = (self.left.head.n, self.reranker.k);
+        let (m, k) = (self.left.rows.n, self.reranker.k);
         let width = self.width();
         let mut neighbors =
             Neighbors { n_neighbors: k, indices: vec![u32::MAX; m * k], distances: vec![f32::INFINITY; m * k] };
         let open = self.run.install(|| {
             let rows = neighbors.indices.par_chunks_mut(k).zip(neighbors.distances.par_chunks_mut(k));
-            let rerank = |(row, (ids, distances)): (usize, (&mut [u32], &mut [f32]))| {
+            let from = || FromRow::new(&self.reranker.distances);
+            let rerank = |from: &mut FromRow<'_>, (row, (ids, distances)): (usize, (&mut [u32], &mut [f32]))| {
                 self.run.check()?;
-                let reranked = self.rerank(row, &lists[row * width..(row + 1) * width]);
+                let reranked = self.rerank(from, row, &lists[row * width..(row + 1) * width]);
                 write(&reranked.keys, ids, distances);
                 Ok((!reranked.is_certain).then_some((row as u32, reranked.keys)))
             };
-            let found: Result<Vec<Option<Open>>> = rows.enumerate().with_min_len(64).map(rerank).collect();
+            let found: Result<Vec<Option<Open>>> = rows.enumerate().with_min_len(64).map_init(from, rerank).collect();
             found.map(|found| found.into_iter().flatten().collect::<Vec<_>>())
         })?;
         drop(lists);
@@ -159,23 +164,26 @@ impl CertifiedSearch<'_> {
     }
 
     pub(super) fn width(&self) -> usize {
-        list_width(self.reranker.k, self.target.side.head.n).next_multiple_of(STEP)
+        list_width(self.reranker.k, self.target.side.rows.n).next_multiple_of(STEP)
     }
 
     /// Lists by lower bounds (m, width).
     pub(super) fn lists(&self) -> Result<Vec<u64>> {
-        let (m, width) = (self.left.head.n, self.width());
+        let (m, width) = (self.left.rows.n, self.width());
         let shared = Shared {
             lists: shared_lists(m, width),
             limits: (0..if self.same { m } else { 0 }).map(|_| AtomicU32::new(f32::INFINITY.to_bits())).collect(),
         };
+        let tile = |at: usize| at * TILE_ROWS..((at + 1) * TILE_ROWS).min(m);
+        let pairs =
+            |rows: &Range<usize>| (rows.len() * if self.same { rows.end } else { self.target.side.rows.n }) as u64;
+        self.run.progress().expect((0..m.div_ceil(TILE_ROWS)).map(|at| pairs(&tile(at))).sum());
         let done = AtomicU64::new(0);
         self.run.install(|| {
             (0..m.div_ceil(TILE_ROWS)).into_par_iter().try_for_each(|at| {
-                let rows = at * TILE_ROWS..((at + 1) * TILE_ROWS).min(m);
-                let pairs = rows.len() * if self.same { rows.end / 2 } else { self.target.side.head.n };
-                self.meet(rows, &shared)?;
-                let pairs = done.fetch_add(pairs as u64, Ordering::Relaxed) + pairs as u64;
+                let pairs = pairs(&tile(at));
+                self.meet(tile(at), &shared)?;
+                let pairs = done.fetch_add(pairs, Ordering::Relaxed) + pairs;
                 self.run.progress().update(pairs, "pairs");
                 Ok(())
             })
@@ -184,20 +192,19 @@ impl CertifiedSearch<'_> {
     }
 
     /// Compares `rows` with the rows before them, or with all rows of another matrix.
-    fn meet(&self, rows: std::ops::Range<usize>, shared: &Shared) -> Result<()> {
+    fn meet(&self, rows: Range<usize>, shared: &Shared) -> Result<()> {
         let ids: Vec<u32> = (rows.start as u32..rows.end as u32).collect();
-        let (mut heads, width) = (Vec::new(), self.width());
-        self.left.gather_heads(&ids, &mut heads);
+        let (left, width) = (self.left.gather(&ids), self.width());
         let mut own: Vec<u64> = rows.clone().flat_map(|row| shared.lists.lock(row).to_vec()).collect();
         let mut out = vec![0f32; ids.len() * self.target.block];
         let mut limits = Vec::new();
-        let end = if self.same { rows.end } else { self.target.side.head.n };
+        let end = if self.same { rows.end } else { self.target.side.rows.n };
         for at in 0..end.div_ceil(self.target.block) {
             self.run.check()?;
             let first = at * self.target.block;
             let columns = self.target.block.min(end - first);
             let out = &mut out[..ids.len() * columns];
-            self.target.products(self.left, &ids, &heads, at, columns, out);
+            self.target.products(&left, at, columns, out);
             shared.copy_limits(first, columns, &mut limits);
             for (at, row) in rows.clone().enumerate() {
                 let columns_met = if self.same { columns.min(row - first.min(row)) } else { columns };
@@ -230,8 +237,8 @@ impl CertifiedSearch<'_> {
         limits: &mut [f32],
         shared: &Shared,
     ) {
-        let right = &self.target.side.head.half_norms[first..first + products.len()];
-        let half_norm = self.left.head.half_norms[row];
+        let right = &self.target.side.rows.half_norms[first..first + products.len()];
+        let half_norm = self.left.rows.half_norms[row];
         let mut row_limit = limit(list, half_norm);
         let bounds = Limits { half_norms: right, row: row_limit, half_norm, columns: limits };
         pass(products, bounds, &mut |at| {
@@ -253,11 +260,12 @@ impl CertifiedSearch<'_> {
     }
 
     /// The k nearest rows of the list.
-    fn rerank(&self, row: usize, list: &[u64]) -> Reranked {
+    fn rerank(&self, from: &mut FromRow<'_>, row: usize, list: &[u64]) -> Reranked {
         if let Some(equal) = self.duplicates.as_ref().and_then(|duplicates| duplicates.neighbors(row as u32)) {
             return Reranked { keys: equal.map(|id| key(0.0, id)).collect(), is_certain: true };
         }
-        self.reranker.rerank(row, list, self.target.side.head.n - usize::from(self.same))
+        from.set(row);
+        self.reranker.rerank(from, list, self.target.side.rows.n - usize::from(self.same))
     }
 
     /// Evaluates every row within the last distance of each open list.
@@ -270,17 +278,16 @@ impl CertifiedSearch<'_> {
 
     fn look_again_at(&self, open: &mut [Open]) -> Result<()> {
         let ids: Vec<u32> = open.iter().map(|(row, _)| *row).collect();
-        let mut heads = Vec::new();
-        self.left.gather_heads(&ids, &mut heads);
+        let left = self.left.gather(&ids);
         let mut out = vec![0f32; ids.len() * self.target.block];
         for at in 0..self.target.n_blocks() {
             let first = at * self.target.block;
-            let columns = self.target.block.min(self.target.side.head.n - first);
+            let columns = self.target.block.min(self.target.side.rows.n - first);
             if open.iter().all(|(_, keys)| self.is_done(keys, first)) {
                 break;
             }
             let out = &mut out[..ids.len() * columns];
-            self.target.products(self.left, &ids, &heads, at, columns, out);
+            self.target.products(&left, at, columns, out);
             for ((row, keys), products) in open.iter_mut().zip(out.chunks_exact(columns)) {
                 self.run.check()?;
                 self.evaluate(*row, keys, first, products);
@@ -296,8 +303,8 @@ impl CertifiedSearch<'_> {
     }
 
     fn evaluate(&self, row: u32, keys: &mut [u64], first: usize, products: &[f32]) {
-        let right = &self.target.side.head.half_norms[first..first + products.len()];
-        let half_norm = self.left.head.half_norms[row as usize];
+        let right = &self.target.side.rows.half_norms[first..first + products.len()];
+        let half_norm = self.left.rows.half_norms[row as usize];
         let row_limit = |keys: &[u64], next: usize| {
             if self.is_done(keys, next) { f32::NEG_INFINITY } else { self.reranker.limit(keys, half_norm) }
         };

@@ -7,6 +7,7 @@ mod bounds;
 mod by_row;
 pub(crate) mod certified;
 mod duplicates;
+mod frequent;
 pub(crate) mod pairs_within;
 pub(crate) mod pass;
 pub(crate) mod products;
@@ -67,5 +68,5 @@ pub(crate) fn ready(features: &Features<'_>, metric: Metric, run: &Run) -> Resul
 }
 
 fn side(dense: &Dense<'_>, frame: &Frame, run: &Run) -> Side {
-    Side { head: run.install(|| SearchRows::prepare(dense, frame, run).lowered()), tail: None }
+    Side { rows: run.install(|| SearchRows::prepare(dense, frame, run).lowered()), sparse: None }
 }

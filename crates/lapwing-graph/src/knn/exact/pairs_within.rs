@@ -34,7 +34,7 @@ pub(crate) struct Thresholds {
 impl Thresholds {
     /// The thresholds of rows whose last neighbors have the keys `last`.
     pub fn new(pairs: &AllPairs<'_>, last: Vec<u64>) -> Self {
-        let rows = last.iter().zip(&pairs.side.head.half_norms);
+        let rows = last.iter().zip(&pairs.side.rows.half_norms);
         let limits = rows.map(|(&last, &h)| rounded_up(reach(&pairs.frame, distance_of(last)), h)).collect();
         let sure = last.iter().map(|&last| before(pairs.frame.in_search(distance_of(last)) as f32)).collect();
         Self { last, limits, sure }
@@ -126,13 +126,12 @@ impl<'a> PairsWithin<'a> {
     pub fn visit(&self, piece: &Piece, run: &Run, found: &mut impl FnMut(Found)) -> Result<()> {
         let (rows, columns) = (piece.rows.clone(), self.columns(piece));
         let ids: Vec<u32> = (rows.start as u32..rows.end as u32).collect();
-        let mut heads = Vec::new();
-        self.pairs.side.gather_heads(&ids, &mut heads);
+        let left = self.pairs.side.gather(&ids);
         let mut products = vec![0f32; ids.len() * columns];
-        self.target.products(&self.pairs.side, &ids, &heads, piece.block, columns, &mut products);
+        self.target.products(&left, piece.block, columns, &mut products);
         let first = piece.block * self.target.block;
         let mut limits = self.thresholds.limits[first..first + columns].to_vec();
-        let mut from = self.pairs.distances_from(&self.distances);
+        let mut from = FromRow::new(&self.distances);
         for (row, products) in rows.zip(products.chunks_exact(columns)) {
             run.check()?;
             let earlier = columns.min(row.saturating_sub(first));
@@ -152,7 +151,7 @@ impl<'a> PairsWithin<'a> {
         limits: &mut [f32],
         found: &mut impl FnMut(Found),
     ) {
-        let half_norms = &self.pairs.side.head.half_norms;
+        let half_norms = &self.pairs.side.rows.half_norms;
         let (own, others) = (half_norms[row], &half_norms[first..first + products.len()]);
         let limit = self.thresholds.limits[row];
         let all = &self.thresholds.limits[first..first + products.len()];

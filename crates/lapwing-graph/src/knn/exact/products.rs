@@ -1,13 +1,15 @@
 //! Tiles of products between a few rows and a block of others, dense and sparse: the main work of exact searches.
 //!
-//! A row is a dense head, which goes into a matrix product, and for sparse rows a tail of the rarer columns, whose products
-//! are added entry by entry through an inverted index of the block. Frequent columns hold most of the multiplications of
-//! sparse rows, and are faster as dense ones. Cost: one multiplication for each pair and column of the heads,
-//! and for each pair of tail entries in one column.
+//! Dense rows go into a matrix product. Sparse rows are cut in two: frequent columns hold most of the multiplications and go through
+//! [`crate::knn::exact::frequent`]; products over the rare ones are added entry by entry through an inverted index of the block.
+//! Cost: one multiplication for each pair and column of dense rows; of sparse rows one for each entry in a frequent column
+//! and row of the other side, and one for each pair of entries in a rare column.
 
 use lapwing_data::Csr;
+use lapwing_simd::prefetch;
 use rayon::prelude::*;
 
+use super::frequent::Panel;
 use crate::knn::rows::{SearchRows, products};
 
 /// Rows on the left of a tile: few enough that a tile stays in the L2 cache, enough for a matrix product.
@@ -24,17 +26,40 @@ pub(crate) fn tile_bytes(n: usize) -> usize {
 
 /// Rows to take products of.
 pub(crate) struct Side {
-    /// Heads, possibly of no columns, with h of the whole rows.
-    pub head: SearchRows,
-    /// Tails by row; none for dense rows.
-    pub tail: Option<Csr<f32>>,
+    /// The rows with their h; of no columns if they are sparse.
+    pub rows: SearchRows,
+    /// The values of sparse rows.
+    pub sparse: Option<SparseRows>,
+}
+
+/// Sparse rows, cut in two; columns that cannot meet are left out.
+pub(crate) struct SparseRows {
+    /// Columns that many rows use.
+    pub frequent: Csr<f32>,
+    /// The others.
+    pub rare: Csr<f32>,
+}
+
+/// Some rows on the left, ready for products with any block.
+pub(crate) struct LeftRows<'a> {
+    values: Values<'a>,
+    ids: &'a [u32],
+}
+
+enum Values<'a> {
+    /// One row below the other.
+    Dense(Vec<f32>),
+    Sparse(Panel, &'a Csr<f32>),
 }
 
 impl Side {
-    /// Head columns and tails of the rows `ids`, one below the other.
-    pub fn gather_heads(&self, ids: &[u32], out: &mut Vec<f32>) {
-        out.clear();
-        ids.iter().for_each(|&id| out.extend_from_slice(self.head.row(id as usize)));
+    /// The rows `ids`, at most [`TILE_ROWS`].
+    pub fn gather<'a>(&'a self, ids: &'a [u32]) -> LeftRows<'a> {
+        let values = match &self.sparse {
+            None => Values::Dense(ids.iter().flat_map(|&id| self.rows.row(id as usize)).copied().collect()),
+            Some(sparse) => Values::Sparse(Panel::new(&sparse.frequent, ids), &sparse.rare),
+        };
+        LeftRows { values, ids }
     }
 }
 
@@ -48,7 +73,7 @@ pub(crate) struct Target<'a> {
 
 /// Where a column is used among the rows of a block.
 struct BlockIndex {
-    /// Of each column, where its entries start (columns + 1).
+    /// Of each rare column, where its entries start (columns + 1).
     start: Vec<u32>,
     /// Row within the block.
     rows: Vec<u16>,
@@ -57,52 +82,56 @@ struct BlockIndex {
 
 impl<'a> Target<'a> {
     pub fn new(side: &'a Side) -> Self {
-        let n = side.head.n;
-        let Some(tail) = &side.tail else {
+        let n = side.rows.n;
+        let Some(SparseRows { rare, .. }) = &side.sparse else {
             return Self { side, block: TILE_COLUMNS.min(n), index: Vec::new() };
         };
         // Each block has an offset for every column: no more of them than four for an entry.
-        let most_blocks = (4 * tail.nnz() / tail.n_cols().max(1)).max(1);
+        let most_blocks = (4 * rare.nnz() / rare.n_cols().max(1)).max(1);
         let block = n.div_ceil(most_blocks).clamp(TILE_COLUMNS, MOST_COLUMNS).min(n);
-        let index = |at: usize| BlockIndex::new(tail, at * block..((at + 1) * block).min(n));
+        let index = |at: usize| BlockIndex::new(rare, at * block..((at + 1) * block).min(n));
         Self { side, block, index: (0..n.div_ceil(block)).into_par_iter().map(index).collect() }
     }
 
     pub fn n_blocks(&self) -> usize {
-        self.side.head.n.div_ceil(self.block)
+        self.side.rows.n.div_ceil(self.block)
     }
 
-    /// Products of `rows` of `left`, whose heads are `heads`, with the first `columns` rows of block `at`, row by row.
-    pub fn products(&self, left: &Side, rows: &[u32], heads: &[f32], at: usize, columns: usize, out: &mut [f32]) {
-        let d = self.side.head.d;
-        let first = at * self.block;
-        if d > 0 {
-            products(heads, &self.side.head.values[first * d..(first + columns) * d], d, out);
-        } else {
-            out.fill(0.0);
-        }
-        let (Some(tail), Some(index)) = (&left.tail, self.index.get(at)) else { return };
-        for (&row, sums) in rows.iter().zip(out.chunks_exact_mut(columns)) {
-            let (ids, values) = tail.row(row as usize);
-            for (&column, &value) in ids.iter().zip(values) {
-                index.add(column as usize, value, sums);
+    /// Products of the rows `left` with the first `columns` rows of block `at`, row by row.
+    pub fn products(&self, left: &LeftRows<'_>, at: usize, columns: usize, out: &mut [f32]) {
+        let (d, first) = (self.side.rows.d, at * self.block);
+        match (&left.values, &self.side.sparse, self.index.get(at)) {
+            (Values::Sparse(panel, rare), Some(sparse), Some(index)) => {
+                panel.products(&sparse.frequent, first..first + columns, out);
+                for (&row, sums) in left.ids.iter().zip(out.chunks_exact_mut(columns)) {
+                    let (ids, values) = rare.row(row as usize);
+                    index.prefetch(ids, 0);
+                    for (at, (&column, &value)) in ids.iter().zip(values).enumerate() {
+                        index.prefetch(ids, at + 1);
+                        index.add(column as usize, value, sums);
+                    }
+                }
             }
+            (Values::Dense(values), ..) => {
+                products(values, &self.side.rows.values[first * d..(first + columns) * d], d, out);
+            }
+            _ => unreachable!("both sides are sparse, or both dense"),
         }
     }
 }
 
 impl BlockIndex {
-    fn new(tail: &Csr<f32>, rows: std::ops::Range<usize>) -> Self {
-        let mut start = vec![0u32; tail.n_cols() + 1];
+    fn new(rare: &Csr<f32>, rows: std::ops::Range<usize>) -> Self {
+        let mut start = vec![0u32; rare.n_cols() + 1];
         for row in rows.clone() {
-            tail.row(row).0.iter().for_each(|&column| start[column as usize + 1] += 1);
+            rare.row(row).0.iter().for_each(|&column| start[column as usize + 1] += 1);
         }
-        (0..tail.n_cols()).for_each(|column| start[column + 1] += start[column]);
+        (0..rare.n_cols()).for_each(|column| start[column + 1] += start[column]);
         let mut next = start.clone();
-        let entries = start[tail.n_cols()] as usize;
+        let entries = start[rare.n_cols()] as usize;
         let mut index = Self { start, rows: vec![0; entries], values: vec![0.0; entries] };
         for (at, row) in rows.enumerate() {
-            let (columns, values) = tail.row(row);
+            let (columns, values) = rare.row(row);
             for (&column, &value) in columns.iter().zip(values) {
                 let place = next[column as usize] as usize;
                 next[column as usize] += 1;
@@ -110,6 +139,21 @@ impl BlockIndex {
             }
         }
         index
+    }
+
+    /// Prefetches where the entries of a later column begin, and the first entries of the column `ids[at]`.
+    #[inline]
+    fn prefetch(&self, ids: &[u32], at: usize) {
+        /// So many columns ahead.
+        const AHEAD: usize = 4;
+        if let Some(&later) = ids.get(at + AHEAD) {
+            prefetch(&self.start, later as usize);
+        }
+        if let Some(&next) = ids.get(at) {
+            let start = self.start[next as usize] as usize;
+            prefetch(&self.rows, start);
+            prefetch(&self.values, start);
+        }
     }
 
     /// sums[row] += value · entry for the entries of `column` below `sums.len()`.

@@ -1,21 +1,20 @@
-//! Exact neighbors of sparse rows: frequent columns are multiplied as dense ones, the others through an inverted index.
+//! Exact neighbors of sparse rows: frequent columns are multiplied by whole vectors, the others through an inverted index.
 //!
 //! The search is by h(y) − xᵀy as for dense rows; xᵀy needs only columns that both rows use. A column used by c of n rows costs c²
-//! single additions, or n² operations of a matrix product, each about eight times as fast. So frequent columns become a dense head.
-//! Cost: n²·(head columns)/2 multiplications, and Σ c²/2 over the other columns for rows among themselves; memory the
-//! head (at most 32 bytes per entry), one transposed copy of the tail, and the lists of [`crate::knn::exact::certified`].
+//! single additions through an inverted index, or c·n multiplications of vectors, each some sixty times as fast: see
+//! [`crate::knn::exact::frequent`].
+//! Cost for rows among themselves: Σ c·n/2 multiplications over the frequent columns, Σ c²/2 over the others; memory: a copy of
+//! the entries, one transposed copy of those in rare columns, and the lists of [`crate::knn::exact::certified`].
 
 use lapwing_data::{Csr, Error, Features, Result, Run};
 use rayon::prelude::*;
 
 use crate::knn::distance::Distances;
 use crate::knn::exact::certified::{CertifiedSearch, Reranker, lowered};
-use crate::knn::exact::products::{Side, Target};
+use crate::knn::exact::frequent;
+use crate::knn::exact::products::{Side, SparseRows, Target};
 use crate::knn::rows::{FAR, Frame, SearchRows, unit_scale};
 use crate::knn::{KnnParams, Metric, Neighbors};
-
-/// A column is dense if at least one row in so many uses it.
-const DENSE_SHARE: usize = 8;
 
 /// The k nearest rows of `train` for every row of `new`; `same` says they are one matrix and skips the row itself.
 pub(crate) fn search(
@@ -62,18 +61,18 @@ pub(crate) fn ready(train: &Csr<f32>, same: bool, metric: Metric, run: &Run) -> 
     Ok((frame, layout, side))
 }
 
-/// Which columns are dense and which are indexed.
+/// Which columns are frequent and which are rare.
 pub(crate) struct Layout {
     columns: Vec<Place>,
-    n_head: usize,
-    n_tail: usize,
+    n_frequent: usize,
+    n_rare: usize,
 }
 
 /// Place of a column.
 #[derive(Clone, Copy)]
 enum Place {
-    Head(u32),
-    Tail(u32),
+    Frequent(u32),
+    Rare(u32),
     /// Left out, because no two rows share the column.
     Nowhere,
 }
@@ -82,29 +81,28 @@ impl Layout {
     fn new(train: &Csr<f32>, same: bool) -> Self {
         let mut counts = vec![0u32; train.n_cols()];
         train.indices().iter().for_each(|&column| counts[column as usize] += 1);
-        let dense = train.n_rows().div_ceil(DENSE_SHARE).max(2);
-        let (mut n_head, mut n_tail) = (0u32, 0u32);
+        let most = frequent::least_uses(&counts, train.n_rows());
+        let (mut n_frequent, mut n_rare) = (0u32, 0u32);
         let next = |counter: &mut u32| {
             *counter += 1;
             *counter - 1
         };
-        let place = |count: u32| match count as usize {
-            count if count >= dense => Place::Head(next(&mut n_head)),
+        let place = |count: u32| match count {
             0 => Place::Nowhere,
             1 if same => Place::Nowhere,
-            _ => Place::Tail(next(&mut n_tail)),
+            count if count >= most => Place::Frequent(next(&mut n_frequent)),
+            _ => Place::Rare(next(&mut n_rare)),
         };
         let columns = counts.into_iter().map(place).collect();
-        Self { columns, n_head: n_head as usize, n_tail: n_tail as usize }
+        Self { columns, n_frequent: n_frequent as usize, n_rare: n_rare as usize }
     }
 
-    /// Rows cut into head and tail, scaled for the search.
+    /// Rows cut in two, scaled for the search.
     fn side(&self, rows: &Csr<f32>, frame: &Frame) -> Result<Side> {
         let n = rows.n_rows();
         let squared = |row: usize| rows.row(row).1.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>();
-        let mut values = vec![0f32; n * self.n_head];
         let mut half_norms = Vec::with_capacity(n);
-        let (mut indptr, mut indices, mut entries) = (vec![0u64], Vec::new(), Vec::new());
+        let (mut frequent, mut rare) = (Part::new(n), Part::new(n));
         for row in 0..n {
             let squared = squared(row);
             let (scale, half_norm) = match frame.metric {
@@ -118,17 +116,43 @@ impl Layout {
             for (&column, &value) in columns.iter().zip(row_values) {
                 let value = (f64::from(value) * scale) as f32;
                 match self.columns[column as usize] {
-                    Place::Head(at) => values[row * self.n_head + at as usize] = value,
-                    Place::Tail(at) => {
-                        indices.push(at);
-                        entries.push(value);
-                    }
+                    Place::Frequent(at) => frequent.push(at, value),
+                    Place::Rare(at) => rare.push(at, value),
                     Place::Nowhere => {}
                 }
             }
-            indptr.push(indices.len() as u64);
+            frequent.end_row();
+            rare.end_row();
         }
-        let tail = Csr::new(n, self.n_tail, indptr, indices, entries)?;
-        Ok(Side { head: SearchRows { n, d: self.n_head, values, half_norms }, tail: Some(tail) })
+        let sparse = SparseRows { frequent: frequent.finish(self.n_frequent)?, rare: rare.finish(self.n_rare)? };
+        Ok(Side { rows: SearchRows { n, d: 0, values: Vec::new(), half_norms }, sparse: Some(sparse) })
+    }
+}
+
+/// Rows in the making.
+struct Part {
+    indptr: Vec<u64>,
+    indices: Vec<u32>,
+    values: Vec<f32>,
+}
+
+impl Part {
+    fn new(n: usize) -> Self {
+        let mut indptr = Vec::with_capacity(n + 1);
+        indptr.push(0);
+        Self { indptr, indices: Vec::new(), values: Vec::new() }
+    }
+
+    fn push(&mut self, column: u32, value: f32) {
+        self.indices.push(column);
+        self.values.push(value);
+    }
+
+    fn end_row(&mut self) {
+        self.indptr.push(self.indices.len() as u64);
+    }
+
+    fn finish(self, n_cols: usize) -> Result<Csr<f32>> {
+        Csr::new(self.indptr.len() - 1, n_cols, self.indptr, self.indices, self.values)
     }
 }

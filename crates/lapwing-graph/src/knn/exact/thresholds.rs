@@ -23,7 +23,7 @@ use crate::knn::exact::ready;
 use crate::knn::exact::signed::{distance_of, key};
 use crate::knn::from_row::FromRow;
 use crate::knn::rows::{FAR, Frame};
-use crate::knn::{KnnParams, Metric, check_rows, overflow};
+use crate::knn::{KnnParams, check_rows, overflow};
 
 /// Most values of a tile of bounds.
 const TILE_VALUES: usize = 1 << 23;
@@ -36,7 +36,7 @@ pub(crate) struct AllPairs<'a> {
     features: Features<'a>,
     pub frame: Frame,
     pub side: Side,
-    /// Euclidean norms (n); empty if distances do not need them and rows are dense.
+    /// Norms of the rows for [`Distances`].
     norms: Vec<f64>,
     /// s of each row (n): a distance exceeds its lower bound by at most the sum of both rows' s.
     pub slacks: Vec<f32>,
@@ -54,7 +54,6 @@ pub(crate) struct Reached {
 /// Space for one tile.
 struct Scratch<'a> {
     from: FromRow<'a>,
-    heads: Vec<f32>,
     products: Vec<f32>,
     bounds: Vec<f32>,
     order: Vec<u32>,
@@ -63,7 +62,7 @@ struct Scratch<'a> {
 
 impl<'a> Scratch<'a> {
     fn new(from: FromRow<'a>) -> Self {
-        Self { from, heads: Vec::new(), products: Vec::new(), bounds: Vec::new(), order: Vec::new(), keys: Vec::new() }
+        Self { from, products: Vec::new(), bounds: Vec::new(), order: Vec::new(), keys: Vec::new() }
     }
 }
 
@@ -81,25 +80,21 @@ impl<'a> AllPairs<'a> {
         let zeros = check_rows(features, params, run)?;
         let (frame, mut side) = ready(features, params.metric(), run)?;
         // Rows of zeros are compared too, at distance 1: their h is that of other rows.
-        zeros.iter().for_each(|&row| side.head.half_norms[row as usize] = lowered(0.5, 0, 0.5));
-        debug_assert!(side.head.half_norms.iter().all(|&h| h < FAR));
+        zeros.iter().for_each(|&row| side.rows.half_norms[row as usize] = lowered(0.5, 0, 0.5));
+        debug_assert!(side.rows.half_norms.iter().all(|&h| h < FAR));
         let terms = |row: usize| match features {
             Features::Dense(dense) => dense.n_cols(),
             Features::Sparse(sparse) => sparse.row(row).0.len(),
         };
-        let half_norms = side.head.half_norms.iter().enumerate();
+        let half_norms = side.rows.half_norms.iter().enumerate();
         let slacks = half_norms.map(|(row, &h)| slack(h, terms(row), params.metric())).collect();
-        let norms = run.install(|| match features {
-            Features::Dense(_) => distance::norms(features, params.metric()),
-            // `norms` of the cosine metric are plain Euclidean norms.
-            Features::Sparse(_) => distance::norms(features, Metric::Cosine),
-        });
+        let norms = run.install(|| distance::norms(features, params.metric()));
         Ok(Self { features: features.clone(), frame, side, norms, slacks })
     }
 
     /// Number of rows.
     pub fn n(&self) -> usize {
-        self.side.head.n
+        self.side.rows.n
     }
 
     /// The rows as the right side of products.
@@ -112,11 +107,6 @@ impl<'a> AllPairs<'a> {
         Distances::among(&self.features, self.frame.metric, &self.norms)
     }
 
-    /// Exact distances from one row at a time.
-    pub fn distances_from<'s>(&'s self, distances: &'s Distances<'s>) -> FromRow<'s> {
-        FromRow::new(distances, &self.norms)
-    }
-
     /// Nearest and `k`-th neighbor of every row.
     ///
     /// # Errors
@@ -126,9 +116,10 @@ impl<'a> AllPairs<'a> {
         let tile = Tile { pairs: self, target: &target, k };
         let mut reached = vec![Reached::default(); n];
         let rows = tile_rows(n);
+        run.progress().expect(n as u64);
         let done = AtomicU64::new(0);
         run.install(|| {
-            let scratch = || Scratch::new(self.distances_from(&distances));
+            let scratch = || Scratch::new(FromRow::new(&distances));
             reached.par_chunks_mut(rows).enumerate().try_for_each_init(scratch, |scratch, (at, out)| {
                 tile.bounds(at * rows..at * rows + out.len(), scratch, run)?;
                 tile.select(at * rows, scratch, out, run)?;
@@ -159,9 +150,9 @@ impl Tile<'_> {
     /// Lower bounds of the distances of `rows` to all rows, row by row.
     fn bounds(&self, rows: std::ops::Range<usize>, scratch: &mut Scratch<'_>, run: &Run) -> Result<()> {
         let (side, n) = (&self.pairs.side, self.pairs.n());
-        let Scratch { heads, products, bounds, .. } = scratch;
+        let Scratch { products, bounds, .. } = scratch;
         let ids: Vec<u32> = (rows.start as u32..rows.end as u32).collect();
-        side.gather_heads(&ids, heads);
+        let left = side.gather(&ids);
         bounds.resize(ids.len() * n, 0.0);
         products.resize(ids.len() * self.target.block, 0.0);
         for at in 0..self.target.n_blocks() {
@@ -169,10 +160,10 @@ impl Tile<'_> {
             let first = at * self.target.block;
             let end = (first + self.target.block).min(n);
             let out = &mut products[..ids.len() * (end - first)];
-            self.target.products(side, &ids, heads, at, end - first, out);
+            self.target.products(&left, at, end - first, out);
             for ((row, out), bounds) in rows.clone().zip(out.chunks_exact(end - first)).zip(bounds.chunks_exact_mut(n))
             {
-                let half_norms = &side.head.half_norms;
+                let half_norms = &side.rows.half_norms;
                 lower_bounds(out, &half_norms[first..end], half_norms[row], &mut bounds[first..end]);
             }
         }

@@ -79,6 +79,7 @@ pub(crate) fn search(dense: &Dense<'_>, k: usize, run: &Run) -> Result<Neighbors
         pieces.push((some, piece));
         rest = others;
     }
+    run.progress().expect(n as u64);
     let done = AtomicU64::new(0);
     run.install(|| {
         pieces.into_par_iter().with_max_len(1).try_for_each(|(some, mut lists)| {

@@ -321,7 +321,7 @@ impl Truth {
             frame.copy_row(dense, row, value);
         }
         let sample = Features::from_f64(rows.len(), d, exact)?;
-        let side = |rows: SearchRows| Side { head: run.install(|| rows.lowered()), tail: None };
+        let side = |rows: SearchRows| Side { rows: run.install(|| rows.lowered()), sparse: None };
         let (left, right) = (side(SearchRows::new(d, values, frame, run)), side(prepared));
         // One more than wanted: most rows find themselves.
         let reranker = Reranker { distances: Distances::new(&sample, features, params.metric()), frame, k: k + 1 };

@@ -10,6 +10,7 @@ use lapwing_data::{Dense, Result, Run};
 use crate::knn::exact::certified::{Reranker, limit, write};
 use crate::knn::exact::pass::{Limits, pass};
 use crate::knn::exact::signed::key;
+use crate::knn::from_row::FromRow;
 use crate::knn::index::IndexCells;
 use crate::knn::kernels::lists::{EMPTY, id_of, offer};
 use crate::knn::list_width;
@@ -54,12 +55,13 @@ impl Visits<'_> {
         values.truncate(m * d);
         let new = SearchRows::bounded(d, values, self.frame);
         let lists = self.meet(rows.start, &new, &visited)?;
-        let width = self.width();
+        let (width, mut from) = (self.width(), FromRow::new(&self.reranker.distances));
         for (at, row) in rows.enumerate() {
+            from.set(row);
             let cells = &visited[at * self.n_probes..(at + 1) * self.n_probes];
             let others: usize = cells.iter().map(|&cell| self.places.cells.range(cell as usize).len()).sum();
             let list = &lists[at * width..(at + 1) * width];
-            let mut reranked = self.reranker.rerank(row, list, others - self.own_among(row, cells));
+            let mut reranked = self.reranker.rerank(&from, list, others - self.own_among(row, cells));
             if !reranked.is_certain {
                 self.look_again(row, new.row(at), new.half_norms[at], cells, &mut reranked.keys);
             }

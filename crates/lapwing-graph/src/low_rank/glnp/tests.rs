@@ -7,6 +7,7 @@ use lapwing_data::{CancelToken, Features, Progress, RowReader};
 use super::multiplicative::update;
 use super::step::{Point, step};
 use super::*;
+use crate::golden::golden;
 use crate::testkit::{blobs, dense_values};
 
 fn run(threads: usize) -> Run {
@@ -63,9 +64,7 @@ fn close(found: &[f64], expected: &[f64], tol: f64) -> bool {
 
 #[test]
 fn golden_figures_are_met() {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/glnp_150.npz");
-    let mut npz = npyz::npz::NpzArchive::open(file).unwrap();
-    let mut floats = |name: &str| -> Vec<f64> { npz.by_name(name).unwrap().unwrap().into_vec().unwrap() };
+    let floats = |name: &str| golden("glnp_150.npz", name);
     let (n, d, k, run) = (150, 8, 10, run(2));
     let raw = floats("X_raw");
     let least = raw.iter().copied().fold(f64::INFINITY, f64::min);
