@@ -229,8 +229,7 @@ impl Doubles for F64 {
         }
     }
     #[inline(always)]
-    fn add_product(self, a: Self, b: Self) -> Self {
-        let half = |sum: __m256d, a: __m256d, b: __m256d| unsafe { _mm256_add_pd(sum, _mm256_mul_pd(a, b)) };
-        Self(half(self.0, a.0, b.0), half(self.1, a.1, b.1))
+    fn mul_add(self, factor: Self, term: Self) -> Self {
+        unsafe { Self(_mm256_fmadd_pd(self.0, factor.0, term.0), _mm256_fmadd_pd(self.1, factor.1, term.1)) }
     }
 }

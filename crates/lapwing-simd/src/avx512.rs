@@ -193,7 +193,7 @@ impl Doubles for F64 {
         unsafe { _mm512_storeu_pd(to.as_mut_ptr(), self.0) }
     }
     #[inline(always)]
-    fn add_product(self, a: Self, b: Self) -> Self {
-        Self(unsafe { _mm512_add_pd(self.0, _mm512_mul_pd(a.0, b.0)) })
+    fn mul_add(self, factor: Self, term: Self) -> Self {
+        Self(unsafe { _mm512_fmadd_pd(self.0, factor.0, term.0) })
     }
 }

@@ -37,8 +37,11 @@ impl Simd for Portable {
 /// a·b + c: fused if the target does that in hardware.
 #[inline(always)]
 fn fused(a: f32, b: f32, c: f32) -> f32 {
-    if cfg!(any(target_arch = "aarch64", target_feature = "fma")) { a.mul_add(b, c) } else { a * b + c }
+    if FUSES { a.mul_add(b, c) } else { a * b + c }
 }
+
+/// Whether the target multiplies and adds with one rounding in hardware.
+const FUSES: bool = cfg!(any(target_arch = "aarch64", target_feature = "fma"));
 
 #[inline(always)]
 fn zip<T: Copy, U, const N: usize>(a: [T; N], b: [T; N], with: impl Fn(T, T) -> U) -> [U; N] {
@@ -112,7 +115,9 @@ impl Doubles for [f64; DOUBLES] {
         *to = self;
     }
     #[inline(always)]
-    fn add_product(self, a: Self, b: Self) -> Self {
-        from_fn(|lane| self[lane] + a[lane] * b[lane])
+    fn mul_add(self, factor: Self, term: Self) -> Self {
+        from_fn(|lane| {
+            if FUSES { self[lane].mul_add(factor[lane], term[lane]) } else { self[lane] * factor[lane] + term[lane] }
+        })
     }
 }

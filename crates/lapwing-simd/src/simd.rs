@@ -113,8 +113,8 @@ pub trait Ints: Copy {
 pub trait Doubles: Copy {
     /// Writes the lanes.
     fn store(self, to: &mut [f64; DOUBLES]);
-    /// self + a · b, rounded twice.
-    fn add_product(self, a: Self, b: Self) -> Self;
+    /// self · factor + term, rounded once where the processor can.
+    fn mul_add(self, factor: Self, term: Self) -> Self;
 }
 
 /// The N values of a slice from `at` on.

@@ -49,9 +49,10 @@ dispatch! { fn all_ints() -> (Vec<[f32; LANES]>, Vec<i32>) = ints_with(simd) }
 #[inline(always)]
 fn doubles_with<S: Simd>(simd: S) -> [f64; DOUBLES] {
     let wide = simd.widen(lanes(&values(4), 3));
-    let from: [f64; DOUBLES] = std::array::from_fn(|lane| 0.1 * lane as f64);
+    // Exact products and sums, because portable code may round twice.
+    let from: [f64; DOUBLES] = std::array::from_fn(|lane| lane as f64);
     let mut out = [0.0; DOUBLES];
-    simd.load_doubles(&from).add_product(wide, simd.splat_double(0.3)).store(&mut out);
+    wide.mul_add(simd.splat_double(0.25), simd.load_doubles(&from)).store(&mut out);
     out
 }
 

@@ -66,7 +66,7 @@ impl Gram<'_> {
 
     /// Y ← K·X for vectors one after the other (s, n).
     ///
-    /// Errors of blocks that are computed; [`Interrupted`](lapwing_data::Error::Interrupted).
+    /// # Errors
     /// Errors of blocks that are computed; [`Interrupted`](lapwing_data::Error::Interrupted).
     pub fn apply(&self, x: &[f64], y: &mut [f64], run: &Run) -> Result<()> {
         match self {

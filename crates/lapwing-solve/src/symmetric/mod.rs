@@ -1,7 +1,7 @@
 //! Dense symmetric matrices, stored as the tiles of their lower half. This halves the memory, and the traffic that bounds the
 //! speed of products.
 //!
-//! A product A·x reads each tile once, for both Aᵢⱼ·xⱼ and Aᵢⱼᵀ·xᵢ. Tiles are f32 or f64, all arithmetic is f64. If a matrix is
+//! A product A·x reads each tile once, for both Aᵢⱼ·xⱼ and Aᵢⱼᵀ·xᵢ; two vectors share that reading. Tiles are f32 or f64, all arithmetic is f64. If a matrix is
 //! too large to be stored, every product computes its tiles again. Cost of a product with s vectors: n²·s multiplications and one
 //! pass over n²/2 numbers; n·s numbers for each of at most sixteen parts of the work, whose sums are added in a fixed order.
 //! Parallel over these parts.
@@ -14,7 +14,7 @@ use lapwing_data::ordered::add;
 use lapwing_data::{Error, Result, Run};
 use rayon::prelude::*;
 
-use self::tile::Stored;
+use self::tile::{Parts, Stored};
 use crate::pages::{Real, zeros};
 
 /// Edge of a tile: one in single precision stays in the L2 cache for several vectors.
@@ -264,12 +264,17 @@ impl<'a> SymmetricMatrix<'a> {
 /// Adds the products of a tile, and of its mirror image where it is not on the diagonal, for s vectors.
 fn multiply<T: Stored>(tile: &[T], (row, col): (usize, usize), x: &[f64], y: &mut [f64], s: usize) {
     let padded = x.len() / s.max(1);
+    let mut vectors = Vec::with_capacity(s);
     for (x, y) in x.chunks_exact(padded).zip(y.chunks_exact_mut(padded)) {
         let (low, high) = y.split_at_mut(row * TILE);
-        let (x_row, x_col) = (&x[row * TILE..][..TILE], &x[col * TILE..][..TILE]);
-        let mirrored = (row != col).then(|| &mut low[col * TILE..][..TILE]);
-        tile::multiply(tile, x_row, x_col, &mut high[..TILE], mirrored);
+        vectors.push(Parts {
+            x_row: &x[row * TILE..][..TILE],
+            x_col: &x[col * TILE..][..TILE],
+            y_row: &mut high[..TILE],
+            y_col: (row != col).then(|| &mut low[col * TILE..][..TILE]),
+        });
     }
+    tile::multiply(tile, &mut vectors);
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
-//! A tile times vectors: eight numbers at a time, with the same bits at every SIMD level (no fused multiply-add).
+//! A tile times vectors: eight numbers at a time.
 //!
 //! Numbers of a tile are stored in the order in which they are used: bands of four rows, and within a band eight columns at a
 //! time. So the processor reads one stream.
 
-use lapwing_simd::{DOUBLES, Doubles, Simd, dispatch, prefetch};
+use lapwing_simd::{DOUBLES, Doubles, Simd, dispatch, lanes, lanes_mut, prefetch};
 
 use super::TILE;
 
@@ -54,49 +54,79 @@ impl Stored for f32 {
     }
 }
 
+/// What a tile multiplies of one vector, and the sums that take the products.
+pub(super) struct Parts<'a> {
+    pub x_row: &'a [f64],
+    pub x_col: &'a [f64],
+    pub y_row: &'a mut [f64],
+    /// `None` for a tile on the diagonal, which is not mirrored.
+    pub y_col: Option<&'a mut [f64]>,
+}
+
 dispatch! {
-    /// y_row ← y_row + T·x_col and, unless the tile is on the diagonal, y_col ← y_col + Tᵀ·x_row.
-    pub(super) fn multiply[T: Stored](
-        tile: &[T], x_row: &[f64], x_col: &[f64], y_row: &mut [f64], y_col: Option<&mut [f64]>
-    ) = multiply_with(simd)
+    /// y_row ← y_row + T·x_col and, unless the tile is on the diagonal, y_col ← y_col + Tᵀ·x_row, for each of the vectors.
+    pub(super) fn multiply[T: Stored](tile: &[T], vectors: &mut [Parts<'_>]) = multiply_with(simd)
 }
 
 #[inline(always)]
-fn multiply_with<S: Simd, T: Stored>(
-    simd: S,
-    tile: &[T],
-    x_row: &[f64],
-    x_col: &[f64],
-    y_row: &mut [f64],
-    y_col: Option<&mut [f64]>,
-) {
-    let bands = tile.as_chunks::<DOUBLES>().0.as_chunks::<ROWS>().0.as_chunks::<VECTORS>().0;
-    let x_col = &x_col.as_chunks::<DOUBLES>().0.as_chunks::<VECTORS>().0[0];
-    let mut y_col = y_col.map(|y| &mut y.as_chunks_mut::<DOUBLES>().0.as_chunks_mut::<VECTORS>().0[0]);
-    let rows = x_row.as_chunks::<ROWS>().0.iter().zip(y_row.as_chunks_mut::<ROWS>().0);
-    for (band, (own, y_row)) in bands.iter().zip(rows) {
-        let own = own.map(|x| simd.splat_double(x));
-        let mut sums = [simd.splat_double(0.0); ROWS];
-        for at in 0..VECTORS {
-            let x = simd.load_doubles(&x_col[at]);
-            let here: [S::F64; ROWS] = std::array::from_fn(|r| T::load(simd, &band[at][r]));
-            let numbers = band[at].as_flattened();
-            (0..ROWS * DOUBLES).step_by(64 / size_of::<T>()).for_each(|line| prefetch(numbers, AHEAD + line));
-            for r in 0..ROWS {
-                sums[r] = sums[r].add_product(here[r], x);
-            }
-            if let Some(y) = &mut y_col {
-                let mut sum = simd.load_doubles(&y[at]);
-                for r in 0..ROWS {
-                    sum = sum.add_product(here[r], own[r]);
-                }
-                sum.store(&mut y[at]);
+fn multiply_with<S: Simd, T: Stored>(simd: S, tile: &[T], vectors: &mut [Parts<'_>]) {
+    // Two vectors share the loads of the tile, if their sums fit the registers.
+    let (pairs, rest) = vectors.as_chunks_mut::<2>();
+    for pair in pairs {
+        if S::IS_WIDE {
+            some::<S, T, 2>(simd, tile, pair);
+        } else {
+            for one in pair.as_chunks_mut::<1>().0 {
+                some::<S, T, 1>(simd, tile, one);
             }
         }
-        for r in 0..ROWS {
-            let mut lanes = [0.0; DOUBLES];
-            sums[r].store(&mut lanes);
-            y_row[r] += by_halves(&lanes);
+    }
+    for one in rest.as_chunks_mut::<1>().0 {
+        some::<S, T, 1>(simd, tile, one);
+    }
+}
+
+/// [`multiply`] of `V` vectors.
+#[inline(always)]
+fn some<S: Simd, T: Stored, const V: usize>(simd: S, tile: &[T], vectors: &mut [Parts<'_>; V]) {
+    let bands = tile.as_chunks::<DOUBLES>().0.as_chunks::<ROWS>().0.as_chunks::<VECTORS>().0;
+    for (at_band, band) in bands.iter().enumerate() {
+        let mut here = [simd.splat_double(0.0); ROWS];
+        let (mut sums, mut factors) = ([here; V], [here; V]);
+        for v in 0..V {
+            for r in 0..ROWS {
+                factors[v][r] = simd.splat_double(vectors[v].x_row[at_band * ROWS + r]);
+            }
+        }
+        for at in 0..VECTORS {
+            for r in 0..ROWS {
+                here[r] = T::load(simd, &band[at][r]);
+            }
+            let numbers = band[at].as_flattened();
+            for line in (0..ROWS * DOUBLES).step_by(64 / size_of::<T>()) {
+                prefetch(numbers, AHEAD + line);
+            }
+            for v in 0..V {
+                let x = simd.load_doubles(lanes(vectors[v].x_col, at * DOUBLES));
+                for r in 0..ROWS {
+                    sums[v][r] = here[r].mul_add(x, sums[v][r]);
+                }
+                if let Some(y) = &mut vectors[v].y_col {
+                    let y = lanes_mut(y, at * DOUBLES);
+                    let mut sum = simd.load_doubles(y);
+                    for r in 0..ROWS {
+                        sum = here[r].mul_add(factors[v][r], sum);
+                    }
+                    sum.store(y);
+                }
+            }
+        }
+        for v in 0..V {
+            for r in 0..ROWS {
+                let mut all = [0.0; DOUBLES];
+                sums[v][r].store(&mut all);
+                vectors[v].y_row[at_band * ROWS + r] += by_halves(&all);
+            }
         }
     }
 }
@@ -114,18 +144,41 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_level_and_precision_gives_the_same_bits() {
-        let tile: Vec<f32> = (0..TILE * TILE).map(|i| ((i * 7919) % 1009) as f32 / 97.0 - 5.0).collect();
+    fn every_level_and_precision_gives_the_product_for_any_number_of_vectors() {
+        // Small multiples of powers of two: every order of summation is exact.
+        let tile: Vec<f32> = (0..TILE * TILE).map(|i| ((i * 7919) % 1009) as f32 / 64.0 - 5.0).collect();
         let wide: Vec<f64> = tile.iter().map(|x| f64::from(*x)).collect();
-        let x: Vec<f64> = (0..2 * TILE).map(|i| ((i * 31) % 101) as f64 / 7.0 - 6.0).collect();
-        let (a, b) = x.split_at(TILE);
-        let all = each_level(|| {
-            let (mut rows, mut cols) = ([vec![0.5; TILE], vec![0.5; TILE]], [vec![-0.25; TILE], vec![-0.25; TILE]]);
-            multiply(&tile, a, b, &mut rows[0], Some(&mut cols[0]));
-            multiply(&wide, a, b, &mut rows[1], Some(&mut cols[1]));
-            assert!(rows[0] == rows[1] && cols[0] == cols[1]);
-            [rows, cols]
-        });
-        assert!(all.iter().all(|one| *one == all[0]));
+        let vector =
+            |v: usize| -> Vec<f64> { (0..2 * TILE).map(|i| ((i * 31 + v * 7) % 101) as f64 / 8.0 - 6.0).collect() };
+        let entry = |i: usize, j: usize| wide[place(i, j)];
+        for count in 1..=3 {
+            let x: Vec<Vec<f64>> = (0..count).map(vector).collect();
+            let expected: Vec<Vec<f64>> = x
+                .iter()
+                .map(|x| {
+                    let of_rows = (0..TILE).map(|i| 0.5 + (0..TILE).map(|j| entry(i, j) * x[TILE + j]).sum::<f64>());
+                    let of_cols = (0..TILE).map(|j| 0.25 + (0..TILE).map(|i| entry(i, j) * x[i]).sum::<f64>());
+                    of_rows.chain(of_cols).collect()
+                })
+                .collect();
+            for is_single in [false, true] {
+                for found in each_level(|| {
+                    let mut y = vec![[vec![0.5; TILE], vec![0.25; TILE]].concat(); count];
+                    let mut vectors: Vec<Parts<'_>> = Vec::new();
+                    for (x, y) in x.iter().zip(&mut y) {
+                        let (y_row, y_col) = y.split_at_mut(TILE);
+                        vectors.push(Parts { x_row: &x[..TILE], x_col: &x[TILE..], y_row, y_col: Some(y_col) });
+                    }
+                    if is_single {
+                        multiply(&tile, &mut vectors)
+                    } else {
+                        multiply(&wide, &mut vectors)
+                    }
+                    y
+                }) {
+                    assert_eq!(found, expected);
+                }
+            }
+        }
     }
 }

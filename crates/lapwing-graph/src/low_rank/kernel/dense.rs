@@ -171,11 +171,16 @@ fn tile_of<S: Simd, const V: usize, const W: usize>(
         let mut sums = [[simd.splat(0.0); V]; W];
         if !is_first {
             for w in 0..W {
-                (0..V).for_each(|v| sums[w][v] = simd.load(&out[w][first + v]));
+                for v in 0..V {
+                    sums[w][v] = simd.load(&out[w][first + v]);
+                }
             }
         }
         for (x, landmarks) in slab.iter().zip(packed.as_chunks::<W>().0) {
-            let rows: [S::F32; V] = std::array::from_fn(|v| simd.load(&x[first + v]));
+            let mut rows = [simd.splat(0.0); V];
+            for v in 0..V {
+                rows[v] = simd.load(&x[first + v]);
+            }
             for w in 0..W {
                 let landmark = simd.splat(landmarks[w]);
                 for v in 0..V {
@@ -184,7 +189,9 @@ fn tile_of<S: Simd, const V: usize, const W: usize>(
             }
         }
         for w in 0..W {
-            (0..V).for_each(|v| sums[w][v].store(&mut out[w][first + v]));
+            for v in 0..V {
+                sums[w][v].store(&mut out[w][first + v]);
+            }
         }
     }
 }

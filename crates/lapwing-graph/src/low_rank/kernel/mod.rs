@@ -124,7 +124,9 @@ dispatch! {
 
 #[inline(always)]
 fn powers_with<S: Simd>(simd: S, values: &mut [f32]) {
-    values.as_chunks_mut().0.iter_mut().for_each(|values| exp2(simd, simd.load(values)).store(values));
+    for values in values.as_chunks_mut().0 {
+        exp2(simd, simd.load(values)).store(values);
+    }
 }
 
 /// Coefficients of 2ˣ on [−½, ½] by degree, minimax (Remez): relative error 8·10⁻⁸ with the rounding of single precision.

@@ -54,7 +54,10 @@ fn gram_tile<S: Simd, const T: usize>(simd: S, strips: &[Vectors], k: usize, (g,
     for strip in strips.chunks_exact(k) {
         let (a, b) = (&strip[g..g + T], &strip[h..h + T]);
         for vector in 0..VECTORS {
-            let right: [S::F32; T] = std::array::from_fn(|t| simd.load(&b[t][vector]));
+            let mut right = [simd.splat(0.0); T];
+            for t in 0..T {
+                right[t] = simd.load(&b[t][vector]);
+            }
             for (s, sums) in tile.iter_mut().enumerate() {
                 let left = simd.load(&a[s][vector]);
                 for t in 0..T {
@@ -98,7 +101,9 @@ dispatch! {
 fn scaled_with<S: Simd>(simd: S, strip: &mut [f32], factors: &[f32]) {
     let factors = &vectors(factors)[0];
     for values in vectors_mut(strip) {
-        values.iter_mut().zip(factors).for_each(|(x, factor)| simd.load(x).mul(simd.load(factor)).store(x));
+        for (x, factor) in values.iter_mut().zip(factors) {
+            simd.load(x).mul(simd.load(factor)).store(x);
+        }
     }
 }
 
@@ -121,7 +126,9 @@ fn softened_with<S: Simd>(simd: S, strip: &mut [f32]) {
             sum = sum.add(power);
         }
         let factor = simd.splat(1.0).div(sum);
-        strip.iter_mut().for_each(|values| simd.load(&values[vector]).mul(factor).store(&mut values[vector]));
+        for values in strip.iter_mut() {
+            simd.load(&values[vector]).mul(factor).store(&mut values[vector]);
+        }
     }
 }
 
@@ -189,16 +196,21 @@ fn columns_of<S: Simd, const V: usize, const W: usize>(
         let mut sums = [[simd.splat(0.0); V]; W];
         for (values, factors) in strip.iter().zip(coefficients.chunks_exact(c)) {
             let (values, factors) = (&values[first..first + V], &factors[class..class + W]);
-            let values: [S::F32; V] = std::array::from_fn(|v| simd.load(&values[v]));
+            let mut rows = [simd.splat(0.0); V];
+            for v in 0..V {
+                rows[v] = simd.load(&values[v]);
+            }
             for (sums, factor) in sums.iter_mut().zip(factors) {
                 let factor = simd.splat(*factor);
                 for v in 0..V {
-                    sums[v] = values[v].mul_add(factor, sums[v]);
+                    sums[v] = rows[v].mul_add(factor, sums[v]);
                 }
             }
         }
         for (sums, out) in sums.iter().zip(out.iter_mut()) {
-            sums.iter().zip(&mut out[first..]).for_each(|(sum, out)| sum.store(out));
+            for (sum, out) in sums.iter().zip(&mut out[first..]) {
+                sum.store(out);
+            }
         }
     }
 }
