@@ -20,7 +20,7 @@ pub fn ensure() -> Result<()> {
 /// Builds `lapwing`, `lapwing-mpi` and all examples.
 pub fn programs() -> Result<()> {
     ensure()?;
-    Call::cargo(BUILD[0]).args(&BUILD[1..]).args(FEATURES).run()
+    Call::cargo(BUILD[0]).args(&BUILD[1..]).args(["--examples"]).args(FEATURES).run()
 }
 
 /// Runs the tests of the program and of its collectives, as ranks on this machine.

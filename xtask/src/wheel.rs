@@ -16,8 +16,8 @@ use crate::python::Venv;
 /// Variable with the path of the real cargo, set while this program acts as cargo.
 const REAL_CARGO: &str = "LAPWING_XTASK_CARGO";
 const MATURIN: &str = "maturin>=1.16,<2";
-/// The build of the workspace. `--examples` adds the features of the tests, so that `cargo test` shares the crates.
-pub const BUILD: [&str; 7] = ["build", "--release", "--locked", "--workspace", "--lib", "--bins", "--examples"];
+/// The build of the workspace.
+pub const BUILD: [&str; 6] = ["build", "--release", "--locked", "--workspace", "--lib", "--bins"];
 
 /// Builds the wheel in the folder `out`, by default `target/wheels`, and returns its path.
 pub fn build(out: Option<&str>) -> Result<PathBuf> {

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 use lapwing::data::Progress;
 use serde_json::json;
 
@@ -106,16 +106,21 @@ impl Console {
 fn bar(phase: &str, total: u64) -> ProgressBar {
     let (bar, template) = match total {
         0 => (ProgressBar::new_spinner(), "{spinner} {prefix:12} {elapsed:>4} {msg}"),
-        _ => {
-            (ProgressBar::new(total), "{spinner} {prefix:12} {elapsed:>4} [{bar:30}] {percent:>3} %, {eta} left  {msg}")
-        }
+        _ => (ProgressBar::new(total), "{spinner} {prefix:12} {elapsed:>4} [{bar:30}] {percent:>3} %{left}  {msg}"),
     };
     if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style.progress_chars("=> "));
+        bar.set_style(style.progress_chars("=> ").with_key("left", time_left));
     }
     bar.set_prefix(phase.to_owned());
     bar.enable_steady_tick(Duration::from_millis(120));
     bar
+}
+
+/// Writes the time to go, once it can be estimated.
+fn time_left(state: &ProgressState, out: &mut dyn std::fmt::Write) {
+    if state.pos() > 0 && Some(state.pos()) < state.len() {
+        let _ = write!(out, ", {:#} left", HumanDuration(state.eta()));
+    }
 }
 
 /// Prints a line on standard error. Unlike `eprintln!`, it does not panic when the reader has closed the stream.
