@@ -85,7 +85,8 @@ fn parse<'a>(words: &[&'a str]) -> Result<Options<'a>> {
 
 /// The program that measures the kernels of the sources in `tree`.
 fn built(tree: &Path, build: &Path) -> Result<PathBuf> {
-    let words = ["--locked", "--package", "lapwing", "--bench", "kernels", "--no-run", "--message-format", "json"];
+    // Asked for the workspace, cargo picks the features of all other builds and compiles no other crate again.
+    let words = ["--locked", "--workspace", "--bench", "kernels", "--no-run", "--message-format", "json"];
     let messages = Call::cargo("bench").args(words).within(tree).env("CARGO_TARGET_DIR", build).read()?;
     let name = "\"executable\":\"";
     let found = messages.lines().filter(|line| line.contains("\"name\":\"kernels\"")).find_map(|line| {
