@@ -51,9 +51,8 @@ impl GraphParams {
                 self.partition_bytes(n, d, k, result) + threads * (1 << 20)
             }
             _ => {
-                exact_bytes(n, n, k)
-                    + n_entries.map_or(4 * n * d, |entries| SPARSE_ENTRY * entries + SPARSE_ROW * n)
-                    + threads * memory::tile_bytes(n)
+                let (rows, own) = rows_bytes(n, d, n_entries);
+                exact_bytes(n, n, k) + rows + threads * (own + memory::tile_bytes(n))
             }
         };
         let (weigh_bytes, widths) = if is_learned { (learn_bytes(n, k), 0) } else { (2 * result + 28 * n, 4 * n) };
@@ -80,6 +79,14 @@ const SPARSE_ENTRY: usize = 8 + 6;
 /// Bytes for each sparse row: h, and where its entries begin in either part.
 const SPARSE_ROW: usize = 4 + 2 * 8;
 
+/// Bytes of `n` rows that are ready for an exact search, and of those that each thread holds besides; `n_entries` are the stored entries of
+/// sparse rows.
+pub(crate) fn rows_bytes(n: usize, d: usize, n_entries: Option<usize>) -> (usize, usize) {
+    n_entries.map_or((4 * n * d, 0), |entries| {
+        (SPARSE_ENTRY * entries + SPARSE_ROW * n, memory::panel_bytes(d) + memory::FromRow::bytes(d))
+    })
+}
+
 /// Bytes of the lists, locks and limits of `n` rows that search among `n_train`, and of the resulting neighbors.
 fn exact_bytes(n_train: usize, n: usize, k: usize) -> usize {
     (8 * memory::list_width(k, n_train) + 13) * n + 8 * k * n
@@ -97,8 +104,8 @@ impl KnnParams {
         threads: usize,
     ) -> usize {
         let (n, lists) = (n_train + n_new, exact_bytes(n_train, n_new, self.n_neighbors));
-        let rows = n_entries.map_or((4 * d + 12) * n, |entries| SPARSE_ENTRY * entries + SPARSE_ROW * n);
-        rows + lists + threads * memory::tile_bytes(n_train)
+        let (rows, own) = rows_bytes(n, d, n_entries);
+        rows + 12 * n + lists + threads * (own + memory::tile_bytes(n_train))
     }
 }
 

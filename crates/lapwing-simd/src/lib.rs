@@ -10,8 +10,9 @@
 //! arrays. A kernel that leaves vectorization to the compiler needs [`dispatch!`] but not [`Simd`]. Without `mul_add` the
 //! compiler fuses nothing, so that its bits do not depend on the level either.
 //!
-//! Kernels loop over vectors; they pass no closure over vectors to `map`, `for_each` or `from_fn`. A closure is a function of its own, without the
-//! instructions of the level, and each vector operation in it is a call unless the compiler happens to inline all of them.
+//! Kernels loop over vectors; they pass no closure over vectors to `map`, `for_each` or `from_fn`. A closure is a function of its
+//! own, without the instructions of the level, and each vector operation in it is a call unless the compiler happens to inline all
+//! of them.
 //!
 //! The crate `pulp` is not used. Its vectors have eight lanes with AVX2 and sixteen with AVX-512, so that sums over lanes, and
 //! with them results, would depend on the processor. Its generic interface has no products of bytes (VNNI), transposition or

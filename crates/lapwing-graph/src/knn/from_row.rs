@@ -31,6 +31,11 @@ struct Scattered<'a> {
 }
 
 impl<'a> FromRow<'a> {
+    /// Most bytes for sparse rows of `d` columns.
+    pub fn bytes(d: usize) -> usize {
+        if d <= MOST_COLUMNS { size_of::<f64>() * d } else { 0 }
+    }
+
     /// Distances from a row that is yet to be [`set`](Self::set).
     pub fn new(distances: &'a Distances<'a>) -> Self {
         let metric = distances.metric();

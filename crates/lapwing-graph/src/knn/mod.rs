@@ -243,7 +243,9 @@ fn check_query(train: &Features<'_>, new: &Features<'_>, params: &KnnParams, run
 
 /// Sizes that decide how much memory a search takes, for plans.
 pub(crate) mod memory {
+    pub(crate) use super::exact::frequent::panel_bytes;
     pub(crate) use super::exact::products::tile_bytes;
+    pub(crate) use super::from_row::FromRow;
     pub(crate) use super::partitions::polish::Degrees;
     pub(crate) use super::partitions::{FANOUT, MOST_NEIGHBORS, list_width as partition_width, may_round};
 

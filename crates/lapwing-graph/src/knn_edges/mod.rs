@@ -28,6 +28,7 @@ use crate::knn::exact::thresholds::{AllPairs, tile_rows};
 use crate::knn::{KnnMethod, KnnReport, Neighbors, kneighbors, memory};
 use crate::knn_edges::pieces::{Found, HeldNeighbors, Weigher};
 use crate::knn_edges::reader::{BATCH_PAIRS, Reader};
+use crate::plan::rows_bytes;
 use crate::relation::sort_by_row;
 use crate::sparsify::adjacency;
 
@@ -192,10 +193,9 @@ impl<'a> KnnEdges<'a> {
     }
 }
 
-/// Bytes of rows that are compared anew in every reading, and of a row of each thread over all columns: as in the search, tails,
-/// their index, and heads.
+/// Bytes of rows that are compared anew in every reading, and of those that each thread holds.
 fn compared_bytes(n: usize, d: usize, n_entries: Option<usize>) -> (usize, usize) {
-    let (rows, own) = n_entries.map_or((4 * n * d, 0), |entries| (22 * entries + 8 * n, 8 * d));
+    let (rows, own) = rows_bytes(n, d, n_entries);
     (rows + 56 * n, own)
 }
 

@@ -1,8 +1,8 @@
 //! Dense symmetric matrices, stored as the tiles of their lower half. This halves the memory, and the traffic that bounds the
 //! speed of products.
 //!
-//! A product A·x reads each tile once, for both Aᵢⱼ·xⱼ and Aᵢⱼᵀ·xᵢ; two vectors share that reading. Tiles are f32 or f64, all arithmetic is f64. If a matrix is
-//! too large to be stored, every product computes its tiles again. Cost of a product with s vectors: n²·s multiplications and one
+//! A product A·x reads each tile once, for both Aᵢⱼ·xⱼ and Aᵢⱼᵀ·xᵢ; two vectors share that reading. Tiles are f32 or f64, all
+//! arithmetic is f64. If a matrix is too large to be stored, every product computes its tiles again. Cost of a product with s vectors: n²·s multiplications and one
 //! pass over n²/2 numbers; n·s numbers for each of at most sixteen parts of the work, whose sums are added in a fixed order.
 //! Parallel over these parts.
 

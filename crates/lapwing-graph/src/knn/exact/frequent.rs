@@ -1,10 +1,10 @@
 //! Products over the columns that many rows use: the rows on the left as a dense panel, those on the right entry by entry.
 //!
-//! The panel holds a column's values in all rows on the left side by side. An entry of a row on the right is multiplied with a whole column of
-//! the panel, and the sums of the row stay in registers. Beside an inverted index, which adds one product at a time to
-//! memory, this pays if at least one of about [`COMMON`] rows uses the column; a matrix product, which multiplies every column of
-//! every pair, takes longer unless nearly all rows use it. Cost: one multiplication for each entry on the right
-//! and row on the left, sixteen at a time.
+//! The panel holds a column's values in all rows on the left side by side. An entry of a row on the right is multiplied with a whole
+//! column of the panel, and the sums of the row stay in registers. An inverted index adds one product at a time to memory: it is
+//! slower if at least one of about [`COMMON`] rows uses the column. A matrix product multiplies every column of every pair: it is
+//! slower unless nearly all rows use the column. Cost: one multiplication for each entry on the right and row on the left, sixteen
+//! at a time.
 
 use std::ops::Range;
 
@@ -27,6 +27,11 @@ pub(crate) fn least_uses(counts: &[u32], n: usize) -> u32 {
         return least;
     }
     *frequent.select_nth_unstable_by(MOST, |a, b| b.cmp(a)).1 + 1
+}
+
+/// Most bytes of a panel of rows with `d` columns.
+pub(crate) fn panel_bytes(d: usize) -> usize {
+    size_of::<f32>() * TILE_ROWS * d.min(MOST)
 }
 
 /// Values of some rows, column by column.

@@ -7,7 +7,7 @@ mod bounds;
 mod by_row;
 pub(crate) mod certified;
 mod duplicates;
-mod frequent;
+pub(crate) mod frequent;
 pub(crate) mod pairs_within;
 pub(crate) mod pass;
 pub(crate) mod products;
