@@ -73,3 +73,25 @@ pub fn cargo_for_maturin(args: &[String]) -> ExitCode {
     }
     replaced_by(&mut command)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use crate::process::{Call, root};
+
+    #[test]
+    fn builds_and_tests_ask_for_the_same_features() {
+        let tree = |options: &[&str]| -> BTreeSet<String> {
+            let call = Call::cargo("tree").args(["--locked", "--prefix", "none", "--format", "{p} {f}"]).args(options);
+            let text = call.within(&root()).read().unwrap();
+            text.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect()
+        };
+        let all = tree(&["--workspace"]);
+        for options in [&["--edges", "normal,build"][..], &["--workspace", "--edges", "normal,build"]] {
+            let built = tree(options);
+            let others: Vec<_> = built.difference(&all).collect();
+            assert!(built.len() > 50 && others.is_empty(), "the tests compile these again: {others:?}");
+        }
+    }
+}
