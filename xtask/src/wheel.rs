@@ -84,7 +84,7 @@ mod tests {
     fn builds_and_tests_ask_for_the_same_features() {
         let tree = |options: &[&str]| -> BTreeSet<String> {
             let call = Call::cargo("tree").args(["--locked", "--prefix", "none", "--format", "{p} {f}"]).args(options);
-            let text = call.within(&root()).read().unwrap();
+            let text = call.within(root()).read().unwrap();
             text.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect()
         };
         let all = tree(&["--workspace"]);
