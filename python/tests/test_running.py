@@ -134,6 +134,9 @@ def test_callback_hears_phases_and_may_stop_the_run(problem):
     assert all(event.keys() == {"phase", "done", "total", "note", "finished"} for event in events)
     phases = {event["phase"] for event in events}
     assert {"neighbors", "solve"} & phases
+    ended = [event for event in events if event["finished"]]
+    assert {event["phase"] for event in ended} == phases
+    assert all(event["done"] == event["total"] > 0 for event in ended)
     assert {phase["name"] for phase in clf.report_["phases"]} >= {"graph", "solve"}
 
     def refuse(event):

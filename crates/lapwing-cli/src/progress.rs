@@ -42,29 +42,25 @@ impl Console {
 
 impl Progress for Console {
     fn start(&self, phase: &str, total: u64) {
-        let before = self.phase().take();
-        let is_same = before.as_ref().is_some_and(|before| before.name == phase);
-        // A phase that is started again has learned its number of steps; another one ends it.
-        let start = before.as_ref().filter(|_| is_same).map_or_else(Instant::now, |before| before.start);
-        match before {
-            Some(Phase { bar: Some(bar), .. }) if is_same => bar.finish_and_clear(),
-            Some(before) if !is_same => self.end(&before),
-            _ => {}
+        if self.phase().as_ref().is_some_and(|running| running.name == phase) {
+            // A phase that is started again has learned its number of steps.
+            return self.expect(total);
         }
+        let before = self.phase().take();
+        before.iter().for_each(|before| self.end(before));
         let bar = self.bar.then(|| bar(phase, total));
-        *self.phase() = Some(Phase { name: phase.into(), total, start, bar });
-        if self.json && !is_same {
+        *self.phase() = Some(Phase { name: phase.into(), total, start: Instant::now(), bar });
+        if self.json {
             say(&json!({"event": "start", "phase": phase, "total": total}).to_string());
         }
     }
 
     fn expect(&self, steps: u64) {
         let mut phase = self.phase();
-        let Some(Phase { name, total, bar: shown, .. }) = &mut *phase else { return };
+        let Some(Phase { total, bar, .. }) = &mut *phase else { return };
         *total = steps;
-        if let Some(before) = shown {
-            before.finish_and_clear();
-            *shown = Some(bar(name, steps));
+        if let Some(bar) = bar {
+            show_steps(bar, steps);
         }
     }
 
@@ -104,16 +100,25 @@ impl Console {
 }
 
 fn bar(phase: &str, total: u64) -> ProgressBar {
-    let (bar, template) = match total {
-        0 => (ProgressBar::new_spinner(), "{spinner} {prefix:12} {elapsed:>4} {msg}"),
-        _ => (ProgressBar::new(total), "{spinner} {prefix:12} {elapsed:>4} [{bar:30}] {percent:>3} %{left}  {msg}"),
-    };
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style.progress_chars("=> ").with_key("left", time_left));
-    }
+    let bar = ProgressBar::new_spinner();
+    show_steps(&bar, total);
     bar.set_prefix(phase.to_owned());
     bar.enable_steady_tick(Duration::from_millis(120));
     bar
+}
+
+/// Gives a bar its number of steps; it is a spinner if that is 0.
+fn show_steps(bar: &ProgressBar, total: u64) {
+    let template = match total {
+        0 => "{spinner} {prefix:12} {elapsed:>4} {msg}",
+        _ => "{spinner} {prefix:12} {elapsed:>4} [{bar:30}] {percent:>3} %{left}  {msg}",
+    };
+    if total > 0 {
+        bar.set_length(total);
+    }
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style.progress_chars("=> ").with_key("left", time_left));
+    }
 }
 
 /// Writes the time to go, once it can be estimated.

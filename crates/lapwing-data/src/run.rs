@@ -29,7 +29,7 @@ impl CancelToken {
 pub trait Progress: Send + Sync {
     /// A phase begins; `total` is its number of steps, 0 if unknown.
     fn start(&self, phase: &str, total: u64);
-    /// The number of steps of the current phase has become known.
+    /// The current phase turns out to have `total` steps. By default this is ignored.
     fn expect(&self, _total: u64) {}
     /// The current phase has done `done` steps; `note` is a short remark such as a residual.
     fn update(&self, done: u64, note: &str);
