@@ -123,8 +123,10 @@ fn show_steps(bar: &ProgressBar, total: u64) {
 
 /// Writes the time to go, once it can be estimated.
 fn time_left(state: &ProgressState, out: &mut dyn std::fmt::Write) {
-    if state.pos() > 0 && Some(state.pos()) < state.len() {
-        let _ = write!(out, ", {:#} left", HumanDuration(state.eta()));
+    let share = f64::from(state.fraction());
+    if share > 0.02 && share < 1.0 {
+        let left = state.elapsed().mul_f64((1.0 - share) / share);
+        let _ = write!(out, ", {:#} left", HumanDuration(left));
     }
 }
 
