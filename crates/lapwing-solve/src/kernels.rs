@@ -2,14 +2,16 @@
 //! reductions.
 //!
 //! Gathering a row of the block for each entry takes most of the time of a product. Rows of blocks larger than the caches are
-//! prefetched. Cost: one pass over the entries for up to sixteen columns.
+//! prefetched. Rows are read as vectors of a power of two of lanes, whatever the number of columns: the parts of a vector that would be left
+//! over take more instructions than whole ones. Cost: one pass over the entries for up to sixteen columns.
 
 use lapwing_data::ordered::{sum_in_order, sum_of_parts, sum_over_rows};
 use rayon::prelude::*;
 
-use crate::dispatch::{WIDEST, dispatch, with_width};
+use crate::dispatch::{WIDEST, dispatch};
 use crate::operator::{SddMatrix, Weights};
 use crate::pages::{Real, prefetch};
+use lapwing_simd::LINE;
 
 /// Rows of one unit of work; fixed, so that reductions do not depend on the number of threads.
 pub(crate) const BLOCK_ROWS: usize = 2048;
@@ -66,9 +68,9 @@ impl<R: Real> Weight for &[R] {
     }
 }
 
-/// Y ← (D − W)·X + diag(g)·X for Y (n, s) and the first s columns of X, as Σⱼ wᵢⱼ(xᵢ − xⱼ) + gᵢxᵢ, summed in the precision of Y;
+/// Y ← (D − W)·X + diag(g)·X for Y (n, s) and the first s columns of X, as Σⱼ wᵢⱼ(xᵢ − xⱼ) + gᵢxᵢ, summed in their precision;
 /// returns xᵀy of each column.
-pub(crate) fn sdd_product<R: Real, Y: Real>(matrix: &SddMatrix<'_>, x: &[R], y: &mut [Y], s: usize) -> Vec<f64> {
+pub(crate) fn sdd_product<R: Real>(matrix: &SddMatrix<'_>, x: &[R], y: &mut [R], s: usize) -> Vec<f64> {
     let n = matrix.shift().len();
     let stride = x.len().checked_div(n).unwrap_or(s);
     assert!(x.len() == n * stride && stride >= s && y.len() == n * s);
@@ -87,90 +89,174 @@ pub(crate) fn sdd_product<R: Real, Y: Real>(matrix: &SddMatrix<'_>, x: &[R], y: 
 }
 
 dispatch! {
-    fn product_rows[W: Weight, R: Real, Y: Real](
-        matrix: &SddMatrix<'_>, weights: W, x: (&[R], usize), y: &mut [Y], s: usize, first: usize, dots: &mut [f64]
+    fn product_rows[W: Weight, R: Real](
+        matrix: &SddMatrix<'_>, weights: W, x: (&[R], usize), y: &mut [R], s: usize, first: usize, dots: &mut [f64]
     ) = product_plain
 }
 
 #[inline(always)]
-fn product_plain<W: Weight, R: Real, Y: Real>(
+fn product_plain<W: Weight, R: Real>(
     matrix: &SddMatrix<'_>,
     weights: W,
     x: (&[R], usize),
-    y: &mut [Y],
+    y: &mut [R],
     s: usize,
     first: usize,
     dots: &mut [f64],
 ) {
     // One pass over a matrix row serves up to sixteen columns held in registers; wider blocks go in strips.
     for at in (0..s).step_by(WIDEST) {
-        let width = (s - at).min(WIDEST);
-        with_width!(width, product_of_width[R, Y, W](matrix, weights, x, y, s, at, first, &mut dots[at..at + width]));
+        let part = Strip::new(x, at, (s - at).min(WIDEST));
+        let dots = &mut dots[at..at + part.width];
+        match (part.width.next_power_of_two(), part.is_padded) {
+            (1, true) => product_of_strip::<1, true, R, W>(matrix, weights, &part, y, s, first, dots),
+            (2, true) => product_of_strip::<2, true, R, W>(matrix, weights, &part, y, s, first, dots),
+            (4, true) => product_of_strip::<4, true, R, W>(matrix, weights, &part, y, s, first, dots),
+            (8, true) => product_of_strip::<8, true, R, W>(matrix, weights, &part, y, s, first, dots),
+            (_, true) => product_of_strip::<16, true, R, W>(matrix, weights, &part, y, s, first, dots),
+            (1, false) => product_of_strip::<1, false, R, W>(matrix, weights, &part, y, s, first, dots),
+            (2, false) => product_of_strip::<2, false, R, W>(matrix, weights, &part, y, s, first, dots),
+            (4, false) => product_of_strip::<4, false, R, W>(matrix, weights, &part, y, s, first, dots),
+            (8, false) => product_of_strip::<8, false, R, W>(matrix, weights, &part, y, s, first, dots),
+            (_, false) => product_of_strip::<16, false, R, W>(matrix, weights, &part, y, s, first, dots),
+        }
     }
 }
 
-/// Columns `at..at + S` of the rows of one block.
+/// Columns `at..at + width` of a block of vectors, read as rows of a power of two of lanes. Lanes beyond the width hold whatever follows in
+/// memory, and are ignored.
+struct Strip<'x, R> {
+    x: &'x [R],
+    stride: usize,
+    at: usize,
+    width: usize,
+    /// Whether the rows have as many values as lanes.
+    is_padded: bool,
+    /// Rows from this one on would be read beyond the end of the block. They are read from a copy.
+    safe: usize,
+    last: Vec<R>,
+    /// Whether each row lies in one cache line.
+    is_aligned: bool,
+}
+
+impl<'x, R: Real> Strip<'x, R> {
+    fn new((x, stride): (&'x [R], usize), at: usize, width: usize) -> Self {
+        let lanes = width.next_power_of_two();
+        let safe = if x.len() < at + lanes { 0 } else { (x.len() - at - lanes) / stride + 1 }.min(x.len() / stride);
+        let mut last = x[safe * stride..].to_vec();
+        last.resize(last.len() + lanes, R::default());
+        let row = stride * size_of::<R>();
+        let is_aligned = row <= LINE && LINE.is_multiple_of(row) && (x.as_ptr() as usize).is_multiple_of(LINE);
+        Self { x, stride, at, width, is_padded: stride == lanes, safe, last, is_aligned }
+    }
+
+    /// S values of row `row`; S is the power of two of the lanes, and the stride if the rows are `PADDED`.
+    ///
+    /// # Safety
+    /// `row` is below the number of rows.
+    #[inline(always)]
+    unsafe fn row<const S: usize, const PADDED: bool>(&self, row: usize) -> &[R; S] {
+        debug_assert!(S == self.width.next_power_of_two() && row < self.x.len() / self.stride);
+        debug_assert!(PADDED == (S == self.stride));
+        if PADDED {
+            // SAFETY: the block has S values for each row.
+            return unsafe { &*self.x.as_ptr().cast::<[R; S]>().add(row) };
+        }
+        // A choice between two addresses: a branch to a function would keep the sums in memory.
+        let (base, row) = if row < self.safe { (self.x.as_ptr(), row) } else { (self.last.as_ptr(), row - self.safe) };
+        // SAFETY: the rows below `safe` have S values after `at` in the block, the others in the copy.
+        unsafe { &*base.add(row * self.stride + self.at).cast() }
+    }
+
+    /// Prefetches row `row`.
+    #[inline(always)]
+    fn prefetch<const S: usize, const PADDED: bool>(&self, row: usize) {
+        let from = if PADDED { row * S } else { row * self.stride + self.at };
+        prefetch(self.x, from);
+        if !self.is_aligned {
+            prefetch(self.x, from + self.width - 1);
+        }
+    }
+}
+
+/// Adds an entry of a row to its sum: w·(own − x), with x the row `id` of the block.
+///
+/// # Safety
+/// `id` is below the number of rows, and `entry` below the number of weights.
 #[inline(always)]
-#[allow(clippy::too_many_arguments)]
-fn product_of_width<const S: usize, R: Real, Y: Real, W: Weight>(
+unsafe fn add_entry<const S: usize, const PADDED: bool, R: Real, W: Weight>(
+    sum: &mut [R; S],
+    own: &[R; S],
+    x: &Strip<'_, R>,
+    id: u32,
+    weights: W,
+    entry: usize,
+) {
+    // SAFETY: as the caller promises.
+    let (x, weight) = unsafe { (x.row::<S, PADDED>(id as usize), weights.at(entry)) };
+    let weight = R::round(weight);
+    for lane in 0..S {
+        sum[lane] = sum[lane] + weight * (own[lane] - x[lane]);
+    }
+}
+
+/// The columns of `x` of the rows of one block.
+#[inline(always)]
+fn product_of_strip<const S: usize, const PADDED: bool, R: Real, W: Weight>(
     matrix: &SddMatrix<'_>,
     weights: W,
-    (x, stride): (&[R], usize),
-    y: &mut [Y],
+    x: &Strip<'_, R>,
+    y: &mut [R],
     s: usize,
-    at: usize,
     first: usize,
     dots: &mut [f64],
 ) {
     let mut dot = [0.0; S];
-    let is_far = S > 2 && size_of_val(x) > NEAR_BYTES;
-    let last = matrix.ids.len().saturating_sub(1);
-    for (offset, y) in y.chunks_exact_mut(s).enumerate() {
+    let is_far = x.width > 2 && size_of_val(x.x) > NEAR_BYTES;
+    for offset in 0..y.len() / s {
         let row = first + offset;
         let (start, end) = (matrix.starts[row] as usize, matrix.starts[row + 1] as usize);
-        let mut own = [Y::default(); S];
-        own.iter_mut().zip(&x[row * stride + at..][..S]).for_each(|(own, x)| *own = Y::round(x.wide()));
+        // SAFETY: the block has a row for each row of the matrix.
+        let own: [R; S] = unsafe { *x.row::<S, PADDED>(row) };
         // Four independent sums, so that additions overlap.
-        let mut sums = [[Y::default(); S]; 4];
+        let mut sums = [[R::default(); S]; 4];
         let weights = weights.row(start, end);
         let ids = &matrix.ids[start..end];
-        let add = |sum: &mut [Y; S], entry: usize, id: u32| {
-            let from = id as usize * stride + at;
-            debug_assert!(from + S <= x.len());
-            // SAFETY: columns of a checked matrix are below n, `x` has n·stride values and at + S ≤ s ≤ stride.
-            let x = unsafe { x.get_unchecked(from..from + S) };
-            // SAFETY: a row has as many weights as columns.
-            let weight = Y::round(unsafe { weights.at(entry) });
-            for lane in 0..S {
-                sum[lane] = sum[lane] + weight * (own[lane] - Y::round(x[lane].wide()));
-            }
-        };
+        let ahead = matrix.ids.get(start + AHEAD..end + AHEAD).unwrap_or(ids);
         let (fours, rest) = ids.as_chunks::<4>();
-        for (four, ids) in fours.iter().enumerate() {
-            for offset in 0..4 {
-                if is_far {
-                    let ahead = matrix.ids[(start + 4 * four + offset + AHEAD).min(last)] as usize * stride + at;
-                    prefetch(x, ahead);
-                    prefetch(x, ahead + S - 1);
+        for (four, (ids, ahead)) in fours.iter().zip(ahead.as_chunks::<4>().0).enumerate() {
+            if is_far {
+                for id in ahead {
+                    x.prefetch::<S, PADDED>(*id as usize);
                 }
-                add(&mut sums[offset], 4 * four + offset, ids[offset]);
+            }
+            for offset in 0..4 {
+                // SAFETY: columns of a checked matrix are below n, and a row has as many weights as columns.
+                unsafe {
+                    add_entry::<S, PADDED, R, W>(&mut sums[offset], &own, x, ids[offset], weights, 4 * four + offset);
+                }
             }
         }
         for (offset, &id) in rest.iter().enumerate() {
-            add(&mut sums[offset], 4 * fours.len() + offset, id);
+            // SAFETY: as above.
+            unsafe { add_entry::<S, PADDED, R, W>(&mut sums[offset], &own, x, id, weights, 4 * fours.len() + offset) };
         }
-        let mut sum = [Y::default(); S];
+        let mut sum = [R::default(); S];
         for lane in 0..S {
             sum[lane] = (sums[0][lane] + sums[1][lane]) + (sums[2][lane] + sums[3][lane]);
         }
-        let shift = Y::round(matrix.shift()[row]);
+        let shift = R::round(matrix.shift()[row]);
         for lane in 0..S {
-            let value = sum[lane] + shift * own[lane];
-            y[at + lane] = value;
-            dot[lane] += value.wide() * own[lane].wide();
+            sum[lane] = sum[lane] + shift * own[lane];
+            dot[lane] += sum[lane].wide() * own[lane].wide();
+        }
+        // Lanes beyond the width go to the next row, which is written later. Whole vectors are faster than copies of any length.
+        match y.get_mut(offset * s..offset * s + S) {
+            Some(y) if s == x.width => y.copy_from_slice(&sum),
+            _ => y[offset * s + x.at..][..x.width].copy_from_slice(&sum[..x.width]),
         }
     }
-    dots.copy_from_slice(&dot);
+    dots.copy_from_slice(&dot[..x.width]);
 }
 
 /// [`sum_over_rows`] with the blocks of this crate.

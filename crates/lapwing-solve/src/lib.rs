@@ -29,6 +29,7 @@ pub mod precond;
 mod probes;
 pub mod products;
 mod propagator;
+mod right_hand_sides;
 mod scale;
 mod sets;
 mod sketch;
@@ -38,21 +39,22 @@ mod symmetric;
 #[doc(hidden)]
 pub mod testkit;
 
-pub use cg::{CgParams, Measure, Projection, SolveInfo, Stop, iterate, solve};
+pub use cg::{CgParams, Measure, Projection, Solution, SolveInfo, Stop, iterate, solve};
 pub use cholesky::Cholesky;
 pub use components::Components;
 pub use gram::gram_of_rows;
 pub use graph::Graph;
 pub use kernels::column_dots;
 pub use laplacian::{
-    Certificate, ErrorBounds, FallbackLevel, Goal, LaplacianParams, LaplacianSolver, NormalizedSolver,
-    PreconditionerChoice, RowError, Settled,
+    Certificate, CountOpen, ErrorBounds, FallbackLevel, Goal, LaplacianParams, LaplacianSolver, NormalizedSolver,
+    PreconditionerChoice, RowError,
 };
 pub use lu::Lu;
 pub use nnls::Nnls;
 pub use operator::{Operator, SddMatrix};
 pub use pages::Real;
 pub use propagator::{Fill, Propagator, PropagatorParams, Shortfall, Take};
+pub use right_hand_sides::RightHandSides;
 pub use scale::{exponent_to_one, times_power};
 pub use sets::DisjointSets;
 pub use sketch::HadamardSketch;

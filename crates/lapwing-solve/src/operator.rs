@@ -10,11 +10,8 @@ use crate::kernels::{BLOCK_ROWS, of_rows};
 use crate::pages::Real;
 use lapwing_simd::LINE;
 
-/// Bytes that the cache of a core holds besides what is read once.
-const CACHE: usize = 1 << 20;
-
-/// A symmetric linear operator on R^n from blocks of vectors in precision P to products in precision R.
-pub trait Operator<P: Real = f64, R: Real = f64>: Sync {
+/// A symmetric linear operator on R^n, for blocks of vectors in precision R.
+pub trait Operator<R: Real = f64>: Sync {
     /// Dimension n.
     fn n(&self) -> usize;
 
@@ -28,7 +25,7 @@ pub trait Operator<P: Real = f64, R: Real = f64>: Sync {
     ///
     /// # Errors
     /// [`Error::Interrupted`], and those of an operator that reads or makes its values.
-    fn apply(&self, x: &[P], y: &mut [R], s: usize, run: &Run) -> Result<Vec<f64>>;
+    fn apply(&self, x: &[R], y: &mut [R], s: usize, run: &Run) -> Result<Vec<f64>>;
 }
 
 /// L + diag(g), with L = D − W the Laplacian of a symmetric W, and g ≥ 0. This covers combinatorial and regularized Laplacians,
@@ -195,11 +192,11 @@ impl<'a> SddMatrix<'a> {
         self.shift.len()
     }
 
-    /// Y ← A·X for Y (n, s) and the first s columns of X, row-major, summed in the precision of Y; returns xᵀy of each column (s).
+    /// Y ← A·X for Y (n, s) and the first s columns of X, row-major, summed in the precision of X and Y; returns xᵀy of each column (s).
     ///
     /// # Complexity
     /// O(m·s) operations; parallel over rows on the current pool, each row's sum in column order.
-    pub fn product<P: Real, R: Real>(&self, x: &[P], y: &mut [R], s: usize) -> Vec<f64> {
+    pub fn product<R: Real>(&self, x: &[R], y: &mut [R], s: usize) -> Vec<f64> {
         R::product(self, x, y, s)
     }
 
@@ -255,19 +252,18 @@ fn scatter_rows<T: Copy + Default + Send, I: Iterator<Item = T>>(
     Ok(out)
 }
 
-impl<P: Real, R: Real> Operator<P, R> for SddMatrix<'_> {
+impl<R: Real> Operator<R> for SddMatrix<'_> {
     fn n(&self) -> usize {
         self.shift.len()
     }
 
-    /// Rows of X are gathered: they straddle no cache line if they begin at multiples of a power of two of bytes. That pays while X
-    /// fits the cache of a core; beyond, more bytes cost more than fewer lines save (10⁶ rows of 9 columns: .9 of the speed).
+    /// Rows of X are gathered: they straddle no cache line if they begin at multiples of a power of two of bytes.
     fn stride(&self, s: usize) -> usize {
-        let row = (s * size_of::<P>()).next_power_of_two();
-        if row <= LINE && row * self.shift.len() <= CACHE { row / size_of::<P>() } else { s }
+        let row = (s * size_of::<R>()).next_power_of_two();
+        if row <= LINE { row / size_of::<R>() } else { s }
     }
 
-    fn apply(&self, x: &[P], y: &mut [R], s: usize, run: &Run) -> Result<Vec<f64>> {
+    fn apply(&self, x: &[R], y: &mut [R], s: usize, run: &Run) -> Result<Vec<f64>> {
         run.install(|| Ok(self.product(x, y, s)))
     }
 }

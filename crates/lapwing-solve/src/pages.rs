@@ -4,8 +4,9 @@ use std::ops::{Add, Mul, Sub};
 
 use lapwing_simd::Number;
 pub(crate) use lapwing_simd::{Lines, prefetch, zeros};
+use rayon::prelude::*;
 
-use crate::kernels::sdd_product;
+use crate::kernels::{BLOCK_ROWS, sdd_product};
 use crate::operator::SddMatrix;
 
 /// A number type of blocks of vectors.
@@ -13,13 +14,16 @@ pub trait Real: Number + Default + Add<Output = Self> + Sub<Output = Self> + Mul
     /// Largest exponent of a power of two by which values are scaled and scaled back.
     const LARGEST_EXPONENT: i32;
 
-    /// Y ← A·X as [`SddMatrix::product`], computed in f32. This function and the next are not generic, so that their kernels are compiled
-    /// in this crate alone. Generic ones would be compiled again in every crate that multiplies.
-    fn product_in_single(matrix: &SddMatrix<'_>, x: &[Self], y: &mut [f32], s: usize) -> Vec<f64>;
-    /// The same, computed in f64.
-    fn product_in_double(matrix: &SddMatrix<'_>, x: &[Self], y: &mut [f64], s: usize) -> Vec<f64>;
-    /// The one of the two that computes in the precision of `y`.
-    fn product<P: Real>(matrix: &SddMatrix<'_>, x: &[P], y: &mut [Self], s: usize) -> Vec<f64>;
+    /// Y ← A·X as [`SddMatrix::product`]. It is not generic, so that its kernels are compiled in this crate alone. A generic one would be
+    /// compiled again in every crate that multiplies.
+    fn product(matrix: &SddMatrix<'_>, x: &[Self], y: &mut [Self], s: usize) -> Vec<f64>;
+
+    /// The values as those of another type; moved if it is the same.
+    fn cast<T: Real>(values: Vec<Self>) -> Vec<T>;
+    /// From values in single precision.
+    fn of_single(values: Vec<f32>) -> Vec<Self>;
+    /// From values in double precision, rounded.
+    fn of_double(values: Vec<f64>) -> Vec<Self>;
 
     /// From f64, rounded.
     fn round(value: f64) -> Self;
@@ -31,29 +35,30 @@ pub trait Real: Number + Default + Add<Output = Self> + Sub<Output = Self> + Mul
     }
 }
 
-/// The products of a number type; `$own` is the one that computes in its precision.
-macro_rules! products {
-    ($own:ident) => {
-        #[inline(never)]
-        fn product_in_single(matrix: &SddMatrix<'_>, x: &[Self], y: &mut [f32], s: usize) -> Vec<f64> {
-            sdd_product(matrix, x, y, s)
-        }
-
-        #[inline(never)]
-        fn product_in_double(matrix: &SddMatrix<'_>, x: &[Self], y: &mut [f64], s: usize) -> Vec<f64> {
-            sdd_product(matrix, x, y, s)
-        }
-
-        fn product<P: Real>(matrix: &SddMatrix<'_>, x: &[P], y: &mut [Self], s: usize) -> Vec<f64> {
-            P::$own(matrix, x, y, s)
-        }
-    };
+/// Each value changed, in parallel on the current pool.
+fn converted<A: Copy + Sync, B: Send>(values: &[A], value: impl Fn(A) -> B + Sync + Send) -> Vec<B> {
+    values.par_iter().with_min_len(BLOCK_ROWS).map(|&v| value(v)).collect()
 }
 
 impl Real for f64 {
     const LARGEST_EXPONENT: i32 = 1022;
 
-    products! { product_in_double }
+    #[inline(never)]
+    fn product(matrix: &SddMatrix<'_>, x: &[Self], y: &mut [Self], s: usize) -> Vec<f64> {
+        sdd_product(matrix, x, y, s)
+    }
+
+    fn cast<T: Real>(values: Vec<Self>) -> Vec<T> {
+        T::of_double(values)
+    }
+
+    fn of_single(values: Vec<f32>) -> Vec<Self> {
+        converted(&values, f64::from)
+    }
+
+    fn of_double(values: Vec<f64>) -> Vec<Self> {
+        values
+    }
 
     #[inline(always)]
     fn round(value: f64) -> Self {
@@ -69,7 +74,22 @@ impl Real for f64 {
 impl Real for f32 {
     const LARGEST_EXPONENT: i32 = 126;
 
-    products! { product_in_single }
+    #[inline(never)]
+    fn product(matrix: &SddMatrix<'_>, x: &[Self], y: &mut [Self], s: usize) -> Vec<f64> {
+        sdd_product(matrix, x, y, s)
+    }
+
+    fn cast<T: Real>(values: Vec<Self>) -> Vec<T> {
+        T::of_single(values)
+    }
+
+    fn of_single(values: Vec<f32>) -> Vec<Self> {
+        values
+    }
+
+    fn of_double(values: Vec<f64>) -> Vec<Self> {
+        converted(&values, |v| v as f32)
+    }
 
     #[inline(always)]
     fn round(value: f64) -> Self {

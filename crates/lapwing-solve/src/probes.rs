@@ -16,8 +16,8 @@ const FEW_COLUMNS: usize = 4;
 const DELTAS: [f64; 2] = [1e-6, 1e-3];
 /// The recursion is used while rᵀM⁻¹r is above this share of its first value; below, rounding errors dominate it.
 const LEAST_SHARE: f64 = 1e-24;
-/// With directions in single precision, the recursion is used while √(rᵀM⁻¹r)/δ is above this. Rounding changes directions by
-/// 6·10⁻⁸, and their share along q₁ by some 10⁻⁵ after a hundred steps: far less than this limit.
+/// In single precision, the recursion is used while √(rᵀM⁻¹r)/δ is above this. Rounding changes residuals and directions by 6·10⁻⁸ in
+/// each step, and their share along q₁ by some 10⁻⁵ after a hundred steps: far less than this limit.
 const LEAST_SINGLE: f64 = 0.02;
 /// δ is divided by this to allow for rounding to single precision.
 const SINGLE_SLACK: f64 = 1.5;
@@ -46,7 +46,7 @@ struct Probe {
 }
 
 impl Probes {
-    /// For a solve of `s` columns, whose directions are in single precision or in double.
+    /// For a solve of `s` columns in single or in double precision.
     pub fn new(s: usize, is_single: bool) -> Self {
         // Single precision does not hold the residuals of a single probe of small δ.
         let count = if s <= FEW_COLUMNS && !is_single { 1 } else { 2 };

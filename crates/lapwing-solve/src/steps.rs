@@ -318,9 +318,9 @@ pub(crate) struct Coefficients<'a> {
 
 /// x ← x + p·diag(step), then p ← z − v·removedᵀ + p·diag(beta). If M⁻¹ has a diagonal, z is M⁻¹r and `z` holds r. Rows of `p` are
 /// `stride` values apart.
-pub(crate) fn advance<P: Real, R: Real>(
+pub(crate) fn advance<R: Real>(
     x: &mut [R],
-    (p, stride): (&mut [P], usize),
+    (p, stride): (&mut [R], usize),
     z: &[R],
     coefficients: &Coefficients<'_>,
     correction: &Correction<'_>,
@@ -348,17 +348,17 @@ pub(crate) fn advance<P: Real, R: Real>(
 }
 
 dispatch! {
-    fn advance_rows[P: Real, R: Real](
-        first: usize, x: &mut [R], p: (&mut [P], usize), z: &[R], coefficients: &Coefficients<'_>,
+    fn advance_rows[R: Real](
+        first: usize, x: &mut [R], p: (&mut [R], usize), z: &[R], coefficients: &Coefficients<'_>,
         correction: &Correction<'_>
     ) = advance_plain
 }
 
 #[inline(always)]
-fn advance_plain<P: Real, R: Real>(
+fn advance_plain<R: Real>(
     first: usize,
     x: &mut [R],
-    (p, stride): (&mut [P], usize),
+    (p, stride): (&mut [R], usize),
     z: &[R],
     coefficients: &Coefficients<'_>,
     correction: &Correction<'_>,
@@ -366,15 +366,15 @@ fn advance_plain<P: Real, R: Real>(
     let s = coefficients.step.len();
     for at in (0..s).step_by(WIDEST) {
         let width = (s - at).min(WIDEST);
-        with_width!(width, advance_width[P, R](first, x, (&mut *p, stride), z, coefficients, correction, at));
+        with_width!(width, advance_width[R](first, x, (&mut *p, stride), z, coefficients, correction, at));
     }
 }
 
 #[inline(always)]
-fn advance_width<const S: usize, P: Real, R: Real>(
+fn advance_width<const S: usize, R: Real>(
     first: usize,
     x: &mut [R],
-    (p, stride): (&mut [P], usize),
+    (p, stride): (&mut [R], usize),
     z: &[R],
     coefficients: &Coefficients<'_>,
     correction: &Correction<'_>,
@@ -389,22 +389,21 @@ fn advance_width<const S: usize, P: Real, R: Real>(
         let inverse = R::round(correction.diagonal.map_or(1.0, |diagonal| diagonal[first + offset]));
         let vector = R::round(correction.vector(first + offset));
         for lane in 0..S {
-            let old = R::round(p[lane].wide());
+            let old = p[lane];
             x[lane] = x[lane] + step[lane] * old;
-            let new = z[lane] * inverse + lift[lane] - removed[lane] * vector + beta[lane] * old;
-            p[lane] = P::round(new.wide());
+            p[lane] = z[lane] * inverse + lift[lane] - removed[lane] * vector + beta[lane] * old;
         }
     }
 }
 
 /// x ← x + p·diag(step). Rows of `p` are `stride` values apart.
-pub(crate) fn add<P: Real, R: Real>(x: &mut [R], (p, stride): (&[P], usize), step: &[f64]) {
+pub(crate) fn add<R: Real>(x: &mut [R], (p, stride): (&[R], usize), step: &[f64]) {
     let rows = BLOCK_ROWS * step.len();
     x.par_chunks_mut(rows).zip(p.par_chunks(BLOCK_ROWS * stride)).for_each(|(x, p)| {
         for (x, p) in x.chunks_exact_mut(step.len()).zip(p.chunks_exact(stride)) {
             // A column that has broken down may hold NaN.
             let moving = x.iter_mut().zip(p).zip(step).filter(|(_, step)| **step != 0.0);
-            moving.for_each(|((x, p), step)| *x = *x + R::round(*step) * R::round(p.wide()));
+            moving.for_each(|((x, p), step)| *x = *x + R::round(*step) * *p);
         }
     });
 }

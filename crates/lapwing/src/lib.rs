@@ -103,8 +103,8 @@ pub mod solve {
     // Systems of Laplacians, and bounds on the errors of their solutions.
     #[doc(inline)]
     pub use lapwing_solve::{
-        Certificate, ErrorBounds, FallbackLevel, Goal, LaplacianParams, LaplacianSolver, NormalizedSolver,
-        PreconditionerChoice, RowError, Settled, SolveInfo, Stop,
+        Certificate, CountOpen, ErrorBounds, FallbackLevel, Goal, LaplacianParams, LaplacianSolver, NormalizedSolver,
+        PreconditionerChoice, RightHandSides, RowError, Solution, SolveInfo, Stop,
     };
     // Smoothing of many columns.
     #[doc(inline)]

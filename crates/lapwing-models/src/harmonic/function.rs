@@ -24,7 +24,7 @@
 
 use lapwing_data::{Error, Matrix, Result, Run, SolveSummary, Targets};
 use lapwing_graph::{Components, Graph};
-use lapwing_solve::{LaplacianParams, LaplacianSolver, SolveInfo, times_power};
+use lapwing_solve::{LaplacianParams, LaplacianSolver, RightHandSides, SolveInfo, times_power};
 
 use super::certificate::Certificate;
 use super::leave_one_out::Influence;
@@ -162,7 +162,9 @@ fn solve_as_given(solving: &Solving<'_>, run: &Run) -> Result<HarmonicFunction> 
     let holds = components.holding(targets.rows());
     let reached: Vec<bool> = components.id.iter().map(|&id| holds[id as usize]).collect();
     let mean = targets.mean();
-    let mut scores = Matrix::filled(reached.len(), mean.len(), f64::NAN);
+    // Allocated after the first system is solved, which takes the most memory.
+    let mut scores = None;
+    let unreached = || Matrix::filled(reached.len(), mean.len(), f64::NAN);
     // If no part needs a system, the result is exact.
     let mut solved =
         Solved { summary: SolveSummary { converged: true, ..SolveSummary::default() }, ..Solved::default() };
@@ -180,6 +182,7 @@ fn solve_as_given(solving: &Solving<'_>, run: &Run) -> Result<HarmonicFunction> 
     for labeled in parts {
         if let Some(value) = labeled.only_value(targets, form) {
             let centered: Vec<f64> = value.iter().zip(&mean).map(|(y, mean)| y - mean).collect();
+            let scores = scores.get_or_insert_with(unreached);
             labeled.rows(&reached).for_each(|row| scores.row_mut(row).copy_from_slice(&centered));
             continue;
         }
@@ -193,9 +196,11 @@ fn solve_as_given(solving: &Solving<'_>, run: &Run) -> Result<HarmonicFunction> 
             Form::Stable => system.stable(graph_reg)?,
             _ => system.plain(graph_reg)?,
         };
-        part.spread(&solution.x, &level(form, &center, &mean), is_last_implied, &mut scores);
+        let scores = scores.get_or_insert_with(unreached);
+        part.spread(&solution.x, &level(form, &center, &mean), is_last_implied, scores);
         solved.add(solution, &part);
     }
+    let scores = scores.unwrap_or_else(unreached);
     let Solved { summary, refinement, influence, certificate } = solved;
     Ok(HarmonicFunction { scores, reached, mean, graph_reg, form, solve: summary, refinement, influence, certificate })
 }
@@ -298,15 +303,17 @@ impl System<'_> {
         self.part.labels.iter().map(move |&at| weights[at] / total)
     }
 
-    /// C(y − ȳ)/c_tot on the part, for the columns to be solved.
-    fn centered_targets(&self) -> Matrix {
-        let columns = self.columns();
-        let mut b = Matrix::filled(self.part.n(), columns, 0.0);
-        for ((&row, weight), &at) in self.part.labeled.iter().zip(self.label_shares()).zip(&self.part.labels) {
-            let (values, out) = (self.solving.targets.values().row(at), b.row_mut(row as usize));
-            out.iter_mut().zip(values).zip(self.mean).for_each(|((out, y), mean)| *out = weight * (y - mean));
+    /// C(y − ȳ)/c_tot, divided by `divisor`, at the labeled rows of the part, for the columns to be solved.
+    fn centered_targets(&self, divisor: f64) -> Result<RightHandSides<'_>> {
+        let mut values = Matrix::filled(self.part.labels.len(), self.columns(), 0.0);
+        for (place, (weight, &at)) in self.label_shares().zip(&self.part.labels).enumerate() {
+            let (targets, out) = (self.solving.targets.values().row(at), values.row_mut(place));
+            out.iter_mut()
+                .zip(targets)
+                .zip(self.mean)
+                .for_each(|((out, y), mean)| *out = weight * (y - mean) / divisor);
         }
-        b
+        RightHandSides::of_rows(self.part.n(), &self.part.labeled, values)
     }
 
     fn label_weights(&self) -> Vec<f64> {
@@ -318,16 +325,23 @@ impl System<'_> {
     /// A = γL + C/c_tot, divided by γ: (L + C/(γ·c_tot))·f = b/γ; with a prior plus κD on the left and κD(p − ȳ) on the right.
     fn solve_regularized(&self, graph_reg: f64, c: &[f64], zero_mean: bool) -> Result<Solution> {
         let diagonal: Vec<f64> = c.iter().map(|c| c / graph_reg).collect();
-        let mut b = self.centered_targets();
-        b.values_mut().iter_mut().for_each(|value| *value /= graph_reg);
+        let mut b = self.centered_targets(graph_reg)?;
         if let Some(prior) = &self.solving.prior {
-            prior.add_targets(&self.part.graph, self.mean, &mut b);
+            let mut all = b.to_matrix().into_owned();
+            prior.add_targets(&self.part.graph, self.mean, &mut all);
+            b = all.into();
         }
-        self.solve(&self.part.graph, Some(&diagonal), zero_mean, &b)
+        self.solve(&self.part.graph, Some(&diagonal), zero_mean, b)
     }
 
     /// Solves with L of `graph`, the label weights or cut edges `weights`, and the pulls of the prior.
-    fn solve(&self, graph: &Graph, weights: Option<&[f64]>, zero_mean: bool, b: &Matrix) -> Result<Solution> {
+    fn solve(
+        &self,
+        graph: &Graph,
+        weights: Option<&[f64]>,
+        zero_mean: bool,
+        b: RightHandSides<'_>,
+    ) -> Result<Solution> {
         let HarmonicParams { tol, max_iter, .. } = *self.solving.params;
         let params = LaplacianParams { tol, max_iter, zero_mean, ..LaplacianParams::default() };
         let pulls = self.solving.prior.as_ref().map(|prior| prior.pulls(graph));
@@ -349,12 +363,12 @@ impl System<'_> {
             let influence = self.influence(&mut solver, weights, pulls.as_deref())?;
             return Ok(Solution { x, info, refinement: None, influence, certificate: Some(certificate) });
         }
-        let (mut x, info) = solver.solve(b, start.as_ref(), self.run)?;
+        let (mut x, info) = solver.solve(&b, start.as_ref(), self.run)?;
         let refinement = match self.solving.refiner {
             Some(refiner) => {
                 let rows = self.part.rows.as_deref();
                 let system = Sparsified { solver: &solver, rows, diagonal, zero_mean, tol };
-                Some(refiner.refine(&system, b, &mut x, self.run)?)
+                Some(refiner.refine(&system, &b.to_matrix(), &mut x, self.run)?)
             }
             None => None,
         };
@@ -427,10 +441,8 @@ impl System<'_> {
 
     /// L⁺ỹ, with the label weights as given, not as shares. The solver projects the targets on the range of L.
     fn pseudo_inverse(&self) -> Result<Solution> {
-        let mut b = self.centered_targets();
         let total: f64 = self.solving.targets.weights().iter().sum();
-        b.values_mut().iter_mut().for_each(|value| *value *= total);
-        self.solve(&self.part.graph, None, false, &b)
+        self.solve(&self.part.graph, None, false, self.centered_targets(total.recip())?)
     }
 
     /// g = y − ȳ on S, L_UU g_U = W_US g_S on the others.
@@ -452,7 +464,7 @@ impl System<'_> {
                 b.row_mut(at).iter_mut().zip(g.row(column as usize)).for_each(|(b, g)| *b += weight * g);
             }
         }
-        let solved = self.solve(&graph, Some(&cut), false, &b)?;
+        let solved = self.solve(&graph, Some(&cut), false, b.into())?;
         open.iter().zip(solved.x.rows()).for_each(|(&row, values)| g.row_mut(row as usize).copy_from_slice(values));
         let n_open = open.len();
         let certificate = solved.certificate.map(|certificate| certificate.placed(|row| open[row as usize], n_open));

@@ -48,17 +48,17 @@ pub(super) fn plan(graph: &GraphParams, size: &ProblemSize) -> Plan {
 /// the larger of two systems, that of the scores and that of the labels left out.
 fn solve_bytes(size: &ProblemSize, n_edges: usize) -> usize {
     let (n, c) = (size.n_samples, size.n_classes.max(2));
-    // Scores (c columns); centered targets, right-hand side, solution and its copy (c − 1 columns); working blocks of conjugate
-    // gradients (c + 1 columns: two more for the certificate).
-    let own = c + 4 * (c - 1) + CG_HALVES * (c + 1) / 2;
-    // The solution and its right-hand side are still held while labels are left out.
-    let left_out = 3 * c + left_out_columns(size);
-    16 * n_edges + 8 * n * own.max(left_out) + 60 * n
+    // One class follows from the others; the certificate takes two columns more.
+    let (s, width) = (c - 1, c + 1);
+    // The solution; in single precision corrections, residuals, products, and directions in rows of a power of two of values.
+    let solving = 8 * s + 4 * (3 * width + width.next_power_of_two());
+    // The solution; residuals and their rounding errors, and the same preconditioned.
+    let certifying = 8 * s + 16 * (s + 1) + 8;
+    let placing = 16 * c;
+    // Scores and solution are held while labels are left out.
+    let left_out = 8 * (2 * c + left_out_columns(size));
+    16 * n_edges + n * solving.max(certifying).max(placing).max(left_out) + 76 * n
 }
-
-/// Working blocks of conjugate gradients in units of half an f64 block, besides right-hand side and solution: residual, product,
-/// preconditioned residual and a copy of the residual (2 each), and the direction in f32 (1).
-const CG_HALVES: usize = 9;
 
 /// Bytes of scores and distributions, and twice of class, confidence and mark of each row, which are copied once.
 fn decide_bytes(size: &ProblemSize) -> usize {
@@ -66,8 +66,8 @@ fn decide_bytes(size: &ProblemSize) -> usize {
 }
 
 /// Columns of f64 that leaving out labels takes: right-hand sides and solutions of all labels; for each block of them that is solved at
-/// the same time, copies of both, the residual, and in single precision residual, product, direction, solution, and a block that columns are
-/// leaving.
+/// the same time, copies of both, the residual, and in single precision residual, product, direction, correction, and a block that columns
+/// are leaving.
 fn left_out_columns(size: &ProblemSize) -> usize {
     let most = most_labels(size.n_samples);
     if most < FEWEST_LABELS || size.n_labeled < LEAST_PER_CLASS * size.n_classes.max(2) {

@@ -1,7 +1,8 @@
 //! Stopping rule of a certified solve: every label is certified, or the error of every regression value is small enough.
 
-use lapwing_data::{Matrix, Result, Targets};
-use lapwing_solve::{ErrorBounds, Goal, Settled};
+use lapwing_data::ordered::sum_over_rows;
+use lapwing_data::{Result, Targets};
+use lapwing_solve::{CountOpen, ErrorBounds, Goal, Solution};
 
 use super::certificate::{Certify, Pairs, error_of_classes, size};
 use super::{Decision, HarmonicParams};
@@ -12,6 +13,9 @@ const MOST_TOL: f64 = 1e-4;
 /// Error of a regression value that is small enough, as a share of the range of the targets.
 const SMALL_ERROR: f64 = 1e-4;
 
+/// Rows whose scores are added up together.
+const BLOCK_ROWS: usize = 2048;
+
 /// Offset and scale by which the scores of classes are compared.
 struct Standing {
     offset: Vec<f64>,
@@ -21,13 +25,13 @@ struct Standing {
 }
 
 impl Standing {
-    /// The best class, and (score − offset)·scale of each class.
-    fn of(&self, scores: &[f64]) -> (usize, Vec<f64>) {
+    /// The best class, and (score − offset)·scale of each class in `standing` (c).
+    fn of(&self, scores: &[f64], standing: &mut [f64]) -> usize {
         let compared = scores.iter().zip(&self.offset).zip(&self.scale);
-        let standing: Vec<f64> = compared
-            .map(|((score, offset), scale)| if *scale > 0.0 { (score - offset) * scale } else { f64::NEG_INFINITY })
-            .collect();
-        (largest(&standing), standing)
+        standing.iter_mut().zip(compared).for_each(|(standing, ((score, offset), scale))| {
+            *standing = if *scale > 0.0 { (score - offset) * scale } else { f64::NEG_INFINITY };
+        });
+        largest(standing)
     }
 }
 
@@ -68,7 +72,7 @@ impl Settling {
     }
 
     /// Every offset and scale that the decision may end up with, given the solution `x` so far.
-    fn rules(&self, x: &Matrix) -> Vec<Standing> {
+    fn rules(&self, x: &dyn Solution) -> Vec<Standing> {
         let c = self.mean.len();
         let present = present(&self.mean);
         let labeled_mean = || Standing { offset: vec![0.0; c], scale: present.clone(), is_row_mean: false };
@@ -87,28 +91,32 @@ impl Settling {
         }
     }
 
+    /// Sum of the scores over all rows (c).
+    fn sums(&self, x: &dyn Solution) -> Vec<f64> {
+        let mut sums = vec![0.0; self.mean.len()];
+        let solved = sum_over_rows(x.n_rows(), BLOCK_ROWS, x.n_cols(), |rows, sums| {
+            let mut values = vec![0.0; x.n_cols()];
+            for row in rows {
+                x.read(row, &mut values);
+                sums.iter_mut().zip(&values).for_each(|(sum, value)| *sum += value);
+            }
+        });
+        self.complete(&solved, &mut sums);
+        sums
+    }
+
     /// Mean of the scores over all rows (c).
-    fn row_mean(&self, x: &Matrix) -> Vec<f64> {
-        let c = self.mean.len();
-        let (mut mean, mut scores) = (vec![0.0; c], vec![0.0; c]);
-        for row in x.rows() {
-            self.complete(row, &mut scores);
-            mean.iter_mut().zip(&scores).for_each(|(mean, score)| *mean += score);
-        }
-        mean.iter_mut().for_each(|mean| *mean /= x.n_rows().max(1) as f64);
-        mean
+    fn row_mean(&self, x: &dyn Solution) -> Vec<f64> {
+        let rows = x.n_rows().max(1) as f64;
+        self.sums(x).into_iter().map(|sum| sum / rows).collect()
     }
 
     /// Offset and scale of class mass normalization.
-    fn by_mass(&self, x: &Matrix, present: &[f64]) -> Standing {
+    fn by_mass(&self, x: &dyn Solution, present: &[f64]) -> Standing {
         let c = self.mean.len();
         let offset: Vec<f64> = self.mean.iter().map(|m| -m).collect();
-        let mut mass = vec![0.0; c];
-        let mut scores = vec![0.0; c];
-        for row in x.rows() {
-            self.complete(row, &mut scores);
-            mass.iter_mut().zip(&scores).zip(&offset).for_each(|((mass, score), offset)| *mass += score - offset);
-        }
+        let rows = x.n_rows() as f64;
+        let mass: Vec<f64> = self.sums(x).iter().zip(&offset).map(|(sum, offset)| sum - rows * offset).collect();
         let scale =
             |class: usize| if mass[class] > 0.0 { present[class] * self.prior[class] / mass[class] } else { 0.0 };
         Standing { scale: (0..c).map(scale).collect(), offset, is_row_mean: false }
@@ -124,11 +132,12 @@ impl Settling {
 }
 
 impl Goal for Settling {
-    fn settled<'a>(&'a self, x: &Matrix, deviations: &[f64], errors: &'a ErrorBounds) -> Settled<'a> {
-        let c = self.mean.len();
+    fn count_open<'a>(&'a self, x: &dyn Solution, deviations: &[f64], errors: &'a ErrorBounds) -> CountOpen<'a> {
+        let (c, s) = (self.mean.len(), x.n_cols());
         if c == 1 {
             let bound = errors.of(&[1.0]);
-            return Box::new(move |_, deviation| bound.at(deviation) <= self.radius);
+            let is_open = move |deviation: &&f64| bound.at(**deviation) > self.radius;
+            return Box::new(move |_, deviations| deviations.iter().filter(is_open).count());
         }
         let error = |weights: &[f64]| error_of_classes(errors, weights, self.is_last_implied);
         let rules: Vec<_> = self
@@ -141,14 +150,17 @@ impl Goal for Settling {
             })
             .collect();
         let mean_deviation = deviations.iter().sum::<f64>() / deviations.len().max(1) as f64;
-        Box::new(move |row, deviation| {
-            let mut scores = vec![0.0; c];
-            self.complete(row, &mut scores);
-            rules.iter().all(|(pairs, rule)| {
-                let (best, standing) = rule.of(&scores);
-                let deviation = deviation + if rule.is_row_mean { mean_deviation } else { 0.0 };
-                pairs.is_settled(&standing, best, deviation, size(&scores) + size(&rule.offset))
-            })
+        Box::new(move |rows, deviations| {
+            let (mut scores, mut standing) = (vec![0.0; c], vec![0.0; c]);
+            let mut is_open = |row: &[f64], deviation: f64| {
+                self.complete(row, &mut scores);
+                !rules.iter().all(|(pairs, rule)| {
+                    let best = rule.of(&scores, &mut standing);
+                    let deviation = deviation + if rule.is_row_mean { mean_deviation } else { 0.0 };
+                    pairs.is_settled(&standing, best, deviation, size(&scores) + size(&rule.offset))
+                })
+            };
+            rows.chunks_exact(s).zip(deviations).filter(|(row, deviation)| is_open(row, **deviation)).count()
         })
     }
 

@@ -38,9 +38,20 @@ pub(crate) fn columns<R: Real>(block: &[R], s: usize, keep: &[usize]) -> Vec<R> 
 }
 
 /// Columns `at` of a block (n, s) ← the first columns of `from`, whose rows have `width` values.
-pub(crate) fn write_columns<R: Real>(to: &mut [R], s: usize, from: &[R], width: usize, at: &[usize]) {
+pub(crate) fn write_columns<T: Real, R: Real>(to: &mut [T], s: usize, from: &[R], width: usize, at: &[usize]) {
     to.par_chunks_mut(s.max(1)).zip(from.par_chunks(width.max(1))).with_min_len(BLOCK_ROWS).for_each(|(to, from)| {
-        at.iter().zip(from).for_each(|(&c, value)| to[c] = *value);
+        at.iter().zip(from).for_each(|(&c, value)| to[c] = T::round(value.wide()));
+    });
+}
+
+/// Column `to` of a block (n, s) += column `from` of another with `width` columns, for each of the `pairs` (from, to).
+pub(super) fn add_columns<T: Real, R: Real>(
+    (x, s): (&mut [T], usize),
+    (own, width): (&[R], usize),
+    pairs: &[(usize, usize)],
+) {
+    x.par_chunks_mut(s).zip(own.par_chunks(width)).with_min_len(BLOCK_ROWS).for_each(|(x, own)| {
+        pairs.iter().for_each(|&(from, to)| x[to] = x[to] + T::round(own[from].wide()));
     });
 }
 
@@ -54,22 +65,13 @@ pub(super) fn side_by_side<R: Real>(left: &[R], s: usize, right: &[R], m: usize)
     both
 }
 
-/// Range of the values of column `at` of x + step·p, 0 included; rows of x have `width` values, those of p `stride`.
-pub(super) fn column_range<R: Real, P: Real>(
-    (x, width): (&[R], usize),
-    (p, stride): (&[P], usize),
-    at: usize,
-    step: f64,
-) -> f64 {
-    let rows = x.par_chunks(width).zip(p.par_chunks(stride)).with_min_len(BLOCK_ROWS);
-    let (least, most) = rows
-        .fold(
-            || (0.0f64, 0.0f64),
-            |(least, most), (x, p)| {
-                let value = x[at].wide() + step * p[at].wide();
-                (least.min(value), most.max(value))
-            },
-        )
-        .reduce(|| (0.0, 0.0), |a, b| (a.0.min(b.0), a.1.max(b.1)));
+/// Range of `value` over the rows below `n`, 0 included.
+pub(super) fn range_of(n: usize, value: impl Fn(usize) -> f64 + Sync) -> f64 {
+    let rows = (0..n).into_par_iter().with_min_len(BLOCK_ROWS);
+    let widen = |(least, most): (f64, f64), row: usize| {
+        let value = value(row);
+        (least.min(value), most.max(value))
+    };
+    let (least, most) = rows.fold(|| (0.0, 0.0), widen).reduce(|| (0.0, 0.0), |a, b| (a.0.min(b.0), a.1.max(b.1)));
     most - least
 }

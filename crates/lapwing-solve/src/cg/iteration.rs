@@ -1,13 +1,13 @@
 //! The iteration itself: steps, directions, and which columns continue.
 
 use lapwing_data::{Result, Run};
-use rayon::prelude::*;
 
-use super::columns::{column_range, columns, keep_columns, side_by_side, write_columns};
+use super::columns::{range_of, side_by_side, write_columns};
+use super::solution::{Solution, Total};
+use super::state::State;
 use super::watch::Watch;
 use super::{CgParams, Measure, Projection, SolveInfo, Stop};
 use crate::Operator;
-use crate::kernels::BLOCK_ROWS;
 use crate::pages::{Lines, Real, zeros};
 use crate::precond::Inverse;
 use crate::probes::Probes;
@@ -17,22 +17,37 @@ use crate::steps::{self, Coefficients, Correction, StepSums};
 const PROJECT_EVERY: usize = 8;
 
 /// Additional columns that iterate together with those of a solve, and decide when it may end.
-pub(crate) trait ExtraColumns<R>: Send {
+pub(crate) trait ExtraColumns: Send {
     /// The probes, one for each of the m additional columns; they record the steps.
     fn probes(&mut self) -> &mut Probes;
 
     /// The initial residuals of the additional columns (n, m).
-    fn residuals(&mut self) -> Result<Vec<R>>;
+    fn residuals(&mut self) -> Result<Vec<f64>>;
 
     /// Whether the solve may end.
-    fn is_satisfied(&mut self, view: &View<'_, R>) -> bool;
+    fn is_satisfied(&mut self, view: &View<'_>) -> bool;
+}
+
+/// What acts on an iteration from outside; nothing by default.
+pub(crate) struct Guides<'e, 'r, T> {
+    pub extra: Option<&'e mut dyn ExtraColumns>,
+    /// Computes the residuals (n, open) of the columns `open` of solutions (n, total), which it may shift: for iterations in single
+    /// precision. Directions are kept, so that convergence goes on as if nothing had been rounded: residual replacement (van der Vorst &
+    /// Ye 2000), or reliable updates (Clark et al. 2010).
+    pub residuals: Option<&'r Residuals<'r, T>>,
+}
+
+type Residuals<'a, T> = dyn Fn(&mut [T], &[usize]) -> Result<Vec<f64>> + 'a;
+
+impl<T> Default for Guides<'_, '_, T> {
+    fn default() -> Self {
+        Self { extra: None, residuals: None }
+    }
 }
 
 /// The state of a solve between two steps.
-pub(crate) struct View<'a, R> {
-    /// Solutions, a row of `width` values for each row of the system; the first values are those of the columns `open`.
-    pub x: &'a [R],
-    pub width: usize,
+pub(crate) struct View<'a> {
+    pub solution: &'a dyn Solution,
     pub open: &'a [usize],
     /// rᵀM⁻¹r of the columns `open`.
     pub squares: &'a [f64],
@@ -41,9 +56,9 @@ pub(crate) struct View<'a, R> {
     pub iteration: usize,
 }
 
-/// Conjugate gradients for blocks in precision R with directions in precision P.
-pub(crate) struct Krylov<'a, P: Real, R: Real> {
-    operator: &'a dyn Operator<P, R>,
+/// Conjugate gradients for blocks in precision R.
+pub(crate) struct Krylov<'a, R: Real> {
+    operator: &'a dyn Operator<R>,
     inverse: Inverse<'a, R>,
     projection: Projection<'a>,
     params: CgParams,
@@ -52,41 +67,10 @@ pub(crate) struct Krylov<'a, P: Real, R: Real> {
     correction: Correction<'a>,
 }
 
-/// The active columns.
-struct State<'c, P: Real, R> {
-    /// Their numbers among all columns; additional columns follow them.
-    open: Vec<usize>,
-    extra: Option<&'c mut dyn ExtraColumns<R>>,
-    n_extra: usize,
-    /// Whether each column still moves. One that has converged rests: its step is 0.
-    moving: Vec<bool>,
-    is_solved: bool,
-    /// Columns with a small residual but a large estimated error.
-    doubtful: Vec<usize>,
-    watch: Watch,
-    /// Norms to which residuals are relative.
-    norms: Vec<f64>,
-    /// Solutions, residuals, directions and their products.
-    x: Vec<R>,
-    r: Vec<R>,
-    p: Lines<P>,
-    /// Values from a row of `p` to the next.
-    stride: usize,
-    q: Vec<R>,
-    /// Preconditioned residuals; empty where M⁻¹ is applied within the steps.
-    z: Vec<R>,
-    /// Residuals before the last step, for flexible iterations.
-    before: Vec<R>,
-    /// Mean of each column of r that has still to be subtracted.
-    mean: Vec<f64>,
-    /// rᵀz of each column.
-    rz: Vec<f64>,
-}
-
-impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
+impl<'a, R: Real> Krylov<'a, R> {
     /// Prepares an iteration that starts from any residual.
     pub fn new(
-        operator: &'a dyn Operator<P, R>,
+        operator: &'a dyn Operator<R>,
         inverse: Inverse<'a, R>,
         projection: Projection<'a>,
         params: CgParams,
@@ -105,7 +89,7 @@ impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
     }
 
     /// Projects a residual (n, s) onto the range of A.
-    pub fn project_range(&self, r: &mut [R], s: usize) {
+    pub fn project_range<B: Real>(&self, r: &mut [B], s: usize) {
         let is_whole = self.correction.centers && !matches!(self.projection, Projection::OrthogonalToOnes(_));
         if is_whole {
             Projection::ZeroMean.remove(r, s);
@@ -114,24 +98,24 @@ impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
         }
     }
 
-    /// Iterates from the residual `r` of the columns `open` of `x` (n, total), to which it adds the corrections; an empty `x`
-    /// stands for zeros. Residuals are relative to `norms` of the columns `open`. Returns the columns with a small residual but a
-    /// large estimated error.
-    pub fn iterate(
+    /// Iterates from the residual `r` of the columns `open` of `total`, to which it adds the corrections. Residuals are relative to
+    /// `norms` of the columns `open`. Returns the columns with a small residual but a large estimated error.
+    pub fn iterate<T: Real>(
         &self,
         r: Vec<R>,
         norms: &[f64],
-        (x, total): (&mut Vec<R>, usize),
+        mut total: Total<'_, T>,
         open: &[usize],
         info: &mut SolveInfo,
-        extra: Option<&mut dyn ExtraColumns<R>>,
+        guides: Guides<'_, '_, T>,
     ) -> Result<Vec<usize>> {
-        let mut state = self.start(r, norms, (x, total), open, extra)?;
+        let mut state = self.start(r, norms, open, guides.extra)?;
         info.reason = Stop::Converged;
         loop {
             self.run.check()?;
-            if state.may_end(info.curve.len()) {
-                state.write(x, total, true);
+            if state.may_end(&total, info.curve.len()) {
+                let all: Vec<usize> = (0..state.open.len()).collect();
+                self.run.install(|| state.write(&mut total, &all));
                 return Ok(state.doubtful);
             }
             let (step, sums) = self.descend(&mut state)?;
@@ -139,14 +123,14 @@ impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
             let worst = relative.iter().fold(0.0f64, |most, &r| most.max(r));
             info.curve.push(worst);
             self.run.progress().update(info.curve.len() as u64, &format!("residual {worst:.1e}"));
-            let has_broken = self.judge(&mut state, &step, &relative, info);
+            let has_broken = self.judge(&mut state, &total, &step, &relative, info);
             let kept = state.kept(has_broken);
-            let (step, sums) = if kept.len() == state.open.len() {
-                (step, sums)
-            } else {
+            // The steps that have not been added to the solutions yet.
+            let (pending, sums) = if kept.len() < state.open.len() {
+                let leaving: Vec<usize> = (0..state.open.len()).filter(|at| !kept.contains(at)).collect();
                 self.run.install(|| {
                     steps::add(&mut state.x, (&state.p, state.stride), &step);
-                    state.write(x, total, kept.is_empty());
+                    state.write(&mut total, &leaving);
                 });
                 if kept.is_empty() {
                     return Ok(state.doubtful);
@@ -154,8 +138,12 @@ impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
                 let stride = self.operator.stride(kept.len());
                 self.run.install(|| state.keep(&kept, stride));
                 (vec![0.0; kept.len()], sums.keep(&kept))
+            } else if let Some(residuals) = guides.residuals.filter(|_| state.has_fallen(&relative)) {
+                (vec![0.0; step.len()], self.refresh(&mut state, &step, &mut total, residuals)?)
+            } else {
+                (step.clone(), sums)
             };
-            let ratios = self.next_direction(&mut state, &step, &sums, info.curve.len())?;
+            let ratios = self.next_direction(&mut state, &pending, &sums, info.curve.len())?;
             state.record(&step, &ratios);
         }
     }
@@ -165,16 +153,14 @@ impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
         &self,
         mut r: Vec<R>,
         norms: &[f64],
-        (x, total): (&[R], usize),
         open: &[usize],
-        mut extra: Option<&'c mut dyn ExtraColumns<R>>,
-    ) -> Result<State<'c, P, R>> {
+        mut extra: Option<&'c mut dyn ExtraColumns>,
+    ) -> Result<State<'c, R>> {
         let (n, n_extra) = (self.operator.n(), extra.as_mut().map_or(0, |extra| extra.probes().len()));
         let s = open.len() + n_extra;
-        let mut own = if x.is_empty() { zeros(n * open.len()) } else { columns(x, total, open) };
         if let Some(extra) = &mut extra {
-            r = side_by_side(&r, open.len(), &extra.residuals()?, n_extra);
-            own = side_by_side(&own, open.len(), &vec![R::default(); n * n_extra], n_extra);
+            let more = extra.residuals()?;
+            r = self.run.install(|| side_by_side(&r, open.len(), &R::of_double(more), n_extra));
         }
         let is_fused = self.correction.diagonal.is_some();
         let stride = self.operator.stride(s);
@@ -182,12 +168,14 @@ impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
             open: open.to_vec(),
             extra,
             n_extra,
+            is_settled: vec![false; open.len()],
             moving: vec![true; s],
             is_solved: false,
             doubtful: Vec::new(),
             watch: Watch::new(open.len()),
             norms: norms.to_vec(),
-            x: own,
+            largest: vec![1.0; open.len()],
+            x: zeros(n * s),
             r,
             p: Lines::zeros(n * stride),
             stride,
@@ -211,7 +199,7 @@ impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
     }
 
     /// Multiplies the directions by A and steps along them; returns the step lengths, and sums over the new residuals.
-    fn descend(&self, state: &mut State<'_, P, R>) -> Result<(Vec<f64>, StepSums)> {
+    fn descend(&self, state: &mut State<'_, R>) -> Result<(Vec<f64>, StepSums)> {
         let width = state.width();
         let curvature = self.operator.apply(&state.p, &mut state.q, width, self.run)?;
         // A column whose curvature is not positive has reached the limit of its precision.
@@ -228,7 +216,7 @@ impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
     }
 
     /// Relative residual of each column of the solve.
-    fn relative(&self, state: &State<'_, P, R>, sums: &StepSums) -> Vec<f64> {
+    fn relative(&self, state: &State<'_, R>, sums: &StepSums) -> Vec<f64> {
         let n = self.operator.n();
         let energy = match self.params.measure {
             Measure::Residual => Vec::new(),
@@ -242,8 +230,44 @@ impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
         state.norms.iter().enumerate().map(relative).collect()
     }
 
+    /// Adds the corrections so far, with the last step, to the total, and replaces the residuals by those of the total. Returns their
+    /// sums.
+    fn refresh<T: Real>(
+        &self,
+        state: &mut State<'_, R>,
+        step: &[f64],
+        total: &mut Total<'_, T>,
+        residuals: &Residuals<'_, T>,
+    ) -> Result<StepSums> {
+        let (s, width, len) = (state.open.len(), state.width(), state.x.len());
+        let all: Vec<usize> = (0..s).collect();
+        self.run.install(|| {
+            steps::add(&mut state.x, (&state.p, state.stride), step);
+            state.write(total, &all);
+        });
+        // The blocks that begin at zero again are freed before those of the residuals are allocated.
+        (state.x, state.q) = (Vec::new(), Vec::new());
+        let fresh = residuals(total.x, &state.open)?;
+        self.run.install(|| write_columns(&mut state.r, width, &fresh, s, &all));
+        drop(fresh);
+        (state.x, state.q) = (zeros(len), zeros(len));
+        state.mean[..s].fill(0.0);
+        let rest = vec![0.0; width];
+        let sums = self.run.install(|| steps::descend(&mut state.r, &state.q, &rest, &state.mean, &self.correction));
+        state.mean = self.correction.mean(&sums, self.operator.n());
+        state.largest = self.relative(state, &sums);
+        Ok(sums)
+    }
+
     /// Decides which columns continue after a step that left the residuals `relative`; returns whether one has broken down.
-    fn judge(&self, state: &mut State<'_, P, R>, step: &[f64], relative: &[f64], info: &mut SolveInfo) -> bool {
+    fn judge<T: Real>(
+        &self,
+        state: &mut State<'_, R>,
+        total: &Total<'_, T>,
+        step: &[f64],
+        relative: &[f64],
+        info: &mut SolveInfo,
+    ) -> bool {
         let (s, mut has_broken) = (state.open.len(), false);
         state.is_solved = true;
         for at in 0..s {
@@ -256,7 +280,10 @@ impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
             let is_stuck = step[at] == 0.0 || !relative[at].is_finite();
             // With additional columns, all continue until those are satisfied.
             state.moving[at] = state.extra.is_some();
-            if is_small && (is_stuck || self.is_settled(state, at, step[at], relative[at])) {
+            if is_small && !is_stuck && !state.is_settled[at] {
+                state.is_settled[at] = self.is_settled(state, total, at, step[at], relative[at]);
+            }
+            if is_small && (is_stuck || state.is_settled[at]) {
                 continue;
             }
             (state.is_solved, state.moving[at]) = (false, false);
@@ -275,7 +302,7 @@ impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
             info.reason = reason;
             let is_doubtful = |&at: &usize| {
                 let is_small = relative[at] <= self.params.tol;
-                state.moving[at] && is_small && !self.is_settled(state, at, step[at], relative[at])
+                state.moving[at] && is_small && !state.is_settled[at]
             };
             let doubtful: Vec<usize> = (0..s).filter(is_doubtful).map(|at| state.open[at]).collect();
             state.doubtful.extend(doubtful);
@@ -286,23 +313,32 @@ impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
 
     /// Whether the estimated error of a column with a small residual is small, too. M⁻¹ has not been applied to the new residual yet:
     /// rᵀM⁻¹r is that from before the last step, or the bound ‖r‖²·trace(M⁻¹), if that is smaller.
-    fn is_settled(&self, state: &State<'_, P, R>, at: usize, step: f64, relative: f64) -> bool {
+    fn is_settled<T: Real>(
+        &self,
+        state: &State<'_, R>,
+        total: &Total<'_, T>,
+        at: usize,
+        step: f64,
+        relative: f64,
+    ) -> bool {
         let params = &self.params;
         if params.largest_deviation == 0.0 {
             return true;
         }
         let bound = relative * state.norms[at] * params.total_deviation;
         let estimate = state.rz[at].max(0.0).sqrt().min(bound) * params.largest_deviation;
-        let (x, p) = ((&state.x[..], state.width()), (&state.p[..], state.stride));
-        let range = self.run.install(|| column_range(x, p, at, step));
-        estimate <= params.tol * (self.operator.n() as f64).sqrt() * range
+        let (n, width, stride, column) = (self.operator.n(), state.width(), state.stride, state.open[at]);
+        let (x, p) = (&state.x[..], &state.p[..]);
+        let own = |row: usize| x[row * width + at].wide() + step * p[row * stride + at].wide();
+        let range = self.run.install(|| range_of(n, |row| total.value(row, column) + own(row)));
+        estimate <= params.tol * (n as f64).sqrt() * range
     }
 
     /// Computes the next direction from the residual, and adds the step along the old one to x in the same pass. Returns β of
     /// each column.
     fn next_direction(
         &self,
-        state: &mut State<'_, P, R>,
+        state: &mut State<'_, R>,
         step: &[f64],
         sums: &StepSums,
         iteration: usize,
@@ -337,74 +373,5 @@ impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
         self.run.install(|| steps::advance(x, p, z, &coefficients, correction));
         state.rz = rz;
         Ok(beta)
-    }
-}
-
-impl<P: Real, R: Real> State<'_, P, R> {
-    /// Columns of the blocks.
-    fn width(&self) -> usize {
-        self.open.len() + self.n_extra
-    }
-
-    /// Whether the additional columns allow the solve to end.
-    fn may_end(&mut self, iteration: usize) -> bool {
-        let (s, width) = (self.open.len(), self.width());
-        let Some(extra) = &mut self.extra else { return false };
-        (0..self.n_extra).for_each(|at| self.moving[s + at] = extra.probes().is_moving(at));
-        let (squares, is_solved) = (&self.rz[..s], self.is_solved);
-        extra.is_satisfied(&View { x: &self.x, width, open: &self.open, squares, is_solved, iteration })
-    }
-
-    /// Passes a step to the additional columns.
-    fn record(&mut self, step: &[f64], ratios: &[f64]) {
-        let s = self.open.len();
-        if let Some(extra) = &mut self.extra {
-            extra.probes().record(&step[s..], &ratios[s..], &self.rz[s..]);
-        }
-    }
-
-    /// The columns that stay in the block: all of them while the resting ones cost less than rebuilding the block would.
-    fn kept(&self, has_broken: bool) -> Vec<usize> {
-        let s = self.open.len();
-        let kept: Vec<usize> = (0..s).filter(|&at| self.moving[at]).collect();
-        if kept.len() < s && self.n_extra > 0 {
-            // A column that has broken down ends the iteration of all.
-            return Vec::new();
-        }
-        if kept.len() > s / 2 && !has_broken { (0..s).collect() } else { kept }
-    }
-
-    /// Keeps the columns `kept`; rows of directions become `stride` values apart.
-    fn keep(&mut self, kept: &[usize], stride: usize) {
-        let s = self.width();
-        let n = self.r.len() / s;
-        for block in [&mut self.x, &mut self.r, &mut self.before] {
-            *block = keep_columns(std::mem::take(block), s, kept);
-        }
-        let mut directions = Lines::zeros(n * stride);
-        let rows = directions.par_chunks_mut(stride).zip(self.p.par_chunks(self.stride)).with_min_len(BLOCK_ROWS);
-        rows.for_each(|(to, from)| to.iter_mut().zip(kept).for_each(|(to, &at)| *to = from[at]));
-        (self.p, self.stride) = (directions, stride);
-        self.q.truncate(n * kept.len());
-        self.z.truncate(n * kept.len());
-        for values in [&mut self.mean, &mut self.rz, &mut self.norms] {
-            *values = kept.iter().map(|&at| values[at]).collect();
-        }
-        self.watch.keep(kept);
-        self.open = kept.iter().map(|&at| self.open[at]).collect();
-        self.moving = vec![true; kept.len()];
-    }
-
-    /// Writes the solutions to their columns of `x` (n, total).
-    fn write(&mut self, x: &mut Vec<R>, total: usize, is_last: bool) {
-        let (s, width) = (self.open.len(), self.width());
-        if x.is_empty() && is_last && width == total {
-            *x = std::mem::take(&mut self.x);
-            return;
-        }
-        if x.is_empty() {
-            *x = zeros(self.x.len() / width.max(1) * total);
-        }
-        write_columns(x, total, &self.x, width, &self.open[..s]);
     }
 }

@@ -7,8 +7,8 @@
 //! Ribière (Golub & Ye 1999).
 //!
 //! Cost: one product with A, one with M⁻¹ and two passes over the block per iteration; a row of the block stays in cache for all
-//! work on it ([`crate::steps`]). Memory, beside B and X: 4 blocks (n, s) of f64, 5 unless M is diagonal, half a block less with
-//! directions in single precision; up to one more for a short time when columns leave. Parallel over blocks of rows; sums are
+//! work on it ([`crate::steps`]). Memory, beside B and X: 4 blocks (n, s), 5 unless M is diagonal, of f64, or of f32 for an iteration in
+//! single precision; up to one more for a short time when columns leave. Parallel over blocks of rows; sums are
 //! taken block by block in row order, so that results do not depend on threads.
 //!
 //! Stops at ‖rᵢ‖₂ ≤ tol·‖bᵢ‖₂ for every column. The residual reported is recomputed from B − A·X at the end. If the residual of
@@ -18,6 +18,8 @@ mod columns;
 mod info;
 mod iteration;
 mod projection;
+mod solution;
+mod state;
 #[cfg(test)]
 mod tests;
 mod watch;
@@ -29,14 +31,16 @@ use rayon::prelude::*;
 
 pub(crate) use columns::{column_sums, columns, write_columns};
 pub use info::{SolveInfo, Stop};
-pub(crate) use iteration::{ExtraColumns, Krylov, View};
+pub(crate) use iteration::{ExtraColumns, Guides, Krylov, View};
 pub use projection::Projection;
 pub(crate) use projection::subtract_component_means;
+pub use solution::Solution;
+pub(crate) use solution::Total;
 
-use crate::Operator;
 use crate::kernels::BLOCK_ROWS;
-use crate::pages::Real;
+use crate::pages::{Real, zeros};
 use crate::precond::Inverse;
+use crate::{Operator, RightHandSides};
 use columns::{column_norms, keep_columns};
 
 /// When to stop.
@@ -94,7 +98,7 @@ const RESTARTS: usize = 3;
 const SLACK: f64 = 1.01;
 
 /// Share of the tolerance at which an iteration in single precision stops: the rest is for rounding errors.
-const ROUGH_SHARE: f64 = 0.9;
+const SINGLE_SHARE: f64 = 0.9;
 
 /// Solves A·X = B (n, s) from `start`, or from zero; returns X. Under a projection the start must satisfy it (zero does).
 ///
@@ -110,60 +114,68 @@ pub fn solve(
     params: CgParams,
     run: &Run,
 ) -> Result<(Matrix, SolveInfo)> {
-    System { operator, directions: operator, inverse, rough: None, projection, params, run }.solve(b, start, None)
+    System { operator, inverse, single: None, projection, params, run }.solve(&b.into(), start, None)
 }
 
-/// A system that is solved with directions in precision P.
-pub(crate) struct System<'a, P: Real> {
+/// A system, and the precision in which it is solved.
+pub(crate) struct System<'a> {
     pub operator: &'a dyn Operator,
-    /// The same operator, for directions. Solutions and residuals stay in double precision and agree with each other. With
-    /// directions in single precision, the number of iterations hardly changes while the condition number is far below 10⁷, and
-    /// half as many bytes are gathered.
-    pub directions: &'a dyn Operator<P>,
     pub inverse: Inverse<'a>,
-    /// The operator and M⁻¹ in single precision, for a loose tolerance. A first run with them takes half the time and is enough for nearly
-    /// all columns; residuals are recomputed in double precision, and columns above the tolerance are iterated again.
-    pub rough: Option<(&'a dyn Operator<f32, f32>, Inverse<'a, f32>)>,
+    /// The operator and M⁻¹ in single precision. If they are given, the iteration takes half the memory and time. Residuals are recomputed in
+    /// double precision now and then, so that solutions are as exact as those of an iteration in double precision; columns that stay above the
+    /// tolerance nevertheless are iterated again in double precision. The number of iterations hardly changes while the condition number
+    /// is far below 10⁷.
+    pub single: Option<(&'a dyn Operator<f32>, Inverse<'a, f32>)>,
     pub projection: Projection<'a>,
     pub params: CgParams,
     pub run: &'a Run,
 }
 
-impl<P: Real> System<'_, P> {
+/// Columns that are still to be solved, and the norms (s) of all right-hand sides.
+struct Open<'a> {
+    columns: &'a [usize],
+    norms: &'a [f64],
+}
+
+impl System<'_> {
     /// Solves with additional columns, which iterate until they are satisfied.
     pub fn solve(
         &self,
-        b: &Matrix,
+        b: &RightHandSides<'_>,
         start: Option<Matrix>,
-        mut extra: Option<&mut dyn ExtraColumns<f64>>,
+        mut extra: Option<&mut dyn ExtraColumns>,
     ) -> Result<(Matrix, SolveInfo)> {
         let (n, s) = (self.operator.n(), b.n_cols());
-        let start = start.unwrap_or_else(|| Matrix::filled(n, s, 0.0));
-        check_shape("right-hand side", b, n, s)?;
-        check_shape("start", &start, n, s)?;
+        check_shape("right-hand side", (b.n_rows(), s), (n, s))?;
+        start.as_ref().map_or(Ok(()), |start| check_shape("start", (start.n_rows(), start.n_cols()), (n, s)))?;
         let mut info = SolveInfo::new(s);
         if n == 0 || s == 0 {
-            return Ok((start, info));
+            return Ok((start.unwrap_or_else(|| Matrix::filled(n, s, 0.0)), info));
         }
         let begun = Instant::now();
-        let Self { inverse, projection, params, run, .. } = *self;
-        let krylov = Krylov::new(self.directions, inverse, projection, params, run)?;
-        let norms = run.install(|| column_norms(b.values(), n, s));
+        let Self { projection, params, run, .. } = *self;
+        let norms = run.install(|| b.norms());
         let mut open: Vec<usize> = (0..s).filter(|&c| norms[c] > 0.0).collect();
-        let mut x = start.into_values();
+        // Empty for zeros.
+        let mut x = start.map_or(Vec::new(), Matrix::into_values);
         zero_columns(&mut x, &norms);
-        if let (Some(rough), None, false) = (self.rough, &extra, open.is_empty()) {
-            let residual = self.residual(&krylov, b, &x, &open)?;
-            self.solve_roughly(rough, residual, &norms, (&mut x, s), &open, &mut info)?;
-        }
         let mut doubtful = Vec::new();
+        if let (Some((operator, inverse)), false) = (self.single, open.is_empty()) {
+            let params = CgParams { tol: params.tol * SINGLE_SHARE, ..params };
+            let krylov = Krylov::new(operator, inverse, projection, params, run)?;
+            let columns = Open { columns: &open, norms: &norms };
+            let residual = self.first_residual(&krylov, b, &x, &open)?;
+            doubtful = self.iterate(&krylov, b, residual, &mut x, columns, extra.take(), &mut info)?;
+        }
+        let krylov = Krylov::new(self.operator, self.inverse, projection, params, run)?;
         for attempt in 0..=RESTARTS {
-            let residual = self.residual(&krylov, b, &x, &open)?;
+            let residual = self.first_residual(&krylov, b, &x, &open)?;
             let relative = run.install(|| column_norms(&residual, n, open.len()));
             open.iter().zip(relative).for_each(|(&c, r)| info.residuals[c] = r / norms[c]);
             let is_open = |c: usize| attempt == 0 && extra.is_some() || !self.is_within(info.residuals[c]);
             let unsolved: Vec<usize> = (0..open.len()).filter(|&at| is_open(open[at])).collect();
-            let has_stopped = attempt > 0 && matches!(info.reason, Stop::Slow | Stop::Stagnated);
+            let has_stopped =
+                (attempt > 0 || self.single.is_some()) && matches!(info.reason, Stop::Slow | Stop::Stagnated);
             let is_spent = unsolved.iter().all(|&at| info.iterations[open[at]] >= params.max_iter);
             if attempt == RESTARTS || has_stopped || is_spent {
                 break;
@@ -171,14 +183,12 @@ impl<P: Real> System<'_, P> {
             // The block of all columns is freed before the iteration allocates its own.
             let mut residual = run.install(|| keep_columns(residual, open.len(), &unsolved));
             open = unsolved.iter().map(|&at| open[at]).collect();
-            if let (Projection::OrthogonalToOnes(c), true) = (projection, attempt > 0) {
-                // Rounded directions have left a mean, which directions orthogonal to constants cannot remove.
-                run.install(|| balance(&residual, c, &mut x, s, &open));
-                residual = self.residual(&krylov, b, &x, &open)?;
+            if attempt > 0 && !x.is_empty() {
+                self.balance(&mut residual, &mut x, s, &open);
             }
-            let norms: Vec<f64> = open.iter().map(|&c| norms[c]).collect();
+            let columns = Open { columns: &open, norms: &norms };
             // Additional columns take part in the first attempt only.
-            doubtful = krylov.iterate(residual, &norms, (&mut x, s), &open, &mut info, extra.take())?;
+            doubtful = self.iterate(&krylov, b, residual, &mut x, columns, extra.take(), &mut info)?;
         }
         info.converged = doubtful.is_empty() && info.residuals.iter().all(|&r| self.is_within(r));
         info.reason = match info.reason {
@@ -187,36 +197,32 @@ impl<P: Real> System<'_, P> {
             reason => reason,
         };
         info.seconds = begun.elapsed().as_secs_f64();
+        let x = if x.is_empty() { zeros(n * s) } else { x };
         Ok((Matrix::new(n, s, x)?, info))
     }
 
-    /// Adds to the columns `open` of x (n, s) what an iteration in single precision finds for their `residual` (n, open).
-    fn solve_roughly(
+    /// Iterates from the `residual` (n, open) of some columns of x.
+    #[allow(clippy::too_many_arguments)]
+    fn iterate<R: Real>(
         &self,
-        (operator, inverse): (&dyn Operator<f32, f32>, Inverse<'_, f32>),
-        residual: Vec<f64>,
-        norms: &[f64],
-        (x, s): (&mut [f64], usize),
-        open: &[usize],
+        krylov: &Krylov<'_, R>,
+        b: &RightHandSides<'_>,
+        residual: Vec<R>,
+        x: &mut Vec<f64>,
+        open: Open<'_>,
+        extra: Option<&mut dyn ExtraColumns>,
         info: &mut SolveInfo,
-    ) -> Result<()> {
-        let params = CgParams { tol: self.params.tol * ROUGH_SHARE, ..self.params };
-        let krylov = Krylov::<f32, f32>::new(operator, inverse, self.projection, params, self.run)?;
-        let rounded = self.run.install(|| residual.par_iter().with_min_len(BLOCK_ROWS).map(|&r| r as f32).collect());
-        drop(residual);
-        let norms: Vec<f64> = open.iter().map(|&c| norms[c]).collect();
-        let mut found = Vec::new();
-        krylov.iterate(rounded, &norms, (&mut found, s), open, info, None)?;
-        self.run.install(|| {
-            // A column that broke down holds values that are not finite; it stays as it was.
-            let is_sound: Vec<bool> =
-                column_sums(&found, self.operator.n(), s).into_iter().map(f64::is_finite).collect();
-            x.par_chunks_mut(s).zip(found.par_chunks(s)).with_min_len(BLOCK_ROWS).for_each(|(x, found)| {
-                let sound = x.iter_mut().zip(found).zip(&is_sound).filter(|(_, is_sound)| **is_sound);
-                sound.for_each(|((x, found), _)| *x += f64::from(*found));
-            });
-        });
-        Ok(())
+    ) -> Result<Vec<usize>> {
+        let s = b.n_cols();
+        let norms: Vec<f64> = open.columns.iter().map(|&c| open.norms[c]).collect();
+        let recomputed = |x: &mut [f64], open: &[usize]| {
+            let mut residual = self.residual(krylov, b, x, open)?;
+            self.balance(&mut residual, x, s, open);
+            Ok(residual)
+        };
+        let is_single = size_of::<R>() < size_of::<f64>();
+        let guides = Guides { extra, residuals: if is_single { Some(&recomputed) } else { None } };
+        krylov.iterate(residual, &norms, Total { x, width: s }, open.columns, info, guides)
     }
 
     /// Whether a recomputed residual counts as solved.
@@ -224,27 +230,64 @@ impl<P: Real> System<'_, P> {
         residual <= self.params.tol * SLACK
     }
 
+    /// B − A·X for the columns `open`, projected, in the precision of an iteration; an empty `x` stands for zeros.
+    fn first_residual<R: Real>(
+        &self,
+        krylov: &Krylov<'_, R>,
+        b: &RightHandSides<'_>,
+        x: &[f64],
+        open: &[usize],
+    ) -> Result<Vec<R>> {
+        self.run.install(|| {
+            if !x.is_empty() {
+                return Ok(f64::cast(self.residual(krylov, b, x, open)?));
+            }
+            let mut residual = b.block(open);
+            if !open.is_empty() {
+                krylov.project_range(&mut residual, open.len());
+            }
+            Ok(residual)
+        })
+    }
+
     /// B − A·X for the columns `open`, projected.
-    fn residual(&self, krylov: &Krylov<'_, P, f64>, b: &Matrix, x: &[f64], open: &[usize]) -> Result<Vec<f64>> {
+    fn residual<R: Real>(
+        &self,
+        krylov: &Krylov<'_, R>,
+        b: &RightHandSides<'_>,
+        x: &[f64],
+        open: &[usize],
+    ) -> Result<Vec<f64>> {
         let (n, s, width) = (b.n_rows(), b.n_cols(), open.len());
-        let mut product = vec![0.0; n * width];
+        let mut product = zeros(n * width);
         if width == 0 {
             return Ok(product);
         }
-        if x.iter().all(|x| *x == 0.0) {
-            // At zero the residual is the right-hand side.
-        } else if width == s {
+        if width == s {
             self.operator.apply(x, &mut product, width, self.run)?;
         } else {
-            self.operator.apply(&columns(x, s, open), &mut product, width, self.run)?;
+            let x = self.run.install(|| columns(x, s, open));
+            self.operator.apply(&x, &mut product, width, self.run)?;
         }
         self.run.install(|| {
-            product.par_chunks_mut(width).zip(b.values().par_chunks(s)).with_min_len(BLOCK_ROWS).for_each(|(p, b)| {
-                p.iter_mut().zip(open).for_each(|(p, &c)| *p = b[c] - *p);
-            });
+            b.less(&mut product, open);
             krylov.project_range(&mut product, width);
         });
         Ok(product)
+    }
+
+    /// Takes the mean off the `residual` of the columns `open` of x, where directions are orthogonal to constants and cannot remove it:
+    /// rounded directions leave one.
+    fn balance(&self, residual: &mut [f64], x: &mut [f64], s: usize, open: &[usize]) {
+        let Projection::OrthogonalToOnes(c) = self.projection else { return };
+        let width = open.len();
+        self.run.install(|| {
+            let shares = shares_of_constants(&column_sums(residual, c.len(), width), c);
+            add_constants(x, s, open, &shares);
+            residual.par_chunks_mut(width.max(1)).zip(c).with_min_len(BLOCK_ROWS).for_each(|(r, c)| {
+                r.iter_mut().zip(&shares).for_each(|(r, share)| *r -= c * share);
+            });
+        });
     }
 }
 
@@ -268,29 +311,29 @@ pub fn iterate(
         return Ok((r, info));
     }
     let (krylov, all) = (Krylov::new(operator, inverse, projection, params, run)?, (0..s).collect::<Vec<_>>());
-    krylov.iterate(r.into_values(), norms, (&mut x, s), &all, &mut info, None)?;
+    krylov.iterate(r.into_values(), norms, Total { x: &mut x, width: s }, &all, &mut info, Guides::default())?;
     info.converged = info.reason == Stop::Converged;
     Ok((Matrix::new(n, s, x)?, info))
 }
 
-/// Adds to the columns `open` of x (n, s) the constant that makes their `residual` (n, open) sum to zero, where A·1 = `c`.
-pub(crate) fn balance(residual: &[f64], c: &[f64], x: &mut [f64], s: usize, open: &[usize]) {
+/// The constants whose images under A have the given `sums`, where A·1 = `c`. A singular A has none: constants change nothing.
+pub(crate) fn shares_of_constants(sums: &[f64], c: &[f64]) -> Vec<f64> {
     let total: f64 = c.iter().sum();
-    let mut constants = vec![0.0; s];
-    for (&column, sum) in open.iter().zip(column_sums(residual, c.len(), open.len())) {
-        // A total of 0 means a singular A: constants change nothing.
-        constants[column] = if total > 0.0 { sum / total } else { 0.0 };
-    }
+    sums.iter().map(|sum| if total > 0.0 { sum / total } else { 0.0 }).collect()
+}
+
+/// Adds a constant to each of the columns `open` of x (n, s).
+pub(crate) fn add_constants(x: &mut [f64], s: usize, open: &[usize], constants: &[f64]) {
     x.par_chunks_mut(s).with_min_len(BLOCK_ROWS).for_each(|row| {
-        row.iter_mut().zip(&constants).for_each(|(x, constant)| *x += constant);
+        open.iter().zip(constants).for_each(|(&column, constant)| row[column] += constant);
     });
 }
 
-fn check_shape(what: &str, block: &Matrix, n: usize, s: usize) -> Result<()> {
-    if (block.n_rows(), block.n_cols()) == (n, s) {
+fn check_shape(what: &str, got: (usize, usize), (n, s): (usize, usize)) -> Result<()> {
+    if got == (n, s) {
         return Ok(());
     }
-    Err(Error::shape(what, format!("{n} × {s} values"), format!("{} × {}", block.n_rows(), block.n_cols())))
+    Err(Error::shape(what, format!("{n} × {s} values"), format!("{} × {}", got.0, got.1)))
 }
 
 /// A zero right-hand side has the solution zero, whatever the start.

@@ -87,10 +87,10 @@ fn restarts_take_away_the_mean_that_rounded_directions_leave() {
         (b.row_mut(1)[2], b.row_mut(2)[2]) = (1.0, -1.0);
         let params = CgParams { tol: 1e-9, max_iter: 1000, ..CgParams::default() };
         let (jacobi, ones) = (Jacobi::new(op.diagonal()).unwrap(), Projection::OrthogonalToOnes(&c));
-        let directions: &dyn Operator<f32> = &op;
+        let single: (&dyn Operator<f32>, Inverse<'_, f32>) = (&op, (&jacobi).into());
         let inverse = (&jacobi).into();
-        let system = System { operator: &op, directions, inverse, rough: None, projection: ones, params, run: &run };
-        let (x, info) = system.solve(&b, None, None).unwrap();
+        let system = System { operator: &op, inverse, single: Some(single), projection: ones, params, run: &run };
+        let (x, info) = system.solve(&(&b).into(), None, None).unwrap();
         assert!(info.converged && info.iterations[0] < 60, "{n}: {info:?}");
         assert!(x.rows().all(|row| row[1] == 0.0));
     }

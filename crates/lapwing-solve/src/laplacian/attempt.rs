@@ -4,17 +4,20 @@
 //! far.
 
 use lapwing_data::{Error, Matrix, Result, Run};
-use rayon::prelude::*;
 
 use super::certificate::{Certificate, Goal, variances};
 use super::choice::is_sparse;
 use super::fallback::Placed;
-use super::monitor::{Monitor, Outcome, count_open};
+use super::monitor::{Monitor, Outcome, Scaled, count_open};
 use super::scales::{column_scales, scale_columns};
 use super::system::System;
 use super::{FallbackLevel, LaplacianSolver, PreconditionerChoice};
-use crate::cg::{self, CgParams, ExtraColumns, Projection, SolveInfo, Stop, balance};
-use crate::kernels::{BLOCK_ROWS, column_dots};
+use crate::RightHandSides;
+use crate::cg::{
+    self, CgParams, ExtraColumns, Projection, SolveInfo, Stop, add_constants, column_sums, shares_of_constants,
+};
+use crate::kernels::column_dots;
+use crate::pages::zeros;
 use crate::precond::{Bounded, Inverse, TwoLevel};
 
 /// Iterations with the diagonal that cost as much as building a factor and using it, on graphs that mix fast. Measured: 270 on
@@ -22,10 +25,8 @@ use crate::precond::{Bounded, Inverse, TwoLevel};
 const BUDGET: usize = 300;
 /// The same for graphs of few edges, whose factors are cheap.
 const SPARSE_BUDGET: usize = 100;
-/// Smaller tolerances need search directions in double precision.
+/// Smaller tolerances need an iteration in double precision.
 const LEAST_SINGLE_TOL: f64 = 1e-9;
-/// Larger tolerances are reached in single precision alone.
-const LEAST_ROUGH_TOL: f64 = 1e-5;
 /// A residual counts as rounding error up to this many units of rounding of the solution.
 const ROUNDING: f64 = 16.0;
 /// A larger residual never counts as rounding error: the solution would be useless.
@@ -35,7 +36,7 @@ const PATIENCE: usize = 40;
 
 /// Right-hand sides in the solver's order of rows.
 pub(super) struct Columns {
-    pub b: Matrix,
+    pub b: RightHandSides<'static>,
     /// Exponents of two that bring the largest value of each column near 1, so that squares neither vanish nor overflow.
     pub scales: Vec<f64>,
     /// Share of each column that lies outside the range of the system.
@@ -43,15 +44,21 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// From blocks in the caller's order; also the initial solution.
-    pub fn new(system: &System, b: &Matrix, start: Option<&Matrix>) -> (Self, Matrix) {
-        let mut b = system.gathered(b);
-        let scales = column_scales(&b);
-        scale_columns(&mut b, &scales, 1.0);
-        let discarded = system.discard(&mut b);
-        let mut x = start.map_or_else(|| Matrix::filled(b.n_rows(), b.n_cols(), 0.0), |start| system.gathered(start));
-        scale_columns(&mut x, &scales, 1.0);
-        system.discard(&mut x);
+    /// From blocks in the caller's order; also the initial solution, if there is one.
+    pub fn new(system: &System, b: &RightHandSides<'_>, start: Option<&Matrix>) -> (Self, Option<Matrix>) {
+        let mut b = b.reordered(&system.order);
+        let scales = column_scales(b.given());
+        scale_columns(b.given_mut(), &scales, 1.0);
+        let discarded = match system.projection() {
+            Projection::None => vec![0.0; b.n_cols()],
+            _ => system.discard(b.fill()),
+        };
+        let x = start.map(|start| {
+            let mut x = system.gathered(start);
+            scale_columns(&mut x, &scales, 1.0);
+            system.discard(&mut x);
+            x
+        });
         (Self { b, scales, discarded }, x)
     }
 
@@ -139,28 +146,22 @@ impl Certified {
 
     /// Whether rows are open that the recursion counted as settled, because its residual had drifted.
     fn wants_more(&mut self, goal: &dyn Goal, x: &Matrix, columns: &Columns) -> bool {
-        match self.outcome {
-            Some(Outcome::Settled) if !self.is_second => {}
-            Some(Outcome::Drifted) if !self.is_second => {
-                self.is_second = true;
-                return true;
-            }
-            _ => return false,
+        if self.is_second || self.outcome != Some(Outcome::Settled) {
+            return false;
         }
-        let mut solution = x.clone();
-        columns.unscale(&mut solution);
-        let settled = goal.settled(&solution, &self.certificate.deviations, &self.certificate.errors);
-        self.is_second = count_open(&solution, &self.certificate.deviations, &settled) > 0;
+        let solution = Scaled::new(x, &columns.scales);
+        let Certificate { deviations, errors, .. } = &self.certificate;
+        self.is_second = count_open(goal, &solution, deviations, errors) > 0;
         self.is_second
     }
 }
 
 impl LaplacianSolver {
-    /// Solves for `columns` from `x`, with ever stronger preconditioners from `level` on until one succeeds.
+    /// Solves for `columns` from `x`, or from zero, with ever stronger preconditioners from `level` on until one succeeds.
     pub(super) fn attempts(
         &self,
         columns: &Columns,
-        mut x: Matrix,
+        mut x: Option<Matrix>,
         goal: Option<&dyn Goal>,
         mut level: FallbackLevel,
         run: &Run,
@@ -177,20 +178,22 @@ impl LaplacianSolver {
             let engine = self.engine(placed.as_deref());
             let (number, spent) = (info.preconditioners.len(), info.n_iter());
             let task = Task { columns, goal, may_fall_back: next.is_some(), number, spent };
-            let (found, attempt) = self.attempt(&engine, &task, x, &mut certified, run)?;
-            x = found;
+            let (mut found, attempt) = self.attempt(&engine, &task, x.take(), &mut certified, run)?;
             info.preconditioners.push(level);
             info.extend(attempt);
-            if info.reason == Stop::Stagnated && self.is_rounding(&columns.b, &x, &info.residuals) {
+            if info.reason == Stop::Stagnated && self.is_rounding(&columns.b, &found, &info.residuals) {
                 info.reason = Stop::Rounding;
             }
             let is_done = info.converged || info.reason == Stop::Rounding;
+            let mut wants_more = false;
             if let Some(goal) = goal {
-                self.system.discard(&mut x);
-                certified.certify(self, &engine, columns, &x, run)?;
-                if is_done && certified.wants_more(goal, &x, columns) {
-                    continue;
-                }
+                self.system.discard(&mut found);
+                certified.certify(self, &engine, columns, &found, run)?;
+                wants_more = is_done && certified.wants_more(goal, &found, columns);
+            }
+            x = Some(found);
+            if wants_more {
+                continue;
             }
             let is_loose = next.is_some() && certified.outcome == Some(Outcome::Loose);
             match next {
@@ -198,6 +201,7 @@ impl LaplacianSolver {
                 _ => break,
             }
         }
+        let x = x.unwrap_or_else(|| Matrix::filled(self.n(), columns.b.n_cols(), 0.0));
         Ok((x, info, certified.certificate))
     }
 
@@ -210,12 +214,12 @@ impl LaplacianSolver {
         Engine { levels: self.system.levels(), factor, projection }
     }
 
-    /// One run of conjugate gradients from `x`.
+    /// One run of conjugate gradients from `x`, or from zero.
     fn attempt(
         &self,
         engine: &Engine<'_>,
         task: &Task<'_>,
-        mut x: Matrix,
+        mut x: Option<Matrix>,
         certified: &mut Certified,
         run: &Run,
     ) -> Result<(Matrix, SolveInfo)> {
@@ -270,21 +274,15 @@ impl LaplacianSolver {
         engine: &Engine<'_>,
         params: CgParams,
         is_single: bool,
-        (b, x): (&Matrix, Matrix),
-        extra: Option<&mut dyn ExtraColumns<f64>>,
+        (b, x): (&RightHandSides<'_>, Option<Matrix>),
+        extra: Option<&mut dyn ExtraColumns>,
         run: &Run,
     ) -> Result<(Matrix, SolveInfo)> {
         let (operator, inverse, projection) =
             (&self.system.matrix, engine.preconditioner().inverse(), engine.projection);
-        if is_single {
-            let directions: &dyn crate::Operator<f32> = operator;
-            let in_single: &dyn crate::Operator<f32, f32> = operator;
-            let rough = (params.tol >= LEAST_ROUGH_TOL).then_some((in_single, Inverse::Fused(engine.levels)));
-            cg::System { operator, directions, inverse, rough, projection, params, run }.solve(b, Some(x), extra)
-        } else {
-            let directions: &dyn crate::Operator = operator;
-            cg::System { operator, directions, inverse, rough: None, projection, params, run }.solve(b, Some(x), extra)
-        }
+        let in_single: &dyn crate::Operator<f32> = operator;
+        let single = is_single.then_some((in_single, Inverse::Fused(engine.levels)));
+        cg::System { operator, inverse, single, projection, params, run }.solve(b, x, extra)
     }
 
     /// Projects random residuals onto the range of the system. Those of a factor of a singular system lie in it.
@@ -295,24 +293,39 @@ impl LaplacianSolver {
     }
 
     /// Adds to each column of x the constant that makes its residual sum to zero: 1ᵀA1 = Σ D.
-    fn balance(&self, b: &Matrix, x: &mut Matrix) {
-        let (s, matrix) = (b.n_cols(), &self.system.matrix);
-        let mut residual = vec![0.0; b.values().len()];
-        matrix.product(x.values(), &mut residual, s);
-        residual.par_iter_mut().zip(b.values()).with_min_len(BLOCK_ROWS).for_each(|(r, b)| *r = b - *r);
-        balance(&residual, matrix.shift(), x.values_mut(), s, &(0..s).collect::<Vec<_>>());
+    fn balance(&self, b: &RightHandSides<'_>, x: &mut Option<Matrix>) {
+        let (n, s, matrix) = (self.n(), b.n_cols(), &self.system.matrix);
+        let all: Vec<usize> = (0..s).collect();
+        let sums = match x {
+            Some(x) => {
+                let mut residual = zeros(n * s);
+                matrix.product(x.values(), &mut residual, s);
+                b.less(&mut residual, &all);
+                column_sums(&residual, n, s)
+            }
+            None => {
+                let sums = b.given_sums();
+                // Sums that are rounding errors need no solution of constants.
+                if sums.iter().all(|[sum, size]| sum.abs() <= ROUNDING * f64::EPSILON * size) {
+                    return;
+                }
+                sums.iter().map(|[sum, _]| *sum).collect()
+            }
+        };
+        let x = x.get_or_insert_with(|| Matrix::filled(n, s, 0.0));
+        add_constants(x.values_mut(), s, &all, &shares_of_constants(&sums, matrix.shift()));
     }
 
     /// Whether all columns beyond the tolerance have residuals within ROUNDING·ε·‖2·diag(A)·x‖, the rounding of x to f64.
-    fn is_rounding(&self, b: &Matrix, x: &Matrix, residuals: &[f64]) -> bool {
+    fn is_rounding(&self, b: &RightHandSides<'_>, x: &Matrix, residuals: &[f64]) -> bool {
         let (n, s) = (self.n(), b.n_cols());
         let mut terms = x.values().to_vec();
         for (row, diagonal) in terms.chunks_exact_mut(s).zip(self.system.matrix.diagonal()) {
             row.iter_mut().for_each(|x| *x *= 2.0 * diagonal);
         }
         let squares = column_dots(&terms, &terms, n, s);
-        let norms = column_dots(b.values(), b.values(), n, s);
-        let limit = |c: usize| (ROUNDING * f64::EPSILON * (squares[c] / norms[c]).sqrt()).min(MOST_ROUNDING);
+        let norms = b.norms();
+        let limit = |c: usize| (ROUNDING * f64::EPSILON * (squares[c].sqrt() / norms[c])).min(MOST_ROUNDING);
         (0..s).all(|c| residuals[c] <= self.params.tol || residuals[c] <= limit(c))
     }
 }

@@ -19,7 +19,7 @@ use rayon::prelude::*;
 
 use super::LaplacianSolver;
 use super::attempt::{Columns, Engine};
-use crate::cg::{Projection, column_sums};
+use crate::cg::{Projection, Solution, column_sums};
 use crate::kernels::{BLOCK_ROWS, column_dots, reduce};
 use crate::precond::Bounded;
 
@@ -30,14 +30,14 @@ const SUM_SLACK: f64 = 1e-12;
 /// Factor of the same purpose for bounds.
 const BOUND_SLACK: f64 = 1.0 + 1e-9;
 
-/// Whether a row is settled, given its solution (s) and its √vᵢ.
-pub type Settled<'a> = Box<dyn Fn(&[f64], f64) -> bool + Sync + 'a>;
+/// Counts the rows that are not settled among k rows, given their solutions (k, s) and their √vᵢ (k).
+pub type CountOpen<'a> = Box<dyn Fn(&[f64], &[f64]) -> usize + Sync + 'a>;
 
 /// The accuracy that a caller needs of a solution.
 pub trait Goal: Sync {
-    /// Returns the test of a row for errors within `errors`. `x` is the solution so far (n, s) and `deviations` the √vᵢ of its
+    /// Returns the test of rows for errors within `errors`. `x` is the solution so far (n, s) and `deviations` the √vᵢ of its
     /// rows (n), both in the solver's order of rows.
-    fn settled<'a>(&'a self, x: &Matrix, deviations: &[f64], errors: &'a ErrorBounds) -> Settled<'a>;
+    fn count_open<'a>(&'a self, x: &dyn Solution, deviations: &[f64], errors: &'a ErrorBounds) -> CountOpen<'a>;
 
     /// Whether the solve may end once all rows are settled, whatever the residual.
     fn is_all(&self) -> bool {
@@ -267,12 +267,13 @@ impl LaplacianSolver {
         let mut rounding = vec![0.0; n];
         residual.par_chunks_mut(BLOCK_ROWS * s).zip(rounding.par_chunks_mut(BLOCK_ROWS)).enumerate().for_each(
             |(block, (residual, rounding))| {
-                let mut sizes = vec![0.0; s];
-                for (at, (r, lost)) in residual.chunks_exact_mut(s).zip(rounding).enumerate() {
-                    let row = block * BLOCK_ROWS + at;
+                let (mut sizes, zeros) = (vec![0.0; s], vec![0.0; s]);
+                let rows = block * BLOCK_ROWS..block * BLOCK_ROWS + rounding.len();
+                let given = columns.b.rows_in(rows.clone());
+                for (((row, r), lost), b) in rows.zip(residual.chunks_exact_mut(s)).zip(rounding).zip(given) {
                     let entries = self.system.matrix.row_product(row, x.values(), s, r, &mut sizes);
                     let mut most = 0.0f64;
-                    for (at, ((r, size), b)) in r.iter_mut().zip(&sizes).zip(columns.b.row(row)).enumerate() {
+                    for (at, ((r, size), b)) in r.iter_mut().zip(&sizes).zip(b.unwrap_or(&zeros)).enumerate() {
                         *r = b - *r;
                         most = most.max((size + b.abs() + r.abs()) * (-exponents[at]).exp2());
                     }

@@ -41,16 +41,16 @@ use lapwing_data::params::Parameters;
 use lapwing_data::{Error, Matrix, Result, Run, check_memory};
 use rayon::prelude::*;
 
-pub use certificate::{Certificate, ErrorBounds, Goal, RowError, Settled};
+pub use certificate::{Certificate, CountOpen, ErrorBounds, Goal, RowError};
 pub use fallback::FallbackLevel;
 pub use normalized::NormalizedSolver;
 pub use params::{LaplacianParams, PreconditionerChoice};
 
-use crate::Graph;
 use crate::cg::{Projection, SolveInfo, columns, write_columns};
 use crate::check::{check_values, is_weight};
 use crate::dispatch::WIDEST;
 use crate::kernels::scatter;
+use crate::{Graph, RightHandSides};
 use attempt::Columns;
 use fallback::Placed;
 use system::System;
@@ -172,16 +172,22 @@ impl LaplacianSolver {
     ///
     /// # Complexity
     /// Up to sixteen columns are solved together; each iteration reads the matrix, the factor and the blocks of these vectors
-    /// once. Up to 16,384 rows, every thread solves for sixteen columns of its own. Memory of each, beside `b`, `start` and the solution: 6 blocks of f64, 5½ with directions in single precision, 7 with a
-    /// factor. One block more for short times: while converged columns leave the block, while large parts of a factor are swept,
-    /// and for a factor that was built during a solve and has an order of its own.
-    pub fn solve(&self, b: &Matrix, start: Option<&Matrix>, run: &Run) -> Result<(Matrix, SolveInfo)> {
+    /// once. Up to 16,384 rows, every thread solves for sixteen columns of its own. Memory of each, beside `b` and the solution: 4 blocks of
+    /// f64 without a factor, 5 with one, and copies of `b` and `start`; in single precision, which graphs that mix fast allow, 4 blocks of
+    /// f32. One block more for short times: while residuals are recomputed, while converged columns leave the block, while large parts of a
+    /// factor are swept, and for a factor that was built during a solve and has an order of its own.
+    pub fn solve<'a>(
+        &self,
+        b: impl Into<RightHandSides<'a>>,
+        start: Option<&Matrix>,
+        run: &Run,
+    ) -> Result<(Matrix, SolveInfo)> {
+        let b = b.into();
         let (n, s) = (self.n(), b.n_cols());
-        self.check_block("right-hand side", b, s)?;
-        start.map_or(Ok(()), |start| self.check_block("start", start, s))?;
+        self.check(&b, start)?;
         let width = Self::block_width(s);
         if width == s {
-            let (x, info, _) = self.solve_block(b, start, None, self.first_level(), run)?;
+            let (x, info, _) = self.solve_block(&b, start, None, self.first_level(), run)?;
             return Ok((x, info));
         }
         let blocks: Vec<Vec<usize>> =
@@ -193,7 +199,7 @@ impl LaplacianSolver {
             let level = self.first_level();
             let solve = |at: &Vec<usize>| {
                 let part = |block: &Matrix| Matrix::new(n, at.len(), columns(block.values(), s, at));
-                self.solve_block(&part(b)?, start.map(part).transpose()?.as_ref(), None, level, run)
+                self.solve_block(&b.columns(at)?, start.map(part).transpose()?.as_ref(), None, level, run)
             };
             let solved: Vec<_> = run.install(|| group.par_iter().with_max_len(1).map(solve).collect::<Result<_>>())?;
             for (at, (found, info, _)) in group.iter().zip(solved) {
@@ -211,43 +217,46 @@ impl LaplacianSolver {
     /// As [`LaplacianSolver::solve`]. Rows that stay open are no error.
     ///
     /// # Complexity
-    /// As [`LaplacianSolver::solve`] with one additional column, or two for more than four columns; directions are in double
-    /// precision.
-    pub fn solve_certified(
+    /// As [`LaplacianSolver::solve`] with one additional column, or two for more than four columns.
+    pub fn solve_certified<'a>(
         &self,
-        b: &Matrix,
+        b: impl Into<RightHandSides<'a>>,
         start: Option<&Matrix>,
         goal: &dyn Goal,
         run: &Run,
     ) -> Result<(Matrix, SolveInfo, Certificate)> {
-        self.check_block("right-hand side", b, b.n_cols())?;
-        start.map_or(Ok(()), |start| self.check_block("start", start, b.n_cols()))?;
-        self.solve_block(b, start, Some(goal), self.first_level(), run)
+        let b = b.into();
+        self.check(&b, start)?;
+        self.solve_block(&b, start, Some(goal), self.first_level(), run)
     }
 
-    /// Checks that a block has n rows, `s` columns and finite values.
-    fn check_block(&self, what: &str, block: &Matrix, s: usize) -> Result<()> {
-        let n = self.n();
-        if (block.n_rows(), block.n_cols()) != (n, s) {
-            let got = format!("{} × {} values", block.n_rows(), block.n_cols());
-            return Err(Error::shape(what, format!("{n} × {s}"), got));
-        }
-        match block.values().iter().position(|v| !v.is_finite()) {
-            None => Ok(()),
-            Some(at) => Err(Error::Value {
-                what: what.into(),
-                row: at / s,
-                col: Some(at % s),
-                value: block.values()[at].to_string(),
-                advice: "finite values are needed".into(),
-            }),
-        }
+    /// Checks that right-hand sides and start have the rows of the system, as many columns as each other, and finite values.
+    fn check(&self, b: &RightHandSides<'_>, start: Option<&Matrix>) -> Result<()> {
+        let (n, s) = (self.n(), b.n_cols());
+        let check = |what: &str, (rows, columns): (usize, usize), given: &Matrix, row_of: &dyn Fn(usize) -> usize| {
+            if (rows, columns) != (n, s) {
+                return Err(Error::shape(what, format!("{n} × {s}"), format!("{rows} × {columns} values")));
+            }
+            match given.values().iter().position(|v| !v.is_finite()) {
+                None => Ok(()),
+                Some(at) => Err(Error::Value {
+                    what: what.into(),
+                    row: row_of(at / s),
+                    col: Some(at % s),
+                    value: given.values()[at].to_string(),
+                    advice: "finite values are needed".into(),
+                }),
+            }
+        };
+        check("right-hand side", (b.n_rows(), s), b.given(), &|at| b.row_of(at))?;
+        let Some(start) = start else { return Ok(()) };
+        check("start", (start.n_rows(), start.n_cols()), start, &|at| at)
     }
 
     /// Solves for the columns of one block, beginning with the preconditioner of a `level`.
     fn solve_block(
         &self,
-        b: &Matrix,
+        b: &RightHandSides<'_>,
         start: Option<&Matrix>,
         goal: Option<&dyn Goal>,
         level: FallbackLevel,
@@ -257,7 +266,7 @@ impl LaplacianSolver {
         if s == 0 || n == 0 {
             let (deviations, errors) = (vec![0.0; n], ErrorBounds::exact(s));
             let certificate = Certificate { deviations, errors, ..Certificate::default() };
-            return Ok((b.clone(), SolveInfo::new(s), certificate));
+            return Ok((Matrix::filled(n, s, 0.0), SolveInfo::new(s), certificate));
         }
         let bytes = (6 * 8 * n as u64).saturating_mul(s as u64);
         check_memory(&format!("a system of {n} rows and {s} right-hand sides"), bytes, "solve for fewer at a time")?;

@@ -3,20 +3,26 @@
 //! After every step, or every few, √(rᵀM⁻¹r) of the recursion and λ of the probes bound the errors of the rows: one pass over the
 //! solution, no products. The solve continues beyond the tolerance of the residual as long as the number of open rows falls.
 
-use lapwing_data::{Matrix, Result, Run, Stream};
+use lapwing_data::{Result, Run, Stream};
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 
-use super::certificate::{ErrorBounds, Goal, Settled};
-use crate::cg::{ExtraColumns, View};
+use super::certificate::{ErrorBounds, Goal};
+use crate::cg::{ExtraColumns, Solution, View};
 use crate::kernels::BLOCK_ROWS;
 use crate::precond::Bounded;
 use crate::probes::Probes;
 
-/// Checks without a newly settled row after which the open rows count as ties.
+/// Checks without a newly settled row after which the open rows count as ties. If no more than one row in `FEW` is open, it is checks times open
+/// rows: the more rows are open then, the less likely it is that the next steps settle none of them.
 const PATIENCE: usize = 10;
+const LEAST_PATIENCE: usize = 2;
+const FEW: usize = 100;
 /// Most iterations: this multiple of those until the residual was within the tolerance, and at least this number.
 const MOST: (usize, usize) = (3, 60);
+/// Of at least so many rows, one in so many is checked first.
+const MANY: usize = 1 << 16;
+const SAMPLE: usize = 64;
 /// Iterations between two checks if each iteration is cheap.
 const EVERY: usize = 4;
 /// λ below which a stronger preconditioner is worth its cost.
@@ -33,9 +39,6 @@ pub(super) enum Outcome {
     Settled,
     /// The number of open rows no longer falls.
     Stuck,
-    /// The number of open rows no longer falls, but the recursion is rounded to single precision: another attempt starts from a
-    /// recomputed residual.
-    Drifted,
     /// The limit of iterations is reached.
     Spent,
     /// λ is small or unknown: the preconditioner approximates the system poorly.
@@ -55,8 +58,6 @@ pub(super) struct Monitor<'a> {
     pub may_fall_back: bool,
     /// Projects residuals of the probes onto the range of the system.
     pub project: &'a (dyn Fn(&mut [f64], usize) + Sync),
-    /// Whether directions are in single precision.
-    is_single: bool,
     /// λ of the same preconditioner from an earlier run; 0 if there was none.
     pub known_lambda: f64,
     /// Number of this attempt within the solve, for fresh noise.
@@ -67,6 +68,9 @@ pub(super) struct Monitor<'a> {
     pub n_iter_residual: Option<usize>,
     fewest: usize,
     since_fewest: usize,
+    /// √vᵢ of a sample of the rows; empty if there are few rows.
+    sampled: Vec<f64>,
+    fewest_sampled: usize,
 }
 
 impl<'a> Monitor<'a> {
@@ -89,13 +93,18 @@ impl<'a> Monitor<'a> {
             probes: Probes::new(exponents.len(), is_single),
             is_factor: false,
             may_fall_back: false,
-            is_single,
             known_lambda: 0.0,
             attempt: 0,
             outcome: Outcome::Running,
             n_iter_residual: None,
             fewest: usize::MAX,
             since_fewest: 0,
+            sampled: if deviations.len() < MANY {
+                Vec::new()
+            } else {
+                deviations.iter().copied().step_by(SAMPLE).collect()
+            },
+            fewest_sampled: usize::MAX,
         }
     }
 
@@ -105,7 +114,7 @@ impl<'a> Monitor<'a> {
     }
 
     /// Bounds from rᵀM⁻¹r of the recursion, each column by itself.
-    fn bounds(&self, view: &View<'_, f64>, lambda: f64) -> ErrorBounds {
+    fn bounds(&self, view: &View<'_>, lambda: f64) -> ErrorBounds {
         let s = self.exponents.len();
         let mut rounding = vec![0.0; s];
         for (&column, square) in view.open.iter().zip(view.squares) {
@@ -113,28 +122,72 @@ impl<'a> Monitor<'a> {
         }
         ErrorBounds { lambda, gram: vec![0.0; s * s], rounding, constant: vec![0.0; s] }
     }
+}
 
-    /// The solution so far, at the caller's scale.
-    fn solution(&self, view: &View<'_, f64>) -> Matrix {
-        let s = self.exponents.len();
-        let mut x = Matrix::filled(self.deviations.len(), s, 0.0);
-        let scales: Vec<f64> = self.exponents.iter().map(|exponent| (-exponent).exp2()).collect();
-        x.values_mut()
-            .par_chunks_mut(s)
-            .zip(view.x.par_chunks(view.width))
-            .with_min_len(BLOCK_ROWS)
-            .for_each(|(out, row)| view.open.iter().zip(row).for_each(|(&column, x)| out[column] = x * scales[column]));
-        x
+/// Some of the rows of a solution, evenly spaced.
+struct Sample<'a> {
+    solution: &'a dyn Solution,
+    every: usize,
+}
+
+impl Solution for Sample<'_> {
+    fn n_rows(&self) -> usize {
+        self.solution.n_rows().div_ceil(self.every)
+    }
+
+    fn n_cols(&self) -> usize {
+        self.solution.n_cols()
+    }
+
+    fn read(&self, row: usize, out: &mut [f64]) {
+        self.solution.read(row * self.every, out);
+    }
+}
+
+/// Solutions at the caller's scale.
+pub(super) struct Scaled<'a> {
+    solution: &'a dyn Solution,
+    scales: Vec<f64>,
+}
+
+impl<'a> Scaled<'a> {
+    /// The solutions whose columns were scaled by two to the power of `exponents`.
+    pub fn new(solution: &'a dyn Solution, exponents: &[f64]) -> Self {
+        Self { solution, scales: exponents.iter().map(|exponent| (-exponent).exp2()).collect() }
+    }
+}
+
+impl Solution for Scaled<'_> {
+    fn n_rows(&self) -> usize {
+        self.solution.n_rows()
+    }
+
+    fn n_cols(&self) -> usize {
+        self.scales.len()
+    }
+
+    fn read(&self, row: usize, out: &mut [f64]) {
+        self.solution.read(row, out);
+        out.iter_mut().zip(&self.scales).for_each(|(out, scale)| *out *= scale);
     }
 }
 
 /// Number of rows that are not settled.
-pub(super) fn count_open(x: &Matrix, deviations: &[f64], settled: &Settled<'_>) -> usize {
-    let rows = x.values().par_chunks(x.n_cols()).zip(deviations).with_min_len(BLOCK_ROWS);
-    rows.filter(|(row, deviation)| !settled(row, **deviation)).count()
+pub(super) fn count_open(goal: &dyn Goal, x: &dyn Solution, deviations: &[f64], errors: &ErrorBounds) -> usize {
+    let count = goal.count_open(x, deviations, errors);
+    let s = x.n_cols();
+    let blocks = deviations.par_chunks(BLOCK_ROWS).enumerate().map_init(
+        || vec![0.0; BLOCK_ROWS * s],
+        |rows, (block, deviations)| {
+            let rows = &mut rows[..deviations.len() * s];
+            rows.chunks_exact_mut(s).enumerate().for_each(|(at, row)| x.read(block * BLOCK_ROWS + at, row));
+            count(rows, deviations)
+        },
+    );
+    blocks.sum()
 }
 
-impl ExtraColumns<f64> for Monitor<'_> {
+impl ExtraColumns for Monitor<'_> {
     fn probes(&mut self) -> &mut Probes {
         &mut self.probes
     }
@@ -152,7 +205,7 @@ impl ExtraColumns<f64> for Monitor<'_> {
         Ok(noise)
     }
 
-    fn is_satisfied(&mut self, view: &View<'_, f64>) -> bool {
+    fn is_satisfied(&mut self, view: &View<'_>) -> bool {
         if !(view.is_solved || self.goal.is_all()) || view.iteration == 0 {
             return false;
         }
@@ -177,19 +230,27 @@ impl ExtraColumns<f64> for Monitor<'_> {
         if lambda == 0.0 {
             return false;
         }
-        let (x, errors) = (self.solution(view), self.bounds(view, lambda));
-        let settled = self.goal.settled(&x, self.deviations, &errors);
-        let n_open = count_open(&x, self.deviations, &settled);
+        let (x, errors) = (Scaled::new(view.solution, self.exponents), self.bounds(view, lambda));
+        if !self.sampled.is_empty() {
+            // While rows of the sample become settled, there is no need to count all.
+            let n_open = count_open(self.goal, &Sample { solution: &x, every: SAMPLE }, &self.sampled, &errors);
+            let is_falling = n_open > 0 && n_open < self.fewest_sampled;
+            self.fewest_sampled = self.fewest_sampled.min(n_open);
+            if is_falling {
+                return false;
+            }
+        }
+        let n_open = count_open(self.goal, &x, self.deviations, &errors);
         if n_open == 0 {
             return self.ends(Outcome::Settled);
         }
         self.since_fewest += 1;
         if n_open < self.fewest {
             (self.fewest, self.since_fewest) = (n_open, 0);
-        } else if self.is_single && self.known_lambda == 0.0 && view.is_solved {
-            return self.ends(Outcome::Drifted);
         }
-        if self.since_fewest >= PATIENCE && view.is_solved {
+        let is_few = n_open * FEW <= self.deviations.len();
+        let patience = if is_few { PATIENCE.div_ceil(n_open).max(LEAST_PATIENCE) } else { PATIENCE };
+        if self.since_fewest >= patience && view.is_solved {
             return self.ends(Outcome::Stuck);
         }
         false

@@ -10,7 +10,7 @@ use super::blocks::{is_usual, largest_of_columns, scale_columns, scale_rows, sca
 use super::{
     CORRECTION, Fill, LEAST_REFINED, LEAST_SINGLE, MOST_CORRECTIONS, Propagator, Shortfall, Take, strips_of, together,
 };
-use crate::cg::{CgParams, Krylov, Measure, Projection, SolveInfo, Stop};
+use crate::cg::{CgParams, Guides, Krylov, Measure, Projection, SolveInfo, Stop, Total};
 use crate::kernels::BLOCK_ROWS;
 use crate::pages::{Real, zeros};
 use crate::precond::Inverse;
@@ -136,6 +136,7 @@ impl Propagator {
                 to.iter_mut().zip(r).zip(&unit).for_each(|((to, r), unit)| *to = (r.wide() * unit) as f32);
             });
             let (found, _) = self.iterate(scaled, s, (0.5 * tol / left).max(CORRECTION), run)?;
+            let found = f32::cast::<R>(found);
             self.matrix.product(&found, &mut product, s);
             self.passes.fetch_add(s as u64, Ordering::Relaxed);
             steps::add(&mut u, (&found, s), &lengths);
@@ -156,10 +157,10 @@ impl Propagator {
         let max_iter = (self.condition().sqrt() * (2.0 / tol).ln()).ceil() as usize + 20;
         let params = CgParams { tol, max_iter, measure: Measure::Energy, ..CgParams::default() };
         let (run, inverse) = (run.quiet(), Inverse::from(&self.jacobi));
-        let krylov = Krylov::<R, R>::new(&self.matrix, inverse, Projection::None, params, &run)?;
+        let krylov = Krylov::<R>::new(&self.matrix, inverse, Projection::None, params, &run)?;
         let (mut u, mut info) = (Vec::new(), SolveInfo::new(s));
         let all: Vec<usize> = (0..s).collect();
-        krylov.iterate(g, &vec![1.0; s], (&mut u, s), &all, &mut info, None)?;
+        krylov.iterate(g, &vec![1.0; s], Total { x: &mut u, width: s }, &all, &mut info, Guides::default())?;
         self.passes.fetch_add((info.curve.len() * s) as u64, Ordering::Relaxed);
         let last = info.curve.last().copied().unwrap_or(0.0);
         // The curve leaves out columns that overflowed.
