@@ -142,11 +142,11 @@ fn solvers_check_sizes_and_parameters() {
     let (short, right) = (Matrix::filled(3, 1, 1.0), Matrix::filled(N, 1, 1.0));
     refused(solver.solve(&short, None, &run));
     refused(solver.solve(&right, Some(&short), &run));
-    refused(solver.solve(&Matrix::filled(N, 1, f64::NAN), None, &run));
+    refused(solver.solve(Matrix::filled(N, 1, f64::NAN), None, &run));
     refused(solver.precondition(&short, &run));
-    let _ = solver.solve(&Matrix::filled(N, 0, 1.0), None, &run);
+    let _ = solver.solve(Matrix::filled(N, 0, 1.0), None, &run);
     let _ = LaplacianSolver::new(&Graph::from_edges(0, &[]).unwrap(), None, params(), &run)
-        .and_then(|solver| solver.solve(&Matrix::filled(0, 2, 1.0), None, &run));
+        .and_then(|solver| solver.solve(Matrix::filled(0, 2, 1.0), None, &run));
     for n_pairs in [0, N + 1] {
         refused(smallest_eigenpairs(&graph, n_pairs, &EigenParams::default(), &run));
     }

@@ -208,7 +208,7 @@ impl<'a> Smoother<'a> {
         self.part.labeled.iter().for_each(|&row| diagonal[row as usize] += HELD * unit);
         let params = LaplacianParams { tol: DISTANCE_TOL, ..LaplacianParams::default() };
         let solver = LaplacianSolver::new(graph, Some(&diagonal), params, run)?;
-        let (x, _) = solver.solve(&Matrix::filled(self.part.n(), 1, 1.0), None, run)?;
+        let (x, _) = solver.solve(Matrix::filled(self.part.n(), 1, 1.0), None, run)?;
         let mut distance = vec![f64::INFINITY; self.targets.n_samples()];
         x.values().iter().enumerate().for_each(|(row, value)| distance[self.part.whole(row)] = *value);
         Ok(distance)

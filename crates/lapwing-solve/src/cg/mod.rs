@@ -114,7 +114,8 @@ pub fn solve(
     params: CgParams,
     run: &Run,
 ) -> Result<(Matrix, SolveInfo)> {
-    System { operator, inverse, single: None, projection, params, run }.solve(&b.into(), start, None)
+    let system = System { operator, inverse, single: None, refreshed: None, projection, params, run };
+    system.solve(&b.into(), start, None)
 }
 
 /// A system, and the precision in which it is solved.
@@ -126,10 +127,14 @@ pub(crate) struct System<'a> {
     /// tolerance nevertheless are iterated again in double precision. The number of iterations hardly changes while the condition number
     /// is far below 10⁷.
     pub single: Option<(&'a dyn Operator<f32>, Inverse<'a, f32>)>,
+    /// Is told the solutions (n, s) whenever residuals are recomputed within an iteration.
+    pub refreshed: Option<&'a Refreshed<'a>>,
     pub projection: Projection<'a>,
     pub params: CgParams,
     pub run: &'a Run,
 }
+
+pub(crate) type Refreshed<'a> = dyn Fn(&[f64]) -> Result<()> + Sync + 'a;
 
 /// Columns that are still to be solved, and the norms (s) of all right-hand sides.
 struct Open<'a> {
@@ -218,6 +223,7 @@ impl System<'_> {
         let recomputed = |x: &mut [f64], open: &[usize]| {
             let mut residual = self.residual(krylov, b, x, open)?;
             self.balance(&mut residual, x, s, open);
+            self.refreshed.map_or(Ok(()), |refreshed| refreshed(x))?;
             Ok(residual)
         };
         let is_single = size_of::<R>() < size_of::<f64>();

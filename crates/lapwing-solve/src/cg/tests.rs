@@ -89,7 +89,8 @@ fn restarts_take_away_the_mean_that_rounded_directions_leave() {
         let (jacobi, ones) = (Jacobi::new(op.diagonal()).unwrap(), Projection::OrthogonalToOnes(&c));
         let single: (&dyn Operator<f32>, Inverse<'_, f32>) = (&op, (&jacobi).into());
         let inverse = (&jacobi).into();
-        let system = System { operator: &op, inverse, single: Some(single), projection: ones, params, run: &run };
+        let single = Some(single);
+        let system = System { operator: &op, inverse, single, refreshed: None, projection: ones, params, run: &run };
         let (x, info) = system.solve(&(&b).into(), None, None).unwrap();
         assert!(info.converged && info.iterations[0] < 60, "{n}: {info:?}");
         assert!(x.rows().all(|row| row[1] == 0.0));
@@ -184,4 +185,29 @@ fn flexible_directions_bear_a_preconditioner_that_varies() {
         info.n_iter()
     });
     assert!(iterations[1] <= iterations[0], "{iterations:?}");
+}
+
+#[test]
+fn single_precision_reaches_small_residuals_without_starting_again() {
+    let run = Run::new(Some(2), 0).unwrap();
+    let w = crate::testkit::grid(60, 60, 0.0);
+    let n = w.n_samples();
+    let mix = |at: u64| lapwing_data::hash::uniform(at);
+    let shift: Vec<f64> = (0..n).map(|row| if row % 300 == 0 { 1.0 } else { 0.0 }).collect();
+    let op = SddMatrix::new(&w, shift).unwrap();
+    let jacobi = Jacobi::new(op.diagonal()).unwrap();
+    let b = Matrix::new(n, 5, (0..n * 5).map(|at| mix(at as u64) - 0.5).collect()).unwrap();
+    let b = RightHandSides::from(&b);
+    let params = CgParams { tol: 1e-9, max_iter: 2000, ..CgParams::default() };
+    let in_single: (&dyn Operator<f32>, Inverse<'_, f32>) = (&op, (&jacobi).into());
+    let [(x, single), (exact, double)] = [Some(in_single), None].map(|single| {
+        let (inverse, projection) = ((&jacobi).into(), Projection::None);
+        System { operator: &op, inverse, single, refreshed: None, projection, params, run: &run }
+            .solve(&b, None, None)
+            .unwrap()
+    });
+    assert!(single.converged && double.converged, "{single:?}");
+    assert!(double.n_iter() > 60 && 2 * single.n_iter() <= 3 * double.n_iter(), "{single:?} {double:?}");
+    let scale = exact.values().iter().fold(0.0f64, |most, x| most.max(x.abs()));
+    assert!(x.values().iter().zip(exact.values()).all(|(x, exact)| (x - exact).abs() <= 1e-6 * scale));
 }

@@ -3,6 +3,8 @@
 //! [`Columns`] are the right-hand sides, [`Engine`] is the preconditioner of an attempt, [`Certified`] the error bounds found so
 //! far.
 
+use std::sync::OnceLock;
+
 use lapwing_data::{Error, Matrix, Result, Run};
 
 use super::certificate::{Certificate, Goal, variances};
@@ -13,9 +15,7 @@ use super::scales::{column_scales, scale_columns};
 use super::system::System;
 use super::{FallbackLevel, LaplacianSolver, PreconditionerChoice};
 use crate::RightHandSides;
-use crate::cg::{
-    self, CgParams, ExtraColumns, Projection, SolveInfo, Stop, add_constants, column_sums, shares_of_constants,
-};
+use crate::cg::{self, CgParams, Projection, SolveInfo, Stop, add_constants, column_sums, shares_of_constants};
 use crate::kernels::column_dots;
 use crate::pages::zeros;
 use crate::precond::{Bounded, Inverse, TwoLevel};
@@ -236,20 +236,31 @@ impl LaplacianSolver {
             let variances = engine.preconditioner().variances();
             params.largest_deviation = variances.iter().fold(0.0f64, |most, &v| most.max(v)).sqrt();
             params.total_deviation = variances.iter().sum::<f64>().sqrt();
-            return self.iterate(engine, params, is_single, (&task.columns.b, x), None, run);
+            return self.prepared(engine, params, is_single, run).solve(&task.columns.b, x, None);
         };
         let deviations = certified.begin(engine, self.n(), run)?;
         params.largest_deviation = deviations.iter().fold(0.0, |most, &d| most.max(d));
         params.total_deviation = deviations.iter().map(|d| d * d).sum::<f64>().sqrt();
         let project = |noise: &mut [f64], m: usize| self.project_noise(engine, noise, m);
         let scales = &task.columns.scales;
+        // Found once: it hardly changes after the residual has fallen to a thousandth.
+        let rounding = OnceLock::new();
+        let refreshed = |x: &[f64]| {
+            if rounding.get().is_none() {
+                let found = self.rounding_bounds(engine, task.columns, x, run)?;
+                rounding.get_or_init(|| found);
+            }
+            Ok(())
+        };
         let mut monitor = Monitor::new(goal, engine.preconditioner(), &deviations, scales, &project, is_single, run);
+        monitor.rounding = Some(&rounding);
         (monitor.is_factor, monitor.may_fall_back) = (engine.factor.is_some(), task.may_fall_back);
         if certified.is_second {
             monitor.known_lambda = certified.certificate.errors.lambda;
         }
         monitor.attempt = task.number;
-        let solved = self.iterate(engine, params, is_single, (&task.columns.b, x), Some(&mut monitor), run)?;
+        let system = cg::System { refreshed: Some(&refreshed), ..self.prepared(engine, params, is_single, run) };
+        let solved = system.solve(&task.columns.b, x, Some(&mut monitor))?;
         certified.end(&mut monitor);
         certified.certificate.deviations = deviations;
         Ok(solved)
@@ -269,20 +280,19 @@ impl LaplacianSolver {
         params
     }
 
-    fn iterate(
-        &self,
-        engine: &Engine<'_>,
+    /// The system for an iteration with the preconditioner of `engine`.
+    fn prepared<'a>(
+        &'a self,
+        engine: &'a Engine<'_>,
         params: CgParams,
         is_single: bool,
-        (b, x): (&RightHandSides<'_>, Option<Matrix>),
-        extra: Option<&mut dyn ExtraColumns>,
-        run: &Run,
-    ) -> Result<(Matrix, SolveInfo)> {
+        run: &'a Run,
+    ) -> cg::System<'a> {
         let (operator, inverse, projection) =
             (&self.system.matrix, engine.preconditioner().inverse(), engine.projection);
         let in_single: &dyn crate::Operator<f32> = operator;
         let single = is_single.then_some((in_single, Inverse::Fused(engine.levels)));
-        cg::System { operator, inverse, single, projection, params, run }.solve(b, x, extra)
+        cg::System { operator, inverse, single, refreshed: None, projection, params, run }
     }
 
     /// Projects random residuals onto the range of the system. Those of a factor of a singular system lie in it.

@@ -115,6 +115,13 @@ impl ErrorBounds {
     }
 }
 
+/// What rounding adds to the bounds of every column: √(ηᵀM⁻¹η), and an error that is common to all rows.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Rounding {
+    pub energy: f64,
+    pub constant: f64,
+}
+
 /// Error bounds of a solution.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Certificate {
@@ -262,26 +269,64 @@ impl LaplacianSolver {
 
     /// R = B − A·X (n, s), not scaled, and the largest error of the values of each row (n).
     fn residual_and_rounding(&self, columns: &Columns, x: &Matrix) -> (Vec<f64>, Vec<f64>) {
-        let (n, s, exponents) = (x.n_rows(), x.n_cols(), &columns.scales);
+        let (n, s) = (x.n_rows(), x.n_cols());
         let mut residual = vec![0.0; n * s];
         let mut rounding = vec![0.0; n];
         residual.par_chunks_mut(BLOCK_ROWS * s).zip(rounding.par_chunks_mut(BLOCK_ROWS)).enumerate().for_each(
             |(block, (residual, rounding))| {
-                let (mut sizes, zeros) = (vec![0.0; s], vec![0.0; s]);
-                let rows = block * BLOCK_ROWS..block * BLOCK_ROWS + rounding.len();
-                let given = columns.b.rows_in(rows.clone());
-                for (((row, r), lost), b) in rows.zip(residual.chunks_exact_mut(s)).zip(rounding).zip(given) {
-                    let entries = self.system.matrix.row_product(row, x.values(), s, r, &mut sizes);
-                    let mut most = 0.0f64;
-                    for (at, ((r, size), b)) in r.iter_mut().zip(&sizes).zip(b.unwrap_or(&zeros)).enumerate() {
-                        *r = b - *r;
-                        most = most.max((size + b.abs() + r.abs()) * (-exponents[at]).exp2());
-                    }
-                    *lost = (entries + 6) as f64 * UNIT * most;
-                }
+                let rows = residual.chunks_exact_mut(s).zip(rounding);
+                self.each_residual(columns, x.values(), block, rows.map(|(residual, lost)| (Some(residual), lost)));
             },
         );
         (residual, rounding)
+    }
+
+    /// What the rounding of a solution `x` (n, s) adds to its error bounds.
+    pub(super) fn rounding_bounds(
+        &self,
+        engine: &Engine<'_>,
+        columns: &Columns,
+        x: &[f64],
+        run: &Run,
+    ) -> Result<Rounding> {
+        let n = self.n();
+        let mut rounding = vec![0.0; n];
+        run.install(|| {
+            rounding.par_chunks_mut(BLOCK_ROWS).enumerate().for_each(|(block, rounding)| {
+                self.each_residual(columns, x, block, rounding.iter_mut().map(|lost| (None, lost)));
+            });
+        });
+        let mut image = vec![0.0; n];
+        engine.preconditioner().apply(&rounding, &mut image, 1, run)?;
+        let energy = run.install(|| column_dots(&rounding, &image, n, 1))[0].max(0.0).sqrt();
+        let constant = match engine.projection {
+            Projection::OrthogonalToOnes(c) => rounding.iter().sum::<f64>() / c.iter().sum::<f64>(),
+            _ => 0.0,
+        };
+        Ok(Rounding { energy, constant })
+    }
+
+    /// Computes the residuals of the rows of a block, where they are wanted, and the largest error of their values.
+    fn each_residual<'r>(
+        &self,
+        columns: &Columns,
+        x: &[f64],
+        block: usize,
+        rows: impl ExactSizeIterator<Item = (Option<&'r mut [f64]>, &'r mut f64)>,
+    ) {
+        let (s, exponents) = (columns.scales.len(), &columns.scales);
+        let (mut sizes, mut own, zeros) = (vec![0.0; s], vec![0.0; s], vec![0.0; s]);
+        let range = block * BLOCK_ROWS..block * BLOCK_ROWS + rows.len();
+        for ((row, b), (residual, lost)) in range.clone().zip(columns.b.rows_in(range)).zip(rows) {
+            let r = residual.unwrap_or(&mut own);
+            let entries = self.system.matrix.row_product(row, x, s, r, &mut sizes);
+            let mut most = 0.0f64;
+            for (at, ((r, size), b)) in r.iter_mut().zip(&sizes).zip(b.unwrap_or(&zeros)).enumerate() {
+                *r = b - *r;
+                most = most.max((size + b.abs() + r.abs()) * (-exponents[at]).exp2());
+            }
+            *lost = (entries + 6) as f64 * UNIT * most;
+        }
     }
 }
 

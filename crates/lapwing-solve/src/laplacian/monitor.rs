@@ -3,11 +3,13 @@
 //! After every step, or every few, √(rᵀM⁻¹r) of the recursion and λ of the probes bound the errors of the rows: one pass over the
 //! solution, no products. The solve continues beyond the tolerance of the residual as long as the number of open rows falls.
 
+use std::sync::OnceLock;
+
 use lapwing_data::{Result, Run, Stream};
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 
-use super::certificate::{ErrorBounds, Goal};
+use super::certificate::{ErrorBounds, Goal, Rounding};
 use crate::cg::{ExtraColumns, Solution, View};
 use crate::kernels::BLOCK_ROWS;
 use crate::precond::Bounded;
@@ -58,6 +60,8 @@ pub(super) struct Monitor<'a> {
     pub may_fall_back: bool,
     /// Projects residuals of the probes onto the range of the system.
     pub project: &'a (dyn Fn(&mut [f64], usize) + Sync),
+    /// What rounding of the solution adds to its error bounds, once it is known.
+    pub rounding: Option<&'a OnceLock<Rounding>>,
     /// λ of the same preconditioner from an earlier run; 0 if there was none.
     pub known_lambda: f64,
     /// Number of this attempt within the solve, for fresh noise.
@@ -93,6 +97,7 @@ impl<'a> Monitor<'a> {
             probes: Probes::new(exponents.len(), is_single),
             is_factor: false,
             may_fall_back: false,
+            rounding: None,
             known_lambda: 0.0,
             attempt: 0,
             outcome: Outcome::Running,
@@ -116,11 +121,12 @@ impl<'a> Monitor<'a> {
     /// Bounds from rᵀM⁻¹r of the recursion, each column by itself.
     fn bounds(&self, view: &View<'_>, lambda: f64) -> ErrorBounds {
         let s = self.exponents.len();
-        let mut rounding = vec![0.0; s];
+        let known = self.rounding.and_then(|rounding| rounding.get().copied()).unwrap_or_default();
+        let mut rounding = vec![known.energy; s];
         for (&column, square) in view.open.iter().zip(view.squares) {
-            rounding[column] = DRIFT * square.max(0.0).sqrt() * (-self.exponents[column]).exp2();
+            rounding[column] += DRIFT * square.max(0.0).sqrt() * (-self.exponents[column]).exp2();
         }
-        ErrorBounds { lambda, gram: vec![0.0; s * s], rounding, constant: vec![0.0; s] }
+        ErrorBounds { lambda, gram: vec![0.0; s * s], rounding, constant: vec![known.constant; s] }
     }
 }
 
