@@ -174,7 +174,7 @@ impl<'a, R: Real> Krylov<'a, R> {
             doubtful: Vec::new(),
             watch: Watch::new(open.len()),
             norms: norms.to_vec(),
-            largest: vec![1.0; open.len()],
+            largest: Vec::new(),
             x: zeros(n * s),
             r,
             p: Lines::zeros(n * stride),
@@ -187,6 +187,7 @@ impl<'a, R: Real> Krylov<'a, R> {
         };
         let rest = vec![0.0; s];
         let sums = self.run.install(|| steps::descend(&mut state.r, &state.q, &rest, &state.mean, &self.correction));
+        state.largest = self.relative(&state, &sums);
         self.next_direction(&mut state, &rest, &sums, 1)?;
         if self.params.measure == Measure::Energy {
             state.norms = state.rz[..open.len()].iter().map(|rz| rz.sqrt()).collect();

@@ -122,7 +122,7 @@ pub fn solve(
 pub(crate) struct System<'a> {
     pub operator: &'a dyn Operator,
     pub inverse: Inverse<'a>,
-    /// The operator and M⁻¹ in single precision. If they are given, the iteration takes half the memory and time. Residuals are recomputed in
+    /// The operator and M⁻¹ in single precision. If they are given, the iteration takes about half the memory and time. Residuals are recomputed in
     /// double precision now and then, so that solutions are as exact as those of an iteration in double precision; columns that stay above the
     /// tolerance nevertheless are iterated again in double precision. The number of iterations hardly changes while the condition number
     /// is far below 10⁷.
@@ -165,24 +165,30 @@ impl System<'_> {
         let mut x = start.map_or(Vec::new(), Matrix::into_values);
         zero_columns(&mut x, &norms);
         let mut doubtful = Vec::new();
-        if let (Some((operator, inverse)), false) = (self.single, open.is_empty()) {
+        let in_single = |(operator, inverse)| {
             let params = CgParams { tol: params.tol * SINGLE_SHARE, ..params };
-            let krylov = Krylov::new(operator, inverse, projection, params, run)?;
-            let columns = Open { columns: &open, norms: &norms };
-            let residual = self.first_residual(&krylov, b, &x, &open)?;
-            doubtful = self.iterate(&krylov, b, residual, &mut x, columns, extra.take(), &mut info)?;
-        }
+            Krylov::<f32>::new(operator, inverse, projection, params, run)
+        };
+        let single = self.single.map(in_single).transpose()?;
         let krylov = Krylov::new(self.operator, self.inverse, projection, params, run)?;
-        for attempt in 0..=RESTARTS {
+        let last = RESTARTS + usize::from(single.is_some());
+        for attempt in 0..=last {
+            let single = single.as_ref().filter(|_| attempt == 0);
+            if let (Some(single), true, false) = (single, x.is_empty(), open.is_empty()) {
+                // Nothing is solved yet, so residuals in double precision are not needed.
+                let residual = self.first_residual(single, b, &x, &open)?;
+                let columns = Open { columns: &open, norms: &norms };
+                doubtful = self.iterate(single, b, residual, &mut x, columns, extra.take(), &mut info)?;
+                continue;
+            }
             let residual = self.first_residual(&krylov, b, &x, &open)?;
             let relative = run.install(|| column_norms(&residual, n, open.len()));
             open.iter().zip(relative).for_each(|(&c, r)| info.residuals[c] = r / norms[c]);
             let is_open = |c: usize| attempt == 0 && extra.is_some() || !self.is_within(info.residuals[c]);
             let unsolved: Vec<usize> = (0..open.len()).filter(|&at| is_open(open[at])).collect();
-            let has_stopped =
-                (attempt > 0 || self.single.is_some()) && matches!(info.reason, Stop::Slow | Stop::Stagnated);
+            let has_stopped = attempt > 0 && matches!(info.reason, Stop::Slow | Stop::Stagnated);
             let is_spent = unsolved.iter().all(|&at| info.iterations[open[at]] >= params.max_iter);
-            if attempt == RESTARTS || has_stopped || is_spent {
+            if attempt == last || has_stopped || is_spent {
                 break;
             }
             // The block of all columns is freed before the iteration allocates its own.
@@ -193,7 +199,14 @@ impl System<'_> {
             }
             let columns = Open { columns: &open, norms: &norms };
             // Additional columns take part in the first attempt only.
-            doubtful = self.iterate(&krylov, b, residual, &mut x, columns, extra.take(), &mut info)?;
+            let (x, extra, info) = (&mut x, extra.take(), &mut info);
+            doubtful = match single {
+                Some(single) => {
+                    let residual = run.install(|| f64::cast(residual));
+                    self.iterate(single, b, residual, x, columns, extra, info)?
+                }
+                None => self.iterate(&krylov, b, residual, x, columns, extra, info)?,
+            };
         }
         info.converged = doubtful.is_empty() && info.residuals.iter().all(|&r| self.is_within(r));
         info.reason = match info.reason {
