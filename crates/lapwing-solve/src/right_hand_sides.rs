@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use crate::cg::columns;
 use crate::kernels::{BLOCK_ROWS, column_dots, gather};
-use crate::pages::{Real, zeros};
+use crate::pages::zeros;
 
 /// Right-hand sides B (n, s) of a system: a matrix, or the rows of it that are not 0. A few labels among millions of rows then take no
 /// memory for the others.
@@ -155,14 +155,14 @@ impl<'a> RightHandSides<'a> {
     }
 
     /// The columns `open` as a block (n, open).
-    pub(crate) fn block<R: Real>(&self, open: &[usize]) -> Vec<R> {
+    pub(crate) fn block(&self, open: &[usize]) -> Vec<f64> {
         let width = open.len();
-        let mut block = zeros::<R>(self.n * width);
+        let mut block = zeros(self.n * width);
         let blocks = block.par_chunks_mut((BLOCK_ROWS * width).max(1)).enumerate();
         blocks.for_each(|(at, block)| {
             let rows = self.rows_in(at * BLOCK_ROWS..at * BLOCK_ROWS + block.len() / width);
             for (out, b) in block.chunks_exact_mut(width).zip(rows).filter_map(|(out, b)| Some((out, b?))) {
-                out.iter_mut().zip(open).for_each(|(out, &c)| *out = R::round(b[c]));
+                out.iter_mut().zip(open).for_each(|(out, &c)| *out = b[c]);
             }
         });
         block
@@ -205,7 +205,7 @@ mod tests {
             {
                 assert_eq!(sparse.to_matrix(), dense.to_matrix());
                 for open in [vec![0, 1, 2], vec![2], vec![]] {
-                    assert_eq!(sparse.block::<f64>(&open), dense.block::<f64>(&open));
+                    assert_eq!(sparse.block(&open), dense.block(&open));
                     let [mut less, mut other] = [vec![0.5; n * open.len()], vec![0.5; n * open.len()]];
                     sparse.less(&mut less, &open);
                     dense.less(&mut other, &open);

@@ -6,7 +6,7 @@ use elimination::{Reference, Wide};
 use lapwing_data::{Matrix, Run, Stream};
 use lapwing_solve::{
     Certificate, CountOpen, ErrorBounds, FallbackLevel, Goal, Graph, LaplacianParams, LaplacianSolver,
-    PreconditionerChoice, Solution, SolveInfo,
+    PreconditionerChoice, RightHandSides, Solution, SolveInfo,
 };
 use rand::{Rng, RngExt};
 
@@ -275,5 +275,48 @@ fn any_number_of_threads_gives_the_same_bits() {
         let one = solved(1);
         assert!(one.1.errors.lambda > 0.0);
         assert!(one == solved(2) && one == solved(7));
+    }
+}
+
+/// Systems of many rows check a sample of them before they check all.
+#[test]
+fn all_of_many_rows_are_settled_within_their_bounds() {
+    let n = 70_000u32;
+    let mut rng = Run::new(None, 7).unwrap().rng(Stream::Synthetic, 7);
+    let mut edges = Vec::new();
+    for v in 1..n {
+        for _ in 0..6 {
+            edges.push((v - 1 - rng.random_range(0..v.min(3000)), v, 0.5 + rng.random::<f64>()));
+        }
+    }
+    edges.sort_by_key(|edge| (edge.0, edge.1));
+    edges.dedup_by_key(|edge| (edge.0, edge.1));
+    let graph = Graph::from_edges(n as usize, &edges).unwrap();
+    let rows: Vec<u32> = (0..n).step_by(700).collect();
+    let mut diagonal = vec![0.0; n as usize];
+    rows.iter().for_each(|&row| diagonal[row as usize] = 1.0);
+    let values = Matrix::new(rows.len(), 2, (0..2 * rows.len()).map(|_| rng.random::<f64>() - 0.5).collect()).unwrap();
+    let solve = |threads| {
+        let run = Run::new(Some(threads), 1).unwrap();
+        let b = RightHandSides::of_rows(n as usize, &rows, values.clone()).unwrap();
+        let solver = LaplacianSolver::new(&graph, Some(&diagonal), LaplacianParams::default(), &run).unwrap();
+        let certified = solver.solve_certified(b, None, &Within(1e-6), &run).unwrap();
+        (solver, certified)
+    };
+    let (mut solver, (x, info, certificate)) = solve(2);
+    assert!(info.converged && certificate.is_exhausted, "{info:?}");
+    assert_eq!(info.preconditioners, [FallbackLevel::TwoLevel]);
+    assert!(x == solve(1).1.0);
+    let run = Run::new(Some(2), 1).unwrap();
+    solver.set_tol(1e-12).unwrap();
+    let b = RightHandSides::of_rows(n as usize, &rows, values.clone()).unwrap();
+    let (exact, _) = solver.solve(b, Some(&x), &run).unwrap();
+    for column in 0..2 {
+        let unit: Vec<f64> = (0..2).map(|at| f64::from(u8::from(at == column))).collect();
+        let bound = certificate.errors.of(&unit);
+        for (row, (x, exact)) in x.rows().zip(exact.rows()).enumerate() {
+            let (error, bound) = ((x[column] - exact[column]).abs(), bound.at(certificate.deviations[row]));
+            assert!(error <= bound && bound <= 1e-6, "row {row} column {column}: {error} of {bound}");
+        }
     }
 }

@@ -17,6 +17,7 @@ mod select;
 mod select_regression;
 mod settling;
 mod sparse;
+mod system;
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -136,12 +136,6 @@ pub(crate) struct System<'a> {
 
 pub(crate) type Refreshed<'a> = dyn Fn(&[f64]) -> Result<()> + Sync + 'a;
 
-/// Columns that are still to be solved, and the norms (s) of all right-hand sides.
-struct Open<'a> {
-    columns: &'a [usize],
-    norms: &'a [f64],
-}
-
 impl System<'_> {
     /// Solves with additional columns, which iterate until they are satisfied.
     pub fn solve(
@@ -173,15 +167,7 @@ impl System<'_> {
         let krylov = Krylov::new(self.operator, self.inverse, projection, params, run)?;
         let last = RESTARTS + usize::from(single.is_some());
         for attempt in 0..=last {
-            let single = single.as_ref().filter(|_| attempt == 0);
-            if let (Some(single), true, false) = (single, x.is_empty(), open.is_empty()) {
-                // Nothing is solved yet, so residuals in double precision are not needed.
-                let residual = self.first_residual(single, b, &x, &open)?;
-                let columns = Open { columns: &open, norms: &norms };
-                doubtful = self.iterate(single, b, residual, &mut x, columns, extra.take(), &mut info)?;
-                continue;
-            }
-            let residual = self.first_residual(&krylov, b, &x, &open)?;
+            let residual = self.residual(&krylov, b, &x, &open)?;
             let relative = run.install(|| column_norms(&residual, n, open.len()));
             open.iter().zip(relative).for_each(|(&c, r)| info.residuals[c] = r / norms[c]);
             let is_open = |c: usize| attempt == 0 && extra.is_some() || !self.is_within(info.residuals[c]);
@@ -197,15 +183,20 @@ impl System<'_> {
             if attempt > 0 && !x.is_empty() {
                 self.balance(&mut residual, &mut x, s, &open);
             }
-            let columns = Open { columns: &open, norms: &norms };
+            let norms: Vec<f64> = open.iter().map(|&c| norms[c]).collect();
             // Additional columns take part in the first attempt only.
-            let (x, extra, info) = (&mut x, extra.take(), &mut info);
-            doubtful = match single {
+            let (total, extra) = (Total { x: &mut x, width: s }, extra.take());
+            doubtful = match single.as_ref().filter(|_| attempt == 0) {
                 Some(single) => {
                     let residual = run.install(|| f64::cast(residual));
-                    self.iterate(single, b, residual, x, columns, extra, info)?
+                    let recomputed = |x: &mut [f64], open: &[usize]| self.recomputed(single, b, x, open);
+                    let guides = Guides { extra, residuals: Some(&recomputed) };
+                    single.iterate(residual, &norms, total, &open, &mut info, guides)?
                 }
-                None => self.iterate(&krylov, b, residual, x, columns, extra, info)?,
+                None => {
+                    let guides = Guides { extra, residuals: None };
+                    krylov.iterate(residual, &norms, total, &open, &mut info, guides)?
+                }
             };
         }
         info.converged = doubtful.is_empty() && info.residuals.iter().all(|&r| self.is_within(r));
@@ -219,57 +210,12 @@ impl System<'_> {
         Ok((Matrix::new(n, s, x)?, info))
     }
 
-    /// Iterates from the `residual` (n, open) of some columns of x.
-    #[allow(clippy::too_many_arguments)]
-    fn iterate<R: Real>(
-        &self,
-        krylov: &Krylov<'_, R>,
-        b: &RightHandSides<'_>,
-        residual: Vec<R>,
-        x: &mut Vec<f64>,
-        open: Open<'_>,
-        extra: Option<&mut dyn ExtraColumns>,
-        info: &mut SolveInfo,
-    ) -> Result<Vec<usize>> {
-        let s = b.n_cols();
-        let norms: Vec<f64> = open.columns.iter().map(|&c| open.norms[c]).collect();
-        let recomputed = |x: &mut [f64], open: &[usize]| {
-            let mut residual = self.residual(krylov, b, x, open)?;
-            self.balance(&mut residual, x, s, open);
-            self.refreshed.map_or(Ok(()), |refreshed| refreshed(x))?;
-            Ok(residual)
-        };
-        let is_single = size_of::<R>() < size_of::<f64>();
-        let guides = Guides { extra, residuals: if is_single { Some(&recomputed) } else { None } };
-        krylov.iterate(residual, &norms, Total { x, width: s }, open.columns, info, guides)
-    }
-
     /// Whether a recomputed residual counts as solved.
     fn is_within(&self, residual: f64) -> bool {
         residual <= self.params.tol * SLACK
     }
 
-    /// B − A·X for the columns `open`, projected, in the precision of an iteration; an empty `x` stands for zeros.
-    fn first_residual<R: Real>(
-        &self,
-        krylov: &Krylov<'_, R>,
-        b: &RightHandSides<'_>,
-        x: &[f64],
-        open: &[usize],
-    ) -> Result<Vec<R>> {
-        self.run.install(|| {
-            if !x.is_empty() {
-                return Ok(f64::cast(self.residual(krylov, b, x, open)?));
-            }
-            let mut residual = b.block(open);
-            if !open.is_empty() {
-                krylov.project_range(&mut residual, open.len());
-            }
-            Ok(residual)
-        })
-    }
-
-    /// B − A·X for the columns `open`, projected.
+    /// B − A·X (n, open) for the columns `open`, projected; an empty `x` stands for zeros.
     fn residual<R: Real>(
         &self,
         krylov: &Krylov<'_, R>,
@@ -277,22 +223,39 @@ impl System<'_> {
         x: &[f64],
         open: &[usize],
     ) -> Result<Vec<f64>> {
-        let (n, s, width) = (b.n_rows(), b.n_cols(), open.len());
-        let mut product = zeros(n * width);
+        let (n, s, width, run) = (b.n_rows(), b.n_cols(), open.len(), self.run);
         if width == 0 {
-            return Ok(product);
+            return Ok(Vec::new());
         }
-        if width == s {
-            self.operator.apply(x, &mut product, width, self.run)?;
+        let mut residual = if x.is_empty() {
+            run.install(|| b.block(open))
         } else {
-            let x = self.run.install(|| columns(x, s, open));
-            self.operator.apply(&x, &mut product, width, self.run)?;
-        }
-        self.run.install(|| {
-            b.less(&mut product, open);
-            krylov.project_range(&mut product, width);
-        });
-        Ok(product)
+            let mut product = zeros(n * width);
+            if width == s {
+                self.operator.apply(x, &mut product, width, run)?;
+            } else {
+                let x = run.install(|| columns(x, s, open));
+                self.operator.apply(&x, &mut product, width, run)?;
+            }
+            run.install(|| b.less(&mut product, open));
+            product
+        };
+        run.install(|| krylov.project_range(&mut residual, width));
+        Ok(residual)
+    }
+
+    /// The same within an iteration, which may shift x.
+    fn recomputed<R: Real>(
+        &self,
+        krylov: &Krylov<'_, R>,
+        b: &RightHandSides<'_>,
+        x: &mut [f64],
+        open: &[usize],
+    ) -> Result<Vec<f64>> {
+        let mut residual = self.residual(krylov, b, x, open)?;
+        self.balance(&mut residual, x, b.n_cols(), open);
+        self.refreshed.map_or(Ok(()), |refreshed| refreshed(x))?;
+        Ok(residual)
     }
 
     /// Takes the mean off the `residual` of the columns `open` of x, where directions are orthogonal to constants and cannot remove it:
