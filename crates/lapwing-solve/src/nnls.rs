@@ -263,8 +263,10 @@ mod tests {
             let (gram, b) = problem(k + extra, k, false, seed);
             let mut x = vec![0.0; k];
             prop_assert!(Nnls::new(&gram).solve(&b, &mut x));
+            prop_assert!(x.iter().all(|x| *x >= 0.0), "{x:?}");
+            // Of nearly dependent columns the twin's solutions are the less exact ones: what is found may lie below them.
             let (found, least) = (objective(&gram, &b, &x), brute_force(&gram, &b));
-            prop_assert!((found - least).abs() < 1e-9 * (1.0 + least.abs()), "{found} {least}");
+            prop_assert!(found - least < 1e-9 * (1.0 + least.abs()), "{found} {least}");
         }
 
         #[test]
