@@ -6,6 +6,7 @@ import generate
 import lapwing
 import pytest
 import signatures
+from declarations import SIGNATURES
 from lapwing import _lapwing, active, audit, baselines, graph
 
 
@@ -19,7 +20,7 @@ def test_generated_files_are_up_to_date():
     assert not stale, f"not what the parameters declare: {', '.join(stale)}; run `cargo xtask generate`"
 
 
-@pytest.mark.parametrize("signature", signatures.SIGNATURES, ids=lambda signature: signature.name)
+@pytest.mark.parametrize("signature", SIGNATURES, ids=lambda signature: signature.name)
 def test_every_parameter_is_declared_and_documented(signature):
     named = inspect.signature(public(signature.name)).parameters
     expected = {parameter.name: parameter for parameter in signatures.parameters(signature, _lapwing.parameters)}

@@ -4,8 +4,8 @@ import re
 
 import generate
 import pytest
-import signatures
 import tables
+from declarations import SIGNATURES
 
 PAGES = {page.name: page.read_text(encoding="utf-8") for page in (generate.ROOT / "docs/methods").glob("*.md")}
 
@@ -81,6 +81,6 @@ def test_shared_groups_have_their_table_where_links_lead(group):
 
 def test_every_method_has_its_table():
     tabled = {name for page in PAGES.values() for name in re.findall(r"<!-- parameters: ([\w-]+)", page)}
-    declared = {of for signature in signatures.SIGNATURES for of in signature.of}
+    declared = {of for signature in SIGNATURES for of in signature.of}
     # laprls has the parameters of lapsvm, nearest-label and knn have some of those of the graph, majority has none.
     assert declared - tabled == {"laprls", "nearest-label", "majority", "knn"}

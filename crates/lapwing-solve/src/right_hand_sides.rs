@@ -51,9 +51,10 @@ impl<'a> RightHandSides<'a> {
             let got = format!("{} rows of values", values.n_rows());
             return Err(Error::shape("right-hand side", format!("{} rows of values", rows.len()), got));
         }
-        if !rows.is_sorted_by(|a, b| a < b) || rows.last().is_some_and(|&row| row as usize >= n) {
-            let expected = format!("ascending, below {n}");
-            return Err(Error::param("rows", format!("{} of them", rows.len()), expected));
+        let is_wrong = |&at: &usize| rows[at] as usize >= n || at > 0 && rows[at] <= rows[at - 1];
+        if let Some(at) = (0..rows.len()).find(is_wrong) {
+            let value = if at > 0 { format!("{} after {}", rows[at], rows[at - 1]) } else { rows[at].to_string() };
+            return Err(Error::param(format!("rows[{at}]"), value, format!("ascending row numbers below {n}")));
         }
         Ok(Self { n, rows: Some(Cow::Borrowed(rows)), values: Cow::Owned(values) })
     }
@@ -227,8 +228,11 @@ mod tests {
     #[test]
     fn rows_out_of_order_are_refused() {
         let values = Matrix::filled(2, 1, 1.0);
-        for rows in [[3, 1], [1, 1], [1, 9]] {
-            assert!(matches!(RightHandSides::of_rows(9, &rows, values.clone()), Err(Error::Param { .. })));
+        for (rows, at, told) in [([3, 1], 1, "1 after 3"), ([1, 1], 1, "1 after 1"), ([9, 10], 0, "9")] {
+            let error = RightHandSides::of_rows(9, &rows, values.clone()).unwrap_err();
+            let named =
+                matches!(&error, Error::Param { name, value, .. } if *name == format!("rows[{at}]") && value == told);
+            assert!(named, "{error}");
         }
         assert!(matches!(RightHandSides::of_rows(9, &[1], values), Err(Error::Shape { .. })));
     }

@@ -177,7 +177,7 @@ fn no_error_of_random_systems_exceeds_its_bound() {
     assert!(known > all / 3);
 }
 
-/// Graphs that `Auto` takes the diagonal or cells for, with directions in single precision, against a factor in double precision.
+/// Graphs that `Auto` takes the diagonal or cells for, and solves in single precision, against a factor in double precision.
 #[test]
 fn single_precision_keeps_the_bounds() {
     let run = Run::new(Some(2), 0).unwrap();

@@ -4,12 +4,11 @@ mod data;
 mod parameters;
 mod run;
 mod subject;
+mod table;
 
-pub use data::{
-    BesideOptions, DataOptions, IdOption, IgnoreOption, LabelOptions, Names, SaveGraphOption, StandardizeOption,
-    TableOptions, TextOptions, TfidfOption, joined_words,
-};
+pub use data::{BesideOptions, DataOptions, IdOption, IgnoreOption, LabelOptions, Names, SaveGraphOption};
 pub use lapwing_data::params::{count, duration};
 pub use parameters::option;
 pub use run::{ProgressStyle, RunOptions};
 pub use subject::{DEFAULT_METHOD, GraphSettings, ParamsOptions, Subject};
+pub use table::{StandardizeOption, TableOptions, TextOptions, TfidfOption, joined_words};

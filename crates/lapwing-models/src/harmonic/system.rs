@@ -205,15 +205,24 @@ impl System<'_> {
         }
         let open = kept_rows(&is_open);
         let graph = self.part.graph.part(&open, &mut Vec::new())?;
-        let (mut b, mut cut) = (Matrix::filled(open.len(), g.n_cols(), 0.0), vec![0.0; open.len()]);
+        // Only rows beside labeled ones have a right-hand side.
+        let (mut cut, mut beside, mut pulls) = (vec![0.0; open.len()], Vec::new(), Vec::new());
+        let mut pull = vec![0.0; g.n_cols()];
         for (at, &row) in open.iter().enumerate() {
             let (columns, weights) = self.part.graph.adjacency().row(row as usize);
             for (&column, weight) in columns.iter().zip(weights).filter(|(column, _)| !is_open[**column as usize]) {
                 cut[at] += weight;
-                b.row_mut(at).iter_mut().zip(g.row(column as usize)).for_each(|(b, g)| *b += weight * g);
+                pull.iter_mut().zip(g.row(column as usize)).for_each(|(pull, g)| *pull += weight * g);
+            }
+            if cut[at] > 0.0 {
+                beside.push(at as u32);
+                pulls.extend_from_slice(&pull);
+                pull.fill(0.0);
             }
         }
-        let solved = self.solve(&graph, Some(&cut), false, b.into())?;
+        let pulls = Matrix::new(beside.len(), g.n_cols(), pulls)?;
+        let b = RightHandSides::of_rows(open.len(), &beside, pulls)?;
+        let solved = self.solve(&graph, Some(&cut), false, b)?;
         open.iter().zip(solved.x.rows()).for_each(|(&row, values)| g.row_mut(row as usize).copy_from_slice(values));
         let n_open = open.len();
         let certificate = solved.certificate.map(|certificate| certificate.placed(|row| open[row as usize], n_open));

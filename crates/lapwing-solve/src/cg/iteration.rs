@@ -185,10 +185,8 @@ impl<'a, R: Real> Krylov<'a, R> {
             mean: vec![0.0; s],
             rz: vec![1.0; s],
         };
-        let rest = vec![0.0; s];
-        let sums = self.run.install(|| steps::descend(&mut state.r, &state.q, &rest, &state.mean, &self.correction));
-        state.largest = self.relative(&state, &sums);
-        self.next_direction(&mut state, &rest, &sums, 1)?;
+        let sums = self.measure(&mut state);
+        self.next_direction(&mut state, &vec![0.0; s], &sums, 1)?;
         if self.params.measure == Measure::Energy {
             state.norms = state.rz[..open.len()].iter().map(|rz| rz.sqrt()).collect();
         }
@@ -253,11 +251,17 @@ impl<'a, R: Real> Krylov<'a, R> {
         drop(fresh);
         (state.x, state.q) = (zeros(len), zeros(len));
         state.mean[..s].fill(0.0);
-        let rest = vec![0.0; width];
-        let sums = self.run.install(|| steps::descend(&mut state.r, &state.q, &rest, &state.mean, &self.correction));
+        let sums = self.measure(state);
         state.mean = self.correction.mean(&sums, self.operator.n());
-        state.largest = self.relative(state, &sums);
         Ok(sums)
+    }
+
+    /// Sums over residuals that were computed from the solution, by a step of length 0.
+    fn measure(&self, state: &mut State<'_, R>) -> StepSums {
+        let rest = vec![0.0; state.width()];
+        let sums = self.run.install(|| steps::descend(&mut state.r, &state.q, &rest, &state.mean, &self.correction));
+        state.largest = self.relative(state, &sums);
+        sums
     }
 
     /// Decides which columns continue after a step that left the residuals `relative`; returns whether one has broken down.

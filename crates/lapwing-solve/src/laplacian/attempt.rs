@@ -205,6 +205,14 @@ impl LaplacianSolver {
         Ok((x, info, certified.certificate))
     }
 
+    /// Whether iterations without a factor are in single precision: a trial has shown that the graph mixes fast, and right-hand sides are
+    /// scaled to 1.
+    pub(super) fn allows_single(&self) -> bool {
+        self.params.preconditioner == PreconditionerChoice::Auto
+            && self.system.fits_single
+            && self.params.tol >= LEAST_SINGLE_TOL
+    }
+
     /// The preconditioner for `factor`, or the one without a factor, and its projection.
     pub(super) fn engine<'a>(&'a self, factor: Option<&'a Placed>) -> Engine<'a> {
         let projection = match factor {
@@ -227,11 +235,7 @@ impl LaplacianSolver {
             self.balance(&task.columns.b, &mut x);
         }
         let mut params = self.cg_params(engine, task);
-        // The trial has shown that the graph mixes fast, and right-hand sides are scaled to 1.
-        let is_single = engine.factor.is_none()
-            && self.params.preconditioner == PreconditionerChoice::Auto
-            && self.system.fits_single
-            && self.params.tol >= LEAST_SINGLE_TOL;
+        let is_single = engine.factor.is_none() && self.allows_single();
         let Some(goal) = task.goal else {
             let variances = engine.preconditioner().variances();
             params.largest_deviation = variances.iter().fold(0.0f64, |most, &v| most.max(v)).sqrt();

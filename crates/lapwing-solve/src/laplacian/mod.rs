@@ -268,7 +268,10 @@ impl LaplacianSolver {
             let certificate = Certificate { deviations, errors, ..Certificate::default() };
             return Ok((Matrix::filled(n, s, 0.0), SolveInfo::new(s), certificate));
         }
-        let bytes = (6 * 8 * n as u64).saturating_mul(s as u64);
+        // Solution, a copy of it, residuals and products; in single precision corrections and directions, in double also preconditioned residuals.
+        let is_single = level <= FallbackLevel::TwoLevel && self.allows_single();
+        let each = if is_single { 4 * 8 } else { 6 * 8 };
+        let bytes = (each * n as u64).saturating_mul(s as u64);
         check_memory(&format!("a system of {n} rows and {s} right-hand sides"), bytes, "solve for fewer at a time")?;
         let begun = Instant::now();
         run.install(|| {

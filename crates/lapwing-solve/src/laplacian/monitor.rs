@@ -15,8 +15,8 @@ use crate::kernels::BLOCK_ROWS;
 use crate::precond::Bounded;
 use crate::probes::Probes;
 
-/// Checks without a newly settled row after which the open rows count as ties. If no more than one row in `FEW` is open, it is checks times open
-/// rows: the more rows are open then, the less likely it is that the next steps settle none of them.
+/// Checks without a newly settled row after which the open rows count as ties. If at most one row in `FEW` is open, this number is divided by
+/// that of the open rows, down to `LEAST_PATIENCE`: many rows of which a check settles none are ties sooner than few.
 const PATIENCE: usize = 10;
 const LEAST_PATIENCE: usize = 2;
 const FEW: usize = 100;

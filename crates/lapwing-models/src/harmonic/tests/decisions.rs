@@ -1,6 +1,10 @@
 //! Decisions, defaults and their accuracy, on digits and on groups of rows.
 
+use serde_json::json;
+
 use super::*;
+use crate::Rule;
+use crate::class_sizes::LabelsDrawn;
 
 /// The table of decision rules on the 1797 digits: centered decisions must not collapse to one class; the others do.
 #[test]
