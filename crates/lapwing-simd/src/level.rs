@@ -14,7 +14,11 @@ pub enum Level {
     Avx512 = 3,
 }
 
-/// The level of this processor, 0 before detection; [`FORCED`] if a test has set another for its thread.
+/// Environment variable with a level that kernels must not exceed, `portable` or `avx2`: it shows how they run on an older processor.
+/// The libraries for matrix products and factors detect instructions for themselves and do not look at it.
+const VARIABLE: &str = "LAPWING_SIMD";
+
+/// The level of this process, 0 before detection; [`FORCED`] if a test has set another for its thread.
 static LEVEL: AtomicU8 = AtomicU8::new(0);
 const FORCED: u8 = 4;
 
@@ -22,7 +26,7 @@ thread_local! {
     static OF_THREAD: Cell<Option<Level>> = const { Cell::new(None) };
 }
 
-/// The level of this processor.
+/// The level of this process: that of the processor, or a lower one if the environment variable `LAPWING_SIMD` is `portable` or `avx2`.
 #[inline]
 pub fn level() -> Level {
     match LEVEL.load(Ordering::Relaxed) {
@@ -44,7 +48,21 @@ fn find(seen: u8) -> Level {
     level
 }
 
+/// The level that kernels run at: that of the processor, or a lower one that [`VARIABLE`] names.
 fn detect() -> Level {
+    of_processor().min(limit(std::env::var(VARIABLE).ok().as_deref()))
+}
+
+/// The level up to which a value of [`VARIABLE`] goes; the highest for other words.
+pub(crate) fn limit(word: Option<&str>) -> Level {
+    match word {
+        Some("portable") => Level::Portable,
+        Some("avx2") => Level::Avx2,
+        _ => Level::Avx512,
+    }
+}
+
+fn of_processor() -> Level {
     #[cfg(target_arch = "x86_64")]
     {
         macro_rules! has {
@@ -58,7 +76,7 @@ fn detect() -> Level {
     Level::Portable
 }
 
-/// For tests: the results of `work` at every level of this processor, the lowest first. Other threads keep their level.
+/// For tests: the results of `work` at every level up to that of this process, the lowest first. Other threads keep their level.
 pub fn each_level<T>(work: impl Fn() -> T) -> Vec<T> {
     LEVEL.store(FORCED, Ordering::Relaxed);
     let most = detect();

@@ -110,6 +110,14 @@ fn levels_are_forced_on_one_thread_alone() {
 }
 
 #[test]
+fn the_environment_lowers_the_level() {
+    let asked = [Some("portable"), Some("avx2"), Some("avx512"), Some("neon"), None].map(level::limit);
+    assert_eq!(asked, [Level::Portable, Level::Avx2, Level::Avx512, Level::Avx512, Level::Avx512]);
+    let word = std::env::var("LAPWING_SIMD").ok();
+    assert!(level() <= level::limit(word.as_deref()));
+}
+
+#[test]
 #[should_panic(expected = "whole vectors")]
 fn vectors_end_within_their_slice() {
     lanes::<f32, LANES>(&[0.0; 20], 5);
