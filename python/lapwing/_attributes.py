@@ -1,22 +1,54 @@
-"""Attributes that estimators share, as sections of their docstrings."""
+"""What estimators have after a fit: types for editors and type checkers, and sections for the docstrings of all that inherit them."""
 
-#: Of every fit.
-FIT = """\
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class ExpectedAccuracy(NamedTuple):
+    """Accuracy that rows without a label are expected to have, and the ends of its 90 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Fitted:
+    """What every fit has."""
+
+    _attributes_doc: ClassVar[str] = """\
 reached_ : ndarray of shape (n_samples,), bool
     Whether a label or value reaches the row.
-n_iter_, residual_, converged_ : int, float, bool
-    Iterations of the slowest column or problem, largest relative residual, whether all of them reached `tol`; 0 or 1, 0 and
-    True where nothing is iterated.
+n_iter_ : int
+    Iterations of the slowest column or problem; 0 or 1 where nothing is iterated.
+residual_ : float
+    Largest relative residual; 0 where nothing is iterated.
+converged_ : bool
+    Whether all columns or problems reached `tol`; True where nothing is iterated.
 report_ : dict
     The summary: rows, edges, components, unreached rows, seconds of each phase, peak bytes, everything "auto" chose.
 n_features_in_ : int
     Columns of X; rows of the graph if a graph was given instead of features.
 feature_names_in_ : ndarray of shape (n_features_in_,)
-    Names of the columns, where X had string names for all.
+    Names of the columns; only if X had string names for all.
 """
 
-#: Of classifiers.
-CLASSES = """\
+    reached_: NDArray[np.bool_]
+    n_iter_: int
+    residual_: float
+    converged_: bool
+    report_: dict[str, Any]
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
+
+
+class Classes:
+    """What classifiers have."""
+
+    _attributes_doc: ClassVar[str] = """\
 transduction_ : ndarray of shape (n_samples,)
     Label of every row of the fit.
 label_distributions_ : ndarray of shape (n_samples, n_classes)
@@ -33,8 +65,18 @@ classes_ : ndarray of shape (n_classes,)
     Distinct given labels, ascending; 0..c−1 for soft labels.
 """
 
-#: Of regressors.
-VALUES = """\
+    transduction_: NDArray[Any]
+    label_distributions_: NDArray[np.float64]
+    scores_: NDArray[np.float64]
+    confidence_: NDArray[np.float64]
+    expected_accuracy_: ExpectedAccuracy | None
+    classes_: NDArray[Any]
+
+
+class Values:
+    """What regressors have."""
+
+    _attributes_doc: ClassVar[str] = """\
 transduction_ : ndarray of shape (n_samples,)
     Value of every row of the fit.
 scores_ : ndarray of shape (n_samples,)
@@ -47,14 +89,37 @@ uncertainty_ : ndarray of shape (n_samples,) or None
     (``n_held_out``) and their ``source``, ``"leave-one-out"`` or ``"folds"``.
 """
 
-#: Where a fit may start from a prior.
-PRIOR = """\
+    transduction_: NDArray[np.float64]
+    scores_: NDArray[np.float64]
+    uncertainty_: NDArray[np.float64] | None
+
+
+class FromPrior:
+    """What classifiers have whose fit may start from a prior."""
+
+    _attributes_doc: ClassVar[str] = """\
 prior_ : classifier or None
     The classifier given as `prior`, fitted to all labeled rows.
 """
 
-#: Where labels may be certified.
-CERTIFIED = """\
+    prior_: Any
+
+
+class Calibrated:
+    """What the harmonic classifiers have, whose labels may be left out one by one."""
+
+    _attributes_doc: ClassVar[str] = """\
+calibration_ : {"leave-one-out", "folds", "none"}
+    How labels were held out to fit the confidence to them: one by one, or in folds; "none" if it is not fitted.
+"""
+
+    calibration_: Literal["leave-one-out", "folds", "none"]
+
+
+class Certified:
+    """What classifiers have whose labels may be certified."""
+
+    _attributes_doc: ClassVar[str] = """\
 certified_ : ndarray of shape (n_samples,), bool, or None
     Whether the label equals that of the exact solution of this graph, whatever the solver; never so for ties and for rows that
     no label reaches. None without `certify`, and where labels of a sparsified graph are refined on all edges.
@@ -64,8 +129,15 @@ score_radius_ : ndarray of shape (n_samples,) or None
     Bound on the error that the solver leaves in the row's scores, infinite where none is known.
 """
 
-#: Of kernel machines.
-MACHINE = """\
+    certified_: NDArray[np.bool_] | None
+    n_uncertified_: int | None
+    score_radius_: NDArray[np.float64] | None
+
+
+class Machine:
+    """What kernel machines have."""
+
+    _attributes_doc: ClassVar[str] = """\
 coefficients_ : ndarray of shape (n_rows, n_problems)
     α of the rows that are kept: all of the fit, those with a coefficient where there is no graph, or the landmarks; the weights
     of the features for a linear kernel. One problem for values and for two classes, else one for each class.
@@ -75,16 +147,29 @@ objective_ : ndarray of shape (n_problems,)
     Value of the objective; in the dual that with the hinge and without the ½.
 """
 
-#: Of linear models.
-LINEAR = """\
+    coefficients_: NDArray[np.float64]
+    bias_: NDArray[np.float64]
+    objective_: NDArray[np.float64]
+
+
+class Linear:
+    """What linear models have."""
+
+    _attributes_doc: ClassVar[str] = """\
 coefficients_ : ndarray of shape (n_features, n_classes)
     W, in the units of the features: scores are X·W + b.
 bias_ : ndarray of shape (n_classes,)
     b.
 """
 
-#: Of networks.
-NETWORK = """\
+    coefficients_: NDArray[np.float64]
+    bias_: NDArray[np.float64]
+
+
+class Network:
+    """What networks have."""
+
+    _attributes_doc: ClassVar[str] = """\
 layer_weights_ : ndarray of shape (n_features, n_columns)
     W, of a column for values and of one for each class; with a hidden layer a list of both.
 bias_ : ndarray of shape (n_columns,)
@@ -95,8 +180,16 @@ loss_curve_ : ndarray of shape (n_iter_ + 1,)
     Loss with penalty at W = 0 and after each iteration. `residual_` is the estimated suboptimality.
 """
 
-#: Of the automatic choice.
-CHOICE = """\
+    layer_weights_: NDArray[np.float64] | list[NDArray[np.float64]]
+    bias_: NDArray[np.float64] | list[NDArray[np.float64]]
+    graph_reg_: float
+    loss_curve_: NDArray[np.float64]
+
+
+class Chosen:
+    """What the automatic choice has."""
+
+    _attributes_doc: ClassVar[str] = """\
 results_ : list of dict
     A row for each candidate: `name`, `method`, `parameters`, `estimate` (share of held-out labels that it gets right), the
     ends of its 90 % `interval`, `log_loss`, `seconds`, and its `weight` in the labels. `estimate` and `interval` are None for candidates
@@ -104,3 +197,6 @@ results_ : list of dict
 best_estimator_ : estimator
     The candidate of the largest weight, fitted.
 """
+
+    results_: list[dict[str, Any]]
+    best_estimator_: Any

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from . import _lapwing
 from ._arguments import choice
+from ._attributes import Chosen
 from ._base import Problem
 from ._classifier import SpreadingClassifier
 from ._harmonic import HarmonicClassifier
@@ -40,7 +41,7 @@ CANDIDATES: dict[str, type[SpreadingClassifier]] = {
 
 
 @documented
-class AutoLabeler(AutoLabelerParameters, StartsFromPrior, SpreadingClassifier):
+class AutoLabeler(AutoLabelerParameters, Chosen, StartsFromPrior, SpreadingClassifier):
     """Classifier for those who do not know which method suits their rows: several, weighted by how well they predict hidden labels.
 
     Columns in very different units are scaled to one width, and counts of terms weighed by TF-IDF; new rows are scaled in the same way.
@@ -117,7 +118,7 @@ class AutoLabeler(AutoLabelerParameters, StartsFromPrior, SpreadingClassifier):
         if self._scaling_report.get("scaling"):
             self.report_["parts"]["scaling"] = self._scaling_report["scaling"]
         self.report_["warnings"] += self._scaling_report.get("warnings", [])
-        self.results_: list[dict[str, Any]] = self.report_["parts"]["candidates"]
+        self.results_ = self.report_["parts"]["candidates"]
         self.best_estimator_ = self._estimator(problem, fitted["best"] or fitted)
 
     def _estimator(self, problem: Problem, fitted: dict[str, Any]) -> Any:

@@ -17,6 +17,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from . import _lapwing
 from ._arguments import choice
+from ._attributes import Fitted
 from ._control import run_control
 from ._graph import Graph
 from ._inputs import CsrParts, csr_parts, features_argument, neighbor_arrays
@@ -47,7 +48,7 @@ KEEPS_GRAPHS = (
 )
 
 
-class GraphEstimator(NamedParameters, BaseEstimator):  # type: ignore[misc]
+class GraphEstimator(NamedParameters, Fitted, BaseEstimator):  # type: ignore[misc]
     """Base of the classifiers and regressors."""
 
     _method: ClassVar[str]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from . import _lapwing
+from ._attributes import Classes, ExpectedAccuracy
 from ._base import GraphEstimator, Problem
 from ._labels import ClassLabels, as_label_array, class_labels, with_marker
 from .metrics import accuracy_score
@@ -24,21 +25,13 @@ def class_names(classes: NDArray[Any]) -> list[int] | list[str]:
     return [str(name) for name in classes.tolist()]
 
 
-class ExpectedAccuracy(NamedTuple):
-    """Accuracy that rows without a label are expected to have, and the ends of its 90 % interval."""
-
-    value: float
-    low: float
-    high: float
-
-
 def expected_accuracy(report: dict[str, Any]) -> ExpectedAccuracy | None:
     """The expected accuracy in the report of a fit; None if no label was held out."""
     part = report["parts"].get("expected_accuracy")
     return part and ExpectedAccuracy(part["value"], part["low"], part["high"])
 
 
-class SpreadingClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
+class SpreadingClassifier(ClassifierMixin, Classes, GraphEstimator):  # type: ignore[misc]
     """Base of the classifiers that label the rows of the fit and new rows."""
 
     def fit(self: _Classifier, X: Any, y: Any, sample_weight: Any = None, *, graph: Any = None) -> _Classifier:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._attributes import Certified
 from ._base import GraphEstimator, Problem
 from ._classifier import SpreadingClassifier
 from ._loop import LabelLoop
@@ -33,7 +34,7 @@ class HarmonicEstimator(GraphEstimator):
 
 @documented
 class HarmonicClassifier(  # type: ignore[misc]
-    HarmonicClassifierParameters, StartsFromPrior, LabelLoop, HarmonicEstimator, SpreadingClassifier
+    HarmonicClassifierParameters, StartsFromPrior, LabelLoop, Certified, HarmonicEstimator, SpreadingClassifier
 ):
     """Classifier that spreads a few labels over the graph of all rows.
 

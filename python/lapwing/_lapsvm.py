@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from ._attributes import Machine
 from ._base import GraphEstimator, Problem
-from ._classifier import SpreadingClassifier, class_names
+from ._classifier import SpreadingClassifier
 from ._inputs import check_options, features_argument
-from ._labels import ClassLabels, as_label_array, unlabeled_mask
+from ._labels import ClassLabels, as_label_array, class_names, unlabeled_mask
 from ._parameters import documented
 from ._regressor import SpreadingRegressor
 from ._signatures import LaplacianRidgeClassifierParameters, LaplacianRidgeRegressorParameters, LaplacianSVCParameters
@@ -22,7 +23,7 @@ __all__ = ["LaplacianRidgeClassifier", "LaplacianRidgeRegressor", "LaplacianSVC"
 _Classifier = TypeVar("_Classifier", bound="KernelClassifier")
 
 
-class KernelEstimator(GraphEstimator):
+class KernelEstimator(Machine, GraphEstimator):
     """Common parts of the kernel machines on a graph."""
 
     _method = "laprls"

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _lapwing
 from ._arguments import choice, number
+from ._attributes import Calibrated
 from ._base import Problem
 from ._inputs import csr_from_parts, csr_parts
 from ._labels import ClassLabels, as_label_array, with_marker
@@ -60,7 +61,7 @@ class LoopState:
         return sorted(row for row, reason in self.reasons.items() if reason not in _BY_CHANCE and codes[row] >= 0)
 
 
-class LabelLoop:
+class LabelLoop(Calibrated):
     """Mixin of the harmonic classifiers: what to do with labels after a fit."""
 
     _state: LoopState | None = None

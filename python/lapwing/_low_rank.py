@@ -94,6 +94,9 @@ class LowRankPropagationClassifier(LowRankPropagationClassifierParameters, Sprea
     _keeps_rows = False
     _least_iterations = 1
 
+    landmarks_: NDArray[np.float64] | None
+    bandwidth_: float | None
+
     def _parameters(self) -> dict[str, Any]:
         parameters = super()._parameters()
         landmarks = self._given_landmarks()
@@ -118,7 +121,7 @@ class LowRankPropagationClassifier(LowRankPropagationClassifierParameters, Sprea
         landmarks, self.bandwidth_ = self._fitted_extension.values(), self._fitted_extension.bandwidth()
         if landmarks is not None and self._scaling is not None and "mean" in self._scaling:
             landmarks = landmarks * self._scaling["scale"] + self._scaling["mean"]
-        self.landmarks_: NDArray[np.float64] | None = landmarks
+        self.landmarks_ = landmarks
 
     @classmethod
     def _parameters_of(cls, extension: Any) -> dict[str, Any]:

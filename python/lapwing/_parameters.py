@@ -42,7 +42,7 @@ class NamedParameters:
 
 def documented(cls: _Documented) -> _Documented:
     """Class decorator: write the parameters of a class, and its common attributes, into its docstring."""
-    attributes = getattr(cls, "_attributes_doc", "")
+    attributes = "".join(vars(base).get("_attributes_doc", "") for base in cls.__mro__)
     cls.__doc__ = _filled(cls.__doc__, {"Parameters": getattr(cls, "_parameters_doc"), "Attributes": attributes})
     return cls
 

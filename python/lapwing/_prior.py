@@ -13,6 +13,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
+from ._attributes import Fitted, FromPrior
 from ._labels import ClassLabels
 
 if TYPE_CHECKING:
@@ -106,11 +107,10 @@ def _shares(model: Any, X: Any, classes: NDArray[Any]) -> NDArray[np.float64]:
     return shares
 
 
-class StartsFromPrior:
+class StartsFromPrior(FromPrior, Fitted):
     """Mixin of classifiers with the parameter `prior`."""
 
     prior: Any
-    report_: dict[str, Any]
 
     def _check_prior(self, X: Any, graph: Any) -> None:
         """Refuse a prior that is none, and a classifier without features to fit it to."""

@@ -11,13 +11,14 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from . import _lapwing
+from ._attributes import Values
 from ._base import GraphEstimator
 from ._labels import unlabeled_mask
 
 _Regressor = TypeVar("_Regressor", bound="SpreadingRegressor")
 
 
-class SpreadingRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
+class SpreadingRegressor(RegressorMixin, Values, GraphEstimator):  # type: ignore[misc]
     """Base of the regressors that find values for the rows of the fit and new rows."""
 
     def fit(self: _Regressor, X: Any, y: Any, sample_weight: Any = None, *, graph: Any = None) -> _Regressor:

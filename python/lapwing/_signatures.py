@@ -13,7 +13,6 @@ from typing import Any, ClassVar, Literal
 
 from numpy.typing import ArrayLike
 
-from . import _attributes
 from ._control import Callback
 
 
@@ -737,7 +736,6 @@ class AutoLabelerParameters:
         "recall_target", "zero_rows", "decision", "class_prior", "size_slack", "labels_drawn", "prior", "scaling",
         "affinity", "unlabeled", "abstain", "random_state", "n_jobs", "verbose", "callback",
     )
-    _attributes_doc: ClassVar[str] = _attributes.CHOICE + _attributes.PRIOR + _attributes.CLASSES + _attributes.FIT
 
     budget: float | None = None
     _: KW_ONLY
@@ -781,7 +779,6 @@ class HarmonicClassifierParameters:
         "prior:HarmonicClassifier", "affinity:HarmonicClassifier", "unlabeled", "abstain", "random_state", "n_jobs",
         "verbose", "callback",
     )
-    _attributes_doc: ClassVar[str] = _attributes.PRIOR + _attributes.CERTIFIED + _attributes.CLASSES + _attributes.FIT
 
     n_neighbors: int = 15
     _: KW_ONLY
@@ -827,7 +824,6 @@ class HarmonicRegressorParameters:
         "graph_reg", "form", "clamp", "tol", "max_iter", "calibration", "certify", "affinity:HarmonicClassifier",
         "unlabeled:HarmonicRegressor", "abstain:HarmonicRegressor", "random_state", "n_jobs", "verbose", "callback",
     )
-    _attributes_doc: ClassVar[str] = _attributes.VALUES + _attributes.FIT
 
     n_neighbors: int = 15
     _: KW_ONLY
@@ -872,7 +868,6 @@ class SparseHarmonicClassifierParameters:
         "prior:HarmonicClassifier", "affinity:SparseHarmonicClassifier", "unlabeled", "abstain", "random_state",
         "n_jobs", "verbose", "callback",
     )
-    _attributes_doc: ClassVar[str] = _attributes.PRIOR + _attributes.CERTIFIED + _attributes.CLASSES + _attributes.FIT
 
     n_neighbors: int = 15
     _: KW_ONLY
@@ -929,7 +924,6 @@ class LowRankPropagationClassifierParameters:
         "glnp_solver", "glnp_start", "glnp_max_iter", "glnp_tol", "fit_rows", "decision", "size_slack", "labels_drawn",
         "unlabeled", "abstain", "random_state", "n_jobs", "verbose", "callback",
     )
-    _attributes_doc: ClassVar[str] = _attributes.CLASSES + _attributes.FIT
 
     n_landmarks: int = 100
     _: KW_ONLY
@@ -982,7 +976,6 @@ class LaplacianSVCParameters:
         "recall_target", "zero_rows", "decision", "class_prior", "size_slack", "labels_drawn", "affinity", "warm_start",
         "unlabeled", "random_state", "n_jobs", "verbose", "callback",
     )
-    _attributes_doc: ClassVar[str] = _attributes.MACHINE + _attributes.CLASSES + _attributes.FIT
 
     kernel: Literal["rbf", "poly", "linear", "precomputed", "low-rank"] = "rbf"
     _: KW_ONLY
@@ -1042,7 +1035,6 @@ class LaplacianRidgeClassifierParameters:
         "recall_target", "zero_rows", "decision", "class_prior", "size_slack", "labels_drawn", "affinity", "warm_start",
         "unlabeled", "random_state", "n_jobs", "verbose", "callback",
     )
-    _attributes_doc: ClassVar[str] = _attributes.MACHINE + _attributes.CLASSES + _attributes.FIT
 
     kernel: Literal["rbf", "poly", "linear", "precomputed", "low-rank"] = "rbf"
     _: KW_ONLY
@@ -1101,7 +1093,6 @@ class LaplacianRidgeRegressorParameters:
         "unlabeled:HarmonicRegressor", "random_state", "n_jobs", "verbose", "callback",
     )
     _fixed: ClassVar[dict[str, Any]] = {"stopping": "gradient"}
-    _attributes_doc: ClassVar[str] = _attributes.MACHINE + _attributes.VALUES + _attributes.FIT
 
     kernel: Literal["rbf", "poly", "linear", "precomputed", "low-rank"] = "rbf"
     _: KW_ONLY
@@ -1151,7 +1142,6 @@ class UnfoldedGNNClassifierParameters:
         "weights", "symmetrize", "bandwidth", "knn_method", "recall_target", "zero_rows", "decision", "class_prior",
         "size_slack", "labels_drawn", "affinity", "unlabeled", "random_state", "n_jobs", "verbose", "callback",
     )
-    _attributes_doc: ClassVar[str] = _attributes.NETWORK + _attributes.CLASSES + _attributes.FIT
 
     graph_reg: float | Literal["auto"] = "auto"
     _: KW_ONLY
@@ -1207,7 +1197,6 @@ class UnfoldedGNNRegressorParameters:
         "random_state", "n_jobs", "verbose", "callback",
     )
     _fixed: ClassVar[dict[str, Any]] = {"loss": "mse"}
-    _attributes_doc: ClassVar[str] = _attributes.NETWORK + _attributes.VALUES + _attributes.FIT
 
     graph_reg: float | Literal["auto"] = "auto"
     _: KW_ONLY
@@ -1252,7 +1241,6 @@ class NearestLabelClassifierParameters:
         "metric:NearestLabelClassifier", "zero_rows", "unlabeled", "abstain", "random_state", "n_jobs", "verbose",
         "callback",
     )
-    _attributes_doc: ClassVar[str] = _attributes.CLASSES + _attributes.FIT
 
     metric: Literal["auto", "euclidean", "cosine", "inner-product"] = "auto"
     _: KW_ONLY
@@ -1281,7 +1269,6 @@ class SubsamplingHarmonicClassifierParameters:
         "random_state", "n_jobs", "verbose", "callback",
     )
     _fixed: ClassVar[dict[str, Any]] = {"certify": "off"}
-    _attributes_doc: ClassVar[str] = _attributes.CLASSES + _attributes.FIT
 
     n_subsample: int | Literal["auto"] = "auto"
     _: KW_ONLY
@@ -1325,7 +1312,6 @@ class SimpleHarmonicClassifierParameters:
         "size_slack", "labels_drawn", "affinity:HarmonicClassifier", "unlabeled", "abstain", "random_state", "n_jobs",
         "verbose", "callback",
     )
-    _attributes_doc: ClassVar[str] = _attributes.CLASSES + _attributes.FIT
 
     n_neighbors: int = 15
     _: KW_ONLY
@@ -1365,7 +1351,6 @@ class EigenfunctionClassifierParameters:
         "constant", "decision", "class_prior", "size_slack", "labels_drawn", "unlabeled", "abstain", "random_state",
         "n_jobs", "verbose", "callback",
     )
-    _attributes_doc: ClassVar[str] = _attributes.CLASSES + _attributes.FIT
 
     n_eigenfunctions: int = 64
     _: KW_ONLY
@@ -1399,7 +1384,6 @@ class ForestClassifierParameters:
         "n_trees", "decision", "class_prior", "size_slack", "labels_drawn", "unlabeled", "abstain", "random_state",
         "n_jobs", "verbose", "callback",
     )
-    _attributes_doc: ClassVar[str] = _attributes.CLASSES + _attributes.FIT
 
     n_trees: int = 200
     _: KW_ONLY
@@ -1426,7 +1410,6 @@ class LinearClassifierParameters:
         "l2_reg:LinearClassifier", "tol:LinearClassifier", "max_iter:LinearClassifier", "decision", "class_prior",
         "size_slack", "labels_drawn", "unlabeled", "abstain", "random_state", "n_jobs", "verbose", "callback",
     )
-    _attributes_doc: ClassVar[str] = _attributes.LINEAR + _attributes.CLASSES + _attributes.FIT
 
     l2_reg: float | Literal["auto"] = "auto"
     _: KW_ONLY
@@ -1453,7 +1436,6 @@ class MajorityClassifierParameters:
     _parameters_doc: ClassVar[str] = _documentation(
         "unlabeled", "abstain", "random_state", "n_jobs", "verbose", "callback",
     )
-    _attributes_doc: ClassVar[str] = _attributes.CLASSES + _attributes.FIT
 
     unlabeled: Any = None
     _: KW_ONLY

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from ._attributes import Network
 from ._base import GraphEstimator, Problem
 from ._classifier import SpreadingClassifier
 from ._parameters import documented
@@ -17,7 +18,7 @@ from ._signatures import UnfoldedGNNClassifierParameters, UnfoldedGNNRegressorPa
 __all__ = ["UnfoldedGNNClassifier", "UnfoldedGNNRegressor"]
 
 
-class NetworkEstimator(GraphEstimator):
+class NetworkEstimator(Network, GraphEstimator):
     """Common parts of the networks."""
 
     _method = "unfolded-gnn"

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._attributes import Linear
 from ._classifier import SpreadingClassifier
 from ._parameters import documented
 from ._signatures import (
@@ -194,7 +195,7 @@ class ForestClassifier(ForestClassifierParameters, SpreadingClassifier):
 
 
 @documented
-class LinearClassifier(LinearClassifierParameters, SpreadingClassifier):
+class LinearClassifier(LinearClassifierParameters, Linear, SpreadingClassifier):
     """Logistic regression on the labeled rows alone.
 
     Rows without a label are not used. With five labels of every class, the weight of the penalty is chosen by cross-validation

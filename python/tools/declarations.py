@@ -42,8 +42,6 @@ class Signature:
     """Defaults that differ from those of the library."""
     no_words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Words that make no sense here."""
-    attributes: tuple[str, ...] = ()
-    """Names in `lapwing/_attributes.py`; those of every fit follow."""
     by_hand: bool = False
     """Whether the signature stands in the source of the function or class, and only its documentation is generated."""
 
@@ -181,42 +179,39 @@ _LEAST_SQUARES = {"solver": ("dual",)}
 _STOPPING = ("stopping", "stability_tol", "check_every", "validation_share")
 
 SIGNATURES = (
-    Signature("AutoLabeler", ("auto",), ("prior:auto", "scaling", "affinity:beside", *_LABELS), attributes=("CHOICE", "PRIOR", "CLASSES")),
-    Signature("HarmonicClassifier", ("harmonic",), ("prior", "affinity", *_LABELS), attributes=("PRIOR", "CERTIFIED", "CLASSES")),
+    Signature("AutoLabeler", ("auto",), ("prior:auto", "scaling", "affinity:beside", *_LABELS)),
+    Signature("HarmonicClassifier", ("harmonic",), ("prior", "affinity", *_LABELS)),
     Signature(
-        "HarmonicRegressor", ("harmonic",), ("affinity", *_VALUES_OWN), without=(*_SIZES, "prior_weight"), attributes=("VALUES",)
+        "HarmonicRegressor", ("harmonic",), ("affinity", *_VALUES_OWN), without=(*_SIZES, "prior_weight")
     ),
     Signature(
         "SparseHarmonicClassifier", ("sparse-harmonic",), ("prior", "affinity:edges", *_LABELS),
-        attributes=("PRIOR", "CERTIFIED", "CLASSES"),
     ),
-    Signature("LowRankPropagationClassifier", ("low-rank",), _LABELS, attributes=("CLASSES",)),
-    Signature("LaplacianSVC", ("lapsvm",), ("affinity:beside", "warm_start", *_REACHED), attributes=("MACHINE", "CLASSES")),
+    Signature("LowRankPropagationClassifier", ("low-rank",), _LABELS),
+    Signature("LaplacianSVC", ("lapsvm",), ("affinity:beside", "warm_start", *_REACHED)),
     Signature(
         "LaplacianRidgeClassifier", ("laprls",), ("affinity:beside", "warm_start", *_REACHED), no_words=_LEAST_SQUARES,
-        attributes=("MACHINE", "CLASSES"),
     ),
     Signature(
         "LaplacianRidgeRegressor", ("laprls",), ("affinity:beside", "unlabeled:values", *_RUN), no_words=_LEAST_SQUARES,
-        without=(*_SIZES, *_STOPPING), fixed={"stopping": "gradient"}, attributes=("MACHINE", "VALUES"),
+        without=(*_SIZES, *_STOPPING), fixed={"stopping": "gradient"},
     ),
-    Signature("UnfoldedGNNClassifier", ("unfolded-gnn",), ("affinity:beside", *_REACHED), attributes=("NETWORK", "CLASSES")),
+    Signature("UnfoldedGNNClassifier", ("unfolded-gnn",), ("affinity:beside", *_REACHED)),
     Signature(
         "UnfoldedGNNRegressor", ("unfolded-gnn",), ("affinity:beside", "unlabeled:values", *_RUN),
-        without=(*_SIZES, "loss"), fixed={"loss": "mse"}, attributes=("NETWORK", "VALUES"),
+        without=(*_SIZES, "loss"), fixed={"loss": "mse"},
     ),
-    Signature("NearestLabelClassifier", ("nearest-label",), _LABELS, without=_SIZES, attributes=("CLASSES",)),
+    Signature("NearestLabelClassifier", ("nearest-label",), _LABELS, without=_SIZES),
     Signature(
         "SubsamplingHarmonicClassifier", ("subsampling",), _LABELS, without=("certify",), fixed={"certify": "off"},
-        attributes=("CLASSES",),
     ),
     Signature(
-        "SimpleHarmonicClassifier", ("simple-harmonic",), ("affinity", *_LABELS), first="n_neighbors", attributes=("CLASSES",)
+        "SimpleHarmonicClassifier", ("simple-harmonic",), ("affinity", *_LABELS), first="n_neighbors"
     ),
-    Signature("EigenfunctionClassifier", ("eigenfunction",), _LABELS, attributes=("CLASSES",)),
-    Signature("ForestClassifier", ("forest",), _LABELS, attributes=("CLASSES",)),
-    Signature("LinearClassifier", ("linear",), _LABELS, attributes=("LINEAR", "CLASSES")),
-    Signature("MajorityClassifier", ("majority",), _LABELS, attributes=("CLASSES",)),
+    Signature("EigenfunctionClassifier", ("eigenfunction",), _LABELS),
+    Signature("ForestClassifier", ("forest",), _LABELS),
+    Signature("LinearClassifier", ("linear",), _LABELS),
+    Signature("MajorityClassifier", ("majority",), _LABELS),
     Signature("NeighborIndex", ("knn",), _RUN),
     Signature(
         "GraphLearner", ("knn", "learn"), ("model", "warm_start:graph", *_RUN), defaults={"n_neighbors": "10"},

@@ -37,7 +37,6 @@ from typing import Any, ClassVar, Literal
 
 from numpy.typing import ArrayLike
 
-from . import _attributes
 from ._control import Callback
 
 
@@ -186,9 +185,6 @@ def _class(signature: Signature, listed: list[Parameter], keys: list[str], descr
     if signature.fixed:
         fixed = ", ".join(f"{_source(name)}: {_source(value)}" for name, value in signature.fixed.items())
         lines.append(f"    _fixed: ClassVar[dict[str, Any]] = {{{fixed}}}")
-    if signature.attributes:
-        texts = " + ".join(f"_attributes.{name}" for name in (*signature.attributes, "FIT"))
-        lines.append(f"    _attributes_doc: ClassVar[str] = {texts}")
     for at, parameter in enumerate(listed):
         default = "" if parameter.default is None else f" = {parameter.default}"
         field = f"    {parameter.name}: {parameter.annotation}{default}"
