@@ -92,11 +92,17 @@ impl Clock {
 }
 
 /// Processor time of this process so far; 0 if the system does not report it.
+#[cfg(unix)]
 fn worked() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the call writes a time into `time`.
     let is_told = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) } == 0;
     if is_told { Duration::new(time.tv_sec.max(0) as u64, time.tv_nsec.max(0) as u32) } else { Duration::ZERO }
+}
+
+#[cfg(not(unix))]
+fn worked() -> Duration {
+    Duration::ZERO
 }
 
 /// The files of a folder, sorted; none if there is no folder.
