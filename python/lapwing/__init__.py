@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from ._lapwing import build_info as _build_info
 
 if TYPE_CHECKING:
-    from . import active, audit, baselines, exceptions, graph, metrics, model_selection, prepare
+    from . import active, audit, baselines, display, exceptions, graph, metrics, model_selection, prepare
     from ._auto import AutoLabeler
     from ._frames import label_frame
     from ._harmonic import HarmonicClassifier, HarmonicRegressor
@@ -50,6 +50,7 @@ __all__ = [
     "active",
     "audit",
     "baselines",
+    "display",
     "exceptions",
     "graph",
     "label_frame",

@@ -135,6 +135,7 @@ class AutoLabeler(AutoLabelerParameters, Chosen, StartsFromPrior, SpreadingClass
             estimator.feature_names_in_ = self.feature_names_in_
         estimator.classes_, estimator._marker, estimator._rule = self.classes_, self._marker, fitted["rule"]
         estimator._keep_labeling(fitted)
+        estimator._fitted_rows = self._fitted_rows
         own = Problem(kind._method, {}, problem.graph, problem.control, problem.rows, problem.n_samples)
         if fitted["extension"] is None and not kind._keeps_rows:
             estimator._fitted_extension = None

@@ -12,17 +12,11 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from . import _lapwing
 from ._attributes import Classes, ExpectedAccuracy
 from ._base import GraphEstimator, Problem
-from ._labels import ClassLabels, as_label_array, class_labels, with_marker
+from ._labels import ClassLabels, as_label_array, class_labels, class_names, with_marker
+from ._pages import FittedRows, WritesPage
 from .metrics import accuracy_score
 
 _Classifier = TypeVar("_Classifier", bound="SpreadingClassifier")
-
-
-def class_names(classes: NDArray[Any]) -> list[int] | list[str]:
-    """Names of the classes for messages of the compiled part."""
-    if classes.dtype.kind in "iuf" and (abs(classes) < 2**53).all():
-        return [int(name) for name in classes]
-    return [str(name) for name in classes.tolist()]
 
 
 def expected_accuracy(report: dict[str, Any]) -> ExpectedAccuracy | None:
@@ -31,7 +25,7 @@ def expected_accuracy(report: dict[str, Any]) -> ExpectedAccuracy | None:
     return part and ExpectedAccuracy(part["value"], part["low"], part["high"])
 
 
-class SpreadingClassifier(ClassifierMixin, Classes, GraphEstimator):  # type: ignore[misc]
+class SpreadingClassifier(WritesPage, ClassifierMixin, Classes, GraphEstimator):  # type: ignore[misc]
     """Base of the classifiers that label the rows of the fit and new rows."""
 
     def fit(self: _Classifier, X: Any, y: Any, sample_weight: Any = None, *, graph: Any = None) -> _Classifier:
@@ -55,6 +49,7 @@ class SpreadingClassifier(ClassifierMixin, Classes, GraphEstimator):  # type: ig
         Returns
         -------
         self
+            The classifier, fitted.
         """
         return self._fit(X, y, sample_weight, graph)
 
@@ -78,6 +73,9 @@ class SpreadingClassifier(ClassifierMixin, Classes, GraphEstimator):  # type: ig
             problem.method, problem.parameters, problem.rows, argument, weights, extras, problem.control
         )
         self._keep_labels(labels, fitted)
+        codes = labels.codes if isinstance(argument, tuple) else _likeliest(argument)
+        ends = np.where(fitted["reached"] | (not self.abstain), fitted["labels"].astype(np.int32), -1).astype(np.int32)
+        self._fitted_rows = FittedRows(problem, codes >= 0, codes, ends, fitted["graph"])
         self._keep(problem, fitted, fitted["scores"])
         self.expected_accuracy_ = expected_accuracy(self.report_)
         return fitted
@@ -92,9 +90,26 @@ class SpreadingClassifier(ClassifierMixin, Classes, GraphEstimator):  # type: ig
         """Where the fit starts: the prior, for a method that takes one."""
         return {}
 
-    def fit_predict(self, X: Any, y: Any, sample_weight: Any = None, **options: Any) -> NDArray[Any]:
-        """Label every row of X; the same as ``fit(X, y).transduction_``."""
-        return self.fit(X, y, sample_weight, **options).transduction_
+    def fit_predict(self, X: Any, y: Any, sample_weight: Any = None, *, graph: Any = None) -> NDArray[Any]:
+        """Label every row of X; the same as ``fit(X, y).transduction_``.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            As for :meth:`fit`.
+        y : array-like of shape (n_samples,) or (n_samples, n_classes)
+            As for :meth:`fit`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            As for :meth:`fit`.
+        graph : sparse matrix of shape (n_samples, n_samples), Graph or tuple, default=None
+            As for :meth:`fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            A label for every row.
+        """
+        return self.fit(X, y, sample_weight, graph=graph).transduction_
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Label new rows by the weighted mean of the scores of their nearest fitted rows, or as the class says.
@@ -108,16 +123,43 @@ class SpreadingClassifier(ClassifierMixin, Classes, GraphEstimator):  # type: ig
         Returns
         -------
         ndarray of shape (m,)
+            A label for every row.
         """
         return self._decode(self._apply(X))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Shares of the classes (m, n_classes) for new rows, as for :meth:`predict`; rows sum to 1."""
+        """Shares of the classes for new rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (m, n_features)
+            New rows, as for :meth:`predict`.
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes)
+            Shares in the order of `classes_`; rows sum to 1.
+        """
         shares: NDArray[np.float64] = self._apply(X)["label_distributions"]
         return shares
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy of ``predict(X)`` over the rows of y that have a label."""
+        """Accuracy of ``predict(X)`` over the rows of y that have a label.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (m, n_features)
+            Rows, as for :meth:`predict`.
+        y : array-like of shape (m,)
+            Labels, with the marker in rows that have none.
+        sample_weight : array-like of shape (m,), default=None
+            Weights of the rows; None for 1.
+
+        Returns
+        -------
+        float
+            The share of right labels, in [0, 1].
+        """
         return self._score_of(self.predict(X), y, sample_weight)
 
     def _score_of(self, predicted: NDArray[Any], y: Any, sample_weight: Any) -> float:
@@ -186,3 +228,8 @@ class SpreadingClassifier(ClassifierMixin, Classes, GraphEstimator):  # type: ig
         self._require_length(array, n_samples)
         labels = class_labels(array, self.unlabeled, weights)
         return labels, (labels.codes, class_names(labels.classes))
+
+
+def _likeliest(shares: NDArray[np.float64]) -> NDArray[np.int32]:
+    """The class of the largest share in each row; -1 in rows of zeros."""
+    return np.where(shares.any(axis=1), shares.argmax(axis=1), -1).astype(np.int32)

@@ -81,6 +81,13 @@ def class_labels(y: Any, unlabeled: Any = None, sample_weight: NDArray[np.float6
     return ClassLabels(classes, codes, _default_marker(classes) if unlabeled is None else unlabeled)
 
 
+def class_names(classes: NDArray[Any]) -> list[int] | list[str]:
+    """Names of the classes for messages of the compiled part."""
+    if classes.dtype.kind in "iuf" and (abs(classes) < 2**53).all():
+        return [int(name) for name in classes]
+    return [str(name) for name in classes.tolist()]
+
+
 def with_marker(labels: NDArray[Any], rows: NDArray[np.bool_], marker: Any) -> NDArray[Any]:
     """`labels` with `marker` in `rows`; the type widens where it must."""
     if not rows.any():

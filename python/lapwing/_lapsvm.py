@@ -89,11 +89,48 @@ class KernelClassifier(KernelEstimator, SpreadingClassifier):
         Returns
         -------
         self
+            The classifier, fitted.
         """
         return self._fit(X, y, sample_weight, graph, validation)
 
+    def fit_predict(
+        self, X: Any, y: Any, sample_weight: Any = None, *, graph: Any = None, validation: tuple[Any, Any] | None = None
+    ) -> NDArray[Any]:
+        """Fit the machine, and label every row of X; the same as ``fit(X, y).transduction_``.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            As for :meth:`fit`.
+        y : array-like of shape (n_samples,) or (n_samples, n_classes)
+            As for :meth:`fit`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            As for :meth:`fit`.
+        graph : sparse matrix of shape (n_samples, n_samples), Graph or tuple, default=None
+            As for :meth:`fit`.
+        validation : tuple (X, y), default=None
+            As for :meth:`fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            A label for every row.
+        """
+        return self.fit(X, y, sample_weight, graph=graph, validation=validation).transduction_
+
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """f(x) + b of new rows: (m,) for two classes, above 0 for the second; else (m, n_classes), the largest decides."""
+        """Values f(x) + b of the machines for new rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (m, n_features)
+            New rows, as for :meth:`predict`.
+
+        Returns
+        -------
+        ndarray of shape (m,) or (m, n_classes)
+            For two classes one value a row, above 0 for the second class; else one for each class, of which the largest decides.
+        """
         check_is_fitted(self)
         scores = self._new_scores(X)[0]
         return scores[:, 1] if scores.shape[1] == 2 else scores

@@ -28,6 +28,7 @@ __all__ = [
     "effective_resistances",
     "extend",
     "fit_classifier",
+    "fit_page",
     "fit_regressor",
     "fit_scaling",
     "fit_table",
@@ -39,6 +40,7 @@ __all__ = [
     "least_labels",
     "leave_one_out_scores",
     "load_model",
+    "map_points",
     "parameters",
     "prediction_sets",
     "recipe_names",
@@ -293,3 +295,18 @@ def recipe_names(recipe: str) -> tuple[list[str], list[str], bool]: ...
 def save_model(path: str | PathLike[str], model: dict[str, Any], control: dict[str, Any]) -> None: ...
 def load_model(path: str | PathLike[str]) -> dict[str, Any]: ...
 def build_info() -> dict[str, Any]: ...
+def fit_page(
+    path: str | PathLike[str],
+    texts: dict[str, Any],
+    outcome: dict[str, Any],
+    features: _Features | None,
+    graph: _Csr | HeldGraph | None,
+    tol: float,
+    control: dict[str, Any],
+) -> None: ...
+def map_points(
+    features: _Features | None,
+    graph: _Csr | HeldGraph | None,
+    preferred: NDArray[np.uint32],
+    control: dict[str, Any],
+) -> dict[str, Any] | None: ...

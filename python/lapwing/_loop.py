@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import warnings
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, Literal, TypedDict, TypeVar, overload
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,17 +17,30 @@ from . import _lapwing
 from ._arguments import choice, number
 from ._attributes import Calibrated
 from ._base import Problem
+from ._classifier import SpreadingClassifier
+from ._control import Unpack
 from ._inputs import csr_from_parts, csr_parts
 from ._labels import ClassLabels, as_label_array, with_marker
-from ._shared import GivenLabels, Rows, next_rows, row_numbers
+from ._parameters import documented_by
+from ._shared import GivenLabels, NextRows, NextRowsWithReport, Rows, next_rows, row_numbers
+from ._signatures import (
+    HARMONIC_CLASSIFIER_AUDIT_PARAMETERS,
+    HARMONIC_CLASSIFIER_SUGGEST_PARAMETERS,
+    HarmonicClassifierSuggestOptions,
+)
 from ._warnings import warn_of
-
-if TYPE_CHECKING:
-    from .audit import Audit
+from .audit import Audit, audited
 
 _Loop = TypeVar("_Loop", bound="LabelLoop")
 
 _BY_CHANCE = ("check", "random")
+_Sets = NDArray[np.bool_]
+
+
+class _SetOptions(TypedDict, total=False):
+    method: Literal["leave-one-out", "split"]
+    by_class: bool
+    check_rows: ArrayLike | None
 
 
 @dataclass
@@ -61,8 +74,16 @@ class LoopState:
         return sorted(row for row, reason in self.reasons.items() if reason not in _BY_CHANCE and codes[row] >= 0)
 
 
-class LabelLoop(Calibrated):
+class LabelLoop(Calibrated, SpreadingClassifier):
     """Mixin of the harmonic classifiers: what to do with labels after a fit."""
+
+    prior: Any
+    form: Any
+    graph_reg: Any
+    clamp: Any
+    decision: Any
+    calibration: Any
+    labels_drawn: Any
 
     _state: LoopState | None = None
 
@@ -74,17 +95,16 @@ class LabelLoop(Calibrated):
     def _solve(
         self, problem: Problem, labels: ClassLabels, argument: Any, weights: Any, extras: dict[str, Any]
     ) -> dict[str, Any]:
-        fitted: dict[str, Any] = super()._solve(problem, labels, argument, weights, {**extras, "keeps_graph": True})  # type: ignore[misc]
+        fitted: dict[str, Any] = super()._solve(problem, labels, argument, weights, {**extras, "keeps_graph": True})
         reasons = self._state.reasons if self._state is not None and "scores" in extras else {}
         self._state = None
         graph, held_out = fitted["graph"], fitted["held_out"]
         if graph is not None:
             if not isinstance(argument, tuple):
-                codes = np.where(argument.any(axis=1), argument.argmax(axis=1), -1).astype(np.int32)
-                labels = replace(labels, codes=codes)
+                labels = replace(labels, codes=self._fitted_rows.codes)
             rows = Rows(graph, problem.rows["features"])
             self._state = LoopState(rows, labels, argument, weights, held_out, reasons)
-        source = "none" if held_out is None else held_out["source"]
+        source: Any = "none" if held_out is None else held_out["source"]
         is_guess = self.report_["parts"]["confidence"]["is_guess"] if "confidence" in self.report_["parts"] else True
         self.calibration_ = "none" if is_guess else source
         return fitted
@@ -98,26 +118,44 @@ class LabelLoop(Calibrated):
             )
         return self._state
 
+    @overload
+    def suggest(
+        self, n: int = ..., *, return_report: Literal[False] = ..., **options: Unpack[HarmonicClassifierSuggestOptions]
+    ) -> NextRows: ...
+    @overload
+    def suggest(
+        self, n: int = ..., *, return_report: Literal[True], **options: Unpack[HarmonicClassifierSuggestOptions]
+    ) -> NextRowsWithReport: ...
+    @overload
+    def suggest(
+        self, n: int = ..., *, return_report: bool, **options: Unpack[HarmonicClassifierSuggestOptions]
+    ) -> NextRows | NextRowsWithReport: ...
+    @documented_by(HARMONIC_CLASSIFIER_SUGGEST_PARAMETERS)
     def suggest(
         self,
         n: int = 20,
         *,
-        strategy: str = "mix",
+        candidates: ArrayLike | None = None,
+        exclude: ArrayLike | None = None,
+        cost: ArrayLike | None = None,
+        strategy: Literal["mix", "cover", "border", "margin", "random"] = "mix",
         check: float = 0.0,
         explore: float = 0.0,
-        candidates: Any = None,
-        exclude: Any = None,
-        cost: Any = None,
         return_report: bool = False,
-    ) -> Any:
+    ) -> NextRows | NextRowsWithReport:
         """Rows to label next, given the labels of the fit; see :func:`lapwing.active.suggest`.
+
+        Parameters
+        ----------
 
         Returns
         -------
         rows : ndarray of shape (n,), int64
+            The rows, the most useful ones first.
         reasons : ndarray of shape (n,), str
+            Why each one, as in :func:`lapwing.active.suggest`.
         report : dict
-            Only with ``return_report=True``.
+            Only with ``return_report=True``; as in :func:`lapwing.active.suggest`.
         """
         state = self._looped()
         control = self._control()
@@ -130,10 +168,18 @@ class LabelLoop(Calibrated):
         state.reasons.update(zip(found[0].tolist(), found[1].tolist()))
         return found if return_report else found[:2]
 
+    @documented_by(HARMONIC_CLASSIFIER_AUDIT_PARAMETERS)
     def audit(self, *, rounds: int = 1, duplicates: float = 0.3) -> Audit:
-        """Labels of the fit that are probably wrong; see :func:`lapwing.audit.audit`."""
-        from .audit import audited
+        """Labels of the fit that are probably wrong; see :func:`lapwing.audit.audit`.
 
+        Parameters
+        ----------
+
+        Returns
+        -------
+        Audit
+            What was found, for every row.
+        """
         state = self._looped()
         parameters = {"rounds": rounds, "duplicates": duplicates}
         found = audited(state.rows, state.given, self._graph_parameters(), parameters, self._control())
@@ -141,10 +187,15 @@ class LabelLoop(Calibrated):
         return found
 
     def leave_one_out_scores(self) -> NDArray[np.float64]:
-        """Scores (n_labeled, n_classes) of the labeled rows, in their order, by a fit without their own label.
+        """Scores of the labeled rows by a fit without their own label.
 
-        In closed form, at the smoothness and the level of the fit, on the graph that the fit kept. NaN where no other label reaches the
-        row; with the stable form −∞ for a class without another label.
+        In closed form, at the smoothness and the level of the fit, on the graph that the fit kept.
+
+        Returns
+        -------
+        ndarray of shape (n_labeled, n_classes)
+            Scores, in the order of the rows. NaN where no other label reaches the row; with the stable form −∞ for a class without
+            another label.
         """
         state = self._looped()
         form = self.report_["chosen"].get("form", self.form)
@@ -159,16 +210,28 @@ class LabelLoop(Calibrated):
             state.rows.graph, state.argument, state.weights, smoothness, centering, self._control()
         )
 
+    @overload
+    def predict_sets(
+        self, level: float = ..., X: Any = ..., *, return_report: Literal[False] = ..., **options: Unpack[_SetOptions]
+    ) -> _Sets: ...
+    @overload
+    def predict_sets(
+        self, level: float = ..., X: Any = ..., *, return_report: Literal[True], **options: Unpack[_SetOptions]
+    ) -> tuple[_Sets, dict[str, Any]]: ...
+    @overload
+    def predict_sets(
+        self, level: float = ..., X: Any = ..., *, return_report: bool, **options: Unpack[_SetOptions]
+    ) -> _Sets | tuple[_Sets, dict[str, Any]]: ...
     def predict_sets(
         self,
         level: float = 0.9,
         X: Any = None,
         *,
-        method: str = "leave-one-out",
+        method: Literal["leave-one-out", "split"] = "leave-one-out",
         by_class: bool = False,
-        check_rows: Any = None,
+        check_rows: ArrayLike | None = None,
         return_report: bool = False,
-    ) -> Any:
+    ) -> _Sets | tuple[_Sets, dict[str, Any]]:
         """Sets of classes that hold the right one in a share `level` of the rows.
 
         Parameters
@@ -337,7 +400,7 @@ class LabelLoop(Calibrated):
         return problem
 
     def add_labels(
-        self: _Loop, rows: Any, labels: Any, *, sample_weight: Any = None, warm_start: bool = True
+        self: _Loop, rows: ArrayLike, labels: Any, *, sample_weight: ArrayLike | None = None, warm_start: bool = True
     ) -> _Loop:
         """Fit again with more labels, on the same graph.
 
@@ -356,6 +419,7 @@ class LabelLoop(Calibrated):
         Returns
         -------
         self
+            The classifier, fitted to all labels.
         """
         state = self._looped()
         if not isinstance(state.argument, tuple):
@@ -404,6 +468,7 @@ class LabelLoop(Calibrated):
         Returns
         -------
         self
+            The classifier, fitted to all rows.
         """
         state = self._looped()
         if state.rows.features is None or not isinstance(state.argument, tuple):

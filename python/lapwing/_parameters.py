@@ -7,6 +7,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
+from ._documentation import Documented
+
 _Class = TypeVar("_Class", bound="NamedParameters")
 _Documented = TypeVar("_Documented", bound=type)
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -23,7 +25,7 @@ SYNONYMS = {
 }
 
 
-class NamedParameters:
+class NamedParameters(Documented):
     """Mixin that raises errors for unknown parameters; those of ``__init__`` would name the base that defines it."""
 
     _declared: ClassVar[tuple[str, ...]]

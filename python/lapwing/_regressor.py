@@ -14,11 +14,12 @@ from . import _lapwing
 from ._attributes import Values
 from ._base import GraphEstimator
 from ._labels import unlabeled_mask
+from ._pages import FittedRows, KeepsRows
 
 _Regressor = TypeVar("_Regressor", bound="SpreadingRegressor")
 
 
-class SpreadingRegressor(RegressorMixin, Values, GraphEstimator):  # type: ignore[misc]
+class SpreadingRegressor(KeepsRows, RegressorMixin, Values, GraphEstimator):  # type: ignore[misc]
     """Base of the regressors that find values for the rows of the fit and new rows."""
 
     def fit(self: _Regressor, X: Any, y: Any, sample_weight: Any = None, *, graph: Any = None) -> _Regressor:
@@ -41,6 +42,7 @@ class SpreadingRegressor(RegressorMixin, Values, GraphEstimator):  # type: ignor
         Returns
         -------
         self
+            The regressor, fitted.
         """
         return self._fit(X, y, sample_weight, graph)
 
@@ -57,6 +59,7 @@ class SpreadingRegressor(RegressorMixin, Values, GraphEstimator):  # type: ignor
         self.transduction_ = self._filled(self.scores_)
         self.uncertainty_ = fitted["uncertainty"]
         self._keep(problem, fitted, self.scores_.reshape(-1, 1))
+        self._fitted_rows = FittedRows(problem, ~np.isnan(values), graph=fitted["graph"])
         self._keep_values(fitted["graph"], values, weights)
         self._warn()
         return self
@@ -67,18 +70,40 @@ class SpreadingRegressor(RegressorMixin, Values, GraphEstimator):  # type: ignor
     def _keep_values(self, graph: Any, values: NDArray[np.float64], weights: NDArray[np.float64] | None) -> None:
         """Keep what later calls on the rows of the fit need."""
 
-    def fit_predict(self, X: Any, y: Any, sample_weight: Any = None, **options: Any) -> NDArray[np.float64]:
-        """Find a value for every row of X; the same as ``fit(X, y).transduction_``."""
-        return self.fit(X, y, sample_weight, **options).transduction_
+    def fit_predict(self, X: Any, y: Any, sample_weight: Any = None, *, graph: Any = None) -> NDArray[np.float64]:
+        """Find a value for every row of X; the same as ``fit(X, y).transduction_``.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            As for :meth:`fit`.
+        y : array-like of shape (n_samples,)
+            As for :meth:`fit`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            As for :meth:`fit`.
+        graph : sparse matrix of shape (n_samples, n_samples), Graph or tuple, default=None
+            As for :meth:`fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            A value for every row.
+        """
+        return self.fit(X, y, sample_weight, graph=graph).transduction_
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """Values (m,) of new rows: the weighted mean over their nearest fitted rows, or as the class says.
+        """Values of new rows: the weighted mean over their nearest fitted rows, or as the class says.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (m, n_features)
             New rows; if the fit was given a graph instead of features, their affinities to the fitted rows
             (m, n_samples).
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            A value for every row.
         """
         return self._predicted(X)
 
@@ -87,7 +112,22 @@ class SpreadingRegressor(RegressorMixin, Values, GraphEstimator):  # type: ignor
         return self._filled(self._new_scores(X, graph)[0].reshape(-1))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R² of ``predict(X)`` over the rows of y that have a value."""
+        """R² of ``predict(X)`` over the rows of y that have a value.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (m, n_features)
+            Rows, as for :meth:`predict`.
+        y : array-like of shape (m,)
+            Values, NaN where unknown.
+        sample_weight : array-like of shape (m,), default=None
+            Weights of the rows; None for 1.
+
+        Returns
+        -------
+        float
+            R², at most 1.
+        """
         return self._score_of(self.predict(X), y, sample_weight)
 
     def _score_of(self, predicted: NDArray[np.float64], y: Any, sample_weight: Any) -> float:

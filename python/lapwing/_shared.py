@@ -13,11 +13,15 @@ from sklearn.utils.validation import column_or_1d
 from . import _lapwing
 from ._arguments import choice, integer
 from ._base import refuse_negative
-from ._classifier import class_names
 from ._graph import Graph
 from ._inputs import csr_parts
 from ._kinds import READ_FIRST, array_of_features, refuse_other_kinds
-from ._labels import ClassLabels, as_label_array, class_labels
+from ._labels import ClassLabels, as_label_array, class_labels, class_names
+
+
+NextRows = tuple[NDArray[np.int64], NDArray[np.str_]]
+"""Rows to label next, and why each one."""
+NextRowsWithReport = tuple[NDArray[np.int64], NDArray[np.str_], dict[str, Any]]
 
 
 class Rows(NamedTuple):
@@ -100,7 +104,7 @@ def given_labels(y: Any, n_samples: int, unlabeled: Any, sample_weight: Any = No
 
 def row_numbers(rows: Any, n_samples: int, what: str) -> NDArray[np.uint32]:
     """Rows given as a mask or as numbers."""
-    array = np.asarray(rows)
+    array: NDArray[Any] = np.asarray(rows)
     if array.dtype == bool:
         if array.shape != (n_samples,):
             raise ValueError(f"{what} is a mask of shape {array.shape}; expected one value per row, ({n_samples},)")
@@ -138,7 +142,7 @@ def next_rows(
     options: dict[str, Any],
     control: dict[str, Any],
     warm_start: bool,
-) -> tuple[NDArray[np.int64], NDArray[Any], dict[str, Any]]:
+) -> NextRowsWithReport:
     """Rows, reasons and report of the next batch of a suggester."""
     count = integer("n", n)
     if count < 1:

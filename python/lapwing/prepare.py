@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 from . import _lapwing
 from ._arguments import choice
 from ._control import run_control
+from ._documentation import Documented
 from ._inputs import csr_from_parts
 from ._kinds import refuse_other_kinds
 from ._labels import as_label_array, class_labels
@@ -31,7 +32,7 @@ __all__ = ["TableEncoder"]
 _Encoder = TypeVar("_Encoder", bound="TableEncoder")
 
 
-class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class TableEncoder(Documented, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Turns the columns of a table into features that can be compared, as ``lapwing label`` does with files.
 
     What is done with a column is decided from its cells, kept in `recipe_`, and repeated on new rows:
@@ -72,7 +73,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, where X had string names for all.
+        Names of the columns; only if X had string names for all.
 
     Notes
     -----
@@ -95,7 +96,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ['virginica']
     """
 
-    def __init__(self, standardize: str = "auto", n_jobs: int | None = None) -> None:
+    recipe_: dict[str, Any]
+    description_: list[dict[str, Any]]
+    scaling_: str | None
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
+
+    def __init__(self, standardize: Literal["auto", "on", "off"] = "auto", n_jobs: int | None = None) -> None:
         self.standardize = standardize
         self.n_jobs = n_jobs
 
@@ -120,12 +127,26 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         self
+            The encoder, fitted.
         """
         self._fit(X, y)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """The same as ``fit(X, y).transform(X)``, in one pass over the table."""
+        """The same as ``fit(X, y).transform(X)``, in one pass over the table.
+
+        Parameters
+        ----------
+        X : data frame, Arrow table or array of shape (n_samples, n_columns)
+            As for :meth:`fit`.
+        y : array-like of shape (n_samples,), default=None
+            As for :meth:`fit`.
+
+        Returns
+        -------
+        ndarray or csr_array of shape (n_samples, n_features)
+            Features, as :meth:`transform` returns them.
+        """
         return self._fit(X, y)
 
     def transform(self, X: Any) -> Any:
@@ -155,7 +176,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        ndarray of str
+        ndarray of shape (n_features,), str
+            A name for each feature.
         """
         check_is_fitted(self)
         columns = self.recipe_["columns"]
@@ -170,7 +192,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         table = self._table(X, reset=True)
         prepared = _lapwing.fit_table(table.source, table.titles("X"), options, _codes(y), run_control(self.n_jobs, 0))
         features, recipe, description, found = prepared
-        self.recipe_: dict[str, Any] = json.loads(recipe)
+        self.recipe_ = json.loads(recipe)
         self._keep_description(json.loads(description))
         if is_table(X):
             self._keep_names(table.has_names)
@@ -186,8 +208,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             self.feature_names_in_ = np.array([column["name"] for column in self.recipe_["columns"]], dtype=object)
 
     def _keep_description(self, description: dict[str, Any]) -> None:
-        self.scaling_: str | None = description["scaling"]
-        self.description_: list[dict[str, Any]] = description["columns"]
+        self.scaling_ = description["scaling"]
+        self.description_ = description["columns"]
         for column in self.description_:
             if isinstance(column["kind"], dict):
                 ((kind, more),) = column["kind"].items()

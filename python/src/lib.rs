@@ -15,6 +15,7 @@ mod label_loop;
 mod learn;
 mod model;
 mod parameters;
+mod report;
 mod rule;
 mod scaling;
 mod solver;
@@ -39,6 +40,7 @@ mod _lapwing {
         learn::{learn_graph, learn_weights, single_node_weights},
         model::{load_model, save_model},
         parameters::{check_parameters, parameters},
+        report::{fit_page, map_points},
         rule::apply_rule,
         scaling::{fit_scaling, scale_features},
         solver::Solver,

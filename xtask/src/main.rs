@@ -10,6 +10,7 @@ mod process;
 mod python;
 mod regress;
 mod scripts;
+mod site;
 mod system;
 mod test;
 mod wheel;
@@ -28,6 +29,7 @@ cargo xtask COMMAND: the working commands of this repository
   test                 all checks of continuous integration, in its order
   wheel [--out DIR]    build the Python wheel (into target/wheels); its path is the last line of stdout
   doc                  build the documentation of our crates
+  site [--help]        build the documentation site, into target/site
   generate             write the signatures of the Python package and the tables of parameters in docs/methods again, from the
                        parameters that the crates declare
   fuzz [--minutes M] [--jobs N] [--targets T …]
@@ -68,12 +70,14 @@ fn dispatch(words: &[&str]) -> Result<()> {
     match words {
         [] | ["help" | "-h" | "--help", ..] => print!("{}", help()),
         ["fuzz", option] if is_help(option) => print!("{}", fuzz::HELP),
+        ["site", option] if is_help(option) => print!("{}", site::HELP),
         ["bench", "regress", option] if is_help(option) => print!("{}", regress::HELP),
         [_, option] if is_help(option) => print!("{}", help()),
         ["test"] => test::test()?,
         ["wheel"] => println!("{}", wheel::build(None)?.display()),
         ["wheel", "--out", folder] => println!("{}", wheel::build(Some(folder))?.display()),
         ["doc"] => doc(&[])?,
+        ["site", options @ ..] => site::command(options)?,
         ["generate"] => generate()?,
         ["fuzz", options @ ..] => fuzz::fuzz(options)?,
         ["bench", "regress", options @ ..] => regress::regress(options)?,

@@ -9,7 +9,7 @@ use crate::python::Venv;
 use crate::{doc, mpi, wheel};
 
 /// Packages for the Python tests, besides the requirements of the wheel.
-const TEST_PACKAGES: [&str; 6] = ["pytest", "pandas", "polars", "pyarrow", "duckdb", "mypy"];
+const TEST_PACKAGES: [&str; 7] = ["pytest", "pandas", "polars", "pyarrow", "duckdb", "matplotlib", "mypy"];
 
 /// Runs all checks and prints the time of each.
 pub fn test() -> Result<()> {

@@ -8,7 +8,6 @@ mod ending;
 mod failure;
 mod files;
 mod heap;
-mod html;
 mod input;
 mod named;
 mod options;
@@ -19,7 +18,6 @@ mod ranks;
 mod row_lists;
 mod rows;
 mod session;
-mod summary;
 mod text;
 mod usage;
 

@@ -202,31 +202,3 @@ pub fn json_object(command: &str, body: &impl Serialize, more: Value, written: &
     }
     Ok(format!("{object}\n"))
 }
-
-/// Names of the classes, with the numbers of given labels and of all labels at the end.
-pub fn class_sizes(classes: &ClassNames, given: &[i32], labels: &[Option<usize>]) -> Vec<ClassSize> {
-    let mut sizes: Vec<ClassSize> =
-        classes.names().into_iter().map(|name| ClassSize { name, given: 0, inferred: 0 }).collect();
-    for &class in given {
-        if let Some(size) = usize::try_from(class).ok().and_then(|class| sizes.get_mut(class)) {
-            size.given += 1;
-        }
-    }
-    for &class in labels.iter().flatten() {
-        if let Some(size) = sizes.get_mut(class) {
-            size.inferred += 1;
-        }
-    }
-    sizes
-}
-
-/// The size of a class.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ClassSize {
-    /// The name of the class.
-    pub name: String,
-    /// Rows with this label given.
-    pub given: usize,
-    /// Rows with this label at the end, given ones included.
-    pub inferred: usize,
-}

@@ -1,18 +1,20 @@
 //! One run of the program: threads, progress, output and interruption.
 
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 use std::process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use lapwing::data::{Alone, CancelToken, Communicator, Error, Progress, Report, Run, Silent, Warning};
 
+use lapwing_report::summary::Row;
+
 use crate::failure::Failure;
 use crate::options::{ProgressStyle, RunOptions};
 use crate::progress::{Console, say};
 use crate::ranks::Ranks;
-use crate::summary::Row;
-use crate::text::summary;
+use crate::text::{shell_word, summary};
 use crate::{INTERRUPTED, paint};
 
 /// One run of the program, in one process or as one of several ranks, of which only rank 0 prints.
@@ -60,6 +62,14 @@ impl<'c> Session<'c> {
         let out = work();
         self.may_exit.store(false, Ordering::SeqCst);
         out
+    }
+
+    /// The command line of this run, as it can be typed again.
+    pub fn command(&self) -> String {
+        let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+        let Some((program, words)) = words.split_first() else { return String::new() };
+        let name = Path::new(program).file_stem().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        [name].iter().chain(words).map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
     }
 
     /// Prints a warning on standard error.

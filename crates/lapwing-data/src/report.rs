@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::memory::kibibytes;
 use crate::{Error, Result, Run, Warning};
 
 /// One timed part of a run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Phase {
     /// Name of the part, such as `neighbors` or `solve`.
     pub name: String,
@@ -19,7 +19,7 @@ pub struct Phase {
 }
 
 /// Facts about the graph.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GraphSummary {
     /// Undirected edges, each counted once.
     pub n_edges: usize,
@@ -45,22 +45,27 @@ pub struct GraphSummary {
 }
 
 /// Summary of a linear solve.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SolveSummary {
     /// Iterations of the slowest column.
     pub n_iter: usize,
     /// Largest relative residual ‖b − Ax‖ / ‖b‖ over the columns, recomputed at the end.
+    #[serde(deserialize_with = "nan_of_null")]
     pub residual: f64,
     /// Whether every column reached the tolerance.
     pub converged: bool,
     /// Largest relative residual over the columns after each iteration.
+    #[serde(deserialize_with = "nans_of_nulls")]
     pub residual_curve: Vec<f64>,
     /// The last preconditioner used.
     pub preconditioner: String,
 }
 
 /// The summary that every fit returns.
-#[derive(Clone, Debug, Default, Serialize)]
+///
+/// Python keeps it as JSON and hands it back where a page is made of it. JSON has no NaN: it comes back from `null`. Warnings do not
+/// come back, since JSON has their texts only.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Report {
     /// Method, as on the command line.
@@ -90,6 +95,7 @@ pub struct Report {
     /// Largest memory of the process so far in bytes, if the system reports it.
     pub peak_bytes: Option<u64>,
     /// What to look at.
+    #[serde(skip_deserializing)]
     pub warnings: Vec<Warning>,
 }
 
@@ -153,6 +159,16 @@ impl Report {
     pub fn seconds(&self) -> f64 {
         self.phases.iter().map(|phase| phase.seconds).sum()
     }
+}
+
+/// A number, NaN from `null`.
+fn nan_of_null<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<f64, D::Error> {
+    Ok(Option::<f64>::deserialize(from)?.unwrap_or(f64::NAN))
+}
+
+/// Numbers, NaN from `null`.
+fn nans_of_nulls<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Vec<f64>, D::Error> {
+    Ok(Vec::<Option<f64>>::deserialize(from)?.into_iter().map(|x| x.unwrap_or(f64::NAN)).collect())
 }
 
 /// Largest resident memory of this process so far, in bytes; `None` if the system does not report it.

@@ -3,12 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use lapwing::data::{Labels, Report, RowNames, Run, Targets, UNLABELED};
+use lapwing::data::{Labels, Report, RowNames, Run, Targets};
 use lapwing::graph::GraphParams;
 use lapwing::models::{Audit as Found, AuditParams, ProblemSize, audit, plan_loop};
 use lapwing_data::params::{Both, Parameters};
 use lapwing_data::peak_memory_bytes;
 use lapwing_data::write::{COLUMN_ENDINGS, ColumnTable};
+use lapwing_report::summary::{Row, of_audit, of_cost, of_graph, of_scaling, of_table, row};
+use lapwing_report::{AuditPage, by_doubt, stage_page};
 use serde_json::{Value, json};
 
 use super::label::publish_after;
@@ -16,12 +18,10 @@ use super::plan::{Planned, print_plan};
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::files::{Files, REPORT_ENDINGS};
-use crate::html::{AuditPage, stage_page};
 use crate::input::{Input, check_label_source};
 use crate::options::{BesideOptions, DataOptions, LabelOptions, ParamsOptions, RunOptions, SaveGraphOption, count};
 use crate::output::{Written, is_stdout, json_object, two_on_stdout};
 use crate::session::Session;
-use crate::summary::{Row, of_audit, of_cost, of_graph, of_scaling, of_table, row};
 use crate::text;
 
 const EXAMPLES: &str = "\
@@ -110,8 +110,14 @@ impl Audit {
         self.save_graph.stage(&affinity, input.names.as_deref(), &mut before, &session.run, &mut written)?;
         if let Some(path) = &self.report {
             before.peak_bytes = peak_memory_bytes();
-            let page =
-                AuditPage { title: &self.data.title(), report: &before, found: &found, labels: &labels, input: &input };
+            let page = AuditPage {
+                title: &self.data.title(),
+                report: &before,
+                found: &found,
+                labels: &labels,
+                features: input.features.as_ref(),
+                names: input.names.as_deref(),
+            };
             written.add("report", stage_page(path, &page.render())?);
         }
         self.finish(&session, before, &found, (&labels, &input), written)?;
@@ -200,22 +206,6 @@ impl Audit {
         let files = files.write("--output", self.output.as_deref(), &COLUMN_ENDINGS);
         self.save_graph.files(files.write("--report", self.report.as_deref(), REPORT_ENDINGS))
     }
-}
-
-/// All rows: judged ones by their quality, then labels that were not judged, then rows without a label.
-pub fn by_doubt(found: &Found, labels: &Labels) -> Vec<u32> {
-    let mut rows: Vec<u32> = (0..labels.index.len() as u32).collect();
-    let group = |row: usize| match (found.judged[row], labels.index[row]) {
-        (true, _) => 0,
-        (false, UNLABELED) => 2,
-        (false, _) => 1,
-    };
-    let quality = |row: usize| if found.judged[row] { found.quality[row] } else { 0.0 };
-    rows.sort_by(|&a, &b| {
-        let (x, y) = (a as usize, b as usize);
-        group(x).cmp(&group(y)).then(quality(x).total_cmp(&quality(y))).then(a.cmp(&b))
-    });
-    rows
 }
 
 /// The facts with names of classes and rows instead of their numbers.

@@ -7,6 +7,7 @@ use lapwing::data::prepare::{ColumnSummary, Description, LoadedTable};
 use lapwing::data::read::{ColumnKind, TableFile};
 use lapwing::data::{Labels, Report, Warning};
 use lapwing_data::read::is_table;
+use lapwing_report::summary::shortened;
 use serde_json::json;
 
 use crate::Outcome;
@@ -15,7 +16,6 @@ use crate::files::Files;
 use crate::input::read_options;
 use crate::options::{LabelOptions, RunOptions, TableOptions};
 use crate::session::Session;
-use crate::summary::shortened;
 use crate::text::count;
 
 const EXAMPLES: &str = "\

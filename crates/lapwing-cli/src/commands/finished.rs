@@ -4,20 +4,20 @@ use std::path::Path;
 
 use lapwing::data::write::KeptColumns;
 use lapwing::data::{Error, Labels, Matrix, Report, Warning};
-use lapwing::models::{Fitted, Model, PredictionSets, SetsParams, least_labels, prediction_sets};
+use lapwing::models::{Fitted, Labeling, Model, PredictionSets, SetsParams, least_labels, prediction_sets};
 use lapwing_data::peak_memory_bytes;
+use lapwing_report::summary::{self, Row, row};
+use lapwing_report::{ClassSize, FitPage, Origin, Outcome as RowOutcome, accuracy, stage_page, texts};
 use serde_json::json;
 
 use crate::Outcome;
 use crate::failure::Failure;
-use crate::html::{FitPage, stage_page};
 use crate::input::{Input, Prepared};
 use crate::named::numbered;
 use crate::options::SaveGraphOption;
-use crate::output::{self, ClassSize, Unreached, Written, class_sizes, folded};
+use crate::output::{self, Unreached, Written, folded};
 use crate::row_lists::Reasons;
 use crate::session::Session;
-use crate::summary::{self, Row, row};
 use crate::text::count;
 
 /// A fit and the files staged for it so far.
@@ -31,8 +31,8 @@ pub struct Finished<'a> {
     written: Written,
     /// Sets of classes, if they are wanted.
     sets: Option<PredictionSets>,
-    /// Accuracy on hidden labels, if they are known.
-    accuracy: Option<f64>,
+    /// True class of each row, if it is known.
+    truth: Option<Vec<i32>>,
 }
 
 impl<'a> Finished<'a> {
@@ -49,11 +49,11 @@ impl<'a> Finished<'a> {
         fitted.report.warnings.splice(0..0, before.warnings);
         fitted.report.parts.extend(before.parts);
         let labels = folded(&fitted.labeling, unreached);
-        Self { session, input, given, fitted, labels, written: Written::default(), sets: None, accuracy: None }
+        Self { session, input, given, fitted, labels, written: Written::default(), sets: None, truth: None }
     }
 
-    pub fn set_accuracy(&mut self, accuracy: f64) {
-        self.accuracy = Some(accuracy);
+    pub fn set_truth(&mut self, truth: Vec<i32>) {
+        self.truth = Some(truth);
     }
 
     /// Stages the table of labels.
@@ -182,13 +182,9 @@ impl<'a> Finished<'a> {
         let page = FitPage {
             title,
             report: &self.fitted.report,
-            accuracy: self.accuracy,
-            classes: &self.class_sizes(),
-            known: self.given,
-            names: self.input.names.as_deref(),
-            given: &self.given.index,
-            labels: &self.labels,
-            labeling: &self.fitted.labeling,
+            warnings: texts(&self.fitted.report),
+            origin: Origin { command: self.session.command(), seed: Some(run.seed) },
+            rows: self.outcome_of_rows(),
             graph: self.fitted.graph.as_ref().or(self.input.graph.as_ref()).map(|affinity| &affinity.graph),
             features: self.input.features.as_ref(),
             tol,
@@ -213,7 +209,7 @@ impl<'a> Finished<'a> {
         self.fitted.report.warnings.iter().for_each(|warning| self.session.warn(warning));
         if self.session.json {
             let mut more = json!({"classes": self.class_sizes()});
-            if let Some(accuracy) = self.accuracy {
+            if let Some(accuracy) = accuracy(&self.outcome_of_rows()) {
                 more["accuracy"] = json!(accuracy);
             }
             return self.session.print(&output::json_object(command, &self.fitted.report, more, &self.written)?);
@@ -230,14 +226,21 @@ impl<'a> Finished<'a> {
         if strict && !is_fine { Outcome::Look } else { Outcome::Done }
     }
 
+    /// What the fit says of the rows.
+    fn outcome_of_rows(&self) -> RowOutcome<'_> {
+        let Labeling { label_distributions: shares, confidence, reached, .. } = &self.fitted.labeling;
+        let (labels, names) = (self.labels.as_slice(), self.input.names.as_deref());
+        RowOutcome { given: self.given, labels, shares, confidence, reached, truth: self.truth.as_deref(), names }
+    }
+
     fn class_sizes(&self) -> Vec<ClassSize> {
-        class_sizes(&self.given.classes, &self.given.index, &self.labels)
+        ClassSize::of_rows(&self.given.classes, &self.given.index, &self.labels)
     }
 
     fn rows(&self) -> Vec<Row> {
         let report = &self.fitted.report;
         let mut rows = summary::of_fit(report);
-        if let Some(accuracy) = self.accuracy {
+        if let Some(accuracy) = accuracy(&self.outcome_of_rows()) {
             let hidden = count(report.n_samples - report.n_labeled);
             rows.push(row("accuracy", format!("{accuracy:.3} on {hidden} hidden labels")));
         }

@@ -7,17 +7,17 @@ use lapwing::data::Report;
 use lapwing::graph::{AffinityGraph, GraphParams, Widths};
 use lapwing_data::peak_memory_bytes;
 use lapwing_data::write::{GRAPH_ENDINGS, check_named_graph, stage_named_graph};
+use lapwing_report::summary::{Row, of_cost, of_graph, of_scaling, row};
+use lapwing_report::{graph_page, stage_page};
 use serde_json::json;
 
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::files::{Files, REPORT_ENDINGS};
-use crate::html::{graph_page, stage_page};
 use crate::input::Input;
 use crate::options::{DataOptions, GraphSettings, ParamsOptions, RunOptions};
 use crate::output::{Written, is_stdout, json_object, two_on_stdout};
 use crate::session::Session;
-use crate::summary::{Row, of_cost, of_graph, of_scaling, row};
 use crate::text::{count, number};
 
 const EXAMPLES: &str = "\

@@ -14,6 +14,8 @@ use lapwing_data::read::is_rereadable_table;
 use lapwing_data::write::{RecordFile, Staged};
 use lapwing_graph::low_rank::{Blocks, labeled_within};
 use lapwing_models::low_rank::remove_checkpoint;
+use lapwing_report::ClassSize;
+use lapwing_report::summary::{self, row};
 use serde_json::json;
 
 use super::label::{OutputOptions, publish_after};
@@ -22,10 +24,9 @@ use crate::failure::Failure;
 use crate::input::read_options;
 use crate::named::{names_of, numbered};
 use crate::options::{DataOptions, LabelOptions, StandardizeOption};
-use crate::output::{self, ClassSize, Written, folded, is_stdout, label_writer};
+use crate::output::{self, Written, folded, is_stdout, label_writer};
 use crate::rows::RowStream;
 use crate::session::Session;
-use crate::summary::{self, row};
 use crate::text::{bytes, count};
 
 /// Inputs, method and outputs of a run.

@@ -7,6 +7,7 @@ use lapwing::data::{EdgeSource, Report, RowNames, RowSource, TermWeights};
 use lapwing::models::{Plan, ProblemSize};
 use lapwing_data::prepare::probe_prepared;
 use lapwing_data::read::{can_stream, is_table, names_columns, probe};
+use lapwing_report::summary::{Row, row};
 use serde_json::json;
 
 use crate::Outcome;
@@ -17,7 +18,6 @@ use crate::options::{DataOptions, LabelOptions, StandardizeOption, TfidfOption};
 use crate::output::{Written, json_object};
 use crate::rows::{RowStream, are_rows};
 use crate::session::Session;
-use crate::summary::{Row, row};
 use crate::text::{bytes, count, summary};
 
 /// Features up to this size are read to count their labels.

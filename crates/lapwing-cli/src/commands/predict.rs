@@ -13,6 +13,7 @@ use lapwing::models::{Extension, LowRankExtension, Model};
 use lapwing_data::peak_memory_bytes;
 use lapwing_data::read::{column_names, is_rereadable_table, is_table, join_columns, names_columns};
 use lapwing_data::write::{LABEL_ENDINGS, Staged};
+use lapwing_report::summary::{self, row};
 use serde_json::json;
 
 use crate::Outcome;
@@ -24,7 +25,6 @@ use crate::options::{BesideOptions, IdOption, IgnoreOption, Names, RunOptions, T
 use crate::output::{self, Unreached, Written, folded, is_stdout, label_writer, two_on_stdout};
 use crate::rows::{RowStream, are_rows};
 use crate::session::Session;
-use crate::summary::{self, row};
 use crate::text::count;
 
 const EXAMPLES: &str = "\

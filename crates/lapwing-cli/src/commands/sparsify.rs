@@ -11,6 +11,7 @@ use lapwing::graph::AffinityGraph;
 use lapwing::graph::sparsify::{Checkpoint, Sparsifier, SparsifyParams, SparsifyReport};
 use lapwing_data::peak_memory_bytes;
 use lapwing_data::write::{GRAPH_ENDINGS, check_named_graph, stage_named_graph};
+use lapwing_report::summary::{of_cost, of_graph, of_sparsifier, row};
 use serde_json::json;
 
 use crate::Outcome;
@@ -20,7 +21,6 @@ use crate::input::{check_checkpoint, is_matrix};
 use crate::options::{self, ParamsOptions, RunOptions};
 use crate::output::{Written, is_stdout, json_object, two_on_stdout};
 use crate::session::Session;
-use crate::summary::{of_cost, of_graph, of_sparsifier, row};
 use crate::text::count;
 
 const EXAMPLES: &str = "\

@@ -10,6 +10,7 @@ use lapwing_data::params::Both;
 use lapwing_data::peak_memory_bytes;
 use lapwing_data::read::is_rereadable_table;
 use lapwing_data::write::{COLUMN_ENDINGS, ColumnTable};
+use lapwing_report::summary::{Row, of_cost, of_graph, of_scaling, of_table, row};
 use serde_json::{Value, json};
 
 use super::label::publish_after;
@@ -22,7 +23,6 @@ use crate::options::{BesideOptions, DataOptions, LabelOptions, ParamsOptions, Ru
 use crate::output::{Written, is_stdout, json_object, two_on_stdout};
 use crate::row_lists::{numbers_of, rows_of};
 use crate::session::Session;
-use crate::summary::{Row, of_cost, of_graph, of_scaling, of_table, row};
 use crate::text::{self, percent};
 
 const EXAMPLES: &str = "\

@@ -2,8 +2,8 @@
 
 use lapwing::data::Report;
 use lapwing::models::{CompareRow, Comparison};
+use lapwing_report::summary::{Row, of_cost, of_scaling, row};
 
-use crate::summary::{Row, of_cost, of_scaling, row};
 use crate::text::{count, number, percent, seconds};
 
 /// Headings of the table of results.

@@ -1,15 +1,47 @@
 //! Class sizes among given labels and among all labels.
 
+use lapwing::data::ClassNames;
+use serde::Serialize;
+
 use super::Palette;
 use super::page::Figure;
 use super::svg::Svg;
-use crate::output::ClassSize;
 use crate::text::{count, percent};
 
 const LEFT: f64 = 120.0;
 const RIGHT: f64 = 118.0;
 const WIDTH: f64 = 560.0;
 const ROW: f64 = 30.0;
+
+/// The size of a class.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ClassSize {
+    /// The name of the class.
+    pub name: String,
+    /// Rows with this label given.
+    pub given: usize,
+    /// Rows with this label at the end, given ones included.
+    pub inferred: usize,
+}
+
+impl ClassSize {
+    /// The sizes of all classes, from the given class of each row (negative for none) and its class at the end.
+    pub fn of_rows(classes: &ClassNames, given: &[i32], labels: &[Option<usize>]) -> Vec<Self> {
+        let mut sizes: Vec<Self> =
+            classes.names().into_iter().map(|name| Self { name, given: 0, inferred: 0 }).collect();
+        for &class in given {
+            if let Some(size) = usize::try_from(class).ok().and_then(|class| sizes.get_mut(class)) {
+                size.given += 1;
+            }
+        }
+        for &class in labels.iter().flatten() {
+            if let Some(size) = sizes.get_mut(class) {
+                size.inferred += 1;
+            }
+        }
+        sizes
+    }
+}
 
 /// Two bars for each class: its share of the given labels, and of all labels at the end.
 pub fn class_sizes(sizes: &[ClassSize], palette: &Palette) -> Figure {

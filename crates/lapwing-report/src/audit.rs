@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use lapwing::data::{Labels, Report};
+use lapwing::data::{Features, Labels, Report, RowNames};
 use lapwing::models::Audit;
 
 use super::page::Page;
+use super::texts;
 use super::thumbnails::Thumbnails;
-use crate::commands::audit::by_doubt;
-use crate::input::Input;
+use crate::doubt::by_doubt;
 use crate::summary::{self, Row, row};
 use crate::text::{count, number, percent, seconds};
 
@@ -27,8 +27,10 @@ pub struct AuditPage<'a> {
     pub found: &'a Audit,
     /// The given labels.
     pub labels: &'a Labels,
-    /// The rows.
-    pub input: &'a Input,
+    /// The features, if any.
+    pub features: Option<&'a Features<'a>>,
+    /// Names of the rows, if they have any.
+    pub names: Option<&'a RowNames>,
 }
 
 impl AuditPage<'_> {
@@ -39,7 +41,7 @@ impl AuditPage<'_> {
             kicker: "Labels audited by lapwing".into(),
             title: self.title.into(),
             tiles: self.tiles(),
-            warnings: self.report.warnings.clone(),
+            warnings: texts(self.report),
             summaries: vec![
                 ("Summary", summary::of_audit(self.report, &names)),
                 ("Time and memory", summary::of_cost(&self.report.phases, self.report.peak_bytes)),
@@ -69,7 +71,7 @@ impl AuditPage<'_> {
     }
 
     fn name(&self, row: u32) -> String {
-        self.input.names.as_ref().map_or_else(|| count(row as usize), |names| names.name(row as usize).to_owned())
+        self.names.map_or_else(|| count(row as usize), |names| names.name(row as usize).to_owned())
     }
 
     fn given<'n>(&self, row: u32, names: &'n [String]) -> &'n str {
@@ -78,7 +80,7 @@ impl AuditPage<'_> {
 
     fn doubtful(&self, names: &[String]) -> Vec<super::page::Line> {
         let Self { found, labels, .. } = self;
-        let thumbnails = self.input.features.as_ref().and_then(Thumbnails::of);
+        let thumbnails = self.features.and_then(Thumbnails::of);
         let rows = by_doubt(found, labels).into_iter().take_while(|&row| found.judged[row as usize]);
         let line = |row: u32| {
             let at = row as usize;

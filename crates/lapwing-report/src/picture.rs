@@ -2,6 +2,7 @@
 
 use super::Palette;
 use super::coordinates::{Axes, Picture};
+use super::outcome::Outcome;
 use super::page::Figure;
 use super::sizes::shortened;
 use super::svg::Svg;
@@ -16,23 +17,18 @@ const NAME_CHARS: usize = 2;
 
 /// Labels and colors of the rows.
 pub struct LabeledRows<'a> {
+    pub rows: Outcome<'a>,
     /// Names of the classes.
     pub names: &'a [String],
     /// Colors of the classes.
     pub palette: &'a Palette,
-    /// Class of each row at the end.
-    pub labels: &'a [Option<usize>],
-    /// Given class of each row; negative for none.
-    pub given: &'a [i32],
-    /// Confidence of each row.
-    pub confidence: &'a [f64],
 }
 
 /// Draws rows with inferred labels as points, and rows with given labels as larger outlined circles above them.
 pub fn draw(picture: &Picture, rows: &LabeledRows<'_>, n_samples: usize) -> Figure {
     let frame = frame(&picture.points);
     let place = placement(frame);
-    let is_given = |row: usize| rows.given.get(row).is_some_and(|&class| class >= 0);
+    let is_given = |row: usize| rows.rows.is_given(row);
     let n_given = picture.rows.iter().filter(|&&row| is_given(row)).count();
     let shown = if picture.rows.len() == n_samples {
         format!("all {} rows", count(n_samples))
@@ -51,14 +47,14 @@ pub fn draw(picture: &Picture, rows: &LabeledRows<'_>, n_samples: usize) -> Figu
     svg.text((SIZE.0 / 2.0, SIZE.1 - 6.0), "name middle", names[0]);
     svg.text_upwards((14.0, SIZE.1 / 2.0), "name middle", names[1]);
     for (&row, &point) in picture.rows.iter().zip(&picture.points).filter(|(row, _)| !is_given(**row)) {
-        let (class, tooltip) = match rows.labels.get(row).copied().flatten() {
+        let (class, tooltip) = match rows.rows.labels.get(row).copied().flatten() {
             Some(class) => (rows.palette.color(class), tooltip(rows, row, class, "")),
-            None => ("other".into(), format!("row {}: no label reaches it", count(row))),
+            None => ("other".into(), format!("row {}: no label reaches it", rows.rows.name(row))),
         };
         svg.circle(place(point), 3.4, &format!("mark point {class}"), &tooltip);
     }
     for (&row, &point) in picture.rows.iter().zip(&picture.points).filter(|(row, _)| is_given(**row)) {
-        let class = rows.given[row] as usize;
+        let class = rows.rows.given.index[row] as usize;
         let (x, y) = place(point);
         let is_named = n_given <= MOST_NAMES && rows.names.iter().all(|name| name.chars().count() <= NAME_CHARS);
         let style = format!("mark given {}", rows.palette.color(class));
@@ -87,9 +83,9 @@ fn words(axes: Axes) -> (&'static str, &'static str, [&'static str; 2]) {
 }
 
 fn tooltip(rows: &LabeledRows<'_>, row: usize, class: usize, remark: &str) -> String {
-    let confidence = rows.confidence.get(row).map(|&c| format!(", confidence {}", number(c))).unwrap_or_default();
+    let confidence = rows.rows.confidence.get(row).map(|&c| format!(", confidence {}", number(c))).unwrap_or_default();
     let name = rows.names.get(class).map_or("", String::as_str);
-    format!("row {}: {name}{remark}{confidence}", count(row))
+    format!("row {}: {name}{remark}{confidence}", rows.rows.name(row))
 }
 
 /// Colors and names of the classes; classes without a color of their own share a line.

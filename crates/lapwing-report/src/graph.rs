@@ -5,6 +5,7 @@ use lapwing::graph::Graph;
 
 use super::histogram;
 use super::page::Page;
+use super::texts;
 use crate::summary::{Row, row};
 use crate::text::{count, seconds};
 
@@ -17,7 +18,7 @@ pub fn graph_page(title: &str, rows: Vec<Row>, report: &Report, graph: &Graph) -
         kicker: "Graph by lapwing".into(),
         title: title.into(),
         tiles,
-        warnings: report.warnings.clone(),
+        warnings: texts(report),
         summaries: vec![("Summary", rows)],
         figures: histogram::degrees(graph.degree()).into_iter().collect(),
         ..Page::default()

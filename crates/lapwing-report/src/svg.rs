@@ -29,6 +29,15 @@ impl Svg {
         ));
     }
 
+    /// A rectangle as dark as its share says, from 0 to 1.
+    pub fn shade(&mut self, at: (f64, f64), size: (f64, f64), share: f64, tooltip: &str) {
+        let (x, y, w, h) = (short(at.0), short(at.1), short(size.0), short(size.1));
+        let (opacity, tooltip) = (0.04 + 0.96 * share, title(tooltip));
+        self.push(format_args!(
+            r#"<rect class="shade" x="{x}" y="{y}" width="{w}" height="{h}" fill-opacity="{opacity:.3}">{tooltip}</rect>"#
+        ));
+    }
+
     pub fn circle(&mut self, at: (f64, f64), radius: f64, class: &str, tooltip: &str) {
         let (x, y, r, tooltip) = (short(at.0), short(at.1), short(radius), title(tooltip));
         self.push(format_args!(r#"<circle class="{class}" cx="{x}" cy="{y}" r="{r}">{tooltip}</circle>"#));

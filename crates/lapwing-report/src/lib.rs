@@ -1,36 +1,51 @@
-//! Reports in HTML: one file each, which loads nothing and runs no script.
+//! Reports of lapwing, for people: summaries as lines of name and value, and pages of HTML.
+//!
+//! A page is one file, which loads nothing and runs no script. The program and the Python package write the same pages.
 
 mod audit;
 mod axis;
 mod compare;
+mod confusion;
 mod coordinates;
+mod doubt;
 mod fit;
 mod graph;
 mod histogram;
 mod next;
+mod outcome;
 mod page;
 mod picture;
 mod reliability;
 mod sizes;
+pub mod summary;
 mod svg;
+pub mod text;
 mod thumbnails;
 
 use std::path::Path;
 
+use lapwing::data::{Report, Result};
 use lapwing_data::write::{Staged, stage_atomic};
 
 pub use audit::AuditPage;
 pub use compare::ComparePage;
-pub use fit::FitPage;
+pub use confusion::accuracy;
+pub use coordinates::{Axes, Picture};
+pub use doubt::by_doubt;
+pub use fit::{FitPage, Origin};
 pub use graph::graph_page;
+pub use outcome::Outcome;
 pub use page::Table;
-
-use crate::failure::Failure;
-use crate::output::ClassSize;
+pub use sizes::ClassSize;
 
 /// Writes a complete page under a temporary name.
-pub fn stage_page(path: &Path, html: &str) -> Result<Staged, Failure> {
-    Ok(stage_atomic(path, |out| out.write_all(html.as_bytes()))?)
+pub fn stage_page(path: &Path, html: &str) -> Result<Staged> {
+    stage_atomic(path, |out| out.write_all(html.as_bytes()))
+}
+
+/// The texts of the warnings of a report.
+pub fn texts(report: &Report) -> Vec<String> {
+    report.warnings.iter().map(ToString::to_string).collect()
 }
 
 /// The number of colors for classes (see `style.css`). Further classes share a gray.

@@ -1,7 +1,5 @@
 //! The HTML of a report: heading, main figures, tables, warnings, charts.
 
-use lapwing::data::Warning;
-
 use super::svg::{Svg, escape};
 use crate::summary::Row;
 
@@ -16,8 +14,8 @@ pub struct Page {
     pub title: String,
     /// The main figures, in large letters.
     pub tiles: Vec<Row>,
-    /// Warnings.
-    pub warnings: Vec<Warning>,
+    /// Texts of warnings.
+    pub warnings: Vec<String>,
     /// Tables of names and values, with headings.
     pub summaries: Vec<(&'static str, Vec<Row>)>,
     /// Tables, in order.
@@ -30,9 +28,11 @@ pub struct Page {
 
 /// A table with its heading.
 pub struct Table {
+    /// The heading.
     pub heading: String,
     /// Heads of the columns.
     pub heads: Vec<String>,
+    /// The lines.
     pub lines: Vec<Line>,
 }
 
@@ -105,8 +105,7 @@ impl Page {
         if self.warnings.is_empty() {
             return String::new();
         }
-        let items: String =
-            self.warnings.iter().map(|warning| format!("<li>{}</li>\n", escape(&warning.to_string()))).collect();
+        let items: String = self.warnings.iter().map(|warning| format!("<li>{}</li>\n", escape(warning))).collect();
         format!("<section class=\"warnings\">\n<h2>Look at this</h2>\n<ul>\n{items}</ul>\n</section>\n")
     }
 
@@ -114,7 +113,8 @@ impl Page {
     fn summaries(&self) -> String {
         let line = |(what, value): &Row| {
             let class = if what.starts_with(' ') { " class=\"part\"" } else { "" };
-            format!("<tr{class}><th scope=\"row\">{}</th><td>{}</td></tr>\n", escape(what.trim()), escape(value))
+            let code = if what == "command" { " class=\"code\"" } else { "" };
+            format!("<tr{class}><th scope=\"row\">{}</th><td{code}>{}</td></tr>\n", escape(what.trim()), escape(value))
         };
         let filled = self.summaries.iter().filter(|(_, rows)| !rows.is_empty());
         let cards: Vec<String> = filled

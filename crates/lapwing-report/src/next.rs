@@ -1,40 +1,37 @@
 //! What to do next, in the report of a fit: rows to label, labels to doubt, rows that are least certain.
 
-use lapwing::data::{Features, Labels, RowNames, Run, Targets};
+use lapwing::data::{Error, Features, Labels, Result, Run, Targets};
 use lapwing::graph::{Graph, Metric};
-use lapwing::models::{Audit, AuditParams, Labeling, SuggestParams, Suggester, Wanted, audit};
+use lapwing::models::{Audit, AuditParams, SuggestParams, Suggester, Wanted, audit};
 
+use super::outcome::Outcome;
 use super::page::{Line, Table};
 use super::thumbnails::Thumbnails;
-use crate::commands::audit::by_doubt;
-use crate::failure::Failure;
+use crate::doubt::by_doubt;
 use crate::text::{count, number, percent};
 
 /// Rows of each table.
 const MOST_ROWS: usize = 20;
 
-/// The rows of a fit.
-pub struct Rows<'a> {
-    /// Given labels.
-    pub given: &'a Labels,
-    pub labeling: &'a Labeling,
+/// What the tables are made from.
+pub struct Next<'a> {
+    pub rows: Outcome<'a>,
     pub graph: Option<&'a Graph>,
     pub features: Option<&'a Features<'a>>,
-    pub names: Option<&'a RowNames>,
 }
 
-impl Rows<'_> {
+impl Next<'_> {
     /// The tables.
-    pub fn tables(&self, run: &Run) -> Result<Vec<Table>, Failure> {
-        let classes = self.given.classes.names();
+    pub fn tables(&self, run: &Run) -> Result<Vec<Table>> {
+        let classes = self.rows.given.classes.names();
         let thumbnails = self.features.and_then(Thumbnails::of);
         let line = |row: u32, cells: Vec<String>| Line {
             image: thumbnails.as_ref().map(|thumbnails| thumbnails.image(row as usize)),
-            cells: [vec![self.name(row)], cells].concat(),
+            cells: [vec![self.rows.name(row as usize)], cells].concat(),
         };
         let mut tables = Vec::new();
         if let Some(graph) = self.graph {
-            let targets = Targets::one_hot(self.given, None)?;
+            let targets = Targets::one_hot(self.rows.given, None)?;
             tables.extend(self.suggested(graph, &targets, &classes, &line, run)?);
             if let Some(found) = self.audited(graph, &targets, run)? {
                 tables.push(self.doubtful(&found, &classes, &line));
@@ -45,10 +42,6 @@ impl Rows<'_> {
         Ok(tables)
     }
 
-    fn name(&self, row: u32) -> String {
-        self.names.map_or_else(|| count(row as usize), |names| names.name(row as usize).to_owned())
-    }
-
     /// Rows to label next.
     fn suggested(
         &self,
@@ -57,7 +50,7 @@ impl Rows<'_> {
         classes: &[String],
         line: &dyn Fn(u32, Vec<String>) -> Line,
         run: &Run,
-    ) -> Result<Option<Table>, Failure> {
+    ) -> Result<Option<Table>> {
         let n = MOST_ROWS.min(targets.n_samples() - targets.rows().len());
         if n == 0 {
             return Ok(None);
@@ -78,11 +71,11 @@ impl Rows<'_> {
     }
 
     /// The audit of the given labels; none if they cannot be judged.
-    fn audited(&self, graph: &Graph, targets: &Targets, run: &Run) -> Result<Option<Audit>, Failure> {
+    fn audited(&self, graph: &Graph, targets: &Targets, run: &Run) -> Result<Option<Audit>> {
         let measured = self.features.map(|rows| (rows, Metric::auto(rows)));
         match audit(graph, measured, targets, &AuditParams::default(), &run.quiet()) {
             Ok(found) => Ok(Some(found)),
-            Err(error @ lapwing::data::Error::Interrupted) => Err(error.into()),
+            Err(error @ Error::Interrupted) => Err(error),
             // Too few labels, or labels of one class, are no fault of the page.
             Err(_) => Ok(None),
         }
@@ -90,11 +83,11 @@ impl Rows<'_> {
 
     /// Labels for which another class is proposed.
     fn doubtful(&self, found: &Audit, classes: &[String], line: &dyn Fn(u32, Vec<String>) -> Line) -> Table {
-        let is_doubtful = |row: &u32| found.judged[*row as usize] && is_other(found, self.given, *row);
-        let rows = by_doubt(found, self.given).into_iter().filter(is_doubtful);
+        let is_doubtful = |row: &u32| found.judged[*row as usize] && is_other(found, self.rows.given, *row);
+        let rows = by_doubt(found, self.rows.given).into_iter().filter(is_doubtful);
         let cells = |row: u32| {
             let at = row as usize;
-            let given = usize::try_from(self.given.index[at]).map_or("", |class| &classes[class]);
+            let given = usize::try_from(self.rows.given.index[at]).map_or("", |class| &classes[class]);
             let proposed = found.proposed[at].map_or("", |class| classes[class as usize].as_str());
             let flag = if found.flagged[at] { "yes" } else { "" };
             line(row, vec![given.into(), proposed.into(), number(found.quality[at]), flag.into()])
@@ -108,24 +101,20 @@ impl Rows<'_> {
 
     /// Rows of least confidence among those that a label reaches.
     fn least_certain(&self, classes: &[String], line: &dyn Fn(u32, Vec<String>) -> Line) -> Option<Table> {
-        let labeling = self.labeling;
-        let mut rows: Vec<u32> = (0..labeling.confidence.len() as u32)
-            .filter(|&row| labeling.reached[row as usize] && self.given.index[row as usize] < 0)
-            .collect();
-        let order = |a: &u32, b: &u32| {
-            labeling.confidence[*a as usize].total_cmp(&labeling.confidence[*b as usize]).then(a.cmp(b))
-        };
+        let confidence = self.rows.confidence;
+        let mut rows: Vec<usize> = self.rows.inferred().collect();
+        let order = |a: &usize, b: &usize| confidence[*a].total_cmp(&confidence[*b]).then(a.cmp(b));
         if rows.len() > MOST_ROWS {
             rows.select_nth_unstable_by(MOST_ROWS - 1, order);
             rows.truncate(MOST_ROWS);
         }
         rows.sort_unstable_by(order);
-        let cells = |&row: &u32| {
-            let shares = labeling.label_distributions.row(row as usize);
+        let cells = |&row: &usize| {
+            let shares = self.rows.shares.row(row);
             let mut best: Vec<usize> = (0..shares.len()).collect();
             best.sort_by(|&a, &b| shares[b].total_cmp(&shares[a]).then(a.cmp(&b)));
             let shown = best.iter().take(3).map(|&class| format!("{} {}", classes[class], number(shares[class])));
-            line(row, vec![shown.collect::<Vec<_>>().join(", ")])
+            line(row as u32, vec![shown.collect::<Vec<_>>().join(", ")])
         };
         (!rows.is_empty()).then(|| Table {
             heading: "Least certain rows".into(),

@@ -1,0 +1,146 @@
+//! `lapwing reference`: pages about every command and option, for the documentation site and for those who package the program.
+//!
+//! All pages are made from the definitions with which arguments are parsed, so that none can be forgotten or differ from `--help`.
+
+mod markdown;
+#[cfg(test)]
+mod tests;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, CommandFactory, ValueEnum};
+use clap_complete::Shell;
+use lapwing::data::Error;
+use lapwing::models::{METHODS, MethodSpec, Settings};
+
+use crate::failure::Failure;
+use crate::options::Subject;
+use crate::{Cli, Outcome, command_of_all};
+
+/// Write pages about every command and option
+#[derive(Args)]
+#[command(hide = true)]
+pub struct Reference {
+    /// The folder, which is made if it is not there
+    folder: PathBuf,
+
+    /// What to write
+    #[arg(long, value_enum, default_value_t = Format::Markdown)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Format {
+    /// Pages of the documentation site
+    Markdown,
+    /// Manual pages, section 1
+    Man,
+    /// Completion scripts for all shells
+    Completions,
+}
+
+/// What a page is about.
+struct Page {
+    /// Name of its file, without ending.
+    name: String,
+    /// What is typed, such as `lapwing label`.
+    typed: String,
+    /// Its arguments; ready to be rendered.
+    command: clap::Command,
+    /// The method whose parameters it lists.
+    method: Option<&'static MethodSpec>,
+}
+
+impl Reference {
+    pub fn run(&self) -> Result<Outcome, Failure> {
+        fs::create_dir_all(&self.folder).map_err(|error| Error::io(&self.folder, error))?;
+        match self.format {
+            Format::Markdown => {
+                markdown::pages(&pages()).into_iter().try_for_each(|(name, text)| self.write(&name, &text))?
+            }
+            Format::Man => {
+                pages().iter().try_for_each(|page| self.write(&format!("{}.1", page.name), &manual(page)))?
+            }
+            Format::Completions => {
+                Shell::value_variants().iter().try_for_each(|shell| complete(*shell, &self.folder))?
+            }
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn write(&self, name: &str, text: impl AsRef<[u8]>) -> Result<(), Error> {
+        let path = self.folder.join(name);
+        fs::write(&path, text).map_err(|error| Error::io(&path, error))
+    }
+}
+
+/// The program, its commands, and the methods of `label`. The options of `label` and `compare` are those that do not depend on the method.
+fn pages() -> Vec<Page> {
+    let with_parameters = |command: clap::Command| match command.get_name() {
+        "label" | "compare" => command,
+        name => Subject::new(name, &[]).add_to(command),
+    };
+    let mut program = Cli::command().mut_subcommands(with_parameters);
+    program.build();
+    let commands = program.get_subcommands().filter(|command| !command.is_hide_set() && command.get_name() != "help");
+    let mut pages: Vec<Page> =
+        commands.cloned().map(|command| Page::of(&format!("lapwing {}", command.get_name()), command)).collect();
+    pages.insert(0, Page::of("lapwing", program));
+    pages.extend(METHODS.iter().filter_map(Page::of_method));
+    pages
+}
+
+impl Page {
+    fn of(typed: &str, command: clap::Command) -> Self {
+        let name = typed.replace(' ', "-");
+        Self { command: command.name(name.clone()).bin_name(typed), name, typed: typed.into(), method: None }
+    }
+
+    /// The parameters of a method, as options of `label`; the options that all methods share are hidden.
+    fn of_method(spec: &'static MethodSpec) -> Option<Self> {
+        let settings = Settings::new(spec.name).ok()?;
+        let label = Cli::command().find_subcommand("label")?.clone();
+        let shared: Vec<clap::Id> = label.get_arguments().map(|argument| argument.get_id().clone()).collect();
+        let hidden = |argument: clap::Arg| {
+            let is_shared = shared.contains(argument.get_id());
+            argument.hide(is_shared)
+        };
+        let typed = format!("lapwing label --method {}", spec.name);
+        let name = format!("lapwing-label-{}", spec.name);
+        let command = Subject::Method(Box::new(settings)).add_to(label).mut_args(hidden).disable_help_flag(true);
+        let none = None::<clap::builder::StyledStr>;
+        let command = command.name(name.clone()).about(spec.summary).long_about(none.clone()).after_help(none);
+        let mut command = command.bin_name(&typed).override_usage(format!("{typed} [OPTIONS] [DATA]"));
+        command.build();
+        Some(Self { command, name, typed, method: Some(spec) })
+    }
+}
+
+/// A manual page.
+fn manual(page: &Page) -> Vec<u8> {
+    let others = match page.method {
+        Some(_) => "\n\nThe other options are those of lapwing-label(1).".into(),
+        None if page.command.get_name() == "lapwing-label" => {
+            let methods = METHODS.iter().map(|spec| format!("lapwing-label-{}(1)", spec.name)).collect::<Vec<_>>();
+            format!("\n\nThe parameters of the methods are options too: {}.", methods.join(", "))
+        }
+        None => String::new(),
+    };
+    let examples = page.command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let command = page.command.clone().after_help(format!("{examples}{others}").trim().to_owned());
+    let source = concat!("lapwing ", env!("CARGO_PKG_VERSION"));
+    let man = clap_mangen::Man::new(command).title(&page.name).section("1").source(source).manual("lapwing");
+    let mut text = Vec::new();
+    // Writing to memory cannot fail.
+    let _ = man.render(&mut text);
+    text
+}
+
+/// A completion script, under the name that its shell looks for.
+fn complete(shell: Shell, folder: &Path) -> Result<(), Error> {
+    let mut command = command_of_all();
+    clap_complete::generate_to(shell, &mut command, "lapwing", folder)
+        .map(drop)
+        .map_err(|error| Error::io(folder, error))
+}

@@ -1,0 +1,144 @@
+"""The rows of a fit, kept for pictures and pages; the page of a fit."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from . import _lapwing
+from ._base import Problem
+from ._labels import class_names, unlabeled_mask
+
+@dataclass
+class FittedRows:
+    """The rows of a fit. Arrays are those of the caller where the fit used them in place."""
+
+    problem: Problem
+    known: NDArray[np.bool_]
+    """Rows whose label or value was given."""
+    codes: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
+    """Given class of each row, negative for none; empty for values."""
+    labels: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
+    """Class of each row at the end; empty for values."""
+    graph: Any = None
+    """The graph of the rows, kept by the compiled part."""
+
+    @property
+    def features(self) -> Any:
+        """The features, None if the fit had a graph alone."""
+        return self.problem.rows["features"]
+
+    def graph_of(self, report: dict[str, Any], control: dict[str, Any]) -> Any:
+        """The graph of the fit: kept, given, or built again; None if the method has none."""
+        if self.graph is None and self.problem.rows["graph"] is not None:
+            self.graph = _lapwing.HeldGraph(self.problem.rows["graph"])
+        if self.graph is None and report["graph"] is not None and self.features is not None:
+            self.graph = _lapwing.HeldGraph.build(self.features, self.problem.graph, control)
+        return self.graph
+
+
+class KeepsRows:
+    """Mixin of the estimators that label rows: pages and pictures are made of the rows of the fit."""
+
+    _fitted_rows: FittedRows | None = None
+
+    def __getstate__(self) -> Any:
+        # Rows and graph may be larger than all else together: they are not pickled.
+        state = super().__getstate__()  # type: ignore[misc]
+        if not isinstance(state, dict):
+            return state
+        return {name: value for name, value in state.items() if name != "_fitted_rows"}
+
+    def _rows_of_fit(self) -> FittedRows:
+        check_is_fitted(self)
+        if self._fitted_rows is None:
+            raise ValueError(
+                f"this {type(self).__name__} holds no rows: it comes from a file, a pickle or a copy; fit again"
+            )
+        return self._fitted_rows
+
+
+class WritesPage(KeepsRows):
+    """Mixin of the classifiers: a page about the fit."""
+
+    def report(self, path: str | PathLike[str], *, y_true: Any = None, title: str | None = None) -> None:
+        """Write a page about the fit: what was done, how sure the labels are, and what to do next.
+
+        The page shows the rows in two dimensions, class sizes, confidence and its reliability, rows to label next, labels to
+        doubt, the rows that are least certain, and how the fit can be done again. It is one HTML file of about a megabyte,
+        which loads nothing and follows the reader's light or dark mode; ``lapwing label --report`` writes the same page. Rows
+        that are small square images, of 8 x 8 to 64 x 64 values of at least 0, are shown as such.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file, ending in ``.html``. It is written completely or not at all.
+        y_true : array-like of shape (n_samples,), default=None
+            True labels where they are known, with the marker elsewhere. Adds the accuracy on rows whose label was not
+            given, and which classes are taken for which.
+        title : str, default=None
+            Heading of the page; None is the number of rows.
+
+        Raises
+        ------
+        ValueError
+            If the estimator comes from a file, a pickle or a copy: these hold no rows.
+
+        Notes
+        -----
+        Needs the features or the graph of the fit, which the estimator keeps without a copy. The picture is a layout of the graph, in
+        O(edges) time; a graph that the method did not keep is built again.
+        """
+        rows, control = self._rows_of_fit(), self._control()  # type: ignore[attr-defined]
+        target = os.fspath(path)
+        if not target.endswith((".html", ".htm")):
+            raise ValueError(f"path is {target!r}; expected a name that ends in .html")
+        names, truth = self._true_codes(y_true, len(rows.codes))
+        report, seed = self.report_, getattr(self, "random_state", None)  # type: ignore[attr-defined]
+        texts = {
+            "title": title or f"{len(rows.codes):,} rows",
+            "command": self._command(rows),
+            "seed": int(seed) if isinstance(seed, (int, np.integer)) else None,
+            "report": json.dumps({name: value for name, value in report.items() if name != "warnings"}),
+            "warnings": [warning["text"] for warning in report["warnings"]],
+        }
+        outcome = {
+            "names": names,
+            "given": rows.codes,
+            "labels": rows.labels,
+            "shares": np.ascontiguousarray(self.label_distributions_),  # type: ignore[attr-defined]
+            "confidence": np.ascontiguousarray(self.confidence_),  # type: ignore[attr-defined]
+            "reached": np.ascontiguousarray(self.reached_),  # type: ignore[attr-defined]
+            "truth": truth,
+        }
+        graph = rows.graph_of(report, control)
+        tol = float(getattr(self, "tol", None) or 1e-6)
+        _lapwing.fit_page(target, texts, outcome, rows.features, graph, tol, control)
+
+    def _command(self, rows: FittedRows) -> str:
+        """The expression that fits again."""
+        has_both = rows.features is not None and rows.problem.rows["graph"] is not None
+        return f"{self.__repr__(N_CHAR_MAX=10**6)}.fit(X, y{', graph=graph' if has_both else ''})"  # type: ignore[call-arg]
+
+    def _true_codes(self, y_true: Any, n_samples: int) -> tuple[list[int] | list[str], NDArray[np.int32] | None]:
+        """Names of the classes, then of those that only the truth has, and the true class of each row, negative if unknown."""
+        classes = self.classes_  # type: ignore[attr-defined]
+        if y_true is None:
+            return class_names(classes), None
+        truth = column_or_1d(np.asarray(y_true))
+        if truth.shape[0] != n_samples:
+            raise ValueError(f"y_true has {truth.shape[0]} rows; expected one per row of the fit, {n_samples}")
+        known = ~unlabeled_mask(truth, self.unlabeled)  # type: ignore[attr-defined]
+        others = np.setdiff1d(np.unique(truth[known]), classes)
+        names = np.concatenate([classes, others.astype(classes.dtype)]) if len(others) else classes
+        order = np.argsort(names)
+        codes = np.full(n_samples, -1, np.int32)
+        codes[known] = order[np.searchsorted(names[order], truth[known].astype(names.dtype))]
+        return class_names(names), codes
