@@ -5,26 +5,31 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+if sys.version_info >= (3, 11):
+    from typing import Unpack as Unpack
+elif TYPE_CHECKING:
+    from typing_extensions import Unpack as Unpack
+else:
+
+    class Unpack:
+        """Stands for that of `typing`, which Python 3.10 does not have yet."""
+
+        def __class_getitem__(cls, options):
+            return options
+
+
 Event = dict[str, Any]
 Callback = Callable[[Event], object]
-
-
-class RunOptions(TypedDict, total=False):
-    """Common arguments of long calls."""
-
-    random_state: Any
-    n_jobs: int | None
-    verbose: int | bool
-    callback: Callback | None
+Seed = int | np.integer[Any] | np.random.RandomState | np.random.Generator | None
 
 
 def run_control(
-    n_jobs: int | None, random_state: Any, verbose: int | bool = 0, callback: Callback | None = None
+    n_jobs: int | None, random_state: Seed, verbose: int | bool = 0, callback: Callback | None = None
 ) -> dict[str, Any]:
     """Check the common arguments of long calls."""
     if callback is not None and not callable(callback):
@@ -54,7 +59,7 @@ def _threads(n_jobs: int | None) -> int | None:
     return int(n_jobs)
 
 
-def _seed(random_state: Any) -> int:
+def _seed(random_state: Seed) -> int:
     """An integer is the seed itself, as on the command line; a generator draws one."""
     if isinstance(random_state, (int, np.integer)):
         if not 0 <= random_state < 2**64:

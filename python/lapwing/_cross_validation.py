@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -26,7 +26,7 @@ def cross_validate(
     return_estimator: bool = False,
     return_predictions: bool = False,
     return_indices: bool = False,
-    error_score: Any = math.nan,
+    error_score: float | Literal["raise"] = math.nan,
 ) -> dict[str, Any]:
     """Scores of an estimator on labels that were hidden from it; rows and graph stay whole.
 

@@ -21,7 +21,19 @@ __all__ = ["SemiSupervisedKFold"]
 
 
 @dataclass(eq=False, repr=False, match_args=False)
-class SemiSupervisedKFold(NamedParameters, BaseCrossValidator):  # type: ignore[misc]
+class _Parameters:
+    """Parameters of `SemiSupervisedKFold`, apart from its bases: mypy passes any parameter where it does not know a base."""
+
+    n_splits: int = 5
+    _: KW_ONLY
+    stratify: bool | Literal["auto"] = "auto"
+    shuffle: bool = False
+    random_state: int | np.random.RandomState | None = None
+    unlabeled: Any = None
+    task: Literal["auto", "classification", "regression"] = "auto"
+
+
+class SemiSupervisedKFold(_Parameters, NamedParameters, BaseCrossValidator):  # type: ignore[misc]
     """K folds of the labeled rows; the rows without a label take part in every training set.
 
     Test sets hold labeled rows only, so that every score is taken on known labels. Training sets are the other
@@ -60,16 +72,19 @@ class SemiSupervisedKFold(NamedParameters, BaseCrossValidator):  # type: ignore[
     [0 1 2] [3 4]
     """
 
-    n_splits: int = 5
-    _: KW_ONLY
-    stratify: bool | Literal["auto"] = "auto"
-    shuffle: bool = False
-    random_state: Any = None
-    unlabeled: Any = None
-    task: Literal["auto", "classification", "regression"] = "auto"
-
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Number of folds."""
+        """Number of folds.
+
+        Parameters
+        ----------
+        X, y, groups : ignored
+            Present because scikit-learn passes them.
+
+        Returns
+        -------
+        int
+            `n_splits`.
+        """
         return self.n_splits
 
     def split(
@@ -84,6 +99,14 @@ class SemiSupervisedKFold(NamedParameters, BaseCrossValidator):  # type: ignore[
         y : array-like of shape (n_samples,)
             Labels or values.
         groups : ignored
+            Present because scikit-learn passes it.
+
+        Yields
+        ------
+        train : ndarray of int
+            The labeled rows of the other folds, and all rows without a label.
+        test : ndarray of int
+            The labeled rows of the fold.
 
         Warns
         -----

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import sys
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from . import _lapwing
 from ._arguments import choice
 from ._auto import AutoLabeler
 from ._classifier import SpreadingClassifier
-from ._control import run_control
+from ._control import Seed, run_control
 from ._inputs import csr_from_parts
 from ._labels import ClassLabels, as_label_array, class_labels
 from ._model_file import METHODS
@@ -23,6 +23,11 @@ from ._search import TransductiveSearchCV
 from ._tables import as_table, is_table
 from ._warnings import warn_of
 
+#: The names that ``lapwing label --method`` takes.
+Method = Literal[
+    "auto", "harmonic", "sparse-harmonic", "low-rank", "anchor", "nystrom", "glnp", "lapsvm", "laprls", "unfolded-gnn",
+    "eigenfunction", "subsampling", "simple-harmonic", "nearest-label", "linear", "forest", "majority",
+]  # fmt: skip
 #: Names that a message about an unknown one lists.
 MOST_LISTED = 20
 
@@ -33,12 +38,12 @@ def label_frame(
     *,
     columns: list[str] | None = None,
     graph: Any = None,
-    method: str = "auto",
-    estimator: Any = None,
-    standardize: str = "auto",
+    method: Method = "auto",
+    estimator: SpreadingClassifier | TransductiveSearchCV | None = None,
+    standardize: Literal["auto", "on", "off"] = "auto",
     unlabeled: Any = None,
     names: tuple[str, str, str] = ("label", "confidence", "reached"),
-    random_state: Any = 0,
+    random_state: Seed = 0,
     n_jobs: int | None = None,
     verbose: int | bool = 0,
 ) -> Any:
@@ -57,7 +62,9 @@ def label_frame(
     graph : sparse matrix of shape (n_rows, n_rows), Graph or tuple, default=None
         The graph of the rows, as in ``fit`` of the classifiers; None builds it from the columns.
     method : str, default="auto"
-        The method, by the name that ``lapwing label --method`` takes.
+        The method, by the name that ``lapwing label --method`` takes: "auto", "harmonic", "sparse-harmonic", "low-rank", "anchor",
+        "nystrom", "glnp", "lapsvm", "laprls", "unfolded-gnn", "eigenfunction", "subsampling", "simple-harmonic", "nearest-label",
+        "linear", "forest" or "majority".
     estimator : classifier of lapwing, default=None
         A classifier with parameters of its own, or a :class:`~lapwing.model_selection.TransductiveSearchCV` over one, instead of
         `method`. It is cloned; `unlabeled`, `random_state` and `verbose` are those it has.
@@ -188,7 +195,8 @@ def _examples(clf: Any, labels: ClassLabels) -> NDArray[np.int64]:
         found = class_labels(clf.transduction_, clf._marker)
         places = np.searchsorted(labels.classes, found.classes)
         return np.where(found.codes < 0, -1, example[places[found.codes]])
-    return example[np.searchsorted(labels.classes, clf.transduction_)]
+    rows: NDArray[np.int64] = example[np.searchsorted(labels.classes, clf.transduction_)]
+    return rows
 
 
 def refuse_unknown(frame: Any, target: Any, columns: list[str] | None, names: tuple[str, str, str]) -> None:

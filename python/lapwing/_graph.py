@@ -58,6 +58,11 @@ class Graph:
         adjacency : sparse matrix or array-like of shape (n_samples, n_samples)
             Weights, finite and at least 0, equal to their mirror within 1e-12 relative.
 
+        Returns
+        -------
+        Graph
+            The graph.
+
         Raises
         ------
         ValueError
@@ -82,17 +87,34 @@ class Graph:
         return int(self._adjacency.nnz // 2)
 
     def to_scipy(self) -> sp.csr_array:
-        """Weights as a symmetric scipy matrix (n_samples, n_samples); it shares memory with the graph."""
+        """Weights as a matrix of SciPy.
+
+        Returns
+        -------
+        csr_array of shape (n_samples, n_samples)
+            Symmetric weights; they share memory with the graph.
+        """
         return self._adjacency
 
     def components(self) -> NDArray[np.int32]:
-        """Connected component of each node (n_samples,), numbered by their first node. O(n + m) time."""
+        """Find the connected component of each node, in O(n + m) time.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), int32
+            Numbers of the components, in the order of their first nodes.
+        """
         return _lapwing.components(csr_parts(self._adjacency, np.float64)).view(np.int32)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the graph as `.npz`, which ``Graph.load``, ``scipy.sparse.load_npz`` and ``lapwing --graph`` read.
 
         The file is written completely or not at all.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where to write; an existing file is replaced.
         """
         target = os.fspath(path)
         partial = f"{target}.{os.getpid()}.partial"
@@ -109,7 +131,18 @@ class Graph:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Graph:
-        """Read a graph that `save` or ``lapwing graph`` wrote, with all the checks of `from_scipy`."""
+        """Read a graph that `save` or ``lapwing graph`` wrote, with all the checks of `from_scipy`.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+
+        Returns
+        -------
+        Graph
+            The graph.
+        """
         return cls.from_scipy(sp.load_npz(path))
 
     def __repr__(self) -> str:

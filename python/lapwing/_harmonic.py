@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ class HarmonicEstimator(GraphEstimator):
 
 
 @documented
-class HarmonicClassifier(  # type: ignore[misc]
+class HarmonicClassifier(
     HarmonicClassifierParameters, StartsFromPrior, LabelLoop, Certified, HarmonicEstimator, SpreadingClassifier
 ):
     """Classifier that spreads a few labels over the graph of all rows.
@@ -100,7 +100,17 @@ class HarmonicClassifier(  # type: ignore[misc]
         self.certified_ = fitted["certified"]
         self._note_prior()
 
-    def predict(self, X: Any, return_certified: bool = False) -> Any:
+    @overload
+    def predict(self, X: Any, return_certified: Literal[False] = ...) -> NDArray[Any]: ...
+    @overload
+    def predict(self, X: Any, return_certified: Literal[True]) -> tuple[NDArray[Any], NDArray[np.bool_] | None]: ...
+    @overload
+    def predict(
+        self, X: Any, return_certified: bool
+    ) -> NDArray[Any] | tuple[NDArray[Any], NDArray[np.bool_] | None]: ...
+    def predict(
+        self, X: Any, return_certified: bool = False
+    ) -> NDArray[Any] | tuple[NDArray[Any], NDArray[np.bool_] | None]:
         """Label new rows by the weighted mean of the scores of their nearest fitted rows; a prior is not asked again.
 
         Parameters
@@ -114,6 +124,7 @@ class HarmonicClassifier(  # type: ignore[misc]
         Returns
         -------
         labels : ndarray of shape (m,)
+            A label for every row.
         certified : ndarray of shape (m,), bool, or None
             Only with `return_certified`; None without `certify`, and if the fit was given a graph.
         """
@@ -158,3 +169,6 @@ class HarmonicRegressor(HarmonicRegressorParameters, ValueLoop, HarmonicEstimato
     >>> bool(abs(reg.transduction_ - X[:, 0]).max() < 0.02)
     True
     """
+
+    score_radius_: NDArray[np.float64] | None
+    n_uncertified_: int | None

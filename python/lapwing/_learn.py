@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -66,8 +66,10 @@ class GraphLearner(GraphLearnerParameters, NamedParameters, TransformerMixin, Ba
         All this and: seconds per phase (`phases`), allowed pairs (`n_allowed`), edges (`n_edges`), edges of a row on average
         (`mean_neighbors`), rows for which a pair that is not allowed could be missing (`n_uncertified`), pairs added by
         repairs (`n_repaired`), how θ was chosen (`chosen`), the neighbor search (`knn`).
-    n_features_in_, feature_names_in_
-        As in scikit-learn; missing if neighbors were given.
+    n_features_in_ : int
+        Columns of X; only if neighbors were not given.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns; only if X had string names for all.
 
     Notes
     -----
@@ -87,6 +89,19 @@ class GraphLearner(GraphLearnerParameters, NamedParameters, TransformerMixin, Ba
     >>> learner.gap_ < 1e-8, bool(learner.graph_.degree.min() > 0)
     (True, True)
     """
+
+    graph_: Graph
+    sparsity_: float
+    sparsity_bounds_: tuple[float, float] | None
+    gap_: float
+    objective_: float
+    saturated_: float
+    n_iter_: int
+    converged_: bool
+    multipliers_: NDArray[np.float64]
+    report_: dict[str, Any]
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -145,7 +160,22 @@ class GraphLearner(GraphLearnerParameters, NamedParameters, TransformerMixin, Ba
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> sp.csr_array:
-        """Learn the graph among the rows of X and return its weights (n_samples, n_samples)."""
+        """Learn the graph among the rows of X, and return its weights.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or a pair of arrays
+            As for :meth:`fit`.
+        y : ignored
+            Present because scikit-learn passes it.
+        **fit_params
+            Ignored.
+
+        Returns
+        -------
+        csr_array of shape (n_samples, n_samples)
+            Symmetric weights.
+        """
         return self.fit(X, y).graph_.to_scipy()
 
     def transform(self, X: Any) -> sp.csr_array:
@@ -161,6 +191,7 @@ class GraphLearner(GraphLearnerParameters, NamedParameters, TransformerMixin, Ba
         Returns
         -------
         csr_array of shape (n_queries, n_samples)
+            Weights, at least 0.
         """
         check_is_fitted(self)
         n = self.graph_.n_samples
@@ -185,7 +216,18 @@ class GraphLearner(GraphLearnerParameters, NamedParameters, TransformerMixin, Ba
         return new
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Names of the columns of `transform`: one for each fitted row."""
+        """Names of the columns of `transform`: one for each fitted row.
+
+        Parameters
+        ----------
+        input_features : ignored
+            Present because scikit-learn passes it.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), str
+            ``graphlearner0``, ``graphlearner1`` and so on.
+        """
         check_is_fitted(self)
         return np.asarray([f"graphlearner{row}" for row in range(self.graph_.n_samples)], dtype=object)
 
@@ -242,8 +284,8 @@ class GraphLearner(GraphLearnerParameters, NamedParameters, TransformerMixin, Ba
 
 @documented_by(LEARN_WEIGHTS_PARAMETERS)
 def learn_weights(
-    edges: Any,
-    sq_distances: Any,
+    edges: ArrayLike,
+    sq_distances: ArrayLike,
     n_samples: int,
     *,
     alpha: float = 1.0,
@@ -252,7 +294,7 @@ def learn_weights(
     solver: Literal["auto", "newton", "primal-dual"] = "auto",
     tol: float = 1e-8,
     max_iter: int | Literal["auto"] = "auto",
-    start: Any = None,
+    start: ArrayLike | None = None,
     n_jobs: int | None = None,
     verbose: int | bool = 0,
     callback: Callback | None = None,

@@ -107,6 +107,7 @@ def load_model(path: str | PathLike[str]) -> SpreadingClassifier:
     Parameters
     ----------
     path : str or path-like
+        The file.
 
     Returns
     -------
@@ -121,6 +122,10 @@ def load_model(path: str | PathLike[str]) -> SpreadingClassifier:
         If the file cannot be read.
     ValueError
         If it is truncated, not a model, or of a newer version.
+
+    Examples
+    --------
+    See :func:`save_model`.
     """
     parts = _lapwing.load_model(path)
     cls = METHODS[parts["method"]]

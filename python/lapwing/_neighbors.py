@@ -37,10 +37,12 @@ class NeighborIndex(NeighborIndexParameters, NamedParameters, BaseEstimator):  #
     report_ : dict
         `method` ("exact" or "partitions"), `recall`, its standard error `recall_error`, and the numbers of cells
         `n_cells` and of those a new row visits `n_probes`, both 0 if exact.
-    n_samples_fit_, n_features_in_ : int
-        Rows and columns of the fitted X.
-    feature_names_in_ : ndarray of str
-        Names of the columns, if X had names that are all text.
+    n_samples_fit_ : int
+        Rows of the fitted X.
+    n_features_in_ : int
+        Columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns; only if X had string names for all.
 
     Notes
     -----
@@ -62,6 +64,12 @@ class NeighborIndex(NeighborIndexParameters, NamedParameters, BaseEstimator):  #
     >>> index.kneighbors([[2.1]], n_neighbors=1, return_distance=False).tolist()
     [[2]]
     """
+
+    recall_: float
+    report_: dict[str, Any]
+    n_samples_fit_: int
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -115,7 +123,13 @@ class NeighborIndex(NeighborIndexParameters, NamedParameters, BaseEstimator):  #
     ) -> NDArray[np.int32]: ...
     @overload
     def kneighbors(self, X: Any, n_neighbors: int | None, return_distance: Literal[False]) -> NDArray[np.int32]: ...
-    def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
+    @overload
+    def kneighbors(
+        self, X: Any = ..., n_neighbors: int | None = ..., return_distance: bool = ...
+    ) -> NDArray[np.int32] | tuple[NDArray[np.float32], NDArray[np.int32]]: ...
+    def kneighbors(
+        self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
+    ) -> NDArray[np.int32] | tuple[NDArray[np.float32], NDArray[np.int32]]:
         """Nearest fitted rows of every row of X.
 
         Parameters

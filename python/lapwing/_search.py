@@ -6,7 +6,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,17 +63,25 @@ class TransductiveSearchCV(NamedParameters, MetaEstimatorMixin, BaseEstimator): 
     Attributes
     ----------
     best_estimator_ : estimator
-        With the best parameters, fitted to all labels. Its fitted attributes (``transduction_``, ``label_distributions_``, …)
+        With the best parameters, fitted to all labels; only if `refit` is not False. Its fitted attributes (``transduction_``, ``label_distributions_``, …)
         are attributes of the search too.
-    best_params_, best_score_, best_index_ : dict, float, int
-        The best candidate, its mean score, and its place in ``cv_results_``.
+    best_params_ : dict
+        The parameters of the best candidate.
+    best_score_ : float
+        Its mean score.
+    best_index_ : int
+        Its place in ``cv_results_``.
     cv_results_ : dict of arrays
         ``params``, ``param_<name>``, ``mean_fit_time``, ``std_fit_time``, the same of ``score_time``; and for "score", or each
         of several scores, ``split<fold>_test_score``, ``mean_test_score``, ``std_test_score``, ``rank_test_score``.
     scorer_ : callable or dict
         The scorer, or those of several scores by name.
-    n_splits_, multimetric_, refit_time_ : int, bool, float
-        Number of folds, whether there are several scores, seconds of the last fit.
+    n_splits_ : int
+        Number of folds.
+    multimetric_ : bool
+        Whether there are several scores.
+    refit_time_ : float
+        Seconds of the last fit; only if `refit` is not False.
 
     Examples
     --------
@@ -95,6 +103,16 @@ class TransductiveSearchCV(NamedParameters, MetaEstimatorMixin, BaseEstimator): 
     1.0
     """
 
+    best_estimator_: Any
+    best_params_: dict[str, Any]
+    best_score_: float
+    best_index_: int
+    cv_results_: dict[str, Any]
+    scorer_: Any
+    n_splits_: int
+    multimetric_: bool
+    refit_time_: float
+
     def __init__(
         self,
         estimator: Any,
@@ -105,8 +123,8 @@ class TransductiveSearchCV(NamedParameters, MetaEstimatorMixin, BaseEstimator): 
         cv: Any = None,
         refit: bool | str | Callable[[dict[str, Any]], int] = True,
         n_jobs: int | None = None,
-        error_score: Any = math.nan,
-        random_state: Any = None,
+        error_score: float | Literal["raise"] = math.nan,
+        random_state: int | np.random.RandomState | None = None,
         unlabeled: Any = None,
     ) -> None:
         self.estimator = estimator
@@ -151,6 +169,7 @@ class TransductiveSearchCV(NamedParameters, MetaEstimatorMixin, BaseEstimator): 
         Returns
         -------
         self
+            The search, with its results.
         """
         self.__dict__.pop("best_estimator_", None)
         candidates = self._candidates()
@@ -206,22 +225,78 @@ class TransductiveSearchCV(NamedParameters, MetaEstimatorMixin, BaseEstimator): 
         return getattr(best if hasattr(best, name) else final_estimator(best), name)
 
     def fit_predict(self, X: Any, y: Any, *, graph: Any = None, **fit_params: Any) -> Any:
-        """Labels or values of every row of X; the same as ``fit(X, y, graph=graph).transduction_``."""
+        """Labels or values of every row of X; the same as ``fit(X, y, graph=graph).transduction_``.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            As for :meth:`fit`.
+        y : array-like of shape (n_samples,) or (n_samples, n_classes)
+            As for :meth:`fit`.
+        graph : sparse matrix of shape (n_samples, n_samples), Graph or tuple, default=None
+            As for :meth:`fit`.
+        **fit_params
+            As for :meth:`fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            A label or value for every row.
+        """
         return self.fit(X, y, graph=graph, **fit_params).transduction_
 
     @available_where(_has("predict"))
     def predict(self, X: Any, **options: Any) -> Any:
-        """What the best estimator predicts for new rows; `options` such as ``graph=`` are passed on."""
+        """What the best estimator predicts for new rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (m, n_features)
+            New rows.
+        **options
+            Further arguments of that method, such as ``graph=``.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            A label or value for every row.
+        """
         return self._best().predict(X, **options)
 
     @available_where(_has("predict_proba"))
     def predict_proba(self, X: Any, **options: Any) -> Any:
-        """Probabilities of the best estimator for new rows; `options` such as ``graph=`` are passed on."""
+        """Probabilities of the best estimator for new rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (m, n_features)
+            New rows.
+        **options
+            Further arguments of that method, such as ``graph=``.
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes)
+            Shares of the classes; rows sum to 1.
+        """
         return self._best().predict_proba(X, **options)
 
     @available_where(_has("decision_function"))
     def decision_function(self, X: Any, **options: Any) -> Any:
-        """Decision values of the best estimator for new rows; `options` such as ``graph=`` are passed on."""
+        """Decision values of the best estimator for new rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (m, n_features)
+            New rows.
+        **options
+            Further arguments of that method, such as ``graph=``.
+
+        Returns
+        -------
+        ndarray of shape (m,) or (m, n_classes)
+            As the estimator's method returns them.
+        """
         return self._best().decision_function(X, **options)
 
     def score(self, X: Any, y: Any, **options: Any) -> float:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypedDict
 
 from numpy.typing import ArrayLike
 
-from ._control import Callback
+from ._control import Callback, Seed
 
 
 def _documentation(*keys: str) -> str:
@@ -655,16 +655,16 @@ _DOCUMENTATION = {
     "explore": """explore : float in [0, 1], default=0.0
     Share of the labeled and suggested rows, counted over all batches, that are far from all labels. From 0.1 to 0.3
     finds classes that nobody has named.""",
-    "y:audit": """y : array-like of shape (n_samples,) or (n_samples, n_classes)
-    Labels, with the marker in rows that have none; or shares of the classes, of which the largest is judged.""",
-    "sample_weight": """sample_weight : array-like of shape (n_samples,) or None, default=None
-    Trust in each label, at least 0; None for 1. A row of weight 0 counts as unlabeled.""",
     "rounds": """rounds : int in [1, 10], default=1
     Rounds of judging. In a second one, labels count by the quality the first one found. That finds more errors if one
     class is systematically taken for another, and fewer if errors are scattered.""",
     "duplicates": """duplicates : float in [0, 1], default=0.3
     Two rows are duplicates if their distance is 0, or below this share of the median distance of one of them to its
     other neighbors; less in few dimensions, where rows are so near by chance. 0 finds equal rows only.""",
+    "y:audit": """y : array-like of shape (n_samples,) or (n_samples, n_classes)
+    Labels, with the marker in rows that have none; or shares of the classes, of which the largest is judged.""",
+    "sample_weight": """sample_weight : array-like of shape (n_samples,) or None, default=None
+    Trust in each label, at least 0; None for 1. A row of weight 0 counts as unlabeled.""",
     "A": """A : Graph, sparse matrix or array-like of shape (n_samples, n_samples), or path
     Symmetric weights; or a file of edges u, v[, weight] as `.npy`, `.parquet`, `.csv`, `.csv.gz` or `.csv.zst`, nodes
     counted from 0 and each undirected edge in one row, which is read in blocks and may be of any size.""",
@@ -704,6 +704,18 @@ SUGGEST_PARAMETERS = _documentation(
     "X:suggest", "y", "n", "graph", "candidates:suggest", "exclude", "cost", "unlabeled", "affinity:suggest",
     "strategy", "check", "explore", "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method",
     "recall_target", "zero_rows", "random_state", "n_jobs", "verbose", "callback", "return_report",
+)
+
+SUGGESTER_NEXT_PARAMETERS = _documentation(
+    "y", "n", "candidates:suggest", "exclude", "cost", "unlabeled", "strategy", "check", "explore", "return_report",
+)
+
+HARMONIC_CLASSIFIER_SUGGEST_PARAMETERS = _documentation(
+    "n", "candidates:suggest", "exclude", "cost", "strategy", "check", "explore", "return_report",
+)
+
+HARMONIC_CLASSIFIER_AUDIT_PARAMETERS = _documentation(
+    "rounds", "duplicates",
 )
 
 AUDIT_PARAMETERS = _documentation(
@@ -749,7 +761,7 @@ class AutoLabelerParameters:
     recall_target: float = 0.95
     zero_rows: Literal["error", "allow"] = "error"
     decision: Literal["auto", "sizes"] = "auto"
-    class_prior: Any = None
+    class_prior: ArrayLike | None = None
     size_slack: float = 0.0
     labels_drawn: Literal["auto", "random", "balanced"] = "auto"
     prior: Any = None
@@ -757,7 +769,7 @@ class AutoLabelerParameters:
     affinity: Literal["knn", "precomputed"] = "knn"
     unlabeled: Any = None
     abstain: bool = False
-    random_state: Any = None
+    random_state: Seed = None
     n_jobs: int | None = None
     verbose: int | bool = 0
     callback: Callback | None = None
@@ -793,7 +805,7 @@ class HarmonicClassifierParameters:
     form: Literal["auto", "stable", "plain"] = "auto"
     clamp: Literal["soft", "hard"] = "soft"
     decision: Literal["auto", "centered", "row-mean", "argmax", "mass", "sizes"] = "auto"
-    class_prior: Any = None
+    class_prior: ArrayLike | None = None
     prior_weight: float | Literal["auto"] = "auto"
     tol: float = 1e-06
     max_iter: int = 10000
@@ -805,7 +817,7 @@ class HarmonicClassifierParameters:
     affinity: Literal["knn", "precomputed"] = "knn"
     unlabeled: Any = None
     abstain: bool = False
-    random_state: Any = None
+    random_state: Seed = None
     n_jobs: int | None = None
     verbose: int | bool = 0
     callback: Callback | None = None
@@ -844,7 +856,7 @@ class HarmonicRegressorParameters:
     affinity: Literal["knn", "precomputed"] = "knn"
     unlabeled: float | None = None
     abstain: bool = False
-    random_state: Any = None
+    random_state: Seed = None
     n_jobs: int | None = None
     verbose: int | bool = 0
     callback: Callback | None = None
@@ -882,7 +894,7 @@ class SparseHarmonicClassifierParameters:
     form: Literal["auto", "stable", "plain"] = "auto"
     clamp: Literal["soft", "hard"] = "soft"
     decision: Literal["auto", "centered", "row-mean", "argmax", "mass", "sizes"] = "auto"
-    class_prior: Any = None
+    class_prior: ArrayLike | None = None
     prior_weight: float | Literal["auto"] = "auto"
     tol: float = 1e-06
     max_iter: int = 10000
@@ -902,7 +914,7 @@ class SparseHarmonicClassifierParameters:
     affinity: Literal["knn", "precomputed", "edges"] = "knn"
     unlabeled: Any = None
     abstain: bool = False
-    random_state: Any = None
+    random_state: Seed = None
     n_jobs: int | None = None
     verbose: int | bool = 0
     callback: Callback | None = None
@@ -933,7 +945,7 @@ class LowRankPropagationClassifierParameters:
     bandwidth: float | str = "auto"
     alpha: float = 0.9
     balance: Literal["balanced", "raw", "prior"] = "balanced"
-    class_prior: Any = None
+    class_prior: ArrayLike | None = None
     head: Literal["propagation", "regression"] = "propagation"
     graph_reg: float = 0.01
     select: Literal["auto", "off", False] = "auto"
@@ -952,7 +964,7 @@ class LowRankPropagationClassifierParameters:
     labels_drawn: Literal["auto", "random", "balanced"] = "auto"
     unlabeled: Any = None
     abstain: bool = False
-    random_state: Any = None
+    random_state: Seed = None
     n_jobs: int | None = None
     verbose: int | bool = 0
     callback: Callback | None = None
@@ -1005,13 +1017,13 @@ class LaplacianSVCParameters:
     recall_target: float = 0.95
     zero_rows: Literal["error", "allow"] = "error"
     decision: Literal["auto", "sizes"] = "auto"
-    class_prior: Any = None
+    class_prior: ArrayLike | None = None
     size_slack: float = 0.0
     labels_drawn: Literal["auto", "random", "balanced"] = "auto"
     affinity: Literal["knn", "precomputed"] = "knn"
     warm_start: bool = False
     unlabeled: Any = None
-    random_state: Any = None
+    random_state: Seed = None
     n_jobs: int | None = None
     verbose: int | bool = 0
     callback: Callback | None = None
@@ -1064,13 +1076,13 @@ class LaplacianRidgeClassifierParameters:
     recall_target: float = 0.95
     zero_rows: Literal["error", "allow"] = "error"
     decision: Literal["auto", "sizes"] = "auto"
-    class_prior: Any = None
+    class_prior: ArrayLike | None = None
     size_slack: float = 0.0
     labels_drawn: Literal["auto", "random", "balanced"] = "auto"
     affinity: Literal["knn", "precomputed"] = "knn"
     warm_start: bool = False
     unlabeled: Any = None
-    random_state: Any = None
+    random_state: Seed = None
     n_jobs: int | None = None
     verbose: int | bool = 0
     callback: Callback | None = None
@@ -1119,7 +1131,7 @@ class LaplacianRidgeRegressorParameters:
     zero_rows: Literal["error", "allow"] = "error"
     affinity: Literal["knn", "precomputed"] = "knn"
     unlabeled: float | None = None
-    random_state: Any = None
+    random_state: Seed = None
     n_jobs: int | None = None
     verbose: int | bool = 0
     callback: Callback | None = None
@@ -1169,12 +1181,12 @@ class UnfoldedGNNClassifierParameters:
     recall_target: float = 0.95
     zero_rows: Literal["error", "allow"] = "error"
     decision: Literal["auto", "sizes"] = "auto"
-    class_prior: Any = None
+    class_prior: ArrayLike | None = None
     size_slack: float = 0.0
     labels_drawn: Literal["auto", "random", "balanced"] = "auto"
     affinity: Literal["knn", "precomputed"] = "knn"
     unlabeled: Any = None
-    random_state: Any = None
+    random_state: Seed = None
     n_jobs: int | None = None
     verbose: int | bool = 0
     callback: Callback | None = None
@@ -1224,7 +1236,7 @@ class UnfoldedGNNRegressorParameters:
     zero_rows: Literal["error", "allow"] = "error"
     affinity: Literal["knn", "precomputed"] = "knn"
     unlabeled: float | None = None
-    random_state: Any = None
+    random_state: Seed = None
     n_jobs: int | None = None
     verbose: int | bool = 0
     callback: Callback | None = None
@@ -1247,7 +1259,7 @@ class NearestLabelClassifierParameters:
     zero_rows: Literal["error", "allow"] = "error"
     unlabeled: Any = None
     abstain: bool = False
-    random_state: Any = None
+    random_state: Seed = None
     n_jobs: int | None = None
     verbose: int | bool = 0
     callback: Callback | None = None
@@ -1284,7 +1296,7 @@ class SubsamplingHarmonicClassifierParameters:
     form: Literal["auto", "stable", "plain"] = "auto"
     clamp: Literal["soft", "hard"] = "soft"
     decision: Literal["auto", "centered", "row-mean", "argmax", "mass", "sizes"] = "auto"
-    class_prior: Any = None
+    class_prior: ArrayLike | None = None
     tol: float = 1e-06
     max_iter: int = 10000
     calibration: Literal["auto", "leave-one-out", "venn-abers", "none"] = "auto"
@@ -1292,7 +1304,7 @@ class SubsamplingHarmonicClassifierParameters:
     labels_drawn: Literal["auto", "random", "balanced"] = "auto"
     unlabeled: Any = None
     abstain: bool = False
-    random_state: Any = None
+    random_state: Seed = None
     n_jobs: int | None = None
     verbose: int | bool = 0
     callback: Callback | None = None
@@ -1326,13 +1338,13 @@ class SimpleHarmonicClassifierParameters:
     recall_target: float = 0.95
     zero_rows: Literal["error", "allow"] = "error"
     decision: Literal["auto", "sizes"] = "auto"
-    class_prior: Any = None
+    class_prior: ArrayLike | None = None
     size_slack: float = 0.0
     labels_drawn: Literal["auto", "random", "balanced"] = "auto"
     affinity: Literal["knn", "precomputed"] = "knn"
     unlabeled: Any = None
     abstain: bool = False
-    random_state: Any = None
+    random_state: Seed = None
     n_jobs: int | None = None
     verbose: int | bool = 0
     callback: Callback | None = None
@@ -1362,12 +1374,12 @@ class EigenfunctionClassifierParameters:
     fit_weight: float = 100.0
     constant: bool = True
     decision: Literal["auto", "sizes"] = "auto"
-    class_prior: Any = None
+    class_prior: ArrayLike | None = None
     size_slack: float = 0.0
     labels_drawn: Literal["auto", "random", "balanced"] = "auto"
     unlabeled: Any = None
     abstain: bool = False
-    random_state: Any = None
+    random_state: Seed = None
     n_jobs: int | None = None
     verbose: int | bool = 0
     callback: Callback | None = None
@@ -1388,12 +1400,12 @@ class ForestClassifierParameters:
     n_trees: int = 200
     _: KW_ONLY
     decision: Literal["auto", "sizes"] = "auto"
-    class_prior: Any = None
+    class_prior: ArrayLike | None = None
     size_slack: float = 0.0
     labels_drawn: Literal["auto", "random", "balanced"] = "auto"
     unlabeled: Any = None
     abstain: bool = False
-    random_state: Any = None
+    random_state: Seed = None
     n_jobs: int | None = None
     verbose: int | bool = 0
     callback: Callback | None = None
@@ -1416,12 +1428,12 @@ class LinearClassifierParameters:
     tol: float = 0.001
     max_iter: int = 1000
     decision: Literal["auto", "sizes"] = "auto"
-    class_prior: Any = None
+    class_prior: ArrayLike | None = None
     size_slack: float = 0.0
     labels_drawn: Literal["auto", "random", "balanced"] = "auto"
     unlabeled: Any = None
     abstain: bool = False
-    random_state: Any = None
+    random_state: Seed = None
     n_jobs: int | None = None
     verbose: int | bool = 0
     callback: Callback | None = None
@@ -1440,7 +1452,7 @@ class MajorityClassifierParameters:
     unlabeled: Any = None
     _: KW_ONLY
     abstain: bool = False
-    random_state: Any = None
+    random_state: Seed = None
     n_jobs: int | None = None
     verbose: int | bool = 0
     callback: Callback | None = None
@@ -1464,7 +1476,7 @@ class NeighborIndexParameters:
     method: Literal["auto", "exact", "partitions"] = "auto"
     recall_target: float = 0.95
     zero_rows: Literal["error", "allow"] = "error"
-    random_state: Any = None
+    random_state: Seed = None
     n_jobs: int | None = None
     verbose: int | bool = 0
     callback: Callback | None = None
@@ -1499,7 +1511,7 @@ class GraphLearnerParameters:
     repair: bool = False
     model: Literal["log", "l2"] = "log"
     warm_start: bool = False
-    random_state: Any = None
+    random_state: Seed = None
     n_jobs: int | None = None
     verbose: int | bool = 0
     callback: Callback | None = None
@@ -1526,8 +1538,101 @@ class StreamingSparsifierParameters:
     distortion: float | None = None
     edge_budget: int | None = None
     memory: int | None = None
-    probes: Any = None
-    random_state: Any = None
+    probes: ArrayLike | None = None
+    random_state: Seed = None
     n_jobs: int | None = None
     verbose: int | bool = 0
     callback: Callback | None = None
+
+
+class LaplacianSolverOptions(TypedDict, total=False):
+    """Options of `LaplacianSolver`, for overloads."""
+
+    preconditioner: Literal["auto", "jacobi", "two-level", "approx-cholesky", "cholesky", "none"]
+    tol: float
+    max_iter: int
+    max_fill: float
+    random_state: Seed
+    n_jobs: int | None
+    verbose: int | bool
+    callback: Callback | None
+
+
+class KneighborsOptions(TypedDict, total=False):
+    """Options of `kneighbors`, for overloads."""
+
+    metric: Literal["auto", "euclidean", "cosine", "inner-product"]
+    method: Literal["auto", "exact", "partitions"]
+    recall_target: float
+    zero_rows: Literal["error", "allow"]
+    random_state: Seed
+    n_jobs: int | None
+    verbose: int | bool
+    callback: Callback | None
+
+
+class SuggestOptions(TypedDict, total=False):
+    """Options of `suggest`, for overloads."""
+
+    graph: Any
+    candidates: ArrayLike | None
+    exclude: ArrayLike | None
+    cost: ArrayLike | None
+    unlabeled: Any
+    affinity: Literal["knn", "precomputed"]
+    strategy: Literal["mix", "cover", "border", "margin", "random"]
+    check: float
+    explore: float
+    n_neighbors: int
+    metric: Literal["auto", "euclidean", "cosine", "inner-product"]
+    weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"]
+    symmetrize: Literal["union", "mean", "mutual"]
+    bandwidth: float | Literal["auto"]
+    knn_method: Literal["auto", "exact", "partitions"]
+    recall_target: float
+    zero_rows: Literal["error", "allow"]
+    random_state: Seed
+    n_jobs: int | None
+    verbose: int | bool
+    callback: Callback | None
+
+
+class SuggesterNextOptions(TypedDict, total=False):
+    """Options of `Suggester.next`, for overloads."""
+
+    candidates: ArrayLike | None
+    exclude: ArrayLike | None
+    cost: ArrayLike | None
+    unlabeled: Any
+    strategy: Literal["mix", "cover", "border", "margin", "random"]
+    check: float
+    explore: float
+
+
+class HarmonicClassifierSuggestOptions(TypedDict, total=False):
+    """Options of `HarmonicClassifier.suggest`, for overloads."""
+
+    candidates: ArrayLike | None
+    exclude: ArrayLike | None
+    cost: ArrayLike | None
+    strategy: Literal["mix", "cover", "border", "margin", "random"]
+    check: float
+    explore: float
+
+
+class SparsifyOptions(TypedDict, total=False):
+    """Options of `sparsify`, for overloads."""
+
+    n_samples: int | None
+    sampler: Literal["streaming", "kelner-levin", "leverage", "uniform", "degree", "bundle", "ridge", "auto"]
+    capacity: int | Literal["auto"]
+    n_projections: int
+    ridge: float | Literal["auto"]
+    distortion: float | None
+    edge_budget: int | None
+    memory: int | None
+    probes: ArrayLike | None
+    random_state: Seed
+    n_jobs: int | None
+    verbose: int | bool
+    callback: Callback | None

@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.linalg import LinearOperator
 from sklearn.exceptions import ConvergenceWarning
 
 from . import _lapwing
-from ._control import Callback, RunOptions, run_control
+from ._control import Callback, Seed, Unpack, run_control
 from ._inputs import csr_parts
 from ._parameters import NamedParameters, documented_by
-from ._signatures import LAPLACIAN_SOLVER_PARAMETERS
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-Preconditioner = Literal["auto", "jacobi", "two-level", "approx-cholesky", "cholesky", "none"]
-
-
-class _Options(RunOptions, total=False):
-    preconditioner: Preconditioner
-    tol: float
-    max_iter: int
-    max_fill: float
+from ._signatures import LAPLACIAN_SOLVER_PARAMETERS, LaplacianSolverOptions
 
 
 @documented_by(LAPLACIAN_SOLVER_PARAMETERS)
@@ -62,16 +50,20 @@ class LaplacianSolver(NamedParameters):
 
     _regularization: float | None = None
 
+    info_: dict[str, Any]
+    preconditioner_: str
+    shape: tuple[int, int]
+
     def __init__(
         self,
         adjacency: Any,
-        diagonal: Any = None,
+        diagonal: ArrayLike | None = None,
         *,
-        preconditioner: Preconditioner = "auto",
+        preconditioner: Literal["auto", "jacobi", "two-level", "approx-cholesky", "cholesky", "none"] = "auto",
         tol: float = 1e-8,
         max_iter: int = 10_000,
         max_fill: float = 32.0,
-        random_state: Any = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int | bool = 0,
         callback: Callback | None = None,
@@ -85,13 +77,28 @@ class LaplacianSolver(NamedParameters):
         self._control = run_control(n_jobs, random_state, verbose, callback)
         parts = csr_parts(adjacency, np.float64)
         self._solver = _lapwing.Solver(parts, given, self._regularization, parameters, self._control)
-        self.info_: dict[str, Any] = self._solver.facts()
-        self.preconditioner_: str = self.info_["preconditioner"]
+        self.info_ = self._solver.facts()
+        self.preconditioner_ = self.info_["preconditioner"]
         self.shape = (self.info_["n_samples"], self.info_["n_samples"])
 
     @classmethod
-    def normalized(cls, adjacency: Any, regularization: float, **options: Unpack[_Options]) -> LaplacianSolver:
-        """Solver of (I + regularization·L̂)·x = b with L̂ = I − D^(−1/2)·W·D^(−1/2); options are those of the class.
+    def normalized(cls, adjacency: Any, regularization: float, **options: Unpack[LaplacianSolverOptions]) -> LaplacianSolver:
+        """Solver of (I + regularization·L̂)·x = b with L̂ = I − D^(−1/2)·W·D^(−1/2).
+
+        Parameters
+        ----------
+        adjacency : sparse matrix, Graph or array-like of shape (n_samples, n_samples)
+            W, as for the class.
+        regularization : float >= 0
+            The weight of L̂.
+        **options
+            Parameters of the class: `preconditioner`, `tol`, `max_iter`, `max_fill`, `random_state`, `n_jobs`, `verbose` and
+            `callback`.
+
+        Returns
+        -------
+        LaplacianSolver
+            The solver of that system.
 
         Examples
         --------
@@ -105,7 +112,7 @@ class LaplacianSolver(NamedParameters):
         cls.__init__(solver, adjacency, **options)
         return solver
 
-    def solve(self, B: Any, x0: Any = None) -> NDArray[np.float64]:
+    def solve(self, B: ArrayLike, x0: ArrayLike | None = None) -> NDArray[np.float64]:
         """Solution for the right-hand sides B.
 
         Parameters
@@ -118,6 +125,7 @@ class LaplacianSolver(NamedParameters):
         Returns
         -------
         ndarray of the shape of B
+            The solution, column by column.
 
         Warns
         -----
@@ -142,18 +150,34 @@ class LaplacianSolver(NamedParameters):
             )
         return x.reshape(b.shape)
 
-    def precondition(self, R: Any) -> NDArray[np.float64]:
-        """One application of the preconditioner to R, of shape (n_samples,) or (n_samples, n_columns)."""
+    def precondition(self, R: ArrayLike) -> NDArray[np.float64]:
+        """Apply the preconditioner once.
+
+        Parameters
+        ----------
+        R : array-like of shape (n_samples,) or (n_samples, n_columns)
+            Vectors.
+
+        Returns
+        -------
+        ndarray of the shape of R
+            The preconditioned vectors.
+        """
         r = np.asarray(R, dtype=np.float64)
         return self._solver.precondition(_block(r), self._control).reshape(r.shape)
 
-    def aslinearoperator(self, *, action: str = "solve") -> LinearOperator:
+    def aslinearoperator(self, *, action: Literal["solve", "precondition"] = "solve") -> LinearOperator:
         """The solver as a `scipy.sparse.linalg.LinearOperator` of shape (n_samples, n_samples).
 
         Parameters
         ----------
         action : {"solve", "precondition"}, default="solve"
             Effect on a vector: solve to `tol`, or apply the preconditioner once, as SciPy's iterations need it for M.
+
+        Returns
+        -------
+        LinearOperator of shape (n_samples, n_samples)
+            An operator that calls this solver.
 
         Examples
         --------

@@ -5,67 +5,56 @@ from __future__ import annotations
 import json
 import os
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from . import _lapwing
 from ._arguments import choice, integer, number
-from ._control import Callback, RunOptions, run_control
+from ._control import Callback, Seed, Unpack, run_control
 from ._graph import Graph
 from ._inputs import CsrParts, csr_parts
 from ._parameters import NamedParameters, documented, documented_by
-from ._signatures import SPARSIFY_PARAMETERS, StreamingSparsifierParameters
+from ._signatures import SPARSIFY_PARAMETERS, SparsifyOptions, StreamingSparsifierParameters
 from ._warnings import warn_of
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-Sampler = Literal["streaming", "kelner-levin", "leverage", "uniform", "degree", "bundle", "ridge", "auto"]
 
 #: Types of edges taken as they are; other integers become int64.
 _END_TYPES = (np.uint32, np.int32, np.int64)
 
 
-class _Options(RunOptions, total=False):
-    n_samples: int | None
-    sampler: Sampler
-    capacity: int | Literal["auto"] | None
-    n_projections: int
-    ridge: float | Literal["auto"] | None
-    distortion: float | None
-    edge_budget: int | None
-    memory: int | None
-    probes: Any
-
-
 @overload
-def sparsify(A: Any, *, return_report: Literal[False] = ..., **options: Unpack[_Options]) -> Graph: ...
+def sparsify(A: Any, *, return_report: Literal[False] = ..., **options: Unpack[SparsifyOptions]) -> Graph: ...
 @overload
-def sparsify(A: Any, *, return_report: Literal[True], **options: Unpack[_Options]) -> tuple[Graph, dict[str, Any]]: ...
+def sparsify(
+    A: Any, *, return_report: Literal[True], **options: Unpack[SparsifyOptions]
+) -> tuple[Graph, dict[str, Any]]: ...
+@overload
+def sparsify(
+    A: Any, *, return_report: bool, **options: Unpack[SparsifyOptions]
+) -> Graph | tuple[Graph, dict[str, Any]]: ...
 @documented_by(SPARSIFY_PARAMETERS)
 def sparsify(
     A: Any,
     *,
     n_samples: int | None = None,
-    sampler: Sampler = "streaming",
-    capacity: int | Literal["auto"] | None = "auto",
+    sampler: Literal["streaming", "kelner-levin", "leverage", "uniform", "degree", "bundle", "ridge", "auto"] = "streaming",
+    capacity: int | Literal["auto"] = "auto",
     n_projections: int = 32,
-    ridge: float | Literal["auto"] | None = "auto",
+    ridge: float | Literal["auto"] = "auto",
     distortion: float | None = None,
     edge_budget: int | None = None,
     memory: int | None = None,
-    probes: Any = None,
-    random_state: Any = None,
+    probes: ArrayLike | None = None,
+    random_state: Seed = None,
     n_jobs: int | None = None,
     verbose: int | bool = 0,
     callback: Callback | None = None,
     return_report: bool = False,
-) -> Any:
+) -> Graph | tuple[Graph, dict[str, Any]]:
     """Graph of fewer edges with nearly the same cuts, resistances and harmonic functions.
 
     Kept edges get larger weights, so that the Laplacian is unbiased; components do not change.
@@ -75,7 +64,8 @@ def sparsify(
 
     Returns
     -------
-    Graph
+    graph : Graph
+        The graph of the kept edges.
     report : dict
         `n_edges` read, `n_dropped` loops and zeros, `n_kept`, `edge_budget`, `capacity`, `peak_edges` held, `rounds` of
         thinning, `solve_seconds`, `seconds`, `probe_ratios` (least and largest xᵀL'x / xᵀLx, None if nothing was
@@ -148,12 +138,25 @@ class StreamingSparsifier(StreamingSparsifierParameters, NamedParameters, BaseEs
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_sparsifier")
 
-    def fit(self, edges: Any, weights: Any = None) -> StreamingSparsifier:
-        """Drop all earlier edges and add these, as `partial_fit` does; parameters are read again."""
+    def fit(self, edges: ArrayLike, weights: ArrayLike | None = None) -> StreamingSparsifier:
+        """Drop all earlier edges and add these, as `partial_fit` does; parameters are read again.
+
+        Parameters
+        ----------
+        edges : array-like of shape (n_edges, 2), integers
+            As for :meth:`partial_fit`.
+        weights : array-like of shape (n_edges,) or None, default=None
+            As for :meth:`partial_fit`.
+
+        Returns
+        -------
+        StreamingSparsifier
+            This object.
+        """
         self.__dict__.pop("_sparsifier", None)
         return self.partial_fit(edges, weights)
 
-    def partial_fit(self, edges: Any, weights: Any = None) -> StreamingSparsifier:
+    def partial_fit(self, edges: ArrayLike, weights: ArrayLike | None = None) -> StreamingSparsifier:
         """Add edges.
 
         Parameters
@@ -186,6 +189,11 @@ class StreamingSparsifier(StreamingSparsifierParameters, NamedParameters, BaseEs
         """Graph of the held edges; the stream continues unchanged.
 
         Until edges were thinned for the first time it is the graph itself; up to `capacity` edges in any case.
+
+        Returns
+        -------
+        Graph
+            The graph of the held edges.
         """
         check_is_fitted(self)
         return Graph._from_parts(self._sparsifier.snapshot(self._control()), self.report_)
@@ -195,6 +203,11 @@ class StreamingSparsifier(StreamingSparsifierParameters, NamedParameters, BaseEs
 
         The same graph as that of :func:`sparsify`, for the same edges in the same order and the same seed. A copy of the held
         edges is thinned.
+
+        Returns
+        -------
+        Graph
+            The thinned graph.
         """
         check_is_fitted(self)
         parts, report = self._sparsifier.result(self._control())
@@ -232,7 +245,7 @@ def effective_resistances(
     method: Literal["exact", "projection"] = "exact",
     n_projections: int = 200,
     tol: float = 1e-6,
-    random_state: Any = None,
+    random_state: Seed = None,
     n_jobs: int | None = None,
     verbose: int | bool = 0,
     callback: Callback | None = None,

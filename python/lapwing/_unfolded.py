@@ -91,22 +91,66 @@ class UnfoldedGNNClassifier(UnfoldedGNNClassifierParameters, NetworkEstimator, S
         Returns
         -------
         ndarray of shape (m,)
+            A label for every row.
         """
         return self._decode(self._apply(X, graph))
 
     def predict_proba(self, X: Any, *, graph: Any = None) -> NDArray[np.float64]:
-        """Shares of the classes (m, n_classes) for rows as in :meth:`predict`; rows sum to 1."""
+        """Shares of the classes for rows as in :meth:`predict`.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (m, n_features)
+            Rows, as for :meth:`predict`.
+        graph : sparse matrix of shape (m, m), Graph or tuple, default=None
+            A graph of these rows, as for :meth:`predict`.
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes)
+            Shares in the order of `classes_`; rows sum to 1.
+        """
         shares: NDArray[np.float64] = self._apply(X, graph)["label_distributions"]
         return shares
 
     def decision_function(self, X: Any, *, graph: Any = None) -> NDArray[np.float64]:
-        """Scores of new rows: (m,) for two classes, above 0 for the second; else (m, n_classes), the largest decides."""
+        """Scores of rows as in :meth:`predict`.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (m, n_features)
+            Rows, as for :meth:`predict`.
+        graph : sparse matrix of shape (m, m), Graph or tuple, default=None
+            A graph of these rows, as for :meth:`predict`.
+
+        Returns
+        -------
+        ndarray of shape (m,) or (m, n_classes)
+            For two classes one score a row, above 0 for the second class; else one for each class, of which the largest decides.
+        """
         check_is_fitted(self)
         scores = self._new_scores(X, graph)[0]
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, graph: Any = None) -> float:
-        """Accuracy of ``predict(X, graph=graph)`` over the rows of y that have a label."""
+        """Accuracy of ``predict(X, graph=graph)`` over the rows of y that have a label.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (m, n_features)
+            Rows, as for :meth:`predict`.
+        y : array-like of shape (m,)
+            Labels, with the marker in rows that have none.
+        sample_weight : array-like of shape (m,), default=None
+            Weights of the rows; None for 1.
+        graph : sparse matrix of shape (m, m), Graph or tuple, default=None
+            A graph of these rows, as for :meth:`predict`.
+
+        Returns
+        -------
+        float
+            The share of right labels, in [0, 1].
+        """
         return self._score_of(self.predict(X, graph=graph), y, sample_weight)
 
 
@@ -132,9 +176,39 @@ class UnfoldedGNNRegressor(UnfoldedGNNRegressorParameters, NetworkEstimator, Spr
     """
 
     def predict(self, X: Any, *, graph: Any = None) -> NDArray[np.float64]:
-        """Values (m,) of rows that the fit has not seen; `graph` is one of these rows, as for a classifier."""
+        """Values of rows that the fit has not seen.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (m, n_features)
+            New rows, perhaps with those of the fit among them.
+        graph : sparse matrix of shape (m, m), Graph or tuple, default=None
+            A graph of these rows, as in :meth:`UnfoldedGNNClassifier.predict`.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            A value for every row.
+        """
         return self._predicted(X, graph)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, graph: Any = None) -> float:
-        """R² of ``predict(X, graph=graph)`` over the rows of y that have a value."""
+        """R² of ``predict(X, graph=graph)`` over the rows of y that have a value.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (m, n_features)
+            Rows, as for :meth:`predict`.
+        y : array-like of shape (m,)
+            Values, NaN where unknown.
+        sample_weight : array-like of shape (m,), default=None
+            Weights of the rows; None for 1.
+        graph : sparse matrix of shape (m, m), Graph or tuple, default=None
+            A graph of these rows, as for :meth:`predict`.
+
+        Returns
+        -------
+        float
+            R², at most 1.
+        """
         return self._score_of(self.predict(X, graph=graph), y, sample_weight)

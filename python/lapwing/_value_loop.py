@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _lapwing
 from ._arguments import number
+from ._regressor import SpreadingRegressor
 
 __all__ = ["ValueAudit", "ValueLoop"]
 
@@ -31,6 +32,17 @@ class ValueAudit:
         large beside those nearby: divided by the root of their mean size.
     report_ : dict
         `root_mean_square` and `median_residual` of the residuals.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lapwing import HarmonicRegressor
+    >>> X = np.linspace(0, 1, 101).reshape(-1, 1)
+    >>> y = X[:, 0].copy()
+    >>> y[70] = 0.2                      # a wrong value
+    >>> found = HarmonicRegressor(n_neighbors=4, graph_reg=0.1, form="plain").fit(X, y).audit()
+    >>> found.ranked()[0].item(), found.proposed[70].round(1).item()
+    (70, 0.7)
     """
 
     proposed: NDArray[np.float64]
@@ -39,13 +51,23 @@ class ValueAudit:
     report_: dict[str, Any] = field(repr=False)
 
     def ranked(self) -> NDArray[np.int64]:
-        """The known rows, the most doubtful value first."""
+        """Find the known rows, the most doubtful value first.
+
+        Returns
+        -------
+        ndarray of shape (n_known,), int64
+            Numbers of rows.
+        """
         known = np.flatnonzero(~np.isnan(self.quality))
         return known[np.argsort(self.quality[known], kind="stable")]
 
 
-class ValueLoop:
+class ValueLoop(SpreadingRegressor):
     """Mixin of the harmonic regressor."""
+
+    form: Any
+    graph_reg: Any
+    clamp: Any
 
     _keeps_graph: ClassVar[bool] = True
     _known: tuple[Any, NDArray[np.float64], NDArray[np.float64] | None] | None = None
@@ -104,6 +126,7 @@ class ValueLoop:
         Returns
         -------
         ValueAudit
+            What was found, for every row.
         """
         graph, values, weights, smoothness, is_stable = self._smoother()
         found = _lapwing.audit_regression(graph, values, weights, smoothness, is_stable, self._control())

@@ -12,6 +12,8 @@ from ._lapwing import build_info
 def show_versions() -> None:
     """Print the versions of lapwing and its dependencies, and the properties of the machine.
 
+    Examples
+    --------
     >>> import lapwing
     >>> lapwing.show_versions()  # doctest: +ELLIPSIS
     lapwing: ...

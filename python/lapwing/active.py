@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from . import _lapwing
-from ._control import Callback, run_control
+from ._control import Callback, Seed, Unpack, run_control
 from ._parameters import documented_by
-from ._shared import given_labels, held_graph, next_rows, rows_of
-from ._signatures import SUGGEST_PARAMETERS
+from ._shared import NextRows, NextRowsWithReport, given_labels, held_graph, next_rows, rows_of
+from ._signatures import SUGGEST_PARAMETERS, SUGGESTER_NEXT_PARAMETERS, SuggesterNextOptions, SuggestOptions
 
 __all__ = ["Suggester", "suggest"]
 
-Strategy = Literal["mix", "cover", "border", "margin", "random"]
 
-
+@overload
+def suggest(
+    X: Any, y: Any = ..., n: int = ..., *, return_report: Literal[False] = ..., **options: Unpack[SuggestOptions]
+) -> NextRows: ...
+@overload
+def suggest(
+    X: Any, y: Any = ..., n: int = ..., *, return_report: Literal[True], **options: Unpack[SuggestOptions]
+) -> NextRowsWithReport: ...
+@overload
+def suggest(
+    X: Any, y: Any = ..., n: int = ..., *, return_report: bool, **options: Unpack[SuggestOptions]
+) -> NextRows | NextRowsWithReport: ...
 @documented_by(SUGGEST_PARAMETERS)
 def suggest(
     X: Any,
@@ -25,14 +35,14 @@ def suggest(
     n: int = 20,
     *,
     graph: Any = None,
-    strategy: Strategy = "mix",
-    check: float = 0.0,
-    explore: float = 0.0,
-    candidates: Any = None,
-    exclude: Any = None,
-    cost: Any = None,
+    candidates: ArrayLike | None = None,
+    exclude: ArrayLike | None = None,
+    cost: ArrayLike | None = None,
     unlabeled: Any = None,
     affinity: Literal["knn", "precomputed"] = "knn",
+    strategy: Literal["mix", "cover", "border", "margin", "random"] = "mix",
+    check: float = 0.0,
+    explore: float = 0.0,
     n_neighbors: int = 15,
     metric: Literal["auto", "euclidean", "cosine", "inner-product"] = "auto",
     weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning",
@@ -41,12 +51,12 @@ def suggest(
     knn_method: Literal["auto", "exact", "partitions"] = "auto",
     recall_target: float = 0.95,
     zero_rows: Literal["error", "allow"] = "error",
-    random_state: Any = None,
+    random_state: Seed = None,
     n_jobs: int | None = None,
     verbose: int | bool = 0,
     callback: Callback | None = None,
     return_report: bool = False,
-) -> Any:
+) -> NextRows | NextRowsWithReport:
     """Rows to label next, the most useful ones first.
 
     Without labels, and with fewer than two a class, the rows that cover the graph best. With labels, rows that cover what the
@@ -125,28 +135,54 @@ class Suggester:
     """
 
     def __init__(
-        self, graph: Any, *, random_state: Any = None, n_jobs: int | None = None, warm_start: bool = True
+        self, graph: Any, *, random_state: Seed = None, n_jobs: int | None = None, warm_start: bool = True
     ) -> None:
         self._control = run_control(n_jobs, random_state)
         self._graph = held_graph(graph, "graph")
         self._warm_start = bool(warm_start)
         self._suggester = _lapwing.Suggester(self._graph, self._control)
 
+    @overload
+    def next(
+        self, y: Any = ..., n: int = ..., *, return_report: Literal[False] = ..., **options: Unpack[SuggesterNextOptions]
+    ) -> NextRows: ...
+    @overload
+    def next(
+        self, y: Any = ..., n: int = ..., *, return_report: Literal[True], **options: Unpack[SuggesterNextOptions]
+    ) -> NextRowsWithReport: ...
+    @overload
+    def next(
+        self, y: Any = ..., n: int = ..., *, return_report: bool, **options: Unpack[SuggesterNextOptions]
+    ) -> NextRows | NextRowsWithReport: ...
+    @documented_by(SUGGESTER_NEXT_PARAMETERS)
     def next(
         self,
         y: Any = None,
         n: int = 20,
         *,
-        strategy: Strategy = "mix",
+        candidates: ArrayLike | None = None,
+        exclude: ArrayLike | None = None,
+        cost: ArrayLike | None = None,
+        unlabeled: Any = None,
+        strategy: Literal["mix", "cover", "border", "margin", "random"] = "mix",
         check: float = 0.0,
         explore: float = 0.0,
-        candidates: Any = None,
-        exclude: Any = None,
-        cost: Any = None,
-        unlabeled: Any = None,
         return_report: bool = False,
-    ) -> Any:
-        """The next rows to label, given the labels so far; arguments and results are those of :func:`suggest`."""
+    ) -> NextRows | NextRowsWithReport:
+        """Find the next rows to label, given the labels so far.
+
+        Parameters
+        ----------
+
+        Returns
+        -------
+        rows : ndarray of shape (n,), int64
+            The rows, the most useful ones first.
+        reasons : ndarray of shape (n,), str
+            Why each one, as in :func:`suggest`.
+        report : dict
+            Only with ``return_report=True``; as in :func:`suggest`.
+        """
         n_samples = self._graph.n_samples
         labels = given_labels(y, n_samples, unlabeled)
         options = {"strategy": strategy, "check": check, "explore": explore}
@@ -156,7 +192,7 @@ class Suggester:
         return found if return_report else found[:2]
 
     def distance_from_labels(self, y: Any, unlabeled: Any = None) -> NDArray[np.float64]:
-        """How far each row is from all labels (n_samples,), on a scale of its own; infinite where none reaches.
+        """How far each row is from all labels, on a scale of its own.
 
         It is the mean time until a random walk on the graph meets a label. Rows of a class that nobody has named come first.
 
@@ -166,6 +202,11 @@ class Suggester:
             Labels, with the marker in rows that have none.
         unlabeled : object, default=None
             Marker of rows without a label.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The distance of each row; infinite where no label reaches.
         """
         labels = given_labels(y, self._graph.n_samples, unlabeled)
         if labels.argument is None:

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _lapwing
-from ._control import Callback, RunOptions, run_control
+from ._control import Callback, Seed, Unpack, run_control
 from ._graph import Graph
 from ._kinds import array_of_features
 from ._learn import GraphLearner, learn_weights
 from ._neighbors import NeighborIndex
 from ._parameters import documented_by
-from ._signatures import KNEIGHBORS_PARAMETERS, KNN_GRAPH_PARAMETERS
+from ._signatures import KNEIGHBORS_PARAMETERS, KNN_GRAPH_PARAMETERS, KneighborsOptions
 from ._sparsify import StreamingSparsifier, effective_resistances, sparsify
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 __all__ = [
     "Graph",
@@ -33,43 +30,37 @@ __all__ = [
     "sparsify",
 ]
 
-
-Metric = Literal["auto", "euclidean", "cosine", "inner-product"]
-KnnMethod = Literal["auto", "exact", "partitions"]
-ZeroRows = Literal["error", "allow"]
-Weights = Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"]
-
-
-class _Options(RunOptions, total=False):
-    metric: Metric
-    method: KnnMethod
-    recall_target: float
-    zero_rows: ZeroRows
+_Found = tuple[NDArray[np.float32], NDArray[np.int32]]
+_FoundWithReport = tuple[NDArray[np.float32], NDArray[np.int32], dict[str, Any]]
 
 
 @overload
 def kneighbors(
-    X: Any, n_neighbors: int = ..., *, return_report: Literal[False] = ..., **options: Unpack[_Options]
-) -> tuple[NDArray[np.float32], NDArray[np.int32]]: ...
+    X: Any, n_neighbors: int = ..., *, return_report: Literal[False] = ..., **options: Unpack[KneighborsOptions]
+) -> _Found: ...
 @overload
 def kneighbors(
-    X: Any, n_neighbors: int = ..., *, return_report: Literal[True], **options: Unpack[_Options]
-) -> tuple[NDArray[np.float32], NDArray[np.int32], dict[str, Any]]: ...
+    X: Any, n_neighbors: int = ..., *, return_report: Literal[True], **options: Unpack[KneighborsOptions]
+) -> _FoundWithReport: ...
+@overload
+def kneighbors(
+    X: Any, n_neighbors: int = ..., *, return_report: bool, **options: Unpack[KneighborsOptions]
+) -> _Found | _FoundWithReport: ...
 @documented_by(KNEIGHBORS_PARAMETERS)
 def kneighbors(
     X: Any,
     n_neighbors: int = 15,
     *,
-    metric: Metric = "auto",
-    method: KnnMethod = "auto",
+    metric: Literal["auto", "euclidean", "cosine", "inner-product"] = "auto",
+    method: Literal["auto", "exact", "partitions"] = "auto",
     recall_target: float = 0.95,
-    zero_rows: ZeroRows = "error",
-    random_state: Any = None,
+    zero_rows: Literal["error", "allow"] = "error",
+    random_state: Seed = None,
     n_jobs: int | None = None,
     verbose: int | bool = 0,
     callback: Callback | None = None,
     return_report: bool = False,
-) -> Any:
+) -> tuple[NDArray[np.float32], NDArray[np.int32]] | tuple[NDArray[np.float32], NDArray[np.int32], dict[str, Any]]:
     """Nearest neighbors of every row among the other rows.
 
     Parameters
@@ -111,14 +102,14 @@ def knn_graph(
     X: Any,
     n_neighbors: int = 15,
     *,
-    metric: Metric = "auto",
-    weights: Weights = "self-tuning",
+    metric: Literal["auto", "euclidean", "cosine", "inner-product"] = "auto",
+    weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning",
     symmetrize: Literal["union", "mean", "mutual"] = "mean",
     bandwidth: float | Literal["auto"] = "auto",
-    knn_method: KnnMethod = "auto",
+    knn_method: Literal["auto", "exact", "partitions"] = "auto",
     recall_target: float = 0.95,
-    zero_rows: ZeroRows = "error",
-    random_state: Any = None,
+    zero_rows: Literal["error", "allow"] = "error",
+    random_state: Seed = None,
     n_jobs: int | None = None,
     verbose: int | bool = 0,
     callback: Callback | None = None,
@@ -131,6 +122,7 @@ def knn_graph(
     Returns
     -------
     Graph
+        The graph; its `report` says how it was made.
 
     Examples
     --------

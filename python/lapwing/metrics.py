@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import is_regressor
 from sklearn.metrics import accuracy_score as _accuracy_score
 
@@ -17,7 +17,7 @@ from ._targets import are_continuous, without_target
 __all__ = ["accuracy_on_unlabeled", "accuracy_score", "labeled_scorer"]
 
 
-def accuracy_score(y_true: Any, y_pred: Any, *, unlabeled: Any = None, sample_weight: Any = None) -> float:
+def accuracy_score(y_true: Any, y_pred: Any, *, unlabeled: Any = None, sample_weight: ArrayLike | None = None) -> float:
     """Share of right labels among the rows of `y_true` that have one.
 
     Parameters
@@ -50,7 +50,7 @@ def accuracy_score(y_true: Any, y_pred: Any, *, unlabeled: Any = None, sample_we
 
 
 def accuracy_on_unlabeled(
-    y_true: Any, y_pred: Any, y_given: Any, *, unlabeled: Any = None, sample_weight: Any = None
+    y_true: Any, y_pred: Any, y_given: Any, *, unlabeled: Any = None, sample_weight: ArrayLike | None = None
 ) -> float:
     """Share of right labels among the rows whose label was hidden: known in `y_true`, marked in `y_given`.
 
@@ -60,8 +60,15 @@ def accuracy_on_unlabeled(
         Known labels, and those inferred (``transduction_``).
     y_given : array-like of shape (n_samples,)
         The labels the fit was given.
-    unlabeled, sample_weight
-        As in :func:`accuracy_score`.
+    unlabeled : object, default=None
+        As in :func:`accuracy_score`, for both `y_true` and `y_given`.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    float
+        In [0, 1]; a row that `y_pred` leaves unlabeled counts as wrong.
 
     Examples
     --------
@@ -79,7 +86,7 @@ def accuracy_on_unlabeled(
 def labeled_scorer(
     score_func: Callable[..., float] = _accuracy_score,
     *,
-    response_method: str = "predict",
+    response_method: Literal["predict", "predict_proba"] = "predict",
     greater_is_better: bool = True,
     unlabeled: Any = None,
     **kwargs: Any,

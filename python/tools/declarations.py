@@ -44,6 +44,8 @@ class Signature:
     """Words that make no sense here."""
     by_hand: bool = False
     """Whether the signature stands in the source of the function or class, and only its documentation is generated."""
+    apart: tuple[str, ...] = ()
+    """Parameters that overloads name one by one; all others become a dict of options, by which the overloads name them."""
 
 
 def _own(name: str, annotation: str, default: str | None, values: str, doc: str) -> Parameter:
@@ -88,11 +90,11 @@ OWN = {
     "adjacency": _own("adjacency", "Any", None, "sparse matrix, Graph or array-like of shape (n_samples, n_samples)", """
         W: finite weights of at least 0, equal to their mirror within 1e-12 relative; what stands on the diagonal has no
         effect."""),
-    "diagonal": _own("diagonal", "Any", "None", "array-like of shape (n_samples,) or None", """
+    "diagonal": _own("diagonal", "ArrayLike | None", "None", "array-like of shape (n_samples,) or None", """
         Added to the diagonal of L; at least 0. None is all zeros."""),
-    "random_state:solver": _own("random_state", "Any", "0", "int, RandomState, Generator or None", """
+    "random_state:solver": _own("random_state", "Seed", "0", "int, RandomState, Generator or None", """
         Seed of the approximate Cholesky factor. None draws one from NumPy's global generator."""),
-    "random_state": _own("random_state", "Any", "None", "int, RandomState, Generator or None", """
+    "random_state": _own("random_state", "Seed", "None", "int, RandomState, Generator or None", """
         Seed of everything random: approximate neighbor searches and factors, samples, starting points and folds. None draws
         one from NumPy's global generator."""),
     "n_jobs": _own("n_jobs", "int | None", "None", "int or None", """
@@ -122,15 +124,15 @@ OWN = {
     "n": _own("n", "int", "20", "int", "Number of rows wanted, at least 1 and at most the number of rows that may be chosen."),
     "graph": _own("graph", "Any", "None", "Graph, sparse matrix of shape (n_samples, n_samples) or None", """
         The graph of the rows. None builds it from X; X may be None beside it."""),
-    "candidates": _own("candidates", "Any", "None", "mask of shape (n_samples,), row numbers or None", """
+    "candidates": _own("candidates", "ArrayLike | None", "None", "mask of shape (n_samples,), row numbers or None", """
         Rows that may be chosen; None for all without a label."""),
-    "exclude": _own("exclude", "Any", "None", "mask of shape (n_samples,), row numbers or None", """
+    "exclude": _own("exclude", "ArrayLike | None", "None", "mask of shape (n_samples,), row numbers or None", """
         Rows that may not be chosen."""),
-    "cost": _own("cost", "Any", "None", "array-like of shape (n_samples,) or None", """
+    "cost": _own("cost", "ArrayLike | None", "None", "array-like of shape (n_samples,) or None", """
         Cost of labeling each row, above 0. What a row gains is divided by it."""),
     "affinity:row": _own("affinity", 'Literal["knn", "precomputed"]', '"knn"', '{"knn", "precomputed"}', """
         Whether X is features, from which the graph is built, or the graph."""),
-    "sample_weight": _own("sample_weight", "Any", "None", "array-like of shape (n_samples,) or None", """
+    "sample_weight": _own("sample_weight", "ArrayLike | None", "None", "array-like of shape (n_samples,) or None", """
         Trust in each label, at least 0; None for 1. A row of weight 0 counts as unlabeled."""),
     "A": _own("A", "Any", None, "Graph, sparse matrix or array-like of shape (n_samples, n_samples), or path", """
         Symmetric weights; or a file of edges u, v[, weight] as `.npy`, `.parquet`, `.csv`, `.csv.gz` or `.csv.zst`, nodes
@@ -139,19 +141,19 @@ OWN = {
     "n_samples:file": _own("n_samples", "int | None", "None", "int or None", """
         Number of nodes of a file; None reads it once more to find the largest. Not for matrices."""),
     "n_samples:rows": _own("n_samples", "int", None, "int", "Number of rows."),
-    "probes": _own("probes", "Any", "None", "array-like of shape (n_samples, n_probes) or None", """
+    "probes": _own("probes", "ArrayLike | None", "None", "array-like of shape (n_samples, n_probes) or None", """
         Up to 16 vectors whose xᵀLx is compared at the end, such as indicators of clusters; None takes vectors that are large
         over weak cuts."""),
     "return_report": _own("return_report", "bool", "False", "bool", "Whether to return the report as well."),
-    "edges": _own("edges", "Any", None, "array-like of int of shape (n_pairs, 2)", """
+    "edges": _own("edges", "ArrayLike", None, "array-like of int of shape (n_pairs, 2)", """
         Pairs that may carry weight, each once, either way round. For "log" every row needs one."""),
-    "sq_distances": _own("sq_distances", "Any", None, "array-like of shape (n_pairs,)", """
+    "sq_distances": _own("sq_distances", "ArrayLike", None, "array-like of shape (n_pairs,)", """
         **Squared** distances, finite and at least 0; zero is allowed. Single precision is kept, all else becomes double."""),
     "alpha": _own("alpha", "float", "1.0", "float > 0", "α of both models."),
     "beta": _own("beta", "float", "1.0", "float > 0", """
         β of "log"; it stays 1 with "l2". Multiplying z by θ and leaving `alpha` and `beta` at 1 is
         ``GraphLearner(sparsity=θ)``."""),
-    "start": _own("start", "Any", "None", "array-like of shape (n_samples + 1,) or None", """
+    "start": _own("start", "ArrayLike | None", "None", "array-like of shape (n_samples + 1,) or None", """
         Multipliers of a similar problem, from its report; Newton then needs fewer steps."""),
 }  # fmt: skip
 
@@ -181,17 +183,11 @@ _STOPPING = ("stopping", "stability_tol", "check_every", "validation_share")
 SIGNATURES = (
     Signature("AutoLabeler", ("auto",), ("prior:auto", "scaling", "affinity:beside", *_LABELS)),
     Signature("HarmonicClassifier", ("harmonic",), ("prior", "affinity", *_LABELS)),
-    Signature(
-        "HarmonicRegressor", ("harmonic",), ("affinity", *_VALUES_OWN), without=(*_SIZES, "prior_weight")
-    ),
-    Signature(
-        "SparseHarmonicClassifier", ("sparse-harmonic",), ("prior", "affinity:edges", *_LABELS),
-    ),
+    Signature("HarmonicRegressor", ("harmonic",), ("affinity", *_VALUES_OWN), without=(*_SIZES, "prior_weight")),
+    Signature("SparseHarmonicClassifier", ("sparse-harmonic",), ("prior", "affinity:edges", *_LABELS)),
     Signature("LowRankPropagationClassifier", ("low-rank",), _LABELS),
     Signature("LaplacianSVC", ("lapsvm",), ("affinity:beside", "warm_start", *_REACHED)),
-    Signature(
-        "LaplacianRidgeClassifier", ("laprls",), ("affinity:beside", "warm_start", *_REACHED), no_words=_LEAST_SQUARES,
-    ),
+    Signature("LaplacianRidgeClassifier", ("laprls",), ("affinity:beside", "warm_start", *_REACHED), no_words=_LEAST_SQUARES),
     Signature(
         "LaplacianRidgeRegressor", ("laprls",), ("affinity:beside", "unlabeled:values", *_RUN), no_words=_LEAST_SQUARES,
         without=(*_SIZES, *_STOPPING), fixed={"stopping": "gradient"},
@@ -202,12 +198,8 @@ SIGNATURES = (
         without=(*_SIZES, "loss"), fixed={"loss": "mse"},
     ),
     Signature("NearestLabelClassifier", ("nearest-label",), _LABELS, without=_SIZES),
-    Signature(
-        "SubsamplingHarmonicClassifier", ("subsampling",), _LABELS, without=("certify",), fixed={"certify": "off"},
-    ),
-    Signature(
-        "SimpleHarmonicClassifier", ("simple-harmonic",), ("affinity", *_LABELS), first="n_neighbors"
-    ),
+    Signature("SubsamplingHarmonicClassifier", ("subsampling",), _LABELS, without=("certify",), fixed={"certify": "off"}),
+    Signature("SimpleHarmonicClassifier", ("simple-harmonic",), ("affinity", *_LABELS), first="n_neighbors"),
     Signature("EigenfunctionClassifier", ("eigenfunction",), _LABELS),
     Signature("ForestClassifier", ("forest",), _LABELS),
     Signature("LinearClassifier", ("linear",), _LABELS),
@@ -220,19 +212,34 @@ SIGNATURES = (
     Signature("StreamingSparsifier", ("sparsify",), ("probes", *_RUN), before=("n_samples",)),
     Signature(
         "LaplacianSolver", ("laplacian",), ("random_state:solver", "n_jobs", "verbose", "callback"),
-        before=("adjacency", "diagonal"), by_hand=True,
+        before=("adjacency", "diagonal"), by_hand=True, apart=("adjacency", "diagonal"),
     ),
-    Signature("kneighbors", ("knn",), (*_RUN, "return_report"), before=("X",), by_hand=True),
+    Signature(
+        "kneighbors", ("knn",), (*_RUN, "return_report"), before=("X",), by_hand=True, apart=("X", "n_neighbors", "return_report")
+    ),
     Signature("knn_graph", ("graph",), _RUN, before=("X",), by_hand=True),
     Signature(
         "suggest", ("suggest", "graph"), (*_RUN, "return_report"),
         before=("X:graph", "y:none", "n", "graph", "candidates", "exclude", "cost", "unlabeled", "affinity:row"), by_hand=True,
+        apart=("X", "y", "n", "return_report"),
     ),
+    Signature(
+        "Suggester.next", ("suggest",), ("return_report",), before=("y:none", "n", "candidates", "exclude", "cost", "unlabeled"),
+        by_hand=True, apart=("y", "n", "return_report"),
+    ),
+    Signature(
+        "HarmonicClassifier.suggest", ("suggest",), ("return_report",), before=("n", "candidates", "exclude", "cost"), by_hand=True,
+        apart=("n", "return_report"),
+    ),
+    Signature("HarmonicClassifier.audit", ("audit",), by_hand=True),
     Signature(
         "audit", ("audit", "graph"), _RUN, before=("X:graph", "y:audit", "graph", "sample_weight", "unlabeled", "affinity:row"),
         by_hand=True,
     ),
-    Signature("sparsify", ("sparsify",), ("probes", *_RUN, "return_report"), before=("A", "n_samples:file"), by_hand=True),
+    Signature(
+        "sparsify", ("sparsify",), ("probes", *_RUN, "return_report"), before=("A", "n_samples:file"), by_hand=True,
+        apart=("A", "return_report"),
+    ),
     Signature(
         "learn_weights", ("learn",), ("start", "n_jobs", "verbose", "callback"),
         before=("edges", "sq_distances", "n_samples:rows", "alpha", "beta", "model"),

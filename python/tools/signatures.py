@@ -16,7 +16,7 @@ WIDTH = 120
 #: Words of the library that are None in Python, where they are not among choices.
 WORDS_OF_NONE = ("none", "labeled")
 #: Annotations of the kinds of values.
-ANNOTATIONS = {"count": "int", "bytes": "int", "real": "float", "list": "Any", "words": "str | Sequence[str]", "flag": "bool", "choice": ""}
+ANNOTATIONS = {"count": "int", "bytes": "int", "real": "float", "list": "ArrayLike", "words": "str | Sequence[str]", "flag": "bool", "choice": ""}
 #: What documentation calls these kinds.
 KINDS = {"count": "int", "bytes": "int", "real": "float", "list": "array-like of shape (n_classes,)", "flag": "bool"}
 
@@ -33,11 +33,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypedDict
 
 from numpy.typing import ArrayLike
 
-from ._control import Callback
+from ._control import Callback, Seed
 
 
 def _documentation(*keys: str) -> str:
@@ -68,7 +68,7 @@ def _shown(declared: dict[str, Any], signature: Signature, known: set[str]) -> P
     literals = [f'"{word}"' for word in words if word not in of_none]
     choices = [] if kind == "words" else literals + (["False"] if "off" in words and kind == "choice" else [])
     kinds = [ANNOTATIONS[kind], "str" if declared["pattern"] else f"Literal[{', '.join(choices)}]" if choices else ""]
-    if of_none and kind != "list":
+    if of_none:
         kinds.append("None")
     texts = [f'"{declared["pattern"]}"'] if declared["pattern"] else []
     numbers = [_numbers(KINDS[kind], declared["interval"])] if kind in KINDS else []
@@ -192,6 +192,19 @@ def _class(signature: Signature, listed: list[Parameter], keys: list[str], descr
     return lines
 
 
+def _options(signature: Signature, listed: list[Parameter]) -> list[str]:
+    return [
+        "", "",
+        f"class {''.join(map(_capital, signature.name.split('.')))}Options(TypedDict, total=False):",
+        f'    """Options of `{signature.name}`, for overloads."""', "",
+        *(f"    {parameter.name}: {parameter.annotation}" for parameter in listed if parameter.name not in signature.apart),
+    ]  # fmt: skip
+
+
+def _capital(name: str) -> str:
+    return name[0].upper() + name[1:]
+
+
 def module(describe: Describe) -> str:
     """The text of the module."""
     listed = {signature.name: parameters(signature, describe) for signature in SIGNATURES}
@@ -202,8 +215,10 @@ def module(describe: Describe) -> str:
         of_one = listed[signature.name]
         keys = [texts.key(signature.name, parameter) for parameter in of_one]
         if signature.by_hand:
-            constant = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", signature.name).upper()
+            constant = re.sub(r"(?<=[a-z])(?=[A-Z])|\.", "_", signature.name).upper()
             functions += ["", f"{constant}_PARAMETERS = _documentation(", *_filled(keys, "    "), ")"]
         else:
             classes += _class(signature, of_one, keys, describe)
+        if signature.apart:
+            classes += _options(signature, of_one)
     return HEAD + texts.source() + "\n".join(functions + classes) + "\n"
