@@ -13,6 +13,7 @@ from . import _lapwing
 from ._attributes import Classes, ExpectedAccuracy
 from ._base import GraphEstimator, Problem
 from ._labels import ClassLabels, as_label_array, class_labels, class_names, with_marker
+from ._pages import FittedRows, WritesPage
 from .metrics import accuracy_score
 
 _Classifier = TypeVar("_Classifier", bound="SpreadingClassifier")
@@ -24,7 +25,7 @@ def expected_accuracy(report: dict[str, Any]) -> ExpectedAccuracy | None:
     return part and ExpectedAccuracy(part["value"], part["low"], part["high"])
 
 
-class SpreadingClassifier(ClassifierMixin, Classes, GraphEstimator):  # type: ignore[misc]
+class SpreadingClassifier(WritesPage, ClassifierMixin, Classes, GraphEstimator):  # type: ignore[misc]
     """Base of the classifiers that label the rows of the fit and new rows."""
 
     def fit(self: _Classifier, X: Any, y: Any, sample_weight: Any = None, *, graph: Any = None) -> _Classifier:
@@ -72,6 +73,9 @@ class SpreadingClassifier(ClassifierMixin, Classes, GraphEstimator):  # type: ig
             problem.method, problem.parameters, problem.rows, argument, weights, extras, problem.control
         )
         self._keep_labels(labels, fitted)
+        codes = labels.codes if isinstance(argument, tuple) else _likeliest(argument)
+        ends = np.where(fitted["reached"] | (not self.abstain), fitted["labels"].astype(np.int32), -1).astype(np.int32)
+        self._fitted_rows = FittedRows(problem, codes >= 0, codes, ends, fitted["graph"])
         self._keep(problem, fitted, fitted["scores"])
         self.expected_accuracy_ = expected_accuracy(self.report_)
         return fitted
@@ -224,3 +228,8 @@ class SpreadingClassifier(ClassifierMixin, Classes, GraphEstimator):  # type: ig
         self._require_length(array, n_samples)
         labels = class_labels(array, self.unlabeled, weights)
         return labels, (labels.codes, class_names(labels.classes))
+
+
+def _likeliest(shares: NDArray[np.float64]) -> NDArray[np.int32]:
+    """The class of the largest share in each row; -1 in rows of zeros."""
+    return np.where(shares.any(axis=1), shares.argmax(axis=1), -1).astype(np.int32)

@@ -101,8 +101,7 @@ class LabelLoop(Calibrated, SpreadingClassifier):
         graph, held_out = fitted["graph"], fitted["held_out"]
         if graph is not None:
             if not isinstance(argument, tuple):
-                codes = np.where(argument.any(axis=1), argument.argmax(axis=1), -1).astype(np.int32)
-                labels = replace(labels, codes=codes)
+                labels = replace(labels, codes=self._fitted_rows.codes)
             rows = Rows(graph, problem.rows["features"])
             self._state = LoopState(rows, labels, argument, weights, held_out, reasons)
         source: Any = "none" if held_out is None else held_out["source"]

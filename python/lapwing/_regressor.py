@@ -14,11 +14,12 @@ from . import _lapwing
 from ._attributes import Values
 from ._base import GraphEstimator
 from ._labels import unlabeled_mask
+from ._pages import FittedRows, KeepsRows
 
 _Regressor = TypeVar("_Regressor", bound="SpreadingRegressor")
 
 
-class SpreadingRegressor(RegressorMixin, Values, GraphEstimator):  # type: ignore[misc]
+class SpreadingRegressor(KeepsRows, RegressorMixin, Values, GraphEstimator):  # type: ignore[misc]
     """Base of the regressors that find values for the rows of the fit and new rows."""
 
     def fit(self: _Regressor, X: Any, y: Any, sample_weight: Any = None, *, graph: Any = None) -> _Regressor:
@@ -58,6 +59,7 @@ class SpreadingRegressor(RegressorMixin, Values, GraphEstimator):  # type: ignor
         self.transduction_ = self._filled(self.scores_)
         self.uncertainty_ = fitted["uncertainty"]
         self._keep(problem, fitted, self.scores_.reshape(-1, 1))
+        self._fitted_rows = FittedRows(problem, ~np.isnan(values), graph=fitted["graph"])
         self._keep_values(fitted["graph"], values, weights)
         self._warn()
         return self

@@ -20,6 +20,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 from . import _lapwing
 from ._arguments import choice
 from ._control import run_control
+from ._documentation import Documented
 from ._inputs import csr_from_parts
 from ._kinds import refuse_other_kinds
 from ._labels import as_label_array, class_labels
@@ -31,7 +32,7 @@ __all__ = ["TableEncoder"]
 _Encoder = TypeVar("_Encoder", bound="TableEncoder")
 
 
-class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class TableEncoder(Documented, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Turns the columns of a table into features that can be compared, as ``lapwing label`` does with files.
 
     What is done with a column is decided from its cells, kept in `recipe_`, and repeated on new rows:
