@@ -101,7 +101,7 @@ class LabelLoop(Calibrated, SpreadingClassifier):
         graph, held_out = fitted["graph"], fitted["held_out"]
         if graph is not None:
             if not isinstance(argument, tuple):
-                labels = replace(labels, codes=self._fitted_rows.codes)
+                labels = replace(labels, codes=self._rows_of_fit().codes)
             rows = Rows(graph, problem.rows["features"])
             self._state = LoopState(rows, labels, argument, weights, held_out, reasons)
         source: Any = "none" if held_out is None else held_out["source"]

@@ -16,7 +16,7 @@ from ._pages import KeepsRows, WritesPage
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, SubFigure
 
 __all__ = ["CompareDisplay", "ConfidenceDisplay", "LabelMapDisplay", "LossCurveDisplay", "ReliabilityDisplay"]
 
@@ -33,7 +33,7 @@ class _Display:
     """What all displays share."""
 
     ax_: Axes
-    figure_: Figure
+    figure_: Figure | SubFigure
 
     def _begin(self, ax: Axes | None, size: tuple[float, float] | None = None) -> Axes:
         """The axes to draw on: those given, or those of a new figure."""
@@ -267,7 +267,7 @@ class ConfidenceDisplay(_Display):
         display : ConfidenceDisplay
         """
         ax = self._begin(ax, (6.0, 3.6))
-        edges = np.linspace(0.0, 1.0, bins + 1)
+        edges = np.linspace(0.0, 1.0, bins + 1).tolist()
         if self.correct is None:
             ax.hist(self.confidence, edges, color=_LINE, rwidth=0.92)
         else:

@@ -10,7 +10,7 @@ import lapwing
 MODULES = ("lapwing", *(f"lapwing.{name}" for name in lapwing.__all__ if inspect.ismodule(getattr(lapwing, name))))
 
 #: Names that `lapwing.display` has for type checkers only: it imports matplotlib when it draws.
-OF_MATPLOTLIB = {"Axes": Any, "Figure": Any}
+OF_MATPLOTLIB = {"Axes": Any, "Figure": Any, "SubFigure": Any}
 
 
 @dataclass(frozen=True)
