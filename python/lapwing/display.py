@@ -66,7 +66,7 @@ class LabelMapDisplay(_Display):
     given : array-like of shape (n_shown,), bool
         Whether the label of the row was given.
     rows : array-like of shape (n_shown,), int, default=None
-        Their row numbers; None is 0, 1, 2, …
+        Their row numbers; None is 0, 1, 2 and so on.
     reached : array-like of shape (n_shown,), bool, default=None
         Whether a label reaches the row; rows that none reaches are gray. None is True for all.
     classes : array-like of shape (n_classes,), default=None
@@ -79,7 +79,9 @@ class LabelMapDisplay(_Display):
     Attributes
     ----------
     ax_ : matplotlib Axes
+        What was drawn on; only after drawing.
     figure_ : matplotlib Figure
+        Its figure.
 
     Examples
     --------
@@ -90,8 +92,9 @@ class LabelMapDisplay(_Display):
     >>> X, y = load_digits(return_X_y=True)
     >>> y[100:] = -1
     >>> clf = HarmonicClassifier(random_state=0).fit(X, y)
-    >>> display = LabelMapDisplay.from_estimator(clf)  # doctest: +SKIP
-    >>> display.figure_.savefig("map.png")  # doctest: +SKIP
+    >>> display = LabelMapDisplay.from_estimator(clf)
+    >>> display.ax_.get_xlabel()
+    'layout of the graph, first axis'
     """
 
     def __init__(
@@ -135,7 +138,8 @@ class LabelMapDisplay(_Display):
 
         Returns
         -------
-        display : LabelMapDisplay
+        LabelMapDisplay
+            The display, drawn.
 
         Raises
         ------
@@ -170,11 +174,21 @@ class LabelMapDisplay(_Display):
         return display.plot(ax=ax, point_size=point_size, legend=legend)
 
     def plot(self, *, ax: Axes | None = None, point_size: float = 9.0, legend: bool = True) -> LabelMapDisplay:
-        """Draw; the arguments are those of :meth:`from_estimator`.
+        """Draw on `ax`, or on a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+        point_size : float, default=9.0
+            Area of a point, in square points. Given labels are drawn four times as large.
+        legend : bool, default=True
+            Whether to name the classes, or the values.
 
         Returns
         -------
-        display : LabelMapDisplay
+        LabelMapDisplay
+            This display, drawn.
         """
         ax = self._begin(ax, (8.0, 5.4))
         colors = None if self.is_value else self._colors()
@@ -227,7 +241,22 @@ class ConfidenceDisplay(_Display):
     Attributes
     ----------
     ax_ : matplotlib Axes
+        What was drawn on; only after drawing.
     figure_ : matplotlib Figure
+        Its figure.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing import HarmonicClassifier
+    >>> from lapwing.display import ConfidenceDisplay
+    >>> X, truth = load_iris(return_X_y=True)
+    >>> y = np.where(np.arange(150) % 10 == 0, truth, -1)
+    >>> clf = HarmonicClassifier().fit(X, y)
+    >>> display = ConfidenceDisplay.from_estimator(clf, y_true=truth)
+    >>> len(display.confidence), display.ax_.get_xlabel()
+    (135, 'confidence')
     """
 
     def __init__(self, confidence: Any, *, correct: Any = None) -> None:
@@ -254,17 +283,26 @@ class ConfidenceDisplay(_Display):
 
         Returns
         -------
-        display : ConfidenceDisplay
+        ConfidenceDisplay
+            The display, drawn.
         """
         confidence, correct = _inferred(_expect(estimator, WritesPage, cls), y_true)
         return cls(confidence, correct=correct).plot(ax=ax, bins=bins)
 
     def plot(self, *, ax: Axes | None = None, bins: int = 20) -> ConfidenceDisplay:
-        """Draw; the arguments are those of :meth:`from_estimator`.
+        """Draw on `ax`, or on a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+        bins : int, default=20
+            Bars between 0 and 1.
 
         Returns
         -------
-        display : ConfidenceDisplay
+        ConfidenceDisplay
+            This display, drawn.
         """
         ax = self._begin(ax, (6.0, 3.6))
         edges = np.linspace(0.0, 1.0, bins + 1).tolist()
@@ -293,7 +331,16 @@ class ReliabilityDisplay(_Display):
     Attributes
     ----------
     ax_ : matplotlib Axes
+        What was drawn on; only after drawing.
     figure_ : matplotlib Figure
+        Its figure.
+
+    Examples
+    --------
+    >>> from lapwing.display import ReliabilityDisplay
+    >>> display = ReliabilityDisplay.from_predictions([0.5, 0.6, 0.8, 0.9], [False, True, True, True], bins=2)
+    >>> display.confidence.round(2).tolist(), display.accuracy.tolist()
+    ([0.55, 0.85], [0.5, 1.0])
     """
 
     def __init__(self, confidence: Any, accuracy: Any, count: Any) -> None:
@@ -320,7 +367,8 @@ class ReliabilityDisplay(_Display):
 
         Returns
         -------
-        display : ReliabilityDisplay
+        ReliabilityDisplay
+            The display, drawn.
 
         Raises
         ------
@@ -356,7 +404,8 @@ class ReliabilityDisplay(_Display):
 
         Returns
         -------
-        display : ReliabilityDisplay
+        ReliabilityDisplay
+            The display, drawn.
         """
         sureness, right = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=bool)
         parts = [part for part in np.array_split(np.argsort(sureness, kind="stable"), bins) if part.size]
@@ -366,9 +415,15 @@ class ReliabilityDisplay(_Display):
     def plot(self, *, ax: Axes | None = None) -> ReliabilityDisplay:
         """Draw on `ax`, or on a new figure.
 
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+
         Returns
         -------
-        display : ReliabilityDisplay
+        ReliabilityDisplay
+            This display, drawn.
         """
         ax = self._begin(ax, (4.4, 4.4))
         ax.plot([0.0, 1.0], [0.0, 1.0], linestyle="--", color=_OTHERS)
@@ -399,7 +454,20 @@ class LossCurveDisplay(_Display):
     Attributes
     ----------
     ax_ : matplotlib Axes
+        What was drawn on; only after drawing.
     figure_ : matplotlib Figure
+        Its figure.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing import UnfoldedGNNClassifier
+    >>> from lapwing.display import LossCurveDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> network = UnfoldedGNNClassifier(random_state=0).fit(X, y)
+    >>> display = LossCurveDisplay.from_estimator(network)
+    >>> display.ax_.get_ylabel(), len(display.values) == network.n_iter_ + 1
+    ('loss', True)
     """
 
     def __init__(self, values: Any, *, name: str = "loss", tol: float | None = None, log: bool = False) -> None:
@@ -419,7 +487,8 @@ class LossCurveDisplay(_Display):
 
         Returns
         -------
-        display : LossCurveDisplay
+        LossCurveDisplay
+            The display, drawn.
 
         Raises
         ------
@@ -439,9 +508,15 @@ class LossCurveDisplay(_Display):
     def plot(self, *, ax: Axes | None = None) -> LossCurveDisplay:
         """Draw on `ax`, or on a new figure.
 
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+
         Returns
         -------
-        display : LossCurveDisplay
+        LossCurveDisplay
+            This display, drawn.
         """
         ax = self._begin(ax, (6.0, 3.6))
         first = 0 if self.name == "loss" else 1
@@ -471,7 +546,22 @@ class CompareDisplay(_Display):
     Attributes
     ----------
     ax_ : matplotlib Axes
+        What was drawn on; only after drawing.
     figure_ : matplotlib Figure
+        Its figure.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing import AutoLabeler
+    >>> from lapwing.display import CompareDisplay
+    >>> X, truth = load_iris(return_X_y=True)
+    >>> y = np.where(np.arange(150) % 10 == 0, truth, -1)
+    >>> auto = AutoLabeler(random_state=0).fit(X, y)
+    >>> display = CompareDisplay.from_estimator(auto)
+    >>> set(display.names) == {row["name"] for row in auto.results_}
+    True
     """
 
     def __init__(
@@ -496,7 +586,8 @@ class CompareDisplay(_Display):
 
         Returns
         -------
-        display : CompareDisplay
+        CompareDisplay
+            The display, drawn.
 
         Raises
         ------
@@ -523,9 +614,15 @@ class CompareDisplay(_Display):
     def plot(self, *, ax: Axes | None = None) -> CompareDisplay:
         """Draw on `ax`, or on a new figure.
 
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+
         Returns
         -------
-        display : CompareDisplay
+        CompareDisplay
+            This display, drawn.
         """
         n = len(self.names)
         ax = self._begin(ax, (7.0, 1.2 + 0.36 * n))

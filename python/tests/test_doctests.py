@@ -26,6 +26,7 @@ NAMES = (
     "active",
     "audit",
     "baselines",
+    "display",
     "exceptions",
     "metrics",
     "graph",
@@ -36,5 +37,7 @@ MODULES = ["lapwing", *(f"lapwing.{name}" for name in NAMES)]
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples(name):
+    if name == "lapwing.display":
+        pytest.importorskip("matplotlib").use("Agg")
     failed, attempted = doctest.testmod(importlib.import_module(name))
     assert attempted > 0 and failed == 0
