@@ -5,8 +5,10 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
 /// Least bytes of an allocation that gets large pages.
+#[cfg(target_os = "linux")]
 const LARGE: usize = 4 << 20;
 /// Bytes of a large page.
+#[cfg(target_os = "linux")]
 const PAGE: usize = 1 << 21;
 /// Bytes of a cache line.
 pub const LINE: usize = 64;

@@ -143,6 +143,7 @@ fn padded<T: Copy + Default>(from: &[T]) -> [T; LANES] {
 }
 
 /// Panics unless sixteen rows `stride` apart, and as many columns `to_stride` apart, lie within their slices.
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(crate) fn check_transpose(from: &[f32], stride: usize, to: &[f32], to_stride: usize) {
     assert!(from.len() >= (LANES - 1) * stride + LANES && to.len() >= (LANES - 1) * to_stride + LANES);
