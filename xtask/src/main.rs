@@ -4,11 +4,13 @@
 //! are installed if the user is root, else named in the error. Every call of cargo uses the release profile and the features of
 //! the whole workspace, so that a crate compiles once.
 
+mod dist;
 mod fuzz;
 mod mpi;
 mod process;
 mod python;
 mod regress;
+mod release;
 mod scripts;
 mod site;
 mod system;
@@ -32,6 +34,9 @@ cargo xtask COMMAND: the working commands of this repository
   site [--help]        build the documentation site, into target/site
   generate             write the signatures of the Python package and the tables of parameters in docs/methods again, from the
                        parameters that the crates declare
+  dist WHAT [--help]   make and check the files of a release: wheels, programs, crates, container image
+  release VERSION [--help]
+                       make the commit and the tag of a release
   fuzz [--minutes M] [--jobs N] [--targets T …]
                        give damaged files of every format to every reader, and compare accepted files with what other
                        readers of the formats say
@@ -72,12 +77,20 @@ fn dispatch(words: &[&str]) -> Result<()> {
         ["fuzz", option] if is_help(option) => print!("{}", fuzz::HELP),
         ["site", option] if is_help(option) => print!("{}", site::HELP),
         ["bench", "regress", option] if is_help(option) => print!("{}", regress::HELP),
+        ["dist"] => print!("{}", dist::HELP),
+        ["dist", option] if is_help(option) => print!("{}", dist::HELP),
+        ["release"] => print!("{}", release::HELP),
+        ["release", option] if is_help(option) => print!("{}", release::HELP),
         [_, option] if is_help(option) => print!("{}", help()),
         ["test"] => test::test()?,
         ["wheel"] => println!("{}", wheel::build(None)?.display()),
         ["wheel", "--out", folder] => println!("{}", wheel::build(Some(folder))?.display()),
         ["doc"] => doc(&[])?,
         ["site", options @ ..] => site::command(options)?,
+        ["dist", words @ ..] => dist::dist(words)?,
+        ["release", "--check", tag] => release::check(tag)?,
+        ["release", version] => release::release(version, false)?,
+        ["release", version, "--dry-run"] => release::release(version, true)?,
         ["generate"] => generate()?,
         ["fuzz", options @ ..] => fuzz::fuzz(options)?,
         ["bench", "regress", options @ ..] => regress::regress(options)?,

@@ -28,7 +28,9 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use lapwing::data::{Communicator, Error};
 
-use crate::commands::{audit, compare, completions, demo, describe, graph, label, methods, predict, sparsify, suggest};
+use crate::commands::{
+    audit, compare, completions, demo, describe, graph, label, methods, predict, reference, sparsify, suggest,
+};
 use crate::failure::Failure;
 use crate::options::Subject;
 use crate::ranks::Ranks;
@@ -74,6 +76,7 @@ enum Command {
     Graph(graph::Graph),
     Sparsify(sparsify::Sparsify),
     Completions(completions::Completions),
+    Reference(reference::Reference),
 }
 
 /// Outcome of a command that did not fail.
@@ -181,6 +184,7 @@ fn run(command: &Command, subject: &Subject, ranks: &Ranks) -> Result<Outcome, F
         (Command::Suggest(suggest), Subject::Suggestions(params)) => suggest.run(params),
         (Command::Audit(audit), Subject::Audit(params)) => audit.run(params),
         (Command::Completions(completions), _) => completions.run(),
+        (Command::Reference(reference), _) => reference.run(),
         _ => Err(Error::Internal { reason: "a command without its parameters".into() }.into()),
     }
 }

@@ -80,7 +80,7 @@ fn digits() -> Result<(Features<'static>, Labels), Failure> {
     GzDecoder::new(DIGITS).read_to_string(&mut text).map_err(|e| broken(&e.to_string()))?;
     let (mut pixels, mut digits) = (Vec::new(), Vec::new());
     for line in text.lines().skip(1) {
-        let values: Result<Vec<u8>, _> = line.split(',').map(str::parse).collect();
+        let values: Result<Vec<u8>, _> = line.split(',').map(str::parse::<u8>).collect();
         let mut values = values.map_err(|e| broken(&e.to_string()))?;
         digits.push(values.pop().map(i64::from));
         pixels.extend(values);

@@ -12,5 +12,6 @@ mod label_rows;
 pub mod methods;
 mod plan;
 pub mod predict;
+pub mod reference;
 pub mod sparsify;
 pub mod suggest;
