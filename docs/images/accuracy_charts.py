@@ -24,7 +24,7 @@ def mnist() -> Figure:
     rows = {row["peer"].split()[0]: row for row in tables("results.md", "Features to labels on MNIST")[0]}
     columns = [column for column in rows["lapwing"] if column.endswith("per class")]
     labels = numbers([{"n": column} for column in columns], "n")
-    figure, (left, right) = style.figure(9.4, 3.4, 2, width_ratios=(1.25, 1))
+    figure, (left, right) = style.figure(7.6, 3.4, 2, width_ratios=(1.25, 1))
     for peer, (_, color) in reversed(MNIST.items()):
         accuracy = numbers([{"a": rows[peer][column]} for column in columns], "a")
         width = 2.6 if peer == "lapwing" else 1.5
@@ -41,18 +41,18 @@ def mnist() -> Figure:
 
 #: Kinds of labels in the page of accuracy, and what the chart calls them.
 KINDS = {
-    "Accuracy, 1 label of each class": "1 label of each class",
-    "Accuracy, 5 labels of each class": "5 of each class",
-    "Accuracy, 30 labels of each class": "30 of each class",
-    "Accuracy, labels at random, 5 times the classes": "5 × classes, at random",
-    "Accuracy, labels at random, 20 times the classes": "20 × classes, at random",
+    "Accuracy, 1 label of each class": "1 label\nof each class",
+    "Accuracy, 5 labels of each class": "5 labels\nof each class",
+    "Accuracy, 30 labels of each class": "30 labels\nof each class",
+    "Accuracy, labels at random, 5 times the classes": "5 × classes,\nat random",
+    "Accuracy, labels at random, 20 times the classes": "20 × classes,\nat random",
 }
 CLASSIFIERS = ("logistic", "svm-linear", "svm-rbf", "random-forest", "boosting", "self-training", "1-nn", "label-spreading")
 
 
 def accuracy() -> Figure:
     """`auto` beside scikit-learn's classifiers on each data set, and for each kind of labels."""
-    figure, panels = style.figure(9.6, 5.4, 5, sharey=True)
+    figure, panels = style.figure(7.6, 5.4, 5, sharey=True)
     for panel, (heading, title) in zip(panels, KINDS.items(), strict=True):
         rows = tables("results/accuracy.md", heading)[0]
         places = range(len(rows))
@@ -79,7 +79,7 @@ def regret() -> Figure:
     rows = [row for row in tables("results/accuracy.md", "Distance to the best of all methods")[0] if "◆" not in row["method"]]
     rows.sort(key=lambda row: number(row["mean"]))
     ours = ("harmonic", "laprls", "lapsvm", "low-rank", "nearest-label", "linear", "forest", "auto")
-    figure, ax = style.figure(8, 4.4)
+    figure, ax = style.figure(8.0, 4.4)
     colors = [style.LAPWING if row["method"].startswith(ours) else style.FRAME for row in rows]
     values = numbers(rows, "mean")
     style.bars(ax, [row["method"] for row in rows], values, colors, [f"{value:.3f}" for value in values])
@@ -91,7 +91,7 @@ def label_loop() -> Figure:
     """Accuracy by suggested and by random labels, mean of seven sets."""
     rows = tables("results/label-loop.md", "Batches")[0]
     mean = next(row for row in rows if row["at 50, 100, 200 labels"] == "mean of 7")
-    figure, ax = style.figure(7, 3.2)
+    figure, ax = style.figure(7.0, 3.2)
     for name, values in list(mean.items())[1:]:
         accuracy = list(map(float, values.split()))
         kind = "lapwing-mix" == name, name == "random"

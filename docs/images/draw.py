@@ -25,8 +25,11 @@ PICTURES = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", choices=[[], *PICTURES], metavar="NAME", help=", ".join(PICTURES))
-    for name in parser.parse_args().names or PICTURES:
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(PICTURES))
+    names = parser.parse_args().names or list(PICTURES)
+    if unknown := set(names) - set(PICTURES):
+        parser.error(f"no picture is called {', '.join(sorted(unknown))}; there are {', '.join(PICTURES)}")
+    for name in names:
         path = style.save(PICTURES[name](), name)
         print(f"{path}: {path.stat().st_size / 1000:.1f} kB", file=sys.stderr)
 

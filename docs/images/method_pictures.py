@@ -27,12 +27,12 @@ def harmonic() -> Figure:
     graph = knn_graph(X, n_neighbors=7, n_jobs=1)
     clf = HarmonicClassifier(n_neighbors=7, form="plain", clamp="hard", random_state=0, n_jobs=1).fit(X, y)
     scores = clf.scores_[:, 1] - clf.scores_[:, 0]
-    figure, (left, right) = style.figure(9, 2.5, 2)
+    figure, (left, right) = style.figure(7.6, 2.5, 2)
     for ax in (left, right):
         rows.draw_edges(ax, X, graph)
     rows.draw_rows(left, X, y)
     marks = rows.draw_scores(right, X, scores)
-    for ax, title in ((left, "two labels, and edges between near rows"), (right, "each row: weighted mean of its neighbors")):
+    for ax, title in ((left, "two labels, and edges of the graph"), (right, "scores of all rows")):
         rows.draw_given(ax, X, y)
         style.map_axes(ax, title)
     bar = figure.colorbar(marks, ax=right, ticks=(-1, 0, 1), shrink=0.8)
@@ -44,7 +44,7 @@ def harmonic() -> Figure:
 def low_rank() -> Figure:
     """Rows, the landmarks that they are compared through, and labels by few and by more landmarks."""
     X, truth, y = rows.moons(n_samples=500, n_labels=3, seed=1)
-    figure, panels = style.figure(9.4, 2.1, 3)
+    figure, panels = style.figure(7.6, 2.1, 3)
     for ax, count in zip(panels, (6, 12, 40), strict=True):
         clf = LowRankPropagationClassifier(count, random_state=0, n_jobs=1, select="off").fit(X, y)
         rows.draw_rows(ax, X, clf.transduction_, size=7)
@@ -60,7 +60,7 @@ def lapsvm() -> Figure:
     X, truth, y = rows.moons(n_labels=2, seed=5)
     low, high = X.min(axis=0) - 0.35, X.max(axis=0) + 0.35
     across, up = np.meshgrid(np.linspace(low[0], high[0], 90), np.linspace(low[1], high[1], 60))
-    figure, panels = style.figure(9, 3.1, 2)
+    figure, panels = style.figure(7.6, 2.6, 2)
     for ax, options, name in (
         (panels[0], {"graph_reg": 0.0}, "SVM, the labeled rows alone"),
         (panels[1], {}, "Laplacian SVM, all rows"),
@@ -83,7 +83,7 @@ def unfolded_gnn() -> Figure:
     rng = np.random.default_rng(0)
     features = (2.0 * truth - 1)[:, None] + rng.normal(scale=2.0, size=(len(X), 1))
     y = np.where(rng.random(len(X)) < 0.4, truth, -1)
-    figure, panels = style.figure(9.6, 1.75, 4)
+    figure, panels = style.figure(7.6, 1.55, 4)
     for ax, steps in zip(panels, (1, 3, 10, None), strict=True):
         clf = UnfoldedGNNClassifier(steps="exact" if steps is None else steps, graph_reg=20.0, n_jobs=1, random_state=0)
         clf.fit(features, y, graph=graph.to_scipy())
@@ -105,7 +105,7 @@ def graph_learning() -> Figure:
     truth = np.repeat([0, 1, 2], [45, 45, 2])
     neighbors = knn_graph(X, n_neighbors=4, weights="binary", symmetrize="union", n_jobs=1)
     learned = GraphLearner(n_neighbors=7, n_jobs=1).fit(X).graph_
-    figure, panels = style.figure(9, 3.1, 2)
+    figure, panels = style.figure(7.6, 3.1, 2)
     for ax, graph, name in ((panels[0], neighbors, "nearest neighbors"), (panels[1], learned, "learned")):
         weights = graph.to_scipy()
         upper = np.asarray(weights[np.triu(weights.toarray()).nonzero()]).ravel()
@@ -119,7 +119,7 @@ def graph_learning() -> Figure:
 def label_loop() -> Figure:
     """Rows that are suggested, and labels that are doubted."""
     X, truth, y = rows.moons(n_samples=260, n_labels=2, noise=0.11, seed=8)
-    figure, (left, right) = style.figure(9, 2.6, 2)
+    figure, (left, right) = style.figure(7.6, 2.6, 2)
     clf = HarmonicClassifier(n_neighbors=8, random_state=0, n_jobs=1).fit(X, y)
     suggested, _ = clf.suggest(8)
     rows.draw_rows(left, X, clf.transduction_)
@@ -147,7 +147,7 @@ def auto() -> Figure:
     fitted = AutoLabeler(random_state=0, n_jobs=1).fit(X, y)
     results = fitted.results_
     names = [one["name"] for one in results]
-    figure, (left, right) = style.figure(9, 2.9, 2)
+    figure, (left, right) = style.figure(7.6, 2.9, 2)
     shares, weights = [[100 * one[key] for one in results] for key in ("estimate", "weight")]
     colors = [style.LAPWING if weight > 0 else style.FRAME for weight in weights]
     style.bars(left, names, shares, colors, [f"{share:.0f} %" for share in shares])
@@ -166,9 +166,11 @@ def compared() -> Figure:
         "simple-harmonic": baselines.SimpleHarmonicClassifier, "eigenfunction": baselines.EigenfunctionClassifier,
         "linear": baselines.LinearClassifier, "forest": baselines.ForestClassifier, "majority": baselines.MajorityClassifier,
     }  # fmt: skip
-    figure, panels = style.figure(9.6, 3.8, 4, 2)
+    figure, panels = style.figure(7.6, 3.2, 4, 2)
     for ax, (name, make) in zip(panels.flat, fits.items(), strict=True):
         clf = make(n_jobs=1)
+        if "random_state" in clf.get_params():
+            clf.set_params(random_state=0)
         labels = clf.fit(X, y).transduction_
         rows.draw_rows(ax, X, labels, size=8)
         rows.draw_given(ax, X, y, size=42)

@@ -32,7 +32,7 @@ def _clouds(n_samples: int, seed: int) -> tuple[Any, Any, Any]:
 def sparsifiers() -> Figure:
     """Edges before and after, as wide as they are heavy."""
     X, _, graph = _clouds(60, seed=1)
-    figure, panels = style.figure(9.2, 2.5, 2)
+    figure, panels = style.figure(7.6, 2.5, 2)
     kept = sparsify(graph, edge_budget=150, random_state=2, n_jobs=1)
     for ax, one, name in ((panels[0], graph, "{} edges"), (panels[1], kept.to_scipy(), "{} edges kept, heavier")):
         u, v = sparse.triu(one).nonzero()
@@ -56,7 +56,7 @@ def sparse_harmonic() -> Figure:
     y = np.where(np.isin(np.arange(len(truth)), rng.choice(len(truth), 40, replace=False)), truth, -1)
     shared = {"affinity": "precomputed", "form": "stable", "graph_reg": 0.0077, "decision": "centered", "random_state": 0, "n_jobs": 1}
     whole = HarmonicClassifier(**shared, tol=1e-10).fit(graph, y)
-    figure, (left, right) = style.figure(9, 2.7, 2)
+    figure, (left, right) = style.figure(7.6, 2.7, 2)
     for share, color in ((0.05, style.SECOND), (0.1, style.FIRST), (0.2, style.LAPWING)):
         budget = round(share * graph.nnz / 2)
         errors, differ = [], []
@@ -82,7 +82,7 @@ def laplacian_solver() -> Figure:
     grid = sparse.triu(sparse.kron(sparse.eye_array(side), path) + sparse.kron(path, sparse.eye_array(side))).tocoo()
     grid.data = 10.0 ** rng.uniform(0, 6, grid.nnz)
     grid = (grid + grid.T).tocsr()
-    figure, panels = style.figure(9.2, 3.0, 2, sharey=True)
+    figure, panels = style.figure(7.6, 3.0, 2, sharey=True)
     colors = {"none": style.FRAME, "jacobi": style.SECOND, "two-level": style.FIRST, "approx-cholesky": style.LAPWING}
     for ax, graph, name in ((panels[0], neighbors, "neighbor graph, 20,000 rows"), (panels[1], grid, "grid, weights over six orders")):
         diagonal = np.zeros(graph.shape[0])

@@ -54,13 +54,13 @@ def small_data() -> Figure:
     """Milliseconds of a call, and accuracy."""
     rows = tables(PAGE, "Small data")[0]
     names = [f"{row['set'].removesuffix(', the first 200')}\n{row['rows × columns']}" for row in rows]
-    figure, (left, right) = style.figure(9.4, 3.2, 2)
+    figure, (left, right) = style.figure(7.6, 3.2, 2)
     _dots(left, names, numbers(rows, "lapwing ms"), numbers(rows, "LabelSpreading 1.9.1 ms"), "{:g} ms")
     _dots(right, [""] * len(rows), numbers(rows, "accuracy"), numbers(rows, "of LabelSpreading"), "{:.3f}")
-    left.set(title="milliseconds", xscale="log", xlim=(1.4, 1800))
+    left.set(title="milliseconds", xscale="log", xlim=(0.8, 3000))
     left.set_xticks((2, 10, 100, 1000), ("2", "10", "100", "1,000"))
     left.minorticks_off()
-    right.set(title="accuracy", xlim=(0.5, 1.1), xticks=(0.6, 0.8, 1))
+    right.set(title="accuracy", xlim=(0.42, 1.14), xticks=(0.6, 0.8, 1))
     _legend(left, "scikit-learn, LabelSpreading")
     return figure
 
@@ -74,7 +74,7 @@ def million_rows() -> Figure:
         "graphlearning 1.7.5, Laplace learning": "graphlearning",
         "scikit-network 0.33.5, diffusion, on scikit-learn's neighbors": "scikit-network",
     }
-    figure, ax = style.figure(8, 2.6)
+    figure, ax = style.figure(8.0, 2.6)
     chosen = [row for row in rows if row["program"] in names]
     for place, row in enumerate(chosen):
         cell = row["features → labels"] or row["accuracy"]
@@ -100,7 +100,7 @@ def certified() -> Figure:
     """Seconds of a fit with certified labels and without."""
     rows = tables(PAGE, "Certified labels")[0]
     cells = [[float(part) for part in re.findall(r"[\d.]+", row["whole fit s"])] for row in rows]
-    figure, ax = style.figure(8, 2.0)
+    figure, ax = style.figure(8.0, 2.0)
     _pairs(ax, [row["rows"] for row in rows], *map(list, zip(*cells, strict=True)), [(f"{a:g} s", f"{b:g} s") for a, b in cells])
     ax.set(title="seconds of a whole fit")
     handles = [ax.barh([0], [0], color=style.LAPWING, label="certified"), ax.barh([0], [0], color=BESIDE, label="not certified")]
@@ -111,7 +111,7 @@ def certified() -> Figure:
 def learned_graphs() -> Figure:
     """Milliseconds beside NumPy."""
     rows = tables(PAGE, "Learned graphs")[1]
-    figure, panels = style.figure(9, 1.9, 2)
+    figure, panels = style.figure(7.6, 1.9, 2)
     for ax, row in zip(panels, rows, strict=True):
         values = [number(row[column]) for column in ("lapwing", "one thread", "NumPy, SciPy")]
         names = ["lapwing", "lapwing, one thread", "NumPy and SciPy"]
@@ -127,7 +127,7 @@ def neighbors() -> Figure:
     ours = numbers(rows, "lapwing s (recall, MiB)")
     peers = [re.match(r"(PyNNDescent|scikit-learn)[^\d]*([\d.]+)", row["best peer s (recall, MiB)"]) for row in rows]
     theirs = [float(found[2]) for found in peers if found]
-    figure, ax = style.figure(8, 4.2)
+    figure, ax = style.figure(8.0, 4.2)
     labels = [(f"{a:.2f} s", f"{found[1]} {found[2]} s") for a, found in zip(ours, peers, strict=True) if found]
     _pairs(ax, names, ours, theirs, labels)
     ax.set(title="seconds to find 15 neighbors of every row", xlim=(0, 60))
@@ -159,7 +159,7 @@ def large_graphs() -> Figure:
     """Accuracy, seconds and memory of a graph that is thinned."""
     rows = tables(PAGE, "Graphs too large to hold")[0]
     names = [f"{row['run'].replace('sparse-harmonic', 'sparse')}\n{number(row['edges']) / 1e6:.0f} million edges" for row in rows]
-    figure, panels = style.figure(9.4, 3.6, 3)
+    figure, panels = style.figure(7.6, 3.6, 3)
     colors = [style.LAPWING] * 4 + [BESIDE]
     for ax, column, text in zip(panels, ("seconds", "peak MiB"), ("{:g}", "{:,.0f}"), strict=False):
         values = numbers(rows, column)
@@ -180,7 +180,7 @@ def large_graphs() -> Figure:
 def low_rank() -> Figure:
     """Seconds for ten million rows beside NumPy."""
     rows = tables(PAGE, "Low-rank propagation of 10⁸ rows")[2]
-    figure, panels = style.figure(9.4, 1.9, 3)
+    figure, panels = style.figure(7.6, 1.9, 3)
     for ax, row in zip(panels, rows, strict=True):
         values = [number(row[column]) for column in ("lapwing", "NumPy, chunks", "NumPy, products")]
         names = ["lapwing", "NumPy, chunks", "NumPy, products"]
@@ -193,7 +193,7 @@ def low_rank() -> Figure:
 def lapsvm() -> Figure:
     """Seconds of ways to train, beside NumPy."""
     cg, newton = tables(PAGE, "Laplacian SVM")
-    figure, (left, right) = style.figure(9.4, 2.0, 2)
+    figure, (left, right) = style.figure(7.6, 2.0, 2)
     for ax, rows, title in ((left, cg, "conjugate gradients, stopped early"), (right, newton, "to the optimum")):
         names = [re.sub(r"^lapwing, ", "", next(iter(row.values()))) for row in rows]
         short = {"Gram matrix in single precision": "single precision", "in double precision": "double precision", "l × l": "Newton, l × l"}
@@ -212,7 +212,7 @@ def unfolded() -> Figure:
         "lapwing, auto": "lapwing", "HERTA, NumPy": "HERTA, NumPy", "HERTA, PyTorch": "HERTA, PyTorch",
         "features first, NumPy": "features first, NumPy", "the same, PyTorch": "features first, PyTorch", "Adam, PyTorch": "Adam, PyTorch",
     }  # fmt: skip
-    figure, panels = style.figure(9.4, 4.6, 2, 2)
+    figure, panels = style.figure(7.6, 4.6, 2, 2)
     names = ["communities", "communities", "Coauthor Physics", "Coauthor Physics"]
     for ax, row, name in zip(panels.flat, rows, names, strict=True):
         values = [number(row[column]) for column in columns]
@@ -227,7 +227,7 @@ def unfolded() -> Figure:
 def memory() -> Figure:
     """Memory needed, as a share of what the plan says."""
     rows = tables(PAGE, "Memory, planned and needed")[0]
-    figure, ax = style.figure(8, 4.8)
+    figure, ax = style.figure(8.0, 4.8)
     for place, row in enumerate(rows):
         for column, cell in list(row.items())[1:]:
             if cell:
