@@ -8,7 +8,7 @@ import style
 from matplotlib.figure import Figure
 from tables import number, numbers, tables
 
-#: Programs beside lapwing on MNIST: the row of the table, and what the chart calls it. Of each program the more accurate form.
+#: Programs on MNIST by the row of the table, and what the chart calls them: of each program its more accurate form.
 MNIST = {
     "lapwing": ("lapwing", style.LAPWING),
     "graphlearning-poisson-exact": ("graphlearning, exact neighbors", style.OTHERS[0]),
@@ -76,7 +76,9 @@ def accuracy() -> Figure:
 
 def regret() -> Figure:
     """Mean distance to the best of all methods."""
-    rows = [row for row in tables("results/accuracy.md", "Distance to the best of all methods")[0] if "◆" not in row["method"]]
+    rows = [
+        row for row in tables("results/accuracy.md", "Distance to the best of all methods")[0] if "◆" not in row["method"]
+    ]
     rows.sort(key=lambda row: number(row["mean"]))
     ours = ("harmonic", "laprls", "lapsvm", "low-rank", "nearest-label", "linear", "forest", "auto")
     figure, ax = style.figure(8.0, 4.4)
@@ -96,7 +98,14 @@ def label_loop() -> Figure:
         accuracy = list(map(float, values.split()))
         kind = "lapwing-mix" == name, name == "random"
         color = style.LAPWING if kind[0] else style.OTHERS[0] if kind[1] else style.PALE
-        ax.plot((50, 100, 200), accuracy, marker="o", color=color, linewidth=2.6 if any(kind) else 1.2, zorder=3 if any(kind) else 2)
+        ax.plot(
+            (50, 100, 200),
+            accuracy,
+            marker="o",
+            color=color,
+            linewidth=2.6 if any(kind) else 1.2,
+            zorder=3 if any(kind) else 2,
+        )
         if any(kind):
             label = "suggested by lapwing" if kind[0] else "rows at random"
             ax.annotate(label, (200, accuracy[-1]), (8, 0), textcoords="offset points", va="center", color=color)
@@ -107,4 +116,9 @@ def label_loop() -> Figure:
     return figure
 
 
-PICTURES: dict[str, Callable[[], Figure]] = {"mnist": mnist, "accuracy": accuracy, "regret": regret, "label-choice": label_loop}
+PICTURES: dict[str, Callable[[], Figure]] = {
+    "mnist": mnist,
+    "accuracy": accuracy,
+    "regret": regret,
+    "label-choice": label_loop,
+}

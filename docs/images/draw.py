@@ -1,6 +1,7 @@
 """Draws the pictures of the pages: ``python docs/images/draw.py [NAME …]``, all of them without a name.
 
-It needs matplotlib and lapwing. Charts of results are read from the tables of the pages; after a change of a table, draw its chart again.
+It needs matplotlib and lapwing. Charts of results are read from the tables of the pages; after a change of a table, draw its
+chart again.
 """
 
 from __future__ import annotations

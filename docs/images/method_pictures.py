@@ -99,9 +99,13 @@ def unfolded_gnn() -> Figure:
 def graph_learning() -> Figure:
     """Edges of a learned graph beside those of nearest neighbors, as many of them."""
     rng = np.random.default_rng(4)
-    X = np.concatenate([
-        rng.normal(scale=0.25, size=(45, 2)), rng.normal(scale=0.7, size=(45, 2)) + (3.2, 0.3), [(1.5, 2.4), (5.4, -1.6)],
-    ])  # fmt: skip
+    X = np.concatenate(
+        [
+            rng.normal(scale=0.25, size=(45, 2)),
+            rng.normal(scale=0.7, size=(45, 2)) + (3.2, 0.3),
+            [(1.5, 2.4), (5.4, -1.6)],
+        ]
+    )
     truth = np.repeat([0, 1, 2], [45, 45, 2])
     neighbors = knn_graph(X, n_neighbors=4, weights="binary", symmetrize="union", n_jobs=1)
     learned = GraphLearner(n_neighbors=7, n_jobs=1).fit(X).graph_
@@ -151,7 +155,9 @@ def auto() -> Figure:
     shares, weights = [[100 * one[key] for one in results] for key in ("estimate", "weight")]
     colors = [style.LAPWING if weight > 0 else style.FRAME for weight in weights]
     style.bars(left, names, shares, colors, [f"{share:.0f} %" for share in shares])
-    style.bars(right, [""] * len(names), weights, colors, [f"{weight:.0f} %" if weight else "left out" for weight in weights])
+    style.bars(
+        right, [""] * len(names), weights, colors, [f"{weight:.0f} %" if weight else "left out" for weight in weights]
+    )
     left.set(title="held-out labels that are right", xlim=(0, 112))
     right.set(title="weight in the labels")
     return figure
@@ -161,11 +167,15 @@ def compared() -> Figure:
     """The same two moons by all baselines."""
     X, truth, y = rows.moons(n_samples=300, n_labels=4, seed=5)
     fits = {
-        "harmonic": HarmonicClassifier, "nearest-label": baselines.NearestLabelClassifier,
+        "harmonic": HarmonicClassifier,
+        "nearest-label": baselines.NearestLabelClassifier,
         "subsampling": lambda **o: baselines.SubsamplingHarmonicClassifier(n_subsample=100, **o),
-        "simple-harmonic": baselines.SimpleHarmonicClassifier, "eigenfunction": baselines.EigenfunctionClassifier,
-        "linear": baselines.LinearClassifier, "forest": baselines.ForestClassifier, "majority": baselines.MajorityClassifier,
-    }  # fmt: skip
+        "simple-harmonic": baselines.SimpleHarmonicClassifier,
+        "eigenfunction": baselines.EigenfunctionClassifier,
+        "linear": baselines.LinearClassifier,
+        "forest": baselines.ForestClassifier,
+        "majority": baselines.MajorityClassifier,
+    }
     figure, panels = style.figure(7.6, 3.2, 4, 2)
     for ax, (name, make) in zip(panels.flat, fits.items(), strict=True):
         clf = make(n_jobs=1)
@@ -180,6 +190,12 @@ def compared() -> Figure:
 
 
 PICTURES: dict[str, Callable[[], Figure]] = {
-    "harmonic": harmonic, "low-rank": low_rank, "lapsvm": lapsvm, "unfolded-gnn": unfolded_gnn, "graph-learning": graph_learning,
-    "label-loop": label_loop, "auto": auto, "baselines": compared,
-}  # fmt: skip
+    "harmonic": harmonic,
+    "low-rank": low_rank,
+    "lapsvm": lapsvm,
+    "unfolded-gnn": unfolded_gnn,
+    "graph-learning": graph_learning,
+    "label-loop": label_loop,
+    "auto": auto,
+    "baselines": compared,
+}

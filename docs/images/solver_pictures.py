@@ -54,7 +54,14 @@ def sparse_harmonic() -> Figure:
     X = (centers[truth] + 0.9 * rng.normal(size=(len(truth), 6))).astype(np.float32)
     graph = knn_graph(X, n_neighbors=150, n_jobs=1).to_scipy()
     y = np.where(np.isin(np.arange(len(truth)), rng.choice(len(truth), 40, replace=False)), truth, -1)
-    shared = {"affinity": "precomputed", "form": "stable", "graph_reg": 0.0077, "decision": "centered", "random_state": 0, "n_jobs": 1}
+    shared = {
+        "affinity": "precomputed",
+        "form": "stable",
+        "graph_reg": 0.0077,
+        "decision": "centered",
+        "random_state": 0,
+        "n_jobs": 1,
+    }
     whole = HarmonicClassifier(**shared, tol=1e-10).fit(graph, y)
     figure, (left, right) = style.figure(7.6, 2.7, 2)
     for share, color in ((0.05, style.SECOND), (0.1, style.FIRST), (0.2, style.LAPWING)):
@@ -84,7 +91,10 @@ def laplacian_solver() -> Figure:
     grid = (grid + grid.T).tocsr()
     figure, panels = style.figure(7.6, 3.0, 2, sharey=True)
     colors = {"none": style.FRAME, "jacobi": style.SECOND, "two-level": style.FIRST, "approx-cholesky": style.LAPWING}
-    for ax, graph, name in ((panels[0], neighbors, "neighbor graph, 20,000 rows"), (panels[1], grid, "grid, weights over six orders")):
+    for ax, graph, name in (
+        (panels[0], neighbors, "neighbor graph, 20,000 rows"),
+        (panels[1], grid, "grid, weights over six orders"),
+    ):
         diagonal = np.zeros(graph.shape[0])
         diagonal[rng.choice(len(diagonal), 20, replace=False)] = graph.sum() / len(diagonal)
         b = rng.normal(size=len(diagonal))

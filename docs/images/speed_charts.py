@@ -81,7 +81,14 @@ def million_rows() -> Figure:
         if "did not finish" in cell:
             limit = number(cell)
             ax.barh(place, limit, color="none", edgecolor=BESIDE, hatch="////", height=0.6)
-            ax.annotate(f"did not finish in {limit:.0f} s", (limit, place), (4, 0), textcoords="offset points", va="center", fontsize=9)
+            ax.annotate(
+                f"did not finish in {limit:.0f} s",
+                (limit, place),
+                (4, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=9,
+            )
             continue
         total, *parts = number(cell), *map(float, re.findall(r"(?:graph|solve) ([\d.]+)", cell))
         ax.barh(place, total, color=style.LAPWING, height=0.6)
@@ -101,9 +108,14 @@ def certified() -> Figure:
     rows = tables(PAGE, "Certified labels")[0]
     cells = [[float(part) for part in re.findall(r"[\d.]+", row["whole fit s"])] for row in rows]
     figure, ax = style.figure(8.0, 2.0)
-    _pairs(ax, [row["rows"] for row in rows], *map(list, zip(*cells, strict=True)), [(f"{a:g} s", f"{b:g} s") for a, b in cells])
+    _pairs(
+        ax, [row["rows"] for row in rows], *map(list, zip(*cells, strict=True)), [(f"{a:g} s", f"{b:g} s") for a, b in cells]
+    )
     ax.set(title="seconds of a whole fit")
-    handles = [ax.barh([0], [0], color=style.LAPWING, label="certified"), ax.barh([0], [0], color=BESIDE, label="not certified")]
+    handles = [
+        ax.barh([0], [0], color=style.LAPWING, label="certified"),
+        ax.barh([0], [0], color=BESIDE, label="not certified"),
+    ]
     figure.legend(handles=handles, loc="outside right")
     return figure
 
@@ -158,7 +170,9 @@ def laplacian_systems() -> Figure:
 def large_graphs() -> Figure:
     """Accuracy, seconds and memory of a graph that is thinned."""
     rows = tables(PAGE, "Graphs too large to hold")[0]
-    names = [f"{row['run'].replace('sparse-harmonic', 'sparse')}\n{number(row['edges']) / 1e6:.0f} million edges" for row in rows]
+    names = [
+        f"{row['run'].replace('sparse-harmonic', 'sparse')}\n{number(row['edges']) / 1e6:.0f} million edges" for row in rows
+    ]
     figure, panels = style.figure(7.6, 3.6, 3)
     colors = [style.LAPWING] * 4 + [BESIDE]
     for ax, column, text in zip(panels, ("seconds", "peak MiB"), ("{:g}", "{:,.0f}"), strict=False):
@@ -184,7 +198,13 @@ def low_rank() -> Figure:
     for ax, row in zip(panels, rows, strict=True):
         values = [number(row[column]) for column in ("lapwing", "NumPy, chunks", "NumPy, products")]
         names = ["lapwing", "NumPy, chunks", "NumPy, products"]
-        style.bars(ax, names if ax is panels[0] else [""] * 3, values, [style.LAPWING, BESIDE, BESIDE], [f"{v:.2f} s" for v in values])
+        style.bars(
+            ax,
+            names if ax is panels[0] else [""] * 3,
+            values,
+            [style.LAPWING, BESIDE, BESIDE],
+            [f"{v:.2f} s" for v in values],
+        )
         ax.set_title(row[""], fontsize=10)
         ax.set(xlim=(0, 11))
     return figure
@@ -196,7 +216,11 @@ def lapsvm() -> Figure:
     figure, (left, right) = style.figure(7.6, 2.0, 2)
     for ax, rows, title in ((left, cg, "conjugate gradients, stopped early"), (right, newton, "to the optimum")):
         names = [re.sub(r"^lapwing, ", "", next(iter(row.values()))) for row in rows]
-        short = {"Gram matrix in single precision": "single precision", "in double precision": "double precision", "l × l": "Newton, l × l"}
+        short = {
+            "Gram matrix in single precision": "single precision",
+            "in double precision": "double precision",
+            "l × l": "Newton, l × l",
+        }
         names = [short.get(name, "conjugate gradients" if name.startswith("conj") else name) for name in names]
         names = [name.replace("NumPy, n × n", "NumPy: Newton, n × n") for name in names]
         values, colors = numbers(rows, "fit"), [BESIDE if name.startswith("NumPy") else style.LAPWING for name in names]
@@ -209,9 +233,13 @@ def unfolded() -> Figure:
     """Seconds of training, by program."""
     rows = tables(PAGE, "Unfolded graph networks")[0]
     columns = {
-        "lapwing, auto": "lapwing", "HERTA, NumPy": "HERTA, NumPy", "HERTA, PyTorch": "HERTA, PyTorch",
-        "features first, NumPy": "features first, NumPy", "the same, PyTorch": "features first, PyTorch", "Adam, PyTorch": "Adam, PyTorch",
-    }  # fmt: skip
+        "lapwing, auto": "lapwing",
+        "HERTA, NumPy": "HERTA, NumPy",
+        "HERTA, PyTorch": "HERTA, PyTorch",
+        "features first, NumPy": "features first, NumPy",
+        "the same, PyTorch": "features first, PyTorch",
+        "Adam, PyTorch": "Adam, PyTorch",
+    }
     figure, panels = style.figure(7.6, 4.6, 2, 2)
     names = ["communities", "communities", "Coauthor Physics", "Coauthor Physics"]
     for ax, row, name in zip(panels.flat, rows, names, strict=True):
@@ -233,7 +261,14 @@ def memory() -> Figure:
             if cell:
                 small = column.startswith("1,000")
                 share = float(re.search(r"\(([\d.]+)\)", cell)[1])
-                ax.scatter([share], [place], color="none" if small else style.LAPWING, edgecolors=style.LAPWING, s=26, linewidths=0.8)
+                ax.scatter(
+                    [share],
+                    [place],
+                    color="none" if small else style.LAPWING,
+                    edgecolors=style.LAPWING,
+                    s=26,
+                    linewidths=0.8,
+                )
     ax.axvline(1, color=BESIDE, linewidth=1.4)
     ax.set_yticks(range(len(rows)), [row["method"] for row in rows])
     ax.set(title="peak memory as a share of the plan; open circles: 1,000 rows", xlim=(0.5, 1.05))
@@ -243,7 +278,15 @@ def memory() -> Figure:
 
 
 PICTURES: dict[str, Callable[[], Figure]] = {
-    "small-data": small_data, "million-rows": million_rows, "certified": certified, "learned-graphs": learned_graphs,
-    "neighbors": neighbors, "laplacian-systems": laplacian_systems, "large-graphs": large_graphs, "low-rank-speed": low_rank,
-    "lapsvm-speed": lapsvm, "unfolded-speed": unfolded, "memory": memory,
-}  # fmt: skip
+    "small-data": small_data,
+    "million-rows": million_rows,
+    "certified": certified,
+    "learned-graphs": learned_graphs,
+    "neighbors": neighbors,
+    "laplacian-systems": laplacian_systems,
+    "large-graphs": large_graphs,
+    "low-rank-speed": low_rank,
+    "lapsvm-speed": lapsvm,
+    "unfolded-speed": unfolded,
+    "memory": memory,
+}
