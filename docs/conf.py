@@ -5,7 +5,6 @@ its pages from NumPy, SciPy and scikit-learn, whose theme this is. Pages are Mar
 code is hosted. Everything that a page needs is in the site: no page loads anything from elsewhere.
 """
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -49,7 +48,6 @@ outside_links_base = f"{REPOSITORY}/blob/main"
 # The Python API, from docstrings.
 autosummary_generate = True
 autodoc_typehints = "none"
-autodoc_default_options = {"inherited-members": True}
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 numpydoc_xref_param_type = False
@@ -108,3 +106,10 @@ html_theme_options = {
 html_sidebars = {"index": []}
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
+
+
+def setup(app):
+    """Colors of Rust for the blocks whose fence also says how rustdoc tests them."""
+    from pygments.lexers.rust import RustLexer
+
+    app.add_lexer("rust,no_run", RustLexer)

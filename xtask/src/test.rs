@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::process::{Call, Result, root, target};
 use crate::python::Venv;
-use crate::{doc, mpi, wheel};
+use crate::{doc, mpi, site, wheel};
 
 /// Packages for the Python tests, besides the requirements of the wheel.
 const TEST_PACKAGES: [&str; 7] = ["pytest", "pandas", "polars", "pyarrow", "duckdb", "matplotlib", "mypy"];
@@ -36,7 +36,8 @@ fn checks(log: &mut Log) -> Result<()> {
     log.step("wheel in a clean environment", || smoke(&wheel))?;
     let venv = log.step("environment of the Python tests", || test_environment(&wheel))?;
     log.step("type stubs", || stubs(&venv))?;
-    log.step("Python tests", || python_tests(&venv))
+    log.step("Python tests", || python_tests(&venv))?;
+    log.step("site", || site::build(&wheel, &target().join("site"), true).map(drop))
 }
 
 /// Imports the wheel in an environment with only its requirements, in a folder without the sources.

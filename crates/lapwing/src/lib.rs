@@ -252,10 +252,8 @@ pub mod prelude {
 /// The Rust examples of the pages compile.
 #[cfg(doctest)]
 mod pages {
-    #[doc = include_str!("../../../README.md")]
-    struct Readme;
-    #[doc = include_str!("../../../docs/guide.md")]
-    struct Guide;
+    #[doc = include_str!("../../../docs/how-to/use-from-rust.md")]
+    struct UseFromRust;
     #[doc = include_str!("../../../docs/methods/graph-learning.md")]
     struct GraphLearning;
     #[doc = include_str!("../../../docs/methods/lapsvm.md")]
