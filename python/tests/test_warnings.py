@@ -9,11 +9,11 @@ from sklearn.exceptions import ConvergenceWarning
 from lapwing._warnings import warn_of
 from lapwing.exceptions import UnreachedWarning
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "cli.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "output.md"
 
 
 def test_the_kind_decides_the_class():
-    table = PAGE.read_text(encoding="utf-8").partition("| kind of a warning |")[2]
+    table = PAGE.read_text(encoding="utf-8").partition("| kind of a warning |")[2].partition("\n\n")[0]
     expected = dict.fromkeys(re.findall(r"^\| `(.+?)` \|", table, re.MULTILINE), UserWarning)
     assert {"unreached", "not-converged"} < set(expected)
     expected |= {"unreached": UnreachedWarning, "not-converged": ConvergenceWarning}

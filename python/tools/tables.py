@@ -22,7 +22,7 @@ SHARED = {
     "harmonic": ("harmonic propagation and its graph", "harmonic.md#parameters"),
     "sparsify": ("the sparsifier", "sparsifiers.md#parameters"),
 }
-READING = "[How to read the table](../README.md#tables-of-parameters)."
+READING = "[How to read the table](index.md#tables-of-parameters)."
 MARKER = re.compile(r"<!-- (parameters|choices): .*? -->")
 MARKED = re.compile(r"(<!-- (parameters|choices): (.*?) -->\n)(?:(?!<!-- ).)*(<!-- end of \2 -->)", re.DOTALL)
 #: What numbers of these kinds are called.

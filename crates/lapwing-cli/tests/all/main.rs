@@ -12,7 +12,6 @@ mod learn;
 mod low_rank;
 mod names;
 mod outputs;
-mod pages;
 mod plan;
 mod prior;
 mod regression_damage;
