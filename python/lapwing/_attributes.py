@@ -1,4 +1,4 @@
-"""What estimators have after a fit: types for editors and type checkers, and sections for the docstrings of all that inherit them."""
+"""What estimators have after a fit: types for editors and type checkers, and documentation for the classes that inherit them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ report_ : dict
     The summary: rows, edges, components, unreached rows, seconds of each phase, peak bytes, everything "auto" chose.
 n_features_in_ : int
     Columns of X; rows of the graph if a graph was given instead of features.
-feature_names_in_ : ndarray of shape (n_features_in_,)
+feature_names_in_ : ndarray of shape (`n_features_in_`,)
     Names of the columns; only if X had string names for all.
 """
 
@@ -176,7 +176,7 @@ bias_ : ndarray of shape (n_columns,)
     b; with a hidden layer a list of both.
 graph_reg_ : float
     λ, as given or chosen.
-loss_curve_ : ndarray of shape (n_iter_ + 1,)
+loss_curve_ : ndarray of shape (`n_iter_` + 1,)
     Loss with penalty at W = 0 and after each iteration. `residual_` is the estimated suboptimality.
 """
 

@@ -149,7 +149,7 @@ class SemiSupervisedKFold(_Parameters, NamedParameters, BaseCrossValidator):  # 
         """The class of each labeled row, by number; None if folds need not keep their shares."""
         if not self.stratify:
             return None
-        strata = np.unique(given, return_inverse=True)[1].reshape(-1)
+        strata: NDArray[np.intp] = np.unique(given, return_inverse=True)[1].reshape(-1)
         most = int(np.bincount(strata).max())
         if most < self.n_splits:
             raise ValueError(

@@ -54,7 +54,8 @@ def unlabeled_mask(y: Any, unlabeled: Any = None) -> NDArray[np.bool_]:
         # There are few distinct texts in many rows.
         texts, inverse = np.unique(y, return_inverse=True)
         marks = np.fromiter((_is_marker(text, unlabeled) for text in texts), bool, count=texts.size)
-        return marks[inverse.reshape(y.shape)]
+        of_rows: NDArray[np.bool_] = marks[inverse.reshape(y.shape)]
+        return of_rows
     if y.dtype.kind == "O":
         return np.fromiter((is_missing(label) or _is_marker(label, unlabeled) for label in y), bool, count=y.size)
     marker = -1 if unlabeled is None else unlabeled

@@ -51,7 +51,7 @@ class KeepsRows:
 
     def __getstate__(self) -> Any:
         # Rows and graph may be larger than all else together: they are not pickled.
-        state = super().__getstate__()
+        state = super().__getstate__()  # type: ignore[misc, unused-ignore]
         if not isinstance(state, dict):
             return state
         return {name: value for name, value in state.items() if name != "_fitted_rows"}

@@ -33,6 +33,15 @@ class NamedParameters(Documented):
     _fixed: ClassVar[dict[str, Any]] = {}
     """Parameters of the library that are fixed here, with their values."""
 
+    __signature__: ClassVar[inspect.Signature]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Keep the signature of ``__init__``: Python 3.10 would show that of ``__new__``."""
+        super().__init_subclass__(**options)
+        of_instance = inspect.signature(cls.__init__)
+        parameters = list(of_instance.parameters.values())[1:]
+        cls.__signature__ = of_instance.replace(parameters=parameters, return_annotation=inspect.Signature.empty)
+
     def __new__(cls: type[_Class], *args: Any, **kwargs: Any) -> _Class:
         refuse_unknown(cls, len(args), kwargs)
         return super().__new__(cls)

@@ -63,8 +63,8 @@ class TransductiveSearchCV(NamedParameters, MetaEstimatorMixin, BaseEstimator): 
     Attributes
     ----------
     best_estimator_ : estimator
-        With the best parameters, fitted to all labels; only if `refit` is not False. Its fitted attributes (``transduction_``, ``label_distributions_``, …)
-        are attributes of the search too.
+        With the best parameters, fitted to all labels; only if `refit` is not False. Its fitted attributes (``transduction_``,
+        ``label_distributions_`` and so on) are attributes of the search too.
     best_params_ : dict
         The parameters of the best candidate.
     best_score_ : float
@@ -352,12 +352,12 @@ def _results(candidates: list[dict[str, Any]], outcomes: list[Outcome], n_folds:
     return results
 
 
-def _column(candidates: list[dict[str, Any]], name: str) -> np.ma.MaskedArray[Any, Any]:
+def _column(candidates: list[dict[str, Any]], name: str) -> Any:
     """The values of a parameter, masked for candidates without it."""
     given = {at: parameters[name] for at, parameters in enumerate(candidates) if name in parameters}
     are_numbers = all(isinstance(value, (bool, int, float, np.number, np.bool_)) for value in given.values())
     dtype = np.array(list(given.values())).dtype if are_numbers else np.dtype(object)
-    column: np.ma.MaskedArray[Any, Any] = np.ma.MaskedArray(np.empty(len(candidates), dtype), mask=True)
+    column: Any = np.ma.masked_all(len(candidates), dtype)  # type: ignore[no-untyped-call, unused-ignore]
     for at, value in given.items():
         column[at] = value
     return column

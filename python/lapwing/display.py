@@ -640,7 +640,7 @@ class CompareDisplay(_Display):
             if self.weights is not None:
                 ax.annotate(
                     f"weight {100 * weight:.0f} %" if weight > 0 else "left out",
-                    (1.01, line), xycoords=("axes fraction", "data"), va="center", fontsize="small", color=color,
+                    (1.01, float(line)), xycoords=("axes fraction", "data"), va="center", fontsize="small", color=color,
                 )  # fmt: skip
         ax.set_yticks(lines, self.names)
         ax.set(xlabel="share of hidden labels that is right", ylim=(-0.6, n - 0.4))

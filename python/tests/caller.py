@@ -37,7 +37,8 @@ from lapwing.prepare import TableEncoder
 
 X = np.zeros((4, 2))
 y = [0, 1, -1, -1]
-clf: HarmonicClassifier = HarmonicClassifier(n_neighbors=2, graph_reg=0.1, form="plain", random_state=np.random.default_rng(0)).fit(X, y)
+seed = np.random.default_rng(0)
+clf: HarmonicClassifier = HarmonicClassifier(n_neighbors=2, graph_reg=0.1, form="plain", random_state=seed).fit(X, y)
 shares: NDArray[np.float64] = clf.predict_proba(X)
 reached: NDArray[np.bool_] = clf.reached_
 certified: NDArray[np.bool_] | None = clf.certified_

@@ -9,8 +9,9 @@ import lapwing
 
 MODULES = ("lapwing", *(f"lapwing.{name}" for name in lapwing.__all__ if inspect.ismodule(getattr(lapwing, name))))
 
-#: Names that `lapwing.display` has for type checkers only: it imports matplotlib when it draws.
-OF_MATPLOTLIB = {"Axes": Any, "Figure": Any, "SubFigure": Any}
+#: Names in annotations that stand for no types: those that `lapwing.display` has for type checkers only, because it imports
+#: matplotlib when it draws; and the mark of dataclasses, which `get_type_hints` of Python 3.10 refuses.
+NO_TYPES = {"Axes": Any, "Figure": Any, "SubFigure": Any, "KW_ONLY": Any}
 
 
 @dataclass(frozen=True)
@@ -75,4 +76,4 @@ def own(members):
 
 def hints(of):
     """The annotations of a function or class, resolved."""
-    return get_type_hints(of, localns=OF_MATPLOTLIB)
+    return get_type_hints(of, localns=NO_TYPES)
