@@ -9,6 +9,7 @@ mod tests;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use clap::builder::Resettable;
 use clap::{Args, CommandFactory, ValueEnum};
 use clap_complete::Shell;
 use lapwing::data::Error;
@@ -109,8 +110,8 @@ impl Page {
         let typed = format!("lapwing label --method {}", spec.name);
         let name = format!("lapwing-label-{}", spec.name);
         let command = Subject::Method(Box::new(settings)).add_to(label).mut_args(hidden).disable_help_flag(true);
-        let none = None::<clap::builder::StyledStr>;
-        let command = command.name(name.clone()).about(spec.summary).long_about(none.clone()).after_help(none);
+        let command =
+            command.name(name.clone()).about(spec.summary).long_about(Resettable::Reset).after_help(Resettable::Reset);
         let mut command = command.bin_name(&typed).override_usage(format!("{typed} [OPTIONS] [DATA]"));
         command.build();
         Some(Self { command, name, typed, method: Some(spec) })
