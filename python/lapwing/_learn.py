@@ -68,7 +68,7 @@ class GraphLearner(GraphLearnerParameters, NamedParameters, TransformerMixin, Ba
         repairs (`n_repaired`), how θ was chosen (`chosen`), the neighbor search (`knn`).
     n_features_in_ : int
         Columns of X; only if neighbors were not given.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns; only if X had string names for all.
 
     Notes

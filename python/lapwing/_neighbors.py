@@ -41,7 +41,7 @@ class NeighborIndex(NeighborIndexParameters, NamedParameters, BaseEstimator):  #
         Rows of the fitted X.
     n_features_in_ : int
         Columns of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns; only if X had string names for all.
 
     Notes
@@ -139,7 +139,7 @@ class NeighborIndex(NeighborIndexParameters, NamedParameters, BaseEstimator):  #
             None gives the neighbors of all fitted rows, without the row itself, as :func:`kneighbors` with the settings
             of the index.
         n_neighbors : int or None, default=None
-            Neighbors of each row, in [1, n_samples_fit_], for None as X [1, n_samples_fit_); None is that of the fit.
+            Neighbors of each row, in [1, `n_samples_fit_`], for None as X [1, `n_samples_fit_`); None is that of the fit.
             For more neighbors than in the fit, recall is lower than `recall_`.
         return_distance : bool, default=True
             Whether to return the distances as well.

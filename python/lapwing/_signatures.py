@@ -351,7 +351,7 @@ _DOCUMENTATION = {
     "kernel": """kernel : {"rbf", "poly", "linear", "precomputed", "low-rank"}, default="rbf"
     Kernel: how similar two rows are.
 
-    - "rbf": exp(−|x − x′|²/(2σ²)), σ the bandwidth.
+    - "rbf": exp(−‖x − x′‖²/(2σ²)), σ the bandwidth.
     - "poly": (xᵀx′)^degree.
     - "linear": xᵀx′.
     - "precomputed": Features are similarities to the rows of the fit: (n, n) to fit (with graph_reg 0, or a graph), (m,

@@ -18,7 +18,7 @@ use crate::labeling::exponentials;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Kernel {
-    /// exp(−|x − x′|²/(2σ²)).
+    /// exp(−‖x − x′‖²/(2σ²)).
     Rbf {
         /// σ > 0, in the unit of distances.
         bandwidth: f64,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 choices! {
     /// How similar two rows are.
     pub enum KernelKind("kernel", default Rbf) {
-        /// exp(−|x − x′|²/(2σ²)), σ the bandwidth.
+        /// exp(−‖x − x′‖²/(2σ²)), σ the bandwidth.
         Rbf = "rbf",
         /// (xᵀx′)^degree.
         Poly = "poly",
