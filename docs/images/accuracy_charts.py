@@ -116,9 +116,32 @@ def label_loop() -> Figure:
     return figure
 
 
+def scaling() -> Figure:
+    """Accuracy of each data set as it is and scaled in two ways."""
+    rows = [row for row in tables("results/scaling.md", "What scaling is worth")[0] if row["set"] != "mean"]
+    figure, panels = style.figure(7.6, 4.6, 2, sharey=True)
+    kinds = {"as it is": style.FRAME, "one width": style.LAPWING, "one deviation": style.OTHERS[0]}
+    for panel, count in zip(panels, ("5", "30"), strict=True):
+        values = [[number(row[f"{kind}, {count}"].strip("*")) for kind in kinds] for row in rows]
+        panel.hlines(
+            range(len(rows)), list(map(min, values)), list(map(max, values)), color=style.PALE, linewidth=3, alpha=0.6
+        )
+        for at, (kind, color) in enumerate(kinds.items()):
+            panel.scatter(
+                [one[at] for one in values], range(len(rows)), s=30, color=color, edgecolors="none", zorder=3, label=kind
+            )
+        panel.set_yticks(range(len(rows)), [row["set"].strip("`") for row in rows])
+        panel.set(title=f"accuracy, {count} labels of each class", xlim=(0.25, 1.03))
+        panel.tick_params(axis="y", length=0)
+    panels[0].invert_yaxis()
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    return figure
+
+
 PICTURES: dict[str, Callable[[], Figure]] = {
     "mnist": mnist,
     "accuracy": accuracy,
     "regret": regret,
     "label-choice": label_loop,
+    "scaling": scaling,
 }

@@ -16,10 +16,11 @@ import method_pictures
 import solver_pictures
 import speed_charts
 import style
+import training_charts
 
 PICTURES = {
     name: draw
-    for module in (landing, accuracy_charts, speed_charts, method_pictures, solver_pictures)
+    for module in (landing, accuracy_charts, speed_charts, training_charts, method_pictures, solver_pictures)
     for name, draw in module.PICTURES.items()
 }
 

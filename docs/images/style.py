@@ -20,7 +20,9 @@ FRAME = "#9a9a9a"
 LAPWING = "#0f8b91"
 #: Colors of other programs, and of whatever stands beside one another.
 OTHERS = ("#d55e00", "#cc79a7", "#5f86b8", "#c98a00", "#8a8a8a", "#6a4fb3", "#7a9a3a", "#a0522d")
-#: Colors of two classes.
+#: Color of the one program that stands beside lapwing.
+BESIDE = OTHERS[3]
+#: Colors of classes.
 FIRST, SECOND, THIRD = "#0072b2", "#e07b00", "#009e73"
 PALE = "#b4b4b4"
 
