@@ -77,3 +77,15 @@ def own(members):
 def hints(of):
     """The annotations of a function or class, resolved."""
     return get_type_hints(of, localns=NO_TYPES)
+
+
+def is_fitted_name(name):
+    """Whether an attribute is one that a fit sets."""
+    return name.endswith("_") and not name.startswith("_")
+
+
+def fitted(cls):
+    """Attributes that a fit sets, with their types: annotated, or properties."""
+    annotated = {name: hint for name, hint in hints(cls).items() if is_fitted_name(name)}
+    computed = inspect.getmembers(cls, lambda member: isinstance(member, property))
+    return annotated | {name: hints(value.fget)["return"] for name, value in computed if is_fitted_name(name)}

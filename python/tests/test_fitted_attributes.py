@@ -58,21 +58,10 @@ FITS = {
 }  # fmt: skip
 
 
-def is_fitted_name(name):
-    return name.endswith("_") and not name.startswith("_")
-
-
-def declared(cls):
-    """Attributes that a fit has, with their types: annotated, or properties."""
-    annotated = {name: hint for name, hint in public.hints(cls).items() if is_fitted_name(name)}
-    computed = inspect.getmembers(cls, lambda member: isinstance(member, property))
-    return annotated | {name: public.hints(value.fget)["return"] for name, value in computed if is_fitted_name(name)}
-
-
 def documented(cls):
     """Names in the section of attributes."""
     section = re.search(r"^Attributes\n-+\n(.*?)(\n\n|\Z)", inspect.getdoc(cls), re.MULTILINE | re.DOTALL)[1]
-    return set(filter(is_fitted_name, re.findall(r"^(\w+) : ", section, re.MULTILINE)))
+    return set(filter(public.is_fitted_name, re.findall(r"^(\w+) : ", section, re.MULTILINE)))
 
 
 def is_of(value, hint):
@@ -96,15 +85,15 @@ def is_of(value, hint):
 
 def faults(estimator):
     """What declarations say of an estimator and what is not so."""
-    stored = set(filter(is_fitted_name, vars(estimator)))
-    for name, hint in declared(type(estimator)).items():
+    stored = set(filter(public.is_fitted_name, vars(estimator)))
+    for name, hint in public.fitted(type(estimator)).items():
         if hasattr(estimator, name):
             stored.add(name)
             if not is_of(getattr(estimator, name), hint):
                 yield f"{name} is {getattr(estimator, name)!r}, not {hint}"
         elif name not in SOMETIMES:
             yield f"{name} is missing"
-    yield from (f"{name} is not declared" for name in sorted(stored - declared(type(estimator)).keys()))
+    yield from (f"{name} is not declared" for name in sorted(stored - public.fitted(type(estimator)).keys()))
 
 
 @pytest.mark.parametrize("name", FITS)
@@ -116,7 +105,7 @@ def test_attributes_are_those_that_are_declared(name):
 @pytest.mark.parametrize("name", [name for name in FITS if name.endswith("()")])
 def test_documented_attributes_are_those_that_are_declared(name):
     cls = next(member.value for member in public.objects() if f"{member.path}()" == name)
-    assert documented(cls) == declared(cls).keys()
+    assert documented(cls) == public.fitted(cls).keys()
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Type checkers pass what callers may write, and report every misspelt option and choice.
+"""Type checkers pass what callers may write, and report misspelt options and choices, and attributes of another type.
 
 That the stub says what the module has is a check of `cargo xtask test`.
 """
@@ -41,11 +41,11 @@ def pyright(folder):
 
 
 @pytest.mark.parametrize("check", [mypy, pyright], ids=["mypy", "pyright"])
-def test_errors_are_those_of_misspelt_options_and_choices(check, tmp_path):
+def test_errors_are_misspelt_options_and_choices_and_mistaken_types(check, tmp_path):
     pytest.importorskip(check.__name__)
-    right, wrong = (HERE / "caller.py").read_text(encoding="utf-8"), list(wrong_lines())
-    imports = "\n".join(f"import {module}" for module in public.MODULES)
-    code = f"{right}\n\nfrom typing import cast\n{imports}\n\nanything: Any = None\n"
+    right, wrong = (HERE / "caller.py").read_text(encoding="utf-8"), [*wrong_calls(), *wrong_attributes()]
+    imports = [f"import {module}" for module in public.MODULES]
+    code = "\n".join([right, "from typing import cast", *imports, "anything: Any = None", "def spell(text: bytes) -> None: ...", ""])
     (tmp_path / "caller.py").write_text("\n".join([code, *wrong, ""]), encoding="utf-8")
     found, expected = check(tmp_path), dict(enumerate(wrong, code.count("\n") + 2))
     assert len(wrong) > 200
@@ -53,7 +53,7 @@ def test_errors_are_those_of_misspelt_options_and_choices(check, tmp_path):
     assert [call for line, call in expected.items() if line not in found] == []
 
 
-def wrong_lines():
+def wrong_calls():
     """Calls of all that is public, each with one option that there is not, or one word that is none of the choices."""
     for member, function in public.functions(public.own(public.members())):
         hints = public.hints(function)
@@ -66,6 +66,16 @@ def wrong_lines():
         if all(found.kind is not found.VAR_KEYWORD for found in parameters):
             wrong.append("misspelt=1")
         yield from (f"{called}({', '.join([*needed, option])})" for option in wrong)
+
+
+def wrong_attributes():
+    """Fitted attributes, taken for what they are not."""
+    seen = set()
+    for member in public.objects():
+        for name, hint in public.fitted(member.value).items() if inspect.isclass(member.value) else ():
+            if hint is not typing.Any and (name, str(hint)) not in seen:
+                seen.add((name, str(hint)))
+                yield f"spell(cast({member.name}, anything).{name})"
 
 
 def takes_words(hint):
