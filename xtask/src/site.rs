@@ -1,4 +1,4 @@
-//! `cargo xtask site`: the documentation site, from `docs/`, `examples/` and the docstrings of the wheel.
+//! `cargo xtask site`: the documentation site, from `docs/`, `examples/`, the docstrings of the wheel and the options of the program.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -39,8 +39,12 @@ pub fn build(wheel: &Path, out: &Path, runs_examples: bool) -> Result<PathBuf> {
     let venv = Venv::kept("site")?;
     venv.install([OsStr::new("--requirement"), docs.join("requirements.txt").as_os_str()])?;
     venv.install_wheel(wheel)?;
+    // The build of the wheel has built the program as well.
+    let program = target().join("release").join(format!("lapwing{}", std::env::consts::EXE_SUFFIX));
+    Call::new(program).args([OsStr::new("reference"), docs.join("reference/cli").as_os_str()]).run()?;
     let cache = target().join("site-cache");
-    let call = venv.call().args(["-m", "sphinx", "-b", "html", "--fail-on-warning", "--keep-going", "-j", "auto", "-q", "-d"]);
+    let call =
+        venv.call().args(["-m", "sphinx", "-b", "html", "--fail-on-warning", "--keep-going", "-j", "auto", "-q", "-d"]);
     let call = call.args([cache.as_path(), docs.as_path(), out]).env("MPLBACKEND", "Agg");
     let call = if runs_examples { call } else { call.env("LAPWING_SITE_EXAMPLES", "off") };
     call.run()?;
