@@ -474,7 +474,7 @@ _DOCUMENTATION = {
     - "gd": Gradient descent, as published.
     - "adam": Adam on the preconditioned weights, as published.
 """,
-    "steps": """steps : int >= 0 or "exact", default="exact"
+    "steps": """steps : int >= 1 or "exact", default="exact"
     Steps of the unfolding. Exact solves the propagation instead.""",
     "step_size": """step_size : float > 0 or "auto", default="auto"
     Step size α of the unfolding, below 2/(1 + 2λ). Auto is 1/(1 + λ). Has an effect only with `steps` a number.""",

@@ -128,7 +128,7 @@ parameters! {
         /// Iteration of solvers with a preconditioner.
         optimizer: LayerOptimizer = LayerOptimizer::Auto;
         /// Steps of the unfolding. Exact solves the propagation instead.
-        steps: Option<usize> = None, or "exact", in at_least(0.0);
+        steps: Option<usize> = None, or "exact", in at_least(1.0);
         /// Step size α of the unfolding, below 2/(1 + 2λ). Auto is 1/(1 + λ).
         step_size: Option<f64> = None, or "auto", in above(0.0), if [steps: "given"];
         /// Units of a hidden layer, with rectifiers. None leaves the network linear.
