@@ -13,7 +13,7 @@ from ._base import Problem
 from ._harmonic import HarmonicClassifier
 from ._inputs import csr_parts
 from ._labels import as_label_array
-from ._loop import LabelLoop, LoopState
+from ._looped import KeepsGraph, LoopState
 from ._parameters import documented
 from ._shared import Rows
 from ._signatures import HarmonicClassifierParameters, SparseHarmonicClassifierParameters, StreamingSparsifierParameters
@@ -101,7 +101,7 @@ class SparseHarmonicClassifier(SparseHarmonicClassifierParameters, HarmonicClass
         problem.rows["graph"] = csr_parts(graph.to_scipy(), np.float64)
         _solve_as_it_is(problem)
 
-    def _kept_problem(self, first: LabelLoop, state: LoopState, rows: Rows, codes: NDArray[np.int32]) -> Problem:
+    def _kept_problem(self, first: KeepsGraph, state: LoopState, rows: Rows, codes: NDArray[np.int32]) -> Problem:
         # The graph that the fit kept is sparse already.
         problem = super()._kept_problem(first, state, rows, codes)
         _solve_as_it_is(problem)

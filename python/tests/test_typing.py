@@ -44,8 +44,8 @@ def pyright(folder):
 def test_errors_are_misspelt_options_and_choices_and_mistaken_types(check, tmp_path):
     pytest.importorskip(check.__name__)
     right, wrong = (HERE / "caller.py").read_text(encoding="utf-8"), [*wrong_calls(), *wrong_attributes()]
-    imports = [f"import {module}" for module in public.MODULES]
-    code = "\n".join([right, "from typing import cast", *imports, "anything: Any = None", "def spell(text: bytes) -> None: ...", ""])
+    imports = ["from typing import cast", *(f"import {module}" for module in public.MODULES)]
+    code = "\n".join([right, *imports, "anything: Any = None", "def spell(text: bytes) -> None: ...", ""])
     (tmp_path / "caller.py").write_text("\n".join([code, *wrong, ""]), encoding="utf-8")
     found, expected = check(tmp_path), dict(enumerate(wrong, code.count("\n") + 2))
     assert len(wrong) > 200
