@@ -1,0 +1,101 @@
+"""
+Uneven classes: say how large they are
+======================================
+
+What if one class is four times as large as the other, and the labels do not show it? Of these pixels from photos one
+in five is skin. Ten labels, five of each class, cannot tell that. Whoever knows it can say so, and most of the errors
+go.
+"""
+
+import warnings
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import datasets
+from lapwing import AutoLabeler, HarmonicClassifier
+from lapwing.exceptions import UnreachedWarning
+
+# %%
+# 5,000 of 245,057 pixels, drawn at random: their blue, green and red. Five labels of each class, drawn at random
+# within the class.
+
+skin = datasets.load("skin")
+
+
+def draw(seed):
+    """Pixels, their true labels (0: skin), and the labels that are given."""
+    rng = np.random.default_rng(seed)
+    rows = rng.choice(len(skin.y), 5_000, replace=False)
+    truth = skin.y[rows]
+    given = np.concatenate([rng.choice(np.flatnonzero(truth == kind), 5, replace=False) for kind in (0, 1)])
+    y = np.full(len(truth), -1)
+    y[given] = truth[given]
+    return skin.X[rows], truth, y
+
+
+# %%
+# The plain call. A few dozen pixels lie in parts of the graph without a label; a warning says so, which we have read.
+
+warnings.simplefilter("ignore", UnreachedWarning)
+pixels, truth, y = draw(0)
+hidden = y == -1
+auto = AutoLabeler(random_state=0).fit(pixels, y)
+expected = auto.expected_accuracy_
+accuracy = (auto.transduction_ == truth)[hidden].mean()
+print(f"expected accuracy {expected.value:.1%} ({expected.low:.0%} to {expected.high:.0%}), true accuracy {accuracy:.1%}")
+print(f"{(auto.transduction_ == 0).mean():.1%} of the pixels are labeled as skin, {(truth == 0).mean():.1%} are")
+
+# %%
+# The same with the shares of the classes, in the order of ``classes_``. They come from elsewhere: here from the
+# description of the data. Sizes are held for all rows together, so that no label can be left out to see whether it is
+# found: there is no expected accuracy.
+
+sized = HarmonicClassifier(decision="sizes", class_prior=[0.2, 0.8], random_state=0).fit(pixels, y)
+print(f"expected accuracy {sized.expected_accuracy_}, true accuracy {(sized.transduction_ == truth)[hidden].mean():.1%}")
+
+# %%
+# The pixels in their own colors, and which of them get the wrong label. Without sizes, bright reds and pale tones
+# count as skin, too.
+
+fig, axes = plt.subplots(1, 3, figsize=(10, 3.6), layout="constrained", sharex=True, sharey=True)
+green, red = pixels[:, 1].astype(int), pixels[:, 2].astype(int)
+axes[0].scatter(red, green, s=5, c=pixels[:, ::-1] / 255)
+axes[0].set(title="the pixels", ylabel="green")
+for ax, clf, name in ((axes[1], auto, "without sizes"), (axes[2], sized, "with sizes")):
+    for code, color, kind in ((0, "#d9822b", "labeled skin"), (1, "#9fb4c0", "labeled other")):
+        of = clf.transduction_ == code
+        ax.scatter(red[of], green[of], s=5, color=color, label=kind)
+    wrong = clf.transduction_ != truth
+    ax.scatter(red[wrong], green[wrong], s=14, marker="x", linewidths=0.8, color="#8a0f2e", label="wrong")
+    ax.set(title=name)
+for ax in axes:
+    ax.set(xlabel="red")
+fig.legend(*axes[1].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False, markerscale=2)
+plt.show()
+
+# %%
+# One draw of ten labels may be luck. Six draws, the harmonic method without and with sizes:
+
+accuracies = []
+for seed in range(6):
+    pixels, truth, y = draw(seed)
+    without = HarmonicClassifier(random_state=0).fit(pixels, y)
+    sized = HarmonicClassifier(decision="sizes", class_prior=[0.2, 0.8], random_state=0).fit(pixels, y)
+    accuracies.append([(clf.transduction_ == truth)[y == -1].mean() for clf in (without, sized)])
+without, known = np.array(accuracies).T
+print(f"without sizes {without.mean():.1%}, with sizes {known.mean():.1%} in the mean of six draws")
+
+fig, ax = plt.subplots(figsize=(6.4, 2.6), layout="constrained")
+ax.hlines(range(6), without, known, color="#b5b5b5")
+ax.plot(without, range(6), "o", color="#8a8a8a", label="without sizes")
+ax.plot(known, range(6), "o", color="#0072b2", label="with sizes")
+ax.set(xlabel="accuracy on hidden labels", ylabel="draw", yticks=range(6))
+ax.legend(frameon=False, loc="upper left")
+plt.show()
+
+# %%
+# **When to do otherwise.** If the labels were drawn at random, they tell the sizes themselves:
+# ``labels_drawn="random"``, and ``auto`` notices it where they are enough. Wrong sizes do harm: if you know them
+# roughly, allow for it with ``size_slack``. More: :doc:`/learn/uneven-classes`. How sizes are held:
+# :doc:`/methods/harmonic`.
