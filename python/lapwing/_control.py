@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 if sys.version_info >= (3, 11):
@@ -21,6 +22,12 @@ else:
 
         def __class_getitem__(cls, options):
             return options
+
+
+class HasArray(Protocol):
+    """Arrays, data frames and other objects of which NumPy makes arrays; no texts, which stand for choices."""
+
+    def __array__(self) -> NDArray[Any]: ...
 
 
 Event = dict[str, Any]

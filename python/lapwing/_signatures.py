@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, TypedDict
 
 from numpy.typing import ArrayLike
 
-from ._control import Callback, Seed
+from ._control import Callback, HasArray, Seed
 
 
 def _documentation(*keys: str) -> str:
@@ -26,7 +26,7 @@ _DOCUMENTATION = {
     "budget": """budget : float > 0 or None, default=None
     Time after which no further candidate is started. The first candidate is always tried. With a budget, the result
     depends on the speed of the machine.""",
-    "candidates": """candidates : "harmonic" or a list of "harmonic-plain", "harmonic-joined", "harmonic-prior", "prior", "majority", "nearest-label", "linear", "forest", "unfolded-gnn", "unfolded-joined", "laprls", "low-rank", "auto", default="auto"
+    "candidates": """candidates : "auto", "harmonic", "harmonic-plain", "harmonic-joined", "harmonic-prior", "prior", "majority", "nearest-label", "linear", "forest", "unfolded-gnn", "unfolded-joined", "laprls", "low-rank" or a list of these, default="auto"
     Methods that are tried. Auto takes those that suit the rows: harmonic in two forms and majority; with features also
     nearest-label and linear, with features alone forest and laprls, and with a graph beside them unfolded-gnn. The
     candidates joined work on the sum of the given graph and that of the neighbors by features. With a prior, it is a
@@ -734,6 +734,11 @@ LEARN_WEIGHTS_PARAMETERS = _documentation(
     "solver:GraphLearner", "tol:GraphLearner", "max_iter:GraphLearner", "start", "n_jobs", "verbose", "callback",
 )
 
+Candidates = Literal[
+    "harmonic", "harmonic-plain", "harmonic-joined", "harmonic-prior", "prior", "majority", "nearest-label", "linear",
+    "forest", "unfolded-gnn", "unfolded-joined", "laprls", "low-rank", "auto",
+]
+
 
 @dataclass(eq=False, repr=False, match_args=False)
 class AutoLabelerParameters:
@@ -751,7 +756,7 @@ class AutoLabelerParameters:
 
     budget: float | None = None
     _: KW_ONLY
-    candidates: str | Sequence[str] = "auto"
+    candidates: Candidates | Sequence[Candidates] = "auto"
     n_neighbors: int = 15
     metric: Literal["auto", "euclidean", "cosine", "inner-product"] = "auto"
     weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning"
@@ -940,7 +945,7 @@ class LowRankPropagationClassifierParameters:
     n_landmarks: int = 100
     _: KW_ONLY
     factor: Literal["anchor", "nystrom", "glnp"] = "anchor"
-    landmarks: Literal["kmeans", "uniform"] | ArrayLike = "kmeans"
+    landmarks: Literal["kmeans", "uniform"] | HasArray | Sequence[Sequence[float]] = "kmeans"
     n_nearest: int = 3
     bandwidth: float | str = "auto"
     alpha: float = 0.9

@@ -45,6 +45,7 @@ certified: NDArray[np.bool_] | None = clf.certified_
 calibrated: bool = clf.calibration_ == "leave-one-out"
 names: NDArray[np.object_] = clf.feature_names_in_
 auto = AutoLabeler(candidates=["forest", "linear"], random_state=0).fit(X, y)
+single = AutoLabeler(candidates="harmonic", class_prior=[0.5, 0.5]).fit(X, y)
 if auto.expected_accuracy_ is not None:
     low: float = auto.expected_accuracy_.low
 best: list[dict[str, Any]] = sorted(auto.results_, key=lambda row: float(row["weight"]))
@@ -64,6 +65,7 @@ largest: float = float(weights.max())
 functions: EigenfunctionClassifier = EigenfunctionClassifier(8, clip=1.0)
 fitted: EigenfunctionClassifier = functions.fit(X, y)
 few: LowRankPropagationClassifier = LowRankPropagationClassifier(2, landmarks=X[:2], bandwidth="knn:2").fit(X, y)
+few = LowRankPropagationClassifier(2, landmarks=[[0.0, 1.0], [1.0, 0.0]])
 chosen: NDArray[np.float64] | None = few.landmarks_
 width: float | None = few.bandwidth_
 regressor = HarmonicRegressor(2).fit(X, [0.5, None, None, 1.0])

@@ -160,7 +160,7 @@ OWN = {
 #: What Python adds to a parameter of the library: annotation, values, documentation.
 ADDED = {
     "LowRankPropagationClassifier.landmarks": (
-        "ArrayLike",
+        "HasArray | Sequence[Sequence[float]]",
         "array-like of shape (n_landmarks, n_features)",
         "An array holds the landmarks themselves; then `n_landmarks` means nothing.",
     ),

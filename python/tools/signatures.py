@@ -16,7 +16,7 @@ WIDTH = 120
 #: Words of the library that are None in Python, where they are not among choices.
 WORDS_OF_NONE = ("none", "labeled")
 #: Annotations of the kinds of values.
-ANNOTATIONS = {"count": "int", "bytes": "int", "real": "float", "list": "ArrayLike", "words": "str | Sequence[str]", "flag": "bool", "choice": ""}
+ANNOTATIONS = {"count": "int", "bytes": "int", "real": "float", "list": "ArrayLike", "words": "", "flag": "bool", "choice": ""}
 #: What documentation calls these kinds.
 KINDS = {"count": "int", "bytes": "int", "real": "float", "list": "array-like of shape (n_classes,)", "flag": "bool"}
 
@@ -37,7 +37,7 @@ from typing import Any, ClassVar, Literal, TypedDict
 
 from numpy.typing import ArrayLike
 
-from ._control import Callback, Seed
+from ._control import Callback, HasArray, Seed
 
 
 def _documentation(*keys: str) -> str:
@@ -66,14 +66,19 @@ def _shown(declared: dict[str, Any], signature: Signature, known: set[str]) -> P
     words = {word: doc for word, doc in declared["words"] if word not in signature.no_words.get(name, ())}
     of_none = [word for word in WORDS_OF_NONE if word in words and kind != "choice"]
     literals = [f'"{word}"' for word in words if word not in of_none]
-    choices = [] if kind == "words" else literals + (["False"] if "off" in words and kind == "choice" else [])
+    if kind == "words":
+        # The default first.
+        literals.sort(key=lambda word: word != _source(declared["default"]))
+    choices = literals + (["False"] if "off" in words and kind == "choice" else [])
     kinds = [ANNOTATIONS[kind], "str" if declared["pattern"] else f"Literal[{', '.join(choices)}]" if choices else ""]
+    if kind == "words":
+        kinds = [name.capitalize(), f"Sequence[{name.capitalize()}]"]
     if of_none:
         kinds.append("None")
     texts = [f'"{declared["pattern"]}"'] if declared["pattern"] else []
     numbers = [_numbers(KINDS[kind], declared["interval"])] if kind in KINDS else []
     if kind == "words":
-        literals = [literals[0], f"a list of {', '.join(literals[1:])}"]
+        literals += ["a list of these"]
     values = [*numbers, *literals, *texts, *(["None"] if of_none else [])]
     default = declared["default"]
     annotation, text, more = ADDED.get(f"{signature.name}.{name}", ("", "", ""))
@@ -171,6 +176,13 @@ def _filled(values: Iterable[str], indent: str) -> list[str]:
     return [] if not values else _wrapped(", ".join(f'"{value}"' for value in values) + ",", indent, indent)
 
 
+def _names_of_words(describe: Describe) -> Iterable[str]:
+    """Types of the words of which a parameter takes several."""
+    of_library = (found for signature in SIGNATURES for of in signature.of for found in describe(of))
+    for name, words in {found["name"]: found["words"] for found in of_library if found["kind"] == "words"}.items():
+        yield from ["", f"{name.capitalize()} = Literal[", *_filled((word for word, _ in words), "    "), "]"]
+
+
 def _class(signature: Signature, listed: list[Parameter], keys: list[str], describe: Describe) -> list[str]:
     of_library = {found["name"] for of in signature.of for found in describe(of)}
     lines = [
@@ -221,4 +233,4 @@ def module(describe: Describe) -> str:
             classes += _class(signature, of_one, keys, describe)
         if signature.apart:
             classes += _options(signature, of_one)
-    return HEAD + texts.source() + "\n".join(functions + classes) + "\n"
+    return HEAD + texts.source() + "\n".join([*functions, *_names_of_words(describe), *classes]) + "\n"
