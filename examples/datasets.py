@@ -84,12 +84,13 @@ def can_download(name: str) -> bool:
 def download(name: str) -> Path:
     """Download a data set by scikit-learn, keep it as `.npz`, and return the path."""
     if name == "newsgroups20":
-        posts = fetch_20newsgroups(subset="all", remove=("headers",))
+        parts = [fetch_20newsgroups(subset=part, remove=("headers",)) for part in ("train", "test")]
         counter = CountVectorizer(token_pattern="[a-z]{2,24}", min_df=3, dtype=np.float32)
-        X = sp.csr_array(counter.fit_transform(posts.data))
-        words, groups = _as_bytes(counter.get_feature_names_out()), _as_bytes(posts.target_names)
+        X = sp.csr_array(counter.fit_transform([post for part in parts for post in part.data]))
+        is_test = np.repeat([False, True], [len(part.data) for part in parts])
         arrays = {"X_data": X.data, "X_indices": X.indices, "X_indptr": X.indptr, "X_shape": X.shape}
-        arrays |= {"y": posts.target, "vocab_utf8": words, "class_names_utf8": groups}
+        arrays |= {"y": np.concatenate([part.target for part in parts]), "train_mask": ~is_test, "test_mask": is_test}
+        arrays |= {"class_names_utf8": np.frombuffer("\n".join(parts[0].target_names).encode(), dtype=np.uint8)}
     else:
         images, labels = fetch_openml(ON_OPENML[name], version=1, as_frame=False, return_X_y=True)
         arrays = {"X": images.astype(np.uint8), "y": labels.astype(np.int64)}
@@ -140,10 +141,6 @@ def _read_cells(path: Path) -> Bunch:
         types, places = file["obs"][:]["bulk_labels"].astype(np.int64), file["obsm"][:]
         names = [name.decode() for name in file["uns/bulk_labels_categories"][:]]
     return Bunch(X=places["X_pca"], umap=places["X_umap"], y=types, class_names=names, distances=distances)
-
-
-def _as_bytes(texts: list[str]) -> np.ndarray:
-    return np.frombuffer("\n".join(texts).encode(), dtype=np.uint8)
 
 
 if __name__ == "__main__":

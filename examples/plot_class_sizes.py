@@ -2,23 +2,20 @@
 Uneven classes: say how large they are
 ======================================
 
-What if one class is four times as large as the other, and the labels do not show it? Of these pixels from photos one
-in five is skin. Ten labels, five of each class, cannot tell that. Whoever knows it can say so, and most of the errors
-go.
+What if one class is four times as large as the other, and the labels do not show it? Of these pixels from
+photos one in five is skin. Ten labels, five of each class, cannot tell that. Whoever knows it can say so, and
+most of the errors go.
 """
-
-import warnings
 
 import matplotlib.pyplot as plt
 import numpy as np
 
 import datasets
 from lapwing import AutoLabeler, HarmonicClassifier
-from lapwing.exceptions import UnreachedWarning
 
 # %%
-# 5,000 of 245,057 pixels, drawn at random: their blue, green and red. Five labels of each class, drawn at random
-# within the class.
+# 5,000 of 245,057 pixels, drawn at random: their blue, green and red. Five labels of each class, drawn at
+# random within the class.
 
 skin = datasets.load("skin")
 
@@ -35,43 +32,41 @@ def draw(seed):
 
 
 # %%
-# The plain call. A few dozen pixels lie in parts of the graph without a label; a warning says so, which we have read.
+# The plain call. A warning says that some pixels lie in parts of the graph without a label: they are guessed
+# from their colors alone.
 
-warnings.simplefilter("ignore", UnreachedWarning)
 pixels, truth, y = draw(0)
 hidden = y == -1
 auto = AutoLabeler(random_state=0).fit(pixels, y)
-expected = auto.expected_accuracy_
-accuracy = (auto.transduction_ == truth)[hidden].mean()
-print(f"expected accuracy {expected.value:.1%} ({expected.low:.0%} to {expected.high:.0%}), true accuracy {accuracy:.1%}")
-print(f"{(auto.transduction_ == 0).mean():.1%} of the pixels are labeled as skin, {(truth == 0).mean():.1%} are")
+print("expected accuracy and its interval:", np.round(auto.expected_accuracy_, 2))
+print("true accuracy:", (auto.transduction_ == truth)[hidden].mean().round(3))
+print(f"labeled as skin: {(auto.transduction_ == 0).mean():.1%}, in truth: {(truth == 0).mean():.1%}")
 
 # %%
 # The same with the shares of the classes, in the order of ``classes_``. They come from elsewhere: here from the
-# description of the data. Sizes are held for all rows together, so that no label can be left out to see whether it is
-# found: there is no expected accuracy.
+# description of the data. Labels are refined on the graph until these sizes hold; a fit does not say then which
+# accuracy to expect.
 
 sized = HarmonicClassifier(decision="sizes", class_prior=[0.2, 0.8], random_state=0).fit(pixels, y)
-print(f"expected accuracy {sized.expected_accuracy_}, true accuracy {(sized.transduction_ == truth)[hidden].mean():.1%}")
+print("expected accuracy:", sized.expected_accuracy_)
+print("true accuracy:", (sized.transduction_ == truth)[hidden].mean().round(3))
 
 # %%
-# The pixels in their own colors, and which of them get the wrong label. Without sizes, bright reds and pale tones
-# count as skin, too.
+# The pixels in their own colors, and which of them get the wrong label. Without sizes, bright reds and pale
+# tones count as skin, too.
 
 fig, axes = plt.subplots(1, 3, figsize=(10, 3.6), layout="constrained", sharex=True, sharey=True)
 green, red = pixels[:, 1].astype(int), pixels[:, 2].astype(int)
 axes[0].scatter(red, green, s=5, c=pixels[:, ::-1] / 255)
-axes[0].set(title="the pixels", ylabel="green")
+axes[0].set(title="the pixels", xlabel="red", ylabel="green")
 for ax, clf, name in ((axes[1], auto, "without sizes"), (axes[2], sized, "with sizes")):
     for code, color, kind in ((0, "#d9822b", "labeled skin"), (1, "#9fb4c0", "labeled other")):
         of = clf.transduction_ == code
         ax.scatter(red[of], green[of], s=5, color=color, label=kind)
     wrong = clf.transduction_ != truth
     ax.scatter(red[wrong], green[wrong], s=14, marker="x", linewidths=0.8, color="#8a0f2e", label="wrong")
-    ax.set(title=name)
-for ax in axes:
-    ax.set(xlabel="red")
-fig.legend(*axes[1].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False, markerscale=2)
+    ax.set(title=name, xlabel="red")
+fig.legend(*axes[1].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
 plt.show()
 
 # %%
@@ -96,6 +91,6 @@ plt.show()
 
 # %%
 # **When to do otherwise.** If the labels were drawn at random, they tell the sizes themselves:
-# ``labels_drawn="random"``, and ``auto`` notices it where they are enough. Wrong sizes do harm: if you know them
-# roughly, allow for it with ``size_slack``. More: :doc:`/learn/uneven-classes`. How sizes are held:
+# ``labels_drawn="random"``, and ``auto`` notices it where they are enough. Wrong sizes do harm: if you know
+# them roughly, allow for it with ``size_slack``. More: :doc:`/learn/uneven-classes`. How sizes are held:
 # :doc:`/methods/harmonic`.

@@ -2,11 +2,12 @@
 A messy table: gaps, texts and dates
 ====================================
 
-Which of these penguins are male, if a blood test says so for only 40 of them? The field notes of Palmer Station are a
-table with missing cells, texts, dates and columns that tell nothing, and lapwing takes it as it is.
+Which of these penguins are male, if a blood test says so for only 40 of them? The field notes of Palmer Station
+are a table with missing cells, texts, dates and columns that tell nothing, and lapwing takes it as it is.
 """
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 
 import datasets
@@ -33,26 +34,26 @@ labeled[["Species", "Body Mass (g)", "Sex", "label", "confidence", "reached"]].h
 # Of the hidden ones, about four in five are right.
 
 hidden = truth.notna() & birds["Sex"].isna()
-print(f"true accuracy {(labeled['label'] == truth)[hidden].mean():.1%} of {hidden.sum()} birds")
+print(f"true accuracy of {hidden.sum()} birds:", (labeled["label"] == truth)[hidden].mean().round(3))
 
 # %%
-# What was done with each column. Gaps are filled from the other numbers of the row and marked; a date becomes four
-# numbers; columns without information are left out.
+# What was done with each column. Gaps are filled from the other numbers of the row and marked; a date becomes
+# four numbers; columns without information are left out.
 
+pd.options.display.max_colwidth = 100
 encoder = TableEncoder().fit(birds.drop(columns="Sex"), birds["Sex"])
 pd.DataFrame(encoder.description_)[["name", "n_missing", "done"]]
 
 # %%
-# Some columns do more harm than good: *Individual ID*, *Sample Number* and *studyName* name the row, not the bird.
-# `columns` names those to use. The same in two steps, which also tell the expected accuracy:
+# Some columns do more harm than good: *Individual ID*, *Sample Number* and *studyName* name the row, not the
+# bird. ``columns`` names those to use. The same in two steps, which also tell the expected accuracy:
 
 measures = ["Species", *(name for name in birds if "(" in name)]
 features = TableEncoder().fit_transform(birds[measures], birds["Sex"])
 auto = AutoLabeler(scaling="off", random_state=0).fit(features, birds["Sex"])
-value, low, high = auto.expected_accuracy_
 right = pd.Series(auto.transduction_, index=birds.index) == truth
-print(f"with {len(measures)} columns: expected accuracy {value:.1%} ({low:.0%} to {high:.0%})")
-print(f"true accuracy {right[hidden].mean():.1%}")
+print("expected accuracy and its interval:", np.round(auto.expected_accuracy_, 2))
+print("true accuracy:", right[hidden].mean().round(3))
 
 # %%
 # Males are heavier and have deeper bills, within each species. Errors lie where the two sexes meet.
@@ -65,7 +66,9 @@ for ax, (species, of) in zip(axes, birds.groupby("Species").groups.items()):
     for sex, color in (("FEMALE", "#e69f00"), ("MALE", "#0072b2")):
         rows = of[found == sex]
         ax.scatter(depth[rows], mass[rows], s=14, color=color, label=f"labeled {sex.lower()}")
-    ax.scatter(depth[given], mass[given], s=60, facecolors="none", edgecolors="black", label="label was given")
+    ax.scatter(
+        depth[given], mass[given], s=60, facecolors="none", edgecolors="black", label="label was given"
+    )
     ax.scatter(depth[wrong], mass[wrong], s=60, marker="x", color="#b3001b", label="wrong")
     ax.set(title=species.split(" (")[0], xlabel="depth of the bill in mm")
 axes[0].set_ylabel("body mass in g")
@@ -73,8 +76,8 @@ fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", nco
 plt.show()
 
 # %%
-# **When to do otherwise.** If columns are numbers in one unit already, give the array to ``AutoLabeler``. Name the
-# columns, as here, whenever you know which ones matter; with few labels lapwing cannot find that out by itself. New
-# rows need the fitted encoder: put it into a pipeline, ``make_pipeline(TableEncoder(), AutoLabeler(scaling="off"))``.
-# More: :doc:`/learn/tables`. The same at the shell is ``lapwing label birds.csv --label-column Sex``:
-# :doc:`/how-to/label-a-table`.
+# **When to do otherwise.** If columns are numbers in one unit already, give the array to ``AutoLabeler``. Name
+# the columns, as here, whenever you know which ones matter; with few labels lapwing cannot find that out by
+# itself. New rows need the fitted encoder: put it into a pipeline, ``make_pipeline(TableEncoder(),
+# AutoLabeler(scaling="off"))``. More: :doc:`/learn/tables`. The same at the shell is ``lapwing label birds.csv
+# --label-column Sex``: :doc:`/how-to/label-a-table`.

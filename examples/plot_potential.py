@@ -2,9 +2,9 @@
 A potential between two electrodes
 ==================================
 
-Can the solver behind the labels solve a problem of physics? A plate conducts between two electrodes and holds two
-insulating and two metallic discs. Its potential is the solution of a Laplacian system on a grid. ``LaplacianSolver``
-solves it in a number of steps that hardly depends on the grid.
+Can the solver behind the labels solve a problem of physics? A plate conducts between two electrodes and holds
+two insulating and two metallic discs. Its potential is the solution of a Laplacian system on a grid.
+``LaplacianSolver`` solves it in a number of steps that hardly depends on the grid.
 """
 
 import time
@@ -17,10 +17,10 @@ from scipy.sparse.linalg import spsolve
 from lapwing import LaplacianSolver
 
 # %%
-# The plate has conductivity 1, the discs 10⁻⁴ and 10³. Neighboring grid points are joined by the harmonic mean of
-# their conductivities. On the left and right edge the potential is given, 1 and 0 (Dirichlet condition). Nothing
-# flows through the other two edges (Neumann condition): no point lies beyond them. What joins free points to given
-# ones goes to a diagonal d and to the right-hand side: (L + diag(d))·x = b.
+# The plate has conductivity 1, the discs 10⁻⁴ and 10³. Neighboring grid points are joined by the harmonic mean
+# of their conductivities. On the left and right edge the potential is given, 1 and 0 (Dirichlet condition).
+# Nothing flows through the other two edges (Neumann condition): no point lies beyond them. What joins free
+# points to given ones goes to a diagonal d and to the right-hand side: (L + diag(d))·x = b.
 
 DISCS = [(0.3, 0.35, 0.13, 1e-4), (0.68, 0.66, 0.16, 1e-4), (0.68, 0.25, 0.1, 1e3), (0.28, 0.75, 0.12, 1e3)]
 
@@ -43,8 +43,8 @@ def plate(n):
 
 
 # %%
-# The plain call, on a grid of 300 x 300, and the same by SciPy's direct solver. The default tolerance, a relative
-# residual of 10⁻⁸, leaves this difference.
+# The plain call, on a grid of 300 x 300, and the same by SciPy's direct solver. The default tolerance, a
+# relative residual of 10⁻⁸, leaves this difference.
 
 n = 300
 conductivity, weights, diagonal, b = plate(n)
@@ -53,7 +53,9 @@ x = solver.solve(b)
 
 laplacian = sp.csc_array(sp.diags_array(weights.sum(axis=1) + diagonal) - weights)
 difference = np.abs(x - spsolve(laplacian, b)).max()
-print(f"{solver.preconditioner_}: {solver.info_['iterations'][0]} iterations, residual {solver.info_['residuals'][0]:.1e}")
+print(
+    f"{solver.preconditioner_}: {solver.info_['iterations'][0]} iterations, residual {solver.info_['residuals'][0]:.1e}"
+)
 print(f"largest difference to scipy.sparse.linalg.spsolve: {difference:.1e}")
 
 # %%
@@ -73,12 +75,12 @@ fig.colorbar(shown, ax=ax, label="potential")
 plt.show()
 
 # %%
-# Finer grids: the time of both solvers, preparation included, and the iterations beside those with the diagonal alone
-# as a preconditioner. Those double with the resolution. lapwing takes a complete factor on small grids, which needs a
-# step or two, and an approximate one on large grids, which needs about thirty.
+# Finer grids: the time of both solvers, preparation included, and the iterations beside those with the diagonal
+# alone as a preconditioner. Those double with the resolution. lapwing takes a complete factor on small grids,
+# which needs a step or two, and an approximate one on large grids, which needs about thirty.
 
-sizes = np.array([50, 100, 200, 400, 700])
-seconds, iterations = {"spsolve": [], "LaplacianSolver": []}, {"diagonal alone": [], "LaplacianSolver": []}
+sizes = np.array([50, 100, 200, 400, 500])
+seconds, iterations = ({"spsolve": [], "LaplacianSolver": []}, {"diagonal alone": [], "LaplacianSolver": []})
 for n in sizes:
     _, weights, diagonal, b = plate(n)
     laplacian = sp.csc_array(sp.diags_array(weights.sum(axis=1) + diagonal) - weights)
@@ -106,7 +108,7 @@ plt.show()
 
 # %%
 # **When to do otherwise.** For a few thousand unknowns any direct solver does. One solver serves any number of
-# right-hand sides: give ``solve`` a matrix of columns. The steps of an implicit heat equation are such systems, with
-# ``diagonal`` the capacities over the time step. Its preconditioner also serves SciPy's iterations: ``cg(A, b,
-# M=solver.aslinearoperator(action="precondition"))``. Matrices with positive off-diagonal entries are not of this
-# kind. More: :doc:`/how-to/solve-laplacian-systems`, :doc:`/methods/laplacian-solver`.
+# right-hand sides: give ``solve`` a matrix of columns. The steps of an implicit heat equation are such systems,
+# with ``diagonal`` the capacities over the time step. Its preconditioner also serves SciPy's iterations:
+# ``cg(A, b, M=solver.aslinearoperator(action="precondition"))``. Matrices with positive off-diagonal entries
+# are not of this kind. More: :doc:`/how-to/solve-laplacian-systems`, :doc:`/methods/laplacian-solver`.

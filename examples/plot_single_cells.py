@@ -2,9 +2,9 @@
 Single cells on a neighbor graph from elsewhere
 ===============================================
 
-Can a neighbor graph that another program has built carry labels? Pipelines for single cells find the neighbors of
-each cell anyway. This example takes those that scanpy found for 700 blood cells, and spreads the types of 60 cells
-over them.
+Can a neighbor graph that another program has built carry labels? Pipelines for single cells find the neighbors
+of each cell anyway. This example takes those that scanpy found for 700 blood cells, and spreads the types of 60
+cells over them.
 """
 
 import matplotlib.pyplot as plt
@@ -14,9 +14,9 @@ import datasets
 from lapwing import AutoLabeler, HarmonicClassifier
 
 # %%
-# ``distances`` is the sparse matrix that ``scanpy.pp.neighbors`` leaves in ``adata.obsp["distances"]``: 9 neighbors
-# of each cell. As two arrays, a line for each cell: which cells are its neighbors, nearest first, and how far they
-# are.
+# ``distances`` is the sparse matrix that ``scanpy.pp.neighbors`` leaves in ``adata.obsp["distances"]``: 9
+# neighbors of each cell. As two arrays, a line for each cell: which cells are its neighbors, nearest first, and
+# how far they are.
 
 cells = datasets.load("cells")
 n_cells = len(cells.y)
@@ -42,10 +42,9 @@ print(f"types without a label: {', '.join(sorted(set(truth) - set(y))) or 'none'
 
 clf = HarmonicClassifier(affinity="precomputed", random_state=0).fit(neighbors, y)
 
-expected = clf.expected_accuracy_
 right = clf.transduction_ == truth
-print(f"expected accuracy {expected.value:.1%} ({expected.low:.0%} to {expected.high:.0%})")
-print(f"true accuracy {right[hidden].mean():.1%}")
+print("expected accuracy and its interval:", np.round(clf.expected_accuracy_, 2))
+print("true accuracy:", right[hidden].mean().round(3))
 
 # %%
 # ``AutoLabeler`` takes the same graph as an argument of its own, beside features if there are any: here the 50
@@ -53,13 +52,12 @@ print(f"true accuracy {right[hidden].mean():.1%}")
 
 auto = AutoLabeler(random_state=0).fit(cells.X, y, graph=neighbors)
 
-expected = auto.expected_accuracy_
-of_auto = (auto.transduction_ == truth)[hidden].mean()
-print(f"expected accuracy {expected.value:.1%} ({expected.low:.0%} to {expected.high:.0%}), true accuracy {of_auto:.1%}")
+print("expected accuracy and its interval:", np.round(auto.expected_accuracy_, 2))
+print("true accuracy:", (auto.transduction_ == truth)[hidden].mean().round(3))
 
 # %%
-# The cells in the picture that is usual in this field (UMAP, from the same graph): by the types found, given labels
-# outlined, and by whether the type is right.
+# The cells in the picture that is usual in this field (UMAP, from the same graph): by the types found, given
+# labels outlined, and by whether the type is right.
 
 fig, axes = plt.subplots(1, 2, figsize=(10, 4.6), layout="constrained", sharex=True, sharey=True)
 for color, name in enumerate(clf.classes_):
@@ -73,7 +71,9 @@ axes[1].set_title("hidden labels")
 axes[1].legend(frameon=False)
 for ax in axes:
     ax.set(xticks=[], yticks=[])
-fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False, fontsize="small")
+fig.legend(
+    *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False, fontsize="small"
+)
 plt.show()
 
 # %%
@@ -89,7 +89,7 @@ ax.set(xlabel="share of hidden labels that is right", xlim=(0, 1))
 plt.show()
 
 # %%
-# **When to do otherwise.** Without a graph give the components, and lapwing searches the neighbors itself, millions
-# of rows in seconds. A matrix of weights is taken as well as distances: :doc:`/how-to/a-graph-of-my-own`. To find
-# types that nobody has named yet, let ``suggest(..., explore=0.2)`` look far from all labels:
-# :doc:`/learn/label-next`. More on graphs: :doc:`/learn/graphs`.
+# **When to do otherwise.** Without a graph give the components, and lapwing searches the neighbors itself,
+# millions of rows in seconds. A matrix of weights is taken as well as distances:
+# :doc:`/how-to/a-graph-of-my-own`. To find types that nobody has named yet, let ``suggest(..., explore=0.2)``
+# look far from all labels: :doc:`/learn/label-next`. More on graphs: :doc:`/learn/graphs`.

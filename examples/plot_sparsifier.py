@@ -3,8 +3,8 @@ A dense graph, made sparse
 ==========================
 
 How many edges of a dense similarity graph do labels need? All pairs of 1,797 digits are 1.6 million edges. A
-sparsifier keeps one or two of a hundred, with larger weights, and labels and electrical resistances stay nearly as
-they were.
+sparsifier keeps one or two of a hundred, with larger weights, and labels and electrical resistances stay nearly
+as they were.
 """
 
 import time
@@ -18,8 +18,8 @@ from lapwing import HarmonicClassifier
 from lapwing.graph import Graph, effective_resistances, sparsify
 
 # %%
-# The dense graph: Gaussian similarities of all pairs. Fifty labels, five of each digit, drawn at random within the
-# digit.
+# The dense graph: Gaussian similarities of all pairs. Fifty labels, five of each digit, drawn at random within
+# the digit.
 
 images, truth = load_digits(return_X_y=True)
 similarities = np.exp(-((pairwise_distances(images) / 12) ** 2))
@@ -46,14 +46,16 @@ for name, graph in (("dense", dense), ("sparse", sparse)):
     start = time.perf_counter()
     clf = fits[name] = HarmonicClassifier(affinity="precomputed", random_state=0).fit(graph, y)
     seconds, right = time.perf_counter() - start, (clf.transduction_ == truth)[hidden].mean()
-    print(f"{name:<6} {seconds:5.2f} s, expected accuracy {clf.expected_accuracy_.value:.1%}, true accuracy {right:.1%}")
+    print(
+        f"{name:<6} {seconds:5.2f} s, expected accuracy {clf.expected_accuracy_.value:.1%}, true accuracy {right:.1%}"
+    )
 same = (fits["dense"].transduction_ == fits["sparse"].transduction_).mean()
 print(f"the same label on both graphs: {same:.1%} of the rows")
 
 # %%
-# If weights are conductances, every edge has an effective resistance between its ends. That of a kept edge, in the
-# sparse and in the dense graph: the sparsifier draws edges in proportion to weight times resistance, so that what
-# alone joins two parts stays.
+# If weights are conductances, every edge has an effective resistance between its ends. That of a kept edge, in
+# the sparse and in the dense graph: the sparsifier draws edges in proportion to weight times resistance, so
+# that what alone joins two parts stays.
 
 before = effective_resistances(dense).tocsr()
 after = effective_resistances(sparse).tocoo()
@@ -63,12 +65,16 @@ fig, ax = plt.subplots(figsize=(4.8, 4.4), layout="constrained")
 ends = [known.min() * 0.8, known.max() * 1.2]
 ax.loglog(known, after.data, ".", markersize=2, alpha=0.4, color="#0072b2")
 ax.plot(ends, ends, color="#8a8a8a", linewidth=1)
-ax.set(xlabel="resistance in the dense graph", ylabel="in the sparse graph", title="resistances of the edges kept")
+ax.set(
+    xlabel="resistance in the dense graph",
+    ylabel="in the sparse graph",
+    title="resistances of the edges kept",
+)
 plt.show()
 
 # %%
-# More edges, more alike. The accuracy hardly moves: the labels that differ are those near the border between two
-# digits, and come out right as often as before.
+# More edges, more alike. The accuracy hardly moves: the labels that differ are those near the border between
+# two digits, and come out right as often as before.
 
 kept, alike, accuracies = [], [], []
 for budget in (5, 10, 20, 40, 80):
@@ -81,15 +87,22 @@ for budget in (5, 10, 20, 40, 80):
 fig, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
 ax.plot(kept, alike, "o-", color="#0072b2", label="same label as on the dense graph")
 ax.plot(kept, accuracies, "o-", color="#d55e00", label="true accuracy")
-ax.axhline((fits["dense"].transduction_ == truth)[hidden].mean(), color="#d55e00", linestyle=":", label="on the dense graph")
-ax.set(xlabel=f"edges kept, of {dense.n_edges:,}", ylabel="share of the rows", xlim=(0, None), ylim=(0.8, 1.005))
+ax.axhline(
+    (fits["dense"].transduction_ == truth)[hidden].mean(),
+    color="#d55e00",
+    linestyle=":",
+    label="on the dense graph",
+)
+ax.set(
+    xlabel=f"edges kept, of {dense.n_edges:,}", ylabel="share of the rows", xlim=(0, None), ylim=(0.8, 1.005)
+)
 ax.xaxis.set_major_formatter("{x:,.0f}")
 ax.grid(alpha=0.3)
 ax.legend(frameon=False, loc="lower right")
 plt.show()
 
 # %%
-# **When to do otherwise.** Features in hand, build a neighbor graph: it is sparse from the start and more accurate,
-# 94 % on the same labels (:doc:`plot_digits`). A sparsifier is for graphs that come dense, or with more edges than
-# memory holds: it reads the edges once, from a file or a stream. More: :doc:`/how-to/sparsify-a-large-graph`,
-# :doc:`/methods/sparsifiers`.
+# **When to do otherwise.** Features in hand, build a neighbor graph: it is sparse from the start and more
+# accurate, 94 % on the same labels (:doc:`plot_digits`). A sparsifier is for graphs that come dense, or with
+# more edges than memory holds: it reads the edges once, from a file or a stream. More:
+# :doc:`/how-to/sparsify-a-large-graph`, :doc:`/methods/sparsifiers`.

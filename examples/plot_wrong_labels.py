@@ -2,9 +2,9 @@
 Wrong labels, found
 ===================
 
-Which of ten thousand labels are wrong? An audit compares each label with what the others say of its row, without
-training a model. We look at the test images of MNIST as they were published, and then at the same labels with 500
-errors put in.
+Which of ten thousand labels are wrong? An audit compares each label with what the others say of its row,
+without training a model. We look at the test images of MNIST as they were published, and then at the same
+labels with 500 errors put in.
 """
 
 import matplotlib.pyplot as plt
@@ -26,11 +26,13 @@ graph = knn_graph(images, 15, random_state=0)
 # overlap, and doubtful labels are mostly that.
 
 found = audit(images, labels, graph=graph, random_state=0)
-print(f"{found.flagged.sum()} labels of {len(labels)} are flagged; {found.report_['foretold']:.1%} are foretold")
+print(
+    f"{found.flagged.sum()} labels of {len(labels)} are flagged; {found.report_['foretold']:.1%} are foretold"
+)
 
 # %%
-# The most doubtful of the published labels. There is no truth to compare with: judge yourself. A few are probably
-# wrong, such as the 4 that may be a 6; most are right, and merely written in an unusual way.
+# The most doubtful of the published labels. There is no truth to compare with: judge yourself. A few are
+# probably wrong, such as the 4 that may be a 6; most are right, and merely written in an unusual way.
 
 fig, axes = plt.subplots(3, 7, figsize=(9, 5), layout="constrained")
 for row, ax in zip(found.ranked(), axes.flat):
@@ -52,11 +54,13 @@ found = audit(images, noisy, graph=graph, random_state=0)
 flagged = found.flagged
 print(f"{flagged.sum()} labels are flagged; {wrong[flagged].mean():.1%} of them are wrong")
 print(f"{flagged[wrong].mean():.1%} of the wrong labels are flagged")
-print(f"for {(found.proposed == labels)[flagged & wrong].mean():.1%} of these the proposed class is the right one")
+print(
+    f"for {(found.proposed == labels)[flagged & wrong].mean():.1%} of these the proposed class is the right one"
+)
 
 # %%
-# If a person looks at the labels in this order, nearly every one is wrong up to the 400th, and after 600 looks nearly
-# all errors are found. In random order it would take all ten thousand.
+# If a person looks at the labels in this order, nearly every one is wrong up to the 400th, and after 600 looks
+# nearly all errors are found. In random order it would take all ten thousand.
 
 looks = np.arange(1, 1501)
 hits = np.cumsum(wrong[found.ranked()[:1500]])
@@ -71,7 +75,7 @@ ax.legend(frameon=False, loc="center right")
 plt.show()
 
 # %%
-# **When to do otherwise.** Errors at random, as here, are the easy case: of labels that were confused between two
-# similar classes, or of classes that overlap, fewer are found. If few rows have labels, a fitted classifier has the
-# same: ``clf.audit()``. An audit does not change labels; look at them, correct them, and fit again:
+# **When to do otherwise.** Errors at random, as here, are the easy case: of labels that were confused between
+# two similar classes, or of classes that overlap, fewer are found. If few rows have labels, a fitted classifier
+# has the same: ``clf.audit()``. An audit does not change labels; look at them, correct them, and fit again:
 # :doc:`/learn/wrong-labels`. How it is computed: :doc:`/methods/label-loop`.
