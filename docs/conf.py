@@ -39,6 +39,9 @@ exclude_patterns = ["_ext", "_static", "_templates", "gallery/**/*.ipynb", "gall
 nitpicky = False
 suppress_warnings = ["config.cache"]
 
+# Single backquotes in docstrings are code.
+default_role = "code"
+
 # Markdown. Headings get the same anchors as where the code is hosted.
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 4

@@ -72,7 +72,7 @@ class TableEncoder(Documented, TransformerMixin, BaseEstimator):  # type: ignore
         Why numbers are scaled, if they are.
     n_features_in_ : int
         Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns; only if X had string names for all.
 
     Notes

@@ -9,7 +9,8 @@ use crate::python::Venv;
 use crate::{doc, mpi, site, wheel};
 
 /// Packages for the Python tests, besides the requirements of the wheel.
-const TEST_PACKAGES: [&str; 7] = ["pytest", "pandas", "polars", "pyarrow", "duckdb", "matplotlib", "mypy"];
+const TEST_PACKAGES: [&str; 9] =
+    ["pytest", "pandas", "polars", "pyarrow", "duckdb", "matplotlib", "mypy", "pyright[nodejs]", "numpydoc"];
 
 /// Runs all checks and prints the time of each.
 pub fn test() -> Result<()> {
