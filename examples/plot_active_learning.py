@@ -17,7 +17,7 @@ from lapwing import HarmonicClassifier
 from lapwing.active import suggest
 from lapwing.graph import knn_graph
 
-ROUNDS = 6
+ROUNDS = 5
 
 # %%
 # The plain loop. Before there are labels, ``suggest`` finds rows that cover the graph; afterwards the fitted

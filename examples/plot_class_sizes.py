@@ -7,11 +7,14 @@ photos one in five is skin. Ten labels, five of each class, cannot tell that. Wh
 most of the errors go.
 """
 
+import warnings
+
 import matplotlib.pyplot as plt
 import numpy as np
 
 import datasets
 from lapwing import AutoLabeler, HarmonicClassifier
+from lapwing.exceptions import UnreachedWarning
 
 # %%
 # 5,000 of 245,057 pixels, drawn at random: their blue, green and red. Five labels of each class, drawn at
@@ -32,9 +35,10 @@ def draw(seed):
 
 
 # %%
-# The plain call. A warning says that some pixels lie in parts of the graph without a label: they are guessed
-# from their colors alone.
+# The plain call. Some pixels lie in parts of the graph without a label, and are guessed. A warning counts them,
+# which is switched off here.
 
+warnings.simplefilter("ignore", UnreachedWarning)
 pixels, truth, y = draw(0)
 hidden = y == -1
 auto = AutoLabeler(random_state=0).fit(pixels, y)

@@ -67,7 +67,7 @@ plt.show()
 # Confidence sorts the labels well. It is somewhat too high here in the middle: of labels with a confidence of
 # 0.65, little more than half are right.
 
-ReliabilityDisplay.from_estimator(auto, y_true=np.where(hidden, names[truth], ""))
+ReliabilityDisplay.from_estimator(auto, y_true=names[truth])
 plt.show()
 
 # %%
