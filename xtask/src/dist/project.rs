@@ -19,7 +19,7 @@ print(*(output.recipe.package.name for output in recipe.render(rattler_build.Var
 pub fn check() -> Result<()> {
     let venv = Venv::kept("project")?;
     venv.install(CHECKERS)?;
-    let program = |name: &str| Call::new(venv.python().with_file_name(name)).env("PATH", search_path(&venv));
+    let program = |name: &str| Call::new(name).env("PATH", search_path(&venv));
     // The program that is there, else that of the package. Its pages of errors, should it not be installed, help nobody.
     let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input", WORKFLOWS];
     if answers("actionlint") || venv.call().args(pip).read().is_ok() {
@@ -50,7 +50,7 @@ fn deny(checks: &[&str]) -> Result<()> {
 /// cargo-deny, built in `target/tools` at its first use.
 fn installed() -> Result<std::path::PathBuf> {
     let folder = target().join("tools");
-    let program = folder.join("bin").join(format!("cargo-deny{}", std::env::consts::EXE_SUFFIX));
+    let program = |name: &str| Call::new(name).env("PATH", search_path(&venv));
     if !program.exists() {
         let call = Call::cargo("install").args(["--locked", "cargo-deny", "--root"]).args([folder.as_os_str()]);
         call.env("CARGO_TARGET_DIR", folder.join("build")).run()?;
