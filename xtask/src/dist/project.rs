@@ -50,7 +50,7 @@ fn deny(checks: &[&str]) -> Result<()> {
 /// cargo-deny, built in `target/tools` at its first use.
 fn installed() -> Result<std::path::PathBuf> {
     let folder = target().join("tools");
-    let program = |name: &str| Call::new(name).env("PATH", search_path(&venv));
+    let program = folder.join("bin").join(format!("cargo-deny{}", std::env::consts::EXE_SUFFIX));
     if !program.exists() {
         let call = Call::cargo("install").args(["--locked", "cargo-deny", "--root"]).args([folder.as_os_str()]);
         call.env("CARGO_TARGET_DIR", folder.join("build")).run()?;
