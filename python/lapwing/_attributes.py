@@ -59,7 +59,8 @@ confidence_ : ndarray of shape (n_samples,)
     Share of the chosen class in the label distribution.
 expected_accuracy_ : tuple (value, low, high), or None
     Accuracy that rows without a label are expected to have, and its 90 % interval, from labels that were held out; None with
-    fewer than two labels a class, and where holding out would cost too much. ``report_["parts"]`` has more in
+    fewer than two labels a class, where holding out would cost too much, and where labels were held to given class sizes after
+    they had been held out. ``report_["parts"]`` has more in
     ``"expected_accuracy"``, ``"reliability"`` and ``"confidence"``.
 classes_ : ndarray of shape (n_classes,)
     Distinct given labels, ascending; 0..c−1 for soft labels.

@@ -46,6 +46,7 @@ def label_frame(
     random_state: Seed = 0,
     n_jobs: int | None = None,
     verbose: int | bool = 0,
+    return_estimator: bool = False,
 ) -> Any:
     """Label every row of a table in which some rows have a label.
 
@@ -80,13 +81,19 @@ def label_frame(
         Threads; None and -1 take all processors.
     verbose : int or bool, default=0
         1 writes to standard error what is done with each column, the time of each phase, and the expected accuracy.
+    return_estimator : bool, default=False
+        Whether to return the fitted classifier as well.
 
     Returns
     -------
-    data frame or Arrow table
+    labeled : data frame or Arrow table
         `df` with three more columns: the label of every row in the type of the target, the share of that class in what is expected
         of the row, and whether any label reaches it. pandas in, pandas out, with the same index; polars in, polars out; otherwise an
         Arrow table.
+    estimator : classifier
+        Only with ``return_estimator=True``: the classifier, of a search the best one. It knows the expected accuracy
+        (``expected_accuracy_``), writes a page (``report``), and labels the rows of another table with these columns (``predict``), also from a
+        file (:func:`~lapwing.save_model`).
 
     Raises
     ------
@@ -104,8 +111,11 @@ def label_frame(
     ...     "color": ["blue", "blue", None, "violet", "violet", "violet", "blue", "violet"],
     ...     "species": ["setosa", None, None, None, "virginica", None, None, None],
     ... })
-    >>> lapwing.label_frame(flowers, "species")["label"].tolist()
+    >>> labeled, model = lapwing.label_frame(flowers, "species", return_estimator=True)
+    >>> labeled["label"].tolist()
     ['setosa', 'setosa', 'setosa', 'setosa', 'virginica', 'virginica', 'virginica', 'virginica']
+    >>> model.predict(pd.DataFrame({"petal_mm": [17, 49], "color": ["violet", "blue"]})).tolist()
+    ['setosa', 'virginica']
     """
     frame = frame_of(df)
     refuse_unknown(frame, target, columns, names)
@@ -113,7 +123,7 @@ def label_frame(
     control = run_control(n_jobs, 0)
     y = frame.values(target)
     labels = _labels(y, clf, target)
-    features = _features(frame, target, columns, standardize, labels, graph, clf, control, bool(verbose))
+    features, recipe = _features(frame, target, columns, standardize, labels, graph, clf, control, bool(verbose))
     try:
         clf.fit(features, y, graph=graph)
     except ValueError as error:
@@ -123,7 +133,18 @@ def label_frame(
         _tell(f"expected accuracy: {value:.0%} ({low:.0%} to {high:.0%})")
     rows = _examples(clf, labels)
     new = zip(names, (rows, clf.confidence_, clf.reached_), strict=True)
-    return frame.with_columns(target, dict(new))
+    labeled = frame.with_columns(target, dict(new))
+    return (labeled, _with_recipe(clf, recipe)) if return_estimator else labeled
+
+
+def _with_recipe(clf: Any, recipe: str | None) -> Any:
+    """The fitted classifier, which prepares the columns of other tables as this recipe says."""
+    model = clf.best_estimator_ if isinstance(clf, TransductiveSearchCV) else clf
+    if recipe is not None and model._fitted_extension is not None:
+        _, used, _ = _lapwing.recipe_names(recipe)
+        model._recipe = recipe
+        model.n_features_in_, model.feature_names_in_ = len(used), np.asarray(used, dtype=object)
+    return model
 
 
 def _classifier(
@@ -163,15 +184,15 @@ def _features(
     clf: Any,
     control: dict[str, Any],
     is_verbose: bool,
-) -> Any:
-    """The features of the rows; None where a graph stands for them."""
+) -> tuple[Any, str | None]:
+    """The features of the rows, and how they were made of the columns; None where a graph stands for them."""
     stands = getattr(getattr(clf, "estimator", clf), "_takes_graph_as", "X") == "X"
     if graph is not None and (stands or len(frame.names) == 1):
-        return None
+        return None, None
     table = as_table(frame.without(target), "df")
     options = {"columns": columns, "standardize": choice("standardize", standardize, ("auto", "on", "off"))}
     prepared = _lapwing.fit_table(table.source, table.titles("df"), options, labels.codes, control)
-    features, _, description, found = prepared
+    features, recipe, description, found = prepared
     warn_of(json.loads(found), 3)
     if is_verbose:
         told = json.loads(description)
@@ -179,7 +200,7 @@ def _features(
             _tell(f"{column['name']}: {column['done']}")
         if told["scaling"]:
             _tell(told["scaling"])
-    return csr_from_parts(features) if isinstance(features, tuple) else features
+    return (csr_from_parts(features) if isinstance(features, tuple) else features), recipe
 
 
 def _tell(text: str) -> None:

@@ -12,6 +12,7 @@ from frames import FRAMES, LABELS, N, RNG, SIDE, TABLES, mixed_table, program
 import lapwing
 from lapwing import AutoLabeler, HarmonicClassifier, label_frame, load_model, save_model
 from lapwing.graph import knn_graph
+from lapwing.model_selection import TransductiveSearchCV
 from lapwing.prepare import TableEncoder
 
 
@@ -195,3 +196,25 @@ def test_columns_of_nothing_in_polars():
     frame = pl.DataFrame({"x": np.arange(30.0) % 7, "z": np.arange(30.0) % 5, "n": [None] * 30})
     encoder = TableEncoder().fit(frame)
     assert encoder.get_feature_names_out().tolist() == ["x", "z"]
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_the_classifier_of_a_table_labels_other_tables(kind, tmp_path):
+    table = pd.read_csv(TABLES / "messy.csv")
+    labeled, model = label_frame(FRAMES[kind](table), "y", return_estimator=True)
+    assert model.expected_accuracy_ is not None
+    new = FRAMES[kind](table.drop(columns="y").iloc[:40])
+    found = model.predict(new)
+    assert (found == np.asarray(labeled["label"])[:40]).mean() >= 0.9
+    save_model(model, tmp_path / "model.lapwing")
+    loaded = load_model(tmp_path / "model.lapwing")
+    np.testing.assert_array_equal(loaded.predict(new), found)
+    model.report(tmp_path / "page.html")
+    assert "Label these next" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_the_best_classifier_of_a_search_labels_other_tables():
+    table = pd.read_csv(TABLES / "messy.csv")
+    search = TransductiveSearchCV(HarmonicClassifier(random_state=0), {"n_neighbors": [5, 10]})
+    labeled, model = label_frame(table, "y", estimator=search, return_estimator=True)
+    assert isinstance(model, HarmonicClassifier) and len(model.predict(table.drop(columns="y"))) == len(table)

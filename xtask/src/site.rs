@@ -38,6 +38,11 @@ pub fn build(wheel: &Path, out: &Path, runs_examples: bool) -> Result<PathBuf> {
     let docs = root().join("docs");
     let venv = Venv::kept("site")?;
     venv.install([OsStr::new("--requirement"), docs.join("requirements.txt").as_os_str()])?;
+    venv.install([
+        OsStr::new("--no-deps"),
+        OsStr::new("--requirement"),
+        docs.join("requirements-data.txt").as_os_str(),
+    ])?;
     venv.install_wheel(wheel)?;
     // The build of the wheel has built the program as well.
     let program = target().join("release").join(format!("lapwing{}", std::env::consts::EXE_SUFFIX));

@@ -39,7 +39,9 @@ pub fn of_fit(report: &Report) -> Vec<Row> {
         rows.push(row("residual", format!("{:.1e}{state}", solve.residual)));
     }
     rows.extend(of_certificate(report));
-    rows.extend(of_expected(report).map(|expected| row("expected accuracy", expected)));
+    let is_sized = report.parts.contains_key("sizes");
+    let unknown = || is_sized.then(|| "not known: labels were held out before their classes got their sizes".to_owned());
+    rows.extend(of_expected(report).or_else(unknown).map(|expected| row("expected accuracy", expected)));
     rows.extend(of_guess(report));
     rows.extend(of_sparse(report));
     rows.extend(of_candidates(report));

@@ -5,6 +5,7 @@ use lapwing_graph::{Graph, GraphParams, affinity_graph};
 
 use super::*;
 use crate::metrics::accuracy;
+use crate::{ClassPrior, SizeParams};
 
 const N: usize = 300;
 
@@ -167,6 +168,21 @@ fn rows_that_only_features_reach_are_counted_in_a_warning() {
         texts.iter().any(|text| text.contains("no label reaches 100 rows through the graph, in 1 component")),
         "{texts:?}"
     );
+}
+
+#[test]
+fn labels_of_given_sizes_have_no_expected_accuracy() {
+    // The labels are as many of each class, and the sizes are not: shares that were held out say nothing of labels by sizes.
+    let (features, classes) = clouds();
+    let (targets, run) = (targets(&classes, 8), Run::new(Some(2), 0).unwrap());
+    let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
+    let class_prior = ClassPrior::Given(vec![0.6, 0.3, 0.1]);
+    let sizes = SizeParams { class_prior, ..SizeParams::default() };
+    let fitted = auto(AutoParams::default()).fit(&problem, &run).unwrap();
+    assert!(fitted.report.parts.contains_key("expected_accuracy"));
+    let sized = sizes.decide(fitted.labeling.scores.clone(), fitted.rule.clone(), &targets, &run).unwrap();
+    let fitted = fitted.sized(sized);
+    assert!(fitted.held_out.is_none() && !fitted.report.parts.contains_key("expected_accuracy"));
 }
 
 #[test]

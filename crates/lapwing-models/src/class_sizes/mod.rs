@@ -31,10 +31,11 @@ pub(crate) use self::bounds::{SizeBounds, are_spread, are_typical, label_counts,
 pub(crate) use self::offsets::hold_unless_cut;
 pub use self::with_sizes::WithSizes;
 use self::{bounds::are_balanced, offsets::hold_sizes, refine::refine};
+use crate::auto::AUTO;
 use crate::calibration;
 use crate::expected::note_expected;
 use crate::harmonic::ClassPrior;
-use crate::{Fitted, Labeling, Problem, Rule};
+use crate::{Fitted, HeldOut, Labeling, Problem, Rule};
 
 /// Rows that a thread works on at a time.
 const BLOCK_ROWS: usize = 2048;
@@ -195,13 +196,19 @@ impl Fitted<'_> {
     /// The fit with labels that are held to sizes; see [`SizeParams::decide`]. Held-out rows are decided by the same rule.
     #[must_use]
     pub fn sized(mut self, sized: SizedLabeling) -> Self {
-        self.held_out = self.held_out.map(|held_out| held_out.moved(&self.rule, &sized.rule));
+        self.held_out = moved(self.held_out, &self.report.method, &self.rule, &sized.rule);
         (self.labeling, self.rule) = (sized.labeling, sized.rule);
         self.report.parts.insert("sizes".into(), sized.part);
         self.report.warnings.extend(sized.warnings);
         note_expected(&mut self.report, self.held_out.as_ref());
         self
     }
+}
+
+/// Held-out rows after the offsets of the rule have moved. Those of an automatic choice are weighted means of shares, which have no scores
+/// to move: nothing is known of them then.
+fn moved(held_out: Option<HeldOut>, method: &str, before: &Rule, after: &Rule) -> Option<HeldOut> {
+    held_out.filter(|_| method != AUTO).map(|held_out| held_out.moved(before, after))
 }
 
 /// Decides a complete fit again, by class sizes: replaces its rule, labeling and report. If the sizes are given, labels are
@@ -236,7 +243,8 @@ pub(crate) fn decide<'a>(
     }
     report.peak_bytes = peak_memory_bytes();
     // Labels that are held out of the scores of the random walk are not known.
-    let held_out = fitted.held_out.filter(|_| rounds == 0).map(|held_out| held_out.moved(&fitted.rule, &rule));
+    let held_out = fitted.held_out.filter(|_| rounds == 0);
+    let held_out = moved(held_out, &report.method, &fitted.rule, &rule);
     note_expected(&mut report, held_out.as_ref());
     if rounds > 0 {
         calibration::note(&mut report, problem.targets, false);
