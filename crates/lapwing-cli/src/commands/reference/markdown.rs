@@ -32,7 +32,8 @@ fn index(pages: &[Page]) -> String {
 
 fn page_text(page: &Page, pages: &[Page]) -> String {
     let command = &page.command;
-    let mut text = format!("# {}\n", page.typed);
+    // As code, because Sphinx makes a dash of `--` in other text.
+    let mut text = format!("# `{}`\n", page.typed);
     let about = command.get_long_about().or(command.get_about());
     text += &paragraphs(&about.map(ToString::to_string).unwrap_or_default());
     text += &links(page, pages);
@@ -100,22 +101,38 @@ fn entry(argument: &Arg) -> String {
     let short = argument.get_short().map(|short| format!("-{short}, ")).unwrap_or_default();
     let short = if argument.get_long().is_some() { short } else { String::new() };
     let mut text = format!("\n### `{short}{argument}`\n");
-    let help = argument.get_long_help().or(argument.get_help());
-    text += &paragraphs(&help.map(ToString::to_string).unwrap_or_default());
+    let help = argument.get_long_help().or(argument.get_help()).map(ToString::to_string).unwrap_or_default();
+    let (help, default) = split_default(&help);
+    text += &paragraphs(&help);
+    let takes_values = argument.get_action().takes_values();
     let values = argument.get_possible_values();
-    if !values.is_empty() && !argument.is_hide_possible_values_set() && argument.get_action().takes_values() {
+    if takes_values && !values.is_empty() && !argument.is_hide_possible_values_set() {
         text += "\nValues:\n\n";
         for value in values.iter().filter(|value| !value.is_hide_set()) {
-            let meaning = value.get_help().map(|help| format!(": {}", marked(&help.to_string()))).unwrap_or_default();
+            let meaning = value.get_help().map(ToString::to_string).filter(|help| !help.is_empty());
+            let meaning = meaning.map(|help| format!(": {}", marked(&help))).unwrap_or_default();
             text += &format!("- `{}`{meaning}\n", value.get_name());
         }
     }
-    let defaults = argument.get_default_values();
-    if !defaults.is_empty() && !argument.is_hide_default_value_set() && argument.get_action().takes_values() {
-        let defaults: Vec<_> = defaults.iter().map(|value| format!("`{}`", value.to_string_lossy())).collect();
-        text += &format!("\nDefault: {}.\n", defaults.join(", "));
+    let of_clap = argument.get_default_values().iter().map(|value| format!("`{}`", value.to_string_lossy()));
+    let is_shown = takes_values && !argument.is_hide_default_value_set();
+    let of_clap = of_clap.reduce(|all, next| all + ", " + &next).filter(|_| is_shown);
+    if let Some(default) = default.map(|default| marked(&default)).or(of_clap) {
+        text += &format!("\nDefault: {default}.\n");
     }
     text
+}
+
+/// The help of an option without the `[default: …]` behind one of its paragraphs, and what stands there.
+fn split_default(help: &str) -> (String, Option<String>) {
+    let mut default = None;
+    let mut rest = Vec::new();
+    for paragraph in help.split("\n\n") {
+        let at = paragraph.rfind("[default: ").filter(|_| paragraph.ends_with(']'));
+        default = at.map(|at| paragraph[at + "[default: ".len()..paragraph.len() - 1].to_owned()).or(default);
+        rest.push(paragraph[..at.unwrap_or(paragraph.len())].trim_end());
+    }
+    (rest.join("\n\n"), default)
 }
 
 /// The examples and notes that stand behind the help.

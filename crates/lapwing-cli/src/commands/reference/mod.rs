@@ -131,7 +131,7 @@ fn manual(page: &Page) -> Vec<u8> {
     let examples = page.command.get_after_help().map(ToString::to_string).unwrap_or_default();
     let command = page.command.clone().after_help(format!("{examples}{others}").trim().to_owned());
     let source = concat!("lapwing ", env!("CARGO_PKG_VERSION"));
-    let man = clap_mangen::Man::new(command).title(&page.name).section("1").source(source).manual("lapwing");
+    let man = clap_mangen::Man::new(command).title(&page.name).section("1").date(" ").source(source).manual("lapwing");
     let mut text = Vec::new();
     // Writing to memory cannot fail.
     let _ = man.render(&mut text);

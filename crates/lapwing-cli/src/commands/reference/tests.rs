@@ -50,6 +50,8 @@ fn values_and_defaults_are_stated() {
     let page = |name: &str| &pages.iter().find(|(file, _)| file == name).unwrap().1;
     let harmonic = page("lapwing-label-harmonic.md");
     assert!(harmonic.contains("\n### `--form <FORM>`\n") && harmonic.contains("\n- `stable`: "), "{harmonic}");
+    assert!(harmonic.contains("Default: 15, range: \\[1, ∞).\n"), "{harmonic}");
+    assert!(page("lapwing-label.md").contains("\nDefault: told from the text.\n"));
     assert!(page("lapwing-label.md").contains("Default: `auto`."));
     assert!(page("lapwing-suggest.md").contains("\n## Examples\n\n```text\nlapwing suggest "));
     assert!(pages.iter().all(|(_, text)| text.lines().all(|line| line == line.trim_end())));
