@@ -117,7 +117,8 @@ impl State {
     fn take(&mut self, event: Event) {
         match event {
             Event::Start { phase, total } => *self = Self { phase, total, ..Self::default() },
-            Event::Expect { total } => self.total = total,
+            // Counting begins anew.
+            Event::Expect { total } => (self.done, self.total) = (0, total),
             Event::Update { done, note } => (self.done, self.note) = (done, note),
             // A finished phase has done all of its steps; an unknown number of steps becomes known here.
             Event::Finish => {

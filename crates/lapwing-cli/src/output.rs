@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use clap::ValueEnum;
 use lapwing::data::write::{KeptColumns, LabelColumns, LabelWriter, LabeledRows};
-use lapwing::data::{ClassNames, Error, RowNames, Run};
+use lapwing::data::{ClassNames, Error, Matrix, RowNames, Run};
 use lapwing::models::{Labeling, PredictionSets};
-use lapwing_data::write::{ColumnTable, Staged, publish_all, stage_named_labels};
+use lapwing_data::write::{ColumnTable, Staged, publish_all};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -29,6 +29,9 @@ pub fn check_set_names(classes: &ClassNames) -> Result<(), Failure> {
         None => Ok(()),
     }
 }
+
+/// Rows that are written at a time.
+const WRITTEN_ROWS: usize = 1 << 18;
 
 /// The label of rows that no label reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -106,19 +109,40 @@ pub fn stage(
     probabilities: bool,
     names: Option<&Arc<RowNames>>,
     kept: Option<KeptColumns>,
+    run: &Run,
 ) -> Result<Staged, Failure> {
-    let rows = LabeledRows {
-        classes,
-        labels,
-        confidence: &labeling.confidence,
-        reached: &labeling.reached,
-        certified: labeling.certified.as_deref(),
-        probabilities: probabilities.then_some(&labeling.label_distributions),
+    let n = labels.len();
+    let columns = LabelColumns { certified: labeling.certified.is_some(), probabilities };
+    let mut writer = match (kept, names) {
+        (Some(kept), _) => LabelWriter::create_beside(path, classes, n, columns, kept)?,
+        (None, Some(names)) => LabelWriter::create_named(path, classes, names.clone(), columns)?,
+        (None, None) => LabelWriter::create(path, classes, n, columns)?,
     };
-    let Some(kept) = kept else { return Ok(stage_named_labels(path, &rows, names.cloned())?) };
-    let columns = LabelColumns { certified: rows.certified.is_some(), probabilities };
-    let mut writer = LabelWriter::create_beside(path, classes, labels.len(), columns, kept)?;
-    writer.write(0, &rows)?;
+    run.progress().expect(n as u64);
+    for first in (0..n).step_by(WRITTEN_ROWS) {
+        run.check()?;
+        let rows = first..(first + WRITTEN_ROWS).min(n);
+        let shares = &labeling.label_distributions;
+        let probabilities = probabilities
+            .then(|| {
+                Matrix::new(
+                    rows.len(),
+                    shares.n_cols(),
+                    rows.clone().flat_map(|row| shares.row(row)).copied().collect(),
+                )
+            })
+            .transpose()?;
+        let block = LabeledRows {
+            classes,
+            labels: &labels[rows.clone()],
+            confidence: &labeling.confidence[rows.clone()],
+            reached: &labeling.reached[rows.clone()],
+            certified: labeling.certified.as_ref().map(|certified| &certified[rows.clone()]),
+            probabilities: probabilities.as_ref(),
+        };
+        writer.write(first, &block)?;
+        run.progress().update(rows.end as u64, "rows");
+    }
     Ok(writer.stage()?)
 }
 

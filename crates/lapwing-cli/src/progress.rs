@@ -1,7 +1,7 @@
 //! Progress on standard error: a bar on a terminal, JSON lines for programs, or one line per phase.
 
 use std::io::Write;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
@@ -27,6 +27,37 @@ struct Phase {
     total: u64,
     start: Instant,
     bar: Option<ProgressBar>,
+    pace: Arc<Mutex<Pace>>,
+}
+
+/// From when on, and from which share on, the time that is left is estimated.
+struct Pace {
+    since: Instant,
+    share: f64,
+}
+
+/// What is done before that, after the start of a phase, is taken for known: a solve may begin near its end.
+const SETTLED: Duration = Duration::from_millis(200);
+/// Least share that is done before the time that is left is estimated.
+const LEAST_SHARE: f64 = 0.02;
+
+impl Pace {
+    fn new() -> Self {
+        Self { since: Instant::now(), share: 0.0 }
+    }
+
+    fn see(&mut self, share: f64) {
+        if self.since.elapsed() < SETTLED {
+            self.share = share;
+        }
+    }
+
+    /// The time that is left, once it can be estimated.
+    fn left(&self, share: f64) -> Option<Duration> {
+        let done = share - self.share;
+        (done > LEAST_SHARE * (1.0 - self.share) && share < 1.0)
+            .then(|| self.since.elapsed().mul_f64((1.0 - share) / done))
+    }
 }
 
 impl Console {
@@ -36,7 +67,7 @@ impl Console {
     }
 
     fn phase(&self) -> MutexGuard<'_, Option<Phase>> {
-        self.phase.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.phase)
     }
 }
 
@@ -48,8 +79,9 @@ impl Progress for Console {
         }
         let before = self.phase().take();
         before.iter().for_each(|before| self.end(before));
-        let bar = self.bar.then(|| bar(phase, total));
-        *self.phase() = Some(Phase { name: phase.into(), total, start: Instant::now(), bar });
+        let pace = Arc::new(Mutex::new(Pace::new()));
+        let bar = self.bar.then(|| bar(phase, total, &pace));
+        *self.phase() = Some(Phase { name: phase.into(), total, start: Instant::now(), bar, pace });
         if self.json {
             say(&json!({"event": "start", "phase": phase, "total": total}).to_string());
         }
@@ -57,17 +89,22 @@ impl Progress for Console {
 
     fn expect(&self, steps: u64) {
         let mut phase = self.phase();
-        let Some(Phase { total, bar, .. }) = &mut *phase else { return };
+        let Some(Phase { total, bar, pace, .. }) = &mut *phase else { return };
         *total = steps;
         if let Some(bar) = bar {
-            show_steps(bar, steps);
+            *lock(pace) = Pace::new();
+            bar.set_position(0);
+            show_steps(bar, steps, pace);
         }
     }
 
     fn update(&self, done: u64, note: &str) {
         let phase = self.phase();
-        let Some(Phase { name, total, bar, .. }) = &*phase else { return };
+        let Some(Phase { name, total, bar, pace, .. }) = &*phase else { return };
         if let Some(bar) = bar {
+            if *total > 0 {
+                lock(pace).see(done as f64 / *total as f64);
+            }
             bar.set_position(done);
             // A spinner shows the number of steps so far, as it has no length.
             bar.set_message(if *total > 0 { note.to_owned() } else { format!("{} {note}", count(done as usize)) });
@@ -99,16 +136,20 @@ impl Console {
     }
 }
 
-fn bar(phase: &str, total: u64) -> ProgressBar {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn bar(phase: &str, total: u64, pace: &Arc<Mutex<Pace>>) -> ProgressBar {
     let bar = ProgressBar::new_spinner();
-    show_steps(&bar, total);
+    show_steps(&bar, total, pace);
     bar.set_prefix(phase.to_owned());
     bar.enable_steady_tick(Duration::from_millis(120));
     bar
 }
 
 /// Gives a bar its number of steps; it is a spinner if that is 0.
-fn show_steps(bar: &ProgressBar, total: u64) {
+fn show_steps(bar: &ProgressBar, total: u64, pace: &Arc<Mutex<Pace>>) {
     let template = match total {
         0 => "{spinner} {prefix:12} {elapsed:>4} {msg}",
         _ => "{spinner} {prefix:12} {elapsed:>4} [{bar:30}] {percent:>3} %{left}  {msg}",
@@ -117,16 +158,13 @@ fn show_steps(bar: &ProgressBar, total: u64) {
         bar.set_length(total);
     }
     if let Ok(style) = ProgressStyle::with_template(template) {
+        let pace = pace.clone();
+        let time_left = move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+            if let Some(left) = lock(&pace).left(state.fraction().into()) {
+                let _ = write!(out, ", {:#} left", HumanDuration(left));
+            }
+        };
         bar.set_style(style.progress_chars("=> ").with_key("left", time_left));
-    }
-}
-
-/// Writes the time to go, once it can be estimated.
-fn time_left(state: &ProgressState, out: &mut dyn std::fmt::Write) {
-    let share = f64::from(state.fraction());
-    if share > 0.02 && share < 1.0 {
-        let left = state.elapsed().mul_f64((1.0 - share) / share);
-        let _ = write!(out, ", {:#} left", HumanDuration(left));
     }
 }
 

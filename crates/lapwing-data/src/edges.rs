@@ -53,6 +53,11 @@ pub trait EdgeReader: Send {
     /// [`Error::Io`], [`Error::Interrupted`].
     fn read(&mut self, most: usize, out: &mut Vec<Edge>, run: &Run) -> Result<()>;
 
+    /// Share of the source that has been read, for progress; `None` if it is not known.
+    fn share(&self) -> Option<f64> {
+        None
+    }
+
     /// Skips the next `count` rows; ends early at the end of the stream.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use crate::progress::{Ordered, Progress, Silent};
 use crate::{Error, Result};
 
 /// A flag that cancels a run; clones share it.
@@ -23,28 +24,6 @@ impl CancelToken {
     pub fn is_canceled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
-}
-
-/// Receives the progress of a run. Called from worker threads, some hundred times per phase at most.
-pub trait Progress: Send + Sync {
-    /// A phase begins; `total` is its number of steps, 0 if unknown.
-    fn start(&self, phase: &str, total: u64);
-    /// The current phase turns out to have `total` steps. By default this is ignored.
-    fn expect(&self, _total: u64) {}
-    /// The current phase has done `done` steps; `note` is a short remark such as a residual.
-    fn update(&self, done: u64, note: &str);
-    /// The current phase is over.
-    fn finish(&self);
-}
-
-/// Ignores progress: the default of library calls.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Silent;
-
-impl Progress for Silent {
-    fn start(&self, _: &str, _: u64) {}
-    fn update(&self, _: u64, _: &str) {}
-    fn finish(&self) {}
 }
 
 /// Purposes of random streams; no two parts of a run share one.
@@ -121,9 +100,8 @@ impl Run {
 
     /// The same run, which reports to `progress`.
     #[must_use]
-    pub fn with_progress(mut self, progress: Arc<dyn Progress>) -> Self {
-        self.progress = progress;
-        self
+    pub fn with_progress(self, progress: Arc<dyn Progress>) -> Self {
+        self.with_receiver(Arc::new(Ordered::new(progress)))
     }
 
     /// The same run, which `cancel` cancels.
@@ -136,7 +114,7 @@ impl Run {
     /// The same run without progress: for steps of a computation that reports its own.
     #[must_use]
     pub fn quiet(&self) -> Self {
-        Self { progress: Arc::new(Silent), ..self.clone() }
+        self.with_receiver(Arc::new(Silent))
     }
 
     /// The same run with another seed.
@@ -161,6 +139,14 @@ impl Run {
     /// Through a reference, so that rayon's entry to a pool is compiled once and not for each of hundreds of closures.
     fn call(&self, work: &mut (dyn FnMut() + Send)) {
         self.pool.install(work);
+    }
+
+    pub(crate) fn with_receiver(&self, progress: Arc<dyn Progress>) -> Self {
+        Self { progress, ..self.clone() }
+    }
+
+    pub(crate) fn receiver(&self) -> Arc<dyn Progress> {
+        self.progress.clone()
     }
 
     /// The receiver of progress.

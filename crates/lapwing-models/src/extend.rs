@@ -18,6 +18,9 @@ use crate::Problem;
 use crate::baselines::{EigenfunctionExtension, SupervisedExtension};
 use crate::{KernelExtension, LowRankExtension, UnfoldedExtension};
 
+/// Share of the time of a query for the index, if there is none yet.
+const BUILT: f64 = 0.4;
+
 /// Gives scores to new rows.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -225,10 +228,14 @@ impl LazyIndex {
         params: &KnnParams,
         run: &Run,
     ) -> Result<Neighbors> {
-        match self.of(features, params, run)? {
-            Some(index) => index.query(features, new, params, run),
-            None => query(features, new, params, run),
+        if !NeighborIndex::pays(features, params) {
+            return query(features, new, params, run);
         }
+        if let Some(index) = self.ready.get() {
+            return index.query(features, new, params, run);
+        }
+        let index = self.get(features, params, &run.part(0.0..BUILT, "index"))?;
+        index.query(features, new, params, &run.part(BUILT..1.0, ""))
     }
 
     fn get(&self, features: &Features<'_>, params: &KnnParams, run: &Run) -> Result<&NeighborIndex> {

@@ -16,6 +16,9 @@ use crate::held_out::Standings;
 use crate::uncertainty::{self, HeldOutErrors};
 use crate::{Extension, Fitted, FittedRegression, HeldOut, Labeling, Problem, Rule, notes};
 
+/// Share of the time of "uncertainty" for values that are held out.
+const HELD_OUT: f64 = 0.8;
+
 /// A fit under way: its problem and its report.
 pub(crate) struct Fitting<'f, 'p, 'a> {
     pub problem: &'f Problem<'p, 'a>,
@@ -173,8 +176,9 @@ impl<'f, 'p, 'a> Fitting<'f, 'p, 'a> {
             return Ok(None);
         }
         report.time("uncertainty", run, |report| {
-            let Some(held) = held_out(&run.quiet())? else { return Ok(None) };
-            let widths = held.half_widths(graph.map(|affinity| &affinity.graph), targets.n_samples(), run)?;
+            let Some(held) = held_out(&run.part(0.0..HELD_OUT, ""))? else { return Ok(None) };
+            let run = run.part(HELD_OUT..1.0, "");
+            let widths = held.half_widths(graph.map(|affinity| &affinity.graph), targets.n_samples(), &run)?;
             if widths.is_some() {
                 report.add_part("uncertainty", &held.summary())?;
             }

@@ -150,12 +150,12 @@ impl Standings {
     }
 
     /// Holds out the labels of each fold in turn. `scores` gives the scores of the rows of its second argument when it is fitted to
-    /// the first, and `rule` compares them. `None` if labels are too few, or shares of classes.
+    /// the first, with a part of the progress, and `rule` compares them. `None` if labels are too few, or shares of classes.
     pub fn by_folds(
         targets: &Targets,
         rule: &Rule,
         run: &Run,
-        mut scores: impl FnMut(&Targets, &[u32]) -> Result<Matrix>,
+        mut scores: impl FnMut(&Targets, &[u32], &Run) -> Result<Matrix>,
     ) -> Result<Option<Self>> {
         let Some(folds) = stratified(targets, run) else { return Ok(None) };
         let mut found: Vec<Option<Vec<f64>>> = vec![None; folds.len()];
@@ -170,7 +170,8 @@ impl Standings {
             // A class without any other label is never predicted.
             let scale = present(&kept.mean()).iter().zip(&rule.scale).map(|(present, scale)| present * scale).collect();
             let rule = Rule { scale, ..rule.clone() };
-            for (&at, scores) in held.iter().zip(scores(&kept, &rows)?.rows()) {
+            let run = run.part_of(fold, FOLDS, &format!("fold {} of {FOLDS}", fold + 1));
+            for (&at, scores) in held.iter().zip(scores(&kept, &rows, &run)?.rows()) {
                 let mut standing = vec![0.0; scores.len()];
                 rule.standing(scores, &mut standing);
                 found[at] = Some(standing);
@@ -254,7 +255,7 @@ mod tests {
         let targets = Targets::one_hot(&labels, None).unwrap();
         let rule = Rule::largest(targets.mean());
         let mut seen = 0;
-        let found = Standings::by_folds(&targets, &rule, &run, |kept, rows| {
+        let found = Standings::by_folds(&targets, &rule, &run, |kept, rows, _| {
             assert!(rows.iter().all(|row| !kept.rows().contains(row)) && kept.rows().len() + rows.len() == 21);
             seen += rows.len();
             Matrix::new(rows.len(), 3, rows.iter().flat_map(|&row| [f64::from(row), 0.5, 0.25]).collect())
@@ -268,7 +269,7 @@ mod tests {
         assert_eq!(shares.shares.row(20)[2], 0.0);
         assert!(shares.shares.rows().all(|row| (row.iter().sum::<f64>() - 1.0).abs() < 1e-12));
         let few = targets.subset(|at| at < 3).unwrap();
-        let none = Standings::by_folds(&few, &rule, &run, |_, _| unreachable!());
+        let none = Standings::by_folds(&few, &rule, &run, |_, _, _| unreachable!());
         assert!(none.unwrap().is_none());
     }
 

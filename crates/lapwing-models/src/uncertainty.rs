@@ -139,7 +139,7 @@ fn columns(graph: &Graph, rows: &[u32], errors: &[f64], folds: &[usize], run: &R
         tol: TOL,
         ..HarmonicParams::default()
     };
-    Ok(harmonic(graph, &targets, &params, &run.quiet())?.scores)
+    Ok(harmonic(graph, &targets, &params, run)?.scores)
 }
 
 #[cfg(test)]

@@ -62,10 +62,10 @@ impl FitPage<'_> {
             ],
             ..Page::default()
         };
-        page.tables = Next { rows, graph, features }.tables(run)?;
+        page.tables = Next { rows, graph, features }.tables(&run.part(0.0..0.7, ""))?;
         page.tables.extend(confusion::table(&rows, &names, features));
         let given: Vec<usize> = (0..rows.given.index.len()).filter(|&row| rows.is_given(row)).collect();
-        let drawn = Picture::new(features, graph, &given, run)?;
+        let drawn = Picture::new(features, graph, &given, &run.part(0.7..1.0, "picture"))?;
         let labeled = picture::LabeledRows { rows, names: &names, palette: &palette };
         page.figures.extend(drawn.map(|drawn| picture::draw(&drawn, &labeled, report.n_samples)));
         page.figures.push(sizes::class_sizes(&sizes, &palette));

@@ -32,8 +32,14 @@ impl Next<'_> {
         let mut tables = Vec::new();
         if let Some(graph) = self.graph {
             let targets = Targets::one_hot(self.rows.given, None)?;
-            tables.extend(self.suggested(graph, &targets, &classes, &line, run)?);
-            if let Some(found) = self.audited(graph, &targets, run)? {
+            tables.extend(self.suggested(
+                graph,
+                &targets,
+                &classes,
+                &line,
+                &run.part(0.0..0.4, "rows to label next"),
+            )?);
+            if let Some(found) = self.audited(graph, &targets, &run.part(0.4..1.0, "doubtful labels"))? {
                 tables.push(self.doubtful(&found, &classes, &line));
                 tables.push(confused(&found, &classes));
             }
@@ -55,9 +61,10 @@ impl Next<'_> {
         if n == 0 {
             return Ok(None);
         }
-        let mut suggester = Suggester::new(graph, &run.quiet())?;
+        let mut suggester = Suggester::new(graph, &run.part(0.0..0.5, ""))?;
         let wanted = Wanted { n, ..Wanted::default() };
-        let found = suggester.next(Some(targets), &wanted, &SuggestParams::default(), &run.quiet())?;
+        let run = run.part(0.5..1.0, "");
+        let found = suggester.next(Some(targets), &wanted, &SuggestParams::default(), &run)?;
         let cells = |row: &lapwing::models::Suggestion| {
             let guess = row.guess.map(|(class, share)| (classes[class as usize].clone(), number(share)));
             let (guess, share) = guess.unwrap_or_default();
@@ -73,7 +80,7 @@ impl Next<'_> {
     /// The audit of the given labels; none if they cannot be judged.
     fn audited(&self, graph: &Graph, targets: &Targets, run: &Run) -> Result<Option<Audit>> {
         let measured = self.features.map(|rows| (rows, Metric::auto(rows)));
-        match audit(graph, measured, targets, &AuditParams::default(), &run.quiet()) {
+        match audit(graph, measured, targets, &AuditParams::default(), run) {
             Ok(found) => Ok(Some(found)),
             Err(error @ Error::Interrupted) => Err(error),
             // Too few labels, or labels of one class, are no fault of the page.

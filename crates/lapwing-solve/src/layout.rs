@@ -110,8 +110,10 @@ fn start(graph: &Graph, run: &Run) -> Result<Vec<[f64; 2]>> {
     let mut x: Vec<f64> = (0..n * WIDTH).map(|_| rng.random_range(-1.0..1.0f64)).collect();
     let mut next = vec![0.0; n * WIDTH];
     let n_steps = (MOST_READ / graph.adjacency().nnz().max(1)).clamp(LEAST_SMOOTHING, SMOOTHING);
-    for _ in 0..n_steps {
+    for step in 0..n_steps {
         run.check()?;
+        // About a third of the time.
+        run.share(0.3 * step as f64 / n_steps as f64, "");
         smooth(graph, &x, &mut next);
         std::mem::swap(&mut x, &mut next);
         subtract_means(&mut x, graph.degree(), &components);
@@ -197,6 +199,7 @@ fn improve(graph: &Graph, points: &mut [[f64; 2]], run: &Run) -> Result<()> {
     let mut rng = run.rng(Stream::Start, 1);
     for round in 0..n_rounds {
         run.check()?;
+        run.share(0.3 + 0.7 * round as f64 / n_rounds as f64, "");
         let rate = 1.0 - round as f64 / n_rounds as f64;
         for row in 0..n {
             let (columns, weights) = adjacency.row(row);

@@ -65,7 +65,7 @@ impl<'a> Finished<'a> {
             Some(sets) => {
                 output::stage_with_sets(path, classes, &self.labels, labeling, probabilities, names, kept, sets, run)
             }
-            None => output::stage(path, classes, &self.labels, labeling, probabilities, names, kept),
+            None => output::stage(path, classes, &self.labels, labeling, probabilities, names, kept, run),
         };
         self.written.add("labels", self.fitted.report.time("write", run, stage)?);
         self.fitted.report.warnings.extend(numbered(path, names));

@@ -89,7 +89,9 @@ impl Graph {
             if self.writes_to_stdout() { (None, self.output.as_deref()) } else { (self.output.as_deref(), None) };
         let stage_graph = |path: &Path, report: &mut Report| {
             let names = input.names.as_deref();
-            report.time("write", &session.run, |_| stage_named_graph(path, affinity.graph.adjacency(), names))
+            report.time("write", &session.run, |_| {
+                stage_named_graph(path, affinity.graph.adjacency(), names, &session.run)
+            })
         };
         if let Some(path) = first {
             written.add("graph", stage_graph(path, &mut report)?);

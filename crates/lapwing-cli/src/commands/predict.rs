@@ -141,7 +141,7 @@ impl Predict {
         let kept = self.kept()?;
         let stage = |_: &mut Report| {
             let (classes, probabilities) = (&model.classes, self.probabilities);
-            output::stage(&self.output, classes, &labels, &labeling, probabilities, names.as_ref(), kept)
+            output::stage(&self.output, classes, &labels, &labeling, probabilities, names.as_ref(), kept, &session.run)
         };
         written.add("labels", report.time("write", &session.run, stage)?);
         written.publish()?;

@@ -132,7 +132,8 @@ impl Sparsify {
         session.run.check()?;
         let mut written = Written::default();
         let output = &self.outputs.output;
-        let stage = |_: &mut Report| stage_named_graph(output, found.graph.graph.adjacency(), names.as_deref());
+        let stage =
+            |_: &mut Report| stage_named_graph(output, found.graph.graph.adjacency(), names.as_deref(), &session.run);
         written.add("graph", report.time("write", &session.run, stage)?);
         written.publish()?;
         if let Some(checkpoint) = &checkpoint {

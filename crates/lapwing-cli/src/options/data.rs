@@ -235,8 +235,8 @@ impl SaveGraphOption {
             }
         }
         // Edges of named rows have the names; a matrix has the order of the rows.
-        let stage =
-            |_: &mut Report| stage_named_graph(path, affinity.graph.adjacency(), names.filter(|_| !is_matrix(path)));
+        let names = names.filter(|_| !is_matrix(path));
+        let stage = |_: &mut Report| stage_named_graph(path, affinity.graph.adjacency(), names, run);
         written.add("graph", report.time("write graph", run, stage)?);
         Ok(())
     }

@@ -14,6 +14,7 @@ mod names;
 mod outputs;
 mod plan;
 mod prior;
+mod progress;
 mod regression_damage;
 mod regression_files;
 mod regression_options;

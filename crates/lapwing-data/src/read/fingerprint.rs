@@ -21,6 +21,7 @@ pub(crate) fn fingerprint(path: &Path, run: &Run) -> Result<u64> {
     let length = open(path)?.metadata().map_err(|e| Error::io(path, e))?.len();
     let blocks = length.div_ceil(BLOCK_BYTES);
     run.progress().start("compare", length);
+    let bytes = run.counter(length as usize, "bytes");
     let hashes = run.install(|| {
         (0..blocks)
             .into_par_iter()
@@ -29,6 +30,7 @@ pub(crate) fn fingerprint(path: &Path, run: &Run) -> Result<u64> {
                 |room, block| {
                     run.check()?;
                     let hash = of_block(open(path)?, block, room).map_err(|e| Error::io(path, e))?;
+                    bytes.add((length - block * BLOCK_BYTES).min(BLOCK_BYTES) as usize);
                     Ok(hash.to_le_bytes())
                 },
             )

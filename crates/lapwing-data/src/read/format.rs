@@ -64,6 +64,12 @@ pub(super) fn is_compressed(path: &Path) -> bool {
     name.ends_with(".gz") || name.ends_with(".zst")
 }
 
+/// Bytes of a text as its reader counts them; `None` for pipes and compressed text, whose length is not known before the end.
+pub(super) fn text_bytes(path: &Path) -> Option<u64> {
+    let is_plain = is_rereadable(path) && !is_compressed(path);
+    is_plain.then(|| std::fs::metadata(path).ok()).flatten().map(|data| data.len())
+}
+
 /// Whether `path` means standard input or output.
 pub(crate) fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use csv_core::{ReadRecordResult, Reader};
 
 use super::Dialect;
-use super::format::open_text;
+use super::format::{open_text, text_bytes};
 use crate::{Error, Result, Run};
 
 /// Bytes of the longest cell; a longer one follows a quote that is not closed.
@@ -53,6 +53,8 @@ pub(super) struct Records {
     start: Mark,
     /// End of the text read so far.
     here: Mark,
+    /// Bytes of the whole text, if they are known.
+    n_bytes: Option<u64>,
     /// Whether the last byte read is a `\r`: a `\n` behind it ends no other line.
     after_return: bool,
     /// Cells of the current record without their quotes, and room for more.
@@ -117,6 +119,7 @@ impl Records {
             is_pending: false,
             start: here,
             here,
+            n_bytes: text_bytes(path),
             after_return: false,
             cells: vec![0; 1 << 10],
             ends: vec![0; 1 << 6],
@@ -134,6 +137,11 @@ impl Records {
     pub(super) fn peek(&mut self) -> Result<bool> {
         self.is_pending = self.advance()?;
         Ok(self.is_pending)
+    }
+
+    /// Share of the text that has been read, if its length is known.
+    pub(super) fn share(&self) -> Option<f64> {
+        self.n_bytes.map(|n_bytes| self.here.byte as f64 / n_bytes.max(1) as f64)
     }
 
     /// Start of the current record.

@@ -12,10 +12,13 @@ use super::npy::npy_header;
 use super::place::check_writable;
 use super::staged::Staged;
 use super::writer::ending;
-use crate::{Csr, Error, Result, RowNames};
+use crate::{Csr, Error, Result, RowNames, Run};
 
 /// Endings that [`write_graph`] accepts.
 pub const GRAPH_ENDINGS: [&str; 4] = [".npz", ".parquet", ".csv", ".npy"];
+
+/// Rows between two reports of progress.
+const TOLD_ROWS: usize = 1 << 14;
 
 /// Writes a symmetric matrix of weights: `.npz` as `scipy.sparse.save_npz` does, the other endings as a list of the
 /// edges u < v with their weights (in `.npy` an m × 3 array). `-` is CSV on standard output.
@@ -34,7 +37,7 @@ pub fn write_graph(path: &Path, graph: &Csr<f64>) -> Result<()> {
 /// # Errors
 /// As [`write_graph`].
 pub fn stage_graph(path: &Path, graph: &Csr<f64>) -> Result<Staged> {
-    stage_named_graph(path, graph, None)
+    stage(path, graph, None, &|_| ())
 }
 
 /// Refuses to write nodes with names as a matrix or an array, which hold numbers.
@@ -51,12 +54,17 @@ pub fn check_named_graph(path: &Path) -> Result<()> {
     }
 }
 
-/// [`stage_graph`], with the names of the nodes in the columns u and v of a `.csv` or `.parquet`. The other endings hold
+/// [`stage_graph`], which reports its progress, with the names of the nodes in the columns u and v of a `.csv` or `.parquet`. The other endings hold
 /// numbers in the order of the names: [`check_named_graph`] refuses them.
 ///
 /// # Errors
 /// As [`write_graph`]; [`Error::Shape`] for names of other nodes.
-pub fn stage_named_graph(path: &Path, graph: &Csr<f64>, names: Option<&RowNames>) -> Result<Staged> {
+pub fn stage_named_graph(path: &Path, graph: &Csr<f64>, names: Option<&RowNames>, run: &Run) -> Result<Staged> {
+    stage(path, graph, names, &|share| run.share(share, ""))
+}
+
+/// The same; `told` is told the share of the rows that has been written.
+fn stage(path: &Path, graph: &Csr<f64>, names: Option<&RowNames>, told: &(dyn Fn(f64) + Sync)) -> Result<Staged> {
     check_writable(path, &GRAPH_ENDINGS)?;
     if let Some(names) = names.filter(|names| names.len() != graph.n_rows()) {
         return Err(Error::shape("the list of names", format!("{} names, one per node", graph.n_rows()), names.len()));
@@ -64,34 +72,42 @@ pub fn stage_named_graph(path: &Path, graph: &Csr<f64>, names: Option<&RowNames>
     match ending(path).as_deref() {
         Some("npz") => stage_file(path, |file| write_npz(file, graph)),
         Some("npy") => stage_atomic(path, |out| {
-            let n_edges = edges(graph).count();
+            let n_edges = edges(graph, &|_| ()).count();
             out.write_all(&npy_header("'<f8'", &[n_edges, 3]))?;
-            let values = edges(graph).flat_map(|(u, v, weight)| [f64::from(u), f64::from(v), weight]);
+            let values = edges(graph, told).flat_map(|(u, v, weight)| [f64::from(u), f64::from(v), weight]);
             write_values(out, values.map(f64::to_le_bytes))
         }),
         #[cfg(feature = "tables")]
         Some("parquet") => {
-            let edges: Vec<_> = edges(graph).collect();
+            let edges: Vec<_> = edges(graph, told).collect();
             stage_atomic(path, |out| super::parquet::write_edges(out, &edges, names))
         }
-        _ => stage_atomic(path, |out| write_csv(out, graph, names)),
+        _ => stage_atomic(path, |out| write_csv(out, graph, names, told)),
     }
 }
 
-/// Edges of the upper triangle in order.
-fn edges(graph: &Csr<f64>) -> impl Iterator<Item = (u32, u32, f64)> + '_ {
-    (0..graph.n_rows()).flat_map(|row| {
+/// Edges of the upper triangle in order; `told` is told the share of the rows that has been passed.
+fn edges<'g>(graph: &'g Csr<f64>, told: &'g dyn Fn(f64)) -> impl Iterator<Item = (u32, u32, f64)> + 'g {
+    (0..graph.n_rows()).flat_map(move |row| {
+        if row.is_multiple_of(TOLD_ROWS) {
+            told(row as f64 / graph.n_rows() as f64);
+        }
         let (columns, weights) = graph.row(row);
         let upper = columns.iter().zip(weights).filter(move |&(&col, _)| col as usize > row);
         upper.map(move |(&col, &weight)| (row as u32, col, weight))
     })
 }
 
-fn write_csv(out: &mut (dyn Write + Send), graph: &Csr<f64>, names: Option<&RowNames>) -> io::Result<()> {
+fn write_csv(
+    out: &mut (dyn Write + Send),
+    graph: &Csr<f64>,
+    names: Option<&RowNames>,
+    told: &dyn Fn(f64),
+) -> io::Result<()> {
     let mut csv = ::csv::Writer::from_writer(out);
     csv.write_record(["u", "v", "weight"])?;
     let mut cell = Vec::new();
-    for (u, v, weight) in edges(graph) {
+    for (u, v, weight) in edges(graph, told) {
         for node in [u, v] {
             if let Some(names) = names {
                 csv.write_field(names.name(node as usize))?;

@@ -28,5 +28,5 @@ pub(crate) use self::npy::npy_header;
 pub use self::place::{check_distinct, check_writable};
 pub use self::record_file::RecordFile;
 pub use self::staged::{Staged, publish_all};
-pub use self::table::{LABEL_ENDINGS, LabelColumns, LabeledRows, stage_labels, stage_named_labels, write_labels};
+pub use self::table::{LABEL_ENDINGS, LabelColumns, LabeledRows, stage_labels, write_labels};
 pub use self::writer::LabelWriter;

@@ -1,11 +1,10 @@
 //! The labeled table: row, label, confidence, whether a label reached the row, and perhaps more.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use super::staged::Staged;
 use super::writer::LabelWriter;
-use crate::{ClassNames, Error, Matrix, Result, RowNames};
+use crate::{ClassNames, Error, Matrix, Result};
 
 /// Endings that [`write_labels`] accepts.
 pub const LABEL_ENDINGS: [&str; 3] = [".parquet", ".csv", ".npy"];
@@ -109,20 +108,8 @@ pub fn write_labels(path: &Path, rows: &LabeledRows<'_>) -> Result<()> {
 /// # Errors
 /// As [`write_labels`].
 pub fn stage_labels(path: &Path, rows: &LabeledRows<'_>) -> Result<Staged> {
-    stage_named_labels(path, rows, None)
-}
-
-/// [`stage_labels`], with the names of the rows in the place of their numbers if they have any: as
-/// [`LabelWriter::create_named`].
-///
-/// # Errors
-/// As [`write_labels`]; [`Error::Shape`] for names of other rows.
-pub fn stage_named_labels(path: &Path, rows: &LabeledRows<'_>, names: Option<Arc<RowNames>>) -> Result<Staged> {
     rows.check(0)?;
-    let mut writer = match names {
-        Some(names) => LabelWriter::create_named(path, rows.classes, names, rows.columns())?,
-        None => LabelWriter::create(path, rows.classes, rows.labels.len(), rows.columns())?,
-    };
+    let mut writer = LabelWriter::create(path, rows.classes, rows.labels.len(), rows.columns())?;
     writer.write(0, rows)?;
     writer.stage()
 }

@@ -297,7 +297,7 @@ fn edges_of_parquet_tables_have_names() {
     assert_eq!((edges_of(&file, 2)[1], file.n_edges()), (Edge { u: 1, v: 2, weight: 2.0 }, Some(3)));
     for name in ["again.parquet", "again.csv"] {
         let path = folder.path(name);
-        stage_named_graph(&path, &graph.adjacency, Some(&nodes)).unwrap().publish().unwrap();
+        stage_named_graph(&path, &graph.adjacency, Some(&nodes), &run).unwrap().publish().unwrap();
         let again = read_named_graph(&path, &NodeOptions::default(), &run).unwrap();
         assert_eq!((again.adjacency, again.names.as_ref()), (graph.adjacency.clone(), Some(&nodes)), "{name}");
     }

@@ -105,11 +105,11 @@ pub fn kneighbors(features: &Features<'_>, params: &KnnParams, run: &Run) -> Res
             }
             KnnMethod::Partitions => {
                 // Rows of one leaf are near each other, which does not make their products large: an index is queried instead.
-                let index = NeighborIndex::build(features, params, run)?;
+                let index = NeighborIndex::build(features, params, &run.part(0.0..0.5, "index"))?;
                 let IndexCells { recall, recall_error, .. } = *index.cells();
                 let report =
                     KnnReport { method: "partitions", recall, recall_error, repetitions: 1, ..KnnReport::exact() };
-                (index.all(features, params, run)?, report)
+                (index.all(features, params, &run.part(0.5..1.0, ""))?, report)
             }
             _ => (exact::search((features, dense), (features, dense), true, params, run)?, KnnReport::exact()),
         },

@@ -7,6 +7,9 @@ use super::distance::Distances;
 use super::exact::DuplicateGroups;
 use crate::{Graph, Metric};
 
+/// Rows between two checks and reports.
+const CHECK: usize = 1024;
+
 /// Distance between the two rows of every entry of the adjacency matrix, in its order (2m): euclidean, or between rows scaled to length
 /// 1 for [`Metric::Cosine`].
 ///
@@ -27,6 +30,7 @@ pub fn edge_distances(features: &Features<'_>, graph: &Graph, metric: Metric, ru
     let (adjacency, is_cosine) = (graph.adjacency(), metric == Metric::Cosine);
     let metric = if is_cosine { Metric::Cosine } else { Metric::Euclidean };
     let mut found = vec![0f32; adjacency.nnz()];
+    let done = run.counter(n.div_ceil(CHECK), "");
     run.install(|| {
         let distances = Distances::new(features, features, metric);
         let mut rows: Vec<(usize, &mut [f32])> = Vec::with_capacity(n);
@@ -37,8 +41,9 @@ pub fn edge_distances(features: &Features<'_>, graph: &Graph, metric: Metric, ru
             rest = others;
         }
         rows.into_par_iter().with_min_len(64).try_for_each(|(row, out)| {
-            if row.is_multiple_of(1024) {
+            if row.is_multiple_of(CHECK) {
                 run.check()?;
+                done.add(1);
             }
             for (out, &other) in out.iter_mut().zip(adjacency.row(row).0) {
                 let distance = distances.get(row, other as usize);

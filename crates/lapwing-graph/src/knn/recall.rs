@@ -42,6 +42,7 @@ impl Truth {
         // A few places for candidates that rounding misplaces, and one for the sampled row itself.
         let width = (k + 7).next_multiple_of(STEP);
         let empty = || vec![EMPTY; rows.len() * width];
+        let blocks = run.counter(n.div_ceil(BLOCK), "");
         let lists = run.install(|| {
             (0..n.div_ceil(BLOCK))
                 .into_par_iter()
@@ -59,6 +60,7 @@ impl Truth {
                             }
                             compare(&sample, &panels, first, &mut lists);
                         }
+                        blocks.add(1);
                         Ok((lists, panels, row))
                     },
                 )

@@ -68,6 +68,9 @@ pub struct LearnedGraph {
     pub report: LearnReport,
 }
 
+/// Share of the time for learning that is expected to be left after each fit, if fits are repaired.
+const LEFT: f64 = 0.4;
+
 /// If every row has at least one in so many rows as neighbors, they are found by sorting all distances.
 const WIDE: usize = 8;
 
@@ -182,6 +185,7 @@ fn learn<R: SquaredDistance>(
     let model = params.weights.model().ok_or_else(|| {
         Error::param("weights", params.weights.name(), "learned or learned-l2, where a graph is to be learned")
     })?;
+    let repairs = repair.is_some();
     let (n, knows_all) = (table.n_samples(), table.n_neighbors + 1 >= table.n_samples());
     let start = checked_start(start, n, model)?;
     let (chosen, mut reach, mut support) = clock.time("support", || {
@@ -191,20 +195,25 @@ fn learn<R: SquaredDistance>(
         Ok((chosen, reach, Support::from_table(table, run)?))
     })?;
     let sparsity = params.learn.sparsity.or(chosen.map(|chosen| chosen.value)).unwrap_or(1.0);
-    let fit = |support: &Support<R>, start, clock: &mut Clock| {
+    let fit = |support: &Support<R>, start, clock: &mut Clock, run: &Run| {
         let problem = Problem::new(model, support, sparsity, run);
         clock.time("learn", || solve(&problem, &params.learn, start, run))
     };
-    let (mut arrived, mut n_repaired) = (fit(&support, start, clock)?, 0);
+    // Each fit is expected to take most of the time that is left if it may be repaired.
+    let share = |fits: i32| if repairs { 1.0 - LEFT.powi(fits) } else { f64::from(fits) };
+    let (mut arrived, mut n_repaired) = (fit(&support, start, clock, &run.part(0.0..share(1), ""))?, 0);
+    let mut n_fits = 1;
     // Rows can be certified only by multipliers of a converged solution.
     while let Some(repair) = repair.as_mut().filter(|_| arrived.converged) {
         let problem = Problem::new(model, &support, sparsity, run);
+        let run = &run.part(share(n_fits)..share(n_fits + 1), "repair");
         let missing = clock.time("repair", || repair.missing(&problem, &arrived.state, &mut reach, run))?;
         let Some(missing) = missing else { break };
         let start = (problem.lambdas(&arrived.state.multipliers), arrived.state.multipliers.level);
         n_repaired += missing.len();
         support = support.with(&missing, run);
-        let next = fit(&support, Some(start), clock)?;
+        let next = fit(&support, Some(start), clock, run)?;
+        n_fits += 1;
         arrived = Arrived { spent: arrived.spent + next.spent, ..next };
     }
     let problem = Problem::new(model, &support, sparsity, run);

@@ -15,7 +15,7 @@
 
 use std::ops::Add;
 
-use lapwing_data::{Matrix, Result, Run};
+use lapwing_data::{Matrix, Result, Run, fallen};
 use lapwing_solve::{CgParams, column_dots};
 use rayon::prelude::*;
 
@@ -112,7 +112,8 @@ fn climb<R: SquaredDistance>(
 ) -> Result<Arrived> {
     let mut spent = Spent::default();
     while !state.is_within(tol) && spent.n_iter < max_iter {
-        run.progress().update(spent.n_iter as u64, &format!("Newton steps, gap {:.1e}", state.relative_gap()));
+        let gap = state.relative_gap();
+        run.share(fallen(1.0, tol, gap), &format!("Newton step {}, gap {gap:.1e}", spent.n_iter + 1));
         let (direction, n_products) = direction(problem, &state, tol, run)?;
         spent = spent + Spent { n_iter: 1, n_products };
         match step(problem, &state, &direction, run)? {

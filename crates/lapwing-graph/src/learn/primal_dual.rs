@@ -11,7 +11,7 @@
 //! pass. Cost: hundreds to thousands of iterations of 24 bytes an entry. The duality gap, which takes another pass, is evaluated
 //! every twenty iterations. Memory: 8 bytes an entry more (l2-degree 16).
 
-use lapwing_data::{Result, Run};
+use lapwing_data::{Result, Run, fallen};
 use rayon::prelude::*;
 
 use super::LearnModel;
@@ -58,7 +58,9 @@ pub(super) fn primal_dual<R: SquaredDistance>(
             n_iter += 1;
         }
         let state = problem.evaluate(iterate.multipliers(), run)?;
-        run.progress().update(n_iter as u64, &format!("iterations, gap {:.1e}", state.relative_gap()));
+        let gap = state.relative_gap();
+        let share = fallen(1.0, tol, gap).max(n_iter as f64 / max_iter as f64);
+        run.share(share, &format!("{n_iter} iterations, gap {gap:.1e}"));
         let converged = state.is_within(tol);
         if converged || n_iter >= max_iter {
             return Ok(Arrived { state, spent: Spent { n_iter, n_products: 0 }, converged });

@@ -78,7 +78,7 @@ impl<'a> Repair<'a> {
                 return Ok(has_weight.then_some(missing));
             }
             self.params.n_neighbors = k;
-            run.progress().update(rows.len() as u64, &format!("rows searched for {k} neighbors"));
+            run.share(0.0, &format!("{k} neighbors of {} rows", rows.len()));
             let found = self.nearest(&rows, run)?;
             for (at, &row) in rows.iter().enumerate() {
                 let ids = &found.indices[at * (k + 1)..(at + 1) * (k + 1)];

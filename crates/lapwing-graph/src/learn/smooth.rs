@@ -10,7 +10,7 @@
 //! 30 to 70 steps, each of a few passes over the support and conjugate gradients over all its pairs, not only those that
 //! carry weight. Memory: 8 bytes an entry more.
 
-use lapwing_data::{Matrix, Result, Run};
+use lapwing_data::{Matrix, Result, Run, fallen};
 use lapwing_solve::{CgParams, Operator, column_dots};
 use rayon::prelude::*;
 
@@ -52,7 +52,8 @@ pub(super) fn follow<R: SquaredDistance>(
     while tau > LAST {
         let mut at = Smoothed::at(problem, &multipliers, tau, run)?;
         for _ in 0..MOST_STEPS {
-            run.progress().update(spent.n_iter as u64, &format!("smoothed steps, gap {:.1e}", at.gap / n));
+            let gap = at.gap / n;
+            run.share(fallen(1.0, tol, gap), &format!("step {}, smoothed, gap {gap:.1e}", spent.n_iter + 1));
             let gradient = at.gradient(problem, &multipliers);
             let (direction, n_products) = at.direction(problem, &multipliers, &gradient, run)?;
             let decrement = run.install(|| column_dots(&gradient, &direction, gradient.len(), 1)[0]);

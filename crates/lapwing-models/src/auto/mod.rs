@@ -43,6 +43,8 @@ use crate::fitting::{Affinity, Fitting};
 use crate::harmonic::plan_graph;
 use crate::{Fitted, HeldOut, HeldOutSource, Method, Plan, PlanStep, Problem, ProblemSize, notes};
 
+/// Share of the time of the choice for a round on a sample.
+const HALVED: f64 = 0.2;
 /// Name of the method.
 pub(crate) const AUTO: &str = "auto";
 
@@ -97,11 +99,13 @@ impl Auto {
     ) -> Result<(Vec<usize>, Mixture, Option<HeldOut>)> {
         let Fitting { problem, ref mut report, run } = *fitting;
         let Some(hidden) = Hidden::new(problem.targets, run) else { return Ok((vec![0], Mixture::alone(), None)) };
-        report.time_steps("choose", contest.entries.len() as u64, run, |_| -> Result<()> {
-            if let (Some(features), false) = (problem.features, is_given) {
-                contest.halve(problem, features, &self.graph, clock, run)?;
+        report.time("choose", run, |_| -> Result<()> {
+            let mut halved = 0.0;
+            if let (Some(features), false) = (problem.features.filter(|_| rounds::are_many(problem)), is_given) {
+                halved = HALVED;
+                contest.halve(problem, features, &self.graph, clock, &run.part(0.0..halved, "sample"))?;
             }
-            contest.round(problem, graphs, &hidden, clock, run)
+            contest.round(problem, graphs, &hidden, clock, &run.part(halved..1.0, ""))
         })?;
         let (took_part, mixture, nested) = contest.mixture(&hidden);
         Ok((took_part, mixture, Some(held_out(problem, &hidden, nested))))
@@ -124,7 +128,8 @@ impl Auto {
                     let begun = Instant::now();
                     let candidate = &entry.candidate;
                     let own = graphs.problem(problem, candidate);
-                    let fitted = report.time(candidate.name, run, |_| candidate.method.fit(&own, &run.quiet()))?;
+                    let fitted =
+                        report.time(candidate.name, run, |_| candidate.method.fit(&own, &run.part(0.0..1.0, "")))?;
                     entry.seconds += begun.elapsed().as_secs_f64();
                     fitted
                 }

@@ -117,6 +117,9 @@ impl Joined {
     }
 }
 
+/// Share of the time of a round on a sample for its graph.
+const GRAPH: f64 = 0.2;
+
 impl Clock {
     pub fn start(budget: Option<Seconds>) -> Self {
         Self { start: Instant::now(), budget }
@@ -125,6 +128,11 @@ impl Clock {
     fn is_over(&self) -> bool {
         self.budget.is_some_and(|budget| self.start.elapsed().as_secs_f64() > budget.0)
     }
+}
+
+/// Whether rows are so many that a round on a sample comes first. A prior would have to be sampled too.
+pub(super) fn are_many(problem: &Problem<'_, '_>) -> bool {
+    problem.targets.n_samples() >= MANY && problem.prior.is_none()
 }
 
 impl<'a> Contest<'a> {
@@ -154,14 +162,14 @@ impl<'a> Contest<'a> {
         for (at, entry) in self.entries.iter_mut().enumerate().filter(|(_, entry)| !entry.is_out) {
             run.check()?;
             let name = entry.candidate.name;
-            run.progress().update(at as u64, &format!("candidate {} of {count}: {name}", at + 1));
+            let part = run.part_of(at, count, &format!("candidate {} of {count}: {name}", at + 1));
             if at > 0 && clock.is_over() {
                 entry.is_out = true;
                 continue;
             }
             let begun = Instant::now();
             let own = graphs.problem(problem, &entry.candidate);
-            let found = entry.candidate.method.held_out(&own, &hidden.folds, &run.quiet())?;
+            let found = entry.candidate.method.held_out(&own, &hidden.folds, &part)?;
             entry.seconds += begun.elapsed().as_secs_f64();
             let right = hidden.accuracy(&found.shares);
             entry.estimate = Some((right, interval(right, hidden.classes.len())));
@@ -180,7 +188,7 @@ impl<'a> Contest<'a> {
         (took_part, mixture, nested)
     }
 
-    /// A round on a sample of the rows, if there are many: only candidates with weight there stay, at most half of all.
+    /// A round on a sample of many rows: only candidates with weight there stay, at most half of all.
     pub fn halve(
         &mut self,
         problem: &Problem<'_, '_>,
@@ -189,17 +197,14 @@ impl<'a> Contest<'a> {
         clock: Clock,
         run: &Run,
     ) -> Result<()> {
-        // A prior would have to be sampled too.
-        if problem.targets.n_samples() < MANY || problem.prior.is_some() {
-            return Ok(());
-        }
         let (features, targets) = sampled(features, problem.targets, run)?;
         let Some(hidden) = Hidden::new(&targets, run) else { return Ok(()) };
-        let affinity = affinity_graph(&features, params, &run.quiet())?;
+        let affinity = affinity_graph(&features, params, &run.part(0.0..GRAPH, ""))?;
         let own = Problem { features: Some(&features), ..Problem::new(&targets) };
         let entries = std::mem::take(&mut self.entries);
         let mut small = Contest { entries: entries.into_iter().map(Entry::moved).collect() };
-        small.round(&own, Graphs { shared: &affinity, joined: None }, &hidden, clock, run)?;
+        let graphs = Graphs { shared: &affinity, joined: None };
+        small.round(&own, graphs, &hidden, clock, &run.part(GRAPH..1.0, ""))?;
         let (took_part, mixture, _) = small.mixture(&hidden);
         let mut order: Vec<usize> = (0..took_part.len()).collect();
         order.sort_by(|a, b| mixture.weights[*b].total_cmp(&mixture.weights[*a]).then(a.cmp(b)));

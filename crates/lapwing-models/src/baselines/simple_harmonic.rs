@@ -121,7 +121,7 @@ impl SimpleHarmonic {
         let rule = fitting.rule();
         let found = fitting.report.time("solve", run, |_| -> Result<_> {
             let basis = Basis::new(&pairs.vectors, &reached);
-            let held_out = Standings::by_folds(targets, &rule, run, |kept, rows| {
+            let held_out = Standings::by_folds(targets, &rule, run, |kept, rows, _| {
                 let alpha = basis.coefficients(kept)?;
                 Matrix::new(
                     rows.len(),

@@ -111,12 +111,11 @@ impl Influence {
         solver.set_tol(TOL)?;
         let sizes = |row: usize| components.sizes[components.id[part.whole(row)] as usize] as f64;
         let rows: Vec<usize> = labels.iter().map(|&at| part.labeled[at] as usize).collect();
-        let run = run.quiet();
         let differences = |inverse: Vec<f64>| rows.iter().map(|&row| 1.0 - weights[row] * inverse[row]).collect();
-        let known: Option<Vec<f64>> = solver.inverse_diagonal(&run)?.map(differences);
+        let known: Option<Vec<f64>> = solver.inverse_diagonal(run)?.map(differences);
         if let Some(slack) = known.filter(|slack| slack.iter().all(|slack| *slack >= LEAST_DIFFERENCE)) {
             let b = Matrix::new(n, 1, (0..n).map(|row| sizes(row).recip()).collect())?;
-            let (x, _) = solver.solve(&b, None, &run)?;
+            let (x, _) = solver.solve(&b, None, run)?;
             let reach = rows.iter().map(|&row| weights[row] * x.row(row)[0]).collect();
             return Ok(Self { labels, slack, reach });
         }
@@ -128,7 +127,7 @@ impl Influence {
         for (column, &row) in rows.iter().enumerate() {
             b.row_mut(row)[column] = weights[row];
         }
-        let (x, _) = solver.solve(&b, None, &run)?;
+        let (x, _) = solver.solve(&b, None, run)?;
         let (mut slack, mut reach) = (Vec::with_capacity(q), Vec::with_capacity(q));
         for (column, &row) in rows.iter().enumerate() {
             let (neighbors, edges) = part.graph.adjacency().row(row);

@@ -176,9 +176,8 @@ impl Harmonic {
         } else if wants_all && has_closed_form && n_left_out < targets.rows().len() {
             // All labels in the place of those that chose the level.
             let is_restored = verdict.as_mut().map(|verdict| verdict.held_out = None).is_some();
-            let standings = |_: &mut Report| {
-                leave_one_out::all_standings(graph, &function, targets, is_centered, is_restored, &run.quiet())
-            };
+            let standings =
+                |_: &mut Report| leave_one_out::all_standings(graph, &function, targets, is_centered, is_restored, run);
             Some(report.time("leave one out", run, standings)?)
         } else if n_left_out == 0 && refit::applies(targets) {
             let refit = Refit { graph, components: &components, params: &params, prior, level };

@@ -117,10 +117,12 @@ impl Choosing<'_> {
         if counts.min().is_none_or(|fewest| fewest < LEAST_PER_CLASS) || !leave_one_out::applies(self.targets) {
             return Ok(Choice { weight: typical, verdict: Verdict::without_labels(levels[0]) });
         }
-        let mut chosen = self.tried(typical, levels, run)?;
         let others = WEIGHTS.into_iter().filter(|weight| given.is_none() && *weight != TYPICAL_WEIGHT);
-        for weight in others {
-            chosen.extend(self.tried(weight, levels, run)?);
+        let weights: Vec<f64> = std::iter::once(typical).chain(others).collect();
+        let mut chosen = Vec::new();
+        for (at, &weight) in weights.iter().enumerate() {
+            let run = run.part_of(at, weights.len(), &format!("prior_weight {weight}"));
+            chosen.extend(self.tried(weight, levels, &run)?);
         }
         let mean = |losses: &[f64]| losses.iter().sum::<f64>() / losses.len() as f64;
         let best = (0..chosen.len()).min_by(|&a, &b| mean(&chosen[a].1).total_cmp(&mean(&chosen[b].1))).unwrap_or(0);

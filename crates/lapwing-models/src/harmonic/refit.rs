@@ -46,7 +46,7 @@ impl Refit<'_> {
             prior: mean,
         };
         let params = HarmonicParams { certify: Certify::Off, ..self.params.clone() };
-        Standings::by_folds(targets, &as_they_are, run, |kept, rows| {
+        Standings::by_folds(targets, &as_they_are, run, |kept, rows, run| {
             let solving = Solving {
                 graph: self.graph,
                 components: self.components,
@@ -57,7 +57,7 @@ impl Refit<'_> {
                 influence: false,
                 start: None,
             };
-            let mut function = solve(&solving, &run.quiet())?;
+            let mut function = solve(&solving, run)?;
             if self.level == Level::RowMean && function.form != Form::Stable {
                 center_rows(&mut function, self.components, kept);
             }

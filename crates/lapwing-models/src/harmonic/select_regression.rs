@@ -92,9 +92,12 @@ fn held_out_values(
     let folds = folds(l, run);
     let mut values = vec![vec![0.0; l]; candidates.len()];
     let components = graph.components();
-    for fold in 0..n_folds(l) {
+    let n_folds = n_folds(l);
+    for fold in 0..n_folds {
         let kept = targets.subset(|at| folds[at] != fold)?;
-        for (candidate, values) in candidates.iter().zip(&mut values) {
+        let fold_run = run.part_of(fold, n_folds, &format!("fold {} of {n_folds}", fold + 1));
+        for (at, (candidate, values)) in candidates.iter().zip(&mut values).enumerate() {
+            let run = fold_run.part_of(at, candidates.len(), "");
             let tol = candidate.tol.max(TRIAL_TOL);
             let coarse = HarmonicParams { tol, certify: Certify::Off, ..candidate.clone() };
             let (components, refiner, influence) = (&components, None, false);
@@ -108,7 +111,7 @@ fn held_out_values(
                 influence,
                 start: None,
             };
-            let function = solve(&solving, &run.quiet())?;
+            let function = solve(&solving, &run)?;
             let mean = function.mean[0];
             let offset = if function.form == Form::Stable { mean } else { 0.0 };
             for at in (0..l).filter(|&at| folds[at] == fold) {

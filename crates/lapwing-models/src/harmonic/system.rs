@@ -20,6 +20,9 @@ use super::settling::Settling;
 /// Seed of the random columns of a certificate, and of the choice of labels that are left out.
 const PROBE_SEED: u64 = 0x6c61_7077_696e_6721;
 
+/// Share of the time for the solution, if labels are left out as well.
+const SOLVED: f64 = 0.5;
+
 /// The system of a part of the graph.
 pub(super) struct System<'a> {
     pub part: &'a Part<'a>,
@@ -102,17 +105,20 @@ impl System<'_> {
         };
         let diagonal = whole.as_deref().or(weights);
         let mut solver = LaplacianSolver::new(graph, diagonal, params, self.run)?;
+        // If labels are left out as well, each takes about as long as the solution.
+        let is_more = self.solving.influence && weights.is_some();
+        let own = if is_more { self.run.part(0.0..SOLVED, "") } else { self.run.clone() };
         let start = self.start(graph.n_samples(), b.n_cols(), zero_mean);
         if let Some(goal) = self.settling {
             // A fixed seed, so that fits without a seed give the same bits each time.
-            let run = self.run.with_seed(PROBE_SEED);
+            let run = own.with_seed(PROBE_SEED);
             let (x, info, bounds) = solver.solve_certified(b, start.as_ref(), goal, &run)?;
             let mut certificate = Certificate::default();
             certificate.add(None, bounds, self.is_last_implied, &info);
             let influence = self.influence(&mut solver, weights, pulls.as_deref())?;
             return Ok(Solution { x, info, refinement: None, influence, certificate: Some(certificate) });
         }
-        let (mut x, info) = solver.solve(&b, start.as_ref(), self.run)?;
+        let (mut x, info) = solver.solve(&b, start.as_ref(), &own)?;
         let refinement = match self.solving.refiner {
             Some(refiner) => {
                 let rows = self.part.rows.as_deref();
@@ -156,7 +162,7 @@ impl System<'_> {
     ) -> Result<Option<Influence>> {
         match weights.filter(|_| self.solving.influence) {
             Some(weights) => {
-                let run = self.run.with_seed(PROBE_SEED);
+                let run = self.run.part(SOLVED..1.0, "leave one out").with_seed(PROBE_SEED);
                 Influence::find(solver, self.part, weights, pulls, self.solving.components, &run).map(Some)
             }
             None => Ok(None),

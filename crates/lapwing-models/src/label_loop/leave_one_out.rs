@@ -34,6 +34,8 @@ use crate::labeling::largest;
 const EXACT: usize = 128;
 /// Columns that estimate the leverages of more labels.
 const COLORS: usize = 32;
+/// Share of the time for them.
+const ESTIMATED: f64 = 0.5;
 /// Leverage above which it is solved for exactly.
 const LARGE: f64 = 0.5;
 /// Below, 1 less h has lost half of its digits.
@@ -114,19 +116,21 @@ fn slack(smoother: &Smoother<'_>, smooth: &Smooth, run: &Run) -> Result<Vec<f64>
 /// The same from columns that are solved for: one for each label, or one for each color, with the largest slacks once more one by one.
 fn solved_slack(smoother: &Smoother<'_>, smooth: &Smooth, run: &Run) -> Result<Vec<f64>> {
     let l = smoother.trust.len();
-    let exact = |labels: &[usize]| {
+    let exact = |labels: &[usize], run: &Run| {
         let probes: Vec<Probe> =
             labels.iter().enumerate().map(|(column, &label)| Probe { label, column, sign: 1.0 }).collect();
         smoother.slacks(&probes, smooth, run)
     };
     if l <= EXACT {
-        return exact(&(0..l).collect::<Vec<_>>());
+        return exact(&(0..l).collect::<Vec<_>>(), run);
     }
-    let mut slack = smoother.slacks(&probes(smoother, COLORS, run)?, smooth, run)?;
+    let probes = probes(smoother, COLORS, run)?;
+    // Labels of large leverage are up to four times as many as the colors, and usually few.
+    let mut slack = smoother.slacks(&probes, smooth, &run.part(0.0..ESTIMATED, "leverages"))?;
     let mut large: Vec<usize> = (0..l).filter(|&at| slack[at] < 1.0 - LARGE).collect();
     large.sort_by(|&a, &b| slack[a].total_cmp(&slack[b]).then(a.cmp(&b)));
     large.truncate(EXACT);
-    let found = exact(&large)?;
+    let found = exact(&large, &run.part(ESTIMATED..1.0, "largest leverages"))?;
     large.iter().zip(found).for_each(|(&at, found)| slack[at] = found);
     Ok(slack)
 }
@@ -154,6 +158,8 @@ pub enum Centering {
     RowMean,
 }
 
+/// Share of the time for the scores themselves.
+const SOLVED: f64 = 0.15;
 /// Relative residual of the solves.
 pub(super) const TOL: f64 = 1e-5;
 
@@ -173,7 +179,8 @@ pub fn leave_one_out_scores(
     check_size(graph, targets)?;
     let (graph, components) = (moderate(graph), graph.components());
     let smoother = Smoother::new(&graph, &components, targets, smoothness, TOL, run)?;
-    let smooth = smoother.solve(None, run)?;
+    let smooth = smoother.solve(None, &run.part(0.0..SOLVED, ""))?;
+    let run = &run.part(SOLVED..1.0, "");
     match centering {
         Centering::Stable => Ok(LeftOut::new(&smoother, &smooth, targets, run)?.scores),
         _ => plain(&smoother, &smooth, targets, centering == Centering::RowMean, run),

@@ -265,7 +265,8 @@ impl<'a> Smoother<'a> {
                 let row = self.part.labeled[probe.label] as usize;
                 b.row_mut(row)[probe.column - first] = probe.sign * self.trust[probe.label];
             }
-            let (x, _) = self.solver.solve(&b, None, run)?;
+            let run = run.part_of(first / BLOCK, n_columns.div_ceil(BLOCK), "");
+            let (x, _) = self.solver.solve(&b, None, &run)?;
             let sums: Vec<Vec<f64>> = (0..width).map(|column| self.sums(&x, column)).collect();
             for &at in &own {
                 let (probe, column) = (&probes[at], probes[at].column - first);

@@ -284,8 +284,10 @@ impl<G: Deref<Target = Graph>> Suggester<G> {
     /// Class shares and, for rows far from labels, the distance from them.
     fn solve(&mut self, targets: &Targets, explores: bool, run: &Run) -> Result<(Solved, SolveInfo)> {
         let smoother = self.smoother(targets, run)?;
-        let Smooth { scores, raw, info, .. } = smoother.solve(self.raw.as_ref(), run)?;
-        let distance = if explores { smoother.distance_from_labels(run)? } else { Vec::new() };
+        let share = if explores { 0.5 } else { 1.0 };
+        let Smooth { scores, raw, info, .. } = smoother.solve(self.raw.as_ref(), &run.part(0.0..share, ""))?;
+        let distance =
+            if explores { smoother.distance_from_labels(&run.part(share..1.0, "distances"))? } else { Vec::new() };
         self.raw = Some(raw);
         let mut rule = Rule::largest(targets.mean());
         let labeling = run.install(|| {

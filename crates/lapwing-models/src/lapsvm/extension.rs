@@ -131,6 +131,7 @@ impl<'a> KernelExtension<'a> {
             Expansion::Weights(_) => None,
         };
         let mut out = vec![0.0; m * k];
+        let done = run.counter(m, "rows");
         run.install(|| {
             out.par_chunks_mut(ROWS * k).enumerate().try_for_each(|(block, out)| {
                 run.check()?;
@@ -150,6 +151,7 @@ impl<'a> KernelExtension<'a> {
                     }
                     _ => weigh(new, range, self.coefficients(), out),
                 }
+                done.add(out.len() / k);
                 Ok::<(), Error>(())
             })
         })?;

@@ -111,6 +111,7 @@ impl Factor {
     ) -> Result<Self> {
         let rank = map.rank();
         let mut values = vec![0.0f32; n * rank];
+        let done = run.counter(n.div_ceil(BLOCK_ROWS), "");
         run.install(|| {
             values.par_chunks_mut((BLOCK_ROWS * rank).max(1)).enumerate().try_for_each(|(block, out)| {
                 run.check()?;
@@ -119,6 +120,7 @@ impl Factor {
                 let mut rows = vec![0.0; out.len()];
                 product(&similarities, map.map.values(), map.map.n_rows(), &mut rows);
                 out.iter_mut().zip(&rows).for_each(|(out, value)| *out = *value as f32);
+                done.add(1);
                 Ok::<(), lapwing_data::Error>(())
             })
         })?;

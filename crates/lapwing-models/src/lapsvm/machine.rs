@@ -100,13 +100,12 @@ impl<'a> Machine<'_, 'a> {
             graph_reg: selected.graph_reg,
             has_bias: params.bias,
         };
-        let steps = if solver == KernelSolver::Cg { params.max_iter as u64 } else { 0 };
         let is_by_set = matches!(params.stopping, Stopping::Validation | Stopping::Mixed);
         if options.validation.is_some() && !(solver == KernelSolver::Cg && is_by_set) {
             let (solver, stopping) = (solver.name(), params.stopping.name());
             report.warnings.push(Warning::UnusedValidation { solver, stopping });
         }
-        let (solutions, fitted) = report.time_steps("solve", steps, run, |_| -> Result<_> {
+        let (solutions, fitted) = report.time("solve", run, |_| -> Result<_> {
             match solver {
                 KernelSolver::Cg => self.iterate(&objective, &basis, &centered, options, run),
                 _ => Ok((self.factor(&objective, smooth_gram, &centered, solver, run)?, centered.clone())),

@@ -8,7 +8,7 @@
 //! f = K·α, h = L·f and K·d are recurrences; f and h are recomputed every fifty iterations, so that rounding does not accumulate.
 //! Directions are those of Polak and Ribière, restarted from the gradient when their factor would be negative.
 
-use lapwing_data::{Error, Result, Run};
+use lapwing_data::{Error, Result, Run, fallen};
 use rayon::prelude::*;
 
 use super::gram::Gram;
@@ -111,7 +111,10 @@ pub(super) fn solve(
         if left == 0 {
             break;
         }
-        run.progress().update(iteration as u64, &format!("{left} of {} problems, residual {worst:.1e}", losses.len()));
+        let n_done = (losses.len() - left) as f64;
+        let solved = (n_done + left as f64 * fallen(1.0, rule.tol, worst)) / losses.len() as f64;
+        let share = solved.max(iteration as f64 / max_iter as f64);
+        run.share(share, &format!("{left} of {} problems, residual {worst:.1e}", losses.len()));
     }
     Ok(columns.into_iter().map(Column::finish).collect())
 }

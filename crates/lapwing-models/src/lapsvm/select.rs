@@ -40,6 +40,9 @@ const RCOND: f64 = 1e-7;
 pub(super) const AMBIENT: [f64; 5] = [1e-6, 1e-4, 1e-2, 0.1, 1.0];
 pub(super) const GRAPH: [f64; 5] = [0.01, 0.1, 1.0, 10.0, 100.0];
 
+/// Share of the time for what all candidates have in common.
+const SPECTRUM: f64 = 0.5;
+
 /// The units of the candidates.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Units {
@@ -92,7 +95,7 @@ struct Trial {
 /// [`Error::Interrupted`](lapwing_data::Error::Interrupted).
 pub(super) fn select(question: &Question<'_>, report: &mut Report, run: &Run) -> Result<Selected> {
     let (rows, targets) = drawn(question.targets, run)?;
-    let spectrum = Spectrum::new(question, &rows, run)?;
+    let spectrum = Spectrum::new(question, &rows, &run.part(0.0..SPECTRUM, ""))?;
     let y = signed(&targets, question.is_regression);
     // A class without a label is never predicted.
     let mean = targets.mean();
@@ -104,11 +107,11 @@ pub(super) fn select(question: &Question<'_>, report: &mut Report, run: &Run) ->
     let ambient = choices(question.given.0, &AMBIENT, question.units.ambient, question.default.0);
     let graph = choices(question.given.1, &GRAPH, question.units.graph, question.default.1);
     let mut trials: Vec<Trial> = Vec::new();
-    for (at, &regs) in
-        ambient.iter().flat_map(|a| graph.iter().map(move |g| (*a, *g))).collect::<Vec<_>>().iter().enumerate()
-    {
+    let pairs: Vec<(f64, f64)> = ambient.iter().flat_map(|a| graph.iter().map(move |g| (*a, *g))).collect();
+    let run = &run.part(SPECTRUM..1.0, "");
+    for (at, &regs) in pairs.iter().enumerate() {
         run.check()?;
-        run.progress().update(at as u64, "pairs");
+        run.share(at as f64 / pairs.len() as f64, &format!("pair {} of {}", at + 1, pairs.len()));
         if trials.iter().any(|trial| trial.regs == regs) {
             continue;
         }
@@ -142,7 +145,7 @@ fn errors(left_out: &Matrix, rows: &[u32], y: &Matrix) -> HeldOutErrors {
 /// # Errors
 /// As [`select`].
 pub(super) fn errors_as_given(question: &Question<'_>, run: &Run) -> Result<Option<HeldOutErrors>> {
-    match select(question, &mut Report::default(), &run.quiet()) {
+    match select(question, &mut Report::default(), run) {
         Ok(selected) => Ok(selected.errors),
         Err(Error::Interrupted) => Err(Error::Interrupted),
         Err(_) => Ok(None),

@@ -231,8 +231,10 @@ pub(super) fn select(
         views.extend(others.into_iter().filter(|view| *view != first));
     }
     let mut trials: Vec<Trial> = Vec::new();
-    for view in views {
+    let n_views = views.len();
+    for (at, view) in views.into_iter().enumerate() {
         run.check()?;
+        let run = &run.part_of(at, n_views, &format!("factor {} of {n_views}", at + 1));
         let landmarks = Landmarks { width: landmarks.width * view.widening, ..landmarks.clone() };
         let viewed = LowRankParams { n_nearest: view.n_nearest, head: Head::Propagation, ..params.clone() };
         let summed = summed(&sample.held, &landmarks, &viewed, &labeled, &judges.targets, run)?;
@@ -270,7 +272,7 @@ fn summed(
     let none = Targets::new(sampled.n_rows(), vec![0], Matrix::filled(1, targets.n_columns(), 0.0), vec![1.0])?;
     let (rows, center) = (sampled.features()?, sampled.center());
     let fit = Fit { source: &rows, center, landmarks, targets: &none, communicator: &Alone, keeper: None };
-    let summed = match fit.sum(params.factor, params, &mut Report::default(), &run.quiet()) {
+    let summed = match fit.sum(params.factor, params, &mut Report::default(), run) {
         Ok(summed) => summed,
         Err(lapwing_data::Error::Interrupted) => return Err(lapwing_data::Error::Interrupted),
         Err(error) => return Ok(Err(error)),
@@ -325,6 +327,8 @@ fn trials_of<F>(
     let labeled_gram = is_regressed.then(|| gram_of(&all));
     for fold in 0..FOLDS {
         run.check()?;
+        // The eigenvectors take the first half, about.
+        run.share(0.5 + 0.5 * fold as f64 / FOLDS as f64, "");
         let kept: Vec<usize> = (0..classes.len()).filter(|&at| folds[at] != fold).collect();
         let held_out: Vec<usize> = (0..classes.len()).filter(|&at| folds[at] == fold).collect();
         if kept.is_empty() || held_out.is_empty() {

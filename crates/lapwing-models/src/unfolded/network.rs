@@ -127,8 +127,9 @@ pub(super) fn train(
         report.choose("l2_reg", network.ridge);
     }
     let mut trace = Trace::new(training.start);
+    trace.begin(params.max_iter);
     let is_adam = params.solver == LayerSolver::Adam;
-    report.time_steps("solve", params.max_iter as u64, run, |_| match is_adam {
+    report.time("solve", run, |_| match is_adam {
         true => network.adam(&mut layers, &mut trace),
         false => network.levenberg(&mut layers, &mut trace),
     })?;
@@ -272,8 +273,9 @@ impl Network<'_, '_> {
                 damping *= 5.0;
             }
             trace.n_iter += 1;
+            trace.gap = trace.values.iter().rev().nth(WINDOW - 1).map_or(f64::INFINITY, |value| value - point.value);
+            trace.look(trace.gap / (params.tol.sqrt() * point.value));
             trace.note(point.value, run);
-            trace.gap = trace.values.iter().rev().nth(WINDOW).map_or(f64::INFINITY, |value| value - point.value);
             if !is_lower || trace.gap <= params.tol.sqrt() * point.value {
                 // If no step descends, the gain predicted for the last one decides.
                 trace.converged = is_lower || hoped <= params.tol.sqrt() * point.value;
@@ -373,7 +375,7 @@ impl LayerPreconditioner {
         let h = layers.hidden.n_cols();
         let units = as_features(&point.units, h)?;
         let inputs = Inputs::new(&units, network.bias)?;
-        let rows = by_columns(&inputs, training.propagator, training.labeled, ROUGH, run)?;
+        let rows = by_columns(&inputs, training.propagator, training.labeled, ROUGH, &run.quiet())?;
         let width = inputs.width();
         let ridge = network.ridge.max(1e-9 * rows.trace(training.loss.trust) / width as f64).max(f64::MIN_POSITIVE);
         let scale = rows.trace(training.loss.trust) / width as f64;

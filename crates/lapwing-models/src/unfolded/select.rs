@@ -104,8 +104,8 @@ pub(super) fn select(question: &Question<'_, '_>, report: &mut Report, run: &Run
     let (mut tried, mut losses, mut scores) = (Vec::new(), Vec::new(), Vec::new());
     for (at, &reg) in candidates.iter().enumerate() {
         run.check()?;
-        run.progress().update(at as u64, &format!("graph_reg {reg}"));
-        if let Some(found) = trial.outcome(&params.with_graph_reg(reg), &run.quiet())? {
+        let part = run.part_of(at, candidates.len(), &format!("graph_reg {reg}"));
+        if let Some(found) = trial.outcome(&params.with_graph_reg(reg), &part)? {
             tried.push(reg);
             losses.push(found.losses);
             scores.push(found.scores);

@@ -105,6 +105,7 @@ pub(super) fn by_nodes(
 ) -> Result<Vec<f64>> {
     let (l, k) = (labeled.len(), inputs.width());
     let mut q = vec![0.0; l * k];
+    let done = run.counter(l, "nodes");
     for (block, out) in labeled.chunks(NODES).zip(q.chunks_mut(NODES * k)) {
         let mut ends = Matrix::filled(inputs.n(), block.len(), 0.0);
         block.iter().enumerate().for_each(|(at, &row)| ends.row_mut(row as usize)[at] = 1.0);
@@ -113,6 +114,7 @@ pub(super) fn by_nodes(
         for (column, values) in columns.rows().enumerate() {
             values.iter().enumerate().for_each(|(at, x)| out[at * k + column] = *x);
         }
+        done.add(block.len());
     }
     Ok(q)
 }

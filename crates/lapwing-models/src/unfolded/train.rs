@@ -191,7 +191,8 @@ impl Training<'_, '_> {
         report: &mut Report,
     ) -> Result<State> {
         let name = if trace.values.is_empty() { "solve" } else { "refine" };
-        report.time_steps(name, task.max_iter as u64, self.run, |_| {
+        trace.begin(task.max_iter);
+        report.time(name, self.run, |_| {
             let mut state = match start {
                 Some(state) => state,
                 None => State::new(None, task)?,

@@ -1,6 +1,6 @@
 //! The iteration itself: steps, directions, and which columns continue.
 
-use lapwing_data::{Result, Run};
+use lapwing_data::{Result, Run, fallen};
 
 use super::columns::{range_of, side_by_side, write_columns};
 use super::solution::{Solution, Total};
@@ -26,6 +26,9 @@ pub(crate) trait ExtraColumns: Send {
 
     /// Whether the solve may end.
     fn is_satisfied(&mut self, view: &View<'_>) -> bool;
+
+    /// Rows that are open, as far as counted, and how far their number has fallen from that of all rows to 1, in logarithms: a share.
+    fn open_rows(&self) -> Option<(usize, f64)>;
 }
 
 /// What acts on an iteration from outside; nothing by default.
@@ -122,7 +125,7 @@ impl<'a, R: Real> Krylov<'a, R> {
             let relative = self.relative(&state, &sums);
             let worst = relative.iter().fold(0.0f64, |most, &r| most.max(r));
             info.curve.push(worst);
-            self.run.progress().update(info.curve.len() as u64, &format!("residual {worst:.1e}"));
+            self.report(&state, worst);
             let has_broken = self.judge(&mut state, &total, &step, &relative, info);
             let kept = state.kept(has_broken);
             // The steps that have not been added to the solutions yet.
@@ -145,6 +148,20 @@ impl<'a, R: Real> Krylov<'a, R> {
             };
             let ratios = self.next_direction(&mut state, &pending, &sums, info.curve.len())?;
             state.record(&step, &ratios);
+        }
+    }
+
+    /// Reports how far the residual has fallen to the tolerance, in logarithms. If a solve continues beyond the tolerance as long as rows become
+    /// settled, that is half of it; the other half is how far the number of open rows has fallen.
+    fn report(&self, state: &State<'_, R>, worst: f64) {
+        let residual = fallen(1.0, self.params.tol, worst);
+        let Some(extra) = &state.extra else { return self.run.share(residual, &format!("residual {worst:.1e}")) };
+        match extra.open_rows() {
+            Some((n_open, share)) => {
+                let note = format!("residual {worst:.1e}, {n_open} rows open");
+                self.run.share(0.5 * (residual + share), &note);
+            }
+            None => self.run.share(0.5 * residual, &format!("residual {worst:.1e}")),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The iteration: generalized Davidson with thick restarts; see the [module](super).
 
-use lapwing_data::{Matrix, Result, SolveSummary, Stream};
+use lapwing_data::{Matrix, Result, SolveSummary, Stream, fallen};
 use rand::RngExt;
 use rayon::prelude::*;
 
@@ -147,7 +147,7 @@ impl Search<'_> {
             let ritz = space.ritz()?;
             let open = self.open(side, &space, &ritz, block, &mut status)?;
             let n_done = status.iter().filter(|status| **status == Status::Done).count();
-            self.run.progress().update(info.n_iter as u64, &format!("{n_done} of {} eigenvectors", self.wanted));
+            self.run.share(self.done(n_done, &open), &format!("{n_done} of {} eigenvectors", self.wanted));
             let mut is_over = open.at.is_empty();
             if is_over && side == Side::Inverse {
                 // Vectors may have changed places since they were judged.
@@ -205,6 +205,12 @@ impl Search<'_> {
                 self.add(side, &mut space, random)?;
             }
         }
+    }
+
+    /// Share of the search that is done: the pairs found, and how far the residuals of the next ones have fallen, in logarithms.
+    fn done(&self, n_done: usize, open: &Measured) -> f64 {
+        let shares = open.relative.iter().map(|relative| fallen(1.0, self.params.tol, *relative));
+        (n_done as f64 + shares.sum::<f64>()) / self.wanted as f64
     }
 
     /// Extends the space by what `directions` add to it, and returns their number.

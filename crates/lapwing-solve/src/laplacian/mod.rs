@@ -195,8 +195,13 @@ impl LaplacianSolver {
         let (mut x, mut all) = (Matrix::filled(n, s, 0.0), SolveInfo::new(0));
         // The first block finds out which preconditioner suits. The others start with that one, whatever becomes of each other.
         let others = if n <= MOST_ROWS_TOGETHER { BLOCKS_TOGETHER } else { 1 };
+        let mut n_done = 0;
         for group in std::iter::once(&blocks[..1]).chain(blocks[1..].chunks(others)) {
             let level = self.first_level();
+            let end = n_done + group.len();
+            let share = |n_blocks: usize| n_blocks as f64 / blocks.len() as f64;
+            let run = &run.part(share(n_done)..share(end), &format!("block {end} of {}", blocks.len()));
+            n_done = end;
             let solve = |at: &Vec<usize>| {
                 let part = |block: &Matrix| Matrix::new(n, at.len(), columns(block.values(), s, at));
                 self.solve_block(&b.columns(at)?, start.map(part).transpose()?.as_ref(), None, level, run)

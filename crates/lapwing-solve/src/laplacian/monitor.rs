@@ -75,6 +75,8 @@ pub(super) struct Monitor<'a> {
     /// √vᵢ of a sample of the rows; empty if there are few rows.
     sampled: Vec<f64>,
     fewest_sampled: usize,
+    /// Rows that were open at the last check, or an estimate from the sample.
+    n_open: Option<usize>,
 }
 
 impl<'a> Monitor<'a> {
@@ -110,6 +112,7 @@ impl<'a> Monitor<'a> {
                 deviations.iter().copied().step_by(SAMPLE).collect()
             },
             fewest_sampled: usize::MAX,
+            n_open: None,
         }
     }
 
@@ -242,11 +245,13 @@ impl ExtraColumns for Monitor<'_> {
             let n_open = count_open(self.goal, &Sample { solution: &x, every: SAMPLE }, &self.sampled, &errors);
             let is_falling = n_open > 0 && n_open < self.fewest_sampled;
             self.fewest_sampled = self.fewest_sampled.min(n_open);
+            self.n_open = Some(n_open * SAMPLE);
             if is_falling {
                 return false;
             }
         }
         let n_open = count_open(self.goal, &x, self.deviations, &errors);
+        self.n_open = Some(n_open);
         if n_open == 0 {
             return self.ends(Outcome::Settled);
         }
@@ -260,5 +265,13 @@ impl ExtraColumns for Monitor<'_> {
             return self.ends(Outcome::Stuck);
         }
         false
+    }
+
+    fn open_rows(&self) -> Option<(usize, f64)> {
+        let n_open = self.n_open?;
+        let log = |count: usize| (count.max(1) as f64).ln();
+        let all = log(self.deviations.len());
+        let share = if all > 0.0 { 1.0 - log(n_open) / all } else { 1.0 };
+        Some((n_open, share.max(0.0)))
     }
 }

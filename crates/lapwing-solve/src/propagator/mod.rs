@@ -365,7 +365,7 @@ impl Propagator {
 
     /// Solves by a solver with a preconditioner.
     fn solve_stiff(&self, solver: &NormalizedSolver, f: &Matrix, tol: f64, run: &Run) -> Result<Matrix> {
-        let (z, info) = solver.solve(f, None, run)?;
+        let (z, info) = solver.solve(f, None, &run.quiet())?;
         let residual = info.summary().residual;
         let is_within = info.converged || residual <= tol;
         self.note((!is_within).then(|| Shortfall { n_iter: info.n_iter(), residual, tol: tol.max(STIFF_TOL) }));

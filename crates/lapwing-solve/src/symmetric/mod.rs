@@ -114,6 +114,7 @@ fn make(blocks: &dyn SymmetricBlocks, tile: usize, scratch: &mut Vec<f64>, out: 
 
 fn stored<T: Real>(blocks: &dyn SymmetricBlocks, run: &Run) -> Result<Vec<T>> {
     let mut tiles = zeros(n_tiles(blocks.n()) * TILE * TILE);
+    let done = run.counter(n_tiles(blocks.n()), "");
     run.install(|| {
         tiles.par_chunks_exact_mut(TILE * TILE).enumerate().try_for_each_init(
             || (vec![0.0; TILE * TILE], Vec::new()),
@@ -121,6 +122,7 @@ fn stored<T: Real>(blocks: &dyn SymmetricBlocks, run: &Run) -> Result<Vec<T>> {
                 run.check()?;
                 make(blocks, tile, scratch, wide)?;
                 tile::pack(wide, out, T::round);
+                done.add(1);
                 Ok::<(), Error>(())
             },
         )

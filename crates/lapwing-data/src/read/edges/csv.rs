@@ -80,6 +80,10 @@ impl EdgeReader for CsvEdges {
         Ok(())
     }
 
+    fn share(&self) -> Option<f64> {
+        self.records.share()
+    }
+
     fn skip(&mut self, mut count: u64, run: &Run) -> Result<()> {
         while count > 0 && self.records.next(run)? {
             count -= 1;

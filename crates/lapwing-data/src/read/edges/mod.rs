@@ -143,9 +143,11 @@ impl EdgeFile {
         }
         let (mut n_edges, mut next) = (0, 0);
         run.progress().start("scan", 0);
-        let found = intern(NamedEdges::open(path, KNOWN)?, run, |_| {
+        let edges = NamedEdges::open(path, KNOWN)?;
+        let is_counted = edges.share().is_none();
+        let found = intern(edges, run, |_| {
             n_edges += 1;
-            if n_edges >= next {
+            if is_counted && n_edges >= next {
                 run.progress().update(n_edges, "rows");
                 next = n_edges + SCAN_ROWS;
             }
@@ -213,13 +215,15 @@ fn uncounted() -> Error {
 /// Counts nodes and rows.
 fn scan(rows: EdgeList<'_>, run: &Run) -> Result<(usize, u64)> {
     let total = rows.n_rows.unwrap_or(0);
+    // Else the share of the file is reported.
+    let is_counted = total > 0 || rows.reader.share().is_none();
     let (step, mut next) = (SCAN_ROWS.max(total / 128), 0);
     let (mut n_nodes, mut n_edges) = (0, 0);
     run.progress().start("scan", total);
     let result = rows.each(run, |edges| {
         n_nodes = nodes_of(edges).max(n_nodes);
         n_edges += edges.len() as u64;
-        if n_edges >= next {
+        if is_counted && n_edges >= next {
             run.progress().update(n_edges, "rows");
             next = n_edges + step;
         }

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use super::rows::{Checks, EdgeList, NO_WEIGHT, WEIGHTS, is_weight, width_text};
+use super::rows::{Checks, EdgeList, NO_WEIGHT, Shares, WEIGHTS, is_weight, width_text};
 use crate::read::format::{Format, is_rereadable};
 use crate::read::records::Records;
 use crate::row_names::{BadNames, Named, Tally, quoted};
@@ -146,6 +146,25 @@ impl<'a> NamedEdges<'a> {
         (text.first != First::Header).then_some((text.first, [u, v], weight.unwrap_or(f64::NAN), 1))
     }
 
+    /// Share of the list that has been read, if it is known.
+    pub(super) fn share(&self) -> Option<f64> {
+        match &self.source {
+            Source::Text(text) => text.records.share(),
+            #[cfg(feature = "tables")]
+            Source::Table(_) => None,
+            Source::Numbers(edges, row) => edges.n_rows.map(|n_rows| *row as f64 / n_rows.max(1) as f64),
+        }
+    }
+
+    /// Hands all rows to `take`, and reports the share that has been read, if it is known.
+    fn each(&mut self, run: &Run, take: Take<'_>) -> Result<()> {
+        let mut shares = Shares::default();
+        while self.read(BLOCK_ROWS, run, &mut *take)? > 0 {
+            self.share().into_iter().for_each(|share| shares.report(share, run));
+        }
+        Ok(())
+    }
+
     /// Hands at most `most` of the next rows to `take`; returns their number, 0 at the end.
     fn read(&mut self, most: usize, run: &Run, take: Take<'_>) -> Result<usize> {
         let path = self.path;
@@ -240,13 +259,12 @@ pub(in crate::read) fn intern(mut edges: NamedEdges<'_>, run: &Run, mut take: im
         first = Some(Edge { u: names.intern(u.trim())?, v: names.intern(v.trim())?, weight });
         n_doubtful = if kind == First::Either { names.len() as u32 } else { 0 };
     }
-    while edges.read(usize::MAX, run, &mut |[u, v], weight, _| {
+    edges.each(run, &mut |[u, v], weight, _| {
         let edge = Edge { u: names.intern(u)?, v: names.intern(v)?, weight };
         comes_again |= edge.u < n_doubtful || edge.v < n_doubtful;
         take(edge);
         Ok(())
-    })? > 0
-    {}
+    })?;
     if n_doubtful == 0 || comes_again {
         return Ok(Interned { names, n_header: 0, first });
     }
@@ -292,7 +310,7 @@ pub(in crate::read) fn find(
         check(path, [&u, &v], weight, Place::Line(line))?;
         look_up([u.trim(), v.trim()], weight, Place::Line(line))?;
     }
-    while edges.read(usize::MAX, run, &mut look_up)? > 0 {}
+    edges.each(run, &mut look_up)?;
     let found = Unknown { n_nodes: unknown.len(), n_edges: n_left_out };
     if found.n_nodes == 0 || ignore_unknown {
         return Ok(found);

@@ -11,6 +11,8 @@ use crate::{Edge, EdgeReader, Error, Result, Run};
 
 /// Rows of a block when all rows are read.
 const BLOCK_ROWS: usize = 1 << 15;
+/// Least share of a file between two reports of progress.
+const LEAST_STEP: f64 = 0.005;
 
 /// Weight of the edges of a list without weights.
 pub(super) const NO_WEIGHT: f64 = 1.0;
@@ -113,8 +115,9 @@ impl<'a> EdgeList<'a> {
         Self { n_rows: Some(reader.n_rows()), reader: Box::new(reader) }
     }
 
-    /// Hands all rows to `take`, block by block.
+    /// Hands all rows to `take`, block by block. Reports the share that has been read, if it is known but the number of rows is not.
     pub(in crate::read) fn each(mut self, run: &Run, mut take: impl FnMut(&[Edge])) -> Result<()> {
+        let mut shares = Shares::default();
         let mut block = Vec::with_capacity(BLOCK_ROWS);
         loop {
             block.clear();
@@ -123,6 +126,23 @@ impl<'a> EdgeList<'a> {
                 return Ok(());
             }
             take(&block);
+            if let (None, Some(share)) = (self.n_rows, self.reader.share()) {
+                shares.report(share, run);
+            }
+        }
+    }
+}
+
+/// The share of a file that was reported last.
+#[derive(Default)]
+pub(super) struct Shares(f64);
+
+impl Shares {
+    /// Reports a share, unless it is hardly larger than the last one.
+    pub(super) fn report(&mut self, share: f64, run: &Run) {
+        if share >= self.0 + LEAST_STEP {
+            self.0 = share;
+            run.share(share, "");
         }
     }
 }

@@ -6,7 +6,6 @@
 //! Cost: n² products (twice as many), each read twice. Parallel over tiles of rows.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use lapwing_data::Result;
 use lapwing_simd::dispatch;
@@ -80,14 +79,13 @@ impl CertifiedSearch<'_> {
     pub(super) fn lists_by_row(&self) -> Result<Vec<u64>> {
         let (m, width) = (self.left.rows.n, self.width());
         let mut lists = vec![EMPTY; m * width];
-        self.run.progress().expect((m * self.target.side.rows.n) as u64);
-        let done = AtomicU64::new(0);
+        let done = self.run.counter(m * self.target.side.rows.n, "pairs");
         self.run.install(|| {
             lists.par_chunks_mut(ROWS * width).enumerate().try_for_each(|(at, lists)| {
                 let rows = at * ROWS..((at + 1) * ROWS).min(m);
-                let pairs = (rows.len() * self.target.side.rows.n) as u64;
+                let pairs = rows.len() * self.target.side.rows.n;
                 self.fill(rows, lists)?;
-                self.run.progress().update(done.fetch_add(pairs, Ordering::Relaxed) + pairs, "pairs");
+                done.add(pairs);
                 Ok(())
             })
         })?;

@@ -12,7 +12,7 @@
 //! Parallel over blocks of rows. The result does not depend on the order: it is exact.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use lapwing_data::{Features, Result, Run};
 use rayon::prelude::*;
@@ -175,16 +175,12 @@ impl CertifiedSearch<'_> {
             limits: (0..if self.same { m } else { 0 }).map(|_| AtomicU32::new(f32::INFINITY.to_bits())).collect(),
         };
         let tile = |at: usize| at * TILE_ROWS..((at + 1) * TILE_ROWS).min(m);
-        let pairs =
-            |rows: &Range<usize>| (rows.len() * if self.same { rows.end } else { self.target.side.rows.n }) as u64;
-        self.run.progress().expect((0..m.div_ceil(TILE_ROWS)).map(|at| pairs(&tile(at))).sum());
-        let done = AtomicU64::new(0);
+        let pairs = |rows: &Range<usize>| rows.len() * if self.same { rows.end } else { self.target.side.rows.n };
+        let done = self.run.counter((0..m.div_ceil(TILE_ROWS)).map(|at| pairs(&tile(at))).sum(), "pairs");
         self.run.install(|| {
             (0..m.div_ceil(TILE_ROWS)).into_par_iter().try_for_each(|at| {
-                let pairs = pairs(&tile(at));
                 self.meet(tile(at), &shared)?;
-                let pairs = done.fetch_add(pairs, Ordering::Relaxed) + pairs;
-                self.run.progress().update(pairs, "pairs");
+                done.add(pairs(&tile(at)));
                 Ok(())
             })
         })?;

@@ -8,8 +8,6 @@
 //! bounds rule out nothing (all rows equal, or far closer to each other than to the origin), the distances of all pairs are
 //! computed.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use lapwing_data::{Features, Result, Run};
 use rayon::prelude::*;
 
@@ -27,9 +25,6 @@ use crate::knn::{KnnParams, check_rows, overflow};
 
 /// Most values of a tile of bounds.
 const TILE_VALUES: usize = 1 << 23;
-
-/// Most reports of progress.
-const UPDATES: u64 = 200;
 
 /// Rows prepared to be compared, all with all.
 pub(crate) struct AllPairs<'a> {
@@ -116,19 +111,13 @@ impl<'a> AllPairs<'a> {
         let tile = Tile { pairs: self, target: &target, k };
         let mut reached = vec![Reached::default(); n];
         let rows = tile_rows(n);
-        run.progress().expect(n as u64);
-        let done = AtomicU64::new(0);
+        let done = run.counter(n, "rows");
         run.install(|| {
             let scratch = || Scratch::new(FromRow::new(&distances));
             reached.par_chunks_mut(rows).enumerate().try_for_each_init(scratch, |scratch, (at, out)| {
                 tile.bounds(at * rows..at * rows + out.len(), scratch, run)?;
                 tile.select(at * rows, scratch, out, run)?;
-                let before = done.fetch_add(out.len() as u64, Ordering::Relaxed);
-                let now = before + out.len() as u64;
-                // At most [`UPDATES`] times, for any number of tiles.
-                if now * UPDATES / n as u64 > before * UPDATES / n as u64 {
-                    run.progress().update(now, "rows");
-                }
+                done.add(out.len());
                 Ok(())
             })
         })?;

@@ -12,7 +12,6 @@
 
 use std::cmp::Ordering;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering as Atomic};
 
 use lapwing_data::{Dense, Result, Run};
 use lapwing_simd::dispatch;
@@ -79,19 +78,18 @@ pub(crate) fn search(dense: &Dense<'_>, k: usize, run: &Run) -> Result<Neighbors
         pieces.push((some, piece));
         rest = others;
     }
-    run.progress().expect(n as u64);
-    let done = AtomicU64::new(0);
+    let done = run.counter(n, "rows");
     run.install(|| {
         pieces.into_par_iter().with_max_len(1).try_for_each(|(some, mut lists)| {
             run.check()?;
-            let n_rows = (lists.len() / k) as u64;
+            let n_rows = lists.len() / k;
             let mut search = Search::default();
             for &leaf in some {
                 let (own, others) = lists.split_at_mut(tree.nodes[leaf].rows.len() * k);
                 search_leaf(&tree, leaf, k, &mut search, own);
                 lists = others;
             }
-            run.progress().update(done.fetch_add(n_rows, Atomic::Relaxed) + n_rows, "rows");
+            done.add(n_rows);
             Ok(())
         })
     })?;

@@ -15,7 +15,6 @@
 mod visits;
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use lapwing_data::{Dense, Error, Features, Result, Run, Stream};
 use rand::seq::index;
@@ -36,6 +35,8 @@ use crate::knn::{KnnMethod, KnnParams, Metric, Neighbors};
 const SAMPLE: usize = 500;
 /// Most new rows that a thread works on at a time: many, so that several visit the same cell.
 const BATCH: usize = 4096;
+/// Share of the time of building for the cells.
+const CARVED: Range<f64> = 0.0..0.5;
 /// Round number of the carving, apart from the rounds of a search by partitions.
 const ROUND: u64 = u64::MAX;
 
@@ -93,11 +94,12 @@ impl NeighborIndex {
         // Carved cells are some six tenths full.
         let leaf = ((n as f64).sqrt() / 2.0).clamp(128.0, 1024.0) as usize;
         let carving = CarveParams { leaf, fanout: vec![1], leaders: 1000 };
+        let part = run.part(CARVED, "rows carved");
         let partition = match params.metric() {
-            Metric::InnerProduct => Partition::carve(&augmented(&rows), &carving, ROUND, run)?,
-            Metric::Euclidean | Metric::Cosine => Partition::carve(&rows, &carving, ROUND, run)?,
+            Metric::InnerProduct => Partition::carve(&augmented(&rows), &carving, ROUND, &part)?,
+            Metric::Euclidean | Metric::Cosine => Partition::carve(&rows, &carving, ROUND, &part)?,
         };
-        let truth = Truth::new(features, dense, &frame, rows, params, run)?;
+        let truth = Truth::new(features, dense, &frame, rows, params, &run.part(CARVED.end..1.0, ""))?;
         let starts = partition.starts.iter().map(|&start| start as u64).collect();
         let cells = IndexCells { ids: partition.ids, starts, n_probes: 1, recall: 1.0, recall_error: 0.0 };
         let mut index = Self::ready(features, dense, frame, params, cells, run)?;
@@ -188,14 +190,13 @@ impl NeighborIndex {
         let mut found =
             Neighbors { n_neighbors: k, indices: vec![u32::MAX; m * k], distances: vec![f32::INFINITY; m * k] };
         let batch = m.div_ceil(4 * run.threads()).clamp(ROUTE_ROWS, BATCH);
-        let done = AtomicU64::new(0);
+        let done = run.counter(m, "rows");
         run.install(|| {
             let parts = found.indices.par_chunks_mut(batch * k).zip(found.distances.par_chunks_mut(batch * k));
             parts.enumerate().try_for_each(|(at, (ids, distances))| {
                 let first = at * batch;
                 visits.batch(first..first + ids.len() / k, ids, distances)?;
-                let rows = (ids.len() / k) as u64;
-                run.progress().update(done.fetch_add(rows, Ordering::Relaxed) + rows, "rows");
+                done.add(ids.len() / k);
                 Ok(())
             })?;
             zero_rows::merge(&mut found, &new_zeros, &self.zeros, same);

@@ -9,7 +9,7 @@
 //! multiplied, some n · 4), about twice that while carving. Parallel over sets and over the rows of large ones; the
 //! random stream of a set comes from its path in the tree, so the result is the same for any number of threads.
 
-use lapwing_data::{Result, Run, Stream};
+use lapwing_data::{Counter, Result, Run, Stream};
 use rand::RngExt;
 use rand::seq::index;
 use rayon::prelude::*;
@@ -79,7 +79,8 @@ impl Partition {
     pub fn carve(rows: &impl Assign, params: &CarveParams, round: u64, run: &Run) -> Result<Self> {
         let n = rows.n_rows();
         let everyone = Set { ids: (0..n as u32).collect(), n_home: n };
-        let tree = run.install(|| Carving { rows, params, run }.carve(everyone, 0, round))?;
+        let done = run.counter(n, "");
+        let tree = run.install(|| Carving { rows, params, run, done: &done }.carve(everyone, 0, round))?;
         let mut partition = Self { starts: vec![0], ..Self::default() };
         partition.place(tree);
         Ok(partition)
@@ -144,6 +145,8 @@ struct Carving<'a, R> {
     rows: &'a R,
     params: &'a CarveParams,
     run: &'a Run,
+    /// Counts rows that are at home in a leaf.
+    done: &'a Counter<'a>,
 }
 
 impl<R: Assign> Carving<'_, R> {
@@ -151,6 +154,7 @@ impl<R: Assign> Carving<'_, R> {
     fn carve(&self, set: Set, level: usize, path: u64) -> Result<Tree> {
         self.run.check()?;
         if set.ids.len() <= self.params.leaf {
+            self.done.add(set.n_home);
             return Ok(Tree::Leaf(set));
         }
         let size = set.ids.len();
@@ -163,6 +167,7 @@ impl<R: Assign> Carving<'_, R> {
         }
         if level >= DEEPEST || is_stuck(&pieces) {
             // The leaders do not divide the rows (many duplicates): cut by place instead.
+            self.done.add(set.n_home);
             return Ok(self.cut(&set));
         }
         drop(set);

@@ -19,7 +19,7 @@
 pub(crate) mod carve;
 pub(crate) mod polish;
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::ops::Range;
 
 use lapwing_data::{Dense, Features, Result, Run, Stream};
 use rand::seq::index;
@@ -60,6 +60,16 @@ const MOST_EXACT_WORK: f64 = 2e13;
 const REPETITIONS: usize = 10;
 /// Most rounds over neighbors of neighbors after each partition.
 const ROUNDS: usize = 3;
+/// Share of the time for the neighbors of a sample, and for the search; the rest is for what is made of the neighbors.
+const SAMPLED: Range<f64> = 0.0..0.05;
+const FOUND: Range<f64> = 0.05..0.95;
+/// The same within a search: repetitions, of which each is expected to take a fifth of what is left, and the final ranking.
+const REPEATED: f64 = 0.95;
+const LEFT: f64 = 0.2;
+/// The same within a repetition: carving, leaves, and rounds over neighbors.
+const CARVED: Range<f64> = 0.0..0.3;
+const JOINED: Range<f64> = 0.3..0.6;
+const POLISHED: Range<f64> = 0.6..1.0;
 
 /// Places of a list: k + 1, so that a rounded distance at the end does not decide, and more where all distances are
 /// rounded and the target recall is high.
@@ -84,8 +94,9 @@ pub(crate) fn search(
     let distances = Distances::new(features, features, params.metric());
     let found = match ByteSource::from_dense(dense) {
         Some(source) if params.metric() == Metric::Euclidean => {
-            let truth = Truth::new(&source, &distances, params, run)?;
-            PartitionSearch { source, truth, distances: &distances, params, is_rounded: false }.find(run)?
+            let truth = Truth::new(&source, &distances, params, &run.part(SAMPLED, ""))?;
+            PartitionSearch { source, truth, distances: &distances, params, is_rounded: false }
+                .find(&run.part(FOUND, ""))?
         }
         _ => find_floats(dense, &distances, params, run)?,
     };
@@ -101,7 +112,7 @@ pub(crate) fn search(
 fn find_floats(dense: &Dense<'_>, distances: &Distances<'_>, params: &KnnParams, run: &Run) -> Result<Found> {
     let frame = Frame::new(dense, params.metric(), run);
     let rows = || FloatSource { dense, frame: &frame };
-    let mut truth = Truth::new(&rows(), distances, params, run)?;
+    let mut truth = Truth::new(&rows(), distances, params, &run.part(SAMPLED, ""))?;
     if may_round(dense.n_cols()) {
         let scale = byte_scale(&rows(), run)?;
         // Two values, each rounded to a multiple of 1/scale, differ by that much more or less (standard deviation).
@@ -109,14 +120,16 @@ fn find_floats(dense: &Dense<'_>, distances: &Distances<'_>, params: &KnnParams,
         if error <= ROUNDED_ERROR * truth.typical {
             let source = RoundedSource { rows: rows(), scale };
             let search = PartitionSearch { source, truth, distances, params, is_rounded: true };
-            let found = search.find(run)?;
+            let found = search.find(&run.part(FOUND, ""))?;
             if found.as_ref().is_some_and(|(_, report)| report.recall >= params.recall_target) {
                 return Ok(found);
             }
             truth = search.truth;
+            // The progress begins anew, too.
+            run.progress().expect(0);
         }
     }
-    PartitionSearch { source: rows(), truth, distances, params, is_rounded: false }.find(run)
+    PartitionSearch { source: rows(), truth, distances, params, is_rounded: false }.find(&run.part(FOUND, ""))
 }
 
 /// Bytes per unit of length such that the largest value of some rows fits; larger ones are cut off.
@@ -160,7 +173,12 @@ impl<S: Source> PartitionSearch<'_, S> {
     /// Partitions and rounds over neighbors until the recall reaches its target, or would not in five more partitions.
     fn find(&self, run: &Run) -> Result<Found> {
         let target = self.params.recall_target;
-        let (partition, order) = self.first_partition(run)?;
+        let share = |repetitions: usize| REPEATED * (1.0 - LEFT.powi(repetitions as i32));
+        let part = |repetitions: usize| {
+            let name = if repetitions == 0 { String::new() } else { format!("repetition {}", repetitions + 1) };
+            run.part(share(repetitions)..share(repetitions + 1), &name)
+        };
+        let (partition, order) = self.first_partition(&part(0).part(CARVED, "rows carved"))?;
         let mut partition = Some(partition);
         let points = Points::prepare(&self.source, Some(&order.rows), run)?;
         let width = list_width(self.params.n_neighbors, self.is_rounded, target);
@@ -169,18 +187,20 @@ impl<S: Source> PartitionSearch<'_, S> {
         let mut snapshot = None;
         while let Some(joined) = partition.take() {
             let before = report.recall;
+            let own = part(report.repetitions);
             report.repetitions += 1;
-            self.join(&points, &joined, &lists, report.repetitions, run)?;
+            self.join(&points, &joined, &lists, &own.part(JOINED, ""))?;
             drop(joined);
-            self.polish(&points, &mut lists, &order, &mut report, &mut snapshot, run)?;
+            self.polish(&points, &mut lists, &order, &mut report, &mut snapshot, &own.part(POLISHED, ""))?;
             // Each repetition gains less than the one before: stop if five more like this one would not reach the target.
             let is_in_sight = report.recall - before >= (target - report.recall) / 5.0;
             if report.recall < target && is_in_sight && report.repetitions < REPETITIONS {
-                partition = Some(Partition::carve(&points, &self.carving(), report.repetitions as u64 + 1, run)?);
+                let own = part(report.repetitions).part(CARVED, "rows carved");
+                partition = Some(Partition::carve(&points, &self.carving(), report.repetitions as u64 + 1, &own)?);
             }
         }
         drop((points, snapshot));
-        let neighbors = self.finish(lists, &order, run)?;
+        let neighbors = self.finish(lists, &order, &run.part(REPEATED..1.0, ""))?;
         let is_complete = !neighbors.indices.contains(&u32::MAX);
         Ok(is_complete.then_some((neighbors, report)))
     }
@@ -200,23 +220,14 @@ impl<S: Source> PartitionSearch<'_, S> {
     }
 
     /// Compares all pairs of each leaf.
-    fn join(
-        &self,
-        points: &Points<S::Element>,
-        partition: &Partition,
-        lists: &SharedLists,
-        round: usize,
-        run: &Run,
-    ) -> Result<()> {
-        let done = AtomicU64::new(0);
+    fn join(&self, points: &Points<S::Element>, partition: &Partition, lists: &SharedLists, run: &Run) -> Result<()> {
+        let rows = run.counter(points.n, "rows joined");
         run.install(|| {
             (0..partition.n_leaves()).into_par_iter().try_for_each_init(Leaf::default, |leaf, at| {
                 run.check()?;
                 let ids = partition.leaf(at);
                 join(leaf, points, ids, lists);
-                let rows = partition.homes[at].into();
-                let done = done.fetch_add(rows, Ordering::Relaxed) + rows;
-                run.progress().update(done, &format!("rows joined, round {round}"));
+                rows.add(partition.homes[at] as usize);
                 Ok(())
             })
         })
@@ -235,7 +246,7 @@ impl<S: Source> PartitionSearch<'_, S> {
     ) -> Result<()> {
         let target = self.params.recall_target;
         self.measure(lists, order, report, run);
-        for _ in 0..ROUNDS {
+        for round in 0..ROUNDS {
             let before = report.recall;
             if before >= target {
                 break;
@@ -243,7 +254,7 @@ impl<S: Source> PartitionSearch<'_, S> {
             let is_close = target - before < SMALL_GAP && snapshot.is_none();
             let degrees = if is_close { Degrees::few } else { Degrees::full }(self.params.n_neighbors);
             let graph = Snapshot::new(lists, degrees, snapshot.as_ref(), run)?;
-            polish(points, lists, &graph, run)?;
+            polish(points, lists, &graph, &run.part_of(round, ROUNDS, ""))?;
             *snapshot = Some(graph);
             self.measure(lists, order, report, run);
             if report.recall - before < (target - report.recall) / 2.0 {
@@ -280,6 +291,7 @@ impl<S: Source> PartitionSearch<'_, S> {
         const BLOCK: usize = 1024;
         let (n, k, width) = (lists.n_rows(), self.params.n_neighbors, lists.width());
         // In the order of the search, where neighbors lie side by side.
+        let rows = run.counter(n, "rows ranked");
         let ranked = lists.as_mut_slice().par_chunks_mut(BLOCK * width).enumerate().map(|(block, lists)| {
             run.check()?;
             let mut exact = Vec::with_capacity(width);
@@ -295,6 +307,7 @@ impl<S: Source> PartitionSearch<'_, S> {
                 exact.sort_unstable();
                 list[..exact.len()].copy_from_slice(&exact);
             }
+            rows.add(lists.len() / width);
             Ok(())
         });
         run.install(|| ranked.collect::<Result<()>>())?;

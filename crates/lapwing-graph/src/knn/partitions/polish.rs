@@ -143,12 +143,15 @@ impl Snapshot {
 /// One round: every row is compared with the neighbors of its neighbors in `graph` that the round before did not reach.
 pub(crate) fn polish<E: Element>(points: &Points<E>, lists: &SharedLists, graph: &Snapshot, run: &Run) -> Result<()> {
     let n = points.n;
+    let rows = run.counter(n, "rows compared with the neighbors of their neighbors");
     run.install(|| {
         (0..n.div_ceil(BLOCK)).into_par_iter().try_for_each_init(
             || Met { table: vec![0; TABLE], round: 0 },
             |met, block| {
                 run.check()?;
-                explore(points, lists, graph, block * BLOCK, ((block + 1) * BLOCK).min(n), met);
+                let end = ((block + 1) * BLOCK).min(n);
+                explore(points, lists, graph, block * BLOCK, end, met);
+                rows.add(end - block * BLOCK);
                 Ok(())
             },
         )

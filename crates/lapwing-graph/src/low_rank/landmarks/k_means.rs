@@ -4,6 +4,8 @@
 //! Distances of dense rows in single precision, of sparse rows in double; sums in double, added block by block; parallel over
 //! rows. Cost: (rounds + 1)·O(s·k·d) time for a sample of s rows, (rounds + 1)·O(e·k + k·d) for sparse ones of e stored values.
 
+use std::ops::Range;
+
 use lapwing_data::{Csr, Result, Run, Stream};
 use rand::RngExt;
 use rayon::prelude::*;
@@ -14,21 +16,23 @@ use crate::low_rank::kernel::CHUNK_ROWS;
 
 /// Most rounds of Lloyd's algorithm.
 const LLOYD_ROUNDS: usize = 5;
+/// Share of the time for the seeds.
+const SEEDS: Range<f64> = 0.0..0.4;
 
 impl RowSample {
     /// Centers of k-means (k, d).
     pub(super) fn k_means(&self, k: usize, run: &Run) -> Result<Vec<f32>> {
-        let mut centers = self.select(&self.seeds(k, run)?);
+        let mut centers = self.select(&self.seeds(k, &run.part(SEEDS, ""))?);
         let mut before = Vec::new();
-        run.progress().update(0, "k-means");
+        let rounds = run.part(SEEDS.end..1.0, "");
         for round in 0..LLOYD_ROUNDS {
+            rounds.share(round as f64 / LLOYD_ROUNDS as f64, &format!("round {} of k-means", round + 1));
             let nearest = self.nearest(&centers, run)?;
             if nearest == before {
                 break;
             }
             self.move_to_means(&nearest, &mut centers, run);
             before = nearest;
-            run.progress().update(round as u64 + 1, "k-means");
         }
         Ok(centers)
     }
@@ -38,6 +42,7 @@ impl RowSample {
         let mut rng = run.rng(Stream::Landmarks, 2);
         let mut seeds = vec![rng.random_range(0..self.n_rows() as u32)];
         let mut distances = SeedDistances::new(&self.held);
+        let counter = run.counter(k, "seeds");
         while seeds.len() < k {
             run.check()?;
             let block_sums = run.install(|| distances.lower_to(seeds[seeds.len() - 1] as usize));
@@ -45,6 +50,7 @@ impl RowSample {
             let chosen = drawn(&distances.squared, &block_sums, rng.random::<f64>() * total);
             // If all rows are equal to seeds, the first row that is not a seed is taken.
             let unused = || (0..self.n_rows() as u32).find(|row| !seeds.contains(row));
+            counter.add(1);
             match chosen.filter(|_| total > 0.0).or_else(unused) {
                 Some(seed) => seeds.push(seed),
                 None => break,

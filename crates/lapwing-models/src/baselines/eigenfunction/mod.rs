@@ -186,7 +186,7 @@ impl Eigenfunction {
         let mut sigma: Vec<f64> = chosen.iter().map(|function| function.value).collect();
         sigma.resize(columns, 0.0);
         let alpha = self.coefficients(&labeled, &sigma, targets)?;
-        let held_out = Standings::by_folds(targets, rule, run, |kept, rows| {
+        let held_out = Standings::by_folds(targets, rule, run, |kept, rows, _| {
             let place = |row: &u32| targets.rows().partition_point(|other| other < row);
             let of = |rows: &[u32]| -> Result<Matrix> {
                 Matrix::new(rows.len(), columns, rows.iter().flat_map(|row| labeled.row(place(row)).to_vec()).collect())

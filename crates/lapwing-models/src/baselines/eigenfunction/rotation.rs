@@ -145,7 +145,7 @@ fn iterated(features: &Features<'_>, mean: &[f64], r: usize, run: &Run) -> Resul
     let start = (0..d * width).map(|_| rng.random_range(-1.0..1.0f64)).collect();
     let mut basis = orthonormal_columns(&Matrix::new(d, width, start)?);
     for step in 0..ITERATIONS {
-        run.progress().update(step as u64, "of 8 iterations");
+        run.share(step as f64 / ITERATIONS as f64, &format!("iteration {} of {ITERATIONS}", step + 1));
         let product = centered_product(features, mean, &basis, run)?;
         basis = orthonormal_columns(&transposed_product(features, transposed.as_ref(), mean, &product, run)?);
     }

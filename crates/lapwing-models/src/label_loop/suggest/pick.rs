@@ -88,6 +88,7 @@ impl<'a> Picker<'a> {
         let mut cover = self.covering();
         for turn in 0..count {
             self.run.check()?;
+            self.run.share(turn as f64 / count as f64, "");
             let wants_cover = turn % 2 == 0;
             if wants_cover && cover.pick(self) {
                 continue;
@@ -106,8 +107,9 @@ impl<'a> Picker<'a> {
 
     fn cover(&mut self, count: usize) -> Result<()> {
         let mut cover = self.covering();
-        for _ in 0..count {
+        for turn in 0..count {
             self.run.check()?;
+            self.run.share(turn as f64 / count as f64, "");
             if !cover.pick(self) {
                 break;
             }

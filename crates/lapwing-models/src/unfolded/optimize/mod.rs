@@ -15,7 +15,7 @@ mod lbfgs;
 
 use std::time::Instant;
 
-use lapwing_data::{Matrix, Result, Run};
+use lapwing_data::{Matrix, Result, Run, fallen};
 
 pub(super) use cg::{cg, spectrum};
 pub(super) use descent::{Rule, descend};
@@ -63,6 +63,10 @@ pub(crate) struct Trace {
     pub gap: f64,
     /// tol·ℓ over `gap`.
     share: f64,
+    /// The gap over the largest that is allowed: its largest so far, and the last.
+    excess: Option<[f64; 2]>,
+    /// Most iterations; 0 while unknown.
+    max_iter: usize,
     /// Error of products relative to the gradient at the end.
     relaxed: f64,
     pub n_iter: usize,
@@ -79,6 +83,8 @@ impl Trace {
             seconds: Vec::new(),
             gap: f64::INFINITY,
             share: 0.0,
+            excess: None,
+            max_iter: 0,
             relaxed: RELAXED,
             n_iter: 0,
             converged: false,
@@ -90,7 +96,23 @@ impl Trace {
     pub fn note(&mut self, value: f64, run: &Run) {
         self.values.push(value);
         self.seconds.push(self.start.elapsed().as_secs_f64());
-        run.progress().update(self.values.len() as u64 - 1, &format!("loss {value:.6e}"));
+        let n_iter = self.values.len() - 1;
+        let reduced = self.excess.map_or(0.0, |[largest, last]| fallen(largest, 1.0, last));
+        let spent = if self.max_iter > 0 { n_iter as f64 / self.max_iter as f64 } else { 0.0 };
+        run.share(reduced.max(spent), &format!("iteration {n_iter}, loss {value:.6e}"));
+    }
+
+    /// Begins to count iterations, of which there are at most `max_iter`.
+    pub fn begin(&mut self, max_iter: usize) {
+        (self.max_iter, self.excess) = (max_iter, None);
+    }
+
+    /// Takes the gap over the largest that is allowed, for the progress.
+    pub fn look(&mut self, excess: f64) {
+        if excess.is_finite() {
+            let [largest, _] = self.excess.unwrap_or([excess; 2]);
+            self.excess = Some([largest.max(excess), excess]);
+        }
     }
 
     /// Takes an estimate of ℓ − ℓ*; returns whether it is small enough.
@@ -98,6 +120,7 @@ impl Trace {
         let (first, value) = (self.values.first().copied().unwrap_or(0.0), self.values.last().copied().unwrap_or(0.0));
         self.gap = gap;
         self.share = task.tol * value / gap.max(f64::MIN_POSITIVE);
+        self.look(self.share.recip());
         // A loss that vanishes is compared with the initial loss.
         gap <= task.tol * (value - gap).max(task.tol * first)
     }

@@ -105,11 +105,14 @@ impl Forest {
         check_memory(&what, n_trees.saturating_mul(TREE_BYTES * l.max(2)), "take fewer trees (n_trees)")?;
         let columns = Columns::new(&features.select(targets.rows())?)?;
         let labels = LabelSums::new(targets);
+        let done = run.counter(n_trees as usize, "trees");
         let trees = run.install(|| {
             let all = (0..n_trees).into_par_iter();
             all.map(|tree| {
                 run.check()?;
-                Ok(grow(&columns, &labels, &mut run.rng(Stream::Trees, tree)))
+                let grown = grow(&columns, &labels, &mut run.rng(Stream::Trees, tree));
+                done.add(1);
+                Ok(grown)
             })
             .collect::<Result<Vec<_>>>()
         })?;
@@ -125,10 +128,11 @@ impl Forest {
         let n_trees = self.params.n_trees.min(HELD_OUT_TREES);
         let last = folds.iter().copied().max().unwrap_or(-1);
         for fold in (0..=last).filter(|fold| folds.contains(fold)) {
+            let run = &run.part_of(fold as usize, last as usize + 1, &format!("fold {} of {}", fold + 1, last + 1));
             let trees = self.grown(n_trees, problem, &targets.subset(|at| folds[at] != fold)?, run)?;
             let held: Vec<usize> = (0..folds.len()).filter(|&at| folds[at] == fold).collect();
             let rows: Vec<u32> = held.iter().map(|&at| targets.rows()[at]).collect();
-            let scores = trees.scores(&features.select(&rows)?, run)?;
+            let scores = trees.scores(&features.select(&rows)?, &run.quiet())?;
             for (&at, scores) in held.iter().zip(scores.rows()) {
                 out.row_mut(at).iter_mut().zip(scores).for_each(|(share, score)| *share = score.exp());
             }

@@ -72,6 +72,7 @@ impl Trees {
         let (n, c, d) = (rows.n_rows(), self.n_classes, self.n_features);
         let block = (BLOCK_VALUES / d.max(1)).clamp(1, MOST_ROWS);
         let mut out = Matrix::filled(n, c, 0.0);
+        let done = run.counter(n, "rows");
         run.install(|| {
             out.values_mut().par_chunks_mut(block * c).enumerate().try_for_each_init(
                 || (vec![0f32; block * d], vec![0f64; d]),
@@ -90,6 +91,7 @@ impl Trees {
                     }
                     let (floor, total) = (1.0 / c as f64, self.roots.len() as f64 + 1.0);
                     out.iter_mut().for_each(|sum| *sum = ((*sum + floor) / total).ln());
+                    done.add(out.len() / c);
                     Ok::<(), Error>(())
                 },
             )

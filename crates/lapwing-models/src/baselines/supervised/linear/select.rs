@@ -78,7 +78,7 @@ impl<'f> Folds<'f> {
             let next = |at: usize| if upward { Some(at + 1) } else { at.checked_sub(1) };
             let (mut at, mut last) = (DEFAULT, 0);
             while let Some(&ridge) = next(at).and_then(|at| CANDIDATES.get(at)) {
-                run.progress().update(trials.len() as u64, &format!("l2_reg {ridge}"));
+                run.share(trials.len() as f64 / CANDIDATES.len() as f64, &format!("l2_reg {ridge}"));
                 trials.push(self.trial(ridge, Some(&trials[last]), run)?);
                 let is_better = trials[trials.len() - 1].loss() < trials[last].loss();
                 (at, last) = (next(at).unwrap_or(at), trials.len() - 1);
