@@ -5,7 +5,7 @@ use crate::python::Venv;
 
 /// The C compiler and linker for other systems, the cargo that uses it, and the program that makes wheels. The workflows and this
 /// machine take the same versions.
-const TOOLS: [&str; 4] = ["ziglang==0.15.*", "cargo-zigbuild>=0.22,<1", "maturin>=1.16,<2", "auditwheel>=6.4,<7"];
+const TOOLS: [&str; 4] = ["ziglang==0.17.*", "cargo-zigbuild>=0.24,<1", "maturin>=1.16,<2", "auditwheel>=6.8,<7"];
 
 /// A system for which releases are built.
 pub struct System {
