@@ -218,9 +218,12 @@ impl Progress for Ordered {
 mod tests {
     use super::*;
 
-    /// Keeps (done, total, note) of each update.
+    /// Done, total and note.
+    type Update = (u64, u64, String);
+
+    /// Keeps the total, and each update.
     #[derive(Default)]
-    struct Kept(Mutex<(u64, Vec<(u64, u64, String)>)>);
+    struct Kept(Mutex<(u64, Vec<Update>)>);
 
     impl Progress for Kept {
         fn start(&self, _: &str, total: u64) {
@@ -240,7 +243,7 @@ mod tests {
         fn finish(&self) {}
     }
 
-    fn told(work: impl FnOnce(&Run)) -> Vec<(u64, u64, String)> {
+    fn told(work: impl FnOnce(&Run)) -> Vec<Update> {
         let kept = Arc::new(Kept::default());
         let run = Run::new(Some(1), 0).unwrap().with_progress(kept.clone());
         work(&run);
