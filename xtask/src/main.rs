@@ -6,6 +6,7 @@
 
 mod dist;
 mod fuzz;
+mod levels;
 mod mpi;
 mod process;
 mod python;

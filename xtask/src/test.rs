@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::process::{Call, Result, root, target};
 use crate::python::Venv;
-use crate::{doc, mpi, site, wheel};
+use crate::{doc, levels, mpi, site, wheel};
 
 /// Packages for the Python tests, besides the requirements of the wheel.
 const TEST_PACKAGES: [&str; 9] =
@@ -32,6 +32,7 @@ fn checks(log: &mut Log) -> Result<()> {
         Call::cargo("check").args(["--release", "--locked", "--package", "lapwing-data", "--no-default-features"]).run()
     })?;
     log.step("Rust tests", || Call::cargo("test").args(["--release", "--locked", "--workspace"]).run())?;
+    log.step("kernels without vector instructions", levels::test)?;
     log.step("MPI tests", mpi::test)?;
     let wheel = log.step("wheel", || wheel::build(None))?;
     log.step("wheel in a clean environment", || smoke(&wheel))?;

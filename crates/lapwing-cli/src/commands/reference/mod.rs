@@ -60,9 +60,7 @@ impl Reference {
             Format::Markdown => {
                 markdown::pages(&pages()).into_iter().try_for_each(|(name, text)| self.write(&name, &text))?
             }
-            Format::Man => {
-                pages().iter().try_for_each(|page| self.write(&format!("{}.1", page.name), manual(page)))?
-            }
+            Format::Man => pages().iter().try_for_each(|page| self.write(&format!("{}.1", page.name), manual(page)))?,
             Format::Completions => {
                 Shell::value_variants().iter().try_for_each(|shell| complete(*shell, &self.folder))?
             }
