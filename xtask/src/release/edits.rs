@@ -54,7 +54,7 @@ struct Stated {
 }
 
 impl Release {
-    /// All changes in a work tree.
+    /// All lines of a work tree that change.
     pub fn edits(&self, root: &Path) -> Result<Vec<Edit>> {
         let version = self.version.text();
         inherited(root)?;
@@ -74,6 +74,7 @@ impl Release {
             ));
         }
         edits.push(heading.changed_to(CHANGES, &format!("## {version} ({})", self.date)));
+        edits.retain(|edit| edit.new != edit.old);
         Ok(edits)
     }
 }
