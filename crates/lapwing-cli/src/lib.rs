@@ -232,6 +232,8 @@ mod tests {
         let lines = joined.lines().map(|line| line.rsplit(" | ").next().unwrap_or(line).trim());
         let lines =
             lines.filter(|line| line.starts_with("lapwing ") && !line.contains('…') && !line.contains("COMMAND"));
+        // A built site leaves the pages of the commands in docs, which open with what they take.
+        let lines = lines.filter(|line| !line.contains("[OPTIONS]"));
         // The rest of a line after one of these is an explanation, a comment or a redirection.
         let ends = ["  ", " #", " > ", " 2>", " < ", " | ", "`"];
         lines
