@@ -193,8 +193,8 @@ class Chosen:
     _attributes_doc: ClassVar[str] = """\
 results_ : list of dict
     A row for each candidate: `name`, `method`, `parameters`, `estimate` (share of held-out labels that it gets right), the
-    ends of its 90 % `interval`, `log_loss`, `seconds`, and its `weight` in the labels. `estimate` and `interval` are None for candidates
-    that were not tried.
+    ends of its 90 % `interval`, `log_loss`, `n_rows` (rows on which it was tried: all, or a sample), `seconds`, and its `weight` in the
+    labels. `estimate`, `interval` and `n_rows` are None for candidates that were not tried.
 best_estimator_ : estimator
     The candidate of the largest weight, fitted.
 """

@@ -38,19 +38,19 @@ pub fn build(wheel: &Path, out: &Path, runs_examples: bool) -> Result<PathBuf> {
     let docs = root().join("docs");
     let venv = Venv::kept("site")?;
     venv.install([OsStr::new("--requirement"), docs.join("requirements.txt").as_os_str()])?;
-    venv.install([
-        OsStr::new("--no-deps"),
-        OsStr::new("--requirement"),
-        docs.join("requirements-data.txt").as_os_str(),
-    ])?;
     venv.install_wheel(wheel)?;
+    // Beside the environment, whose packages must have all that they require.
+    let data = target().join("site-data");
+    let list = docs.join("requirements-data.txt");
+    let words = ["--no-deps", "--upgrade", "--target"].map(OsStr::new);
+    venv.install(words.into_iter().chain([data.as_os_str(), OsStr::new("--requirement"), list.as_os_str()]))?;
     // The build of the wheel has built the program as well.
     let program = target().join("release").join(format!("lapwing{}", std::env::consts::EXE_SUFFIX));
     Call::new(program).args([OsStr::new("reference"), docs.join("reference/cli").as_os_str()]).run()?;
     let cache = target().join("site-cache");
     let call =
         venv.call().args(["-m", "sphinx", "-b", "html", "--fail-on-warning", "--keep-going", "-j", "auto", "-q", "-d"]);
-    let call = call.args([cache.as_path(), docs.as_path(), out]).env("MPLBACKEND", "Agg");
+    let call = call.args([cache.as_path(), docs.as_path(), out]).env("MPLBACKEND", "Agg").env("PYTHONPATH", &data);
     let call = if runs_examples { call } else { call.env("LAPWING_SITE_EXAMPLES", "off") };
     call.run()?;
     Ok(out.join("index.html"))

@@ -40,8 +40,7 @@ pub fn of_fit(report: &Report) -> Vec<Row> {
     }
     rows.extend(of_certificate(report));
     let is_sized = report.parts.contains_key("sizes");
-    let unknown =
-        || is_sized.then(|| "not known: labels were held out before their classes got their sizes".to_owned());
+    let unknown = || is_sized.then(|| "not stated: it is known only for labels without given class sizes".to_owned());
     rows.extend(of_expected(report).or_else(unknown).map(|expected| row("expected accuracy", expected)));
     rows.extend(of_guess(report));
     rows.extend(of_sparse(report));
