@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._labels import unlabeled_mask
 from ._pages import WritesPage
 
 if TYPE_CHECKING:
@@ -56,10 +55,8 @@ def inferred(fitted: Any, y_true: Any) -> tuple[NDArray[np.float64], NDArray[np.
     """Confidence of the rows whose label was not given, and whether each is right if the truth is given."""
     rows = fitted._rows_of_fit()
     shown = ~rows.known & fitted.reached_
-    if y_true is None:
+    _, truth = fitted._true_codes(y_true, len(shown))
+    if truth is None:
         return fitted.confidence_[shown], None
-    truth = np.asarray(y_true)
-    if truth.shape != rows.known.shape:
-        raise ValueError(f"y_true has shape {truth.shape}; expected one label per row of the fit, {rows.known.shape}")
-    shown &= ~unlabeled_mask(truth, fitted.unlabeled)
-    return fitted.confidence_[shown], fitted.transduction_[shown] == truth[shown]
+    shown &= truth >= 0
+    return fitted.confidence_[shown], rows.labels[shown] == truth[shown]

@@ -298,7 +298,7 @@ def build_info() -> dict[str, Any]: ...
 def fit_page(
     path: str | PathLike[str],
     texts: dict[str, Any],
-    outcome: dict[str, Any],
+    rows: dict[str, Any],
     features: _Features | None,
     graph: _Csr | HeldGraph | None,
     tol: float,

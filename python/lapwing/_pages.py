@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from . import _lapwing
 from ._base import Problem
-from ._labels import class_names, unlabeled_mask
+from ._labels import as_label_array, class_names, unlabeled_mask
+
 
 @dataclass
 class FittedRows:
@@ -132,13 +133,18 @@ class WritesPage(KeepsRows):
         classes = self.classes_  # type: ignore[attr-defined]
         if y_true is None:
             return class_names(classes), None
-        truth = column_or_1d(np.asarray(y_true))
+        truth = column_or_1d(as_label_array(y_true))
         if truth.shape[0] != n_samples:
             raise ValueError(f"y_true has {truth.shape[0]} rows; expected one per row of the fit, {n_samples}")
         known = ~unlabeled_mask(truth, self.unlabeled)  # type: ignore[attr-defined]
-        others = np.setdiff1d(np.unique(truth[known]), classes)
-        names = np.concatenate([classes, others.astype(classes.dtype)]) if len(others) else classes
+        given, is_text = truth[known], classes.dtype.kind in "USO"
+        if len(given) and (given.dtype.kind in "USO") != is_text:
+            kinds = ("texts", "numbers") if is_text else ("numbers", "texts")
+            raise TypeError(f"the classes of the fit are {kinds[0]}, but y_true holds {kinds[1]}; expected labels of one kind")
+        if is_text:
+            classes, given = classes.astype(str), given.astype(str)
+        names = np.concatenate([classes, np.setdiff1d(given, classes)])
         order = np.argsort(names)
         codes = np.full(n_samples, -1, np.int32)
-        codes[known] = order[np.searchsorted(names[order], truth[known].astype(names.dtype))]
+        codes[known] = order[np.searchsorted(names[order], given)]
         return class_names(names), codes

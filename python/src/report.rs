@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use lapwing::data::{Error, Features, Labels, Report};
-use lapwing_report::{Axes, FitPage, Origin, Outcome, Picture, stage_page};
+use lapwing_report::{Axes, FitPage, FittedRows, Origin, Picture, stage_page};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -17,7 +17,7 @@ use crate::graph::GraphInput;
 /// Labels of the rows of a fit.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub struct OutcomeInput<'py> {
+pub struct RowsOfFit<'py> {
     /// Names of the classes.
     names: NamesInput,
     /// Given class of each row, negative for none.
@@ -52,7 +52,7 @@ pub fn fit_page(
     py: Python<'_>,
     path: PathBuf,
     texts: TextsInput,
-    outcome: OutcomeInput<'_>,
+    rows: RowsOfFit<'_>,
     features: Option<FeaturesInput<'_>>,
     graph: Option<GraphInput<'_>>,
     tol: f64,
@@ -63,21 +63,20 @@ pub fn fit_page(
     let report: Report = serde_json::from_str(&report).map_err(fault)?;
     let features = features.as_ref().map(FeaturesInput::features).transpose()?;
     let graph = graph.map(|graph| graph.graph(py)).transpose()?;
-    let given = Labels { classes: (&outcome.names).into(), index: vector(&outcome.given)? };
-    let labels: Vec<Option<usize>> =
-        outcome.labels.as_slice()?.iter().map(|&class| usize::try_from(class).ok()).collect();
-    let (shares, truth) = (matrix(&outcome.shares)?, outcome.truth.as_ref().map(vector).transpose()?);
+    let given = Labels { classes: (&rows.names).into(), index: vector(&rows.given)? };
+    let labels: Vec<Option<usize>> = rows.labels.as_slice()?.iter().map(|&class| usize::try_from(class).ok()).collect();
+    let (shares, truth) = (matrix(&rows.shares)?, rows.truth.as_ref().map(vector).transpose()?);
     let page = FitPage {
         title: &title,
         report: &report,
         warnings,
         origin: Origin { command, seed },
-        rows: Outcome {
+        rows: FittedRows {
             given: &given,
             labels: &labels,
             shares: &shares,
-            confidence: outcome.confidence.as_slice()?,
-            reached: outcome.reached.as_slice()?,
+            confidence: rows.confidence.as_slice()?,
+            reached: rows.reached.as_slice()?,
             truth: truth.as_deref(),
             names: None,
         },

@@ -120,7 +120,7 @@ def test_wrong_estimators_are_refused(harmonic, auto):
         LabelMapDisplay.from_estimator(TableEncoder())
     with pytest.raises(TypeError, match="CompareDisplay takes a fitted AutoLabeler, not HarmonicClassifier"):
         CompareDisplay.from_estimator(harmonic)
-    with pytest.raises(ValueError, match="y_true has shape"):
+    with pytest.raises(ValueError, match="y_true has 5 rows; expected one per row of the fit, 1797"):
         ConfidenceDisplay.from_estimator(harmonic, y_true=TRUTH[:5])
     with pytest.raises(Exception, match="not fitted"):
         LabelMapDisplay.from_estimator(HarmonicClassifier())
@@ -152,6 +152,16 @@ def test_a_true_class_without_a_label_counts_as_an_error(tmp_path):
     clf.report(tmp_path / "page.html", y_true=TRUTH)
     right = (clf.transduction_ == TRUTH)[given < 0].mean()
     assert f"<dd>{100 * right:.1f} %</dd>" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_longer_names_of_the_truth_are_other_classes(tmp_path):
+    given = np.where(np.arange(len(X)) < 100, np.array(["even", "odd"])[TRUTH % 2], "")
+    clf = HarmonicClassifier(random_state=0).fit(X, given)
+    longer = np.where(np.arange(len(X)) < 1000, "evening", "even")
+    right = ConfidenceDisplay.from_estimator(clf, y_true=longer).correct
+    assert right[:900].mean() == 0 and right[900:].mean() > 0.4
+    with pytest.raises(TypeError, match="the classes of the fit are texts, but y_true holds numbers"):
+        clf.report(tmp_path / "page.html", y_true=TRUTH)
 
 
 def test_pages_of_text_classes_and_soft_labels(tmp_path):

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use lapwing::data::Features;
 
 use super::COLORS;
-use super::outcome::Outcome;
+use super::fitted_rows::FittedRows;
 use super::page::{Figure, Line, Table};
 use super::sizes::shortened;
 use super::svg::Svg;
@@ -21,7 +21,7 @@ const NAME_CHARS: usize = 14;
 const MOST_PAIRS: usize = 20;
 
 /// Share of the labels that are right, of those without a given label whose truth is known; none if there are none.
-pub fn accuracy(rows: &Outcome<'_>) -> Option<f64> {
+pub fn accuracy(rows: &FittedRows<'_>) -> Option<f64> {
     let (right, all) = rows
         .checked()
         .fold((0usize, 0usize), |(right, all), (_, truth, label)| (right + usize::from(truth == label), all + 1));
@@ -29,7 +29,7 @@ pub fn accuracy(rows: &Outcome<'_>) -> Option<f64> {
 }
 
 /// A square for each true class (line) and label (column), as dark as its share of the class; none with many classes.
-pub fn figure(rows: &Outcome<'_>, names: &[String]) -> Option<Figure> {
+pub fn figure(rows: &FittedRows<'_>, names: &[String]) -> Option<Figure> {
     let n = names.len();
     let mut counts = vec![vec![0usize; n]; n];
     rows.checked().for_each(|(_, truth, label)| counts[truth][label] += 1);
@@ -64,7 +64,7 @@ pub fn figure(rows: &Outcome<'_>, names: &[String]) -> Option<Figure> {
 }
 
 /// The most frequent errors, each with the row whose wrong label is the most confident; none without any error.
-pub fn table(rows: &Outcome<'_>, names: &[String], features: Option<&Features<'_>>) -> Option<Table> {
+pub fn table(rows: &FittedRows<'_>, names: &[String], features: Option<&Features<'_>>) -> Option<Table> {
     let mut pairs: BTreeMap<(usize, usize), (usize, usize)> = BTreeMap::new();
     let mut sizes = vec![0usize; names.len()];
     for (row, truth, label) in rows.checked() {
@@ -105,7 +105,7 @@ mod tests {
     fn only_rows_without_a_given_label_count() {
         let given = Labels { classes: ClassNames::Texts(vec!["a".into(), "b".into()]), index: vec![0, -1, -1, -1, -1] };
         let shares = Matrix::filled(5, 2, 0.5);
-        let rows = Outcome {
+        let rows = FittedRows {
             given: &given,
             labels: &[Some(0), Some(0), Some(1), Some(1), None],
             shares: &shares,
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(table.lines.len(), 1);
         assert_eq!(table.lines[0].cells, ["a", "b", "2", "66.7 %", "3"]);
         assert!(figure(&rows, &names).unwrap().svg.contains("a, labeled b: 2 rows (66.7 %)"));
-        let unknown = Outcome { truth: None, ..rows };
+        let unknown = FittedRows { truth: None, ..rows };
         assert!(accuracy(&unknown).is_none() && figure(&unknown, &names).is_none());
     }
 }

@@ -4,8 +4,8 @@ use lapwing::data::{Features, Report, Result, Run};
 use lapwing::graph::Graph;
 
 use super::coordinates::Picture;
+use super::fitted_rows::FittedRows;
 use super::next::Next;
-use super::outcome::Outcome;
 use super::page::Page;
 use super::{ClassSize, Palette, confusion, histogram, picture, reliability, sizes};
 use crate::summary::{self, Row, row};
@@ -30,7 +30,7 @@ pub struct FitPage<'a> {
     /// How it was made.
     pub origin: Origin,
     /// The rows.
-    pub rows: Outcome<'a>,
+    pub rows: FittedRows<'a>,
     /// The graph, if any.
     pub graph: Option<&'a Graph>,
     /// The features, if any.

@@ -4,7 +4,7 @@ use lapwing::data::{Error, Features, Labels, Result, Run, Targets};
 use lapwing::graph::{Graph, Metric};
 use lapwing::models::{Audit, AuditParams, SuggestParams, Suggester, Wanted, audit};
 
-use super::outcome::Outcome;
+use super::fitted_rows::FittedRows;
 use super::page::{Line, Table};
 use super::thumbnails::Thumbnails;
 use crate::doubt::by_doubt;
@@ -15,7 +15,7 @@ const MOST_ROWS: usize = 20;
 
 /// What the tables are made from.
 pub struct Next<'a> {
-    pub rows: Outcome<'a>,
+    pub rows: FittedRows<'a>,
     pub graph: Option<&'a Graph>,
     pub features: Option<&'a Features<'a>>,
 }

@@ -2,7 +2,7 @@
 
 use super::Palette;
 use super::coordinates::{Axes, Picture};
-use super::outcome::Outcome;
+use super::fitted_rows::FittedRows;
 use super::page::Figure;
 use super::sizes::shortened;
 use super::svg::Svg;
@@ -17,7 +17,7 @@ const NAME_CHARS: usize = 2;
 
 /// Labels and colors of the rows.
 pub struct LabeledRows<'a> {
-    pub rows: Outcome<'a>,
+    pub rows: FittedRows<'a>,
     /// Names of the classes.
     pub names: &'a [String],
     /// Colors of the classes.

@@ -7,7 +7,7 @@ use lapwing::data::{Error, Labels, Matrix, Report, Warning};
 use lapwing::models::{Fitted, Labeling, Model, PredictionSets, SetsParams, least_labels, prediction_sets};
 use lapwing_data::peak_memory_bytes;
 use lapwing_report::summary::{self, Row, row};
-use lapwing_report::{ClassSize, FitPage, Origin, Outcome as RowOutcome, accuracy, stage_page, texts};
+use lapwing_report::{ClassSize, FitPage, FittedRows, Origin, accuracy, stage_page, texts};
 use serde_json::json;
 
 use crate::Outcome;
@@ -184,7 +184,7 @@ impl<'a> Finished<'a> {
             report: &self.fitted.report,
             warnings: texts(&self.fitted.report),
             origin: Origin { command: self.session.command(), seed: Some(run.seed) },
-            rows: self.outcome_of_rows(),
+            rows: self.fitted_rows(),
             graph: self.fitted.graph.as_ref().or(self.input.graph.as_ref()).map(|affinity| &affinity.graph),
             features: self.input.features.as_ref(),
             tol,
@@ -209,7 +209,7 @@ impl<'a> Finished<'a> {
         self.fitted.report.warnings.iter().for_each(|warning| self.session.warn(warning));
         if self.session.json {
             let mut more = json!({"classes": self.class_sizes()});
-            if let Some(accuracy) = accuracy(&self.outcome_of_rows()) {
+            if let Some(accuracy) = accuracy(&self.fitted_rows()) {
                 more["accuracy"] = json!(accuracy);
             }
             return self.session.print(&output::json_object(command, &self.fitted.report, more, &self.written)?);
@@ -227,10 +227,10 @@ impl<'a> Finished<'a> {
     }
 
     /// What the fit says of the rows.
-    fn outcome_of_rows(&self) -> RowOutcome<'_> {
+    fn fitted_rows(&self) -> FittedRows<'_> {
         let Labeling { label_distributions: shares, confidence, reached, .. } = &self.fitted.labeling;
         let (labels, names) = (self.labels.as_slice(), self.input.names.as_deref());
-        RowOutcome { given: self.given, labels, shares, confidence, reached, truth: self.truth.as_deref(), names }
+        FittedRows { given: self.given, labels, shares, confidence, reached, truth: self.truth.as_deref(), names }
     }
 
     fn class_sizes(&self) -> Vec<ClassSize> {
@@ -240,7 +240,7 @@ impl<'a> Finished<'a> {
     fn rows(&self) -> Vec<Row> {
         let report = &self.fitted.report;
         let mut rows = summary::of_fit(report);
-        if let Some(accuracy) = accuracy(&self.outcome_of_rows()) {
+        if let Some(accuracy) = accuracy(&self.fitted_rows()) {
             let hidden = count(report.n_samples - report.n_labeled);
             rows.push(row("accuracy", format!("{accuracy:.3} on {hidden} hidden labels")));
         }

@@ -6,7 +6,7 @@ use crate::text::count;
 
 /// The rows of a fit: the labels that were given, those at the end, and how sure they are.
 #[derive(Clone, Copy)]
-pub struct Outcome<'a> {
+pub struct FittedRows<'a> {
     /// The given labels: names of the classes, and the class of each row, negative for none.
     pub given: &'a Labels,
     /// Class of each row at the end.
@@ -23,7 +23,7 @@ pub struct Outcome<'a> {
     pub names: Option<&'a RowNames>,
 }
 
-impl Outcome<'_> {
+impl FittedRows<'_> {
     /// Whether the label of a row was given.
     pub(crate) fn is_given(&self, row: usize) -> bool {
         self.given.index.get(row).is_some_and(|&class| class >= 0)
