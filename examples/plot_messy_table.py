@@ -79,5 +79,5 @@ plt.show()
 # **When to do otherwise.** If columns are numbers in one unit already, give the array to ``AutoLabeler``. Name
 # the columns, as here, whenever you know which ones matter; with few labels lapwing cannot find that out by
 # itself. New rows need the fitted encoder: put it into a pipeline, ``make_pipeline(TableEncoder(),
-# AutoLabeler(scaling="off"))``. More: :doc:`/learn/tables`. The same at the shell is ``lapwing label birds.csv
-# --label-column Sex``: :doc:`/how-to/label-a-table`.
+# AutoLabeler(scaling="off"))``, which ``lapwing.save_model`` saves too. More: :doc:`/learn/tables`. The same at
+# the shell is ``lapwing label birds.csv --label-column Sex -o labels.csv``: :doc:`/how-to/label-a-table`.

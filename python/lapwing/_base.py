@@ -223,6 +223,13 @@ class GraphEstimator(NamedParameters, Fitted, BaseEstimator):  # type: ignore[mi
             return weighted_mean(sp.csr_array(matrix), scores, self.reached_), None
         return _lapwing.extend(self._fitted_extension, self._new_features(X), self._control())
 
+    def _prepare_by(self, recipe: str) -> None:
+        """Prepare new rows, which are then those of tables, as this recipe of the columns of the fit says."""
+        if self._fitted_extension is not None:
+            _, used, _ = _lapwing.recipe_names(recipe)
+            self._recipe = recipe
+            self.n_features_in_, self.feature_names_in_ = len(used), np.asarray(used, dtype=object)
+
     def _new_features(self, X: Any) -> Any:
         """Features of new rows, in the form that the compiled part takes."""
         if self._recipe is not None:

@@ -75,7 +75,7 @@ class SpreadingClassifier(WritesPage, ClassifierMixin, Classes, GraphEstimator):
         self._keep_labels(labels, fitted)
         codes = labels.codes if isinstance(argument, tuple) else _likeliest(argument)
         ends = np.where(fitted["reached"] | (not self.abstain), fitted["labels"].astype(np.int32), -1).astype(np.int32)
-        self._fitted_rows = FittedRows(problem, codes >= 0, codes, ends, fitted["graph"])
+        self._fitted_rows, self._call = FittedRows(problem, codes >= 0, codes, ends, fitted["graph"]), None
         self._keep(problem, fitted, fitted["scores"])
         self.expected_accuracy_ = expected_accuracy(self.report_)
         return fitted

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 import json
 import sys
 from typing import Any, Literal
@@ -134,17 +135,17 @@ def label_frame(
     rows = _examples(clf, labels)
     new = zip(names, (rows, clf.confidence_, clf.reached_), strict=True)
     labeled = frame.with_columns(target, dict(new))
-    return (labeled, _with_recipe(clf, recipe)) if return_estimator else labeled
-
-
-def _with_recipe(clf: Any, recipe: str | None) -> Any:
-    """The fitted classifier, which prepares the columns of other tables as this recipe says."""
+    if not return_estimator:
+        return labeled
     model = clf.best_estimator_ if isinstance(clf, TransductiveSearchCV) else clf
-    if recipe is not None and model._fitted_extension is not None:
-        _, used, _ = _lapwing.recipe_names(recipe)
-        model._recipe = recipe
-        model.n_features_in_, model.feature_names_in_ = len(used), np.asarray(used, dtype=object)
-    return model
+    if recipe is not None:
+        model._prepare_by(recipe)
+    given = {"columns": columns, "method": method, "estimator": estimator, "standardize": standardize, "unlabeled": unlabeled}
+    known = {name: parameter.default for name, parameter in inspect.signature(label_frame).parameters.items()}
+    options = [f"{name}={value!r}" for name, value in given.items() if value is not known[name]]
+    graphs = [] if graph is None else ["graph=graph"]
+    model._call = f"label_frame(df, {', '.join([repr(target), *options, *graphs, f'random_state={random_state!r}'])})"
+    return labeled, model
 
 
 def _classifier(

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "Eigenfunctions",
+    "HeldAudit",
     "HeldGraph",
     "KernelMachine",
     "Landmarks",
@@ -151,6 +152,19 @@ class Suggester:
         control: dict[str, Any],
     ) -> dict[str, Any]: ...
     def distance_from_labels(self, labels: _Labels, control: dict[str, Any]) -> NDArray[np.float64]: ...
+
+@final
+class HeldAudit:
+    def summary(self, names: list[int] | list[str]) -> str: ...
+    def page(
+        self,
+        path: str | PathLike[str],
+        title: str,
+        names: list[int] | list[str],
+        given: NDArray[np.int32],
+        features: _Features | None,
+        rows: list[str] | None,
+    ) -> None: ...
 
 def audit(
     graph: _Csr | HeldGraph,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+import json
 from os import PathLike
 from typing import Any
 
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from . import _lapwing
@@ -24,6 +27,7 @@ from .baselines import (
     SimpleHarmonicClassifier,
     SubsamplingHarmonicClassifier,
 )
+from .prepare import TableEncoder
 
 CLASSIFIERS: tuple[type[SpreadingClassifier], ...] = (
     AutoLabeler,
@@ -48,7 +52,7 @@ METHODS: dict[str, type[SpreadingClassifier]] = {
 }
 
 
-def save_model(model: SpreadingClassifier, path: str | PathLike[str]) -> None:
+def save_model(model: SpreadingClassifier | Pipeline, path: str | PathLike[str]) -> None:
     """Save a fitted classifier for :func:`load_model`, ``lapwing predict`` and Rust's ``Model::load``.
 
     The file holds the parts that label new rows (features, scores, widths, or landmarks; classes), not the results of the fit,
@@ -57,7 +61,8 @@ def save_model(model: SpreadingClassifier, path: str | PathLike[str]) -> None:
     Parameters
     ----------
     model : a classifier of :mod:`lapwing` or :mod:`lapwing.baselines`
-        Fitted on features, with integer or string classes.
+        Fitted on features, with integer or string classes; or a pipeline of a :class:`lapwing.prepare.TableEncoder` and such a
+        classifier.
     path : str or path-like
         Where to write; an existing file is replaced.
 
@@ -81,6 +86,8 @@ def save_model(model: SpreadingClassifier, path: str | PathLike[str]) -> None:
     ...     load_model(path).predict([[0.6], [8.0]]).tolist()
     ['low', 'high']
     """
+    if isinstance(model, Pipeline):
+        model = _of_pipeline(model)
     if not isinstance(model, SpreadingClassifier):
         raise TypeError(f"save_model takes a classifier of lapwing, not {type(model).__name__}; pickle keeps others")
     check_is_fitted(model)
@@ -99,6 +106,21 @@ def save_model(model: SpreadingClassifier, path: str | PathLike[str]) -> None:
         "extension": extension,
     }
     _lapwing.save_model(path, parts, model._control(quiet=True))
+
+
+def _of_pipeline(pipeline: Pipeline) -> SpreadingClassifier:
+    """The classifier of a pipeline that encodes a table and labels its rows, which prepares the columns itself."""
+    steps = [step for _, step in pipeline.steps if step is not None and step != "passthrough"]
+    kinds = [type(step).__name__ for step in steps]
+    if len(steps) != 2 or not isinstance(steps[0], TableEncoder) or not isinstance(steps[1], SpreadingClassifier):
+        raise TypeError(
+            f"save_model takes a pipeline of a TableEncoder and a classifier of lapwing, not of {', '.join(kinds)}; pickle keeps others"
+        )
+    check_is_fitted(steps[0])
+    check_is_fitted(steps[1])
+    classifier = copy.copy(steps[1])
+    classifier._prepare_by(json.dumps(steps[0].recipe_))
+    return classifier
 
 
 def load_model(path: str | PathLike[str]) -> SpreadingClassifier:

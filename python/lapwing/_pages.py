@@ -9,7 +9,7 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from . import _lapwing
@@ -45,6 +45,24 @@ class FittedRows:
         return self.graph
 
 
+def page_path(path: str | PathLike[str]) -> str:
+    """The path of a page; ValueError for another ending."""
+    target = os.fspath(path)
+    if not target.endswith((".html", ".htm")):
+        raise ValueError(f"path is {target!r}; expected a name that ends in .html")
+    return target
+
+
+def as_row_names(names: ArrayLike | None, n_samples: int) -> list[str] | None:
+    """The names of the rows as texts."""
+    if names is None:
+        return None
+    texts = [str(name) for name in column_or_1d(np.asarray(names))]
+    if len(texts) != n_samples:
+        raise ValueError(f"row_names has {len(texts)} names; expected one for each row, {n_samples}")
+    return texts
+
+
 class KeepsRows:
     """Mixin of the estimators that label rows: pages and pictures are made of the rows of the fit."""
 
@@ -69,7 +87,17 @@ class KeepsRows:
 class WritesPage(KeepsRows):
     """Mixin of the classifiers: a page about the fit."""
 
-    def report(self, path: str | PathLike[str], *, y_true: Any = None, title: str | None = None) -> None:
+    _call: str | None = None
+    """The expression that fits again, if it is not `fit`."""
+
+    def report(
+        self,
+        path: str | PathLike[str],
+        *,
+        y_true: Any = None,
+        title: str | None = None,
+        row_names: ArrayLike | None = None,
+    ) -> None:
         """Write a page about the fit: what was done, how sure the labels are, and what to do next.
 
         The page shows the rows in two dimensions, class sizes, confidence and its reliability, rows to label next, labels to
@@ -86,6 +114,8 @@ class WritesPage(KeepsRows):
             given, and which classes are taken for which.
         title : str, default=None
             Heading of the page; None is the number of rows.
+        row_names : array-like of shape (n_samples,), default=None
+            Names of the rows, all different. None numbers them from 0.
 
         Raises
         ------
@@ -98,9 +128,7 @@ class WritesPage(KeepsRows):
         O(edges) time; a graph that the method did not keep is built again.
         """
         rows, control = self._rows_of_fit(), self._control()  # type: ignore[attr-defined]
-        target = os.fspath(path)
-        if not target.endswith((".html", ".htm")):
-            raise ValueError(f"path is {target!r}; expected a name that ends in .html")
+        target, row_names = page_path(path), as_row_names(row_names, len(rows.codes))
         names, truth = self._true_codes(y_true, len(rows.codes))
         report, seed = self.report_, getattr(self, "random_state", None)  # type: ignore[attr-defined]
         texts = {
@@ -118,6 +146,7 @@ class WritesPage(KeepsRows):
             "confidence": np.ascontiguousarray(self.confidence_),  # type: ignore[attr-defined]
             "reached": np.ascontiguousarray(self.reached_),  # type: ignore[attr-defined]
             "truth": truth,
+            "row_names": row_names,
         }
         graph = rows.graph_of(report, control)
         tol = float(getattr(self, "tol", None) or 1e-6)
@@ -125,6 +154,8 @@ class WritesPage(KeepsRows):
 
     def _command(self, rows: FittedRows) -> str:
         """The expression that fits again."""
+        if self._call is not None:
+            return self._call
         has_both = rows.features is not None and rows.problem.rows["graph"] is not None
         return f"{self.__repr__(N_CHAR_MAX=10**6)}.fit(X, y{', graph=graph' if has_both else ''})"  # type: ignore[call-arg]
 

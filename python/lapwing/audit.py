@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
@@ -11,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _lapwing
 from ._control import Callback, Seed, run_control
-from ._labels import with_marker
+from ._labels import class_names, with_marker
+from ._pages import as_row_names, page_path
 from ._parameters import documented_by
 from ._shared import GivenLabels, Rows, given_labels, rows_of
 from ._signatures import AUDIT_PARAMETERS
@@ -22,8 +24,17 @@ __all__ = ["Audit", "ValueAudit", "audit"]
 
 
 @dataclass
+class _AuditedRows:
+    """The rows of an audit, for its page. Features are those of the caller."""
+
+    held: _lapwing.HeldAudit
+    codes: NDArray[np.int32]
+    features: Any
+
+
+@dataclass(repr=False)
 class Audit:
-    """What an audit found, for every row.
+    """What an audit found, for every row. Printed, it is a summary.
 
     Attributes
     ----------
@@ -81,7 +92,17 @@ class Audit:
     confusion: NDArray[np.float64]
     thresholds: NDArray[np.float64]
     classes: NDArray[Any]
-    report_: dict[str, Any] = field(repr=False)
+    report_: dict[str, Any]
+    _rows: _AuditedRows | None = field(default=None, compare=False)
+
+    def __repr__(self) -> str:
+        if self._rows is None:
+            return f"Audit of {len(self.quality):,} rows, {int(self.flagged.sum()):,} labels flagged"
+        return self._rows.held.summary(class_names(self.classes)).rstrip()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The rows may be larger than all else together: they are not pickled.
+        return {**self.__dict__, "_rows": None}
 
     def ranked(self) -> NDArray[np.int64]:
         """Find the judged rows, the most doubtful label first.
@@ -93,6 +114,35 @@ class Audit:
         """
         judged = np.flatnonzero(self.judged)
         return judged[np.argsort(self.quality[judged], kind="stable")]
+
+    def report(
+        self, path: str | PathLike[str], *, title: str | None = None, row_names: ArrayLike | None = None
+    ) -> None:
+        """Write a page about the audit: its summary, the most doubtful labels, and duplicates with different labels.
+
+        It is one HTML file, which loads nothing and follows the reader's light or dark mode; ``lapwing audit --report`` writes the
+        same page. Rows that are small square images, of 8 x 8 to 64 x 64 values of at least 0, are shown as such.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file, ending in ``.html``. It is written completely or not at all.
+        title : str, default=None
+            Heading of the page; None is the number of rows.
+        row_names : array-like of shape (n_samples,), default=None
+            Names of the rows, all different. None numbers them from 0.
+
+        Raises
+        ------
+        ValueError
+            If the audit comes from a pickle or a copy: these hold no rows.
+        """
+        if self._rows is None:
+            raise ValueError("this Audit holds no rows: it comes from a pickle or a copy; audit again")
+        target, names = page_path(path), as_row_names(row_names, len(self.quality))
+        of_page = title or f"{len(self.quality):,} rows"
+        rows = self._rows
+        rows.held.page(target, of_page, class_names(self.classes), rows.codes, rows.features, names)
 
     def to_frame(self) -> Any:
         """Make a data frame of what was found for the rows.
@@ -194,9 +244,9 @@ def audited(
     def named(codes: NDArray[np.int32]) -> NDArray[Any]:
         return with_marker(classes[np.maximum(codes, 0)], codes < 0, marker)
 
-    proposed = named(found.pop("proposed"))
+    proposed, kept = named(found.pop("proposed")), _AuditedRows(found.pop("held"), codes, rows.features)
     report |= _named_facts(report["parts"].pop("audit"), classes)
-    return Audit(given=named(codes), proposed=proposed, classes=classes, report_=report, **found)
+    return Audit(given=named(codes), proposed=proposed, classes=classes, report_=report, _rows=kept, **found)
 
 
 def _named_facts(facts: dict[str, Any], classes: NDArray[Any]) -> dict[str, Any]:

@@ -78,7 +78,7 @@ class TableEncoder(Documented, TransformerMixin, BaseEstimator):  # type: ignore
     Notes
     -----
     New tables need the columns that are used, found by their names, in any order; others are not read. A level that the fit did not
-    have, or a gap in a column without any, gives a warning.
+    have gives a warning if its column had at most 30 levels, as does a gap in a column without any.
 
     Data frames are read through Arrow's interface, without copies where their memory has its form. pandas needs pyarrow for that; without
     it, columns are copied. The index of pandas is no column.

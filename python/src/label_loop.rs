@@ -1,16 +1,16 @@
-//! Which rows to label next, which labels to doubt, and sets of classes.
+//! Which rows to label next, intervals around values, and sets of classes.
 
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lapwing::data::Targets;
-use lapwing::graph::{AffinityGraph, Graph, GraphParams};
-use lapwing::models::{self, AuditParams, Centering, SetsParams, SuggestParams, Wanted};
+use lapwing::graph::{AffinityGraph, Graph};
+use lapwing::models::{self, Centering, SetsParams, SuggestParams, Wanted};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use crate::arrays::{FeaturesInput, array2, json, matrix, matrix_array, py_dict, vector};
+use crate::arrays::{array2, json, matrix, matrix_array, py_dict, vector};
 use crate::control::Control;
 use crate::error::to_py;
 use crate::fit::LabelsInput;
@@ -105,45 +105,6 @@ impl Suggester {
     }
 }
 
-/// Audits the labels of a classification; `features` and the parameters of their graph tell duplicates and outliers.
-#[pyfunction]
-#[allow(clippy::too_many_arguments)]
-pub fn audit<'py>(
-    py: Python<'py>,
-    graph: GraphInput<'py>,
-    features: Option<FeaturesInput<'py>>,
-    graph_parameters: &Bound<'py, PyDict>,
-    labels: LabelsInput<'py>,
-    weights: Option<PyReadonlyArray1<'py, f64>>,
-    parameters: &Bound<'py, PyDict>,
-    control: Control,
-) -> PyResult<Bound<'py, PyDict>> {
-    let (params, targets) = (filled::<AuditParams>(parameters)?, labels.targets(weights.as_ref())?);
-    let graph_params: GraphParams = filled(graph_parameters)?;
-    let features = features.as_ref().map(FeaturesInput::features).transpose()?;
-    let graph = graph.graph(py)?;
-    let found = control.run(py, |run| {
-        let measured = features.as_ref().map(|rows| (rows, graph_params.resolved(rows).metric()));
-        models::audit(&graph.graph, measured, &targets, &params, run)
-    })?;
-    let class = |class: &Option<u32>| class.map_or(-1, |class| class as i32);
-    Ok(py_dict!(
-        py,
-        "quality": PyArray1::from_vec(py, found.quality),
-        "proposed": PyArray1::from_iter(py, found.proposed.iter().map(class)),
-        "flagged": PyArray1::from_vec(py, found.flagged),
-        "judged": PyArray1::from_vec(py, found.judged),
-        "leverage": PyArray1::from_vec(py, found.leverage),
-        "reached": PyArray1::from_vec(py, found.reached),
-        "duplicate_group": PyArray1::from_iter(py, found.duplicate_group.iter().map(class)),
-        "contradicts": PyArray1::from_vec(py, found.contradicts),
-        "outlier_percentile": PyArray1::from_vec(py, found.outlier_percentile),
-        "confusion": matrix_array(py, found.confusion)?,
-        "thresholds": PyArray1::from_vec(py, found.thresholds),
-        "report": json(&found.report).map_err(to_py)?,
-    ))
-}
-
 /// `(lower, upper, is_plus)`: intervals around the values of a regression.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]
@@ -164,31 +125,6 @@ pub fn jackknife_plus<'py>(
     let found =
         control.run(py, |run| models::jackknife_plus(&graph.graph, &targets, smoothness, centering, level, run))?;
     (PyArray1::from_vec(py, found.lower), PyArray1::from_vec(py, found.upper), found.is_plus).into_pyobject(py)
-}
-
-/// Ranks the values of a regression by their leave-one-out residuals.
-#[pyfunction]
-pub fn audit_regression<'py>(
-    py: Python<'py>,
-    graph: GraphInput<'py>,
-    values: PyReadonlyArray1<'py, f64>,
-    weights: Option<PyReadonlyArray1<'py, f64>>,
-    smoothness: f64,
-    is_stable: bool,
-    control: Control,
-) -> PyResult<Bound<'py, PyDict>> {
-    let weights = weights.as_ref().map(vector).transpose()?;
-    let targets = Targets::regression(values.as_slice()?, weights.as_deref()).map_err(to_py)?;
-    let graph = graph.graph(py)?;
-    let centering = if is_stable { Centering::Stable } else { Centering::Plain };
-    let found = control.run(py, |run| models::audit_regression(&graph.graph, &targets, smoothness, centering, run))?;
-    Ok(py_dict!(
-        py,
-        "proposed": PyArray1::from_vec(py, found.proposed),
-        "residual": PyArray1::from_vec(py, found.residual),
-        "quality": PyArray1::from_vec(py, found.quality),
-        "report": json(&found.report).map_err(to_py)?,
-    ))
 }
 
 /// Scores (l, c) of the labeled rows without their own labels.

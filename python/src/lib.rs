@@ -5,6 +5,7 @@
 use pyo3::prelude::*;
 
 mod arrays;
+mod audit;
 mod control;
 mod error;
 mod extension;
@@ -30,12 +31,13 @@ mod versions;
 mod _lapwing {
     #[pymodule_export]
     use crate::{
+        audit::{HeldAudit, audit, audit_regression},
         extension::{Eigenfunctions, KernelMachine, Landmarks, extend},
         fit::{fit_classifier, fit_regressor},
         graph::{HeldGraph, check_graph, components, kneighbors, knn_graph, weigh_neighbors},
         index::NeighborIndex,
         label_loop::{
-            Suggester, audit, audit_regression, jackknife_plus, least_labels, leave_one_out_scores, prediction_sets,
+            Suggester, jackknife_plus, least_labels, leave_one_out_scores, prediction_sets,
         },
         learn::{learn_graph, learn_weights, single_node_weights},
         model::{load_model, save_model},

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use lapwing::data::{Error, Features, Labels, Report};
+use lapwing::data::{Error, Features, Labels, Report, RowNames};
 use lapwing_report::{Axes, FitPage, FittedRows, Origin, Picture, stage_page};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -30,6 +30,8 @@ pub struct RowsOfFit<'py> {
     reached: PyReadonlyArray1<'py, bool>,
     /// True class of each row, negative where it is unknown.
     truth: Option<PyReadonlyArray1<'py, i32>>,
+    /// Names of the rows, if they have any.
+    row_names: Option<Vec<String>>,
 }
 
 /// Texts of a page.
@@ -66,6 +68,7 @@ pub fn fit_page(
     let given = Labels { classes: (&rows.names).into(), index: vector(&rows.given)? };
     let labels: Vec<Option<usize>> = rows.labels.as_slice()?.iter().map(|&class| usize::try_from(class).ok()).collect();
     let (shares, truth) = (matrix(&rows.shares)?, rows.truth.as_ref().map(vector).transpose()?);
+    let row_names = rows.row_names.map(|names| RowNames::of_rows("row_names", names)).transpose().map_err(to_py)?;
     let page = FitPage {
         title: &title,
         report: &report,
@@ -78,7 +81,7 @@ pub fn fit_page(
             confidence: rows.confidence.as_slice()?,
             reached: rows.reached.as_slice()?,
             truth: truth.as_deref(),
-            names: None,
+            names: row_names.as_ref(),
         },
         graph: graph.as_ref().map(|affinity| &affinity.graph),
         features: features.as_ref(),

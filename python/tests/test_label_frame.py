@@ -1,5 +1,6 @@
 """Labels for the rows of a table, and models that take tables."""
 
+import re
 import subprocess
 
 import numpy as np
@@ -209,8 +210,32 @@ def test_the_classifier_of_a_table_labels_other_tables(kind, tmp_path):
     save_model(model, tmp_path / "model.lapwing")
     loaded = load_model(tmp_path / "model.lapwing")
     np.testing.assert_array_equal(loaded.predict(new), found)
-    model.report(tmp_path / "page.html")
-    assert "Label these next" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    model.report(tmp_path / "page.html", row_names=[f"row-{row}" for row in range(len(table))])
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Label these next" in page and "Accuracy by class, on held-out labels" in page and "row-7" in page
+    # What the page says of a row is what the table says.
+    least = re.search(r"<h2>Least certain rows</h2>.*?<td>row-(\d+)</td><td>(\w+) ([\d.]+)", page, re.DOTALL)
+    row, label, share = int(least[1]), least[2], float(least[3])
+    assert str(np.asarray(labeled["label"])[row]) == label
+    assert abs(float(np.asarray(labeled["confidence"])[row]) - share) < 1e-3
+    assert "label_frame(df, &#39;y&#39;, random_state=0)" in page or "label_frame(df, 'y', random_state=0)" in page
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_numbers_that_are_written_with_commas_and_signs(kind):
+    rng = np.random.default_rng(0)
+    slope, is_steep = rng.uniform(0, 40, 200).round(2), np.arange(200) % 2 == 0
+    slope[is_steep] += 60
+    cells = [f"{value:.2f} %".replace(".", ",") for value in slope]
+    table = pd.DataFrame({"slope": cells, "noise": rng.normal(size=200)})
+    encoder = TableEncoder(standardize="off").fit(FRAMES[kind](table))
+    assert encoder.description_[0]["kind"] == "number"
+    np.testing.assert_allclose(encoder.transform(FRAMES[kind](table))[:, 0], slope, rtol=1e-6)
+    # The mark of the fit decides where the cells of new rows do not tell it.
+    new = pd.DataFrame({"slope": ["1,234 %", "12 %"], "noise": [0.0, 0.0]})
+    np.testing.assert_allclose(encoder.transform(FRAMES[kind](new))[:, 0], [1.234, 12.0], rtol=1e-6)
+    with pytest.raises(ValueError, match="cells of another kind than in the fit: 'slope'.*write them as the fit had them"):
+        encoder.transform(FRAMES[kind](pd.DataFrame({"slope": ["steep", "flat"], "noise": [0.0, 0.0]})))
 
 
 def test_the_best_classifier_of_a_search_labels_other_tables():

@@ -110,7 +110,7 @@ def test_wrong_labels_are_found(digits):
     assert np.isin(wrong, np.flatnonzero(found.flagged)).mean() > 0.8
     assert (found.proposed[wrong] == truth[wrong]).mean() > 0.9 and (found.given == y).all()
     assert found.confusion.sum() == len(y) and found.report_["n_flagged"] == found.flagged.sum()
-    assert 0.85 < found.report_["foretold"] <= 1 and not found.report_["is_overlap"]
+    assert 0.85 < found.report_["foretold"] <= 1 and not found.report_["flags_are_doubtful"]
     frame = found.to_frame()
     assert frame.shape == (len(y), 10) and list(frame.columns)[:3] == ["given", "proposed", "quality"]
     names = np.array([f"digit {label}" for label in y], dtype=object)
@@ -118,6 +118,28 @@ def test_wrong_labels_are_found(digits):
     texts = audit(X, names)
     assert texts.judged.sum() == (np.arange(len(y)) % 2).sum() and np.isnan(texts.quality[::2]).all()
     assert str(texts.report_["confused"][0]["classes"][0]).startswith("digit ")
+
+
+def test_an_audit_prints_a_summary_and_writes_a_page(digits, tmp_path):
+    X, truth = digits
+    wrong = truth.copy()
+    wrong[::100] = (truth[::100] + 1) % 10
+    found = audit(X, wrong, random_state=0)
+    lines = repr(found).splitlines()
+    assert lines[0].startswith("labels foretold by the others") and f"{int(found.flagged.sum())}" in lines[1]
+    found.report(tmp_path / "audit.html", title="Digits", row_names=[f"image-{row}" for row in range(len(X))])
+    page = (tmp_path / "audit.html").read_text(encoding="utf-8")
+    first = found.ranked()[0]
+    assert "<h1>Digits</h1>" in page and f"image-{first}<" in page and 'class="thumb"' in page
+    with pytest.raises(ValueError, match=r"row_names has 3 names; expected one for each row"):
+        found.report(tmp_path / "other.html", row_names=["a", "b", "c"])
+    with pytest.raises(ValueError, match="'a' "):
+        found.report(tmp_path / "other.html", row_names=["a"] * len(X))
+    kept = pickle.loads(pickle.dumps(found))
+    assert "labels flagged" in repr(kept)
+    with pytest.raises(ValueError, match="holds no rows"):
+        kept.report(tmp_path / "other.html")
+    assert not (tmp_path / "other.html").exists()
 
 
 def test_duplicates_and_audits_without_features(digits, graph):

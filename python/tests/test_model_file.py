@@ -6,9 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from lapwing import HarmonicClassifier, HarmonicRegressor, load_model, save_model
 from lapwing.graph import knn_graph
+from lapwing.prepare import TableEncoder
 
 ROWS = np.random.default_rng(8).normal(size=(90, 3))
 FEATURES = {
@@ -40,6 +43,18 @@ def test_loaded_models_predict_the_same(features, labels, tmp_path):
     assert list(getattr(again, "feature_names_in_", [])) == list(getattr(clf, "feature_names_in_", []))
     save_model(again, tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
+
+
+def test_a_pipeline_with_its_encoder_is_one_model(tmp_path):
+    table = pd.DataFrame({"size": [1.0, 2.0, 9.0, 8.0] * 10, "color": ["red", "red", "blue", "blue"] * 10})
+    y = ["a", None, "b", None] + [None] * 36
+    pipeline = make_pipeline(TableEncoder(), HarmonicClassifier(n_neighbors=3)).fit(table, y)
+    save_model(pipeline, tmp_path / "table.lapwing")
+    new = pd.DataFrame({"color": ["blue", "red"], "size": [8.5, 1.5]})
+    assert load_model(tmp_path / "table.lapwing").predict(new).tolist() == pipeline.predict(new).tolist() == ["b", "a"]
+    with pytest.raises(TypeError, match="a TableEncoder and a classifier of lapwing, not of StandardScaler, HarmonicClassifier"):
+        scaled = make_pipeline(StandardScaler(), HarmonicClassifier(n_neighbors=3)).fit(table[["size"]], y)
+        save_model(scaled, tmp_path / "other.lapwing")
 
 
 def test_what_cannot_be_saved(tmp_path):

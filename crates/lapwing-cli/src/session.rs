@@ -13,6 +13,7 @@ use lapwing_report::summary::Row;
 use crate::failure::Failure;
 use crate::options::{ProgressStyle, RunOptions};
 use crate::progress::{Console, say};
+use crate::output::Written;
 use crate::ranks::Ranks;
 use crate::text::{shell_word, summary};
 use crate::{INTERRUPTED, paint};
@@ -79,9 +80,15 @@ impl<'c> Session<'c> {
         }
     }
 
-    /// Prints a summary on standard output, or on standard error if standard output holds the result.
-    pub fn print_summary(&self, rows: &[Row], to_stderr: bool) -> Result<(), Failure> {
-        let text = summary(rows);
+    /// Prints a summary, with the files that were written, on standard output, or on standard error if standard output holds the
+    /// result. A quiet run whose result is in files prints nothing.
+    pub fn print_summary(&self, mut rows: Vec<Row>, written: &Written, to_stderr: bool) -> Result<(), Failure> {
+        let of_files = written.rows();
+        if self.quiet && !of_files.is_empty() {
+            return Ok(());
+        }
+        rows.extend(of_files);
+        let text = summary(&rows);
         if !to_stderr {
             return self.print(&text);
         }

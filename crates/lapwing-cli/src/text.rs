@@ -11,12 +11,6 @@ pub fn shell_word(word: &str) -> String {
     }
 }
 
-/// A table of names and values; a line without a value is a heading.
-pub fn summary(rows: &[(String, String)]) -> String {
-    let width = rows.iter().map(|(what, _)| what.chars().count()).max().unwrap_or(0);
-    rows.iter().map(|(what, value)| format!("{what:width$}  {value}").trim_end().to_owned() + "\n").collect()
-}
-
 /// A table with headings; the first column is aligned left, the others right.
 pub fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
     let width = |column: usize| {
@@ -42,7 +36,5 @@ mod tests {
     fn tables_line_up() {
         let rows = vec![vec!["harmonic".into(), "10".into()], vec!["x".into(), "1,000".into()]];
         assert_eq!(table(&["method", "n"], &rows), "method        n\nharmonic     10\nx         1,000\n");
-        let pairs = [("rows".to_owned(), "7".to_owned()), ("seconds".to_owned(), String::new())];
-        assert_eq!(summary(&pairs), "rows     7\nseconds\n");
     }
 }

@@ -14,6 +14,8 @@ pub enum Fault {
     Text,
     /// A type that is no number.
     Type,
+    /// Cells of another kind than the fit had, in a column that its model needs.
+    Changed,
     /// Values that are missing (NaN) or infinite.
     NotFinite,
     /// Finite values that single precision cannot hold.
@@ -80,9 +82,10 @@ impl fmt::Display for BadColumns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let them = if self.columns.len() == 1 { "it" } else { "them" };
         let advice = match self.fault {
-            Fault::Text | Fault::Type => "",
+            Fault::Text | Fault::Type => "prepare these, or ",
             Fault::NotFinite => "impute these, or ",
             Fault::TooLarge => "rescale these, or ",
+            Fault::Changed => return write!(f, "{}; write them as the fit had them", self.facts()),
         };
         write!(f, "{}; {advice}leave {them} out", self.facts())
     }
@@ -95,6 +98,7 @@ impl BadColumns {
         let fault = match self.fault {
             Fault::Text => "with cells that are no numbers",
             Fault::Type => "of a type that is no number",
+            Fault::Changed => "with cells of another kind than in the fit",
             Fault::NotFinite => "with missing or infinite values",
             Fault::TooLarge => "with values beyond single precision",
         };
@@ -108,7 +112,7 @@ impl BadColumns {
     fn described(&self, column: &BadColumn) -> String {
         let Some(cells) = column.cells else { return column.value.clone() };
         let value = match self.fault {
-            Fault::Text => format!("'{}'", column.value),
+            Fault::Text | Fault::Changed => format!("'{}'", column.value),
             _ => column.value.clone(),
         };
         let place = cells.line.map_or_else(|| format!("row {}", cells.row), |line| format!("line {line}"));

@@ -53,14 +53,38 @@ pub(crate) fn interval(right: f64, n_held_out: usize) -> (f64, f64) {
 
 /// Adds expected accuracy and reliability to the report, or removes them if there are no held-out rows.
 pub(crate) fn note_expected(report: &mut Report, held_out: Option<&HeldOut>) {
-    for part in ["expected_accuracy", "reliability"] {
+    for part in ["expected_accuracy", "class_accuracy", "reliability"] {
         report.parts.remove(part);
     }
     if let Some((held_out, expected)) = held_out.and_then(|held_out| Some((held_out, ExpectedAccuracy::new(held_out)?)))
     {
         report.parts.insert("expected_accuracy".into(), json!(expected));
+        report.parts.insert("class_accuracy".into(), json!(class_accuracy(held_out)));
         report.parts.insert("reliability".into(), json!(reliability(held_out)));
     }
+}
+
+/// What became of the held-out labels of a class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct ClassAccuracy {
+    /// Held-out labels of the class.
+    pub n_held_out: usize,
+    /// Held-out labels that are predicted to be of the class.
+    pub n_predicted: usize,
+    /// Those that are both.
+    pub n_right: usize,
+}
+
+/// What became of the held-out labels of each class (c).
+pub fn class_accuracy(held_out: &HeldOut) -> Vec<ClassAccuracy> {
+    let mut classes = vec![ClassAccuracy::default(); held_out.shares.n_cols()];
+    for (&given, predicted) in held_out.classes.iter().zip(held_out.predicted()) {
+        classes[given as usize].n_held_out += 1;
+        classes[predicted as usize].n_predicted += 1;
+        classes[given as usize].n_right += usize::from(given == predicted);
+    }
+    classes
 }
 
 /// Rows of like confidence.
@@ -132,6 +156,13 @@ mod tests {
         let all_right = ExpectedAccuracy::new(&held_out(&vec![(0.8, true); 20])).unwrap();
         assert!(all_right.high == 1.0 && (all_right.low - 10.0 / (10.0 + 1.645f64.powi(2))).abs() < 1e-9);
         assert!(ExpectedAccuracy::new(&held_out(&[])).is_none());
+    }
+
+    #[test]
+    fn labels_of_each_class_are_counted() {
+        let found = class_accuracy(&held_out(&[(0.8, true), (0.7, true), (0.6, false)]));
+        let counts: Vec<_> = found.iter().map(|class| (class.n_held_out, class.n_predicted, class.n_right)).collect();
+        assert_eq!(counts, [(3, 2, 2), (0, 1, 0)]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use lapwing_graph::{AffinityGraph, GraphParams};
 use serde::Serialize;
 
 use crate::resident::{Program, base_bytes};
-use crate::{Extension, HeldOut, Labeling, Rule, held_out};
+use crate::{ExpectedAccuracy, Extension, HeldOut, Labeling, Rule, held_out};
 
 /// How far the shares of a row of a prior may be from a sum of 1: single precision is enough.
 const SHARES_TOL: f64 = 1e-4;
@@ -48,6 +48,22 @@ impl<'p, 'a> Problem<'p, 'a> {
     /// }`.
     pub fn new(targets: &'p Targets) -> Self {
         Self { features: None, graph: None, edges: None, targets, prior: None, start: None }
+    }
+
+    /// Its size, for a [plan](Method::plan).
+    pub fn size(&self, run: &Run) -> ProblemSize {
+        let features = self.features;
+        ProblemSize {
+            n_samples: self.targets.n_samples(),
+            n_features: features.map_or(0, Features::n_cols),
+            n_edges: self.graph.map(|affinity| affinity.graph.n_edges()),
+            input_bytes: features.map_or(0, Features::bytes),
+            sparse: matches!(features, Some(Features::Sparse(_))),
+            streamed: false,
+            n_classes: self.targets.n_columns(),
+            n_labeled: self.targets.rows().len(),
+            threads: run.threads(),
+        }
     }
 
     /// A report with method and sizes filled in.
@@ -205,6 +221,13 @@ pub struct Fitted<'a> {
     pub best: Option<Box<Fitted<'a>>>,
     /// Graph, choices, solves, times and memory of the fit.
     pub report: Report,
+}
+
+impl Fitted<'_> {
+    /// Share of right labels that rows without a given one are expected to have, with its interval; `None` if no label was held out.
+    pub fn expected_accuracy(&self) -> Option<ExpectedAccuracy> {
+        self.held_out.as_ref().and_then(ExpectedAccuracy::new)
+    }
 }
 
 /// What a method predicts for labels that are hidden from it.

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use lapwing_data::model_file::ModelFile;
 use lapwing_data::prepare::Recipe;
+use lapwing_data::read::TableFile;
 use lapwing_data::write::Staged;
 use lapwing_data::{
-    Buffer, ClassNames, Dense, DenseValues, Error, Features, Matrix, Result, Run, Scaling, Standardizer, Tfidf,
+    Buffer, ClassNames, Dense, DenseValues, Error, Features, Matrix, Result, Run, Scaling, Standardizer, Tfidf, Warning,
 };
 use lapwing_graph::{Graph, GraphParams, IndexCells, Weighting, Widths};
 use serde::de::DeserializeOwned;
@@ -16,8 +17,8 @@ use serde_json::Value;
 
 use crate::baselines::{EIGENFUNCTION, EigenfunctionExtension, SupervisedExtension};
 use crate::{
-    Extension, KernelExtension, Labeling, LazyIndex, LowRankExtension, NeighborExtension, Rule, UnfoldedExtension,
-    VennAbers, method_names,
+    Extension, Fitted, KernelExtension, Labeling, LazyIndex, LowRankExtension, NeighborExtension, RowFit, Rule,
+    UnfoldedExtension, VennAbers, method_names,
 };
 
 /// A fitted classifier for new rows.
@@ -111,12 +112,68 @@ struct IndexMeta {
     recall_error: f64,
 }
 
-impl Model<'_> {
-    /// Labels new rows (m, d), in the units of the original features. Labels are certified if those of the fit were.
+impl<'a> Model<'a> {
+    /// The model of a fit. It knows no names of columns, no recipe, no column of names and no scaling: set what the features of the fit
+    /// were made with.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for a fit that labels no new rows, because it was made on a graph.
+    ///
+    /// # Example
+    /// ```
+    /// # use lapwing_data::{Features, Labels, Run, Targets};
+    /// # use lapwing_models::{MethodParams, Model, Problem, method};
+    /// let features = Features::from_f32(4, 1, vec![0.0, 1.0, 8.0, 9.0])?;
+    /// let labels = Labels::from_integers([Some(3), None, None, Some(7)]);
+    /// let targets = Targets::one_hot(&labels, None)?;
+    /// let run = Run::new(None, 0)?;
+    /// let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
+    /// let fitted = method("nearest-label", &MethodParams::default())?.fit(&problem, &run)?;
+    ///
+    /// let model = Model { feature_names: Some(vec!["length".into()]), ..Model::of(fitted, labels.classes)? };
+    /// let new = Features::from_f32(2, 1, vec![2.0, 6.5])?;
+    /// assert_eq!(model.predict(&new, &run)?.labels, [0, 1]);
+    /// # Ok::<(), lapwing_data::Error>(())
+    /// ```
+    pub fn of(fitted: Fitted<'a>, classes: ClassNames) -> Result<Self> {
+        let method = fitted.report.method;
+        let expected = "features, or none to keep: a fit on a given graph labels no new rows";
+        let extension = fitted.extension.ok_or_else(|| Error::param("graph", "given", expected))?;
+        Ok(Self::with(method, classes, fitted.rule, extension))
+    }
+
+    /// The model of a fit to rows that were read in blocks; the same holds as for [`of`](Self::of).
+    pub fn of_rows(fit: &RowFit, classes: ClassNames) -> Self {
+        Self::with(fit.report.method.clone(), classes, fit.rule.clone(), fit.extension.clone().into())
+    }
+
+    fn with(method: String, classes: ClassNames, rule: Rule, extension: Extension<'a>) -> Self {
+        Self { method, classes, feature_names: None, recipe: None, id: None, scaling: Scaling::None, rule, extension }
+    }
+
+    /// Labels the rows of a new table (m, any columns), whose columns are prepared as those of the fit were. Also returns what is unlike
+    /// the fit in them. Labels are certified if those of the fit were.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for a model without a recipe; as [`Recipe::apply`] and [`predict`](Self::predict).
+    pub fn predict_table(&self, table: &TableFile, run: &Run) -> Result<(Labeling, Vec<Warning>)> {
+        let expected = "features: this model was fitted on an array";
+        let recipe = self.recipe.as_ref().ok_or_else(|| Error::param("table", table.path().display(), expected))?;
+        let applied = recipe.apply(table, None, &run.part(0.0..0.5, ""))?;
+        Ok((self.predict(&applied.features, &run.part(0.5..1.0, ""))?, applied.warnings))
+    }
+
+    /// Labels new rows (m, d), in the units of the features that the method was fitted on before they were scaled: of a model with a
+    /// recipe, what the recipe makes of a table. Labels are certified if those of the fit were.
     ///
     /// # Errors
     /// [`Error::Shape`] or [`Error::Value`] for rows that do not fit; [`Error::Interrupted`].
     pub fn predict(&self, features: &Features<'_>, run: &Run) -> Result<Labeling> {
+        let n_expected = self.extension.n_features();
+        if self.recipe.is_some() && features.n_cols() != n_expected {
+            let expected = format!("{n_expected} columns, those that the recipe makes of a table (predict_table)");
+            return Err(Error::shape("features", expected, format!("{} columns", features.n_cols())));
+        }
         let scaled = self.scaling.apply(features, run)?;
         let extended = self.extension.extend_with_errors(scaled.as_ref().unwrap_or(features), run)?;
         run.install(|| self.rule.apply_with_errors(extended))

@@ -62,7 +62,7 @@ impl FitPage<'_> {
             ],
             ..Page::default()
         };
-        page.tables = Next { rows, graph, features }.tables(&run.part(0.0..0.7, ""))?;
+        page.tables = Next { report, rows, graph, features }.tables(&run.part(0.0..0.7, ""))?;
         page.tables.extend(confusion::table(&rows, &names, features));
         let given: Vec<usize> = (0..rows.given.index.len()).filter(|&row| rows.is_given(row)).collect();
         let drawn = Picture::new(features, graph, &given, &run.part(0.7..1.0, "picture"))?;

@@ -1,8 +1,10 @@
 //! What to do next, in the report of a fit: rows to label, labels to doubt, rows that are least certain.
 
-use lapwing::data::{Error, Features, Labels, Result, Run, Targets};
+use lapwing::data::{Error, Features, Labels, Report, Result, Run, Targets};
 use lapwing::graph::{Graph, Metric};
 use lapwing::models::{Audit, AuditParams, SuggestParams, Suggester, Wanted, audit};
+
+use serde_json::Value;
 
 use super::fitted_rows::FittedRows;
 use super::page::{Line, Table};
@@ -13,8 +15,12 @@ use crate::text::{count, number, percent};
 /// Rows of each table.
 const MOST_ROWS: usize = 20;
 
+/// Classes of the table of accuracies.
+const MOST_CLASSES: usize = 40;
+
 /// What the tables are made from.
 pub struct Next<'a> {
+    pub report: &'a Report,
     pub rows: FittedRows<'a>,
     pub graph: Option<&'a Graph>,
     pub features: Option<&'a Features<'a>>,
@@ -29,7 +35,7 @@ impl Next<'_> {
             image: thumbnails.as_ref().map(|thumbnails| thumbnails.image(row as usize)),
             cells: [vec![self.rows.name(row as usize)], cells].concat(),
         };
-        let mut tables = Vec::new();
+        let mut tables: Vec<Table> = class_accuracy(self.report, &classes).into_iter().collect();
         if let Some(graph) = self.graph {
             let targets = Targets::one_hot(self.rows.given, None)?;
             tables.extend(self.suggested(
@@ -66,13 +72,14 @@ impl Next<'_> {
         let run = run.part(0.5..1.0, "");
         let found = suggester.next(Some(targets), &wanted, &SuggestParams::default(), &run)?;
         let cells = |row: &lapwing::models::Suggestion| {
-            let guess = row.guess.map(|(class, share)| (classes[class as usize].clone(), number(share)));
-            let (guess, share) = guess.unwrap_or_default();
-            line(row.row, vec![row.reason.name().into(), guess, share])
+            let at = row.row as usize;
+            let label = self.rows.labels[at].map_or("", |class| classes[class].as_str());
+            let confidence = if self.rows.reached[at] { number(self.rows.confidence[at]) } else { String::new() };
+            line(row.row, vec![row.reason.name().into(), label.into(), confidence])
         };
         Ok(Some(Table {
             heading: "Label these next".into(),
-            heads: ["row", "reason", "so far", "confidence"].map(String::from).to_vec(),
+            heads: ["row", "reason", "label", "confidence"].map(String::from).to_vec(),
             lines: found.rows.iter().map(cells).collect(),
         }))
     }
@@ -99,8 +106,10 @@ impl Next<'_> {
             let flag = if found.flagged[at] { "yes" } else { "" };
             line(row, vec![given.into(), proposed.into(), number(found.quality[at]), flag.into()])
         };
+        let some_are_right = found.report.parts["audit"]["flags_are_doubtful"] == true;
+        let caution = if some_are_right { ": as fewer than 80 % are foretold, some are right" } else { "" };
         Table {
-            heading: "Doubtful labels".into(),
+            heading: format!("Doubtful labels{caution}"),
             heads: ["row", "given", "proposed", "quality", "flagged"].map(String::from).to_vec(),
             lines: rows.take(MOST_ROWS).map(cells).collect(),
         }
@@ -131,9 +140,27 @@ impl Next<'_> {
     }
 }
 
+/// How often held-out labels of each class are right, the most frequent class first; none if no label was held out.
+fn class_accuracy(report: &Report, classes: &[String]) -> Option<Table> {
+    let counts = |class: &Value| {
+        let [n, predicted, right] = ["n_held_out", "n_predicted", "n_right"].map(|name| class[name].as_u64());
+        Some((n? as usize, predicted? as usize, right? as usize))
+    };
+    let found = report.parts.get("class_accuracy")?.as_array()?;
+    let mut rows: Vec<(&String, (usize, usize, usize))> =
+        classes.iter().zip(found.iter().filter_map(counts)).filter(|(_, (n, predicted, _))| n + predicted > 0).collect();
+    rows.sort_by_key(|(_, (n, ..))| std::cmp::Reverse(*n));
+    let share = |right: usize, of: usize| if of == 0 { String::new() } else { percent(right as f64 / of as f64) };
+    let line = |(class, (n, predicted, right)): &(&String, (usize, usize, usize))| {
+        vec![(*class).clone(), count(*n), share(*right, *n), count(*predicted), share(*right, *predicted)]
+    };
+    let heads = ["class", "held-out labels", "found (recall)", "predicted", "right (precision)"];
+    Some(Table::new("Accuracy by class, on held-out labels", &heads, rows.iter().take(MOST_CLASSES).map(line)))
+}
+
 /// Pairs of classes by how many labels of one are flagged as the other.
 fn confused(found: &Audit, classes: &[String]) -> Table {
-    let counts: Vec<f64> = found.confusion.rows().map(|row| row.iter().sum()).collect();
+    let n_labels: Vec<f64> = found.confusion.rows().map(|row| row.iter().sum()).collect();
     let mut pairs: Vec<(usize, usize, f64)> = Vec::new();
     for a in 0..classes.len() {
         let both = |b: usize| found.confusion.row(a)[b] + found.confusion.row(b)[a];
@@ -141,10 +168,10 @@ fn confused(found: &Audit, classes: &[String]) -> Table {
     }
     pairs.sort_by(|x, y| y.2.total_cmp(&x.2).then((x.0, x.1).cmp(&(y.0, y.1))));
     let line = |&(a, b, n): &(usize, usize, f64)| {
-        let share = n / counts[a].min(counts[b]).max(1.0);
+        let share = n / (n_labels[a] + n_labels[b]).max(1.0);
         vec![format!("{} and {}", classes[a], classes[b]), count(n as usize), percent(share)]
     };
-    let heads = ["classes", "labels flagged as the other", "of the smaller class"];
+    let heads = ["classes", "labels flagged as the other", "of the labels of both"];
     Table::new("Classes taken for each other", &heads, pairs.iter().take(MOST_ROWS).map(line))
 }
 

@@ -135,6 +135,24 @@ pub fn of_expected(report: &Report) -> Option<String> {
     Some(format!("{shown} (from {} labels {how})", count(n_held_out)))
 }
 
+/// Fewest held-out labels of a class that is named as the hardest.
+const FEWEST_OF_CLASS: u64 = 5;
+
+/// The class whose held-out labels are most often wrong, if that is clearly more often than among all; `names` are those of the classes.
+pub fn of_hardest(report: &Report, names: &[String]) -> Option<Row> {
+    let expected = report.parts.get("expected_accuracy")?["value"].as_f64()?;
+    let counts = |class: &Value| Some((class["n_held_out"].as_u64()?, class["n_right"].as_u64()?));
+    let classes = report.parts.get("class_accuracy")?.as_array()?.iter().zip(names);
+    let share = |(n, right): (u64, u64)| right as f64 / n as f64;
+    let (counts, name) = classes
+        .filter_map(|(class, name)| Some((counts(class)?, name)))
+        .filter(|((n, _), _)| *n >= FEWEST_OF_CLASS)
+        .min_by(|(a, _), (b, _)| share(*a).total_cmp(&share(*b)))?;
+    let (n, right) = counts;
+    let text = || format!("{}: {right} of {n} held-out labels right", shortened(name));
+    (share(counts) < expected - 0.1).then(|| row("hardest class", text()))
+}
+
 /// A line if confidence could not be fitted to labels.
 fn of_guess(report: &Report) -> Option<Row> {
     let reason = report.parts.get("confidence")?["reason"].as_str()?.to_owned();
@@ -209,7 +227,11 @@ pub fn of_sparsifier(report: &SparsifyReport) -> Vec<Row> {
 
 /// The settings that "auto" has chosen.
 pub fn of_choices(report: &Report) -> Vec<Row> {
-    report.chosen.iter().map(|(name, value)| row(name.clone(), text_of(value))).collect()
+    let text = |name: &str, value: &Value| match (name, value.as_str()) {
+        ("labels_drawn", Some("balanced")) => "balanced: equal numbers of labels tell no class sizes".to_owned(),
+        _ => text_of(value),
+    };
+    report.chosen.iter().map(|(name, value)| row(name.clone(), text(name, value))).collect()
 }
 
 /// The lines about a graph.
@@ -283,8 +305,8 @@ pub fn of_audit(report: &Report, names: &[String]) -> Vec<Row> {
     };
     let foretold = found["foretold"].as_f64().map(|share| row("labels foretold by the others", percent(share)));
     let mut rows: Vec<Row> = foretold.into_iter().collect();
-    let note = if found["is_overlap"] == true {
-        "; classes overlap, so that most are not wrong: take the order only"
+    let note = if found["flags_are_doubtful"] == true {
+        "; as fewer than 80 % are foretold, some are right: check them in order"
     } else {
         ""
     };
@@ -297,7 +319,7 @@ pub fn of_audit(report: &Report, names: &[String]) -> Vec<Row> {
     rows.extend(
         number("n_duplicate_rows")
             .zip(number("n_duplicate_groups"))
-            .map(|(n, groups)| row("duplicate rows", format!("{n} in {groups} groups"))),
+            .map(|(n, groups)| row("duplicate rows", if n == "0" { n } else { format!("{n} in {groups} groups") })),
     );
     rows.extend(number("n_contradictory").filter(|n| n != "0").map(|n| row("duplicates with other labels", n)));
     for (at, pair) in found["confused"].as_array().into_iter().flatten().take(3).enumerate() {

@@ -47,9 +47,21 @@ pub fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
 
+/// A table of names and values; a line without a value is a heading.
+pub fn summary(rows: &[(String, String)]) -> String {
+    let width = rows.iter().map(|(what, _)| what.chars().count()).max().unwrap_or(0);
+    rows.iter().map(|(what, value)| format!("{what:width$}  {value}").trim_end().to_owned() + "\n").collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_and_values_line_up() {
+        let pairs = [("rows".to_owned(), "7".to_owned()), ("seconds".to_owned(), String::new())];
+        assert_eq!(summary(&pairs), "rows     7\nseconds\n");
+    }
 
     #[test]
     fn numbers_are_short_and_keep_their_size() {

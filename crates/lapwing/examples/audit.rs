@@ -25,8 +25,7 @@ fn main() -> lapwing::Result<()> {
     let features = Some((&samples.features, Metric::Euclidean));
     let found = audit(&affinity.graph, features, &Targets::one_hot(&given, None)?, &AuditParams::default(), &run)?;
 
-    let mut doubtful: Vec<usize> = (0..truth.len()).filter(|&row| found.flagged[row]).collect();
-    doubtful.sort_by(|&a, &b| found.quality[a].total_cmp(&found.quality[b]));
+    let doubtful: Vec<usize> = found.ranked().into_iter().filter(|&row| found.flagged[row]).collect();
     for &row in &doubtful {
         let name = |class: Option<u32>| class.map_or_else(|| "?".into(), |class| given.classes.name(class as usize));
         let (label, better) = (given.classes.name(given.index[row] as usize), name(found.proposed[row]));

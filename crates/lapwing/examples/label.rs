@@ -5,7 +5,7 @@
 use lapwing::data::read::{ReadOptions, read_samples};
 use lapwing::models::metrics::accuracy;
 use lapwing::models::split::keep_labels_per_class;
-use lapwing::models::{ExpectedAccuracy, METHODS};
+use lapwing::models::METHODS;
 use lapwing::prelude::*;
 
 fn main() -> lapwing::Result<()> {
@@ -23,7 +23,7 @@ fn main() -> lapwing::Result<()> {
     let is_hidden = |row: usize| known.index[row] < 0;
     println!("{} labels given, {} methods to choose from", known.n_labeled(), METHODS.len());
     println!("{:.3} of the other rows get the right label", accuracy(&truth.index, &fitted.labeling.labels, is_hidden));
-    if let Some(expected) = fitted.held_out.as_ref().and_then(ExpectedAccuracy::new) {
+    if let Some(expected) = fitted.expected_accuracy() {
         println!("{:.3} were expected, {:.3} to {:.3}", expected.value, expected.low, expected.high);
     }
     // The rows to look at: those of least confidence.

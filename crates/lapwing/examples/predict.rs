@@ -22,17 +22,7 @@ fn main() -> lapwing::Result<()> {
     let fitted = method("harmonic", &MethodParams::default())?.fit(&problem, &run)?;
 
     // Every method labels new rows; a fit on a graph alone, whose nodes have no features, cannot.
-    let extension = fitted.extension.ok_or_else(|| lapwing::Error::labels("this fit labels no new rows"))?;
-    let model = Model {
-        method: "harmonic".into(),
-        classes: labels.classes,
-        feature_names: None,
-        recipe: None,
-        id: None,
-        scaling: Scaling::None,
-        rule: fitted.rule,
-        extension,
-    };
+    let model = Model::of(fitted, labels.classes)?;
     let path = std::env::temp_dir().join("half-circles.lapwing");
     model.save(&path)?;
 

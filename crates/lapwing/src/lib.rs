@@ -23,6 +23,9 @@
 //! The parts, each a module: [`data`] (matrices, labels, files, run control), [`solve`] (Laplacian systems), [`graph`]
 //! (nearest neighbors, affinity graphs), [`models`] (the methods). What is used together stands in [`prelude`].
 //!
+//! Items stand here under the names of this crate. Their examples come from its parts: write `lapwing::data` for `lapwing_data`,
+//! `lapwing::solve` for `lapwing_solve`, and so on.
+//!
 //! # What is stable
 //!
 //! This crate lists what is stable. The crates `lapwing-data`, `lapwing-solve`, `lapwing-graph`, `lapwing-models` and
@@ -176,10 +179,14 @@ pub mod models {
     };
     // The other methods; their choices are in modules of their own.
     #[doc(inline)]
-    pub use lapwing_models::{LapSvm, LapSvmParams, LowRank, LowRankParams, RowFit, UnfoldedGnn, UnfoldedParams};
+    pub use lapwing_models::{
+        Auto, AutoParams, Candidates, LapSvm, LapSvmParams, LowRank, LowRankParams, RowFit, UnfoldedGnn, UnfoldedParams,
+    };
     // How often labels are right, from labels that were held out.
     #[doc(inline)]
-    pub use lapwing_models::{ExpectedAccuracy, HeldOut, HeldOutSource, ReliabilityBin, VennAbers, reliability};
+    pub use lapwing_models::{
+        ClassAccuracy, ExpectedAccuracy, HeldOut, HeldOutSource, ReliabilityBin, VennAbers, class_accuracy, reliability,
+    };
     // Classes of given sizes.
     #[doc(inline)]
     pub use lapwing_models::{LabelsDrawn, SizeOptions, SizeParams, SizedLabeling, Sizing, SizingParams, WithSizes};

@@ -1,17 +1,16 @@
 //! The main job, with nothing but what the facade lists: tables and arrays to labels, files, models, new rows, doubts, suggestions.
 
 use std::fs;
-use std::path::Path;
 
 use lapwing::data::prepare::prepare;
 use lapwing::data::read::{ReadOptions, TableFile, read_labels, read_samples};
-use lapwing::data::write::{LabeledRows, write_labels};
+use lapwing::data::write::LabelColumns;
 use lapwing::data::{Standardize, UNLABELED};
 use lapwing::graph::Metric;
 use lapwing::models::metrics::accuracy;
 use lapwing::models::split::keep_labels_per_class;
 use lapwing::models::{
-    AuditParams, CompareParams, ExpectedAccuracy, Keep, SetsParams, SuggestParams, Suggester, Wanted, audit, compare,
+    AuditParams, CompareParams, Keep, SetsParams, SuggestParams, Suggester, Wanted, audit, compare,
     prediction_sets,
 };
 use lapwing::prelude::*;
@@ -36,31 +35,6 @@ fn digits(per_class: usize) -> Digits {
     Digits { features: samples.features, names: samples.feature_names, truth, known, run }
 }
 
-fn model<'a>(fitted: Fitted<'a>, classes: lapwing::data::ClassNames, names: Option<Vec<String>>) -> Model<'a> {
-    let extension = fitted.extension.unwrap();
-    let (method, rule) = ("harmonic".into(), fitted.rule);
-    Model { method, classes, feature_names: names, recipe: None, id: None, scaling: Scaling::None, rule, extension }
-}
-
-fn written(path: &Path, fitted: &Fitted<'_>, classes: &lapwing::data::ClassNames) {
-    let labeling = &fitted.labeling;
-    let labels: Vec<_> = labeling
-        .labels
-        .iter()
-        .zip(&labeling.reached)
-        .map(|(&class, &reached)| reached.then_some(class as usize))
-        .collect();
-    let table = LabeledRows {
-        classes,
-        labels: &labels,
-        confidence: &labeling.confidence,
-        reached: &labeling.reached,
-        certified: labeling.certified.as_deref(),
-        probabilities: Some(&labeling.label_distributions),
-    };
-    write_labels(path, &table).unwrap();
-}
-
 #[test]
 fn arrays_become_labels_a_file_and_a_model() {
     let Digits { features, names, truth, known, run } = digits(5);
@@ -69,18 +43,20 @@ fn arrays_become_labels_a_file_and_a_model() {
     let fitted = method("harmonic", &MethodParams::default()).unwrap().fit(&problem, &run).unwrap();
     let right = accuracy(&truth.index, &fitted.labeling.labels, |row| known.index[row] == UNLABELED);
     assert!(right > 0.92, "{right}");
-    let expected = fitted.held_out.as_ref().and_then(ExpectedAccuracy::new).unwrap();
+    let expected = fitted.expected_accuracy().unwrap();
     assert!(expected.low < right && right < expected.high, "{expected:?}, {right}");
 
     let folder = tempfile::tempdir().unwrap();
     let (table, file) = (folder.path().join("labels.csv"), folder.path().join("digits.lapwing"));
-    written(&table, &fitted, &known.classes);
+    let columns = LabelColumns { certified: true, probabilities: true };
+    fitted.labeling.write(&table, &known.classes, None, columns).unwrap();
     let text = fs::read_to_string(&table).unwrap();
     assert!(text.starts_with("row,label,confidence,reached,certified,p_0,") && text.lines().count() == 1798);
 
     // A model predicts the rows of its own fit as the fit labeled them, up to rows between two classes.
     let own = fitted.labeling.labels.clone();
-    model(fitted, known.classes.clone(), names).save(&file).unwrap();
+    let model = Model::of(fitted, known.classes.clone()).unwrap();
+    Model { feature_names: names, ..model }.save(&file).unwrap();
     let loaded = Model::load(&file).unwrap();
     assert_eq!(loaded.classes.names(), known.classes.names());
     let again = loaded.predict(&features, &run).unwrap();
@@ -119,10 +95,10 @@ fn a_table_of_mixed_columns_is_prepared_and_predicted() {
     let name = |class: u32| labels.classes.name(class as usize);
     assert!((0..200).all(|at| name(fitted.labeling.labels[at]) == row(at).1));
 
+    let model = Model { recipe: Some(prepared.recipe), ..Model::of(fitted, labels.classes.clone()).unwrap() };
     let table = TableFile::open(&new, &ReadOptions::default()).unwrap();
-    let applied = prepared.recipe.apply(&table, None, &run).unwrap();
-    let scores = fitted.extension.unwrap().extend(&applied.features, &run).unwrap();
-    let labeling = run.install(|| fitted.rule.apply(scores.into())).unwrap();
+    let (labeling, warnings) = model.predict_table(&table, &run).unwrap();
+    assert!(warnings.is_empty(), "{warnings:?}");
     assert!((0..60).all(|at| name(labeling.labels[at]) == row(200 + at).1));
 }
 
@@ -136,6 +112,7 @@ fn a_graph_labels_doubts_and_suggests() {
     let near = Some((&features, Metric::Euclidean));
     let found = audit(&affinity.graph, near, &targets, &AuditParams::default(), &run).unwrap();
     assert!(found.flagged[spoiled] && found.proposed[spoiled] == Some(4));
+    assert!(found.ranked()[..3].contains(&spoiled) && found.summary.n_flagged > 0);
 
     known.index[spoiled] = 4;
     let targets = Targets::one_hot(&known, None).unwrap();

@@ -55,9 +55,9 @@ pub struct Audit {
     #[arg(short, long, value_name = "OUT", help_heading = "Output")]
     output: Option<PathBuf>,
 
-    /// Write only the N most doubtful labels
-    #[arg(long, value_name = "N", value_parser = count, help_heading = "Output")]
-    top: Option<usize>,
+    /// Write only the N most doubtful labels, or those flagged as probably wrong
+    #[arg(long, value_name = "N|flagged", value_parser = top, help_heading = "Output")]
+    top: Option<Top>,
 
     #[command(flatten)]
     beside: BesideOptions,
@@ -79,6 +79,20 @@ pub struct Audit {
 
     #[command(flatten)]
     run: RunOptions,
+}
+
+/// Which labels are written.
+#[derive(Clone, Copy)]
+enum Top {
+    Count(usize),
+    Flagged,
+}
+
+fn top(text: &str) -> Result<Top, String> {
+    match text {
+        "flagged" => Ok(Top::Flagged),
+        _ => count(text).map(Top::Count).map_err(|fault| format!("{fault}, or flagged")),
+    }
 }
 
 impl Audit {
@@ -151,7 +165,7 @@ impl Audit {
             return session.print(&json_object("audit", &report, json!({"audit": facts}), &written)?);
         }
         let to_stderr = self.output.as_deref().is_some_and(is_stdout);
-        session.print_summary(&[summary(&report, &names), written.rows()].concat(), to_stderr)
+        session.print_summary(summary(&report, &names), &written, to_stderr)
     }
 
     fn table(
@@ -162,9 +176,13 @@ impl Audit {
         run: &Run,
     ) -> Result<ColumnTable, Failure> {
         let mut rows = by_doubt(found, labels);
-        if let Some(top) = self.top {
-            rows.retain(|&row| found.judged[row as usize]);
-            rows.truncate(top);
+        match self.top {
+            Some(Top::Flagged) => rows.retain(|&row| found.flagged[row as usize]),
+            Some(Top::Count(n)) => {
+                rows.retain(|&row| found.judged[row as usize]);
+                rows.truncate(n);
+            }
+            None => {}
         }
         let at = || rows.iter().map(|&row| row as usize);
         let names = labels.classes.names();

@@ -214,7 +214,7 @@ impl<'a> Finished<'a> {
             }
             return self.session.print(&output::json_object(command, &self.fitted.report, more, &self.written)?);
         }
-        self.session.print_summary(&self.rows(), to_stderr)
+        self.session.print_summary(self.rows(), &self.written, to_stderr)
     }
 
     /// The outcome: with `strict`, [`Outcome::Look`] if the solver did not converge or rows are unreached or undecided.
@@ -240,6 +240,7 @@ impl<'a> Finished<'a> {
     fn rows(&self) -> Vec<Row> {
         let report = &self.fitted.report;
         let mut rows = summary::of_fit(report);
+        rows.extend(summary::of_hardest(report, &self.given.classes.names()));
         if let Some(accuracy) = accuracy(&self.fitted_rows()) {
             let hidden = count(report.n_samples - report.n_labeled);
             rows.push(row("accuracy", format!("{accuracy:.3} on {hidden} hidden labels")));
@@ -248,7 +249,6 @@ impl<'a> Finished<'a> {
         let choices = summary::of_choices(report).into_iter();
         rows.extend(choices.map(|(name, value)| row(format!("{name} (auto)"), value)));
         rows.extend(summary::of_cost(&report.phases, report.peak_bytes));
-        rows.extend(self.written.rows());
         rows
     }
 }

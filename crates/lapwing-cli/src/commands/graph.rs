@@ -132,7 +132,7 @@ impl Graph {
             });
             return session.print(&json_object("graph", &body, json!({}), written)?);
         }
-        session.print_summary(&[rows(report), written.rows()].concat(), self.writes_to_stdout())
+        session.print_summary(rows(report), written, self.writes_to_stdout())
     }
 }
 

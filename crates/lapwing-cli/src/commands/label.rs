@@ -11,6 +11,7 @@ use lapwing::graph::sparsify::Checkpoint;
 use lapwing::models::{LowRank, Method, Problem, Settings, SizeParams, method_names};
 use lapwing_data::params::{Parameters, Value};
 use lapwing_data::read::is_rereadable_table;
+use lapwing_data::available_memory_bytes;
 use lapwing_data::write::{COLUMN_ENDINGS, LABEL_ENDINGS};
 
 use super::finished::Finished;
@@ -29,6 +30,7 @@ use crate::ranks::Ranks;
 use crate::row_lists::{Reasons, holds_suggestions};
 use crate::rows::are_rows;
 use crate::session::Session;
+use crate::text::bytes;
 
 const MORE: &str = "\
 Example:
@@ -256,7 +258,14 @@ impl Label {
         if self.outputs.sets.is_some() {
             check_set_names(&labels.classes)?;
         }
-        let fitted = method.fit(&Problem { prior: prior.as_ref(), ..input.problem(&targets) }, &session.run)?;
+        let problem = Problem { prior: prior.as_ref(), ..input.problem(&targets) };
+        let planned = method.plan(&problem.size(&session.run)).peak_bytes;
+        if let Some(free) = available_memory_bytes().filter(|free| planned > *free && input.edges.is_none()) {
+            let (planned, free) = (bytes(planned), bytes(free));
+            let instead = if is_low_rank { "" } else { "; --method low-rank reads rows in blocks and needs far less" };
+            session.note(&format!("needs up to {planned} of memory, and {free} are free{instead} (see --plan)"));
+        }
+        let fitted = method.fit(&problem, &session.run)?;
         let mut result = Finished::new(&session, &input, &labels, fitted, before, self.outputs.unreached);
         let reasons = self.labels.labels.as_deref().map(|path| Reasons::of(path, input.names.as_deref()));
         result.note_suggested(reasons.as_ref());
@@ -384,7 +393,7 @@ impl OutputOptions {
         let table = TableFile::open(path, &read_options(&data.table, None))?;
         let fill = labels.label_column.as_deref().filter(|_| self.fill);
         let given = if self.fill { given() } else { Vec::new() };
-        Ok(Some(KeptColumns::open(table, self.beside.names(), fill, given)?))
+        Ok(Some(KeptColumns::open(table, self.beside.names_behind(data.table.id.column.as_deref()), fill, given)?))
     }
 
     /// Adds the files that are written.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use lapwing::data::prepare::prepare_rows;
 use lapwing::data::write::{LabelColumns, LabeledRows};
-use lapwing::data::{Error, Report, RowNames, Scaling, SparseLabels, Targets, Warning};
-use lapwing::models::{Extension, Labeling, LowRank, Model, RowFit, SizeParams};
+use lapwing::data::{Error, Report, RowNames, SparseLabels, Targets, Warning};
+use lapwing::models::{Labeling, LowRank, Model, RowFit, SizeParams};
 use lapwing_data::communicator::agree;
 use lapwing_data::peak_memory_bytes;
 use lapwing_data::read::is_rereadable_table;
@@ -240,14 +240,10 @@ impl LabelRows<'_> {
     fn stage_model(&self, fit: &RowFit, rows: &RowStream, labels: &SparseLabels) -> Result<Option<Staged>, Failure> {
         let Some(path) = &self.outputs.model else { return Ok(None) };
         let model = Model {
-            method: fit.report.method.clone(),
-            classes: labels.classes.clone(),
             feature_names: rows.feature_names(),
             recipe: rows.recipe().cloned(),
             id: self.data.table.id.column.clone(),
-            scaling: Scaling::None,
-            rule: fit.rule.clone(),
-            extension: Extension::from(fit.extension.clone()),
+            ..Model::of_rows(fit, labels.classes.clone())
         };
         Ok(Some(model.stage(path)?))
     }
@@ -280,8 +276,7 @@ impl LabelRows<'_> {
             rows.push(row("read to fit", bytes(read)));
         }
         rows.extend(summary::of_cost(&report.phases, report.peak_bytes));
-        rows.extend(written.rows());
-        session.print_summary(&rows, self.outputs.output.as_deref().is_some_and(is_stdout))
+        session.print_summary(rows, written, self.outputs.output.as_deref().is_some_and(is_stdout))
     }
 }
 

@@ -218,12 +218,12 @@ fn plan_standardized(planned: &Planned<'_>, mut size: ProblemSize) -> Plan {
 }
 
 fn rows(size: &ProblemSize, plan: &Plan, read_bytes: u64) -> Vec<Row> {
-    let edges = if size.n_edges.is_some() { "" } else { "about " };
-    let mut rows = vec![
-        row("rows", count(plan.n_samples)),
-        row("edges", format!("{edges}{}", count(plan.n_edges))),
-        row("peak memory", bytes(plan.peak_bytes)),
-    ];
+    let about = if size.n_edges.is_some() { "" } else { "about " };
+    let mut rows = vec![row("rows", count(plan.n_samples))];
+    if plan.n_edges > 0 {
+        rows.push(row("edges", format!("{about}{}", count(plan.n_edges))));
+    }
+    rows.push(row("peak memory", bytes(plan.peak_bytes)));
     rows.extend(plan.steps.iter().map(|step| row(format!("  {}", step.name), bytes(step.peak_bytes))));
     rows.push(row("passes over the input", count(plan.passes)));
     if read_bytes > 0 {

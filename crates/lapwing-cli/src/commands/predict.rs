@@ -105,7 +105,8 @@ impl Predict {
         let files = files.read("--graph", self.graph.as_deref());
         files.write("--output", Some(&self.output), &LABEL_ENDINGS).check()?;
         let mut report = Report::default();
-        let model = session.read(&mut report, || Model::load(&self.model))?;
+        let load = |_: &mut Report| Model::load(&self.model);
+        let model = session.unless_interrupted(|| report.time("read model", &session.run, load))?;
         let recipe = self.recipe(&model)?;
         let in_blocks = are_rows(&self.data) || recipe.is_some();
         if let (Extension::Landmarks(landmarks), true) = (&model.extension, model.scaling.is_none())
@@ -138,7 +139,7 @@ impl Predict {
         session.run.check()?;
         let labels = folded(&labeling, self.unreached);
         let mut written = Written::default();
-        let kept = self.kept()?;
+        let kept = self.kept(names.as_deref())?;
         let stage = |_: &mut Report| {
             let (classes, probabilities) = (&model.classes, self.probabilities);
             output::stage(&self.output, classes, &labels, &labeling, probabilities, names.as_ref(), kept, &session.run)
@@ -197,7 +198,8 @@ impl Predict {
         let mut n_unreached = 0;
         let staged = report.time_steps("predict", n as u64, run, |_| -> Result<Staged, Failure> {
             let columns = LabelColumns { certified: false, probabilities: self.probabilities };
-            let mut writer = label_writer(&self.output, &model.classes, n, columns, names.as_ref(), self.kept()?)?;
+            let kept = self.kept(names.as_deref())?;
+            let mut writer = label_writer(&self.output, &model.classes, n, columns, names.as_ref(), kept)?;
             let label = |_: usize, scores: Vec<f64>| {
                 let c = model.classes.len();
                 model.rule.apply(Arc::new(Matrix::new(scores.len() / c, c, scores)?))
@@ -226,7 +228,7 @@ impl Predict {
     }
 
     /// The columns of the new rows that are written beside the labels.
-    fn kept(&self) -> Result<Option<KeptColumns>, Failure> {
+    fn kept(&self, names: Option<&RowNames>) -> Result<Option<KeptColumns>, Failure> {
         if self.beside.keep.is_none() {
             return Ok(None);
         }
@@ -236,7 +238,7 @@ impl Predict {
         let mut options = ReadOptions::default();
         self.text.apply(&mut options);
         let table = TableFile::open(&self.data, &options)?;
-        Ok(Some(KeptColumns::open(table, self.beside.names(), None, Vec::new())?))
+        Ok(Some(KeptColumns::open(table, self.beside.names_behind(names.map(RowNames::column)), None, Vec::new())?))
     }
 
     /// The recipe that makes features of the columns of a table, if the model has one and the new rows are a table.
@@ -313,8 +315,7 @@ impl Predict {
         rows.push(row("rows no label reaches", count(report.n_unreached)));
         rows.extend(summary::of_certificate(report));
         rows.extend(summary::of_cost(&report.phases, report.peak_bytes));
-        rows.extend(written.rows());
-        session.print_summary(&rows, is_stdout(&self.output))
+        session.print_summary(rows, written, is_stdout(&self.output))
     }
 }
 

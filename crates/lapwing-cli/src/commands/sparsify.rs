@@ -200,8 +200,7 @@ impl Sparsify {
         // The number of kept edges is already in the lines of the sparsifier.
         rows.extend(of_graph(&summary).into_iter().filter(|(what, _)| what != "edges"));
         rows.extend(of_cost(&report.phases, report.peak_bytes));
-        rows.extend(written.rows());
-        session.print_summary(&rows, is_stdout(&self.outputs.output))
+        session.print_summary(rows, written, is_stdout(&self.outputs.output))
     }
 }
 

@@ -151,7 +151,7 @@ impl Suggest {
         if session.json {
             return session.print(&json_object("suggest", &report, found.json(), &written)?);
         }
-        session.print_summary(&[summary(&report), written.rows()].concat(), path.is_some_and(is_stdout))
+        session.print_summary(summary(&report), &written, path.is_some_and(is_stdout))
     }
 
     fn table(&self, found: &Found<'_>, path: &Path, run: &Run) -> Result<ColumnTable, Failure> {

@@ -167,7 +167,7 @@ pub struct IgnoreOption {
 pub struct BesideOptions {
     /// Write columns of the input too
     ///
-    /// Before the labels of `label` and `predict`, in the place of the row number; behind the columns of `suggest` and `audit`. A column whose
+    /// Before the labels of `label` and `predict`, behind the column of --id or in the place of the row number; behind the columns of `suggest` and `audit`. A column whose
     /// name is taken has a number behind it: label.1.
     #[arg(long, value_name = "all|A,B,…")]
     pub keep: Option<Vec<Names>>,
@@ -198,6 +198,15 @@ impl BesideOptions {
     pub fn names(&self) -> Option<Vec<String>> {
         let names = Names::all(self.keep.as_deref().unwrap_or_default());
         (!names.is_empty() && names != ["all"]).then_some(names)
+    }
+
+    /// The columns, the one that names the rows first; `None` for all.
+    pub fn names_behind(&self, id: Option<&str>) -> Option<Vec<String>> {
+        let mut names = self.names()?;
+        if let Some(id) = id.filter(|id| !names.iter().any(|name| name == id)) {
+            names.insert(0, id.to_owned());
+        }
+        Some(names)
     }
 }
 

@@ -24,7 +24,7 @@ pub struct RunOptions {
     #[arg(long, value_enum, value_name = "STYLE", hide_short_help = true)]
     pub progress: Option<ProgressStyle>,
 
-    /// No warnings, no progress bar
+    /// No warnings, no progress bar, and no summary of what was written
     #[arg(short, long, conflicts_with = "verbose")]
     pub quiet: bool,
 

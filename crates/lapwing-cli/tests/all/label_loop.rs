@@ -116,6 +116,10 @@ fn rows_have_names_costs_and_kept_columns() {
     let json = folder.ok("suggest data.csv --id id --label-column kind -n 3 --json").json();
     assert_eq!(json["suggestions"].as_array().unwrap().len(), 3);
     assert!(json["suggestions"][0]["row"].as_str().unwrap().starts_with('r'));
+    let flagged = folder.ok("audit data.csv --id id --label-column kind --top flagged -o - -q").stdout;
+    assert!(flagged.lines().skip(1).all(|line| line.split(',').nth(4) == Some("true")), "{flagged}");
+    let refused = folder.refused("audit data.csv --label-column kind --top doubted -o - -q");
+    assert!(refused.contains("or flagged"), "{refused}");
     let audit = folder.ok("audit data.csv --id id --label-column kind --top 5 -o - -q");
     assert_eq!(audit.stdout.lines().count(), 6);
 }

@@ -8,7 +8,7 @@ use super::held::{Encoding, Held};
 use super::{Applied, ColumnRecipe, Recipe, summary};
 use crate::read::table::{CellType, ColumnType, Tally, no_rows};
 use crate::read::{ColumnKind, ReadOptions, TableFile};
-use crate::{Error, Result, Run, Warning};
+use crate::{Error, Fault, Result, Run, Warning};
 
 impl Recipe {
     /// The features of new rows. Columns are found by their names, or by `columns`, the names that the used columns have in this table;
@@ -30,7 +30,7 @@ impl Recipe {
         // Where numbers are taken as they are, all cells must be numbers.
         let is_strict = self.keeps_gaps();
         let is_other = |tally: &Tally| tally.unfit > if is_strict { 0 } else { tally.filled / 2 };
-        if let Some(error) = unfit_cells(table, &places, rows.tallies(), rows.n_rows(), is_other) {
+        if let Some(error) = unfit_cells(Fault::Changed, table, &places, (rows.tallies(), rows.n_rows()), is_other) {
             return Err(error);
         }
         let used = self.used_places();

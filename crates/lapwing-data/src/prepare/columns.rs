@@ -195,12 +195,13 @@ pub(super) fn decided(
     Ok((recipe, spreads))
 }
 
-/// The error for columns with cells that do not fit their type, among those for which `is_bad` holds; `None` without such.
+/// The error, of this fault, for columns with cells that do not fit their type, among those for which `is_bad` holds; `None` without
+/// such.
 pub(super) fn unfit_cells(
+    fault: Fault,
     table: &TableFile,
     places: &[usize],
-    tallies: &[Tally],
-    n_rows: usize,
+    (tallies, n_rows): (&[Tally], usize),
     is_bad: impl Fn(&Tally) -> bool,
 ) -> Option<Error> {
     let bad = places.iter().zip(tallies).filter(|(_, tally)| is_bad(tally)).filter_map(|(&at, tally)| {
@@ -212,5 +213,5 @@ pub(super) fn unfit_cells(
     let mut columns: Vec<BadColumn> = bad.collect();
     columns.sort_unstable_by_key(|column| column.at);
     let what = table.path().display().to_string();
-    (!columns.is_empty()).then(|| Error::columns(BadColumns { what, fault: Fault::Text, n_rows, columns }))
+    (!columns.is_empty()).then(|| Error::columns(BadColumns { what, fault, n_rows, columns }))
 }

@@ -76,7 +76,7 @@ impl LoadedTable {
         let (_, _, readable) = columns.read();
         let encoding = Encoding { recipe: &recipe, path: table.path(), columns: &readable };
         let (features, _) = found.held.encode(encoding, run)?;
-        Ok(Prepared { features, recipe, labels, description, warnings })
+        Ok(Prepared { features, recipe, labels, names: None, description, warnings })
     }
 
     fn choices(&self, standardize: Standardize) -> Choices {

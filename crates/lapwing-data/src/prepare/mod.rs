@@ -41,8 +41,8 @@ pub use self::loaded::LoadedTable;
 pub use self::recipe::{ColumnRecipe, LeftOut, Recipe, Step};
 pub use self::rows::{PreparedRows, PreparedTable, prepare_rows, probe_prepared};
 pub use self::summary::{ColumnSummary, Description};
-use crate::read::{ReadOptions, TableFile};
-use crate::{Features, Labels, Result, Run, Standardize, Warning};
+use crate::read::{ReadOptions, TableFile, read_names};
+use crate::{Features, Labels, Result, RowNames, Run, Standardize, Warning};
 
 /// Most columns of the terms of a text, in memory and in rows that are read in blocks.
 const MAX_TERMS: usize = 1 << 14;
@@ -58,6 +58,8 @@ pub struct Prepared {
     pub recipe: Recipe,
     /// The labels, if a label column was named.
     pub labels: Option<Labels>,
+    /// Names of the rows, if the options of [`prepare`] name their column.
+    pub names: Option<RowNames>,
     /// What was found and done, column by column.
     pub description: Description,
     /// What to look at.
@@ -92,7 +94,9 @@ pub struct Applied {
 /// As [`TableFile::open`]; [`Error::Format`](crate::Error) if no column tells rows apart; [`Error::Interrupted`](crate::Error).
 ///
 /// # Complexity
-/// One pass over the file, two if cells far behind its start do not fit the type of their column.
+/// One pass over the file, two if cells far behind its start do not fit the type of their column, and one more if the rows have names.
 pub fn prepare(path: &Path, options: &ReadOptions, standardize: Standardize, run: &Run) -> Result<Prepared> {
-    LoadedTable::read(TableFile::open(path, options)?, options, run)?.prepare(standardize, None, run)
+    let names = options.id.as_ref().map(|_| read_names(path, options, run)).transpose()?;
+    let prepared = LoadedTable::read(TableFile::open(path, options)?, options, run)?.prepare(standardize, None, run)?;
+    Ok(Prepared { names, ..prepared })
 }

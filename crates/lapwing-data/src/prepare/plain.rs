@@ -59,7 +59,7 @@ impl Plain {
 
     /// The error for cells that are no numbers, if there are any.
     pub(super) fn text_cells(&self, table: &TableFile, tallies: &[Tally], n_rows: usize) -> Option<Error> {
-        unfit_cells(table, &self.columns.features, tallies, n_rows, |tally| tally.unfit > 0)
+        unfit_cells(Fault::Text, table, &self.columns.features, (tallies, n_rows), |tally| tally.unfit > 0)
     }
 
     /// Reads all rows again, and returns the error for cells that are no numbers or no usable ones.

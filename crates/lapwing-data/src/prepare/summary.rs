@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::choose::Verdict;
 use super::columns::Columns;
+use super::decide::MAX_ONE_HOT;
 use super::recipe::{LeftOut, Recipe, Step};
 use super::survey::{Cells, Survey};
 use crate::read::table::Tally;
@@ -323,14 +324,18 @@ fn done(step: &Step, survey: &Survey, is_told: bool) -> String {
         }
         Step::Boolean { .. } => "true or false".to_owned() + &gaps("filled and marked"),
         Step::Category { levels, .. } => {
-            format!("{} levels, a column for each", levels.len()) + &gaps("as a level of their own")
+            let columns = match levels.len() {
+                1 => "1 level, a column for it".to_owned(),
+                n => format!("{n} levels, a column for each"),
+            };
+            columns + &gaps("as a level of their own")
         }
         Step::Ordered { levels, .. } => {
             let (first, last) = (levels.first().map_or("", |level| level), levels.last().map_or("", |level| level));
             format!("{} levels in order, '{first}' to '{last}'", levels.len()) + &gaps("filled and marked")
         }
         Step::Hashed { width, .. } => {
-            format!("many levels, in {width} columns by their hashes") + &gaps("as a level of their own")
+            format!("more than {MAX_ONE_HOT} levels, which share {width} columns") + &gaps("as a level of their own")
         }
         Step::Date { parts, .. } => {
             let words: Vec<&str> = parts.iter().map(|(part, ..)| part.word()).collect();

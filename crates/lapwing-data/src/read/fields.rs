@@ -2,6 +2,11 @@
 
 use crate::{Error, Result};
 
+/// A number of fields in messages.
+pub(super) fn n_fields(n: usize) -> String {
+    format!("{n} field{}", if n == 1 { "" } else { "s" })
+}
+
 /// Fields of a line, by the rules of CSV; a line has at least one.
 pub(super) struct Fields {
     delimiter: char,

@@ -48,7 +48,8 @@ pub use self::text::{Dialect, Doubt};
 use crate::prepare::plain;
 use crate::{Features, Labels, Result, RowNames, Run};
 
-const KNOWN: &str = ".npy, .npz, .parquet, .csv, .csv.gz, .csv.zst, .svm or .libsvm";
+const KNOWN: &str = ".csv, .tsv, .txt, .jsonl, .svm or .libsvm, each also with .gz or .zst behind it; .parquet, .arrow, .npy or .npz; or \
+                     a folder of tables";
 
 /// How to read a file of samples.
 #[derive(Clone, Debug, Default)]
@@ -170,8 +171,10 @@ pub fn names_columns(path: &Path) -> bool {
 /// |---|---|
 /// | `.npy` | two dimensions; f32, f64 and u8 in C order are memory-mapped, other numbers converted |
 /// | `.npz` | arrays `X` and `y`; the four arrays `X_data`, `X_indices`, `X_indptr`, `X_shape` of a CSR matrix; or what `scipy.sparse.save_npz` wrote |
-/// | `.parquet`, `.csv`, `.csv.gz`, `.csv.zst` | one column per feature; a CSV file starts with the names unless its first line is all numbers |
+/// | `.csv`, `.tsv`, `.txt`, `.jsonl`, `.parquet`, `.arrow`, a folder of these | one column per feature; a CSV file starts with the names unless its first line is all numbers |
 /// | `.svm`, `.libsvm`, `.svmlight` | a label and `index:value` pairs per line, counted from 1, or from 0 if an index 0 occurs |
+///
+/// Texts may also be compressed: `.gz` or `.zst` behind their ending.
 ///
 /// # Errors
 /// [`Error::Format`](crate::Error) naming a malformed line or column, [`Error::Io`](crate::Error) when

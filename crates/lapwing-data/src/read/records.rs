@@ -12,6 +12,7 @@ use std::sync::Arc;
 use csv_core::{ReadRecordResult, Reader};
 
 use super::Dialect;
+use super::fields::n_fields;
 use super::format::{open_text, text_bytes};
 use crate::{Error, Result, Run};
 
@@ -173,7 +174,7 @@ impl Records {
         match self.expected.replace(self.width) {
             Some(expected) if expected != self.width => {
                 self.expected = Some(expected);
-                Err(self.error(format!("{} fields; the lines before have {expected}", self.width)))
+                Err(self.error(format!("{}; the lines before have {expected}", n_fields(self.width))))
             }
             _ => Ok(true),
         }

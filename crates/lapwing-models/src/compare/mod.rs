@@ -109,9 +109,7 @@ pub fn compare(
         return Err(Error::param("repeats", 0, "at least 1"));
     }
     // Draws come first, so that an invalid number of labels is refused before a graph is built.
-    let keep = if params.keep.is_empty() { &Keep::suited(labels)? } else { &params.keep };
-    let levels: Vec<Level> =
-        keep.iter().map(|keep| Level::new(*keep, params.repeats, labels, run)).collect::<Result<_>>()?;
+    let levels = params.levels(labels, run)?;
     let total = methods.len() * levels.iter().map(|level| level.draws.len()).sum::<usize>();
     let mut runs = Runs {
         features,
@@ -129,6 +127,21 @@ pub fn compare(
     run.progress().finish();
     outcome?;
     runs.comparison(&levels)
+}
+
+impl CompareParams {
+    /// Draws of labels, of all numbers: each method is fitted to every one.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for a number of labels or folds outside its range.
+    pub fn n_draws(&self, labels: &Labels, run: &Run) -> Result<usize> {
+        Ok(self.levels(labels, run)?.iter().map(|level| level.draws.len()).sum())
+    }
+
+    fn levels(&self, labels: &Labels, run: &Run) -> Result<Vec<Level>> {
+        let keep = if self.keep.is_empty() { &Keep::suited(labels)? } else { &self.keep };
+        keep.iter().map(|keep| Level::new(*keep, self.repeats, labels, run)).collect()
+    }
 }
 
 /// Results of one method, with one number of labels; an entry for each draw.

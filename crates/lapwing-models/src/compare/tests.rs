@@ -186,7 +186,12 @@ fn the_fastest_method_within_noise_of_the_best_is_recommended() {
         "with 10 labels (5 a class): a, 0.860; within noise of it: b, 0.855 (lower by 0.005 ± 0.006; 12 times slower)";
     assert_eq!((fast_best.recommended.as_str(), fast_best.text.as_str()), ("a", text));
     // A little faster is no reason to take a less accurate method.
-    assert_eq!(found(&[("a", &best, 0.1), ("b", &equal, 0.08), baseline]).recommended, "a");
+    assert_eq!(found(&[("a", &best, 10.0), ("b", &equal, 8.0), baseline]).recommended, "a");
+    // Neither are milliseconds.
+    let both_fast = found(&[("a", &best, 0.5), ("b", &equal, 0.01), baseline]);
+    let text =
+        "with 10 labels (5 a class): a, 0.860; within noise of it: b, 0.855 (lower by 0.005 ± 0.006; 50 times faster)";
+    assert_eq!((both_fast.recommended.as_str(), both_fast.text.as_str()), ("a", text));
     let alone = found(&[("a", &best, 0.1), (BASELINE, &[0.86; 4], 0.0)]);
     let text = "with 10 labels (5 a class): a, 0.860; no method is clearly better than the majority class (0.860)";
     assert_eq!(alone.text, text);
@@ -196,12 +201,21 @@ fn the_fastest_method_within_noise_of_the_best_is_recommended() {
 #[test]
 fn methods_that_a_budget_left_with_fewer_draws_are_compared_over_the_shared_ones() {
     let (_, labels) = clouds();
-    let level = Level::new(Keep::Total(10), Some(1), &labels, &run()).unwrap();
+    let level = Level::new(Keep::Total(10), Some(8), &labels, &run()).unwrap();
     // In the two draws of both, b is better; the mean over all of its draws is lower.
     let methods: [(&str, &[f64], f64); 2] = [("a", &[0.9, 0.8], 1.0), ("b", &[0.95, 0.9, 0.2, 0.2], 1.0)];
     let winner = Winner::new(&rows(&level, &methods), &level).unwrap();
     assert_eq!((winner.best.as_str(), winner.accuracy_mean), ("b", 0.925));
     assert!(winner.text.contains(", over the 2 draws of all methods: b, 0.925"), "{}", winner.text);
+    assert!(winner.text.ends_with("; 2 of 8 draws tell little: give more time"), "{}", winner.text);
+    // A method with less than half of the draws is not judged; in few draws, speed is no reason.
+    let [a, b] = methods;
+    let slow: (&str, &[f64], f64) = ("c", &[1.0], 90.0);
+    let winner = Winner::new(&rows(&level, &[a, b, slow]), &level).unwrap();
+    assert_eq!((winner.best.as_str(), winner.rivals.len()), ("b", 1));
+    assert!(winner.text.contains("of all methods but c, which had fewer: b"), "{}", winner.text);
+    let fast: (&str, &[f64], f64) = ("d", &[0.9, 0.85], 0.01);
+    assert_eq!(Winner::new(&rows(&level, &[("a", &[0.95, 0.8], 60.0), fast]), &level).unwrap().recommended, "d");
 }
 
 #[test]

@@ -15,6 +15,10 @@ use super::{CompareRow, moments};
 
 /// A method counts as slower than another if it takes this many times as long.
 const NOTABLY: f64 = 2.0;
+/// Seconds that are worth a less accurate method, if its accuracy is within noise.
+const WORTH_IT: f64 = 1.0;
+/// Fewest draws in which a fast method may stand for the best one.
+const FEWEST_DRAWS: usize = 3;
 /// Methods within noise of the winner that its sentence names.
 const MOST_NAMED: usize = 3;
 /// 97.5 % points of Student's distribution with 1, 2, … degrees of freedom.
@@ -33,7 +37,8 @@ pub struct Winner {
     pub best: String,
     /// Its mean accuracy.
     pub accuracy_mean: f64,
-    /// The method to take: the best, or one within noise of it that takes less than half of its time.
+    /// The method to take: the best, or one within noise of it in three draws or more, which takes less than half of its time and
+    /// saves a second or more.
     pub recommended: String,
     /// The other methods, by descending accuracy; the baseline among them.
     pub rivals: Vec<Rival>,
@@ -61,16 +66,31 @@ pub struct Rival {
 
 impl Winner {
     /// The winner among rows of one number of labels; `None` if all rows are baselines.
+    ///
+    /// A budget leaves slow methods with fewer draws. Those with less than half of the most are not judged; of the others, the draws
+    /// that all have are compared.
     pub(super) fn new(rows: &[CompareRow], level: &Level) -> Option<Self> {
-        let n_draws = rows.iter().map(|row| row.accuracy.len()).min()?;
-        if rows.iter().any(|row| row.accuracy.len() > n_draws) {
-            // A budget left some methods with fewer draws: only those that all have are compared.
-            let shared: Vec<CompareRow> = rows.iter().map(|row| row.first(n_draws)).collect();
-            let mut winner = Self::new(&shared, level)?;
+        let most = rows.iter().filter(|row| !row.baseline).map(|row| row.accuracy.len()).max()?;
+        let (judged, others): (Vec<_>, Vec<_>) =
+            rows.iter().partition(|row| row.baseline || 2 * row.accuracy.len() >= most);
+        let n_draws = judged.iter().map(|row| row.accuracy.len()).min()?;
+        let shared: Vec<CompareRow> = judged.iter().map(|row| row.first(n_draws)).collect();
+        let mut winner = Self::over(&shared, level)?;
+        let n_wanted = level.draws.len();
+        if n_draws < n_wanted {
             let of_draws = if n_draws == 1 { "draw".into() } else { format!("{n_draws} draws") };
-            winner.text = winner.text.replacen(": ", &format!(", over the {of_draws} of all methods: "), 1);
-            return Some(winner);
+            let names: Vec<&str> = others.iter().map(|row| row.method.as_str()).collect();
+            let but = if names.is_empty() { String::new() } else { format!(" but {}, which had fewer", names.join(", ")) };
+            winner.text = winner.text.replacen(": ", &format!(", over the {of_draws} of all methods{but}: "), 1);
+            if n_draws < FEWEST_DRAWS {
+                let _ = write!(winner.text, "; {n_draws} of {n_wanted} draws tell little: give more time");
+            }
         }
+        Some(winner)
+    }
+
+    /// The winner among rows of the same draws.
+    fn over(rows: &[CompareRow], level: &Level) -> Option<Self> {
         let mut methods: Vec<&CompareRow> = rows.iter().filter(|row| !row.baseline).collect();
         // The sort is stable: of equal methods, the first one given is the best.
         methods.sort_by(|a, b| b.accuracy_mean.total_cmp(&a.accuracy_mean));
@@ -83,7 +103,10 @@ impl Winner {
         let equal = || rivals.iter().filter(is_method).filter(|rival| rival.within_noise);
         // Of several that take about as long as the fastest, the most accurate.
         let fastest = equal().map(|rival| rival.time_ratio).fold(1.0, f64::min);
-        let chosen = equal().find(|rival| rival.time_ratio <= NOTABLY * fastest).filter(|_| NOTABLY * fastest < 1.0);
+        let is_worth_it = best.draws >= FEWEST_DRAWS
+            && NOTABLY * fastest < 1.0
+            && (1.0 - fastest) * best.total_seconds() >= WORTH_IT;
+        let chosen = equal().find(|rival| rival.time_ratio <= NOTABLY * fastest).filter(|_| is_worth_it);
         let mut winner = Self {
             n_labeled: level.n_labeled,
             labels_per_class: level.labels_per_class,
@@ -111,7 +134,7 @@ impl Winner {
                 "{recommended}, {:.3}; within noise of the best, {best} ({accuracy_mean:.3}, higher by {}), and {}",
                 chosen.accuracy_mean,
                 chosen.by(),
-                times(1.0 / chosen.time_ratio, "faster")
+                chosen.speed()
             ),
             (None, [], None) => write!(text, "{recommended}, {accuracy_mean:.3}"),
             (None, [], Some(next)) => {
@@ -142,6 +165,11 @@ impl CompareRow {
         let (accuracy_mean, variance) = moments(&accuracy);
         Self { draws: n_draws, accuracy, accuracy_mean, accuracy_sd: variance.sqrt(), ..self.clone() }
     }
+
+    /// Seconds of the method and of its graph.
+    fn total_seconds(&self) -> f64 {
+        self.seconds + self.graph_seconds
+    }
 }
 
 impl Rival {
@@ -158,14 +186,13 @@ impl Rival {
             let spread = |row: &CompareRow| row.accuracy[0] * (1.0 - row.accuracy[0]) / n_hidden;
             ((spread(best) + spread(row)).sqrt(), 2.0)
         };
-        let seconds = |row: &CompareRow| row.seconds + row.graph_seconds;
         Self {
             method: row.method.clone(),
             accuracy_mean: row.accuracy_mean,
             difference,
             standard_error,
             within_noise: difference <= limit * standard_error,
-            time_ratio: seconds(row) / seconds(best).max(1e-9),
+            time_ratio: row.total_seconds() / best.total_seconds().max(1e-9),
         }
     }
 
@@ -174,18 +201,19 @@ impl Rival {
         format!("{:.3} ± {:.3}", self.difference, self.standard_error)
     }
 
-    /// The method beside a winner that is not slower.
+    /// The method beside a winner.
     fn beside(&self) -> String {
-        let slower = times(self.time_ratio, "slower");
-        format!("{}, {:.3} (lower by {}; {slower})", self.method, self.accuracy_mean, self.by())
+        format!("{}, {:.3} (lower by {}; {})", self.method, self.accuracy_mean, self.by(), self.speed())
     }
-}
 
-/// How many times as long, in words.
-fn times(ratio: f64, word: &str) -> String {
-    match ratio {
-        ratio if ratio >= 9.95 => format!("{ratio:.0} times {word}"),
-        ratio if ratio >= NOTABLY => format!("{ratio:.1} times {word}"),
-        _ => "about as fast".into(),
+    /// How many times slower or faster than the best, in words.
+    fn speed(&self) -> String {
+        let (ratio, word) =
+            if self.time_ratio < 1.0 { (1.0 / self.time_ratio, "faster") } else { (self.time_ratio, "slower") };
+        match ratio {
+            ratio if ratio >= 9.95 => format!("{ratio:.0} times {word}"),
+            ratio if ratio >= NOTABLY => format!("{ratio:.1} times {word}"),
+            _ => "about as fast".into(),
+        }
     }
 }

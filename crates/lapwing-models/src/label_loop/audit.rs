@@ -9,7 +9,8 @@
 //! 4. Rows that nearly equal each other, contradictory labels among them, and rows far from their neighbors ([`near`]).
 //!
 //! *Foretold* is the share of labels that their leave-one-out scores predict: an estimate of the accuracy on rows without a label,
-//! provided the labels are a sample of the rows. Where it is below [`CLEAR`], classes overlap, and flags are mostly that.
+//! provided the labels are a sample of the rows. Where it is below [`CLEAR`], labels are few, classes overlap or many labels are wrong;
+//! then right labels are flagged too.
 //!
 //! Cost: c + 32 columns of a solve, up to 128 more for labels of large leverage, and O(m·d) for distances. That does not depend on the
 //! number of labels.
@@ -35,7 +36,7 @@ pub use values::{RegressionAudit, audit_regression};
 
 /// Smoothness of the scores.
 const SMOOTHNESS: f64 = 3.0;
-/// Foretold accuracy below which flags are mostly overlap of classes.
+/// Foretold accuracy below which many flags may be right labels.
 const CLEAR: f64 = 0.8;
 /// Least trust in a label after the first round.
 const LEAST_TRUST: f64 = 0.02;
@@ -79,12 +80,23 @@ pub struct Audit {
     pub confusion: Matrix,
     /// Mean share that the members of each class give it (c); NaN for classes without a judged label.
     pub thresholds: Vec<f64>,
-    /// What was done, in its part `audit`.
+    /// What was found, in numbers.
+    pub summary: AuditSummary,
+    /// What was done, with the summary as its part `audit`.
     pub report: Report,
 }
 
-/// Part of the report.
-#[derive(Clone, Debug, Serialize)]
+impl Audit {
+    /// The judged rows, the most doubtful label first.
+    pub fn ranked(&self) -> Vec<usize> {
+        let mut rows: Vec<usize> = (0..self.quality.len()).filter(|&row| self.judged[row]).collect();
+        rows.sort_by(|&a, &b| self.quality[a].total_cmp(&self.quality[b]));
+        rows
+    }
+}
+
+/// Numbers of an audit, and what they say of classes.
+#[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct AuditSummary {
     /// Share of the judged labels that scores predict without them; NaN if none was judged.
@@ -97,8 +109,8 @@ pub struct AuditSummary {
     pub n_not_judged: usize,
     /// Labels that are probably wrong.
     pub n_flagged: usize,
-    /// Whether classes overlap so much that flags say little.
-    pub is_overlap: bool,
+    /// Whether less than 80 % of the labels are foretold, so that many flagged labels may be right.
+    pub flags_are_doubtful: bool,
     /// Groups of duplicates; `None` without features.
     pub n_duplicate_groups: Option<usize>,
     /// Rows in these groups.
@@ -164,6 +176,7 @@ pub fn audit(
         outlier_percentile: near.as_ref().map_or_else(|| vec![f64::NAN; n], |near| near.percentile.clone()),
         confusion: classes.confusion.clone(),
         thresholds: judge.thresholds.clone(),
+        summary: AuditSummary::default(),
         report,
     };
     for (at, &row) in targets.rows().iter().enumerate() {
@@ -179,8 +192,8 @@ pub fn audit(
     if !audit.judged.contains(&true) {
         audit.report.warnings.push(Warning::NothingJudged {});
     }
-    let summary = summary(&audit, targets, &judge, classes, near.as_ref(), params.rounds);
-    audit.report.add_part("audit", &summary)?;
+    audit.summary = summary(&audit, targets, &judge, classes, near.as_ref(), params.rounds);
+    audit.report.add_part("audit", &audit.summary)?;
     audit.report.peak_bytes = peak_memory_bytes();
     Ok(audit)
 }
@@ -202,7 +215,7 @@ fn summary(
         n_judged,
         n_not_judged: n_labeled - n_judged,
         n_flagged: count(&audit.flagged),
-        is_overlap: n_judged > 0 && judge.foretold < CLEAR,
+        flags_are_doubtful: n_judged > 0 && judge.foretold < CLEAR,
         n_duplicate_groups: groups,
         n_duplicate_rows: near.map(|near| near.group.iter().flatten().count()),
         n_contradictory: near.map(|_| count(&audit.contradicts)),

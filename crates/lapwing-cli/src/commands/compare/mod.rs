@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use lapwing::data::{Features, Labels, Report, Run};
+use lapwing::data::{Features, Labels, Report, Run, Targets};
 use lapwing::models::{Certify, CompareParams, Comparison, Keep, Method, ProblemSize, Settings, compare, method_names};
 use lapwing_data::peak_memory_bytes;
 use lapwing_report::summary::of_scaling;
@@ -23,9 +23,12 @@ use crate::options::{self, DataOptions, LabelOptions, ParamsOptions, RunOptions}
 use crate::output::{Written, json_object};
 use crate::prior::refuse_weight;
 use crate::session::Session;
-use crate::text::{summary, table};
+use crate::text::{count, summary, table};
 use next::next_command;
 use results::{HEADINGS, cells, notes, rows, tiles};
+
+/// More runs are announced, with the way to limit their time.
+const MOST_RUNS: usize = 50;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -53,7 +56,7 @@ pub struct Compare {
     #[command(flatten)]
     keep: KeepOptions,
 
-    /// Methods, separated by commas [default: all but anchor, nystrom and glnp; with --graph, those that need no features]
+    /// Methods, separated by commas [default: all but anchor, nystrom, glnp and majority; with --graph, those that need no features]
     ///
     /// By default, sparse-harmonic is left out if it would keep all edges, and subsampling if it would take all rows: their labels are
     /// then those of harmonic.
@@ -134,11 +137,17 @@ impl Compare {
         inputs.write("--report", self.report.as_deref(), REPORT_ENDINGS).check()?;
         let mut report = Report::default();
         let (input, labels) = session.read(&mut report, || self.read(&session.run))?;
-        let chosen = self.without_twins(methods, settings, &size(&input, &labels, &session.run));
+        let targets = Targets::one_hot(&labels, None)?;
+        let chosen = self.without_twins(methods, settings, &input.problem(&targets).size(&session.run));
         let (features, graph) = (input.features.as_ref(), input.graph.as_ref());
+        let params = self.keep.params();
+        let n_runs = chosen.methods.len() * params.n_draws(&labels, &session.run)?;
+        if params.budget.is_none() && n_runs > MOST_RUNS {
+            session.note(&format!("{} runs; --budget 60s stops after about that time", count(n_runs)));
+        }
         // The comparison reports its own steps.
         let found = report.time("compare", &session.run.quiet(), |_| {
-            compare(features, graph, &labels, &chosen.methods, &self.keep.params(), &session.run)
+            compare(features, graph, &labels, &chosen.methods, &params, &session.run)
         })?;
         input.prepared.describe(&mut report);
         report.warnings.extend(input.warnings.iter().cloned());
@@ -173,6 +182,10 @@ impl Compare {
     fn methods(&self, settings: &[Settings]) -> Result<Vec<Box<dyn Method>>, Failure> {
         let mut kept = Vec::new();
         for settings in settings {
+            // The last row of each number of labels is this one, without a run.
+            if self.methods.is_empty() && settings.spec().name == "majority" {
+                continue;
+            }
             let mut settings = settings.clone();
             // A comparison does not show certified labels.
             settings.params.harmonic.certify = Certify::Off;
@@ -245,21 +258,5 @@ impl Compare {
             summary(&[of_scaling(report).into_iter().collect(), written.rows()].concat()),
             lines(next.into_iter().collect()),
         ))
-    }
-}
-
-/// The size of the problem that each method gets.
-fn size(input: &Input, labels: &Labels, run: &Run) -> ProblemSize {
-    let features = input.features.as_ref();
-    ProblemSize {
-        n_samples: input.n_samples(),
-        n_features: features.map_or(0, Features::n_cols),
-        n_edges: input.graph.as_ref().map(|affinity| affinity.graph.n_edges()),
-        input_bytes: 0,
-        sparse: matches!(features, Some(Features::Sparse(_))),
-        streamed: false,
-        n_classes: labels.n_classes(),
-        n_labeled: labels.n_labeled(),
-        threads: run.threads(),
     }
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::text::{Lines, read_column};
 use super::{LabelTexts, read_sparse_labels};
+use crate::read::fields::n_fields;
 use crate::read::format::Format;
 use crate::row_names::{BadNames, Named, Tally, quoted};
 use crate::{Error, Result, RowNames, SparseLabels, memory};
@@ -102,7 +103,7 @@ impl Columns {
     fn check(&self, lines: &Lines<'_>) -> Result<()> {
         match lines.n_fields() {
             found if found == self.width => Ok(()),
-            found => Err(lines.error(format!("{found} fields; the first line has {}", self.width))),
+            found => Err(lines.error(format!("{}; the first line has {}", n_fields(found), self.width))),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::io::BufRead;
 use std::path::Path;
 
 use super::{LabelTexts, check_count};
-use crate::read::fields::Fields;
+use crate::read::fields::{Fields, n_fields};
 use crate::read::format::open_text;
 use crate::read::npy::ArrayName;
 use crate::read::svmlight::read_error;
@@ -36,7 +36,7 @@ pub(super) fn read_column(
         match lines.n_fields() {
             1 => texts.push(lines.field(0)),
             found => {
-                return Err(lines.error(format!("{found} fields; expected one label, or a row number and a label")));
+                return Err(lines.error(format!("{}; expected one label, or a row number and a label", n_fields(found))));
             }
         }
         has_line = lines.next()?;
@@ -50,12 +50,12 @@ fn read_pairs(mut lines: Lines<'_>, mut texts: LabelTexts, n_rows: usize, header
     let mut seen = vec![0u64; n_rows.div_ceil(64)];
     let mut has_line = !header || lines.next()?;
     while has_line {
-        let n_fields = lines.n_fields();
-        if n_fields < 2 {
+        let found = lines.n_fields();
+        if found < 2 {
             return Err(lines.error("expected a row number and a label"));
         }
-        if n_fields > 2 && !header {
-            return Err(lines.error(format!("{n_fields} fields; expected a row number and a label")));
+        if found > 2 && !header {
+            return Err(lines.error(format!("{}; expected a row number and a label", n_fields(found))));
         }
         let Ok(row) = lines.field(0).parse::<usize>() else {
             return Err(lines.error(format!("'{}' is no row number", lines.field(0))));

@@ -326,7 +326,8 @@ impl TableFile {
 
     /// How the cells of columns are read, if those of a fit were written as `fit` says.
     fn reconciled(&self, columns: &[usize], fit: &[Option<CellType>]) -> Vec<Option<CellType>> {
-        columns.iter().zip(fit).map(|(&at, &fit)| reconciled(self.written(at), fit)).collect()
+        let is_file_of_text = matches!(self.source, Source::Text(_) | Source::Parts(_));
+        columns.iter().zip(fit).map(|(&at, &fit)| reconciled(self.written(at), fit, is_file_of_text)).collect()
     }
 
     /// Starts to read columns as they are: in their stored types, or those of a text as texts if `as_text`, else as the kinds that were

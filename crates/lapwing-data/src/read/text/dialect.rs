@@ -241,6 +241,13 @@ fn decimal(records: &Sample, delimiter: u8, doubts: &mut Vec<Doubt>) -> u8 {
     }
 }
 
+/// The decimal mark of a column whose cells are stored as text: a comma if more numbers have decimals behind one than behind a point.
+pub(super) fn decimal_of_column(cells: &[&[u8]]) -> u8 {
+    let mut marks = Marks::default();
+    cells.iter().filter(|cell| cell.iter().any(u8::is_ascii_digit)).for_each(|cell| marks.look(cell));
+    if marks.comma > marks.point { b',' } else { b'.' }
+}
+
 impl Marks {
     fn look(&mut self, cell: &[u8]) {
         let digits: Vec<u8> =

@@ -155,7 +155,9 @@ impl TextTable {
 
 /// How the texts of a stored column are read as numbers, truth values or dates, as some of them tell; `None` if they are texts.
 pub(crate) fn parsed_as<'c>(cells: impl Iterator<Item = &'c [u8]>) -> Option<(CellType, ColumnType)> {
-    let found = types::infer(cells, b'.');
+    let cells: Vec<&[u8]> = cells.collect();
+    let decimal = dialect::decimal_of_column(&cells);
+    let found = types::infer(cells.into_iter(), decimal);
     let kind = found.kind.filter(|_| !found.is_doubtful)?;
     let as_type = match kind {
         CellType::Number(_) => ColumnType::Number,

@@ -62,6 +62,19 @@ impl Unit {
 }
 
 impl NumberStyle {
+    pub(super) fn decimal(self) -> u8 {
+        let (Self::Plain(decimal) | Self::Written(decimal) | Self::Unit(decimal, _)) = self;
+        decimal
+    }
+
+    pub(super) fn with_decimal(self, decimal: u8) -> Self {
+        match self {
+            Self::Plain(_) => Self::Plain(decimal),
+            Self::Written(_) => Self::Written(decimal),
+            Self::Unit(_, unit) => Self::Unit(decimal, unit),
+        }
+    }
+
     /// The number in a cell; `None` if the cell holds anything else.
     #[inline]
     pub(crate) fn parse(self, cell: &[u8]) -> Option<f64> {

@@ -10,6 +10,7 @@ use super::blocks::{Block, Blocks, MAX_LINE_BYTES};
 use super::cells::Cells;
 use super::columns::{Malformed, Parsed, Plan, Tally};
 use super::{CellType, ColumnType, Layout, TextTable, unclosed};
+use crate::read::fields::n_fields;
 use crate::read::records::AS_UTF8;
 use crate::{Error, Result, Run};
 
@@ -168,7 +169,7 @@ impl TextScan {
     fn malformed(&self, malformed: Malformed) -> Error {
         let (line, reason) = match malformed {
             Malformed::Width { line, found } => {
-                (line, format!("{found} fields; the lines before have {}", self.plan.width))
+                (line, format!("{}; the lines before have {}", n_fields(found), self.plan.width))
             }
             Malformed::Json { line, reason } => (line, format!("not a JSON object ({reason})")),
             Malformed::Encoding { line, at, text } => {

@@ -49,7 +49,7 @@ impl CellType {
     /// Whether new cells alone may not tell that they are written so.
     pub(crate) fn is_special(self) -> bool {
         match self {
-            Self::Number(style) => matches!(style, NumberStyle::Unit(..)),
+            Self::Number(style) => matches!(style, NumberStyle::Unit(..)) || style.decimal() != b'.',
             Self::Boolean(_) => true,
             Self::Date(style) => style != DateStyle::YearFirst,
             Self::Text | Self::Label => false,
@@ -116,11 +116,15 @@ pub(super) fn infer<'c>(cells: impl Iterator<Item = &'c [u8]>, decimal: u8) -> F
 }
 
 /// How the cells of a column of new rows are read, which seem to be `own`, if those of the fit were `fit`: what one of both tells alone
-/// (the order of day and month, the words for yes and no), the fit decides.
-pub(crate) fn reconciled(own: Option<CellType>, fit: Option<CellType>) -> Option<CellType> {
+/// (the order of day and month, the words for yes and no), the fit decides. The decimal mark of a file of text is told by all of its
+/// columns; in a table that stores some columns as text, the fit decides about it too.
+pub(crate) fn reconciled(own: Option<CellType>, fit: Option<CellType>, is_file_of_text: bool) -> Option<CellType> {
     let is_slashed = |style: DateStyle| matches!(style, DateStyle::DayFirst | DateStyle::MonthFirst);
     match (own, fit) {
-        (Some(CellType::Number(_)), Some(CellType::Number(_))) => own,
+        (Some(CellType::Number(_)), Some(CellType::Number(_))) if is_file_of_text => own,
+        (Some(CellType::Number(own)), Some(CellType::Number(fit))) => {
+            Some(CellType::Number(own.with_decimal(fit.decimal())))
+        }
         (Some(CellType::Date(own_style)), Some(CellType::Date(fit_style))) => {
             if is_slashed(own_style) && is_slashed(fit_style) { fit } else { own }
         }

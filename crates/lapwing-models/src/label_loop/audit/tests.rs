@@ -46,7 +46,7 @@ fn wrong_labels_are_the_most_doubtful_ones_and_flagged() {
         assert!(wrong.iter().all(|&row| found.flagged[row] && found.proposed[row] == Some(1 - classes[row] as u32)));
         assert_eq!(found.flagged.iter().filter(|flagged| **flagged).count(), wrong.len());
         let facts = &found.report.parts["audit"];
-        assert!(facts["foretold"].as_f64().unwrap() > 0.95 && facts["is_overlap"] == false, "{facts}");
+        assert!(facts["foretold"].as_f64().unwrap() > 0.95 && facts["flags_are_doubtful"] == false, "{facts}");
         assert_eq!(facts["confused"][0]["n_flagged"], wrong.len());
         assert_eq!(found.confusion.row(0).iter().chain(found.confusion.row(1)).sum::<f64>(), 400.0);
         // The bits do not depend on threads.
@@ -151,7 +151,7 @@ fn labels_with_nothing_to_compare_are_refused() {
     let found = audit(&bare, None, &targets(&classes, 3), &AuditParams::default(), &run).unwrap();
     let facts = &found.report.parts["audit"];
     assert!(!found.judged.contains(&true) && facts["n_judged"] == 0 && facts["foretold"].is_null());
-    assert!(facts["is_overlap"] == false && found.report.warnings[0].kind() == "not-judged");
+    assert!(facts["flags_are_doubtful"] == false && found.report.warnings[0].kind() == "not-judged");
 }
 
 #[test]
