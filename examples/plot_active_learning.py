@@ -2,9 +2,9 @@
 Which rows to label next
 ========================
 
-How many labels does it save to let lapwing choose the rows? We label 5,000 images in rounds of twenty: once the
-rows that lapwing suggests, and three times rows at random. For digits the suggestions save more than half of
-the labels; for clothes they help only at first.
+How many labels does it save if lapwing chooses the rows to label? We label 5,000 images in rounds of twenty
+rows: once the rows that lapwing suggests, and three times random rows. For digits the suggestions save more
+than half of the labels; for clothes they help only at first.
 """
 
 import warnings
@@ -21,8 +21,8 @@ ROUNDS = 5
 
 # %%
 # The plain loop. Before there are labels, ``suggest`` finds rows that cover the graph; afterwards the fitted
-# classifier has a function of that name, and ``add_labels`` fits again on the same graph. In life a person
-# gives the labels; here ``truth`` does.
+# classifier has a function of that name, and ``add_labels`` fits again on the same graph. In practice a person
+# gives the labels; here they come from ``truth``.
 
 
 def by_suggestion(graph, truth):
@@ -40,7 +40,7 @@ def by_suggestion(graph, truth):
 
 
 # %%
-# The same with rows at random.
+# The same loop with random rows.
 
 
 def at_random(graph, truth, seed):
@@ -56,8 +56,8 @@ def at_random(graph, truth, seed):
 
 
 # %%
-# A fit says with a warning that suggested rows are no random sample, so that its expected accuracy is too low.
-# We know the truth, and switch that off.
+# A fit warns that suggested rows are no random sample, so its expected accuracy is too low. We know the truth,
+# and switch this warning off.
 
 warnings.filterwarnings("ignore", message="labels were suggested")
 
@@ -80,8 +80,8 @@ axes[0].legend(frameon=False, loc="lower right")
 plt.show()
 
 # %%
-# **When to do otherwise.** Suggestions help where the graph tells the classes apart, because a label then
-# speaks for its surroundings. Where classes overlap, as among clothes, random rows are soon as good, and they
-# measure accuracy honestly. ``clf.suggest(20, check=0.2)`` draws a fifth at random for that. To look for
-# classes that nobody has named: ``explore=0.2``. Step by step: :doc:`/learn/label-next`. What is computed:
-# :doc:`/methods/label-loop`.
+# **When to use something else.** Suggestions help where the graph separates the classes, because a label then
+# tells the class of the rows around it. Where classes overlap, as among clothes, random rows are soon as good,
+# and they measure accuracy without bias. ``clf.suggest(20, check=0.2)`` draws a fifth of the rows at random for
+# this purpose. To look for new classes, pass ``explore=0.2``. A tutorial is :doc:`/learn/label-next`;
+# :doc:`/methods/label-loop` explains what is computed.

@@ -2,9 +2,9 @@
 Uneven classes: say how large they are
 ======================================
 
-What if one class is four times as large as the other, and the labels do not show it? Of these pixels from
-photos one in five is skin. Ten labels, five of each class, cannot tell that. Whoever knows it can say so, and
-most of the errors go.
+What if one class is four times as large as the other, and the labels do not show it? One in five of these
+pixels from photos is skin. Ten labels, five per class, do not show this. If you know the sizes of the classes,
+you can pass them, and most of the errors disappear.
 """
 
 import warnings
@@ -17,8 +17,8 @@ from lapwing import AutoLabeler, HarmonicClassifier
 from lapwing.exceptions import UnreachedWarning
 
 # %%
-# 5,000 of 245,057 pixels, drawn at random: their blue, green and red. Five labels of each class, drawn at
-# random within the class.
+# The rows are 5,000 of 245,057 pixels, drawn at random: their blue, green and red. Five labels per class are
+# drawn at random within the class.
 
 skin = datasets.load("skin")
 
@@ -35,8 +35,8 @@ def draw(seed):
 
 
 # %%
-# The plain call. Some pixels lie in parts of the graph without a label, and are guessed. A warning counts them,
-# which is switched off here.
+# The plain call. Some pixels lie in parts of the graph without a label, so their class is only guessed. A
+# warning counts them; it is switched off here.
 
 warnings.simplefilter("ignore", UnreachedWarning)
 pixels, truth, y = draw(0)
@@ -47,17 +47,17 @@ print("true accuracy:", (auto.transduction_ == truth)[hidden].mean().round(3))
 print(f"labeled as skin: {(auto.transduction_ == 0).mean():.1%}, in truth: {(truth == 0).mean():.1%}")
 
 # %%
-# The same with the shares of the classes, in the order of ``classes_``. They come from elsewhere: here from the
-# description of the data. Labels are refined on the graph until these sizes hold; a fit does not say then which
-# accuracy to expect.
+# Now we pass the shares of the classes, in the order of ``classes_``. They have to be known: here they come
+# from the description of the data. Labels are refined on the graph until the classes have these sizes. Such a
+# fit does not estimate its accuracy.
 
 sized = HarmonicClassifier(decision="sizes", class_prior=[0.2, 0.8], random_state=0).fit(pixels, y)
 print("expected accuracy:", sized.expected_accuracy_)
 print("true accuracy:", (sized.transduction_ == truth)[hidden].mean().round(3))
 
 # %%
-# The pixels in their own colors, and which of them get the wrong label. Without sizes, bright reds and pale
-# tones count as skin, too.
+# The pictures show the pixels in their own colors, and which of them get the wrong label. Without sizes, bright
+# reds and pale tones are labeled as skin, too.
 
 fig, axes = plt.subplots(1, 3, figsize=(10, 3.6), layout="constrained", sharex=True, sharey=True)
 green, red = pixels[:, 1].astype(int), pixels[:, 2].astype(int)
@@ -74,7 +74,7 @@ fig.legend(*axes[1].get_legend_handles_labels(), loc="outside lower center", nco
 plt.show()
 
 # %%
-# One draw of ten labels may be luck. Six draws, the harmonic method without and with sizes:
+# One draw of ten labels may be luck. So we compare the harmonic method without and with sizes on six draws:
 
 accuracies = []
 for seed in range(6):
@@ -83,7 +83,7 @@ for seed in range(6):
     sized = HarmonicClassifier(decision="sizes", class_prior=[0.2, 0.8], random_state=0).fit(pixels, y)
     accuracies.append([(clf.transduction_ == truth)[y == -1].mean() for clf in (without, sized)])
 without, known = np.array(accuracies).T
-print(f"without sizes {without.mean():.1%}, with sizes {known.mean():.1%} in the mean of six draws")
+print(f"without sizes {without.mean():.1%}, with sizes {known.mean():.1%} on average over six draws")
 
 fig, ax = plt.subplots(figsize=(6.4, 2.6), layout="constrained")
 ax.hlines(range(6), without, known, color="#b5b5b5")
@@ -94,7 +94,7 @@ ax.legend(frameon=False, loc="upper left")
 plt.show()
 
 # %%
-# **When to do otherwise.** If the labels were drawn at random, they tell the sizes themselves:
-# ``labels_drawn="random"``, and ``auto`` notices it where they are enough. Wrong sizes do harm: if you know
-# them roughly, allow for it with ``size_slack``. More: :doc:`/learn/uneven-classes`. How sizes are held:
-# :doc:`/methods/harmonic`.
+# **When to use something else.** If the labels were drawn at random, they show the sizes themselves: pass
+# ``labels_drawn="random"``; the default ``auto`` notices it if there are enough labels. Wrong sizes do harm: if
+# you know them only roughly, pass ``size_slack`` as well. There is more in :doc:`/learn/uneven-classes`;
+# :doc:`/methods/harmonic` explains how sizes are used.

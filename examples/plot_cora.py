@@ -2,9 +2,9 @@
 Cora: a graph whose nodes have features
 =======================================
 
-What is it worth to use the citations and the words of a paper together? Cora has 2,708 papers in seven fields,
-5,278 citations between them, and which of 1,433 words each contains. We give 140 labels, and label with both,
-with the citations, and with the words.
+How much does it help to use the citations and the words of a paper together? Cora has 2,708 papers in seven
+fields and 5,278 citations between them, and says which of 1,433 words each paper contains. We give 140 labels,
+and label the other papers by both, by the citations alone, and by the words alone.
 """
 
 import warnings
@@ -19,7 +19,7 @@ from lapwing.display import CompareDisplay, LabelMapDisplay, LossCurveDisplay
 from lapwing.exceptions import UnreachedWarning
 
 # %%
-# The labels are those of the published split: twenty of each field, drawn at random.
+# The labels are those of the published split: twenty per field, drawn at random.
 
 cora = datasets.load("cora")
 n_papers = len(cora.y)
@@ -32,7 +32,7 @@ y = np.where(cora.train_mask, fields, "")  # an empty text marks a row without a
 hidden = y == ""
 
 # %%
-# The plain call takes the graph beside the features.
+# The plain call gets the graph in addition to the features.
 
 auto = AutoLabeler(random_state=0).fit(cora.X, y, graph=citations)
 
@@ -49,16 +49,16 @@ CompareDisplay.from_estimator(auto)
 plt.show()
 
 # %%
-# The best candidate is kept as an estimator of its own. Its loss is convex, and training ends at the optimum
-# after some tens of steps.
+# The best candidate is kept as a separate estimator. Its loss is convex, and training ends at the optimum after
+# a few dozen steps.
 
 LossCurveDisplay.from_estimator(auto.best_estimator_)
 plt.show()
 
 # %%
-# Without the words, some papers are not reached: they lie in parts of the graph that hold no label. A warning
-# counts them, which is switched off here, and they get the likeliest field. Without the citations every paper
-# is reached, but words alone say less.
+# Without the words, some papers are not reached: they lie in parts of the graph without a label. They get the
+# most likely field. A warning counts them; it is switched off here. Without the citations every paper is
+# reached, but words alone predict the field less well.
 
 warnings.simplefilter("ignore", UnreachedWarning)
 by_citations = AutoLabeler(random_state=0).fit(None, y, graph=citations)
@@ -84,15 +84,15 @@ ax.legend(frameon=False, loc="lower left", fontsize="small")
 plt.show()
 
 # %%
-# The papers in a layout of the citations.
+# This map lays out the papers by their citations.
 
 LabelMapDisplay.from_estimator(auto)
 plt.show()
 
 # %%
-# **When to do otherwise.** If there is a graph alone, or neighbors tell more than features do, take
-# ``HarmonicClassifier``: :doc:`/methods/harmonic`. For the network by itself, with parameters of its own:
+# **When to use something else.** If there is only a graph, or neighbors predict the class better than features
+# do, use ``HarmonicClassifier`` (:doc:`/methods/harmonic`). For the network alone, with its own parameters, see
 # :doc:`/methods/unfolded-gnn`. If linked nodes are mostly of *different* classes, the graph misleads every
-# method here, and ``linear`` gets the weight. More: :doc:`/learn/graphs`.
+# method that uses it, and ``linear`` gets the weight. There is more in :doc:`/learn/graphs`.
 
 # sphinx_gallery_thumbnail_number = 4

@@ -2,8 +2,8 @@
 Handwritten digits from five labels of each
 ===========================================
 
-Can fifty labeled images label the other 1,747? This example labels the digits of scikit-learn by the plain
-call, and shows how sure each label is.
+Can fifty labels be spread to the other 1,747 images? This example labels the digits of scikit-learn by the
+plain call, and shows how sure each label is.
 """
 
 import matplotlib.pyplot as plt
@@ -14,8 +14,8 @@ from lapwing import AutoLabeler
 from lapwing.display import CompareDisplay, ConfidenceDisplay, LabelMapDisplay
 
 # %%
-# Fifty labels, five of each digit, drawn at random within each digit. All other rows have -1, which marks a row
-# without a label.
+# There are fifty labels, five of each digit, drawn at random within the digit. All other rows have -1, which
+# marks a row without a label.
 
 images, truth = load_digits(return_X_y=True)
 rng = np.random.default_rng(0)
@@ -24,8 +24,8 @@ y = np.full(len(truth), -1)
 y[given] = truth[given]
 
 # %%
-# The plain call. It tries several methods, and weighs them by how well they predict labels that were hidden
-# from them.
+# The plain call tries several methods, and gives each a weight by how well it predicts labels that were hidden
+# from it.
 
 auto = AutoLabeler(random_state=0).fit(images, y)
 
@@ -35,8 +35,9 @@ print("expected accuracy and its interval:", np.round(auto.expected_accuracy_, 2
 print("true accuracy:", right[hidden].mean().round(3))
 
 # %%
-# The expectation comes from the fifty labels alone, each predicted from the others; with so few its interval is
-# wide. The picture shows what each method got right of hidden labels, and its weight in the result.
+# The expected accuracy comes from the fifty labels alone, each predicted from others. With so few labels its
+# interval is wide. The picture shows the share of hidden labels that each method predicts right, and the weight
+# of each method in the result.
 
 CompareDisplay.from_estimator(auto)
 plt.show()
@@ -49,8 +50,8 @@ LabelMapDisplay.from_estimator(auto)
 plt.show()
 
 # %%
-# Confidence tells which labels to look at first. It does not find all that are wrong: some have a confidence
-# near 1.
+# Confidence tells which labels to check first. It does not find all wrong labels: some have a confidence near
+# 1.
 
 ConfidenceDisplay.from_estimator(auto, y_true=truth)
 
@@ -61,7 +62,8 @@ print(f"{len(wrong)} labels are wrong; {found} of them are among the 200 rows of
 plt.show()
 
 # %%
-# The ten wrong labels that the fit was surest of. Several of these images would make a person hesitate, too.
+# These are the wrong labels with the highest confidence. Several of these images would make a person hesitate,
+# too.
 
 surest = wrong[np.argsort(-auto.confidence_[wrong])][:10]
 fig, axes = plt.subplots(2, 5, figsize=(7, 3.6), layout="constrained")
@@ -74,11 +76,11 @@ for row, ax in zip(surest, axes.flat):
 plt.show()
 
 # %%
-# ``auto.report("report.html")`` writes these pictures, and what to do next, as one page.
+# ``auto.report("report.html")`` writes one page with these pictures and with what to do next.
 #
-# **When to do otherwise.** With fewer than three labels a class there is nothing to weigh methods by, and
-# ``harmonic`` labels alone: :doc:`/learn/few-labels`. If you can still choose which images to label, let
-# lapwing suggest them: :doc:`plot_active_learning`. What the plain call does in detail: :doc:`/methods/auto`.
-# The way from installing to a first result: :doc:`/learn/first-labels`.
+# **When to use something else.** With fewer than three labels per class on average, methods cannot be compared,
+# and only ``harmonic`` runs (:doc:`/learn/few-labels`). If you can still choose which images to label, let
+# lapwing suggest them (:doc:`plot_active_learning`). :doc:`/methods/auto` explains the plain call in detail,
+# and :doc:`/learn/first-labels` leads from installing to a first result.
 
 # sphinx_gallery_thumbnail_number = 2

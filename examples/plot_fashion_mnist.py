@@ -2,9 +2,9 @@
 Fashion-MNIST: when pixels say too little
 =========================================
 
-How far do 200 labels go for 10,000 pictures of clothes, if all there is are raw pixels? Not as far as for
-digits: about three in four labels come out right. The example shows how to see that without knowing the truth,
-and where the errors are.
+How accurate are 10,000 labels of pictures of clothes, if there are 200 given labels and only raw pixels? Less
+accurate than for digits: about three in four labels are right. The example shows how to see this without
+knowing the truth, and where the errors are.
 """
 
 import matplotlib.pyplot as plt
@@ -16,7 +16,7 @@ from lapwing import AutoLabeler
 from lapwing.display import CompareDisplay, LabelMapDisplay, ReliabilityDisplay
 
 # %%
-# The 10,000 test images, and 200 labels, drawn at random among all rows.
+# We use the 10,000 test images, and 200 labels drawn at random among all rows.
 
 fashion = datasets.load("fashion_mnist")
 images, truth = fashion.X[60_000:], fashion.y[60_000:]
@@ -37,24 +37,25 @@ print("expected accuracy and its interval:", np.round(auto.expected_accuracy_, 2
 print("true accuracy:", (auto.transduction_ == names[truth])[hidden].mean().round(3))
 
 # %%
-# What was tried. The graph adds next to nothing: ``harmonic``, which spreads labels over it, is hardly better
-# than a linear method that sees the 200 labeled images alone. Images that are near each other pixel by pixel
-# are often of different kinds. ``laprls`` gets a few more hidden labels right, but is left out: weights follow
-# how probable each method found the right labels, not how many it hit.
+# The picture shows the methods that were tried. The graph adds almost nothing: ``harmonic``, which spreads
+# labels over it, is hardly better than a linear method that uses the 200 labeled images alone. The reason is
+# that images with similar pixels are often of different kinds. ``laprls`` predicts a few more hidden labels
+# right, but gets no weight, because weights depend on the probabilities that a method gave to the right labels,
+# not on how many it predicted right.
 
 CompareDisplay.from_estimator(auto)
 plt.show()
 
 # %%
-# The map shows why. Shoes, bags and trousers lie apart. Pullovers, coats and shirts share one cloud: as pixels
-# they are alike.
+# The map shows why. Shoes, bags and trousers are separate. Pullovers, coats and shirts are in one cloud,
+# because their pixels are similar.
 
 LabelMapDisplay.from_estimator(auto)
 plt.show()
 
 # %%
-# Which kinds are taken for which, in percent of each kind. Of the shirts fewer than three in ten are found, and
-# half of the pullovers pass for coats.
+# The table shows which kinds are confused with which, in percent of each kind. Fewer than three in ten shirts
+# are labeled as shirts, and half of the pullovers are labeled as coats.
 
 fig, ax = plt.subplots(figsize=(6.4, 5.4), layout="constrained")
 ConfusionMatrixDisplay.from_predictions(
@@ -64,15 +65,15 @@ ConfusionMatrixDisplay.from_predictions(
 plt.show()
 
 # %%
-# Confidence sorts the labels well. It is somewhat too high here in the middle: of labels with a confidence of
-# 0.65, little more than half are right.
+# Labels of higher confidence are more often right. In the middle of its range, confidence is somewhat too high
+# here: of labels with a confidence of 0.65, only a little more than half are right.
 
 ReliabilityDisplay.from_estimator(auto, y_true=names[truth])
 plt.show()
 
 # %%
-# **When to do otherwise.** Images deserve better features than pixels: embed them by a pretrained network, and
-# give lapwing the vectors: :doc:`/learn/images`. The graph is only as good as the distances. Low confidence
-# sorts the rows that a person should look at: :doc:`/learn/label-next`.
+# **When to use something else.** Images need better features than pixels: embed them with a pretrained network,
+# and give lapwing the vectors (:doc:`/learn/images`). The graph is only as good as the distances. If a person
+# can check some labels, start with those of low confidence (:doc:`/learn/label-next`).
 
 # sphinx_gallery_thumbnail_number = 2

@@ -3,7 +3,7 @@ A messy table: gaps, texts and dates
 ====================================
 
 Which of these penguins are male, if a blood test says so for only 40 of them? The field notes of Palmer Station
-are a table with missing cells, texts, dates and columns that tell nothing, and lapwing takes it as it is.
+are a table with missing cells, texts, dates and useless columns. lapwing reads this table as it is.
 """
 
 import matplotlib.pyplot as plt
@@ -15,7 +15,8 @@ from lapwing import AutoLabeler, label_frame
 from lapwing.prepare import TableEncoder
 
 # %%
-# 344 rows. The sex is known for 333; we keep it for 40 of them, drawn at random, and hide the rest.
+# The table has 344 rows. The sex is known for 333 birds; we keep it for 40 of them, drawn at random, and hide
+# the rest.
 
 birds = datasets.load("penguins").frame
 birds["Date Egg"] = pd.to_datetime(birds["Date Egg"])
@@ -25,28 +26,29 @@ birds["Sex"] = truth.where(truth.index.isin(known))
 birds.iloc[[0, 3, 8, 200], [2, 4, 6, 8, 9, 12, 13, 16]]
 
 # %%
-# The plain call: the table comes back with three more columns.
+# The plain call returns the table with three more columns.
 
 labeled = label_frame(birds, "Sex")
 labeled[["Species", "Body Mass (g)", "Sex", "label", "confidence", "reached"]].head()
 
 # %%
-# Of the hidden ones, about four in five are right.
+# About four in five hidden labels are predicted right.
 
 hidden = truth.notna() & birds["Sex"].isna()
 print(f"true accuracy of {hidden.sum()} birds:", (labeled["label"] == truth)[hidden].mean().round(3))
 
 # %%
-# What was done with each column. Gaps are filled from the other numbers of the row and marked; a date becomes
-# four numbers; columns without information are left out.
+# This table says what was done with each column. Missing numbers are estimated from the other numbers of the
+# row and marked; a date becomes four numbers; columns without information are left out.
 
 pd.options.display.max_colwidth = 100
 encoder = TableEncoder().fit(birds.drop(columns="Sex"), birds["Sex"])
 pd.DataFrame(encoder.description_)[["name", "n_missing", "done"]]
 
 # %%
-# Some columns do more harm than good: *Individual ID*, *Sample Number* and *studyName* name the row, not the
-# bird. ``columns`` names those to use. The same in two steps, which also tell the expected accuracy:
+# Some columns do harm: *Individual ID*, *Sample Number* and *studyName* name the row and do not describe the
+# bird. ``label_frame`` has the parameter ``columns`` for the columns to use. Here we do the same in two steps,
+# which also give the expected accuracy:
 
 measures = ["Species", *(name for name in birds if "(" in name)]
 features = TableEncoder().fit_transform(birds[measures], birds["Sex"])
@@ -56,7 +58,7 @@ print("expected accuracy and its interval:", np.round(auto.expected_accuracy_, 2
 print("true accuracy:", right[hidden].mean().round(3))
 
 # %%
-# Males are heavier and have deeper bills, within each species. Errors lie where the two sexes meet.
+# Within each species, males are heavier and have deeper bills. The errors are where the two sexes overlap.
 
 depth, mass = birds["Culmen Depth (mm)"], birds["Body Mass (g)"]
 fig, axes = plt.subplots(1, 3, figsize=(9, 3.4), layout="constrained", sharey=True)
@@ -76,8 +78,9 @@ fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", nco
 plt.show()
 
 # %%
-# **When to do otherwise.** If columns are numbers in one unit already, give the array to ``AutoLabeler``. Name
-# the columns, as here, whenever you know which ones matter; with few labels lapwing cannot find that out by
-# itself. New rows need the fitted encoder: put it into a pipeline, ``make_pipeline(TableEncoder(),
-# AutoLabeler(scaling="off"))``, which ``lapwing.save_model`` saves too. More: :doc:`/learn/tables`. The same at
-# the shell is ``lapwing label birds.csv --label-column Sex -o labels.csv``: :doc:`/how-to/label-a-table`.
+# **When to use something else.** If all columns are numbers in one unit, give the array to ``AutoLabeler``.
+# Name the columns, as here, whenever you know which ones matter; with few labels lapwing cannot find out which.
+# New rows need the fitted encoder: put it into a pipeline,
+# ``make_pipeline(TableEncoder(), AutoLabeler(scaling="off"))``, which ``lapwing.save_model`` can save, too.
+# There is more in :doc:`/learn/tables`. At the shell the same is
+# ``lapwing label birds.csv --label-column Sex -o labels.csv`` (:doc:`/how-to/label-a-table`).

@@ -2,9 +2,9 @@
 Newsgroups: counts of terms or an embedding?
 ============================================
 
-Which vectors of a text should labels spread over: counts of its terms, or an embedding from a file? The
-expected accuracy helps to choose before any truth is known. Here both do, and 200 labels cannot tell which is
-better.
+Which vectors are better for labeling texts: counts of terms, or an embedding from a file? The expected accuracy
+helps to choose while the truth is unknown. In this example both are good, and 200 labels are too few to tell
+which is better.
 """
 
 import tempfile
@@ -22,8 +22,8 @@ from lapwing import AutoLabeler
 from lapwing.display import CompareDisplay, LabelMapDisplay
 
 # %%
-# 7,532 posts to twenty newsgroups, those of the test part; ten labels of each group, drawn at random within the
-# group.
+# The rows are the 7,532 posts of the test part of twenty newsgroups. Ten labels per group are drawn at random
+# within the group.
 
 news = datasets.load("newsgroups20")
 counts, truth = news.X[news.test_mask], np.array(news.class_names)[news.y[news.test_mask]]
@@ -34,7 +34,7 @@ for group in news.class_names:
 hidden = y == ""
 
 # %%
-# The plain call takes the sparse counts as they are. It notices that they are counts, and weighs them by
+# The plain call gets the sparse counts as they are. It notices that they are counts, and weights them by
 # TF-IDF.
 
 by_terms = AutoLabeler(random_state=0).fit(counts, y)
@@ -44,23 +44,23 @@ print("expected accuracy and its interval:", np.round(by_terms.expected_accuracy
 print("true accuracy:", (by_terms.transduction_ == truth)[hidden].mean().round(3))
 
 # %%
-# Spreading labels over the graph is worth much here: ``linear`` and the others below see the 200 labeled posts
+# Spreading labels over the graph helps much here: ``linear`` and the methods below it use the 200 labeled posts
 # alone.
 
 CompareDisplay.from_estimator(by_terms)
 plt.show()
 
 # %%
-# The map of the graph. Groups with one subject lie together, such as the five *comp.* groups, and are taken for
-# each other.
+# The map lays out the graph. Groups with one subject, such as the five *comp.* groups, lie together and are
+# confused with each other.
 
 LabelMapDisplay.from_estimator(by_terms, point_size=5)
 plt.show()
 
 # %%
-# Now an embedding from a file. This one has a hundred numbers for each post, by latent semantic analysis; it is
-# made here, so that the example needs no network. A sentence encoder writes such a file just as well:
-# ``np.save("embedding.npy", SentenceTransformer("all-MiniLM-L6-v2").encode(texts))``.
+# Now an embedding from a file. This one has a hundred numbers for each post, from latent semantic analysis. It
+# is computed here, so that the example needs no network. You can also write such a file with a sentence
+# encoder: ``np.save("embedding.npy", SentenceTransformer("all-MiniLM-L6-v2").encode(texts))``.
 
 analysis = make_pipeline(
     TfidfTransformer(sublinear_tf=True), TruncatedSVD(100, n_iter=2, random_state=0), Normalizer()
@@ -71,8 +71,8 @@ np.save(file, analysis.fit_transform(counts).astype(np.float32))
 by_embedding = AutoLabeler(random_state=0).fit(np.load(file, mmap_mode="r"), y)
 
 # %%
-# The intervals overlap nearly completely. The truth, which nobody would know, is that the counts are a few
-# points better.
+# The two intervals overlap almost completely. The truth, which is unknown in practice, is that the counts are a
+# few points better.
 
 fits = {"counts of terms": by_terms, "embedding": by_embedding}
 value, low, high = np.array([fit.expected_accuracy_ for fit in fits.values()]).T
@@ -89,9 +89,9 @@ ax.legend(frameon=False, loc="lower left", fontsize="small")
 plt.show()
 
 # %%
-# **When to do otherwise.** Counts suit long texts, which share many terms, and labels can be traced to terms.
-# Short texts share few: try a sentence encoder there, and compare as above; with more labels the intervals
-# shrink. Texts in a column of a table are encoded by ``label_frame``: :doc:`plot_messy_table`. More on texts:
-# :doc:`/learn/texts`.
+# **When to use something else.** Counts suit long texts, which share many terms, and they show which terms a
+# label depends on. Short texts share few terms: try a sentence encoder for these, and compare as above; with
+# more labels the intervals are narrower. ``label_frame`` encodes texts in a column of a table
+# (:doc:`plot_messy_table`). There is more in :doc:`/learn/texts`.
 
 # sphinx_gallery_thumbnail_number = 2

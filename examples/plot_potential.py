@@ -2,9 +2,10 @@
 A potential between two electrodes
 ==================================
 
-Can the solver behind the labels solve a problem of physics? A plate conducts between two electrodes and holds
-two insulating and two metallic discs. Its potential is the solution of a Laplacian system on a grid.
-``LaplacianSolver`` solves it in a number of steps that hardly depends on the grid.
+Can the solver behind the labels solve a problem of physics? A plate conducts current between two electrodes,
+and contains two insulating and two metallic discs. Its potential is the solution of a Laplacian system on a
+grid. ``LaplacianSolver`` solves this system in a number of iterations that hardly depends on the size of the
+grid.
 """
 
 import time
@@ -19,8 +20,8 @@ from lapwing import LaplacianSolver
 # %%
 # The plate has conductivity 1, the discs 10⁻⁴ and 10³. Neighboring grid points are joined by the harmonic mean
 # of their conductivities. On the left and right edge the potential is given, 1 and 0 (Dirichlet condition).
-# Nothing flows through the other two edges (Neumann condition): no point lies beyond them. What joins free
-# points to given ones goes to a diagonal d and to the right-hand side: (L + diag(d))·x = b.
+# Nothing flows through the other two edges (Neumann condition), because no point lies beyond them. The weights
+# that join free points to given ones are added to a diagonal d and to the right-hand side: (L + diag(d))·x = b.
 
 DISCS = [(0.3, 0.35, 0.13, 1e-4), (0.68, 0.66, 0.16, 1e-4), (0.68, 0.25, 0.1, 1e3), (0.28, 0.75, 0.12, 1e3)]
 
@@ -43,8 +44,8 @@ def plate(n):
 
 
 # %%
-# The plain call, on a grid of 300 x 300, and the same by SciPy's direct solver. The default tolerance, a
-# relative residual of 10⁻⁸, leaves this difference.
+# The plain call solves a grid of 300 x 300, and SciPy's direct solver solves it again. The difference comes
+# from the default tolerance, a relative residual of 10⁻⁸.
 
 n = 300
 conductivity, weights, diagonal, b = plate(n)
@@ -59,7 +60,8 @@ print(
 print(f"largest difference to scipy.sparse.linalg.spsolve: {difference:.1e}")
 
 # %%
-# Lines of equal potential, and the current: it flows around the insulating discs and through the metallic ones.
+# The picture shows lines of equal potential, and the current. The current flows around the insulating discs and
+# through the metallic ones.
 
 potential = np.hstack([np.ones((n, 1)), x.reshape(n, n - 2), np.zeros((n, 1))])
 slopes = np.gradient(potential)
@@ -75,9 +77,10 @@ fig.colorbar(shown, ax=ax, label="potential")
 plt.show()
 
 # %%
-# Finer grids: the time of both solvers, preparation included, and the iterations beside those with the diagonal
-# alone as a preconditioner. Those double with the resolution. lapwing takes a complete factor on small grids,
-# which needs a step or two, and an approximate one on large grids, which needs about thirty.
+# On finer grids we compare the time of both solvers, including the setup, and the number of iterations, also
+# with the diagonal alone as a preconditioner. With the diagonal the iterations double when the resolution
+# doubles. lapwing uses a complete factor on small grids, which needs one or two iterations, and an approximate
+# factor on large grids, which needs about thirty.
 
 sizes = np.array([50, 100, 200, 400, 500])
 seconds, iterations = ({"spsolve": [], "LaplacianSolver": []}, {"diagonal alone": [], "LaplacianSolver": []})
@@ -107,8 +110,10 @@ for ax, curves, unit in ((axes[0], seconds, "seconds"), (axes[1], iterations, "i
 plt.show()
 
 # %%
-# **When to do otherwise.** For a few thousand unknowns any direct solver does. One solver serves any number of
-# right-hand sides: give ``solve`` a matrix of columns. The steps of an implicit heat equation are such systems,
-# with ``diagonal`` the capacities over the time step. Its preconditioner also serves SciPy's iterations:
-# ``cg(A, b, M=solver.aslinearoperator(action="precondition"))``. Matrices with positive off-diagonal entries
-# are not of this kind. More: :doc:`/how-to/solve-laplacian-systems`, :doc:`/methods/laplacian-solver`.
+# **When to use something else.** For a few thousand unknowns any direct solver is good enough. One
+# ``LaplacianSolver`` can be used for any number of right-hand sides: give ``solve`` a matrix with a column for
+# each. The steps of an implicit heat equation are such systems, where ``diagonal`` is the capacities divided by
+# the time step. You can also use the preconditioner in SciPy's iterations:
+# ``cg(A, b, M=solver.aslinearoperator(action="precondition"))``. The solver refuses matrices with positive
+# off-diagonal entries. There is more in :doc:`/how-to/solve-laplacian-systems` and
+# :doc:`/methods/laplacian-solver`.

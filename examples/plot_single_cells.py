@@ -2,9 +2,9 @@
 Single cells on a neighbor graph from elsewhere
 ===============================================
 
-Can a neighbor graph that another program has built carry labels? Pipelines for single cells find the neighbors
-of each cell anyway. This example takes those that scanpy found for 700 blood cells, and spreads the types of 60
-cells over them.
+Can lapwing spread labels over a neighbor graph that another program has built? Pipelines for single cells find
+the neighbors of each cell anyway. This example uses the neighbors that scanpy found for 700 blood cells, and
+spreads the types of 60 cells over this graph.
 """
 
 import matplotlib.pyplot as plt
@@ -14,9 +14,9 @@ import datasets
 from lapwing import AutoLabeler, HarmonicClassifier
 
 # %%
-# ``distances`` is the sparse matrix that ``scanpy.pp.neighbors`` leaves in ``adata.obsp["distances"]``: 9
-# neighbors of each cell. As two arrays, a line for each cell: which cells are its neighbors, nearest first, and
-# how far they are.
+# ``distances`` is the sparse matrix that ``scanpy.pp.neighbors`` leaves in ``adata.obsp["distances"]``, with 9
+# neighbors for each cell. We turn it into two arrays with a line for each cell: which cells are its neighbors,
+# nearest first, and how far they are.
 
 cells = datasets.load("cells")
 n_cells = len(cells.y)
@@ -28,7 +28,8 @@ neighbors = (
 )
 
 # %%
-# The types of 60 cells, drawn at random. The rarest of the ten types has 8 cells, and may get no label.
+# The types of 60 cells, drawn at random, are given. The rarest of the ten types has 8 cells, so it may get no
+# label.
 
 truth = np.array(cells.class_names)[cells.y]
 given = np.random.default_rng(0).choice(n_cells, 60, replace=False)
@@ -38,7 +39,7 @@ hidden = y == ""
 print(f"types without a label: {', '.join(sorted(set(truth) - set(y))) or 'none'}")
 
 # %%
-# With ``affinity="precomputed"`` a graph stands in the place of the features.
+# With ``affinity="precomputed"`` a graph is given instead of features.
 
 clf = HarmonicClassifier(affinity="precomputed", random_state=0).fit(neighbors, y)
 
@@ -47,8 +48,9 @@ print("expected accuracy and its interval:", np.round(clf.expected_accuracy_, 2)
 print("true accuracy:", right[hidden].mean().round(3))
 
 # %%
-# ``AutoLabeler`` takes the same graph as an argument of its own, beside features if there are any: here the 50
-# principal components that the graph was built from. It has more methods to choose from then.
+# ``AutoLabeler`` gets the same graph as a separate argument, together with features if there are any. Here the
+# features are the 50 principal components that the graph was built from. With both, there are more methods to
+# choose from.
 
 auto = AutoLabeler(random_state=0).fit(cells.X, y, graph=neighbors)
 
@@ -56,8 +58,8 @@ print("expected accuracy and its interval:", np.round(auto.expected_accuracy_, 2
 print("true accuracy:", (auto.transduction_ == truth)[hidden].mean().round(3))
 
 # %%
-# The cells in the picture that is usual in this field (UMAP, from the same graph): by the types found, given
-# labels outlined, and by whether the type is right.
+# Both pictures show the cells in a UMAP layout of the same graph, as is usual in this field. The left one shows
+# the predicted types, with given labels outlined; the right one shows whether the type is right.
 
 fig, axes = plt.subplots(1, 2, figsize=(10, 4.6), layout="constrained", sharex=True, sharey=True)
 for color, name in enumerate(clf.classes_):
@@ -77,8 +79,8 @@ fig.legend(
 plt.show()
 
 # %%
-# One hidden label in four is wrong. Most errors lie among the T cells and NK cells, and between monocytes and
-# dendritic cells, which this graph hardly tells apart. Types with one or two labels are found badly.
+# One hidden label in four is wrong. Most errors are among the T cells and NK cells, and between monocytes and
+# dendritic cells, which this graph hardly separates. Types with one or two labels are often missed.
 
 types = [name for name in clf.classes_ if (truth[hidden] == name).sum() >= 5]
 shares = [right[hidden & (truth == name)].mean() for name in types]
@@ -89,7 +91,7 @@ ax.set(xlabel="share of hidden labels that is right", xlim=(0, 1))
 plt.show()
 
 # %%
-# **When to do otherwise.** Without a graph give the components, and lapwing searches the neighbors itself,
-# millions of rows in seconds. A matrix of weights is taken as well as distances:
-# :doc:`/how-to/a-graph-of-my-own`. To find types that nobody has named yet, let ``suggest(..., explore=0.2)``
-# look far from all labels: :doc:`/learn/label-next`. More on graphs: :doc:`/learn/graphs`.
+# **When to use something else.** If you have no graph, give the principal components, and lapwing searches the
+# neighbors, for a million rows in seconds. You can give a matrix of weights instead of distances
+# (:doc:`/how-to/a-graph-of-my-own`). To find new types, let ``suggest(..., explore=0.2)`` choose rows far from
+# all labels (:doc:`/learn/label-next`). There is more in :doc:`/learn/graphs`.

@@ -2,9 +2,9 @@
 A dense graph, made sparse
 ==========================
 
-How many edges of a dense similarity graph do labels need? All pairs of 1,797 digits are 1.6 million edges. A
-sparsifier keeps one or two of a hundred, with larger weights, and labels and electrical resistances stay nearly
-as they were.
+How many edges of a dense similarity graph are needed to spread labels? All pairs of 1,797 digits are 1.6
+million edges. A sparsifier keeps one or two of a hundred edges, with larger weights. Labels and electrical
+resistances are then nearly the same as before.
 """
 
 import time
@@ -18,8 +18,8 @@ from lapwing import HarmonicClassifier
 from lapwing.graph import Graph, effective_resistances, sparsify
 
 # %%
-# The dense graph: Gaussian similarities of all pairs. Fifty labels, five of each digit, drawn at random within
-# the digit.
+# The dense graph has the Gaussian similarities of all pairs. There are fifty labels, five of each digit, drawn
+# at random within the digit.
 
 images, truth = load_digits(return_X_y=True)
 similarities = np.exp(-((pairwise_distances(images) / 12) ** 2))
@@ -33,13 +33,14 @@ y[given] = truth[given]
 hidden = y == -1
 
 # %%
-# The plain call says how far xᵀLx, the variation of a function on the graph, may be from what it was.
+# In the plain call, ``distortion`` says by which share xᵀLx, the variation of a function x on the graph, may
+# change.
 
 sparse = sparsify(dense, distortion=0.75, random_state=0)
 print(f"{dense.n_edges:,} edges become {sparse.n_edges:,}, {sparse.n_edges / dense.n_edges:.1%}")
 
 # %%
-# Labels on both graphs.
+# We spread labels over both graphs.
 
 fits = {}
 for name, graph in (("dense", dense), ("sparse", sparse)):
@@ -53,9 +54,9 @@ same = (fits["dense"].transduction_ == fits["sparse"].transduction_).mean()
 print(f"the same label on both graphs: {same:.1%} of the rows")
 
 # %%
-# If weights are conductances, every edge has an effective resistance between its ends. That of a kept edge, in
-# the sparse and in the dense graph: the sparsifier draws edges in proportion to weight times resistance, so
-# that what alone joins two parts stays.
+# If weights are conductances, there is an effective resistance between the ends of every edge. The picture
+# compares it in the sparse and in the dense graph, for each kept edge. The sparsifier draws edges in proportion
+# to weight times resistance, so an edge that alone joins two parts is kept.
 
 before = effective_resistances(dense).tocsr()
 after = effective_resistances(sparse).tocoo()
@@ -73,8 +74,8 @@ ax.set(
 plt.show()
 
 # %%
-# More edges, more alike. The accuracy hardly moves: the labels that differ are those near the border between
-# two digits, and come out right as often as before.
+# With more edges, more labels are the same as on the dense graph. The accuracy hardly changes: the labels that
+# differ are near the border between two digits, and are right as often as before.
 
 kept, alike, accuracies = [], [], []
 for budget in (5, 10, 20, 40, 80):
@@ -102,7 +103,7 @@ ax.legend(frameon=False, loc="lower right")
 plt.show()
 
 # %%
-# **When to do otherwise.** Features in hand, build a neighbor graph: it is sparse from the start and more
-# accurate, 94 % on the same labels (:doc:`plot_digits`). A sparsifier is for graphs that come dense, or with
-# more edges than memory holds: it reads the edges once, from a file or a stream. More:
-# :doc:`/how-to/sparsify-a-large-graph`, :doc:`/methods/sparsifiers`.
+# **When to use something else.** If you have features, build a neighbor graph: it is sparse from the start and
+# more accurate, 94 % with the same labels (:doc:`plot_digits`). A sparsifier is for given graphs that are
+# dense, or that have more edges than fit in memory: it reads the edges once, from a file or a stream. There is
+# more in :doc:`/how-to/sparsify-a-large-graph` and :doc:`/methods/sparsifiers`.

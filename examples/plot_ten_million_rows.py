@@ -2,8 +2,8 @@
 Ten million rows through landmarks
 ==================================
 
-How long does it take to label ten million rows from sixty labels, and how much memory? Seconds, and about a
-gigabyte, most of it rows and results: low-rank propagation compares every row with a hundred landmarks, and
+How much time and memory does it take to label ten million rows from sixty labels? It takes seconds, and about a
+gigabyte, most of it for rows and results. Low-rank propagation compares every row with a hundred landmarks, and
 builds no graph.
 """
 
@@ -15,9 +15,9 @@ import numpy as np
 from lapwing import LowRankPropagationClassifier
 
 # %%
-# No real set of this size comes with this example, so the rows are generated: three arms of a spiral, in two of
-# eight columns; the other six are noise. The arms lie apart, which makes the task easy: it shows time and
-# memory, not accuracy on real data. In single precision the rows take 320 MB.
+# No real data set of this size comes with this example, so the rows are generated: three arms of a spiral in
+# two of eight columns; the other six columns are noise. The arms are well separated, which makes the task easy:
+# the example shows time and memory, not accuracy on real data. In single precision the rows take 320 MB.
 
 
 def spiral(n, seed=0):
@@ -36,8 +36,8 @@ def spiral(n, seed=0):
 X, arm = spiral(10_000_000)
 
 # %%
-# Twenty labels of each arm, drawn at random within it. Rows in a file are given as ``np.load("rows.npy",
-# mmap_mode="r")``; they are read in blocks, and never all held.
+# Twenty labels per arm are drawn at random within the arm. If your rows are in a file, pass
+# ``np.load("rows.npy", mmap_mode="r")``; they are then read in blocks, and never all in memory.
 
 rng = np.random.default_rng(1)
 given = np.concatenate(
@@ -47,8 +47,8 @@ y = np.full(len(X), -1, dtype=np.int8)
 y[given] = arm[given]
 
 # %%
-# The plain call of this method. ``AutoLabeler`` would search neighbors first, which takes minutes at this size.
-# Run alone, the example has a peak of 1.2 GiB of resident memory: rows, results, and little else.
+# This is the plain call of the method. ``AutoLabeler`` would search neighbors first, which takes minutes at
+# this size. If the example runs alone, its peak of resident memory is 1.2 GiB: rows, results, and little else.
 
 start = time.perf_counter()
 clf = LowRankPropagationClassifier(random_state=0).fit(X, y)
@@ -60,8 +60,8 @@ print("expected accuracy and its interval:", np.round(clf.expected_accuracy_, 2)
 print("true accuracy:", (clf.transduction_ == arm).mean().round(4))
 
 # %%
-# Where the rows are, by the arm that they were given: the arms bend around each other, so that no plane
-# separates them, yet a hundred landmarks follow them. Pale pixels hold few rows.
+# The left picture shows the rows in the color of their label; pale pixels have few rows. The arms bend around
+# each other, so no plane separates them, but a hundred landmarks follow them.
 
 colors = np.array([[0, 114, 178], [230, 159, 0], [0, 158, 115]]) / 255
 edges = np.linspace(-4.2, 4.2, 421)
@@ -94,11 +94,11 @@ axes[1].grid(alpha=0.3)
 plt.show()
 
 # %%
-# Up to some hundred thousand rows the time goes into finding the landmarks, on a sample; beyond, it grows with
-# the rows.
+# Up to a few hundred thousand rows most of the time is for finding the landmarks, on a sample. Beyond that, the
+# time grows with the number of rows.
 #
-# **When to do otherwise.** Up to a million rows or so, the neighbor graph is affordable and more accurate where
-# classes are intricate: :doc:`/methods/harmonic`. If landmarks are too coarse, take more of them first:
-# ``n_landmarks=500``. The program labels files that do not fit in memory, ``lapwing label rows.npy --method
-# low-rank``, and several machines share the work: :doc:`/learn/millions-of-rows`, :doc:`/learn/many-machines`.
-# What is computed: :doc:`/methods/low-rank`.
+# **When to use something else.** Up to about a million rows, a neighbor graph takes seconds, and is more
+# accurate where classes have complicated shapes (:doc:`/methods/harmonic`). If landmarks are too coarse, first
+# try more of them: ``n_landmarks=500``. The program also labels files that do not fit in memory,
+# ``lapwing label rows.npy --method low-rank`` (:doc:`/learn/millions-of-rows`), and can divide the work among
+# several machines (:doc:`/learn/many-machines`). :doc:`/methods/low-rank` explains what is computed.

@@ -2,9 +2,9 @@
 Wrong labels, found
 ===================
 
-Which of ten thousand labels are wrong? An audit compares each label with what the others say of its row,
-without training a model. We look at the test images of MNIST as they were published, and then at the same
-labels with 500 errors put in.
+Which of ten thousand labels are wrong? An audit compares each label with what the other labels predict for its
+row, without training a model. We audit the test images of MNIST with their published labels, and then with 500
+labels made wrong.
 """
 
 import matplotlib.pyplot as plt
@@ -22,8 +22,8 @@ images, labels = mnist.X[60_000:], mnist.y[60_000:]
 graph = knn_graph(images, 15, random_state=0)
 
 # %%
-# The plain call. ``foretold`` is the share of labels that the others predict; where it is far below 1, classes
-# overlap, and doubtful labels are mostly that.
+# The plain call reports ``foretold``, the share of labels that the other labels predict. If it is far below 1,
+# classes overlap, and most doubtful labels are in the overlap rather than wrong.
 
 found = audit(images, labels, graph=graph, random_state=0)
 print(
@@ -31,8 +31,9 @@ print(
 )
 
 # %%
-# The most doubtful of the published labels. There is no truth to compare with: judge yourself. A few are
-# probably wrong, such as the 4 that may be a 6; most are right, and merely written in an unusual way.
+# These are the most doubtful of the published labels. There is no truth to compare with, so judge yourself. A
+# few are probably wrong, such as the 4 that may be a 6; most are right, but the digit is written in an unusual
+# way.
 
 fig, axes = plt.subplots(3, 7, figsize=(9, 5), layout="constrained")
 for row, ax in zip(found.ranked(), axes.flat):
@@ -59,8 +60,8 @@ print(
 )
 
 # %%
-# If a person looks at the labels in this order, nearly every one is wrong up to the 400th, and after 600 looks
-# nearly all errors are found. In random order it would take all ten thousand.
+# If a person checks the labels in this order, nearly all of the first 400 are wrong, and after 600 checks
+# nearly all errors are found. In random order this would take nearly ten thousand checks.
 
 looks = np.arange(1, 1501)
 hits = np.cumsum(wrong[found.ranked()[:1500]])
@@ -75,7 +76,7 @@ ax.legend(frameon=False, loc="center right")
 plt.show()
 
 # %%
-# **When to do otherwise.** Errors at random, as here, are the easy case: of labels that were confused between
-# two similar classes, or of classes that overlap, fewer are found. If few rows have labels, a fitted classifier
-# has the same: ``clf.audit()``. An audit does not change labels; look at them, correct them, and fit again:
-# :doc:`/learn/wrong-labels`. How it is computed: :doc:`/methods/label-loop`.
+# **When to use something else.** Random errors, as here, are the easy case. If two similar classes were
+# confused, or if classes overlap, the audit finds fewer errors. If only a few rows have labels, use the audit
+# of a fitted classifier, ``clf.audit()``. An audit does not change labels; check them, correct them, and fit
+# again (:doc:`/learn/wrong-labels`). :doc:`/methods/label-loop` explains how it is computed.

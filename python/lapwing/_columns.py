@@ -14,7 +14,7 @@ MOST_DESCRIBED = 12
 #: What is wrong, and what else could be done about it.
 FAULTS = {
     "text": (
-        "with cells that are no numbers",
+        "with cells that are not numbers",
         "use lapwing.prepare.TableEncoder in a pipeline, or lapwing.label_frame, or ",
     ),
     "missing": ("with missing or infinite values", "impute these, or "),
@@ -67,7 +67,7 @@ def _faults(column: Any) -> list[tuple[str, str]]:
 
 
 def _numbers(column: Any) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """The values, NaN if missing, and a mask of those that are no numbers."""
+    """The values, NaN if missing, and a mask of those that are not numbers."""
     values: NDArray[np.float64] = np.full(len(column), np.nan)
     is_text = np.zeros(len(column), bool)
     try:

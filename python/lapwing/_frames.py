@@ -129,6 +129,8 @@ def label_frame(
         clf.fit(features, y, graph=graph)
     except ValueError as error:
         raise (ValueError(f"column {target!r}: {error}") if len(labels.classes) < 2 else error) from error
+    if verbose and isinstance(clf, AutoLabeler):
+        _tell(f"method with the largest weight: {clf.report_['chosen']['method']}")
     if verbose and getattr(clf, "expected_accuracy_", None) is not None:
         value, low, high = clf.expected_accuracy_
         _tell(f"expected accuracy: {value:.0%} ({low:.0%} to {high:.0%})")

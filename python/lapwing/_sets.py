@@ -176,7 +176,7 @@ class PredictsSets(KeepsGraph):
         if held_out is None:
             few = n_labeled < 2 * len(self.classes_) or len(self.classes_) < 2
             raise ValueError(
-                f"{n_labeled} labels of {len(self.classes_)} classes are too few to hold any out; sets need two classes, two labels a class "
+                f"{n_labeled} labels of {len(self.classes_)} classes are too few to hold any out; sets need two classes, two labels per class "
                 "on average"
                 if few
                 else "with these parameters, a fit holds out no label; take the defaults of form, clamp, graph_reg and calibration, and no prior"

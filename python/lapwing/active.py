@@ -60,7 +60,7 @@ def suggest(
     """Rows to label next, the most useful ones first.
 
     Without labels, and with fewer than two a class, the rows that cover the graph best. With labels, rows that cover what the
-    labels do not tell yet; from five labels a class on, every other one lies between classes. For several batches on the
+    labels do not tell yet; from five labels per class on, every other one lies between classes. For several batches on the
     same rows make a :class:`Suggester`, which keeps the graph.
 
     Parameters

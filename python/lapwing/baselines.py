@@ -229,7 +229,7 @@ class LinearClassifier(LinearClassifierParameters, Linear, SpreadingClassifier):
 class MajorityClassifier(MajorityClassifierParameters, SpreadingClassifier):
     """Classifier that gives every row the most frequent class of the labels, with its share of them as confidence.
 
-    A method that is no better than this one has learned nothing from the features.
+    A useful method must be better than this one.
 
     Parameters
     ----------

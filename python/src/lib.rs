@@ -36,9 +36,7 @@ mod _lapwing {
         fit::{fit_classifier, fit_regressor},
         graph::{HeldGraph, check_graph, components, kneighbors, knn_graph, weigh_neighbors},
         index::NeighborIndex,
-        label_loop::{
-            Suggester, jackknife_plus, least_labels, leave_one_out_scores, prediction_sets,
-        },
+        label_loop::{Suggester, jackknife_plus, least_labels, leave_one_out_scores, prediction_sets},
         learn::{learn_graph, learn_weights, single_node_weights},
         model::{load_model, save_model},
         parameters::{check_parameters, parameters},

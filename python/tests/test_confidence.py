@@ -56,7 +56,7 @@ def test_one_label_of_each_class_is_too_few():
     fitted = lapwing.HarmonicClassifier().fit(X, shown(1))
     assert fitted.expected_accuracy_ is None
     part = fitted.report_["parts"]["confidence"]
-    assert part == {"is_guess": True, "reason": "fewer than 5 labels a class"}
+    assert part == {"is_guess": True, "reason": "fewer than 5 labels per class"}
 
 
 def test_given_sizes_decide_held_out_rows_too():

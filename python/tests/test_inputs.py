@@ -157,7 +157,7 @@ def test_bad_columns_of_frames_are_named_all_at_once(problem):
     texts = {"id": [f"r{row}" for row in range(80)], **columns, "date": dates, "mixed": ["1"] * 79 + ["red"]}
     for frame, drop in zip(frames(texts), (r"X\.drop\(columns=\[", r"X\.drop\(\["), strict=True):
         fit = HarmonicClassifier(6).fit
-        text = r"X: 3 columns with cells that are no numbers: 'id' \(80 of 80 rows, first 'r0' in row 0\), 'date' \("
+        text = r"X: 3 columns with cells that are not numbers: 'id' \(80 of 80 rows, first 'r0' in row 0\), 'date' \("
         with pytest.raises(ValueError, match=text):
             fit(frame, y)
         text = r"'mixed' \(1 of 80 rows, first 'red' in row 79\); use .*label_frame, or leave them out: " + drop

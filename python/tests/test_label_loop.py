@@ -126,7 +126,7 @@ def test_an_audit_prints_a_summary_and_writes_a_page(digits, tmp_path):
     wrong[::100] = (truth[::100] + 1) % 10
     found = audit(X, wrong, random_state=0)
     lines = repr(found).splitlines()
-    assert lines[0].startswith("labels foretold by the others") and f"{int(found.flagged.sum())}" in lines[1]
+    assert lines[0].startswith("labels predicted by the others") and f"{int(found.flagged.sum())}" in lines[1]
     found.report(tmp_path / "audit.html", title="Digits", row_names=[f"image-{row}" for row in range(len(X))])
     page = (tmp_path / "audit.html").read_text(encoding="utf-8")
     first = found.ranked()[0]

@@ -46,7 +46,8 @@ def test_loaded_models_predict_the_same(features, labels, tmp_path):
 
 
 def test_a_pipeline_with_its_encoder_is_one_model(tmp_path):
-    table = pd.DataFrame({"size": [1.0, 2.0, 9.0, 8.0] * 10, "color": ["red", "red", "blue", "blue"] * 10})
+    sizes = np.tile([1.0, 2.0, 9.0, 8.0], 10) + np.random.default_rng(0).uniform(size=40)
+    table = pd.DataFrame({"size": sizes, "color": ["red", "red", "blue", "blue"] * 10})
     y = ["a", None, "b", None] + [None] * 36
     pipeline = make_pipeline(TableEncoder(), HarmonicClassifier(n_neighbors=3)).fit(table, y)
     save_model(pipeline, tmp_path / "table.lapwing")

@@ -200,7 +200,7 @@ def test_new_rows_that_are_unlike_the_fit():
         encoder.transform(table.iloc[:4].assign(member=pd.array([None, True, False, True], dtype="boolean")))
     with pytest.raises(ValueError, match="X: no column 'width'; did you mean 'widht'"):
         encoder.transform(table.rename(columns={"width": "widht"}))
-    with pytest.raises(ValueError, match="X: 1 column with cells that are no numbers: 'width'"):
+    with pytest.raises(ValueError, match="X: 1 column with cells of another kind than in the fit: 'width'"):
         encoder.transform(table.assign(width="wide"))
     other_order = table[table.columns[::-1]].assign(more=1)
     np.testing.assert_array_equal(encoder.transform(other_order), encoder.transform(table))

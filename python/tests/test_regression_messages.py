@@ -157,12 +157,12 @@ def test_a_file_of_edges_has_an_affinity_of_its_own():
 def test_columns_of_text_are_all_named(frame):
     X = frame({"width": [1.0, 2.0, 3.0], "species": [None, "setosa", "virginica"], "city": ["1", "Rome", "Oslo"]})
     cells = r"'species' \(2 of 3 rows, first 'setosa' in row 1\), 'city' \(2 of 3 rows, first 'Rome' in row 1\)"
-    expected = r"2 columns with cells that are no numbers: " + cells + r"; use .*TableEncoder in a pipeline, or .*label_frame, or leave them out: X\.drop\("
+    expected = r"2 columns with cells that are not numbers: " + cells + r"; use .*TableEncoder in a pipeline, or .*label_frame, or leave them out: X\.drop\("
     for fit in (HarmonicClassifier(1).fit, LaplacianSVC(n_neighbors=1).fit, LowRankPropagationClassifier(2).fit):
         with pytest.raises(ValueError, match=expected):
             fit(X, [0, 1, -1])
     fitted = HarmonicClassifier(1).fit(frame({"width": [1.0, 2.0, 4.0]}), [0, 1, -1])
-    with pytest.raises(ValueError, match=r"no numbers: 'width' \(1 of 1 rows, first 'wide' in row 0\)"):
+    with pytest.raises(ValueError, match=r"not numbers: 'width' \(1 of 1 rows, first 'wide' in row 0\)"):
         fitted.predict(frame({"width": ["wide"]}))
 
 

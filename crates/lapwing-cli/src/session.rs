@@ -12,8 +12,8 @@ use lapwing_report::summary::Row;
 
 use crate::failure::Failure;
 use crate::options::{ProgressStyle, RunOptions};
-use crate::progress::{Console, say};
 use crate::output::Written;
+use crate::progress::{Console, say};
 use crate::ranks::Ranks;
 use crate::text::{shell_word, summary};
 use crate::{INTERRUPTED, paint};

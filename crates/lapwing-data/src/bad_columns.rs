@@ -10,7 +10,7 @@ const MAX_DESCRIBED: usize = 12;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// Cells of a text that are no numbers.
+    /// Cells of a text that are not numbers.
     Text,
     /// A type that is no number.
     Type,
@@ -82,9 +82,9 @@ impl fmt::Display for BadColumns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let them = if self.columns.len() == 1 { "it" } else { "them" };
         let advice = match self.fault {
-            Fault::Text | Fault::Type => "prepare these, or ",
-            Fault::NotFinite => "impute these, or ",
-            Fault::TooLarge => "rescale these, or ",
+            Fault::Text | Fault::Type => format!("prepare {them}, or "),
+            Fault::NotFinite => "impute these, or ".into(),
+            Fault::TooLarge => "rescale these, or ".into(),
             Fault::Changed => return write!(f, "{}; write them as the fit had them", self.facts()),
         };
         write!(f, "{}; {advice}leave {them} out", self.facts())
@@ -96,8 +96,8 @@ impl BadColumns {
     pub fn facts(&self) -> String {
         let n = self.columns.len();
         let fault = match self.fault {
-            Fault::Text => "with cells that are no numbers",
-            Fault::Type => "of a type that is no number",
+            Fault::Text => "with cells that are not numbers",
+            Fault::Type => "of a type that is not a number",
             Fault::Changed => "with cells of another kind than in the fit",
             Fault::NotFinite => "with missing or infinite values",
             Fault::TooLarge => "with values beyond single precision",
@@ -196,8 +196,8 @@ mod tests {
         bad.columns[0].name = Some("id".into());
         assert_eq!(
             bad.to_string(),
-            "in.csv: 2 columns with cells that are no numbers: 'id' (1 of 3 rows, first 'r1' in line 3), \
-             column 4 (2 of 3 rows, first '2024-01-01' in line 2); leave them out"
+            "in.csv: 2 columns with cells that are not numbers: 'id' (1 of 3 rows, first 'r1' in line 3), \
+             column 4 (2 of 3 rows, first '2024-01-01' in line 2); prepare them, or leave them out"
         );
         assert_eq!(bad.columns.iter().map(BadColumn::key).collect::<Vec<_>>(), ["id", "4"]);
     }

@@ -36,7 +36,7 @@ macro_rules! warnings {
 }
 
 warnings! {
-    "unreached", "label one row in each part of the graph, or connect the parts" {
+    "unreached", "label one row in each component of the graph, or connect the components" {
         "no label reaches {} in {} of the graph; {advice}", counted(n_rows, "row"), counted(n_components, "component")
             => Unreached { n_rows: usize, n_components: usize, advice: &'static str }
         "no label reaches {} through the graph, in {} of it; their labels come from methods that look at features alone; {advice}",
@@ -73,7 +73,7 @@ warnings! {
          {effect}"
             => ResistancesNotConverged { n_iter: usize, residual: f64, tol: f64, effect: &'static str }
     }
-    "low-recall", "search for neighbors exactly" {
+    "low-recall", "use an exact search for neighbors (`knn_method` `exact`)" {
         "the neighbor search found {recall:.3} of the true neighbors, below its target of {target}; rows of so high a dimension \
          need an exact search"
             => LowRecall { recall: f64, target: f64 }
@@ -86,7 +86,7 @@ warnings! {
         "no label could be judged: each is the only one of its class, or of its component of the graph"
             => NothingJudged {}
     }
-    "suggested-labels", "suggest some rows with check, and label them too" {
+    "suggested-labels", "let `suggest` draw some rows at random (`check`), and label them too" {
         "labels were suggested, not drawn at random, and only {n_check} of them are check rows, of {least} needed: sets may hold the right \
          class less often than their level says; suggest some rows with --check 0.2"
             => SuggestedLabels { n_check: usize, least: usize }
@@ -94,12 +94,12 @@ warnings! {
          accuracy says"
             => SuggestedAccuracy {}
     }
-    "lost-classes", "hold the classes to sizes, or give more labels" {
+    "lost-classes", "use `decision` `sizes` to keep classes at their sizes, or give more labels" {
         "class {class} was given to {:.1} % of the rows, but has {:.0} % of the labels: the others may have been lost; give \
          class_prior with decision sizes, or more labels", 100.0 * share, 100.0 * among_labels
             => LostClasses { class: String, share: f64, among_labels: f64 }
     }
-    "class-sizes", "check the sizes of the classes: they are not those asked for" {
+    "class-sizes", "check the sizes of the classes: they differ from the sizes that you asked for" {
         "labels look chosen evenly, about as many of every class, and say nothing about the sizes of the classes: decided without \
          sizes; give class_prior, or labels_drawn random if they were drawn at random"
             => UnknownSizes {}
@@ -137,7 +137,7 @@ warnings! {
             => SaturatedRows { share: f64 }
     }
     "unsuitable-parameter", "change the value of the parameter" {
-        "class mass normalization degenerates at graph_reg · mean degree = {product:.1}; use one below 1"
+        "class mass normalization does not work well here: graph_reg times the mean degree is {product:.1}; choose a graph_reg for which it is below 1"
             => DegenerateMass { product: f64 }
         "n_landmarks is {n_landmarks}, too few to tell {n_classes} classes apart; take {} or more", 2 * n_classes
             => FewLandmarks { n_landmarks: usize, n_classes: usize }
@@ -156,7 +156,7 @@ warnings! {
          most {most:.0e}"
             => CoarseResistances { tol: f64, most: f64 }
     }
-    "not-as-given", "nothing, or give what can be used: something given was replaced or left out" {
+    "not-as-given", "nothing, or change the input: something that you gave was replaced or left out" {
         "n_eigenvectors is {given}, but the graph has {n_components} components that hold labels, each with a constant vector of \
          its own; using {n_components}"
             => FewEigenvectors { given: usize, n_components: usize }
@@ -180,7 +180,7 @@ warnings! {
         "validation rows are not used by solver {solver} with stopping {stopping}"
             => UnusedValidation { solver: &'static str, stopping: &'static str }
     }
-    "unusual-cells", "look at the cells: some are not like the others of their column" {
+    "unusual-cells", "look at the cells: some differ from the others of their column" {
         "column '{column}': {} no {kind}, first '{first}' in {place}; counted as missing", cells_hold(n_cells)
             => UnfitCells { column: String, n_cells: usize, kind: &'static str, first: String, place: String }
         "column '{column}': {} a level that the fit did not have, first '{first}'; it says nothing about these rows",
@@ -191,14 +191,14 @@ warnings! {
         "{file}: {what}; {advice}"
             => DoubtfulText { file: String, what: &'static str, advice: &'static str }
     }
-    "large-kernel", "nothing, or give more memory or a number of landmarks" {
+    "large-kernel", "nothing, or allow more memory, or set the number of landmarks" {
         "the kernel of {n_samples} rows is approximated by {n_landmarks} landmarks; n_landmarks sets their number, none keeps the \
          kernel itself"
             => ApproximateKernel { n_samples: usize, n_landmarks: usize }
         "the Gram matrix of {n_samples} rows does not fit into the memory it may take, and is recomputed in every iteration"
             => GramAnew { n_samples: usize }
     }
-    "not-compared", "check the weights of the edges: they are 0 or too far apart" {
+    "not-compared", "check the weights of the edges: they are 0, or differ too much" {
         "the sparse graph could not be compared with the input graph: the quadratic forms of all probe vectors are 0 or overflow"
             => NotCompared {}
     }

@@ -72,9 +72,9 @@ parameters! {
     pub struct KnnParams {
         /// Neighbors of each row, below the number of rows.
         n_neighbors: usize = 15, in at_least(1.0);
-        /// Distance between rows. Auto is cosine for sparse rows, where it allows rows of zeros, and euclidean for dense ones.
+        /// Distance between rows. Auto is cosine for sparse rows (rows of zeros are then allowed) and euclidean for dense rows.
         metric: Option<Metric> = None, or "auto";
-        /// Neighbor search. Auto takes the faster one.
+        /// Neighbor search. Auto uses the faster one.
         method: KnnMethod = KnnMethod::Auto;
         /// Share of the true neighbors that an approximate search must find.
         recall_target: f64 = 0.95, in above(0.0).at_most(1.0), if [method: "auto", "partitions"];
@@ -86,19 +86,19 @@ parameters! {
 parameters! {
     /// How to build an affinity graph from features.
     pub struct GraphParams {
-        /// Neighbors of each row; all other rows where these are fewer, except with learned weights.
+        /// Neighbors of each row. With fewer other rows than this, all of them are neighbors; learned weights refuse that.
         n_neighbors: usize = 15, in at_least(1.0);
-        /// Distance between rows. Auto is cosine for sparse rows, where it allows rows of zeros, and euclidean for dense ones and for
+        /// Distance between rows. Auto is cosine for sparse rows (rows of zeros are then allowed), and euclidean for dense rows and for
         /// gaussian weights.
         metric: Option<Metric> = None, or "auto";
         /// How a distance becomes an edge weight.
         weights: Weighting = Weighting::SelfTuning;
         /// How the directed neighbor relation becomes an undirected graph.
         symmetrize: Symmetrize = Symmetrize::Mean;
-        /// Width of the weights: σ of gaussian ones, in the unit of distances, and the factor h on each row's own width of
-        /// self-tuning ones. Auto is σ = the median distance to the last neighbor, and h = 0.5.
+        /// Width of the weights: σ of gaussian weights, in the unit of distances; for self-tuning weights a factor h of the width of
+        /// each row. Auto is σ = the median distance to the last neighbor, and h = 0.5.
         bandwidth: Option<f64> = None, or "auto", in above(0.0), if [weights: "self-tuning", "gaussian"];
-        /// Neighbor search. Auto takes the faster one.
+        /// Neighbor search. Auto uses the faster one.
         knn_method: KnnMethod = KnnMethod::Auto;
         /// Share of the true neighbors that an approximate search must find.
         recall_target: f64 = 0.95, in above(0.0).at_most(1.0), if [knn_method: "auto", "partitions"];

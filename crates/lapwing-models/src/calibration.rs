@@ -94,7 +94,7 @@ pub(crate) fn note(report: &mut Report, targets: &Targets, is_fitted: bool) {
     let reason = match (is_fitted, has_enough(targets)) {
         (true, _) => None,
         (false, _) if has_one_class => Some("all labels are of one class".to_string()),
-        (false, false) => Some(format!("fewer than {LEAST_TO_FIT} labels a class")),
+        (false, false) => Some(format!("fewer than {LEAST_TO_FIT} labels per class")),
         (false, true) => Some("this fit held out no labels to compare it with".to_string()),
     };
     report.parts.insert(PART.into(), json!({ "is_guess": !is_fitted, "reason": reason }));

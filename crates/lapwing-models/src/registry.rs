@@ -139,7 +139,7 @@ pub const METHODS: &[MethodSpec] = &[
         &[GRAPH, part!(harmonic, "Harmonic propagation")],
         &["HarmonicClassifier", "HarmonicRegressor"],
         "harmonic",
-        "Harmonic functions on the neighbor graph: accurate up to some millions of rows",
+        "Harmonic functions on the neighbor graph: accurate; up to ten million rows",
     ),
     spec(
         "sparse-harmonic",
@@ -225,7 +225,7 @@ pub const METHODS: &[MethodSpec] = &[
         &[],
         &["baselines.MajorityClassifier"],
         "baselines",
-        "The most frequent class for every row: a method that is no better has learned nothing",
+        "The most frequent class for every row: a useful method must be better",
     ),
 ];
 

@@ -62,7 +62,7 @@ impl AuditPage<'_> {
         let whole = |key: &str| count(facts[key].as_u64().unwrap_or_default() as usize);
         let mut tiles =
             vec![row("labels given", whole("n_labeled")), row("flagged as probably wrong", whole("n_flagged"))];
-        tiles.extend(facts["foretold"].as_f64().map(|share| row("labels foretold by the others", percent(share))));
+        tiles.extend(facts["foretold"].as_f64().map(|share| row("labels predicted by the others", percent(share))));
         if facts["n_duplicate_rows"].is_u64() {
             tiles.push(row("duplicate rows", whole("n_duplicate_rows")));
         }

@@ -107,7 +107,8 @@ impl Next<'_> {
             line(row, vec![given.into(), proposed.into(), number(found.quality[at]), flag.into()])
         };
         let some_are_right = found.report.parts["audit"]["flags_are_doubtful"] == true;
-        let caution = if some_are_right { ": as fewer than 80 % are foretold, some are right" } else { "" };
+        let caution =
+            if some_are_right { ": fewer than 80 % are predicted by the others, so some flags are wrong" } else { "" };
         Table {
             heading: format!("Doubtful labels{caution}"),
             heads: ["row", "given", "proposed", "quality", "flagged"].map(String::from).to_vec(),
@@ -147,8 +148,11 @@ fn class_accuracy(report: &Report, classes: &[String]) -> Option<Table> {
         Some((n? as usize, predicted? as usize, right? as usize))
     };
     let found = report.parts.get("class_accuracy")?.as_array()?;
-    let mut rows: Vec<(&String, (usize, usize, usize))> =
-        classes.iter().zip(found.iter().filter_map(counts)).filter(|(_, (n, predicted, _))| n + predicted > 0).collect();
+    let mut rows: Vec<(&String, (usize, usize, usize))> = classes
+        .iter()
+        .zip(found.iter().filter_map(counts))
+        .filter(|(_, (n, predicted, _))| n + predicted > 0)
+        .collect();
     rows.sort_by_key(|(_, (n, ..))| std::cmp::Reverse(*n));
     let share = |right: usize, of: usize| if of == 0 { String::new() } else { percent(right as f64 / of as f64) };
     let line = |(class, (n, predicted, right)): &(&String, (usize, usize, usize))| {

@@ -40,7 +40,7 @@ pub fn of_fit(report: &Report) -> Vec<Row> {
     }
     rows.extend(of_certificate(report));
     let is_sized = report.parts.contains_key("sizes");
-    let unknown = || is_sized.then(|| "not stated: it is known only for labels without given class sizes".to_owned());
+    let unknown = || is_sized.then(|| "not stated: it cannot be estimated if class sizes are given".to_owned());
     rows.extend(of_expected(report).or_else(unknown).map(|expected| row("expected accuracy", expected)));
     rows.extend(of_guess(report));
     rows.extend(of_sparse(report));
@@ -58,7 +58,9 @@ fn of_candidates(report: &Report) -> Vec<Row> {
         let value = match candidate["estimate"].as_f64() {
             Some(right) if weight > 0.0 => format!("{} right, weight {}", percent(right), percent(weight)),
             Some(right) => format!("{} right, left out", percent(right)),
-            None if weight > 0.0 => "taken: labels are too few, or of one class, to compare candidates".into(),
+            None if weight > 0.0 => {
+                "used alone: too few labels, or labels of one class only, to compare candidates".into()
+            }
             None if is_tried => "not tried: no time left".into(),
             None => continue,
         };
@@ -128,11 +130,11 @@ pub fn of_expected(report: &Report) -> Option<String> {
         false => format!("{value:.0} %, {low:.0} to {high:.0}"),
     };
     let how = match part["source"]["folds"].as_u64() {
-        Some(folds) => format!("held out in {folds} parts"),
-        None => "held out in turn".into(),
+        Some(folds) => format!(" held out in {folds} parts"),
+        None => ", each held out once".into(),
     };
     let n_held_out = part["n_held_out"].as_u64()? as usize;
-    Some(format!("{shown} (from {} labels {how})", count(n_held_out)))
+    Some(format!("{shown} (from {} labels{how})", count(n_held_out)))
 }
 
 /// Fewest held-out labels of a class that is named as the hardest.
@@ -219,7 +221,7 @@ pub fn of_sparsifier(report: &SparsifyReport) -> Vec<Row> {
         rows.push(row("time in systems", seconds(report.solve_seconds)));
     }
     if let Some([low, high]) = report.probe_ratios {
-        let probes = format!("{} to {} of their weight before, {} probes", number(low), number(high), report.n_probes);
+        let probes = format!("{} to {} of their weight kept ({} tested)", number(low), number(high), report.n_probes);
         rows.push(row("weakest cuts", probes));
     }
     rows
@@ -228,7 +230,7 @@ pub fn of_sparsifier(report: &SparsifyReport) -> Vec<Row> {
 /// The settings that "auto" has chosen.
 pub fn of_choices(report: &Report) -> Vec<Row> {
     let text = |name: &str, value: &Value| match (name, value.as_str()) {
-        ("labels_drawn", Some("balanced")) => "balanced: equal numbers of labels tell no class sizes".to_owned(),
+        ("labels_drawn", Some("balanced")) => "balanced: the numbers of labels do not show the class sizes".to_owned(),
         _ => text_of(value),
     };
     report.chosen.iter().map(|(name, value)| row(name.clone(), text(name, value))).collect()
@@ -254,10 +256,10 @@ pub fn of_graph(graph: &GraphSummary) -> Vec<Row> {
 fn of_learned(learned: &Value) -> Vec<Row> {
     // JSON has no infinity: an infinite gap is missing.
     let of = |name: &str| learned[name].as_f64().unwrap_or(f64::INFINITY);
-    let neighbors = format!("{}, of {} allowed pairs", number(of("mean_neighbors")), count(of("n_allowed") as usize));
+    let neighbors = format!("{}; {} pairs allowed", number(of("mean_neighbors")), count(of("n_allowed") as usize));
     let steps = format!("{:.1e} after {} steps", of("gap"), count(of("n_iter") as usize));
     let mut rows = vec![
-        row("neighbors of a row", neighbors),
+        row("neighbors per row", neighbors),
         row("sparsity", number(of("sparsity"))),
         row("relative duality gap", steps),
         row("rows with all allowed pairs", percent(of("saturated"))),
@@ -277,7 +279,7 @@ pub fn of_sets(report: &Report) -> Option<Row> {
     let seen = sets["n_classes_seen"].as_u64().unwrap_or_default() as usize;
     let from = count(sets["n_held_out"].as_u64().unwrap_or_default() as usize);
     let text = format!(
-        "hold the class of {} of the rows, given these labels of {} to {}; {} of {seen} classes on average (from {from} {})",
+        "contain the right class for {} of the rows (with these labels, {} to {}); {} of {seen} classes on average (from {from} {})",
         percent(of(&sets["level"])),
         percent(low),
         percent(high),
@@ -303,10 +305,10 @@ pub fn of_audit(report: &Report, names: &[String]) -> Vec<Row> {
             more => Some(format!("{list} and {} more", count(more))),
         }
     };
-    let foretold = found["foretold"].as_f64().map(|share| row("labels foretold by the others", percent(share)));
+    let foretold = found["foretold"].as_f64().map(|share| row("labels predicted by the others", percent(share)));
     let mut rows: Vec<Row> = foretold.into_iter().collect();
     let note = if found["flags_are_doubtful"] == true {
-        "; as fewer than 80 % are foretold, some are right: check them in order"
+        "; fewer than 80 % are predicted, so some flags are wrong: check them in order"
     } else {
         ""
     };

@@ -3,9 +3,9 @@
 //! 1,797 images of digits, five labels of each. The plain method tries several ones on hidden labels and weighs them.
 
 use lapwing::data::read::{ReadOptions, read_samples};
+use lapwing::models::METHODS;
 use lapwing::models::metrics::accuracy;
 use lapwing::models::split::keep_labels_per_class;
-use lapwing::models::METHODS;
 use lapwing::prelude::*;
 
 fn main() -> lapwing::Result<()> {

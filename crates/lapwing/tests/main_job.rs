@@ -10,8 +10,7 @@ use lapwing::graph::Metric;
 use lapwing::models::metrics::accuracy;
 use lapwing::models::split::keep_labels_per_class;
 use lapwing::models::{
-    AuditParams, CompareParams, Keep, SetsParams, SuggestParams, Suggester, Wanted, audit, compare,
-    prediction_sets,
+    AuditParams, CompareParams, Keep, SetsParams, SuggestParams, Suggester, Wanted, audit, compare, prediction_sets,
 };
 use lapwing::prelude::*;
 

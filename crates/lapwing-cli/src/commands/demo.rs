@@ -8,12 +8,12 @@ use flate2::read::GzDecoder;
 use lapwing::data::{Error, Features, Labels, Report, Targets};
 use lapwing::models::split::keep_labels_per_class;
 use lapwing::models::{HarmonicParams, MethodParams, method};
-use lapwing_data::write::LABEL_ENDINGS;
+use lapwing_data::write::{LABEL_ENDINGS, stage_atomic};
 
 use super::finished::Finished;
 use crate::Outcome;
 use crate::failure::Failure;
-use crate::files::{Files, REPORT_ENDINGS};
+use crate::files::{ANY_ENDING, Files, REPORT_ENDINGS};
 use crate::input::Input;
 use crate::options::{DEFAULT_METHOD, RunOptions};
 use crate::output::Unreached;
@@ -26,7 +26,7 @@ const LABELS_PER_CLASS: usize = 5;
 
 const EXAMPLES: &str = "\
 Example:
-  lapwing demo -o try      write try/labels.csv and try/report.html
+  lapwing demo -o try      write try/labels.csv and try/report.html, and the data, try/digits.csv.gz
 
 The data: Optical Recognition of Handwritten Digits, E. Alpaydin and C. Kaynak (1998), UCI Machine Learning
 Repository, doi 10.24432/C50P49, CC BY 4.0.";
@@ -35,7 +35,7 @@ Repository, doi 10.24432/C50P49, CC BY 4.0.";
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Demo {
-    /// Folder for the labels and the report
+    /// Folder for the labels, the report and the data
     #[arg(short, long, value_name = "DIR", default_value = "lapwing-demo")]
     output: PathBuf,
 
@@ -46,10 +46,12 @@ pub struct Demo {
 impl Demo {
     pub fn run(&self) -> Result<Outcome, Failure> {
         let session = Session::start(&self.run)?;
-        let (labels_path, report_path) = (self.output.join("labels.csv"), self.output.join("report.html"));
+        let [labels_path, report_path, data_path] =
+            ["labels.csv", "report.html", "digits.csv.gz"].map(|name| self.output.join(name));
         std::fs::create_dir_all(&self.output).map_err(|e| Error::io(&self.output, e))?;
         let files = Files::default().write("--output", Some(&labels_path), &LABEL_ENDINGS);
-        files.write("--output", Some(&report_path), REPORT_ENDINGS).check()?;
+        let files = files.write("--output", Some(&report_path), REPORT_ENDINGS);
+        files.write("--output", Some(&data_path), ANY_ENDING).check()?;
 
         let mut before = Report::default();
         let (features, truth) = before.time("read", &session.run, |_| digits())?;
@@ -62,6 +64,7 @@ impl Demo {
         result.set_truth(truth.index);
         result.stage_labels(&labels_path, true, None)?;
         result.stage_report(&report_path, TITLE, HarmonicParams::default().tol)?;
+        result.add("data", stage_atomic(&data_path, |out| out.write_all(DIGITS))?);
         result.publish()?;
         result.print("demo", false)?;
         session.note(&format!(

@@ -6,6 +6,7 @@ use lapwing::data::write::KeptColumns;
 use lapwing::data::{Error, Labels, Matrix, Report, Warning};
 use lapwing::models::{Fitted, Labeling, Model, PredictionSets, SetsParams, least_labels, prediction_sets};
 use lapwing_data::peak_memory_bytes;
+use lapwing_data::write::Staged;
 use lapwing_report::summary::{self, Row, row};
 use lapwing_report::{ClassSize, FitPage, FittedRows, Origin, accuracy, stage_page, texts};
 use serde_json::json;
@@ -87,7 +88,7 @@ impl<'a> Finished<'a> {
             let n_classes = self.fitted.report.n_classes.unwrap_or_default();
             let reason = match n < 2 * n_classes || n_classes < 2 {
                 true => format!(
-                    "{n} labels of {n_classes} classes are too few to hold any out; sets need two classes, two labels a class on average, \
+                    "{n} labels of {n_classes} classes are too few to hold any out; sets need two classes, two labels per class on average, \
                      and at least {least} labels"
                 ),
                 false => "with these options, a fit holds out no label; take --method harmonic without --form, --clamp, --graph-reg \
@@ -194,6 +195,11 @@ impl<'a> Finished<'a> {
         self.fitted.report.phases.append(&mut clock.phases);
         self.written.add("report", page);
         Ok(())
+    }
+
+    /// Adds a staged file that holds `what`.
+    pub fn add(&mut self, what: &'static str, staged: Staged) {
+        self.written.add(what, staged);
     }
 
     /// Gives all staged files their names, or none.

@@ -9,9 +9,9 @@ use lapwing::data::write::KeptColumns;
 use lapwing::data::{Labels, Matrix, Report, Run, Targets, UNLABELED};
 use lapwing::graph::sparsify::Checkpoint;
 use lapwing::models::{LowRank, Method, Problem, Settings, SizeParams, method_names};
+use lapwing_data::available_memory_bytes;
 use lapwing_data::params::{Parameters, Value};
 use lapwing_data::read::is_rereadable_table;
-use lapwing_data::available_memory_bytes;
 use lapwing_data::write::{COLUMN_ENDINGS, LABEL_ENDINGS};
 
 use super::finished::Finished;

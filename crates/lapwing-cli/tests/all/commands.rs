@@ -203,6 +203,9 @@ fn demo_labels_the_digits() {
     assert!(ran.stdout.contains("lapwing-demo/labels.csv") && ran.stdout.contains("lapwing-demo/report.html"));
     assert!(ran.stderr.contains("lapwing label"));
     assert_eq!(folder.read("lapwing-demo/labels.csv").lines().count(), 1798);
+    // The data are there to go on with.
+    let again = folder.ok("label lapwing-demo/digits.csv.gz --label-column digit -o again.csv -q");
+    assert!(again.stdout.is_empty() && folder.read("again.csv").lines().count() == 1798);
     let object = folder.ok("demo -o elsewhere --json").json();
     assert!(object["accuracy"].as_f64() > Some(0.9));
 }

@@ -17,7 +17,7 @@ fn there_is_a_line_for_each_number_of_labels_and_a_sentence() {
     let text = folder.ok(arguments).stdout;
     assert!(text.starts_with("method") && text.contains("1.000 ± 0.000"), "{text}");
     for sentence in
-        ["with 3 labels (1 a class): harmonic", "with 30 labels (10 a class): ", "with 12 labels (4 a class): "]
+        ["with 3 labels (1 per class): harmonic", "with 30 labels (10 per class): ", "with 12 labels (4 per class): "]
     {
         assert!(text.contains(sentence), "{sentence}: {text}");
     }

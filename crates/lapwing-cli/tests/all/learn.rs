@@ -8,7 +8,7 @@ fn graph_learns_describes_and_writes() {
     for weights in ["learned", "learned-l2"] {
         let run = format!("graph in.csv --drop kind --weights {weights} --n-neighbors 8");
         let ran = folder.ok(&format!("{run} -o graph.npz --report r.html"));
-        for part in ["neighbors of a row", "sparsity", "relative duality gap", "rows with all allowed pairs"] {
+        for part in ["neighbors per row", "sparsity", "relative duality gap", "rows with all allowed pairs"] {
             assert!(ran.stdout.contains(part) && folder.read("r.html").contains(part), "{part}: {}", ran.stdout);
         }
         let object = folder.ok(&format!("{run} --json --tol 1e-10 --solver newton")).json();

@@ -85,7 +85,7 @@ fn preparing_is_undone_by_one_option() {
     let message = folder.error(&format!("label {} --label-column y -o out.csv --prepare none", table("messy.csv")));
     assert_says(
         &message,
-        &["4 columns with cells that are no numbers", "'id' (600 of 600", "'plan'", "--drop id,signup"],
+        &["4 columns with cells that are not numbers", "'id' (600 of 600", "'plan'", "--drop id,signup"],
     );
 }
 

@@ -144,7 +144,7 @@ impl Held {
         Ok(())
     }
 
-    /// All columns of some rows, those of the batch that are no numbers given.
+    /// All columns of some rows, those of the batch that are not numbers given.
     fn arrays(&self, rows: impl Iterator<Item = usize> + Clone, others: Vec<ArrayRef>) -> Vec<ArrayRef> {
         let mut singles = self.singles.columns(rows.clone()).into_iter();
         let mut doubles = self.doubles.columns(rows).into_iter();

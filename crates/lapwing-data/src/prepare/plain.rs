@@ -27,7 +27,7 @@ impl Plain {
     /// The columns that `options` choose.
     ///
     /// # Errors
-    /// [`Error::Columns`] naming all columns of a type that is no number.
+    /// [`Error::Columns`] naming all columns of a type that is not a number.
     pub(super) fn of(table: &TableFile, options: &ReadOptions) -> Result<Self> {
         let mut columns = Columns::of(table, options)?;
         for (kind, &at) in columns.kinds.iter_mut().zip(&columns.features) {
@@ -57,12 +57,12 @@ impl Plain {
         Ok(Self { columns, recipe })
     }
 
-    /// The error for cells that are no numbers, if there are any.
+    /// The error for cells that are not numbers, if there are any.
     pub(super) fn text_cells(&self, table: &TableFile, tallies: &[Tally], n_rows: usize) -> Option<Error> {
         unfit_cells(Fault::Text, table, &self.columns.features, (tallies, n_rows), |tally| tally.unfit > 0)
     }
 
-    /// Reads all rows again, and returns the error for cells that are no numbers or no usable ones.
+    /// Reads all rows again, and returns the error for cells that are not numbers or no usable ones.
     pub(super) fn bad_cells(&self, table: &TableFile, run: &Run) -> Result<Option<Error>> {
         let (places, types, _) = self.columns.read();
         let n = self.columns.features.len();

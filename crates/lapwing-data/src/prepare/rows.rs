@@ -34,7 +34,7 @@ pub struct PreparedRows {
     bytes: u64,
     /// Rows at which reading can start.
     marks: Vec<RowMark>,
-    /// Refuses cells that are no numbers, if columns are taken as they are.
+    /// Refuses cells that are not numbers, if columns are taken as they are.
     plain: Option<Plain>,
     /// Cells read so far that are unlike those of the fit.
     unlike: Mutex<Vec<Unlike>>,
@@ -154,7 +154,7 @@ impl PreparedRows {
     /// The rows of a table of numbers, as they are; missing ones are NaN.
     ///
     /// # Errors
-    /// [`Error::Columns`] naming all columns of a type that is no number; cells of a text that are no numbers are errors when they are
+    /// [`Error::Columns`] naming all columns of a type that is not a number; cells of a text that are not numbers are errors when they are
     /// read.
     pub(crate) fn plain(table: TableFile, options: &ReadOptions, run: &Run) -> Result<Self> {
         let plain = Plain::of(&table, options)?;
@@ -166,7 +166,7 @@ impl PreparedRows {
         Ok(Self { plain: Some(plain), ..Self::new(table, recipe, (columns, types), n_rows, marks)? })
     }
 
-    /// The error for cells that are no numbers or no usable ones, of rows that are taken as they are.
+    /// The error for cells that are not numbers or no usable ones, of rows that are taken as they are.
     pub(crate) fn plain_error(&self, run: &Run) -> Result<Option<Error>> {
         self.plain.as_ref().map_or(Ok(None), |plain| plain.bad_cells(&self.table, run))
     }

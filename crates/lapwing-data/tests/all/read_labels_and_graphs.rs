@@ -158,7 +158,10 @@ fn written_tables_are_read_again() {
     let reordered = ReadOptions { columns: Some(vec!["p_b".into(), "row".into()]), ..ReadOptions::default() };
     assert_eq!(values(&read_samples(&path, &reordered, &run()).unwrap().features)[..4], [0.1, 0.0, 0.75, 1.0]);
     let text = read_samples(&path, &ReadOptions::default(), &run()).unwrap_err().to_string();
-    assert!(text.contains("1 column of a type that is no number: 'label' (Utf8); leave it out"), "{text}");
+    assert!(
+        text.contains("1 column of a type that is not a number: 'label' (Utf8); prepare it, or leave it out"),
+        "{text}"
+    );
     let unknown = ReadOptions { drop: vec!["roww".into()], ..ReadOptions::default() };
     assert!(read_samples(&path, &unknown, &run()).unwrap_err().to_string().contains("did you mean 'row'?"));
 }

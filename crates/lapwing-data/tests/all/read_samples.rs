@@ -123,11 +123,11 @@ fn bad_csv_is_named_by_line_and_column() {
     assert!(text("a,b\n").ends_with("no rows after the header"));
     assert!(text("a,b\n1,2\n1,2,3\n").ends_with("t.csv, line 3: 3 fields; the lines before have 2"));
     let cell = text("a,b\n1,2\n3,red\n");
-    assert!(cell.contains("t.csv: 1 column with cells that are no numbers: 'b' (1 of 2 rows, first 'red' in line 3)"));
+    assert!(cell.contains("t.csv: 1 column with cells that are not numbers: 'b' (1 of 2 rows, first 'red' in line 3)"));
     let unknown = error(&folder.file("t.csv", "width,label\n1,2\n"), &labeled_by("lable"));
     assert!(unknown.contains("no column 'lable'; did you mean 'label'? The columns are: width, label"), "{unknown}");
     assert!(error(&folder.path("absent.csv"), &none).contains("absent.csv: No such file"));
-    assert!(error(&folder.file("t.xlsx", "x"), &none).contains("expected .npy, .npz, .parquet, .csv"));
+    assert!(error(&folder.file("t.xlsx", "x"), &none).contains("expected .csv, .tsv, .txt, .jsonl"));
     assert!(probe(Path::new("-"), &none).unwrap_err().to_string().contains("only once"));
 }
 

@@ -82,7 +82,7 @@ fn lines_are_counted_right_whatever_ends_them() {
         }
         let ragged = folder.file("r.csv", text.replace("red", "8") + end);
         for text in [samples_error(&ragged, &ReadOptions::default()), rows_error(&ragged, &ReadOptions::default())] {
-            assert!(text.contains("r.csv, line 7: 1 fields; the lines before have 2"), "{end:?}: {text}");
+            assert!(text.contains("r.csv, line 7: 1 field; the lines before have 2"), "{end:?}: {text}");
         }
     }
     let edges = folder.file("e.csv", "0,1\r\n1,2\r\n1,x\r\n");
@@ -338,8 +338,8 @@ fn all_columns_of_text_are_named_with_their_cells() {
         |row: usize| format!("r{row},{row},2024-01-{row},{}\n", if row == 7 { "n/a," } else { "1.5," }.trim_end());
     let text: String = std::iter::once("id,x,date,y,\n".to_owned()).chain((1..31).map(row)).collect();
     let path = folder.file("t.csv", text.replace(",\n", "\n"));
-    let expected = "t.csv: 2 columns with cells that are no numbers: 'id' (30 of 30 rows, first 'r1' in line 2), 'date' \
-                    (30 of 30 rows, first '2024-01-1' in line 2); leave them out";
+    let expected = "t.csv: 2 columns with cells that are not numbers: 'id' (30 of 30 rows, first 'r1' in line 2), 'date' \
+                    (30 of 30 rows, first '2024-01-1' in line 2); prepare them, or leave them out";
     for found in [samples_error(&path, &ReadOptions::default()), rows_error(&path, &ReadOptions::default())] {
         assert!(found.ends_with(expected), "{found}");
     }

@@ -94,13 +94,13 @@ fn errors_name_line_and_column_wherever_reading_starts() {
     let file = RowFile::open(&path, &ReadOptions::default(), &run()).unwrap();
     for first in [0, 9000, 14_999, 15_000] {
         let text = read(&file, first, &[], 999).unwrap_err().to_string();
-        let expected = "1 column with cells that are no numbers: 'b' (1 of 20000 rows, first 'red' in line 15002)";
+        let expected = "1 column with cells that are not numbers: 'b' (1 of 20000 rows, first 'red' in line 15002)";
         assert!(text.contains(expected), "{text}");
     }
     assert!(read(&file, 15_001, &[], 999).is_ok());
     let short = folder.file("s.csv", "a,b\n1,2\n3\n");
     let text = RowFile::open(&short, &ReadOptions::default(), &run()).unwrap_err().to_string();
-    assert!(text.ends_with("s.csv, line 3: 1 fields; the lines before have 2"), "{text}");
+    assert!(text.ends_with("s.csv, line 3: 1 field; the lines before have 2"), "{text}");
 }
 
 #[test]
@@ -308,7 +308,9 @@ mod tables {
             assert!(file.is_seekable() && file.bytes() > 0);
         }
         let path = folder.file("t.parquet", table(9));
-        assert!(error(&path, &ReadOptions::default()).contains("1 column of a type that is no number: 'label' (Utf8)"));
+        assert!(
+            error(&path, &ReadOptions::default()).contains("1 column of a type that is not a number: 'label' (Utf8)")
+        );
     }
 
     #[test]

@@ -99,7 +99,13 @@ impl Parameters for Budget {
         let memory = "Keep as many edges as can be worked with in so many bytes.";
         vec![
             of(BUDGETS[0], distortion, Number::Real, above(0.0).below(10.0), &["edge_budget", "memory"]),
-            of(BUDGETS[1], "Keep about so many copies of edges. An important edge has several, and counts once among the edges kept, which are fewer.", Number::Count, at_least(1.0), &["distortion", "memory"]),
+            of(
+                BUDGETS[1],
+                "Number of copies of edges to keep, about. An important edge has several copies and counts once among the edges kept, so these are fewer.",
+                Number::Count,
+                at_least(1.0),
+                &["distortion", "memory"],
+            ),
             of(BUDGETS[2], memory, Number::Bytes, at_least(1.0), &["distortion", "edge_budget"]),
         ]
     }

@@ -62,10 +62,10 @@ parameters! {
         /// Time after which no further candidate is started. The first candidate is always tried. With a budget, the result depends
         /// on the speed of the machine.
         budget: Option<Seconds> = None, or "none", in above(0.0);
-        /// Methods that are tried. Auto takes those that suit the rows: harmonic in two forms and majority; with features also
-        /// nearest-label and linear, with features alone forest and laprls, and with a graph beside them unfolded-gnn. The
-        /// candidates joined work on the sum of the given graph and that of the neighbors by features. With a prior, it is a candidate, alone and as the
-        /// start of harmonic.
+        /// Methods that are tried. Auto uses the methods that suit the rows: harmonic in two forms and majority; with features also
+        /// nearest-label and linear; with features alone also forest and laprls; with features and a graph also unfolded-gnn. The
+        /// candidates joined work on the sum of the given graph and that of the neighbors by features. A prior is a candidate too, alone
+        /// and as the start of harmonic.
         candidates: Candidates = Candidates::Auto;
     }
 }

@@ -175,28 +175,43 @@ struct Runs<'r, 'a> {
 }
 
 impl Runs<'_, '_> {
-    /// Runs draw by draw. A method stops when its next run would exceed the budget.
+    /// Runs draw by draw. Under a budget, every method has its first draw; then the method goes on that has taken the least time, and
+    /// stops when its next run would exceed the budget.
     fn all(&mut self, levels: &[Level], run: &Run) -> Result<()> {
         let n_draws = levels.iter().map(|level| level.draws.len()).max().unwrap_or(0);
-        let mut slowest = vec![0.0f64; self.methods.len()];
-        let mut is_stopped = vec![false; self.methods.len()];
-        for draw in 0..n_draws {
-            for (at, level) in levels.iter().enumerate() {
-                let Some(kept) = level.draws.get(draw) else { continue };
-                for method in 0..self.methods.len() {
-                    run.check()?;
-                    is_stopped[method] |= !self.clock.allows(slowest[method]);
-                    if !is_stopped[method] {
-                        self.announce(method, level, run);
-                        is_stopped[method] = !self.one(at, method, kept, run)?;
-                        let last = self.cells[at][method].seconds.last().copied().unwrap_or(0.0);
-                        slowest[method] = slowest[method].max(last);
-                    }
-                    self.done += 1;
-                }
+        let has = |draw: usize, level: usize| draw < levels[level].draws.len();
+        let draws: Vec<(usize, usize)> = (0..n_draws)
+            .flat_map(|draw| (0..levels.len()).map(move |level| (draw, level)))
+            .filter(|&(draw, level)| has(draw, level))
+            .collect();
+        let n_first = draws.iter().take_while(|(draw, _)| *draw == 0).count();
+        let has_budget = self.clock.budget.is_some();
+        let n_methods = self.methods.len();
+        let (mut next, mut spent, mut slowest) = (vec![0; n_methods], vec![0.0; n_methods], vec![0.0f64; n_methods]);
+        let turn = |next: usize, spent: f64| if has_budget && next >= n_first { (1, spent) } else { (0, next as f64) };
+        let order = |a: &(i32, f64), b: &(i32, f64)| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1));
+        loop {
+            let open = (0..n_methods).filter(|&method| next[method] < draws.len());
+            let Some(method) = open.min_by(|&a, &b| order(&turn(next[a], spent[a]), &turn(next[b], spent[b]))) else {
+                return Ok(());
+            };
+            run.check()?;
+            let (draw, at) = draws[next[method]];
+            let is_done = self.clock.allows(slowest[method]) && {
+                self.announce(method, &levels[at], run);
+                let begun = Instant::now();
+                let is_done = self.one(at, method, &levels[at].draws[draw], run)?;
+                spent[method] += begun.elapsed().as_secs_f64();
+                is_done
+            };
+            let n_runs = if is_done { 1 } else { draws.len() - next[method] };
+            if is_done {
+                let last = self.cells[at][method].seconds.last().copied().unwrap_or(0.0);
+                slowest[method] = slowest[method].max(last);
             }
+            next[method] += n_runs;
+            self.done += n_runs;
         }
-        Ok(())
     }
 
     fn announce(&self, method: usize, level: &Level, run: &Run) {

@@ -40,6 +40,10 @@ pub struct Winner {
     /// The method to take: the best, or one within noise of it in three draws or more, which takes less than half of its time and
     /// saves a second or more.
     pub recommended: String,
+    /// Draws that are compared: those that all judged methods have.
+    pub n_draws: usize,
+    /// Whether these are three or more, or all that were wanted: in fewer, nearly all differences may be chance.
+    pub is_enough: bool,
     /// The other methods, by descending accuracy; the baseline among them.
     pub rivals: Vec<Rival>,
     /// This result in one sentence.
@@ -80,9 +84,10 @@ impl Winner {
         if n_draws < n_wanted {
             let of_draws = if n_draws == 1 { "draw".into() } else { format!("{n_draws} draws") };
             let names: Vec<&str> = others.iter().map(|row| row.method.as_str()).collect();
-            let but = if names.is_empty() { String::new() } else { format!(" but {}, which had fewer", names.join(", ")) };
+            let but =
+                if names.is_empty() { String::new() } else { format!(" but {}, which had fewer", names.join(", ")) };
             winner.text = winner.text.replacen(": ", &format!(", over the {of_draws} of all methods{but}: "), 1);
-            if n_draws < FEWEST_DRAWS {
+            if !winner.is_enough {
                 let _ = write!(winner.text, "; {n_draws} of {n_wanted} draws tell little: give more time");
             }
         }
@@ -103,9 +108,8 @@ impl Winner {
         let equal = || rivals.iter().filter(is_method).filter(|rival| rival.within_noise);
         // Of several that take about as long as the fastest, the most accurate.
         let fastest = equal().map(|rival| rival.time_ratio).fold(1.0, f64::min);
-        let is_worth_it = best.draws >= FEWEST_DRAWS
-            && NOTABLY * fastest < 1.0
-            && (1.0 - fastest) * best.total_seconds() >= WORTH_IT;
+        let is_worth_it =
+            best.draws >= FEWEST_DRAWS && NOTABLY * fastest < 1.0 && (1.0 - fastest) * best.total_seconds() >= WORTH_IT;
         let chosen = equal().find(|rival| rival.time_ratio <= NOTABLY * fastest).filter(|_| is_worth_it);
         let mut winner = Self {
             n_labeled: level.n_labeled,
@@ -113,6 +117,8 @@ impl Winner {
             best: best.method.clone(),
             accuracy_mean: best.accuracy_mean,
             recommended: chosen.map_or_else(|| best.method.clone(), |rival| rival.method.clone()),
+            n_draws: best.draws,
+            is_enough: best.draws >= FEWEST_DRAWS || best.draws == level.draws.len(),
             text: String::new(),
             rivals,
         };
@@ -123,7 +129,7 @@ impl Winner {
     fn sentence(&self, baseline: Option<&str>) -> String {
         let Self { n_labeled, best, recommended, accuracy_mean, .. } = self;
         let per_class = (self.labels_per_class * 10.0).round() / 10.0;
-        let mut text = format!("with {n_labeled} labels ({per_class} a class): ");
+        let mut text = format!("with {n_labeled} labels ({per_class} per class): ");
         let methods: Vec<&Rival> = self.rivals.iter().filter(|r| Some(r.method.as_str()) != baseline).collect();
         let equal: Vec<&&Rival> = methods.iter().filter(|rival| rival.within_noise).collect();
         let chosen = equal.iter().find(|rival| rival.method == *recommended);

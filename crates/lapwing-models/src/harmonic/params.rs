@@ -11,7 +11,7 @@ use crate::SizeOptions;
 const PRIOR_TOL: f64 = 1e-6;
 
 choices! {
-    /// Which harmonic function.
+    /// Form of the harmonic function.
     pub enum Form("form", default Auto) {
         /// Classification: plain, with a smoothness weight that depends on the number of labels and how they were drawn.
         /// Regression: form and smoothness weight are chosen by cross-validation; stable for fewer than 5 values.
@@ -53,10 +53,10 @@ choices! {
 }
 
 choices! {
-    /// How confidence becomes a probability.
+    /// How the temperature of the confidence is chosen.
     pub enum Calibration("calibration", default Auto) {
         /// A temperature fitted to labels that are left out one by one, or to five parts of the labels where that costs less; a typical
-        /// one with fewer than five labels a class.
+        /// one with fewer than five labels per class.
         Auto = "auto",
         /// A temperature fitted to labels that are all left out one by one, for any form.
         LeaveOneOut = "leave-one-out",
@@ -82,30 +82,30 @@ pub enum ClassPrior {
 parameters! {
     /// Parameters of the harmonic methods.
     pub struct HarmonicParams {
-        /// Weight γ of smoothness fᵀLf against the given labels. Auto goes by the number m of labels per class; in units of
-        /// 1 / mean weighted degree it is 1/m for the stable form (0.1 in regression), 0.01 for the plain form, and for form auto
-        /// max(0.01, m^(−3/2)), or max(0.01, m^(−3)) if labels look drawn at random; with a prior 1 / the number of
-        /// labels. Infinity drops the label term (f = L⁺ỹ, stable form).
+        /// Weight γ of smoothness fᵀLf against the given labels. Auto depends on m, the number of labels per class; in units of
+        /// 1 / mean weighted degree it is 1/m for the stable form (0.1 in regression) and 0.01 for the plain form. For form auto it is
+        /// max(0.01, m^(−3/2)), or max(0.01, m^(−3)) if labels look drawn at random. With a prior it is 1 / the number of labels.
+        /// Infinity drops the label term (f = L⁺ỹ, stable form).
         graph_reg: Option<f64> = None, or "auto", in above(0.0).or_infinite();
-        /// Which harmonic function.
+        /// Form of the harmonic function.
         form: Form = Form::Auto;
         /// Whether given labels are kept exactly (hard, with form plain) or may be overruled (soft).
         clamp: Clamp = Clamp::Soft;
         /// How scores become a class.
         decision: Decision = Decision::Auto;
-        /// Shares of the classes, one for each class in the order of their names. Labeled takes the frequencies of the given
+        /// Shares of the classes, one for each class in the order of their names. Labeled uses the frequencies of the given
         /// labels. Shares are positive and add up to 1. Rows that no label reaches get this distribution, and the decisions
         /// mass and sizes aim at it.
         class_prior: ClassPrior = ClassPrior::Labeled;
-        /// Weight κ of a prior against the graph, if the fit starts from one: the neighbors of a row and the prior pull on its
-        /// score as 1 : κ. Auto is 0.03, or the one of 0.01, 0.1, 0.3, 1 and 10 that predicts the labels clearly better when each
+        /// Weight κ of a prior against the graph, if the fit starts from one: in the score of a row, its neighbors and the prior are
+        /// weighted 1 : κ. Auto is 0.03, or the one of 0.01, 0.1, 0.3, 1 and 10 that predicts the labels clearly better when each
         /// is left out, if every class has three labels.
         prior_weight: Option<f64> = None, or "auto", in above(0.0).at_most(1000.0);
         /// Relative residual at which the solver stops.
         tol: f64 = 1e-6, in above(0.0).below(1.0);
         /// Most iterations of the solver.
         max_iter: usize = 10_000, in at_least(1.0);
-        /// How confidence becomes a probability.
+        /// How the temperature of the confidence is chosen.
         calibration: Calibration = Calibration::Auto;
         /// Whether labels are certified to be those of the exact solution of the graph.
         certify: Certify = Certify::Auto;

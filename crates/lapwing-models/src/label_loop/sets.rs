@@ -21,7 +21,7 @@ use crate::labeling::largest;
 parameters! {
     /// Which sets of classes are predicted.
     pub struct SetsParams {
-        /// Share of the rows whose set is to hold their class.
+        /// Share of the rows whose set should contain the right class.
         level: f64 = 0.9, in above(0.0).below(1.0);
         /// Whether the level holds in each class.
         by_class: bool = false;

@@ -47,7 +47,7 @@ use pick::Picker;
 choices! {
     /// How rows are chosen.
     pub enum Strategy("strategy", default Mix) {
-        /// Cover below five labels a class; then half cover, half border.
+        /// Cover below five labels per class; then half cover, half border.
         Mix = "mix",
         /// Rows that cover what the labels do not tell yet.
         Cover = "cover",
@@ -382,10 +382,10 @@ fn plan(strategy: Strategy, targets: Option<&Targets>) -> Result<Planned> {
         Strategy::Random => of(strategy, None),
         _ if c < 2 => of(Strategy::Cover, Some("labels of one class only")),
         Strategy::Mix | Strategy::Cover if l < LEAST_TO_USE * c => {
-            of(Strategy::Cover, Some("fewer than 2 labels a class"))
+            of(Strategy::Cover, Some("fewer than 2 labels per class"))
         }
         Strategy::Mix if l < LEAST_FOR_BORDER * c => {
-            let reason = Some("fewer than 5 labels a class");
+            let reason = Some("fewer than 5 labels per class");
             Ok(Planned { strategy: Strategy::Cover, reason, needs_scores: true, is_cold: false })
         }
         _ => of(strategy, None),

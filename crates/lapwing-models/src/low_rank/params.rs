@@ -87,11 +87,11 @@ parameters! {
         /// Width σ of exp(−D/(2σ²)), D the squared distance to a landmark. Auto follows from the distances of rows to their
         /// nearest landmark, median from the median distance of two rows, knn:K from the distance to the K-th neighbor.
         bandwidth: LandmarkBandwidth = LandmarkBandwidth::Auto;
-        /// Share α that a row takes from the others.
+        /// Share α of a row's score that comes from the other rows.
         alpha: f64 = 0.9, in at_least(0.0).below(1.0);
         /// How label columns are scaled before they are propagated.
         balance: Balance = Balance::Balanced;
-        /// Shares of the classes, one for each class in the order of their names. Labeled takes the frequencies of the given
+        /// Shares of the classes, one for each class in the order of their names. Labeled uses the frequencies of the given
         /// labels. Shares are positive and add up to 1. For balance prior, and for rows without evidence.
         class_prior: ClassPrior = ClassPrior::Labeled;
         /// How scores are computed from landmarks.

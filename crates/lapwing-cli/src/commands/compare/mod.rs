@@ -39,7 +39,7 @@ Examples:
   lapwing compare digits.csv --label-column digit --labeled 10,50,100 --methods harmonic,laprls --budget 60s
   lapwing compare vectors.npy --labels all.txt --per-class 10 --repeats 20 --report compare.html";
 
-/// Hide labels and measure each method on them, to see which method to take
+/// Hide labels and measure each method on them, to see which method to use
 ///
 /// All methods get the same labels, draw by draw. For each number of labels the output names the best method, those whose
 /// difference from it may be chance, and the fastest of these. The last line is the command that labels with it. Accuracies depend
@@ -103,8 +103,8 @@ struct KeepOptions {
 
     /// Most time of all runs, such as 60s, 5m or 1h [default: none]
     ///
-    /// Each method has its first run before any has its second. A method stops when its next run would take too long. The number
-    /// of draws, and so the result, then depends on the machine.
+    /// Each method has its first run before any has its second; then those that took the least time go on. A method stops when its
+    /// next run would take too long. The number of draws, and so the result, then depends on the machine.
     #[arg(long, value_name = "TIME", value_parser = options::duration)]
     budget: Option<Duration>,
 }
@@ -212,9 +212,9 @@ impl Compare {
         Chosen { methods, same }
     }
 
-    /// The command that labels with the winner at the largest number of labels.
+    /// The command that labels with the winner at the largest number of labels; none if a budget ended before that is known.
     fn next(&self, found: &Comparison, settings: &[Settings]) -> Option<String> {
-        let winner = found.winners.iter().max_by_key(|winner| winner.n_labeled)?;
+        let winner = found.winners.iter().max_by_key(|winner| winner.n_labeled).filter(|winner| winner.is_enough)?;
         let settings = settings.iter().find(|settings| settings.spec().name == winner.recommended)?;
         Some(format!("next: {}", next_command(&self.data, &self.labels, settings, self.run.seed)))
     }

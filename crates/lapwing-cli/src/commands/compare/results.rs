@@ -8,7 +8,7 @@ use crate::text::{count, number, percent, seconds};
 
 /// Headings of the table of results.
 pub const HEADINGS: &[&str] =
-    &["method", "labels", "a class", "draws", "accuracy", "unreached", "seconds", "graph seconds"];
+    &["method", "labels", "per class", "draws", "accuracy", "unreached", "seconds", "graph seconds"];
 
 /// A line of the table of results.
 pub fn cells(result: &CompareRow) -> Vec<String> {

@@ -36,7 +36,9 @@ pub(super) fn read_column(
         match lines.n_fields() {
             1 => texts.push(lines.field(0)),
             found => {
-                return Err(lines.error(format!("{}; expected one label, or a row number and a label", n_fields(found))));
+                return Err(
+                    lines.error(format!("{}; expected one label, or a row number and a label", n_fields(found)))
+                );
             }
         }
         has_line = lines.next()?;

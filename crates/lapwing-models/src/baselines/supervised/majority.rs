@@ -1,6 +1,6 @@
 //! Majority: every row gets the most frequent class of the labels, with its share of them as confidence.
 //!
-//! It needs neither features nor a graph. A method that is no better has learned nothing. Cost: O(n·c). Trust in labels weighs them.
+//! It needs neither features nor a graph. A useful method must be better. Cost: O(n·c). Trust in labels weighs them.
 
 use std::sync::Arc;
 
