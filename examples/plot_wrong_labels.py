@@ -27,7 +27,7 @@ graph = knn_graph(images, 15, random_state=0)
 
 found = audit(images, labels, graph=graph, random_state=0)
 print(
-    f"{found.flagged.sum()} labels of {len(labels)} are flagged; {found.report_['foretold']:.1%} are foretold"
+    f"{found.flagged.sum()} labels of {len(labels)} are flagged; {found.report_['foretold']:.1%} are predicted by the others"
 )
 
 # %%

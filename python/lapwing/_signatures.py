@@ -27,14 +27,14 @@ _DOCUMENTATION = {
     Time after which no further candidate is started. The first candidate is always tried. With a budget, the result
     depends on the speed of the machine.""",
     "candidates": """candidates : "auto", "harmonic", "harmonic-plain", "harmonic-joined", "harmonic-prior", "prior", "majority", "nearest-label", "linear", "forest", "unfolded-gnn", "unfolded-joined", "laprls", "low-rank" or a list of these, default="auto"
-    Methods that are tried. Auto takes those that suit the rows: harmonic in two forms and majority; with features also
-    nearest-label and linear, with features alone forest and laprls, and with a graph beside them unfolded-gnn. The
-    candidates joined work on the sum of the given graph and that of the neighbors by features. With a prior, it is a
-    candidate, alone and as the start of harmonic.""",
+    Methods that are tried. Auto uses the methods that suit the rows: harmonic in two forms and majority; with features
+    also nearest-label and linear; with features alone also forest and laprls; with features and a graph also
+    unfolded-gnn. The candidates joined work on the sum of the given graph and that of the neighbors by features. A
+    prior is a candidate too, alone and as the start of harmonic.""",
     "n_neighbors": """n_neighbors : int >= 1, default=15
-    Neighbors of each row; all other rows where these are fewer, except with learned weights.""",
+    Neighbors of each row. With fewer other rows than this, all of them are neighbors; learned weights refuse that.""",
     "metric": """metric : {"auto", "euclidean", "cosine", "inner-product"}, default="auto"
-    Distance between rows. Auto is cosine for sparse rows, where it allows rows of zeros, and euclidean for dense ones
+    Distance between rows. Auto is cosine for sparse rows (rows of zeros are then allowed), and euclidean for dense rows
     and for gaussian weights.
 
     - "euclidean": ‖x − y‖.
@@ -63,11 +63,11 @@ _DOCUMENTATION = {
     - "mutual": An edge only if each row is a neighbor of the other; the smaller weight.
 """,
     "bandwidth": """bandwidth : float > 0 or "auto", default="auto"
-    Width of the weights: σ of gaussian ones, in the unit of distances, and the factor h on each row's own width of
-    self-tuning ones. Auto is σ = the median distance to the last neighbor, and h = 0.5. Has an effect only with
+    Width of the weights: σ of gaussian weights, in the unit of distances; for self-tuning weights a factor h of the
+    width of each row. Auto is σ = the median distance to the last neighbor, and h = 0.5. Has an effect only with
     `weights` "self-tuning" or "gaussian".""",
     "knn_method": """knn_method : {"auto", "exact", "partitions"}, default="auto"
-    Neighbor search. Auto takes the faster one.
+    Neighbor search. Auto uses the faster one.
 
     - "auto": Whichever is faster for the size.
     - "exact": All distances.
@@ -129,12 +129,12 @@ _DOCUMENTATION = {
     "callback": """callback : callable or None, default=None
     Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops.""",
     "graph_reg": """graph_reg : float in (0, ∞] or "auto", default="auto"
-    Weight γ of smoothness fᵀLf against the given labels. Auto goes by the number m of labels per class; in units of 1 /
-    mean weighted degree it is 1/m for the stable form (0.1 in regression), 0.01 for the plain form, and for form auto
-    max(0.01, m^(−3/2)), or max(0.01, m^(−3)) if labels look drawn at random; with a prior 1 / the number of labels.
-    Infinity drops the label term (f = L⁺ỹ, stable form).""",
+    Weight γ of smoothness fᵀLf against the given labels. Auto depends on m, the number of labels per class; in units of
+    1 / mean weighted degree it is 1/m for the stable form (0.1 in regression) and 0.01 for the plain form. For form
+    auto it is max(0.01, m^(−3/2)), or max(0.01, m^(−3)) if labels look drawn at random. With a prior it is 1 / the
+    number of labels. Infinity drops the label term (f = L⁺ỹ, stable form).""",
     "form": """form : {"auto", "stable", "plain"}, default="auto"
-    Which harmonic function.
+    Form of the harmonic function.
 
     - "auto": Classification: plain, with a smoothness weight that depends on the number of labels and how they were
       drawn. Regression: form and smoothness weight are chosen by cross-validation; stable for fewer than 5 values.
@@ -161,22 +161,22 @@ _DOCUMENTATION = {
     - "sizes": Largest score after an offset for each class, so that class sizes are within bounds.
 """,
     "class_prior:HarmonicClassifier": """class_prior : array-like of shape (n_classes,) or None, default=None
-    Shares of the classes, one for each class in the order of their names. None takes the frequencies of the given
+    Shares of the classes, one for each class in the order of their names. None uses the frequencies of the given
     labels. Shares are positive and add up to 1. Rows that no label reaches get this distribution, and the decisions
     mass and sizes aim at it.""",
     "prior_weight": """prior_weight : float in (0, 1000] or "auto", default="auto"
-    Weight κ of a prior against the graph, if the fit starts from one: the neighbors of a row and the prior pull on its
-    score as 1 : κ. Auto is 0.03, or the one of 0.01, 0.1, 0.3, 1 and 10 that predicts the labels clearly better when
-    each is left out, if every class has three labels.""",
+    Weight κ of a prior against the graph, if the fit starts from one: in the score of a row, its neighbors and the
+    prior are weighted 1 : κ. Auto is 0.03, or the one of 0.01, 0.1, 0.3, 1 and 10 that predicts the labels clearly
+    better when each is left out, if every class has three labels.""",
     "tol": """tol : float in (0, 1), default=1e-06
     Relative residual at which the solver stops.""",
     "max_iter": """max_iter : int >= 1, default=10000
     Most iterations of the solver.""",
     "calibration": """calibration : {"auto", "leave-one-out", "venn-abers", "none"}, default="auto"
-    How confidence becomes a probability.
+    How the temperature of the confidence is chosen.
 
     - "auto": A temperature fitted to labels that are left out one by one, or to five parts of the labels where that
-      costs less; a typical one with fewer than five labels a class.
+      costs less; a typical one with fewer than five labels per class.
     - "leave-one-out": A temperature fitted to labels that are all left out one by one, for any form.
     - "venn-abers": The same, and then the largest share by Venn–Abers calibration (Vovk & Petej 2014).
     - "none": A typical temperature: confidence is an order, not a probability.
@@ -245,7 +245,8 @@ _DOCUMENTATION = {
     Keep as many edges as it takes for xᵀLx within a factor 1 ± this of what it was, as far as measurements tell. 0.5
     where no budget is given.""",
     "edge_budget": """edge_budget : int >= 1 or None, default=None
-    Keep about so many edges.""",
+    Number of copies of edges to keep, about. An important edge has several copies and counts once among the edges kept,
+    so these are fewer.""",
     "memory": """memory : int >= 1 or None, default=None
     Keep as many edges as can be worked with in so many bytes.""",
     "affinity:SparseHarmonicClassifier": """affinity : {"knn", "precomputed", "edges"}, default="knn"
@@ -277,7 +278,7 @@ _DOCUMENTATION = {
     Width σ of exp(−D/(2σ²)), D the squared distance to a landmark. Auto follows from the distances of rows to their
     nearest landmark, median from the median distance of two rows, knn:K from the distance to the K-th neighbor.""",
     "alpha": """alpha : float in [0, 1), default=0.9
-    Share α that a row takes from the others.""",
+    Share α of a row's score that comes from the other rows.""",
     "balance": """balance : {"balanced", "raw", "prior"}, default="balanced"
     How label columns are scaled before they are propagated.
 
@@ -286,7 +287,7 @@ _DOCUMENTATION = {
     - "prior": Balanced, times the class prior.
 """,
     "class_prior:LowRankPropagationClassifier": """class_prior : array-like of shape (n_classes,) or None, default=None
-    Shares of the classes, one for each class in the order of their names. None takes the frequencies of the given
+    Shares of the classes, one for each class in the order of their names. None uses the frequencies of the given
     labels. Shares are positive and add up to 1. For balance prior, and for rows without evidence.""",
     "head": """head : {"propagation", "regression"}, default="propagation"
     How scores are computed from landmarks. Has an effect only with `factor` "anchor".
@@ -423,8 +424,8 @@ _DOCUMENTATION = {
     Most bytes for the Gram matrix. Auto is half of the free memory. A larger matrix is made block by block in every
     product.""",
     "graph_bandwidth": """graph_bandwidth : float > 0 or "auto", default="auto"
-    Width of the weights: σ of gaussian ones, in the unit of distances, and the factor h on each row's own width of
-    self-tuning ones. Auto is σ = the median distance to the last neighbor, and h = 0.5. Has an effect only with
+    Width of the weights: σ of gaussian weights, in the unit of distances; for self-tuning weights a factor h of the
+    width of each row. Auto is σ = the median distance to the last neighbor, and h = 0.5. Has an effect only with
     `weights` "self-tuning" or "gaussian".""",
     "warm_start": """warm_start : bool, default=False
     Whether conjugate gradients start from the coefficients of the last fit, where those are of as many rows and the
@@ -545,8 +546,16 @@ _DOCUMENTATION = {
     Most iterations of the fit.""",
     "n_neighbors:NeighborIndex": """n_neighbors : int >= 1, default=15
     Neighbors of each row, below the number of rows.""",
+    "metric:NeighborIndex": """metric : {"auto", "euclidean", "cosine", "inner-product"}, default="auto"
+    Distance between rows. Auto is cosine for sparse rows (rows of zeros are then allowed) and euclidean for dense rows.
+
+    - "euclidean": ‖x − y‖.
+    - "cosine": 1 − xᵀy / (‖x‖‖y‖), in [0, 2].
+    - "inner-product": −xᵀy: the nearest rows are those of the largest product. Not a distance: it may be negative, and
+      a row need not be nearest to itself.
+""",
     "method": """method : {"auto", "exact", "partitions"}, default="auto"
-    Neighbor search. Auto takes the faster one.
+    Neighbor search. Auto uses the faster one.
 
     - "auto": Whichever is faster for the size.
     - "exact": All distances.
@@ -559,7 +568,7 @@ _DOCUMENTATION = {
     Neighbors of each row, below the number of rows. They are wanted on average, and decide the sparsity θ where that is
     auto. At most n_samples − 2 then.""",
     "metric:GraphLearner": """metric : {"auto", "euclidean", "cosine", "precomputed"}, default="auto"
-    Distance between rows. Auto is cosine for sparse rows, where it allows rows of zeros, and euclidean for dense ones.
+    Distance between rows. Auto is cosine for sparse rows (rows of zeros are then allowed) and euclidean for dense rows.
     "precomputed" takes squared distances as X.
 
     - "euclidean": ‖x − y‖.
@@ -642,7 +651,7 @@ _DOCUMENTATION = {
     "strategy": """strategy : {"mix", "cover", "border", "margin", "random"}, default="mix"
     How rows are chosen.
 
-    - "mix": Cover below five labels a class; then half cover, half border.
+    - "mix": Cover below five labels per class; then half cover, half border.
     - "cover": Rows that cover what the labels do not tell yet.
     - "border": Rows between classes; needs labels.
     - "margin": The smallest lead of the first class over the second; needs labels. Often worse than random rows while
@@ -691,8 +700,8 @@ LAPLACIAN_SOLVER_PARAMETERS = _documentation(
 )
 
 KNEIGHBORS_PARAMETERS = _documentation(
-    "X", "n_neighbors:NeighborIndex", "metric:NearestLabelClassifier", "method", "recall_target:NeighborIndex",
-    "zero_rows", "random_state", "n_jobs", "verbose", "callback", "return_report",
+    "X", "n_neighbors:NeighborIndex", "metric:NeighborIndex", "method", "recall_target:NeighborIndex", "zero_rows",
+    "random_state", "n_jobs", "verbose", "callback", "return_report",
 )
 
 KNN_GRAPH_PARAMETERS = _documentation(
@@ -1471,8 +1480,8 @@ class NeighborIndexParameters:
         "n_neighbors", "metric", "method", "recall_target", "zero_rows",
     )
     _parameters_doc: ClassVar[str] = _documentation(
-        "n_neighbors:NeighborIndex", "metric:NearestLabelClassifier", "method", "recall_target:NeighborIndex",
-        "zero_rows", "random_state", "n_jobs", "verbose", "callback",
+        "n_neighbors:NeighborIndex", "metric:NeighborIndex", "method", "recall_target:NeighborIndex", "zero_rows",
+        "random_state", "n_jobs", "verbose", "callback",
     )
 
     n_neighbors: int = 15
