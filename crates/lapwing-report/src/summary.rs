@@ -384,7 +384,7 @@ mod tests {
             report.parts.insert("expected_accuracy".into(), part);
             of_expected(&report).unwrap()
         };
-        assert_eq!(of(0.91, 0.88, 0.94, json!("leave-one-out")), "91 % ± 3 (from 60 labels held out in turn)");
+        assert_eq!(of(0.91, 0.88, 0.94, json!("leave-one-out")), "91 % ± 3 (from 60 labels, each held out once)");
         assert_eq!(of(0.98, 0.9, 0.996, json!({"folds": 5})), "98 %, 90 to 100 (from 60 labels held out in 5 parts)");
         assert!(of_expected(&Report::default()).is_none());
     }
