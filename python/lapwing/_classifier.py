@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from . import _lapwing
 from ._attributes import Classes, ExpectedAccuracy
 from ._base import GraphEstimator, Problem
-from ._labels import ClassLabels, as_label_array, class_labels, class_names, with_marker
+from ._labels import ClassLabels, as_label_array, class_labels, class_names, doubtful_marker, with_marker
 from ._pages import FittedRows, WritesPage
 from .metrics import accuracy_score
 
@@ -62,6 +62,7 @@ class SpreadingClassifier(WritesPage, ClassifierMixin, Classes, GraphEstimator):
         extras = {"hands_extension": not self._keeps_rows, **self._extras(labels, validation)}
         extras |= self._prior_argument(problem, X, graph, labels, weights)
         self._solve(problem, labels, argument, weights, extras)
+        self.report_["warnings"] += doubtful_marker(self.classes_, self.unlabeled)
         self._warn()
         return self
 

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+#: Texts that may mark rows without a label, in lower case, and are used as classes with a warning.
+DOUBTFUL_TEXTS = frozenset({"?", "-", "--", ".", "n/a", "#n/a", "<na>", "unknown", "unlabeled", "unlabelled", "missing"})
 #: Texts that mark rows without a label, in any case, where no other marker is given: those of the program.
 UNLABELED_TEXTS = frozenset({"-1", "-1.0", "nan", "null", "none", "na"})
 
@@ -80,6 +82,15 @@ def class_labels(y: Any, unlabeled: Any = None, sample_weight: NDArray[np.float6
     codes = np.full(y.shape[0], -1, np.int32)
     codes[labeled] = inverse.reshape(-1)
     return ClassLabels(classes, codes, _default_marker(classes) if unlabeled is None else unlabeled)
+
+
+def doubtful_marker(classes: NDArray[Any], unlabeled: Any) -> list[dict[str, str]]:
+    """A warning if a class may be a marker of rows without a label, and no marker was given."""
+    if unlabeled is not None or classes.dtype.kind not in "UO":
+        return []
+    found = [name for name in classes if isinstance(name, str) and name.strip().lower() in DOUBTFUL_TEXTS]
+    text = "{0!r} is used as a class; if it marks rows without a label, pass unlabeled={0!r}"
+    return [{"kind": "not-as-given", "text": text.format(str(name))} for name in found[:1]]
 
 
 def class_names(classes: NDArray[Any]) -> list[int] | list[str]:

@@ -1,7 +1,6 @@
 """Tables that several tests prepare and label."""
 
 import os
-import subprocess
 from pathlib import Path
 
 import numpy as np

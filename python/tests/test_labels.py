@@ -1,6 +1,7 @@
 """Labels of every type, and their markers."""
 
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from datasets import two_islands
 
 from lapwing import HarmonicClassifier
 from lapwing._labels import class_labels, unlabeled_mask
+from lapwing.baselines import NearestLabelClassifier
 from lapwing.exceptions import UnreachedWarning
 
 #: What the readers of the program are tested by, too.
@@ -63,6 +65,20 @@ def test_number_labels(y, classes):
     clf = HarmonicClassifier(3).fit(X, y)
     np.testing.assert_array_equal(clf.classes_, classes)
     assert [clf.transduction_[row] for row in KNOWN] == [dict(a=classes[0], b=classes[1])[k] for k in KNOWN.values()]
+
+
+
+def test_a_text_that_may_be_a_marker_is_a_class_with_a_warning():
+    X = np.arange(40.0).reshape(-1, 1)
+    y = np.array(["a", "b", *["?"] * 38], dtype=object)
+    text = r"'\?' is used as a class; if it marks rows without a label, pass unlabeled='\?'"
+    with pytest.warns(UserWarning, match=text):
+        clf = NearestLabelClassifier().fit(X, y)
+    assert clf.report_["warnings"][-1]["kind"] == "not-as-given"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        clf = NearestLabelClassifier(unlabeled="?").fit(X, y)
+    assert clf.classes_.tolist() == ["a", "b"]
 
 
 def test_markers_of_ones_own():

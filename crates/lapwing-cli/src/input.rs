@@ -128,7 +128,7 @@ impl Input {
             }
             (None, None, _) => return Err(no_labels(self.features.is_none())),
         };
-        self.warnings.extend(labels.classes.minus_one(unlabeled));
+        self.warnings.extend(labels.classes.doubtful_marker(unlabeled));
         Ok(labels)
     }
 

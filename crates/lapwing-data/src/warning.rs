@@ -166,8 +166,10 @@ warnings! {
             => ManyNeighbors { given: usize, used: usize, n_samples: usize }
         "{wanted} rows are wanted, but only {n_free} {} left to choose from; all of them follow", are(n_free)
             => FewRowsLeft { wanted: usize, n_free: usize }
-        "-1 is taken as a class, because rows without a label are empty; if it marks such rows too, say so: --unlabeled -1"
+        "-1 is used as a class, because rows without a label are empty; if it marks such rows too, pass --unlabeled -1"
             => MinusOneClass {}
+        "'{name}' is used as a class; if it marks rows without a label, pass --unlabeled '{name}'"
+            => MarkerClass { name: String }
         "{} of {path} {} for ids that are not in the data, and {} left out", counted(n_labels, "label"), are(n_labels), were(n_labels)
             => UnknownLabels { n_labels: usize, path: String }
         "{} of {path} {} no id of the data; {} with such nodes {} left out", counted(n_nodes, "node"), are(n_nodes),

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use lapwing::data::{Features, Labels, Report, RowNames};
 use lapwing::models::Audit;
 
-use super::page::Page;
+use super::next::confused;
+use super::page::{Line, Page, Table};
 use super::texts;
 use super::thumbnails::Thumbnails;
 use crate::doubt::by_doubt;
@@ -16,6 +17,13 @@ use crate::text::{count, number, percent, seconds};
 const MOST_ROWS: usize = 100;
 /// Groups of contradictory duplicates that are listed.
 const MOST_GROUPS: usize = 20;
+
+/// What the columns of the table say.
+const MEANING: [&str; 3] = [
+    "quality: the share of the given label in the row, from 0 to 1, predicted by the other labels",
+    "proposed: the label with the largest share",
+    "flagged: the label is probably wrong, because the proposed one has at least the share that is usual for its class",
+];
 
 /// Contents of the report of an audit.
 pub struct AuditPage<'a> {
@@ -46,12 +54,11 @@ impl AuditPage<'_> {
                 ("Summary", summary::of_audit(self.report, &names)),
                 ("Time and memory", summary::of_cost(&self.report.phases, self.report.peak_bytes)),
             ],
-            tables: vec![super::page::Table {
-                heading: "Doubtful labels, the most doubtful first".into(),
-                heads: ["row", "given", "proposed", "quality", "flagged", "duplicates"].map(String::from).to_vec(),
-                lines: self.doubtful(&names),
-            }],
-            lists: vec![("Contradictory duplicates", self.contradictory(&names))],
+            tables: vec![self.doubtful(&names), confused(self.found, &names)],
+            lists: vec![
+                ("Contradictory duplicates", self.contradictory(&names)),
+                ("What the columns mean", MEANING.map(String::from).to_vec()),
+            ],
             ..Page::default()
         };
         page.render()
@@ -78,8 +85,12 @@ impl AuditPage<'_> {
         usize::try_from(self.labels.index[row as usize]).map_or("", |class| &names[class])
     }
 
-    fn doubtful(&self, names: &[String]) -> Vec<super::page::Line> {
+    fn doubtful(&self, names: &[String]) -> Table {
         let Self { found, labels, .. } = self;
+        let has_groups = found.duplicate_group.iter().any(Option::is_some);
+        let heads = ["row", "given", "proposed", "quality", "flagged", "duplicates"];
+        let n_judged = found.judged.iter().filter(|judged| **judged).count();
+        let shown = if n_judged > MOST_ROWS { format!(" ({MOST_ROWS} of {} labels)", count(n_judged)) } else { String::new() };
         let thumbnails = self.features.and_then(Thumbnails::of);
         let rows = by_doubt(found, labels).into_iter().take_while(|&row| found.judged[row as usize]);
         let line = |row: u32| {
@@ -90,7 +101,7 @@ impl AuditPage<'_> {
                 (Some(group), false) => format!("group {group}"),
                 (Some(group), true) => format!("group {group}, other labels"),
             };
-            let cells = vec![
+            let mut cells = vec![
                 self.name(row),
                 self.given(row, names).to_owned(),
                 proposed.to_owned(),
@@ -98,9 +109,15 @@ impl AuditPage<'_> {
                 if found.flagged[at] { "yes".into() } else { String::new() },
                 duplicates,
             ];
-            super::page::Line { image: thumbnails.as_ref().map(|thumbnails| thumbnails.image(at)), cells }
+            cells.truncate(if has_groups { heads.len() } else { heads.len() - 1 });
+            Line { image: thumbnails.as_ref().map(|thumbnails| thumbnails.image(at)), cells }
         };
-        rows.take(MOST_ROWS).map(line).collect()
+        let heads = heads[..if has_groups { heads.len() } else { heads.len() - 1 }].iter();
+        Table {
+            heading: format!("Doubtful labels, the most doubtful first{shown}"),
+            heads: heads.map(|&head| head.to_owned()).collect(),
+            lines: rows.take(MOST_ROWS).map(line).collect(),
+        }
     }
 
     /// A sentence for each group of duplicates with different labels.

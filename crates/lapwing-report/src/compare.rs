@@ -1,4 +1,4 @@
-//! The report of `compare`: accuracy against the number of labels.
+//! The report of `compare`: accuracy against the number of labels, or of each method with one number.
 
 use lapwing::models::CompareRow;
 
@@ -10,6 +10,9 @@ use crate::summary::Row;
 use crate::text::{count, percent};
 
 const SIZE: (f64, f64) = (1120.0, 440.0);
+/// Height of the line of a method, and space for the names.
+const LINE: f64 = 26.0;
+const LEFT: f64 = 170.0;
 
 /// Contents of the report of a comparison.
 pub struct ComparePage<'a> {
@@ -36,7 +39,7 @@ impl ComparePage<'_> {
             kicker: "Comparison by lapwing".into(),
             title: self.title.into(),
             tiles: self.tiles,
-            figures: vec![accuracy(self.results)],
+            figures: vec![if has_one_number(self.results) { by_method(self.results) } else { accuracy(self.results) }],
             tables: vec![self.table],
             lists: vec![("Which method", self.advice), ("About the table", self.notes)],
             summaries: vec![("Summary", self.rows)],
@@ -44,6 +47,41 @@ impl ComparePage<'_> {
         };
         page.render()
     }
+}
+
+fn has_one_number(results: &[CompareRow]) -> bool {
+    results.iter().all(|result| result.n_labeled == results[0].n_labeled)
+}
+
+/// Mean accuracy and one standard deviation below or above it.
+fn reach(result: &CompareRow, sign: f64) -> f64 {
+    (result.accuracy_mean + sign * result.accuracy_sd).clamp(0.0, 1.0)
+}
+
+/// The methods one below the other, the most accurate first.
+fn by_method(results: &[CompareRow]) -> Figure {
+    let caption =
+        "Mean accuracy on the hidden labels; error bars show the standard deviation over the draws of labels.";
+    let mut order: Vec<&CompareRow> = results.iter().collect();
+    order.sort_by(|a, b| b.accuracy_mean.total_cmp(&a.accuracy_mean));
+    let bars = results.iter().flat_map(|result| [reach(result, -1.0), reach(result, 1.0)]);
+    let (worst, best) = ends(bars).unwrap_or((0.0, 1.0));
+    let x = Scale::linear(worst, best.max(worst + 0.01).min(1.0), (LEFT, SIZE.0 - 80.0));
+    let height = LINE * order.len() as f64 + 40.0;
+    let mut svg = Svg::new(SIZE.0, height, "Accuracy", caption);
+    for (value, text) in x.ticks() {
+        svg.line((x.at(value), 6.0), (x.at(value), height - 30.0), "grid");
+        svg.text((x.at(value), height - 12.0), "tick middle", &text);
+    }
+    for (line, result) in order.into_iter().enumerate() {
+        let y = 6.0 + LINE * (line as f64 + 0.5);
+        let (mean, sd) = (percent(result.accuracy_mean), percent(result.accuracy_sd));
+        svg.text((LEFT - 12.0, y + 4.0), "label end", &result.method);
+        svg.line((x.at(reach(result, -1.0)), y), (x.at(reach(result, 1.0)), y), "whisker k0");
+        svg.circle((x.at(result.accuracy_mean), y), 4.5, "mark k0", &format!("{}: {mean} ± {sd}", result.method));
+        svg.text((SIZE.0 - 70.0, y + 4.0), "tick start", &mean);
+    }
+    Figure { layout: " wide", ..Figure::new("Accuracy", caption.into(), svg) }
 }
 
 /// A line for each method; error bars show the standard deviation over the draws.
@@ -58,7 +96,6 @@ fn accuracy(results: &[CompareRow]) -> Figure {
     } else {
         Scale::linear(fewest.min(most - 1.0), most, across)
     };
-    let reach = |result: &CompareRow, sign: f64| (result.accuracy_mean + sign * result.accuracy_sd).clamp(0.0, 1.0);
     let bars = results.iter().flat_map(|result| [reach(result, -1.0), reach(result, 1.0)]);
     let (worst, best) = ends(bars).unwrap_or((0.0, 1.0));
     let y = Scale::linear(worst, best.max(worst + 0.01).min(1.0), up);

@@ -163,7 +163,7 @@ fn class_accuracy(report: &Report, classes: &[String]) -> Option<Table> {
 }
 
 /// Pairs of classes by how many labels of one are flagged as the other.
-fn confused(found: &Audit, classes: &[String]) -> Table {
+pub(super) fn confused(found: &Audit, classes: &[String]) -> Table {
     let n_labels: Vec<f64> = found.confusion.rows().map(|row| row.iter().sum()).collect();
     let mut pairs: Vec<(usize, usize, f64)> = Vec::new();
     for a in 0..classes.len() {

@@ -142,8 +142,8 @@ impl LabelRows<'_> {
             None => rows.labels(path, table, self.labels, names.as_deref(), run)?,
         };
         let targets = Targets::from_sparse(&labels)?;
-        let minus_one = labels.classes.minus_one(self.labels.unlabeled.as_deref());
-        Ok(Read { rows, labels, targets, names, warnings: left_out.into_iter().chain(minus_one).collect() })
+        let doubtful = labels.classes.doubtful_marker(self.labels.unlabeled.as_deref());
+        Ok(Read { rows, labels, targets, names, warnings: left_out.into_iter().chain(doubtful).collect() })
     }
 
     /// Opens a table and decides what is done with its columns; with the labels, if the table holds them.

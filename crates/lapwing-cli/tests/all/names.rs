@@ -178,14 +178,14 @@ fn minus_one_is_a_class_where_other_rows_are_empty() {
     folder.write("empty.csv", table(""));
     let label = "--label-column y --method nearest-label -o o.csv";
     let ran = folder.ok(&format!("label empty.csv {label}"));
-    assert_says(&ran.stderr, &["-1 is taken as a class, because rows without a label are empty", "--unlabeled -1"]);
+    assert_says(&ran.stderr, &["-1 is used as a class, because rows without a label are empty", "--unlabeled -1"]);
     assert!(folder.read("o.csv").contains(",-1,"));
     let ran = folder.ok(&format!("label empty.csv {label} --unlabeled -1"));
-    assert!(!ran.stderr.contains("taken as a class") && !folder.read("o.csv").contains(",-1,"));
+    assert!(!ran.stderr.contains("used as a class") && !folder.read("o.csv").contains(",-1,"));
     assert_says(&ran.stderr, &["all labels are of one class, 1", "if -1 is the other class"]);
     folder.write("marked.csv", table("-1"));
     let ran = folder.ok(&format!("label marked.csv {label}"));
-    assert!(!ran.stderr.contains("taken as a class") && !folder.read("o.csv").contains(",-1,"));
+    assert!(!ran.stderr.contains("used as a class") && !folder.read("o.csv").contains(",-1,"));
     // In a labels file, a column of a Parquet table, and rows in blocks.
     folder.write(
         "y.txt",
@@ -196,7 +196,13 @@ fn minus_one_is_a_class_where_other_rows_are_empty() {
             .replacen('y', "label", 1),
     );
     let ran = folder.ok("label empty.csv --drop y --labels y.txt --method low-rank --n-landmarks 4 -o o.parquet");
-    assert_says(&ran.stderr, &["-1 is taken as a class"]);
+    assert_says(&ran.stderr, &["-1 is used as a class"]);
+    // A text that may be a marker is a class too, with a warning.
+    folder.write("asked.csv", table("?"));
+    let ran = folder.ok(&format!("label asked.csv {label}"));
+    assert_says(&ran.stderr, &["'?' is used as a class; if it marks rows without a label, pass --unlabeled '?'"]);
+    let ran = folder.ok("label asked.csv --label-column y --method nearest-label -o o.csv --unlabeled ?");
+    assert!(!ran.stderr.contains("used as a class"), "{}", ran.stderr);
     folder.write("parts.csv", "x,kind\n1,1\n2,-1\n3,1\n4,\n5,-1\n6,\n");
     folder.ok("label parts.csv --label-column kind --method nearest-label -o parts.parquet");
 }

@@ -18,6 +18,10 @@ pub use self::targets::Targets;
 /// Class index of a row without a label.
 pub const UNLABELED: i32 = -1;
 
+/// Texts that may mark rows without a label, in lower case, and are used as classes with a warning.
+const MARKERS: [&str; 11] =
+    ["?", "-", "--", ".", "n/a", "#n/a", "<na>", "unknown", "unlabeled", "unlabelled", "missing"];
+
 /// Names of the classes, ascending: integers or strings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -58,14 +62,22 @@ impl ClassNames {
         }
     }
 
-    /// A warning if −1 is one of the classes and no marker of rows without a label was given: readers of files then take −1
-    /// for such a marker, unless other rows have an empty label.
-    pub fn minus_one(&self, unlabeled: Option<&str>) -> Option<Warning> {
-        let has = match self {
+    /// A warning if no marker of rows without a label was given and a class may be one: −1, which readers of files take for a marker
+    /// unless other rows have an empty label; or a text such as `?` or `unknown`.
+    pub fn doubtful_marker(&self, unlabeled: Option<&str>) -> Option<Warning> {
+        let has_minus_one = match self {
             Self::Integers(names) => names.contains(&-1),
             Self::Texts(names) => names.iter().any(|name| minus_one::SPELLINGS.contains(&name.as_str())),
         };
-        (has && unlabeled.is_none()).then_some(Warning::MinusOneClass {})
+        match (unlabeled, self) {
+            (Some(_), _) => None,
+            (None, _) if has_minus_one => Some(Warning::MinusOneClass {}),
+            (None, Self::Integers(_)) => None,
+            (None, Self::Texts(names)) => {
+                let name = names.iter().find(|name| MARKERS.contains(&name.to_lowercase().as_str()))?;
+                Some(Warning::MarkerClass { name: name.clone() })
+            }
+        }
     }
 
     /// All names as text, in class order.

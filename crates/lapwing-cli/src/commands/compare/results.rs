@@ -58,10 +58,9 @@ pub fn notes(found: &Comparison, same: &[(&str, &str)]) -> Vec<String> {
 /// The main figures of the report.
 pub fn tiles(report: &Report, found: &Comparison) -> Vec<Row> {
     let mut tiles = vec![row("rows", count(report.n_samples)), row("classes", count(report.n_classes.unwrap_or(0)))];
-    let methods = found.rows.iter().filter(|row| !row.baseline);
-    let best = methods.max_by(|a, b| a.accuracy_mean.total_cmp(&b.accuracy_mean));
-    tiles.extend(best.map(|best| {
-        row(format!("best, {} with {} labels", best.method, count(best.n_labeled)), percent(best.accuracy_mean))
+    let most = found.winners.iter().max_by_key(|winner| winner.n_labeled);
+    tiles.extend(most.map(|winner| {
+        row(format!("best, {} with {} labels", winner.best, count(winner.n_labeled)), percent(winner.accuracy_mean))
     }));
     tiles.push(row("time", seconds(report.seconds())));
     tiles
