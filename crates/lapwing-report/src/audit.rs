@@ -90,7 +90,8 @@ impl AuditPage<'_> {
         let has_groups = found.duplicate_group.iter().any(Option::is_some);
         let heads = ["row", "given", "proposed", "quality", "flagged", "duplicates"];
         let n_judged = found.judged.iter().filter(|judged| **judged).count();
-        let shown = if n_judged > MOST_ROWS { format!(" ({MOST_ROWS} of {} labels)", count(n_judged)) } else { String::new() };
+        let shown =
+            if n_judged > MOST_ROWS { format!(" ({MOST_ROWS} of {} labels)", count(n_judged)) } else { String::new() };
         let thumbnails = self.features.and_then(Thumbnails::of);
         let rows = by_doubt(found, labels).into_iter().take_while(|&row| found.judged[row as usize]);
         let line = |row: u32| {

@@ -325,9 +325,8 @@ pub fn of_audit(report: &Report, names: &[String]) -> Vec<Row> {
     } else {
         ""
     };
-    let wrong = wrong_labels(found).map_or_else(String::new, |(few, many)| {
-        format!("; about {} to {} labels are wrong", count(few), count(many))
-    });
+    let wrong = wrong_labels(found)
+        .map_or_else(String::new, |(few, many)| format!("; about {} to {} labels are wrong", count(few), count(many)));
     rows.extend(number("n_flagged").map(|n| row("labels flagged", format!("{n}{note}{wrong}"))));
     rows.extend(
         number("n_not_judged")

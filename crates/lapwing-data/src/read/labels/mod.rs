@@ -152,7 +152,7 @@ impl LabelIntegers {
 /// line after an optional header `label`, `labels` or `y`; or `row,label` pairs, with rows counted from 0 and an
 /// optional header `row,label` (further columns are then ignored); rows without a pair are unlabeled. Empty texts, −1,
 /// NaN, null, none and na, or texts equal to `unlabeled` mean no label: see [`Labels::from_texts`]. If no `unlabeled` is given and
-/// some texts are empty or missing, −1 is a class: [`ClassNames::minus_one`](crate::ClassNames::minus_one) warns.
+/// some texts are empty or missing, −1 is a class: [`ClassNames::doubtful_marker`](crate::ClassNames::doubtful_marker) warns.
 ///
 /// # Errors
 /// [`Error::Shape`] naming both numbers if there are more or fewer labels than rows, or for 2³² rows and more;
