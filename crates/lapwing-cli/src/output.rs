@@ -94,8 +94,10 @@ pub fn two_on_stdout(what: &str) -> Failure {
 
 /// Class of each row; `None` for rows that stay empty.
 pub fn folded(labeling: &Labeling, unreached: Unreached) -> Vec<Option<usize>> {
-    let rows = labeling.labels.iter().zip(&labeling.reached);
-    rows.map(|(&class, &reached)| (reached || unreached == Unreached::Prior).then_some(class as usize)).collect()
+    match unreached {
+        Unreached::Prior => labeling.labels.iter().map(|&class| Some(class as usize)).collect(),
+        Unreached::Empty => labeling.chosen(),
+    }
 }
 
 /// Writes the table of labels, confidences and reached rows, with a column for certificates if there are any, and with

@@ -48,6 +48,16 @@ impl Keep {
     pub(super) fn n_folds(self) -> Option<usize> {
         if let Self::Folds(n_folds) = self { Some(n_folds) } else { None }
     }
+
+    /// Draws, or splits into folds.
+    fn repeats(self, wanted: Option<usize>) -> usize {
+        wanted.unwrap_or(if self.n_folds().is_some() { SPLITS } else { DRAWS })
+    }
+
+    /// Runs of a method: one for each draw, or for each fold of each split.
+    pub(super) fn n_runs(self, repeats: Option<usize>) -> usize {
+        self.repeats(repeats).saturating_mul(self.n_folds().unwrap_or(1))
+    }
 }
 
 /// Labels of classes that have at least two.
@@ -73,7 +83,7 @@ pub(super) struct Level {
 impl Level {
     pub(super) fn new(keep: Keep, repeats: Option<usize>, labels: &Labels, run: &Run) -> Result<Self> {
         let sizes: Vec<usize> = labels.rows_by_class()?.iter().map(Vec::len).collect();
-        let repeats = repeats.unwrap_or(if keep.n_folds().is_some() { SPLITS } else { DRAWS }) as u64;
+        let repeats = keep.repeats(repeats) as u64;
         let (draws, n_single) = match keep {
             Keep::Total(n) => ((0..repeats).map(|draw| keep_labels(labels, n, draw, run)).collect::<Result<_>>()?, 0),
             Keep::PerClass(n) => {

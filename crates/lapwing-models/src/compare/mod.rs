@@ -109,7 +109,9 @@ pub fn compare(
         return Err(Error::param("repeats", 0, "at least 1"));
     }
     // Draws come first, so that an invalid number of labels is refused before a graph is built.
-    let levels = params.levels(labels, run)?;
+    let kept = params.kept(labels)?;
+    let levels: Vec<Level> =
+        kept.iter().map(|keep| Level::new(*keep, params.repeats, labels, run)).collect::<Result<_>>()?;
     let total = methods.len() * levels.iter().map(|level| level.draws.len()).sum::<usize>();
     let mut runs = Runs {
         features,
@@ -130,17 +132,20 @@ pub fn compare(
 }
 
 impl CompareParams {
-    /// Draws of labels, of all numbers: each method is fitted to every one.
+    /// Runs of each method on these labels, if no budget ends them.
     ///
     /// # Errors
-    /// [`Error::Param`] for a number of labels or folds outside its range.
-    pub fn n_draws(&self, labels: &Labels, run: &Run) -> Result<usize> {
-        Ok(self.levels(labels, run)?.iter().map(|level| level.draws.len()).sum())
+    /// [`Error::Param`] for a number of labels or folds outside its range; [`Error::Labels`] if nothing is said to be kept, and labels
+    /// are too few to hide any.
+    pub fn n_runs(&self, labels: &Labels, run: &Run) -> Result<usize> {
+        // The first draw shows whether a number is within its range.
+        let n_runs = |keep: Keep| Level::new(keep, Some(1), labels, run).map(|_| keep.n_runs(self.repeats));
+        self.kept(labels)?.into_iter().map(n_runs).sum()
     }
 
-    fn levels(&self, labels: &Labels, run: &Run) -> Result<Vec<Level>> {
-        let keep = if self.keep.is_empty() { &Keep::suited(labels)? } else { &self.keep };
-        keep.iter().map(|keep| Level::new(*keep, self.repeats, labels, run)).collect()
+    /// The numbers of labels to keep, or what suits the labels.
+    fn kept(&self, labels: &Labels) -> Result<Vec<Keep>> {
+        if self.keep.is_empty() { Keep::suited(labels) } else { Ok(self.keep.clone()) }
     }
 }
 

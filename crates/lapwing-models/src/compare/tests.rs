@@ -64,6 +64,8 @@ fn every_method_has_its_first_run_before_any_has_its_second() {
     let found = compare(Some(&features), None, &labels, &methods, &params, &run().with_progress(progress.clone()));
     let found = found.unwrap();
     assert_eq!(*runs.lock().unwrap(), ["a", "b", "a", "b", "a", "b", "a", "b"]);
+    let folds = CompareParams { keep: vec![Keep::Folds(4)], repeats: Some(2), budget: None };
+    assert_eq!((params.n_runs(&labels, &run()).unwrap(), folds.n_runs(&labels, &run()).unwrap()), (4, 8));
     let rows: Vec<_> = found.rows.iter().map(|row| (row.method.as_str(), row.n_labeled, row.draws)).collect();
     let baseline = BASELINE;
     assert_eq!(rows[..3], [("a", 2, 2), ("b", 2, 2), (baseline, 2, 2)]);

@@ -141,7 +141,7 @@ impl Compare {
         let chosen = self.without_twins(methods, settings, &input.problem(&targets).size(&session.run));
         let (features, graph) = (input.features.as_ref(), input.graph.as_ref());
         let params = self.keep.params();
-        let n_runs = chosen.methods.len() * params.n_draws(&labels, &session.run)?;
+        let n_runs = chosen.methods.len().saturating_mul(params.n_runs(&labels, &session.run)?);
         if params.budget.is_none() && n_runs > MOST_RUNS {
             session.note(&format!("{} runs; --budget 60s stops after about that time", count(n_runs)));
         }
