@@ -29,7 +29,7 @@ class Family:
     """Methods that share a choice of weights."""
 
     methods: dict[str, dict[str, Any]]
-    """Parameters of the estimator by method; weights are chosen with the first."""
+    """Parameters of the estimator by method; weights are chosen with the first, and may not suit the others."""
     squares: bool = False
     """Whether the loss is the square, without a hinge."""
     supervised: bool = False
