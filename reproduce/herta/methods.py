@@ -18,6 +18,7 @@ SOMETIMES = ("condition", "effective_dimension", "gap", "n_kept_edges", "rank", 
 """Entries of a report that only some solvers fill."""
 BEST = 1e-10
 """Tolerance of the optimum."""
+# Each with the learning rate that is its default; the paper takes the best of five.
 METHODS: dict[str, dict[str, Any]] = {
     "GD": {"solver": "gd"},
     "Adam": {"solver": "adam"},
