@@ -269,7 +269,7 @@ _DOCUMENTATION = {
     "landmarks": """landmarks : {"kmeans", "uniform"} or array-like of shape (n_landmarks, n_features), default="kmeans"
     How landmarks are chosen. An array holds the landmarks themselves; then `n_landmarks` means nothing.
 
-    - "kmeans": Centers of k-means on a sample of the rows; accuracy is several points higher.
+    - "kmeans": Centers of k-means on a sample of the rows; on images accuracy is several points higher.
     - "uniform": Rows drawn without replacement.
 """,
     "n_nearest": """n_nearest : int >= 0, default=3

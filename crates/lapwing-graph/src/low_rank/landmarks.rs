@@ -40,7 +40,7 @@ const MEDIAN_ROWS: usize = 2000;
 choices! {
     /// How landmarks are chosen.
     pub enum LandmarkRule("landmarks", default KMeans) {
-        /// Centers of k-means on a sample of the rows; accuracy is several points higher.
+        /// Centers of k-means on a sample of the rows; on images accuracy is several points higher.
         KMeans = "kmeans",
         /// Rows drawn without replacement.
         Uniform = "uniform",
