@@ -70,8 +70,8 @@ class HarmonicClassifier(
 
     References
     ----------
-    D. Calandriello, A. Lazaric, M. Valko, I. Koutis: Semi-supervised learning with spectral graph sparsification,
-    2015, eq. 1.
+    D. Calandriello, A. Lazaric, M. Valko, I. Koutis: Incremental spectral sparsification for large-scale graph-based
+    semi-supervised learning, 2015, eq. 1.
     Q. Huang, H. He, A. Singh, S.-N. Lim, A. R. Benson: Combining label propagation and simple models out-performs graph
     neural networks, 2020.
 

@@ -44,7 +44,8 @@ class SparseHarmonicClassifier(SparseHarmonicClassifierParameters, HarmonicClass
 
     References
     ----------
-    D. Calandriello, A. Lazaric, M. Valko, I. Koutis: Semi-supervised learning with spectral graph sparsification, 2015.
+    D. Calandriello, A. Lazaric, M. Valko, I. Koutis: Incremental spectral sparsification for large-scale graph-based
+    semi-supervised learning, 2015.
 
     Examples
     --------

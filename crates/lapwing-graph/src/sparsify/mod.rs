@@ -9,11 +9,11 @@
 //! Departures from the published routine: one draw for each edge instead of copies, which spends fewer edges on the same
 //! distortion; probabilities from original weights and resistances of the weighted graph; a spanning forest that is always
 //! kept; hysteresis; new edges sampled by a bound from the last round before they are held; budgets from a measured law instead
-//! of N = α²·n·ln²n/ε², which exceeds most graphs.
+//! of N = α²·n·ln²n/ε², which exceeds most neighbor graphs.
 //!
 //! | | |
 //! |---|---|
-//! | distortion | ε ≈ 1.56·(2√(n/q) + n/q) for q edges kept, as measured over streams of 6 and 20 blocks |
+//! | distortion | ε ≈ 1.56·(2√(n/q) + n/q) for q edges kept, as a prototype measured over streams of 6 and 20 blocks |
 //! | memory | 68 bytes for each edge of the capacity during a round, 24 between rounds, and 2.2 KiB for each node |
 //! | time | 32 columns of a Laplacian system on a part of the edges held, each time the graph has grown about capacity/q times; 32 differences for each edge |
 //!

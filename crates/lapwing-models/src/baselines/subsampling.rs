@@ -2,7 +2,8 @@
 //!
 //! s rows are chosen: all labeled ones and the rest uniformly. [`Harmonic`] labels them on a graph of these rows only. Every other
 //! row, and every new row, takes the scores of its nearest chosen row (the one of lowest number among equally near ones). With
-//! s = n this is the harmonic function itself.
+//! s = n this is the harmonic function itself. Departure from the baseline of Calandriello et al. (2015): all labeled rows are
+//! chosen, not a uniform sample.
 //!
 //! Cost: that of [`Harmonic`] for s rows, and s·n·d multiplications; memory for a copy of the chosen rows and n × c
 //! scores. Parallel and exact as [`lapwing_graph::query`]; which rows are chosen depends on the seed alone.
