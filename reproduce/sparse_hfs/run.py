@@ -1,4 +1,5 @@
-"""Sparse-HFS (Calandriello, Lazaric, Valko & Koutis 2015): both experiments of the paper, with tables and plots."""
+"""Sparse-HFS (Calandriello, Lazaric, Valko & Koutis 2015): both experiments of the paper, by lapwing's
+sparsifier and with fewer edges; tables and plots."""
 
 from __future__ import annotations
 
