@@ -114,6 +114,9 @@ warnings! {
         "rows reach {:.0} times the bandwidth {bandwidth:.3e} from their mean, too far to be told apart in single precision; scale \
          the features, or take fewer landmarks", extent / bandwidth
             => FarRows { extent: f64, bandwidth: f64 }
+        "columns are {farthest:.1e} from 0 and differ by {extent:.1e} from their means: the factor glnp takes rows as they are, in single \
+         precision, which does not tell them apart; subtract a number from each column, or take another factor"
+            => FarColumns { farthest: f64, extent: f64 }
         "{n_rows} of {n_samples} rows hold only zeros, which have no direction under the cosine metric: they are at distance 1 from \
          every row, so that their labels say little; leave them out, or take metric euclidean"
             => ZeroRows { n_rows: usize, n_samples: usize }
@@ -130,9 +133,12 @@ warnings! {
         "rows look like counts of terms: TF-IDF (--tfidf) weighs rare terms up and often makes labels better"
             => TermCounts {}
     }
-    "missing-edges", "allow the learned graph more pairs" {
+    "missing-edges", "allow the learned graph more pairs, or search neighbors exactly" {
         "repairs of the learned graph stopped at their limit; pairs of {n_rows} rows may be missing"
             => UnrepairedRows { n_rows: usize }
+        "neighbors were searched by partitions, which may miss some, so that the repaired graph may miss pairs of any of its {n_rows} rows; \
+         search exactly (knn_method exact) to be certain"
+            => InexactRepair { n_rows: usize }
         "{:.0} % of the rows use all pairs they are allowed in the learned graph; raise support_factor, or repair", 100.0 * share
             => SaturatedRows { share: f64 }
     }

@@ -44,10 +44,11 @@ impl GraphParams {
             let weigh_bytes = search_bytes + size_of::<Edge>() * n_edges + graph_bytes;
             return GraphPlan { n_edges, search_bytes, weigh_bytes, graph_bytes: graph_bytes + 4 * n };
         }
+        let method = self.search_method(n, d);
         let search_bytes = match n_entries {
             // Values of the rows, twice while the tree is built, and its lists; nodes and boxes are a quarter of that.
-            None if self.knn_method.takes_tree(n, d, k, self.metric()) => (20 * d + 24) * n + 8 * n * k + result,
-            None if self.knn_method.choose(n, d, k) == KnnMethod::Partitions => {
+            None if method.takes_tree(n, d, k, self.metric()) => (20 * d + 24) * n + 8 * n * k + result,
+            None if method.choose(n, d, k) == KnnMethod::Partitions => {
                 self.partition_bytes(n, d, k, result) + threads * (1 << 20)
             }
             _ => {

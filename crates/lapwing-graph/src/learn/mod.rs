@@ -110,7 +110,7 @@ pub fn learn_graph(
     let params = &params.resolved(features);
     let mut clock = Clock::default();
     let n = features.n_rows();
-    let knn = params.learn_search(n)?;
+    let knn = params.learn_search(n, features.n_cols())?;
     let bytes = learn_bytes(n, knn.n_neighbors) as u64;
     check_memory(&format!("a graph with {} allowed neighbors of each row", knn.n_neighbors), bytes)?;
     let is_wide = WIDE * knn.n_neighbors >= n;
@@ -121,7 +121,7 @@ pub fn learn_graph(
     run.progress().start("learn", 0);
     let table = NeighborTable::from_neighbors(neighbors, params.metric(), run)?;
     let repair = params.learn.repair.then(|| Repair::new(features, &knn));
-    let mut learned = learn(table, params, start, repair, &mut clock, run)?;
+    let mut learned = learn((table, report.is_exact()), params, start, repair, &mut clock, run)?;
     learned.knn = Some(report);
     Ok(learned)
 }
@@ -142,7 +142,7 @@ pub fn learn_from_table<R: SquaredDistance>(
     if params.learn.repair {
         return Err(Error::param("repair", true, "false without features, among which more neighbors could be found"));
     }
-    learn(table, params, start, None, &mut Clock::default(), run)
+    learn((table, true), params, start, None, &mut Clock::default(), run)
 }
 
 /// The weights of the pairs of `support` under `model`; the parameters must name the sparsity.
@@ -174,8 +174,9 @@ pub fn learn_weights<R: SquaredDistance>(
     Ok((weights, report))
 }
 
+/// Learns a graph from neighbors, of which is told whether they are the nearest.
 fn learn<R: SquaredDistance>(
-    table: NeighborTable<R>,
+    (table, are_nearest): (NeighborTable<R>, bool),
     params: &GraphParams,
     start: Option<&[f64]>,
     mut repair: Option<Repair<'_>>,
@@ -219,12 +220,19 @@ fn learn<R: SquaredDistance>(
     let problem = Problem::new(model, &support, sparsity, run);
     let weights = LearnedWeights::new(&problem, &arrived.state, params.learn.scale, run);
     let graph = clock.time("graph", || weights.graph(&support, &arrived.state, run))?;
-    let n_uncertified = if knows_all { 0 } else { repair::uncertified(&problem, &arrived.state, &reach).count() };
+    let is_exact = are_nearest && repair.is_none_or(|repair| repair.is_exact());
+    let n_uncertified = match knows_all {
+        true => 0,
+        // A row that the search has missed may be nearer than any that it found.
+        false if !is_exact => n,
+        false => repair::uncertified(&problem, &arrived.state, &reach).count(),
+    };
     let report = LearnReport {
         chosen,
         n_repaired,
         repair: params.learn.repair,
         n_uncertified,
+        exact_neighbors: is_exact,
         phases: std::mem::take(&mut clock.phases),
         ..describe(&problem, &params.learn, &arrived)
     };

@@ -4,7 +4,7 @@ use lapwing_data::params::{above, at_least};
 use lapwing_data::{Error, Result, choices, parameters};
 use serde::{Deserialize, Serialize};
 
-use crate::{GraphParams, KnnParams, Metric};
+use crate::{GraphParams, KnnMethod, KnnParams, Metric};
 
 choices! {
     /// Model of the degrees of a learned graph.
@@ -111,9 +111,21 @@ impl LearnParams {
     }
 }
 
+/// Products of an exact search (n²·d) up to which a repair takes it by default: a minute or two on two cores.
+const MOST_EXACT: f64 = 1e13;
+
 impl GraphParams {
+    /// The method of the neighbor search for a graph of `n` rows of `d` columns: only exact neighbors certify a repaired graph.
+    pub(crate) fn search_method(&self, n: usize, d: usize) -> KnnMethod {
+        let is_repaired = self.learn.repair && self.weights.model().is_some();
+        match self.knn_method {
+            KnnMethod::Auto if is_repaired && (n as f64).powi(2) * d as f64 <= MOST_EXACT => KnnMethod::Exact,
+            given => given,
+        }
+    }
+
     /// The neighbor search for a graph of `n` rows that is learned.
-    pub(super) fn learn_search(&self, n: usize) -> Result<KnnParams> {
+    pub(super) fn learn_search(&self, n: usize, d: usize) -> Result<KnnParams> {
         let n_neighbors = self.learn.n_allowed(self.n_neighbors, n);
         if self.learn.sparsity.is_none() && n_neighbors <= self.n_neighbors {
             let expected = format!(
@@ -125,7 +137,7 @@ impl GraphParams {
         if self.metric() == Metric::InnerProduct {
             return Err(Error::param("metric", "inner-product", "a distance: a graph is learned from distances"));
         }
-        Ok(KnnParams { n_neighbors: n_neighbors.max(1), ..self.knn() })
+        Ok(KnnParams { n_neighbors: n_neighbors.max(1), method: self.search_method(n, d), ..self.knn() })
     }
 }
 

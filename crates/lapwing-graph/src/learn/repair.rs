@@ -4,7 +4,8 @@
 //! have weight only if θzᵢⱼ < 2μᵢ. A row whose last known neighbor is at θz ≥ 2μᵢ is therefore certified, and with it all its
 //! pairs with rows of smaller μ. For the other rows twice as many neighbors are searched, again and again, and all of them are
 //! allowed: the support has all known neighbors of a row, whatever the next multipliers are. If all rows are certified, the
-//! solution is that over all pairs, provided that the neighbors found are the nearest.
+//! solution is that over all pairs. This holds for the nearest neighbors only: by default neighbors are therefore searched exactly,
+//! unless that takes more than a minute or two. Neighbors that partitions found certify nothing; then repairs only add pairs.
 //!
 //! Cost: a query for each row that is not certified; these are few where the support is wide enough. Repairs end when no such row
 //! is left, or when their neighbors would make the support four times as large.
@@ -48,6 +49,11 @@ impl<'a> Repair<'a> {
     /// Takes the parameters of the search that found the first neighbors.
     pub fn new(features: &'a Features<'a>, params: &KnnParams) -> Self {
         Self { features, params: params.clone(), index: None, room: None }
+    }
+
+    /// Whether all its searches found the nearest.
+    pub fn is_exact(&self) -> bool {
+        self.index.is_none()
     }
 
     /// Pairs to allow, some of which have weight at `state`; updates `reach` of their rows. `None` if all rows are certified or

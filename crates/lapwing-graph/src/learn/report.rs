@@ -40,9 +40,11 @@ pub struct LearnReport {
     pub converged: bool,
     /// Share of rows of which all allowed pairs carry weight: they may need more allowed pairs.
     pub saturated: f64,
-    /// Rows that may miss a pair that is not allowed; 0 certifies that a converged solution is the optimum over all pairs, provided
-    /// that the neighbors are the true ones.
+    /// Rows that may miss a pair that is not allowed: all rows if neighbors were not searched exactly. 0 certifies that a converged
+    /// solution is the optimum over all pairs, provided that neighbors, if they were given, are the nearest ones.
     pub n_uncertified: usize,
+    /// Whether neighbors were searched exactly; true if they were given.
+    pub exact_neighbors: bool,
     /// Whether repairs were requested.
     pub repair: bool,
     /// Pairs added by repairs.
@@ -61,7 +63,9 @@ impl LearnReport {
         if !self.converged {
             warnings.push(Warning::LearningNotConverged { n_iter: self.n_iter, gap: self.gap });
         }
-        if self.repair && self.n_uncertified > 0 {
+        if self.repair && !self.exact_neighbors && self.n_uncertified > 0 {
+            warnings.push(Warning::InexactRepair { n_rows: self.n_uncertified });
+        } else if self.repair && self.n_uncertified > 0 {
             warnings.push(Warning::UnrepairedRows { n_rows: self.n_uncertified });
         } else if self.saturated > SATURATED && self.n_uncertified > 0 {
             warnings.push(Warning::SaturatedRows { share: self.saturated });
@@ -95,6 +99,7 @@ pub(super) fn describe<R: SquaredDistance>(
         converged: arrived.converged,
         saturated: (0..n).filter(is_full).count() as f64 / n as f64,
         n_uncertified: 0,
+        exact_neighbors: true,
         n_repaired: 0,
         repair: false,
         phases: Vec::new(),

@@ -1,6 +1,6 @@
 //! Learned graphs against figures of other programs, closed forms, and optimality conditions.
 
-use lapwing_data::{Features, Run};
+use lapwing_data::{Features, Run, Warning};
 use proptest::prelude::*;
 
 use super::primal_dual::{Iterate, norm_bound};
@@ -169,6 +169,37 @@ fn repairs_lead_to_the_optimum_over_all_pairs() {
         assert!(distance(repaired.graph.degree(), full.graph.degree()) < 1e-6);
         assert!(distance(restricted.graph.degree(), full.graph.degree()) > 1e-3);
     }
+}
+
+#[test]
+fn only_exact_neighbors_certify_a_repaired_graph() {
+    let features = blobs(1500, 12, 5);
+    let learned = |knn_method, learn: LearnParams| {
+        let weights = Weighting::Learned;
+        let params =
+            GraphParams { n_neighbors: 8, recall_target: 0.5, weights, knn_method, learn, ..GraphParams::default() };
+        learn_graph(&features, &params, None, &run()).unwrap()
+    };
+    let repair = LearnParams { repair: true, tol: 1e-12, ..LearnParams::default() };
+    let found = learned(KnnMethod::Partitions, repair.clone()).report;
+    assert_eq!((found.n_uncertified, found.exact_neighbors), (1500, false));
+    assert_eq!(found.warnings(), [Warning::InexactRepair { n_rows: 1500 }]);
+    let exact = learned(KnnMethod::Auto, repair.clone());
+    assert!(exact.report.n_uncertified == 0 && exact.report.warnings().is_empty());
+    let all = LearnParams { support_factor: None, sparsity: Some(exact.report.sparsity), ..repair };
+    let whole = learned(KnnMethod::Auto, LearnParams { repair: false, ..all });
+    assert_eq!(whole.report.n_edges, exact.report.n_edges);
+    assert!(distance(whole.graph.degree(), exact.graph.degree()) < 1e-5);
+    // As many rows as partitions search by default: a repair searches them exactly, unless that takes far too long.
+    let method = |n, d, repair, knn_method| {
+        let learn = LearnParams { repair, ..LearnParams::default() };
+        let params = GraphParams { weights: Weighting::Learned, knn_method, learn, ..GraphParams::default() };
+        params.search_method(n, d)
+    };
+    assert_eq!(method(60_000, 784, true, KnnMethod::Auto), KnnMethod::Exact);
+    assert_eq!(method(60_000, 784, true, KnnMethod::Partitions), KnnMethod::Partitions);
+    assert_eq!(method(60_000, 784, false, KnnMethod::Auto), KnnMethod::Auto);
+    assert_eq!(method(1_000_000, 300, true, KnnMethod::Auto), KnnMethod::Auto);
 }
 
 #[test]
