@@ -35,6 +35,10 @@ const TREE_COLUMNS: usize = 4;
 const MOST_TREE_COLUMNS: usize = 6;
 const TREE_ROWS: usize = 1 << 16;
 
+/// Equal rows are left out of a search if that leaves at most one in so many rows: every one of them would be a candidate for all others,
+/// and of more than k + 1 only the first can be neighbors.
+const MOST_KEPT: usize = 2;
+
 /// Neighbors of each row: never itself, sorted by (distance, index).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Neighbors {
@@ -78,6 +82,13 @@ pub fn kneighbors(features: &Features<'_>, params: &KnnParams, run: &Run) -> Res
     let zeros = check_rows(features, params, run)?;
     let (n, k) = (features.n_rows(), params.n_neighbors);
     check_room(n, k)?;
+    if let (true, Some(groups)) =
+        (zeros.is_empty(), exact::certified::CertifiedSearch::duplicates(features, params, run))
+        && let kept = groups.kept(n)
+        && kept.len() <= n / MOST_KEPT
+    {
+        return among_distinct(features, params, &groups, &kept, run);
+    }
     let (mut neighbors, mut report) = match features {
         Features::Sparse(sparse) => {
             (exact::sparse_rows::search(sparse, sparse, true, params, run)?, KnnReport::exact())
@@ -119,6 +130,28 @@ pub fn kneighbors(features: &Features<'_>, params: &KnnParams, run: &Run) -> Res
     if params.metric().is_distance() {
         report.n_duplicate_rows = neighbors.distances.chunks_exact(k).filter(|row| row[k - 1] == 0.0).count();
     }
+    Ok((neighbors, report))
+}
+
+/// [`kneighbors`] of many equal rows: only the rows `kept` are searched; the others have their neighbors in their group.
+fn among_distinct(
+    features: &Features<'_>,
+    params: &KnnParams,
+    groups: &exact::DuplicateGroups,
+    kept: &[u32],
+    run: &Run,
+) -> Result<(Neighbors, KnnReport)> {
+    let (n, k) = (features.n_rows(), params.n_neighbors);
+    let (found, mut report) = kneighbors(&features.select(kept)?, params, run)?;
+    let mut neighbors = zero_rows::spread(&found, kept, n);
+    let lists = neighbors.indices.chunks_exact_mut(k).zip(neighbors.distances.chunks_exact_mut(k)).enumerate();
+    for (row, (ids, distances)) in lists {
+        if let Some(equal) = groups.neighbors(row as u32) {
+            ids.iter_mut().zip(equal).for_each(|(id, other)| *id = other);
+            distances.fill(0.0);
+        }
+    }
+    report.n_duplicate_rows = neighbors.distances.chunks_exact(k).filter(|row| row[k - 1] == 0.0).count();
     Ok((neighbors, report))
 }
 
@@ -350,6 +383,11 @@ pub(crate) fn check_lists<D: Copy + Into<f64>>(k: usize, indices: &[u32], distan
 impl KnnReport {
     pub(crate) fn exact() -> Self {
         Self { method: "exact", recall: 1.0, recall_error: 0.0, repetitions: 0, n_duplicate_rows: 0 }
+    }
+
+    /// Whether all neighbors found are the nearest.
+    pub fn is_exact(&self) -> bool {
+        self.method == "exact"
     }
 }
 

@@ -101,6 +101,40 @@ fn duplicates_are_counted_and_do_not_break_the_carving() {
 }
 
 #[test]
+fn many_equal_rows_have_the_neighbors_of_brute_force_without_a_search() {
+    // Groups of equal rows beside single rows: rows of group 0 are every second one.
+    let (n, d) = (600usize, 3);
+    let place = |row: usize| {
+        if row % 2 == 0 {
+            0
+        } else if row % 3 == 0 {
+            1
+        } else {
+            row
+        }
+    };
+    let value = |row: usize, column: usize| lapwing_data::hash::uniform((place(row) * d + column) as u64);
+    let values: Vec<f64> = (0..n * d).map(|at| value(at / d, at % d)).collect();
+    let dense = Features::from_f64(n, d, values.clone()).unwrap();
+    let entries: Vec<(u32, u32, f32)> =
+        values.iter().enumerate().map(|(at, &x)| ((at / d) as u32, (at % d) as u32, x as f32)).collect();
+    let sparse = Features::Sparse(Arc::new(Csr::from_entries(n, d, &entries).unwrap()));
+    for features in [&dense, &sparse] {
+        for method in [KnnMethod::Auto, KnnMethod::Exact, KnnMethod::Partitions] {
+            for k in [1, 5] {
+                let params = params(k, Metric::Euclidean, method);
+                let (found, report) = kneighbors(features, &params, &run()).unwrap();
+                let expected = brute_force(features, k, Metric::Euclidean).indices;
+                assert!(method == KnnMethod::Partitions || found.indices == expected, "{method:?} {k}");
+                assert_eq!(report.n_duplicate_rows, (0..n).filter(|&row| place(row) < 2).count());
+                let groups = exact::DuplicateGroups::find(features, k, &run());
+                assert_eq!(groups.kept(n).len(), 200 + 2 * (k + 1));
+            }
+        }
+    }
+}
+
+#[test]
 fn far_from_the_origin_distances_keep_their_digits() {
     let values: Vec<f64> = dense_values(&blobs(300, 4, 2)).iter().map(|v| v + 1e7).collect();
     let features = Features::from_f64(300, 4, values).unwrap();

@@ -39,6 +39,13 @@ impl DuplicateGroups {
         Self { members, groups }
     }
 
+    /// The rows of `n` that can be neighbors of others, ascending: of each group the first k + 1.
+    pub fn kept(&self, n: usize) -> Vec<u32> {
+        let is_first = |&(row, group): &(u32, u32)| self.groups[group as usize].binary_search(&row).is_ok();
+        let mut left_out = self.members.iter().filter(|member| !is_first(member)).map(|member| member.0).peekable();
+        (0..n as u32).filter(|row| left_out.next_if_eq(row).is_none()).collect()
+    }
+
     /// The rows of all groups, ascending, with their group.
     pub fn into_members(self) -> Vec<(u32, u32)> {
         self.members
