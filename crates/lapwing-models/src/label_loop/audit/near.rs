@@ -6,7 +6,8 @@
 //!
 //! In d dimensions, chance neighbors are within the share s of the median with a probability of some 8·sᵈ. So s is at most
 //! [`BY_CHANCE`]^(1/d), with the intrinsic dimension d by maximum likelihood from the same distances (Levina & Bickel 2005): .3 stands from ten
-//! dimensions on, and in two dimensions only rows that are all but equal count.
+//! dimensions on, and in two dimensions only rows that are all but equal count. The likelihood takes of the nearer half only that it is
+//! nearer, so that duplicates, however many rows have some, do not count as a low dimension.
 //!
 //! The outlier percentile ranks rows by their mean distance to their neighbors. It is weak where strangers come in groups.
 
@@ -90,11 +91,15 @@ impl Near {
 }
 
 /// Estimate of the intrinsic dimension from the positive distances of a row, ascending; `None` for fewer than three different ones.
+/// The nearer half of them, which duplicates make too small, counts as within the distance of the next one (a censored sample).
 fn dimension(near: &[(f32, u32)]) -> Option<f64> {
     let positive: Vec<f64> = near.iter().map(|(d, _)| f64::from(*d)).filter(|d| *d > 0.0).collect();
-    let last = *positive.last()?;
-    let sum: f64 = positive.iter().map(|d| (last / d).ln()).sum();
-    (positive.len() > 2 && sum > 0.0).then(|| (positive.len() - 1) as f64 / sum)
+    let (last, others) = positive.split_last()?;
+    let n_censored = others.len() / 2;
+    let kept = &others[n_censored..];
+    let sum: f64 = kept.iter().map(|d| (last / d).ln()).sum::<f64>();
+    let sum = sum + n_censored as f64 * (last / kept.first()?).ln();
+    (others.len() > 1 && sum > 0.0).then(|| kept.len() as f64 / sum)
 }
 
 fn median(mut values: Vec<f64>) -> Option<f64> {

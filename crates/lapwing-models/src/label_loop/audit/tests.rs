@@ -91,6 +91,32 @@ fn chance_neighbors_in_few_dimensions_are_no_duplicates() {
 }
 
 #[test]
+fn near_duplicates_are_found_however_many_rows_have_some() {
+    let (n, d) = (300, 12);
+    let noise = |at: usize, purpose: u64| {
+        let mixed = lapwing_data::hash::mix(at as u64 ^ (purpose << 40));
+        (mixed >> 11) as f64 / (1u64 << 53) as f64
+    };
+    for (every, copies) in [(10, 1), (2, 1), (1, 1), (1, 3), (1, 6)] {
+        let mut rows: Vec<f64> = (0..n * d).map(|at| noise(at, 0)).collect();
+        let mut of: Vec<usize> = (0..n).collect();
+        for (copy, row) in (0..copies).flat_map(|copy| (0..n).step_by(every).map(move |row| (copy, row))) {
+            rows.extend((row * d..(row + 1) * d).map(|at| noise(at, 0) + 1e-3 * noise(at, copy + 1)));
+            of.push(row);
+        }
+        let features = Features::from_f64(of.len(), d, rows).unwrap();
+        let classes: Vec<i64> = of.iter().map(|&row| row as i64 % 2).collect();
+        let group = audited(&features, &targets(&classes, 1), &AuditParams::default(), 2).duplicate_group;
+        for (at, &row) in of.iter().enumerate() {
+            assert_eq!(group[at].is_some(), row % every == 0, "{every} {copies}: row {at}");
+            assert_eq!(group[at], group[row]);
+        }
+        let n_groups = group.iter().flatten().max().map_or(0, |most| most + 1);
+        assert_eq!(n_groups as usize, n.div_ceil(every));
+    }
+}
+
+#[test]
 fn only_ratios_of_weights_count() {
     let (features, mut classes) = rings(300);
     classes[17] = 1 - classes[17];
