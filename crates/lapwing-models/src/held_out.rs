@@ -225,11 +225,20 @@ pub(crate) fn refitted<'a>(
 /// Whether the mean of `losses` is below that of `than` on the same rows (l), by more than `errors` standard errors of the mean
 /// difference.
 pub(crate) fn is_better(losses: &[f64], than: &[f64], errors: f64) -> bool {
-    let differences: Vec<f64> = than.iter().zip(losses).map(|(a, b)| a - b).collect();
+    // In a unit in which the largest is about 1: squares of squared errors may leave f64.
+    let most = than.iter().zip(losses).fold(0.0, |most: f64, (a, b)| most.max((a - b).abs()));
+    let unit = power_of_two(most);
+    let differences: Vec<f64> = than.iter().zip(losses).map(|(a, b)| (a - b) / unit).collect();
     let l = differences.len() as f64;
     let mean = differences.iter().sum::<f64>() / l;
     let variance = differences.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / (l - 1.0).max(1.0);
     mean > errors * (variance / l).sqrt()
+}
+
+/// The power of two at or below a number; 1 for 0 and where there is none.
+pub(crate) fn power_of_two(number: f64) -> f64 {
+    let power = number.log2().floor().exp2();
+    if power > 0.0 && power.is_finite() { power } else { 1.0 }
 }
 
 /// The candidate of least total loss (the first of equals) if it is better than candidate 0, the default, by more than `errors`
@@ -311,6 +320,13 @@ mod tests {
         let lucky = vec![1.0, 1.2, 0.8, 0.6];
         assert!(is_better(&clear, &default, 1.0) && !is_better(&default, &clear, 0.0));
         assert!(is_better(&lucky, &default, 0.5) && !is_better(&lucky, &default, 1.0));
+        // Whatever the unit: squares of large losses overflow, those of small ones vanish.
+        for unit in [2f64.powi(600), 2f64.powi(-600)] {
+            let [default, clear, lucky] =
+                [&default, &clear, &lucky].map(|x| x.iter().map(|x| x * unit).collect::<Vec<f64>>());
+            assert!(is_better(&clear, &default, 1.0) && is_better(&lucky, &default, 0.5));
+            assert!(!is_better(&lucky, &default, 1.0), "{unit:e}");
+        }
         assert_eq!(choose(&[default.clone(), lucky.clone(), clear.clone()], 1.0), 0);
         assert_eq!(choose(&[default.clone(), clear, lucky], 0.5), 1);
         assert_eq!(choose(&[default.clone(), default], 0.0), 0);

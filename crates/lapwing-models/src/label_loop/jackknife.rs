@@ -22,6 +22,7 @@ use rayon::prelude::*;
 use super::leave_one_out::{Centering, TOL, check_values, of_values};
 use super::sets::least_labels;
 use super::smoother::{BLOCK, Probe, Smooth, Smoother, moderate};
+use crate::held_out::power_of_two;
 
 /// Most rows times known values for which every f₋ᵢ is computed.
 const MOST_VALUES: usize = 1 << 25;
@@ -65,7 +66,8 @@ pub fn jackknife_plus(
     let known: Vec<usize> = (0..l).filter(|&at| fit.residual(at).is_finite()).collect();
     check_level(level, known.len(), " that another value reaches")?;
     let is_plus = n * known.len() <= MOST_VALUES;
-    let without = if is_plus { fit.without(&known, run)? } else { Vec::new() };
+    let unit = fit.unit(&known);
+    let without = if is_plus { fit.without(&known, unit, run)? } else { Vec::new() };
     let residuals: Vec<f64> = known.iter().map(|&at| fit.residual(at).abs()).collect();
     let m = residuals.len();
     let rank = ((level * (m + 1) as f64 * (1.0 - 1e-12)).ceil() as usize).clamp(1, m);
@@ -76,9 +78,9 @@ pub fn jackknife_plus(
         if !is_plus || value.is_nan() {
             return [value - width, value + width];
         }
-        let moved = without[row * m..][..m].iter().zip(&residuals);
-        let low: Vec<f64> = moved.clone().map(|(moved, residual)| value + f64::from(*moved) - residual).collect();
-        let high: Vec<f64> = moved.map(|(moved, residual)| value + f64::from(*moved) + residual).collect();
+        let moved = without[row * m..][..m].iter().map(|moved| f64::from(*moved) * unit).zip(&residuals);
+        let low: Vec<f64> = moved.clone().map(|(moved, residual)| value + moved - residual).collect();
+        let high: Vec<f64> = moved.map(|(moved, residual)| value + moved + residual).collect();
         [nth(low, m - rank), nth(high, rank - 1)]
     };
     let found: Vec<[f64; 2]> = run.install(|| (0..n).into_par_iter().with_min_len(64).map(ends).collect());
@@ -130,9 +132,15 @@ impl Fit<'_> {
         Some(if self.is_stable { without } else { 0.0 })
     }
 
-    /// f₋ᵢ(x) − f(x) of every row and the values `known` (n, m), in blocks of columns. Differences, because single precision would not
-    /// hold values far from 0.
-    fn without(&self, known: &[usize], run: &Run) -> Result<Vec<f32>> {
+    /// A power of two near the largest change that leaving out one of `known` makes: of this unit, single precision holds the changes.
+    fn unit(&self, known: &[usize]) -> f64 {
+        let steps = known.iter().map(|&at| self.step(at));
+        power_of_two(steps.fold(0.0, |most, (_, pulled, level)| most.max(pulled.abs()).max(level.abs())))
+    }
+
+    /// f₋ᵢ(x) − f(x) of every row and the values `known` (n, m) over `unit`, in blocks of columns. Differences, because single precision
+    /// would not hold values far from 0.
+    fn without(&self, known: &[usize], unit: f64, run: &Run) -> Result<Vec<f32>> {
         let (n, m) = (self.smooth.scores.n_rows(), known.len());
         let mut found = vec![f32::NAN; n * m];
         for first in (0..m).step_by(BLOCK) {
@@ -149,7 +157,7 @@ impl Fit<'_> {
                     let steps = steps.iter().zip(columns.row(row));
                     for (out, (&(home, pulled, level), influence)) in out[first..].iter_mut().zip(steps) {
                         let moved = if home == part { -level * constant - influence * pulled } else { 0.0 };
-                        *out = moved as f32;
+                        *out = (moved / unit) as f32;
                     }
                 });
             });
@@ -208,7 +216,7 @@ mod tests {
             let l = targets.rows().len();
             let known: Vec<usize> = (0..l).collect();
             let row_of = |at: usize| targets.rows()[at] as usize;
-            let found = fit.without(&known, &run).unwrap();
+            let found = fit.without(&known, 1.0, &run).unwrap();
             for at in [0, l / 2, l - 1] {
                 let less = values(60, 4, Some(row_of(at)));
                 let other = Smoother::new(&graph, &components, &less, smoothness, 1e-10, &run).unwrap();
@@ -222,6 +230,24 @@ mod tests {
                 let y = targets.values().row(at)[0];
                 assert!((fit.residual(at) - (y - refit.value(row_of(at)))).abs() < 1e-5);
             }
+        }
+    }
+
+    #[test]
+    fn intervals_have_the_unit_of_the_values() {
+        let (run, graph) = (Run::new(Some(2), 1).unwrap(), graph(60));
+        let base = values(60, 4, None);
+        let intervals = |unit: f64| {
+            let scaled = base.values().values().iter().map(|y| y * unit).collect();
+            let scaled = Matrix::new(base.rows().len(), 1, scaled).unwrap();
+            let targets = Targets::new(60, base.rows().to_vec(), scaled, base.weights().to_vec()).unwrap();
+            jackknife_plus(&graph, &targets, 0.5, Centering::Stable, 0.8, &run).unwrap()
+        };
+        let expected = intervals(1.0);
+        for unit in [2f64.powi(-330), 2f64.powi(-147), 2f64.powi(129), 2f64.powi(330)] {
+            let found = intervals(unit);
+            let same = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| *a == b * unit);
+            assert!(same(&found.lower, &expected.lower) && same(&found.upper, &expected.upper), "{unit:e}");
         }
     }
 
@@ -243,5 +269,8 @@ mod tests {
             jackknife_plus(&graph, &values(400, 60, None), 0.5, Centering::Stable, level, &run).unwrap_err().to_string()
         };
         assert!(text(0.95).contains("at least 19 values") && text(1.5).contains("level is 1.5"));
+        let apart = Graph::from_edges(400, &[]).unwrap();
+        let alone = jackknife_plus(&apart, &targets, 0.0, Centering::Stable, 0.9, &run).unwrap_err().to_string();
+        assert!(alone.contains("values that another value reaches; there are 0"), "{alone}");
     }
 }

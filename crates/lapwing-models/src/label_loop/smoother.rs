@@ -133,11 +133,13 @@ impl<'a> Smoother<'a> {
         let holds = components.holding(targets.rows());
         let reached: Vec<bool> = components.id.iter().map(|&id| holds[id as usize]).collect();
         let part = Part::new(graph, Labeled::all(&reached, targets), &reached, targets, &mut Vec::new())?;
+        // Without an edge nothing is smoothed, and a smoothness in units of the degree is 0.
+        let degree = graph.mean_degree();
+        let (smoothness, degree) = if degree > 0.0 { (smoothness, degree) } else { (1.0, 1.0) };
         if !(smoothness > 0.0 && smoothness.is_finite()) {
             return Err(Error::param("smoothness", smoothness, "a finite number above 0"));
         }
-        let degree = graph.mean_degree();
-        let lambda = smoothness / if degree > 0.0 { degree } else { 1.0 };
+        let lambda = smoothness / degree;
         let trust: Vec<f64> = targets.weights().iter().map(|weight| weight / lambda).collect();
         let mut diagonal = vec![0.0; part.n()];
         part.labeled.iter().zip(&trust).for_each(|(&row, trust)| diagonal[row as usize] = *trust);
