@@ -24,7 +24,8 @@ impl Network {
     /// Layers, the one on the features first: each (d, h), with its constants (h) or none.
     fn layers<'py>(&self, py: Python<'py>) -> PyResult<Vec<LayerArrays<'py>>> {
         let layers = self.0.layers();
-        let all = layers.hidden.iter().chain([&layers.output]);
+        let first = layers.first();
+        let all = [&first].into_iter().chain(layers.hidden.is_some().then_some(&layers.output));
         all.map(|layer| {
             let rows = layer.n_rows() - usize::from(layers.bias);
             let (weights, bias) = layer.values().split_at(rows * layer.n_cols());

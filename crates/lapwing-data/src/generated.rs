@@ -115,7 +115,7 @@ impl RowSource for GeneratedRows {
         Ok(Some(format!("generated {} x {} x {classes}, {:016x}", self.n_rows, self.n_cols, self.seed)))
     }
 
-    fn open<'s>(&'s self, first: usize, center: &'s [f32], _: &Run) -> Result<Box<dyn RowReader + 's>> {
+    fn open<'s>(&'s self, first: usize, center: &'s [f64], _: &Run) -> Result<Box<dyn RowReader + 's>> {
         Ok(Centered::boxed(self, Place::new(self, first, center)?, center))
     }
 }
@@ -148,7 +148,7 @@ mod tests {
         let mut all = vec![0.0; 5000 * 37];
         rows.open(0, &[], &run).unwrap().read(&mut all, &run).unwrap();
         let mut some = vec![0.0; 4 * 37];
-        let center = [0.5f32; 37];
+        let center = [0.5f64; 37];
         rows.open(1230, &center, &run).unwrap().read(&mut some, &run).unwrap();
         let expected: Vec<f32> = all[1230 * 37..1234 * 37].iter().map(|x| x - 0.5).collect();
         assert_eq!(some, expected);

@@ -47,7 +47,7 @@ pub trait RowSource: Send + Sync {
     ///
     /// # Errors
     /// What the source cannot do: [`Error::Io`], [`Error::Format`].
-    fn open<'s>(&'s self, first: usize, center: &'s [f32], run: &Run) -> Result<Box<dyn RowReader + 's>>;
+    fn open<'s>(&'s self, first: usize, center: &'s [f64], run: &Run) -> Result<Box<dyn RowReader + 's>>;
 }
 
 /// Reads consecutive rows of a [`RowSource`].
@@ -75,7 +75,7 @@ pub trait RowReader: Send {
 ///
 /// # Complexity
 /// One seek for each run of adjacent rows if the source is seekable, else one pass up to the last of them.
-pub fn gather(source: &dyn RowSource, rows: &[u32], center: &[f32], run: &Run) -> Result<Vec<f32>> {
+pub fn gather(source: &dyn RowSource, rows: &[u32], center: &[f64], run: &Run) -> Result<Vec<f32>> {
     let (n, d) = (source.n_rows(), source.n_cols());
     if !rows.is_sorted_by(|a, b| a < b) || rows.last().is_some_and(|&row| row as usize >= n) {
         return Err(Error::param("rows", format!("{} of them", rows.len()), format!("ascending, below {n}")));
@@ -121,7 +121,7 @@ fn read_past(reader: &mut dyn RowReader, n_rows: usize, d: usize, run: &Run) -> 
 ///
 /// # Errors
 /// As [`gather`]; [`Error::Value`] naming the first row of the source that holds another value.
-pub fn gather_finite(source: &dyn RowSource, rows: &[u32], center: &[f32], run: &Run) -> Result<Vec<f32>> {
+pub fn gather_finite(source: &dyn RowSource, rows: &[u32], center: &[f64], run: &Run) -> Result<Vec<f32>> {
     let (d, values) = (source.n_cols(), gather(source, rows, center, run)?);
     match values.iter().position(|x| !x.is_finite()) {
         None => Ok(values),
@@ -180,7 +180,7 @@ impl RowSource for Features<'_> {
         }))
     }
 
-    fn open<'s>(&'s self, first: usize, center: &'s [f32], _: &Run) -> Result<Box<dyn RowReader + 's>> {
+    fn open<'s>(&'s self, first: usize, center: &'s [f64], _: &Run) -> Result<Box<dyn RowReader + 's>> {
         let (place, n_cols) = (Place::new(self, first, center)?, self.n_cols());
         Ok(match self {
             Features::Dense(dense) => with_slice!(dense.values(), values => {
@@ -228,7 +228,7 @@ impl RowScan for &Csr<f32> {
 mod tests {
     use super::*;
 
-    fn all(source: &dyn RowSource, first: usize, center: &[f32], block: usize) -> Vec<f32> {
+    fn all(source: &dyn RowSource, first: usize, center: &[f64], block: usize) -> Vec<f32> {
         let run = Run::new(Some(1), 0).unwrap();
         let (n, d) = (source.n_rows(), source.n_cols());
         let mut out = vec![0.0; (n - first) * d];
@@ -250,8 +250,8 @@ mod tests {
         ];
         let run = Run::new(Some(1), 0).unwrap();
         for center in [&[][..], &[1.0, -2.0, 0.5]] {
-            let expected: Vec<f32> =
-                (0..21).map(|at| f32::from(values[at]) - center.get(at % 3).copied().unwrap_or(0.0)).collect();
+            let less = |at: usize| f64::from(values[at]) - center.get(at % 3).copied().unwrap_or(0.0);
+            let expected: Vec<f32> = (0..21).map(|at| less(at) as f32).collect();
             for features in &kinds {
                 for block in [1, 2, 7] {
                     assert_eq!(all(features, 0, center, block), expected);
@@ -268,7 +268,9 @@ mod tests {
 
     #[test]
     fn differences_are_taken_before_they_are_rounded() {
-        let far = Features::from_f64(2, 1, vec![1.6e9 + 0.25, 1.6e9 + 3.0]).unwrap();
-        assert_eq!(all(&far, 0, &[1.6e9], 1), [0.25, 3.0]);
+        // No number in single precision is as near to these.
+        let origin = 1.7e12 + 1.0;
+        let far = Features::from_f64(2, 1, vec![origin + 0.25, origin + 3.0]).unwrap();
+        assert_eq!(all(&far, 0, &[origin], 1), [0.25, 3.0]);
     }
 }

@@ -21,8 +21,8 @@ const CENTER_VALUES: usize = 1 << 9;
 
 /// Types of the values of features.
 pub(crate) trait Value: Pod + Default + Send + Sync {
-    /// The difference to `center`, in single precision; it is taken in the wider of the two types.
-    fn less(self, center: f32) -> f32;
+    /// The difference to `center`, rounded to single precision.
+    fn less(self, center: f64) -> f32;
 
     /// The values of a matrix in a buffer.
     fn into_values(buffer: Buffer<'_, Self>) -> DenseValues<'_>;
@@ -39,12 +39,12 @@ pub(crate) trait Value: Pod + Default + Send + Sync {
 }
 
 macro_rules! value {
-    ($type:ty, $kind:ident, |$value:ident, $center:ident| $difference:expr) => {
+    ($type:ty, $kind:ident) => {
         impl Value for $type {
             #[inline(always)]
-            fn less(self, $center: f32) -> f32 {
-                let $value = self;
-                $difference
+            #[allow(clippy::useless_conversion)] // One source serves all types of values, f64 too.
+            fn less(self, center: f64) -> f32 {
+                (f64::from(self) - center) as f32
             }
 
             fn into_values(buffer: Buffer<'_, Self>) -> DenseValues<'_> {
@@ -53,9 +53,9 @@ macro_rules! value {
         }
     };
 }
-value!(u8, U8, |x, center| f32::from(x) - center);
-value!(f32, F32, |x, center| x - center);
-value!(f64, F64, |x, center| (x - f64::from(center)) as f32);
+value!(u8, U8);
+value!(f32, F32);
+value!(f64, F64);
 
 /// Reads rows of a source in the type that keeps their values.
 pub(crate) trait RowScan {
@@ -153,7 +153,7 @@ impl Place {
     /// # Errors
     /// [`Error::Param`] for a row behind the last, [`Error::Shape`] unless there is one center for each column, or
     /// none.
-    pub(crate) fn new(source: &impl RowSource, row: usize, center: &[f32]) -> Result<Self> {
+    pub(crate) fn new(source: &impl RowSource, row: usize, center: &[f64]) -> Result<Self> {
         let (n_rows, n_cols) = (source.n_rows(), source.n_cols());
         if row > n_rows {
             return Err(Error::param("first row", row, format!("at most {n_rows}, the number of rows")));
@@ -184,13 +184,13 @@ pub(crate) struct Centered<S: RowScan> {
     scan: S,
     place: Place,
     /// The center of some rows, repeated so that it is subtracted from many values at a time; empty for none.
-    center: Vec<f32>,
+    center: Vec<f64>,
     scratch: Vec<S::Value>,
 }
 
 impl<'s, S: RowScan + Send + 's> Centered<S> {
     /// Reads the rows that `scan` hands on from `place` on.
-    pub(crate) fn boxed(scan: S, place: Place, center: &[f32]) -> Box<dyn RowReader + 's> {
+    pub(crate) fn boxed(scan: S, place: Place, center: &[f64]) -> Box<dyn RowReader + 's> {
         let center = center.repeat((CENTER_VALUES / center.len().max(1)).max(1));
         Box::new(Self { scan, place, center, scratch: Vec::new() })
     }
@@ -216,7 +216,7 @@ struct CenteredRows<'o, T> {
     out: &'o mut [f32],
     n_cols: usize,
     /// As in [`Centered`].
-    center: &'o [f32],
+    center: &'o [f64],
     scratch: &'o mut Vec<T>,
 }
 
@@ -254,18 +254,18 @@ impl<T: Value> RowSink<T> for CenteredRows<'_, T> {
 
 dispatch! {
     /// Subtracts `center` from rows in place.
-    pub(crate) fn subtract(rows: &mut [f32], center: &[f32]) = plain_subtract
+    pub(crate) fn subtract(rows: &mut [f32], center: &[f64]) = plain_subtract
 }
 
 #[inline(always)]
-fn plain_subtract(rows: &mut [f32], center: &[f32]) {
+fn plain_subtract(rows: &mut [f32], center: &[f64]) {
     if !center.is_empty() {
         rows.chunks_mut(center.len()).for_each(|rows| rows.iter_mut().zip(center).for_each(|(x, c)| *x = x.less(*c)));
     }
 }
 
 /// Writes rows less `center` to `out`.
-fn round_rows<T: Value>(values: &[T], center: &[f32], out: &mut [f32]) {
+fn round_rows<T: Value>(values: &[T], center: &[f64], out: &mut [f32]) {
     if center.is_empty() {
         return out.iter_mut().zip(values).for_each(|(out, value)| *out = value.less(0.0));
     }

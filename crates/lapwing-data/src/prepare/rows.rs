@@ -189,7 +189,7 @@ impl PreparedRows {
     pub(crate) fn reader_at<'s>(
         &'s self,
         place: Place,
-        center: &'s [f32],
+        center: &'s [f64],
         run: &Run,
     ) -> Result<Box<dyn RowReader + 's>> {
         let rows = self.table.scan_from(place.row, &self.marks, &self.columns, &self.types, &self.written)?;
@@ -235,7 +235,7 @@ impl RowSource for PreparedRows {
         Ok(Some(format!("{hashes:016x?}, recipe {:016x}", xxh3_64(&recipe))))
     }
 
-    fn open<'s>(&'s self, first: usize, center: &'s [f32], run: &Run) -> Result<Box<dyn RowReader + 's>> {
+    fn open<'s>(&'s self, first: usize, center: &'s [f64], run: &Run) -> Result<Box<dyn RowReader + 's>> {
         self.reader_at(Place::new(self, first, center)?, center, run)
     }
 }

@@ -17,7 +17,7 @@ fn check(path: &Path, options: &ReadOptions) {
     assert_eq!((file.n_rows(), file.n_cols()), (expected.n_rows(), expected.n_cols()), "{name}");
     assert_eq!(file.feature_names(), samples.feature_names.as_deref(), "{name}");
     let n = file.n_rows();
-    let center: Vec<f32> = (0..file.n_cols()).map(|col| 2.5 - col as f32 / 3.0).collect();
+    let center: Vec<f64> = (0..file.n_cols()).map(|col| 2.5 - col as f64 / 3.0).collect();
     for center in [&[][..], &center] {
         for (block, first) in [(1, 0), (2, n / 30), (7, n / 9), (n, 0), (n, n / 2), (5, n - 1), (1, n)] {
             let rows = |source| read(source, first, center, block).unwrap();

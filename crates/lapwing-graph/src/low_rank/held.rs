@@ -21,7 +21,7 @@ pub enum HeldRows {
         /// The rows (rows, d); shared with the source if they are all of its rows.
         matrix: Arc<Csr<f32>>,
         /// What is still to be subtracted from them (d, or empty for none).
-        center: Vec<f32>,
+        center: Vec<f64>,
     },
 }
 
@@ -34,7 +34,7 @@ impl HeldRows {
     ///
     /// # Complexity
     /// As [`gather_finite`]; of sparse rows, their stored values are copied.
-    pub fn gather(source: &dyn RowSource, rows: &[u32], center: &[f32], run: &Run) -> Result<Self> {
+    pub fn gather(source: &dyn RowSource, rows: &[u32], center: &[f64], run: &Run) -> Result<Self> {
         let Some(matrix) = source.sparse() else {
             return Ok(Self::Dense { n_cols: source.n_cols(), values: gather_finite(source, rows, center, run)? });
         };
@@ -92,7 +92,7 @@ impl HeldRows {
     }
 
     /// What is still to be subtracted from the rows (d); empty for dense rows, and where there is no center.
-    pub fn center(&self) -> &[f32] {
+    pub fn center(&self) -> &[f64] {
         match self {
             Self::Dense { .. } => &[],
             Self::Sparse { center, .. } => center,
@@ -116,7 +116,7 @@ impl HeldRows {
                 out.fill(0.0);
                 let (columns, values) = matrix.row(row);
                 columns.iter().zip(values).for_each(|(&column, x)| out[column as usize] = *x);
-                out.iter_mut().zip(center).for_each(|(x, center)| *x -= center);
+                out.iter_mut().zip(center).for_each(|(x, center)| *x = (f64::from(*x) - center) as f32);
             }
         }
     }
@@ -130,7 +130,7 @@ impl HeldRows {
                 (most, at / (*n_cols).max(1))
             }
             Self::Sparse { matrix, center } => {
-                let center = |column: usize| center.get(column).copied().unwrap_or(0.0);
+                let center = |column: usize| center.get(column).map_or(0.0, |center| *center as f32);
                 let (mut most, mut stored) = ((0.0f32, 0), vec![0u32; matrix.n_cols()]);
                 for row in 0..matrix.n_rows() {
                     let (columns, values) = matrix.row(row);

@@ -113,7 +113,7 @@ impl ParameterType for LandmarkBandwidth {
 #[derive(Clone, Debug)]
 pub struct Landmarks {
     /// Mean of the sample (d), subtracted from rows and landmarks before they are multiplied.
-    pub center: Vec<f32>,
+    pub center: Vec<f64>,
     /// Landmarks minus the center (k, d).
     pub values: Vec<f32>,
     /// σ of w(x, l) = exp(−|x − l|²/(2σ²)).
@@ -130,7 +130,7 @@ pub struct RowSample {
     /// Numbers of the rows, ascending.
     pub rows: Vec<u32>,
     /// Mean of these rows (d).
-    pub center: Vec<f32>,
+    pub center: Vec<f64>,
     /// The rows (rows, d), minus their mean or with it still to be subtracted.
     pub held: HeldRows,
 }
@@ -156,7 +156,7 @@ impl RowSample {
                 let HeldRows::Sparse { matrix, .. } = HeldRows::gather(source, &rows, &[], run)? else {
                     return Err(Error::Internal { reason: "sparse rows that are dense".into() });
                 };
-                let center = sparse_means(&matrix);
+                let center: Vec<f64> = sparse_means(&matrix).into_iter().map(f64::from).collect();
                 Self { rows, center: center.clone(), held: HeldRows::Sparse { matrix, center } }
             }
             None => Self::dense(source, rows, run)?,
@@ -168,13 +168,19 @@ impl RowSample {
     /// The rows `rows` of a source of dense rows.
     fn dense(source: &dyn RowSource, rows: Vec<u32>, run: &Run) -> Result<Self> {
         let d = source.n_cols();
-        // The mean may be far from the origin, so it is computed relative to the first row.
-        let origin = gather_finite(source, &rows[..rows.len().min(1)], &[], run)?;
+        // The mean may be far from 0, so it is computed relative to the first row: its values in single precision, and the rest of them.
+        let first = &rows[..rows.len().min(1)];
+        let mut origin = vec![0.0f64; d];
+        for _ in 0..2 {
+            let rest = gather_finite(source, first, &origin, run)?;
+            origin.iter_mut().zip(rest).for_each(|(origin, rest)| *origin += f64::from(rest));
+        }
         let mut values = gather_finite(source, &rows, &origin, run)?;
-        let mean = means(&values, d);
-        let center: Vec<f32> = origin.iter().zip(&mean).map(|(origin, mean)| origin + *mean as f32).collect();
-        // Rows are moved by the rounded center minus the origin.
-        let moved: Vec<f32> = center.iter().zip(&origin).map(|(center, origin)| center - origin).collect();
+        let means = means(&values, d).into_iter().map(|mean| f64::from(mean as f32));
+        let exact = origin.iter().zip(means).map(|(origin, mean)| origin + mean);
+        let center: Vec<f64> = exact.zip(extents(&values, d)).map(|(center, extent)| rounded(center, extent)).collect();
+        // Rows are moved by the center minus the origin.
+        let moved: Vec<f32> = center.iter().zip(&origin).map(|(center, origin)| (center - origin) as f32).collect();
         for row in values.chunks_exact_mut(d.max(1)) {
             row.iter_mut().zip(&moved).for_each(|(x, moved)| *x -= moved);
         }
@@ -345,6 +351,21 @@ fn distinct(n: usize, count: usize, purpose: Stream, block: u64, run: &Run) -> V
         index::sample(&mut run.rng(purpose, block), n, count).into_iter().map(|row| row as u32).collect();
     chosen.sort_unstable();
     chosen
+}
+
+/// A center in single precision, unless values would then be farther from it than they are from each other: time stamps.
+fn rounded(center: f64, extent: f32) -> f64 {
+    let single = f64::from(center as f32);
+    if (single - center).abs() <= f64::from(extent) { single } else { center }
+}
+
+/// Largest absolute value of each column of rows (rows, d).
+fn extents(values: &[f32], d: usize) -> Vec<f32> {
+    let mut most = vec![0f32; d];
+    for row in values.chunks_exact(d.max(1)) {
+        most.iter_mut().zip(row).for_each(|(most, x)| *most = most.max(x.abs()));
+    }
+    most
 }
 
 /// Column means of rows (rows, d).

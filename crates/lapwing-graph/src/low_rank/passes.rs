@@ -25,7 +25,7 @@ pub struct RowPass<'p> {
     /// The rows.
     pub source: &'p dyn RowSource,
     /// Subtracted from every row (d), as from the landmarks.
-    pub center: &'p [f32],
+    pub center: &'p [f64],
     /// The landmarks, for rows of the kind of the source and this center.
     pub kernel: &'p RowKernel,
 }

@@ -34,7 +34,7 @@ enum Factor {
 
 #[derive(Clone, Debug)]
 struct LandmarkFactor {
-    center: Vec<f32>,
+    center: Vec<f64>,
     landmarks: Vec<f32>,
     width: f64,
     rows: RowFactor,
@@ -61,7 +61,7 @@ struct Meta {
 }
 
 impl LandmarkFactor {
-    fn new(center: Vec<f32>, landmarks: Vec<f32>, width: f64, rows: RowFactor) -> Self {
+    fn new(center: Vec<f64>, landmarks: Vec<f32>, width: f64, rows: RowFactor) -> Self {
         Self { center, landmarks, width, rows, kernels: Default::default() }
     }
 
@@ -142,7 +142,7 @@ impl LowRankExtension {
         let Factor::Landmarks(factor) = &self.factor else { return None };
         let mut out = Matrix::filled(self.n_landmarks(), self.n_features(), 0.0);
         let values = factor.landmarks.iter().zip(factor.center.iter().cycle());
-        let values = values.map(|(value, center)| f64::from(*value) + f64::from(*center));
+        let values = values.map(|(value, center)| f64::from(*value) + center);
         out.values_mut().iter_mut().zip(values).for_each(|(out, value)| *out = value);
         Some(out)
     }
@@ -283,7 +283,11 @@ impl LowRankExtension {
                     }
                 }
                 file.insert("landmarks", &[k, d], factor.landmarks.clone())?;
-                file.insert("center", &[d], factor.center.clone())?;
+                let single: Vec<f32> = factor.center.iter().map(|center| *center as f32).collect();
+                match single.iter().zip(&factor.center).all(|(single, center)| f64::from(*single) == *center) {
+                    true => file.insert("center", &[d], single)?,
+                    false => file.insert("center", &[d], factor.center.clone())?,
+                }
             }
             Factor::Learned(factor) => {
                 (meta.floor, meta.offset) = (Some(factor.floor), Some(factor.rows.offset()));
@@ -338,8 +342,12 @@ impl LowRankExtension {
 fn stored_landmarks(file: &ModelFile, k: usize, width: f64, rows: RowFactor) -> Result<LandmarkFactor> {
     let (shape, landmarks) = file.array::<f32>("landmarks", &[Some(k), None])?;
     let d = shape[1];
-    let center = file.array::<f32>("center", &[Some(d)])?.1.as_slice().to_vec();
-    let is_finite = [landmarks.as_slice(), &center].iter().all(|values| values.iter().all(|x| x.is_finite()));
+    // In single precision where that holds it.
+    let center: Vec<f64> = match file.array::<f32>("center", &[Some(d)]) {
+        Ok((_, center)) => center.as_slice().iter().map(|&center| center.into()).collect(),
+        Err(_) => file.array::<f64>("center", &[Some(d)])?.1.as_slice().to_vec(),
+    };
+    let is_finite = landmarks.as_slice().iter().all(|x| x.is_finite()) && center.iter().all(|x| x.is_finite());
     if d == 0 || !is_finite || !(width > 0.0 && width.is_finite()) {
         return Err(file.error("its landmarks or width are out of range"));
     }

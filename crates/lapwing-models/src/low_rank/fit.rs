@@ -27,7 +27,7 @@ const TOLERATED: f64 = 1.0 + 1e-6;
 pub(super) struct Fit<'f> {
     pub source: &'f dyn RowSource,
     /// Subtracted from the rows (d), as from the landmarks; empty if that is done already.
-    pub center: &'f [f32],
+    pub center: &'f [f64],
     pub landmarks: &'f Landmarks,
     pub targets: &'f Targets,
     pub communicator: &'f dyn Communicator,

@@ -58,6 +58,8 @@ use solve::Propagated;
 /// Largest distance of a row from the mean, in widths. Beyond it the exponents D/(2σ²) are noise: rounding makes an error of 6e-8
 /// of the squared distance to the mean.
 const MOST_WIDTHS: f64 = 1500.0;
+/// Share of the largest difference from a mean that single precision must tell apart.
+const LEAST_SHARE: f64 = 1e-3;
 /// Name of the method.
 pub(crate) const LOW_RANK: &str = "low-rank";
 
@@ -232,6 +234,11 @@ impl LowRank {
             Ok((sample, landmarks))
         })?;
         if params.factor == FactorKind::Glnp {
+            let farthest = landmarks.center.iter().fold(0.0f64, |most, center| most.max(center.abs()));
+            let extent = sample.extent();
+            if farthest * f64::from(f32::EPSILON) > LEAST_SHARE * extent {
+                report.warnings.push(Warning::FarColumns { farthest, extent });
+            }
             // For a learned factor, α is chosen later, from sums over that factor.
             return Ok(Some(Setup { landmarks, params: params.clone(), held_out: None, sample: None }));
         }

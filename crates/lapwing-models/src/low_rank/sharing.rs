@@ -50,7 +50,7 @@ pub(super) struct Part {
 }
 
 impl Part {
-    pub fn draw(source: &dyn RowSource, targets: &Targets, center: &[f32], count: usize, run: &Run) -> Result<Self> {
+    pub fn draw(source: &dyn RowSource, targets: &Targets, center: &[f64], count: usize, run: &Run) -> Result<Self> {
         let n = source.n_rows();
         let mut rng = run.rng(Stream::Nodes, 0);
         let mut rows: Vec<u32> = index::sample(&mut rng, n, count).into_iter().map(|row| row as u32).collect();
@@ -93,7 +93,7 @@ impl Setup {
         let params = serde_json::from_value(file.meta["params"].clone()).map_err(|e| file.error(e.to_string()))?;
         Ok(Self {
             landmarks: Landmarks {
-                center: file.array::<f32>("center", &[None])?.1.as_slice().to_vec(),
+                center: file.array::<f64>("center", &[None])?.1.as_slice().to_vec(),
                 values: file.array::<f32>("landmarks", &[None])?.1.as_slice().to_vec(),
                 width: read("width")?,
                 mean_distance: read("mean_distance")?,

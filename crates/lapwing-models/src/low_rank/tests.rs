@@ -92,7 +92,7 @@ fn dense_scores(x: &[f64], landmarks: &Landmarks, targets: &Targets, params: &Lo
     let (n, k) = (x.len() / d, landmarks.values.len() / d);
     let squared = |i: usize, l: usize| -> f64 {
         (0..d)
-            .map(|j| x[i * d + j] - f64::from(landmarks.center[j]) - f64::from(landmarks.values[l * d + j]))
+            .map(|j| x[i * d + j] - landmarks.center[j] - f64::from(landmarks.values[l * d + j]))
             .map(|difference| difference * difference)
             .sum()
     };

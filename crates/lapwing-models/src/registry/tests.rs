@@ -1,8 +1,13 @@
 //! Every method by its name, with its parameters by theirs.
 
+use std::sync::Arc;
+
 use lapwing_data::params::set_all;
+use lapwing_data::{Features, Labels, Run, Targets, hash};
 
 use super::*;
+use crate::Problem;
+use crate::unfolded::NodeLoss;
 
 #[test]
 fn every_method_can_be_made_from_its_own_defaults() {
@@ -98,4 +103,71 @@ fn methods_that_name_another_give_its_results() {
     thinned.sparse.sparsify.budget = lapwing_graph::sparsify::Budget::Edges(500);
     assert_eq!(method("sparse-harmonic", &thinned).unwrap().same_as(&size(n)), None);
     assert!(method_names().filter(|name| own(name).same_as(&size(n)).is_some()).count() == 2);
+}
+
+#[test]
+fn every_method_labels_rows_far_from_zero_as_near_ones() {
+    let run = Run::new(Some(2), 0).unwrap();
+    let (n, d) = (240, 4);
+    // On a grid, so that double precision holds the far rows exactly.
+    let at = |at: usize| {
+        let class = at / d % 3;
+        let noise = hash::uniform(at as u64) + hash::uniform(at as u64 + 1_000_000);
+        ((noise + 1.5 * f64::from(u8::from(at % d == class))) * 256.0).round() / 256.0
+    };
+    let labels = Labels::from_integers((0..n).map(|row| (row % 5 == 0).then_some((row % 3) as i64)));
+    let targets = Targets::one_hot(&labels, None).unwrap();
+    for name in method_names() {
+        let labeled = |offset: f64| {
+            let features = Features::from_f64(n, d, (0..n * d).map(|i| at(i) + offset).collect()).unwrap();
+            let new = Features::from_f64(n, d, (0..n * d).map(|i| at(i + n * d) + offset).collect()).unwrap();
+            let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
+            let fitted = method(name, &MethodParams::default()).unwrap().fit(&problem, &run).unwrap();
+            let scores = fitted.extension.unwrap().extend(&new, &run).unwrap();
+            let new = fitted.rule.decide(Arc::new(scores)).labels;
+            let is_told = fitted.report.warnings.iter().any(|warning| warning.kind() == "indistinct-rows");
+            ([fitted.labeling.labels, new].concat(), is_told)
+        };
+        let (near, far) = (labeled(0.0), labeled(1.7e12));
+        assert_eq!(far.1, name == "glnp", "{name}");
+        assert!(far.1 || far.0 == near.0, "{name}: {}", far.0.iter().zip(&near.0).filter(|(a, b)| a != b).count());
+    }
+}
+
+#[test]
+fn every_regressor_gives_values_in_their_own_unit() {
+    let run = Run::new(Some(2), 0).unwrap();
+    let (n, d) = (150, 3);
+    let features = Features::from_f64(n, d, (0..n * d).map(|at| hash::uniform(at as u64)).collect()).unwrap();
+    let Features::Dense(rows) = &features else { unreachable!() };
+    let value = |row: usize, unit: f64| {
+        let mut x = vec![0.0; d];
+        rows.copy_row_f64(row, &mut x);
+        let noise = hash::uniform(row as u64 + 1_000_000);
+        if row % 3 == 0 { (3.0 * x[0] - 2.0 * x[1] + 0.3 * noise) * unit } else { f64::NAN }
+    };
+    let regressed = |name: &str, unit: f64| {
+        let values: Vec<f64> = (0..n).map(|row| value(row, unit)).collect();
+        let targets = Targets::regression(&values, None).unwrap();
+        let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
+        let graph = GraphParams::default();
+        match name {
+            "harmonic" => Harmonic::new(HarmonicParams::default(), graph).unwrap().regress(&problem, &run),
+            "laprls" => LapSvm::least_squares(LapSvmParams::default(), graph).unwrap().regress(&problem, &run),
+            _ => {
+                let params = UnfoldedParams { loss: NodeLoss::Mse, ..UnfoldedParams::default() };
+                UnfoldedGnn::new(params, graph).unwrap().regress(&problem, &run)
+            }
+        }
+        .unwrap()
+    };
+    for name in ["harmonic", "laprls", "unfolded-gnn"] {
+        let expected = regressed(name, 1.0);
+        for unit in [2f64.powi(-330), 2f64.powi(-260), 2f64.powi(260), 2f64.powi(325)] {
+            let found = regressed(name, unit);
+            let close = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a / unit - b).abs() <= 1e-6);
+            assert!(close(found.values.values(), expected.values.values()), "{name} {unit:e}");
+            assert!(close(&found.uncertainty.unwrap(), expected.uncertainty.as_ref().unwrap()), "{name} {unit:e}");
+        }
+    }
 }

@@ -25,7 +25,7 @@ use crate::model::{store_neighbors, stored_neighbors};
 /// Residual of the scores that are returned.
 pub(super) const SCORES_TOL: f64 = 1e-8;
 
-/// The layers of f: F = X·W + b, or F = max(0, X·V + a)·W + b.
+/// The layers of f: F = X·W + b, or F = max(0, X·V + a)·W + b, where X are the rows less the center.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layers {
     /// V (d, h), with a in its last row if there is a bias; none if f is linear.
@@ -34,12 +34,28 @@ pub struct Layers {
     pub output: Matrix,
     /// Whether the last row of each layer belongs to a constant column.
     pub bias: bool,
+    /// Subtracted from rows (d); empty for none.
+    pub center: Vec<f64>,
 }
 
 impl Layers {
     /// Columns of the features d.
     pub fn n_features(&self) -> usize {
         self.hidden.as_ref().unwrap_or(&self.output).n_rows() - usize::from(self.bias)
+    }
+
+    /// The first layer for rows that are not centered, (d or d + 1, h or c): its constants include those of the center.
+    pub fn first(&self) -> Matrix {
+        let mut first = self.hidden.as_ref().unwrap_or(&self.output).clone();
+        for (at, center) in self.center.iter().enumerate() {
+            let weights = first.row(at).to_vec();
+            first
+                .row_mut(self.center.len())
+                .iter_mut()
+                .zip(weights)
+                .for_each(|(bias, weight)| *bias -= center * weight);
+        }
+        first
     }
 
     /// f of rows (m, d), (m, c).
@@ -52,8 +68,9 @@ impl Layers {
             return Err(Error::shape("features", expected, format!("{} columns", features.n_cols())));
         }
         features.check(run)?;
-        let Some(hidden) = &self.hidden else { return Inputs::new(features, self.bias)?.times(&self.output, run) };
-        let mut units = Inputs::new(features, self.bias)?.times(hidden, run)?;
+        let inputs = Inputs::centered(features, self.bias, &self.center)?;
+        let Some(hidden) = &self.hidden else { return inputs.times(&self.output, run) };
+        let mut units = inputs.times(hidden, run)?;
         units.values_mut().iter_mut().for_each(|x| *x = x.max(0.0));
         let (n, h) = (units.n_rows(), units.n_cols());
         let units = Features::from_f64(n, h, units.into_values())?;
@@ -227,6 +244,9 @@ impl<'a> UnfoldedExtension<'a> {
         if let Some(hidden) = &self.layers.hidden {
             insert("layer.hidden", hidden)?;
         }
+        if !self.layers.center.is_empty() {
+            file.insert("layer.center", &[self.layers.center.len()], self.layers.center.clone())?;
+        }
         if let Some(neighbors) = &self.neighbors {
             store_neighbors(neighbors, file)?;
         }
@@ -253,10 +273,15 @@ impl<'a> UnfoldedExtension<'a> {
             true => Some(layer("layer.hidden", Some(units))?),
             false => None,
         };
-        let layers = Layers { hidden, output, bias };
+        let mut layers = Layers { hidden, output, bias, center: Vec::new() };
+        if file.contains("layer.center") {
+            layers.center = file.array::<f64>("layer.center", &[Some(layers.n_features())])?.1.as_slice().to_vec();
+        }
         let neighbors = if is_inductive { Some(stored_neighbors(file, n_classes)?) } else { None };
         let fits = neighbors.as_ref().is_none_or(|neighbors| neighbors.features.n_cols() == layers.n_features());
         if !fits
+            || (!bias && !layers.center.is_empty())
+            || !layers.center.iter().all(|center| center.is_finite())
             || !settings.offset.is_finite()
             || settings.attention.is_some_and(|power| !(power > 0.0 && power < 2.0))
         {

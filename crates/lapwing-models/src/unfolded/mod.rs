@@ -155,11 +155,19 @@ impl UnfoldedGnn {
         let offset = if is_regression { problem.targets.mean()[0] } else { 0.0 };
         let centered = if offset == 0.0 { None } else { Some(problem.targets.shifted(offset)?) };
         let targets = centered.as_ref().unwrap_or(problem.targets);
-        let question = Question { params: &self.params, features, graph: &affinity.graph, targets, is_regression };
+        // A constant added to a column is left to the bias: else it would count as the scale of the column.
+        let center = match features {
+            Features::Dense(dense) if self.params.bias => dense.column_means(run),
+            _ => Vec::new(),
+        };
+        let center = &center[..];
+        let question =
+            Question { params: &self.params, features, center, graph: &affinity.graph, targets, is_regression };
         let Selected { graph_reg, held_out, errors } =
             report.time("select", run, |report| select(&question, report, run))?;
         let network = Self { params: self.params.with_graph_reg(graph_reg), graph: self.graph.clone() };
-        let (mut scores, layers) = network.smooth_and_train(features, &affinity, targets, start, report, run)?;
+        let (mut scores, layers) =
+            network.smooth_and_train((features, center), &affinity, targets, start, report, run)?;
         let uncertainty = match is_regression {
             true => fitting.uncertainty(Some(&*affinity), |run| match errors {
                 None => network.held_out_errors(&question, &affinity, run),
@@ -195,8 +203,8 @@ impl UnfoldedGnn {
         for fold in 0..FOLDS {
             run.check()?;
             let kept = targets.subset(|at| folds[at] != fold)?;
-            let mut report = Report::default();
-            let (z, _) = self.smooth_and_train(question.features, affinity, &kept, Instant::now(), &mut report, run)?;
+            let (mut report, inputs) = (Report::default(), (question.features, question.center));
+            let (z, _) = self.smooth_and_train(inputs, affinity, &kept, Instant::now(), &mut report, run)?;
             let given = targets.rows().iter().zip(targets.values().rows()).zip(&folds);
             let own = given.filter(|(_, own)| **own == fold).map(|(given, _)| given);
             found.extend(own.map(|(&row, given)| (row, given[0] - z.row(row as usize)[0])));
@@ -204,10 +212,10 @@ impl UnfoldedGnn {
         Ok(Some(HeldOutErrors::new(found, HeldOutSource::Folds(FOLDS))))
     }
 
-    /// The layers and Z of all nodes, trained again after each reweighting of the edges.
+    /// The layers and Z of all nodes, trained again after each reweighting of the edges, from features and their center.
     fn smooth_and_train(
         &self,
-        features: &Features<'_>,
+        (features, center): (&Features<'_>, &[f64]),
         affinity: &AffinityGraph,
         targets: &Targets,
         start: Instant,
@@ -216,7 +224,7 @@ impl UnfoldedGnn {
     ) -> Result<(Matrix, Layers)> {
         let (params, graph) = (&self.params, &affinity.graph);
         let mut propagator = Propagator::new(graph, params.propagation(), run)?;
-        let inputs = Inputs::new(features, params.bias)?;
+        let inputs = Inputs::centered(features, params.bias, center)?;
         let (mut attention, mut shortfall) = (params.attention.map(Attention::new), None);
         // The loss is computed from these scores, so its error is of the same order.
         let scores_tol = inner_tol(params.tol).min(SCORES_TOL);

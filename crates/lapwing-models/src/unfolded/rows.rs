@@ -1,12 +1,12 @@
 //! The features as a linear map: products with weights (d, c), transposed products, and columns to be smoothed. If there is a
-//! bias, a constant column comes last.
+//! bias, a constant column comes last. A center is subtracted from dense rows in double precision, before anything is rounded.
 //!
 //! Cost: one pass over the values for a product. Sparse features are also stored by columns. Parallel over blocks of rows or
 //! columns of fixed size, whose sums are added in order.
 
 use std::ops::Range;
 
-use lapwing_data::{Csr, Features, Matrix, Result, Run};
+use lapwing_data::{Csr, Dense, Features, Matrix, Result, Run};
 use lapwing_solve::products::{add_product, add_sparse_product, add_transposed_product};
 use rayon::prelude::*;
 
@@ -16,6 +16,8 @@ pub(crate) struct Inputs<'p, 'a> {
     /// Sparse features by columns (d, n).
     by_columns: Option<Csr<f32>>,
     bias: bool,
+    /// Subtracted from dense rows (d); empty for none.
+    center: &'p [f64],
 }
 
 /// Rows of a block of a product.
@@ -29,11 +31,31 @@ impl<'p, 'a> Inputs<'p, 'a> {
     /// # Errors
     /// [`Error::TooLarge`](lapwing_data::Error) if sparse features by columns exceed the memory.
     pub fn new(features: &'p Features<'a>, bias: bool) -> Result<Self> {
+        Self::centered(features, bias, &[])
+    }
+
+    /// The same for dense rows less `center` (d, or empty for none).
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn centered(features: &'p Features<'a>, bias: bool, center: &'p [f64]) -> Result<Self> {
         let by_columns = match features {
             Features::Sparse(csr) => Some(csr.transpose()?),
             Features::Dense(_) => None,
         };
-        Ok(Self { features, by_columns, bias })
+        Ok(Self { features, by_columns, bias, center })
+    }
+
+    /// What is subtracted from dense rows.
+    pub fn center(&self) -> &'p [f64] {
+        self.center
+    }
+
+    /// The columns `own` of a dense row, less the center.
+    fn copy(&self, dense: &Dense<'_>, row: usize, own: Range<usize>, out: &mut [f64]) {
+        dense.copy_part_f64(row, own.clone(), out);
+        let center = self.center.get(own).unwrap_or_default();
+        out.iter_mut().zip(center).for_each(|(x, center)| *x -= center);
     }
 
     /// Nodes n.
@@ -72,7 +94,7 @@ impl<'p, 'a> Inputs<'p, 'a> {
             Features::Dense(dense) => {
                 let mut wide = vec![0.0; d];
                 for row in 0..dense.n_rows() {
-                    dense.copy_row_f64(row, &mut wide);
+                    self.copy(dense, row, 0..d, &mut wide);
                     sums.iter_mut().zip(&wide).for_each(|(sum, x)| *sum += x * x);
                 }
             }
@@ -96,7 +118,7 @@ impl<'p, 'a> Inputs<'p, 'a> {
                 part.par_chunks_mut(w).enumerate().with_min_len(ROWS).for_each(|(row, out)| {
                     let mut wide = [0.0; 64];
                     let wide = &mut wide[..own.len()];
-                    dense.copy_part_f64(row, own.clone(), wide);
+                    self.copy(dense, row, own.clone(), wide);
                     out.iter_mut().zip(wide).for_each(|(out, x)| *out = *x as f32);
                 });
             }
@@ -128,7 +150,7 @@ impl<'p, 'a> Inputs<'p, 'a> {
                 match self.features {
                     Features::Dense(dense) => {
                         let mut wide = vec![0.0; rows.len() * d];
-                        rows.zip(wide.chunks_exact_mut(d)).for_each(|(row, wide)| dense.copy_row_f64(row, wide));
+                        rows.zip(wide.chunks_exact_mut(d)).for_each(|(row, wide)| self.copy(dense, row, 0..d, wide));
                         add_product(&wide, &weights.values()[..d * c], d, out);
                     }
                     Features::Sparse(csr) => {
@@ -159,7 +181,7 @@ impl<'p, 'a> Inputs<'p, 'a> {
                                 let first = part * SUMMED_ROWS + block * ROWS;
                                 let wide = &mut wide[..u.len() / c * d];
                                 let rows = wide.chunks_exact_mut(d).enumerate();
-                                rows.for_each(|(row, wide)| dense.copy_row_f64(first + row, wide));
+                                rows.for_each(|(row, wide)| self.copy(dense, first + row, 0..d, wide));
                                 add_transposed_product(wide, u, u.len() / c, &mut sums);
                             }
                             Ok(sums)

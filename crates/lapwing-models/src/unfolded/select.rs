@@ -53,6 +53,8 @@ const ERRORS: f64 = 1.0;
 pub(super) struct Question<'q, 'a> {
     pub params: &'q UnfoldedParams,
     pub features: &'q Features<'a>,
+    /// Subtracted from dense features (d); empty for none.
+    pub center: &'q [f64],
     pub graph: &'q Graph,
     pub targets: &'q Targets,
     pub is_regression: bool,
@@ -92,7 +94,7 @@ pub(super) fn select(question: &Question<'_, '_>, report: &mut Report, run: &Run
         return Ok(Selected::without_trials(default));
     };
     let params = question.linear();
-    let inputs = Inputs::new(question.features, params.bias)?;
+    let inputs = Inputs::centered(question.features, params.bias, question.center)?;
     let l = question.targets.rows().len();
     let trial = Trial {
         inputs: &inputs,
@@ -405,7 +407,7 @@ mod tests {
     fn what_is_chosen_follows_the_labels() {
         let run = Run::new(Some(2), 0).unwrap();
         let chosen = |features: &Features<'_>, graph: &Graph, targets: &Targets, params: &UnfoldedParams| {
-            let question = Question { params, features, graph, targets, is_regression: false };
+            let question = Question { params, features, center: &[], graph, targets, is_regression: false };
             let mut report = Report::default();
             let reg = select(&question, &mut report, &run).unwrap().graph_reg;
             assert_eq!(report.chosen["graph_reg"], reg);

@@ -2,7 +2,7 @@
 
 use lapwing_data::{CancelToken, ClassNames, Csr, Labels};
 use lapwing_graph::Graph;
-use lapwing_graph::testkit::blobs;
+use lapwing_graph::testkit::{blobs, dense_values};
 use lapwing_solve::dense;
 
 use super::map::{Accuracy, Map, OnGraph};
@@ -180,7 +180,7 @@ fn few_labels_without_a_ridge_have_the_solution_of_least_norm() {
     };
     let fitted = small.fit(params.clone(), &run).unwrap();
     let Some(Extension::Network(network)) = &fitted.extension else { panic!("a network is expected") };
-    let inputs = Inputs::new(&small.features, true).unwrap();
+    let inputs = Inputs::centered(&small.features, true, &network.layers().center).unwrap();
     let propagator = Propagator::new(&small.graph.graph, params.propagation(), &run).unwrap();
     let rows = small.targets.rows();
     let map = OnGraph { inputs: &inputs, propagator: &propagator, labeled: rows, tol: 1e-12, run: &run };
@@ -263,6 +263,34 @@ fn a_new_node_solves_its_own_block_of_the_system() {
     let (z, d) = (fitted.values.row(3)[0] - fitted.mean, 1.0 + built.graph.degree()[3]);
     let expected = fitted.mean + (f + 2.0 * z / (2.0 * d).sqrt()) / (1.0 + 2.0 / 2.0);
     assert!((network.extend(&new, &run).unwrap().row(0)[0] - expected).abs() < 1e-9);
+}
+
+#[test]
+fn rows_far_from_zero_are_labeled_as_near_ones() {
+    let run = Run::new(Some(2), 0).unwrap();
+    let labels = Labels::from_integers((0..200).map(|i| (i < 60).then_some(i % 3)));
+    let targets = Targets::one_hot(&labels, None).unwrap();
+    // On a grid, so that double precision holds the far rows exactly.
+    let grid: Vec<f64> = dense_values(&blobs(200, 4, 3)).iter().map(|x| (x * 256.0).round() / 256.0).collect();
+    for hidden in [None, Some(8)] {
+        let labeled = |offset: f64| {
+            let features = Features::from_f64(200, 4, grid.iter().map(|x| x + offset).collect()).unwrap();
+            let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
+            let params = UnfoldedParams { hidden, graph_reg: Some(2.0), ..UnfoldedParams::default() };
+            let fitted = UnfoldedGnn::new(params, GraphParams::default()).unwrap().fit(&problem, &run).unwrap();
+            let Some(Extension::Network(network)) = &fitted.extension else { panic!("a network is expected") };
+            let network = UnfoldedExtension::from_bytes(&network.to_bytes().unwrap()).unwrap();
+            (fitted.labeling.labels, network.extend(&features, &run).unwrap(), network.layers().first())
+        };
+        let (labels, new, first) = labeled(0.0);
+        // Rounding of the center decides between minima of a hidden layer, so that only the near offset is held against it.
+        for offset in [100.0, 1.7e12].into_iter().take(if hidden.is_some() { 1 } else { 2 }) {
+            let (far_labels, far_new, far_first) = labeled(offset);
+            assert_eq!(far_labels, labels, "{hidden:?} {offset}");
+            assert!(distance(&far_new, &new) < 1e-3, "{hidden:?} {offset}");
+            assert!(distance(&far_first, &first) > 1.0 && far_first.row(0).len() == first.row(0).len());
+        }
+    }
 }
 
 #[test]

@@ -40,7 +40,7 @@ pub(super) fn open(path: &Path, options: &ReadOptions) -> Result<RowFile> {
 }
 
 impl OpenRows for ArrayRows {
-    fn reader<'s>(&'s self, place: Place, center: &'s [f32], _: &Run) -> Result<Box<dyn RowReader + 's>> {
+    fn reader<'s>(&'s self, place: Place, center: &'s [f64], _: &Run) -> Result<Box<dyn RowReader + 's>> {
         // A file of its own for each reader: the system reads ahead for each.
         let (file, found) = open_filled(&self.path)?;
         if found != self.length {

@@ -76,7 +76,7 @@ pub struct RowFile {
 
 /// Opens readers of the rows of a file.
 trait OpenRows: Debug + Send + Sync {
-    fn reader<'s>(&'s self, place: Place, center: &'s [f32], run: &Run) -> Result<Box<dyn RowReader + 's>>;
+    fn reader<'s>(&'s self, place: Place, center: &'s [f64], run: &Run) -> Result<Box<dyn RowReader + 's>>;
 
     /// The error for bad cells, with their lines, if the format has its own.
     fn bad_cells(&self, _: &Run) -> Result<Option<Error>> {
@@ -189,7 +189,7 @@ impl RowSource for RowFile {
         self.fingerprint(run).map(|hash| Some(format!("{hash:016x}{columns}")))
     }
 
-    fn open<'s>(&'s self, first: usize, center: &'s [f32], run: &Run) -> Result<Box<dyn RowReader + 's>> {
+    fn open<'s>(&'s self, first: usize, center: &'s [f64], run: &Run) -> Result<Box<dyn RowReader + 's>> {
         self.rows.reader(Place::new(self, first, center)?, center, run)
     }
 }

@@ -26,7 +26,7 @@ pub(super) fn open(path: &Path, options: &ReadOptions, run: &Run) -> Result<RowF
 }
 
 impl OpenRows for PreparedRows {
-    fn reader<'s>(&'s self, place: Place, center: &'s [f32], run: &Run) -> Result<Box<dyn RowReader + 's>> {
+    fn reader<'s>(&'s self, place: Place, center: &'s [f64], run: &Run) -> Result<Box<dyn RowReader + 's>> {
         self.reader_at(place, center, run)
     }
 

@@ -88,7 +88,7 @@ pub fn options(path: &Path) -> Vec<ReadOptions> {
 }
 
 /// Rows from `first` on in blocks of `block` rows.
-pub fn read(source: &dyn RowSource, first: usize, center: &[f32], block: usize) -> Result<Vec<f32>, Error> {
+pub fn read(source: &dyn RowSource, first: usize, center: &[f64], block: usize) -> Result<Vec<f32>, Error> {
     let run = run();
     let (n, d) = (source.n_rows(), source.n_cols());
     let mut out = vec![f32::MAX; (n - first) * d];

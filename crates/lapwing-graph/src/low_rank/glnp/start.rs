@@ -25,7 +25,7 @@ pub struct GlnpCenters<'a> {
     /// Row-major (k, d), minus `offset`.
     pub values: &'a [f32],
     /// Vector that was subtracted from every row (d); empty if none was.
-    pub offset: &'a [f32],
+    pub offset: &'a [f64],
 }
 
 impl GlnpCenters<'_> {
@@ -37,7 +37,7 @@ impl GlnpCenters<'_> {
         if !self.offset.is_empty() && self.offset.len() != d {
             return Err(Error::shape("offset", format!("{d} values"), format!("{} values", self.offset.len())));
         }
-        let offset = |at: usize| self.offset.get(at % d).map_or(0.0, |&offset| f64::from(offset));
+        let offset = |at: usize| self.offset.get(at % d).copied().unwrap_or(0.0);
         let centers: Vec<f64> = self.values.iter().enumerate().map(|(at, &c)| f64::from(c) + offset(at)).collect();
         match centers.iter().position(|c| !c.is_finite()) {
             None => Ok(centers),

@@ -183,8 +183,9 @@ fn multiplicative_updates_forget_the_scale() {
 fn clusters_start_at_their_inertia() {
     let (features, k, run) = (blobs(90, 5, 6), 6, run(2));
     let (mut rows, x) = (OffsetRows::new(&features, &run), dense_values(&features));
-    let offset = [1.5f32, -2.0, 0.0, 0.25, 3.0];
-    let values: Vec<f32> = first_rows(&features, k).iter().enumerate().map(|(at, c)| c - offset[at % 5]).collect();
+    let offset = [1.5, -2.0, 0.0, 0.25, 3.0];
+    let values: Vec<f32> =
+        first_rows(&features, k).iter().enumerate().map(|(at, c)| c - offset[at % 5] as f32).collect();
     let (nearest, least) = start::clusters(&rows, GlnpCenters { values: &values, offset: &offset }, k).unwrap();
     assert_eq!(least, x.iter().copied().fold(f64::INFINITY, f64::min));
     let distance = |i: usize, g: usize| (0..5).map(|j| (x[i * 5 + j] - x[g * 5 + j]).powi(2)).sum::<f64>();
@@ -224,7 +225,7 @@ impl RowSource for OnceThrough<'_> {
     fn is_seekable(&self) -> bool {
         false
     }
-    fn open<'s>(&'s self, first: usize, offset: &'s [f32], run: &Run) -> Result<Box<dyn RowReader + 's>> {
+    fn open<'s>(&'s self, first: usize, offset: &'s [f64], run: &Run) -> Result<Box<dyn RowReader + 's>> {
         assert_eq!(first, 0, "opened at the start alone");
         self.0.open(first, offset, run)
     }

@@ -60,7 +60,7 @@ pub(crate) struct KernelSpace {
 impl RowKernel {
     /// A kernel for the rows of `source` (n, d) less `center` (d, or empty for none): landmarks (k, d), from which the
     /// center was subtracted, and the width σ > 0 of w(x, l) = exp(−|x − l|²/(2σ²)). Copies the landmarks: 4·k·d bytes.
-    pub fn new(source: &dyn RowSource, center: &[f32], landmarks: &[f32], width: f64) -> Self {
+    pub fn new(source: &dyn RowSource, center: &[f64], landmarks: &[f32], width: f64) -> Self {
         match source.sparse() {
             Some(_) => Self::Sparse(SparseKernel::new(landmarks, source.n_cols(), center, width)),
             None => Self::Dense(DenseKernel::new(landmarks, source.n_cols(), width)),

@@ -23,7 +23,7 @@ pub struct SparseKernel {
     /// Landmarks (d, k), column by column.
     by_column: Vec<f32>,
     /// Subtracted from rows and landmarks (d); empty for none.
-    center: Vec<f32>,
+    center: Vec<f64>,
     /// |c|².
     center_norm: f64,
     /// |l|² + 2·c·l (k).
@@ -34,7 +34,7 @@ pub struct SparseKernel {
 
 impl SparseKernel {
     /// Landmarks (k, d) less the center (d, or empty for none), and the width σ.
-    pub(super) fn new(landmarks: &[f32], n_features: usize, center: &[f32], width: f64) -> Self {
+    pub(super) fn new(landmarks: &[f32], n_features: usize, center: &[f64], width: f64) -> Self {
         let d = n_features.max(1);
         let k = landmarks.len() / d;
         let mut by_column = vec![0.0; landmarks.len()];
@@ -45,10 +45,13 @@ impl SparseKernel {
                 out.zip(&landmark[columns.clone()]).for_each(|(out, x)| *out = *x);
             }
         }
-        let product = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum::<f64>();
-        let constants = landmarks.chunks_exact(d).map(|l| product(l, l) + 2.0 * product(center, l)).collect();
+        let constant = |l: &[f32]| {
+            let product = |center: &[f64]| center.iter().zip(l).map(|(c, l)| c * f64::from(*l)).sum::<f64>();
+            l.iter().map(|l| f64::from(*l) * f64::from(*l)).sum::<f64>() + 2.0 * product(center)
+        };
+        let constants = landmarks.chunks_exact(d).map(constant).collect();
         let rate = std::f64::consts::LOG2_E / (2.0 * width * width);
-        let center_norm = product(center, center);
+        let center_norm = center.iter().map(|c| c * c).sum();
         Self { by_column, center: center.to_vec(), center_norm, constants, rate: rate.min(f64::from(f32::MAX)) }
     }
 
@@ -78,7 +81,7 @@ impl SparseKernel {
             }
             let mut norm = self.center_norm;
             for (column, x) in columns.iter().zip(values) {
-                let center = self.center.get(*column as usize).map_or(0.0, |center| f64::from(*center));
+                let center = self.center.get(*column as usize).copied().unwrap_or(0.0);
                 norm += f64::from(*x) * (f64::from(*x) - 2.0 * center);
             }
             if !(norm as f32).is_finite() {

@@ -178,7 +178,7 @@ fn exponents_of_sparse_rows_are_those_of_dense_ones() {
         let entries: Vec<_> = stored.map(|at| ((at / d) as u32, (at % d) as u32, offset + drawn[at])).collect();
         let matrix = Csr::from_entries(n_rows, d, &entries).unwrap();
         let (landmarks, width) = (values(k * d, 10), (d as f64).sqrt());
-        let center: Vec<f32> = values(d, 11).iter().map(|x| 0.3 * offset + x).collect();
+        let center: Vec<f64> = values(d, 11).iter().map(|x| f64::from(0.3 * offset + x)).collect();
         let kernel = SparseKernel::new(&landmarks, d, &center, width);
         let all = each_level(|| {
             let mut out = vec![0.0; k * STRIP];
@@ -191,7 +191,7 @@ fn exponents_of_sparse_rows_are_those_of_dense_ones() {
         entries.iter().for_each(|&(row, column, x)| dense[row as usize * d + column as usize] = f64::from(x));
         for row in 0..n_rows {
             for l in 0..k {
-                let less = |j: usize| dense[row * d + j] - f64::from(center[j]) - f64::from(landmarks[l * d + j]);
+                let less = |j: usize| dense[row * d + j] - center[j] - f64::from(landmarks[l * d + j]);
                 let squared: f64 = (0..d).map(|j| less(j).powi(2)).sum();
                 let expected = -squared * std::f64::consts::LOG2_E / (2.0 * width * width);
                 let found = f64::from(all[0][l * STRIP + row]);

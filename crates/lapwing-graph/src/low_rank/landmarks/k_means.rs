@@ -72,7 +72,7 @@ impl RowSample {
                 }
                 means.iter_mut().for_each(|sum| *sum /= rows.len() as f64);
                 let offsets = self.held.center();
-                means.iter_mut().zip(offsets).for_each(|(mean, offset)| *mean -= f64::from(*offset));
+                means.iter_mut().zip(offsets).for_each(|(mean, offset)| *mean -= offset);
                 center.iter_mut().zip(means).for_each(|(center, mean)| *center = mean as f32);
             });
         });

@@ -70,19 +70,19 @@ impl RowSample {
 }
 
 /// |c + l|² of each landmark: its squared distance to a row of zeros.
-fn zero_row(landmarks: &[f32], center: &[f32], d: usize) -> Vec<f64> {
-    let of = |l: &[f32]| l.iter().zip(center).map(|(l, c)| (f64::from(*l) + f64::from(*c)).powi(2)).sum();
+fn zero_row(landmarks: &[f32], center: &[f64], d: usize) -> Vec<f64> {
+    let of = |l: &[f32]| l.iter().zip(center).map(|(l, c)| (f64::from(*l) + c).powi(2)).sum();
     landmarks.par_chunks_exact(d).map(of).collect()
 }
 
 /// Distance of a sparse row to a landmark, from that of a row of zeros and what the stored values change; `None` if the digits
 /// of the difference are lost.
-fn sparse_distance(matrix: &Csr<f32>, row: usize, center: &[f32], landmark: &[f32], zero: f64) -> Option<f64> {
+fn sparse_distance(matrix: &Csr<f32>, row: usize, center: &[f64], landmark: &[f32], zero: f64) -> Option<f64> {
     let (columns, values) = matrix.row(row);
     let (mut squared, mut size) = (zero, zero);
     for (&column, x) in columns.iter().zip(values) {
         let (x, at) = (f64::from(*x), column as usize);
-        let l = f64::from(landmark[at]) + f64::from(center[at]);
+        let l = f64::from(landmark[at]) + center[at];
         squared += x * (x - 2.0 * l);
         size += x * x;
     }

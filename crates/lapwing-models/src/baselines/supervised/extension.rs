@@ -136,7 +136,7 @@ impl SupervisedExtension {
                 if output.n_rows() < 2 || !output.values().iter().all(|x| x.is_finite()) {
                     return Err(file.error("its coefficients are missing or not finite"));
                 }
-                Ok(Self::Linear(Layers { hidden: None, output, bias: true }))
+                Ok(Self::Linear(Layers { hidden: None, output, bias: true, center: Vec::new() }))
             }
             _ => Err(file.error("its kind of model is unknown")),
         }

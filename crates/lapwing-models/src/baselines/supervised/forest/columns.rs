@@ -8,6 +8,8 @@ pub(super) struct Columns {
     pub n_rows: usize,
     /// Number of each column among those of the features, ascending.
     pub ids: Vec<u32>,
+    /// What is subtracted from each column of the features before single precision rounds it (d); empty where nothing is.
+    pub centers: Vec<f64>,
     values: Values,
 }
 
@@ -25,8 +27,9 @@ impl Columns {
     /// [`Error::TooLarge`](lapwing_data::Error::TooLarge) for sparse rows of too many entries.
     pub fn new(labeled: &Features<'_>) -> Result<Self> {
         let n_rows = labeled.n_rows();
+        let centers = if let Features::Dense(dense) = labeled { centers(dense) } else { Vec::new() };
         let (ids, values) = match labeled {
-            Features::Dense(dense) => of_dense(dense),
+            Features::Dense(dense) => of_dense(dense, &centers),
             Features::Sparse(sparse) => {
                 let by_columns = sparse.transpose()?;
                 let (mut ids, mut starts, mut rows, mut values) = (Vec::new(), vec![0], Vec::new(), Vec::new());
@@ -44,7 +47,7 @@ impl Columns {
                 (ids, Values::Sparse { starts, rows, values })
             }
         };
-        Ok(Self { n_rows, ids, values })
+        Ok(Self { n_rows, ids, centers, values })
     }
 
     /// Whether most values are 0; [`gather`](Self::gather) then reads the places of rows.
@@ -76,7 +79,24 @@ impl Columns {
 /// Columns of a block that is transposed at a time.
 const BLOCK: usize = 64;
 
-fn of_dense(dense: &Dense<'_>) -> (Vec<u32>, Values) {
+/// Least values of the columns so far from 0 that single precision would merge values less than a thousandth of their range apart, such
+/// as time stamps; 0 for the others. Empty if there are no such columns.
+fn centers(dense: &Dense<'_>) -> Vec<f64> {
+    const RANGE: f64 = 1e-3 / f32::EPSILON as f64;
+    let mut wide = vec![0.0; dense.n_cols()];
+    let mut bounds = vec![(f64::INFINITY, f64::NEG_INFINITY); dense.n_cols()];
+    for row in 0..dense.n_rows() {
+        dense.copy_row_f64(row, &mut wide);
+        bounds.iter_mut().zip(&wide).for_each(|(bounds, x)| *bounds = (bounds.0.min(*x), bounds.1.max(*x)));
+    }
+    let is_far = |(least, most): (f64, f64)| most > least && least.abs().max(most.abs()) > RANGE * (most - least);
+    match bounds.iter().any(|&bounds| is_far(bounds)) {
+        true => bounds.into_iter().map(|bounds| if is_far(bounds) { bounds.0 } else { 0.0 }).collect(),
+        false => Vec::new(),
+    }
+}
+
+fn of_dense(dense: &Dense<'_>, centers: &[f64]) -> (Vec<u32>, Values) {
     let (l, d) = (dense.n_rows(), dense.n_cols());
     let (mut ids, mut values) = (Vec::new(), Vec::new());
     let mut wide = [0.0; BLOCK];
@@ -86,7 +106,8 @@ fn of_dense(dense: &Dense<'_>) -> (Vec<u32>, Values) {
         let wide = &mut wide[..columns.len()];
         for row in 0..l {
             dense.copy_part_f64(row, columns.clone(), wide);
-            wide.iter().enumerate().for_each(|(at, &x)| block[at * l + row] = x as f32);
+            let center = |at: usize| centers.get(first + at).copied().unwrap_or(0.0);
+            wide.iter().enumerate().for_each(|(at, &x)| block[at * l + row] = (x - center(at)) as f32);
         }
         for (column, own) in columns.zip(block.chunks_exact(l.max(1))) {
             if own.iter().any(|x| *x != own[0]) {

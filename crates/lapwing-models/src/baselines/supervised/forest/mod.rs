@@ -116,7 +116,7 @@ impl Forest {
             })
             .collect::<Result<Vec<_>>>()
         })?;
-        Trees::new(features.n_cols(), targets.n_columns(), trees)
+        Trees::new(features.n_cols(), targets.n_columns(), columns.centers, trees)
     }
 }
 

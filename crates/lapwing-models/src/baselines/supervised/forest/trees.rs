@@ -19,6 +19,8 @@ const MOST_ROWS: usize = 64;
 pub struct Trees {
     n_features: usize,
     n_classes: usize,
+    /// As [`Columns::centers`](super::columns::Columns::centers).
+    centers: Vec<f64>,
     /// The first node of each tree (T).
     roots: Vec<u32>,
     /// The nodes of all trees, each before its children.
@@ -32,13 +34,14 @@ impl Trees {
     ///
     /// # Errors
     /// [`Error::TooLarge`] for 2³¹ nodes or more.
-    pub(super) fn new(n_features: usize, n_classes: usize, trees: Vec<Tree>) -> Result<Self> {
+    pub(super) fn new(n_features: usize, n_classes: usize, centers: Vec<f64>, trees: Vec<Tree>) -> Result<Self> {
         let n_nodes: usize = trees.iter().map(|tree| tree.nodes.len()).sum();
         if n_nodes >= 1 << 31 {
             let (what, bytes) = (format!("a forest of {n_nodes} nodes"), 12 * n_nodes as u64);
             return Err(Error::too_large(what, bytes, 12 << 31, "take fewer trees (n_trees)"));
         }
-        let mut all = Self { n_features, n_classes, roots: Vec::new(), nodes: Vec::new(), mixtures: Vec::new() };
+        let (roots, nodes, mixtures) = Default::default();
+        let mut all = Self { n_features, n_classes, centers, roots, nodes, mixtures };
         for tree in trees {
             let (root, mixed) = (all.nodes.len() as u32, (all.mixtures.len() / n_classes) as u32);
             all.roots.push(root);
@@ -81,7 +84,7 @@ impl Trees {
                     let first = at * block;
                     let own = first..first + out.len() / c;
                     for (row, wide) in own.clone().zip(wide.chunks_exact_mut(d)) {
-                        fill(rows, row, exact, wide);
+                        self.fill(rows, row, exact, wide);
                     }
                     self.add(wide, out);
                     if let Features::Sparse(sparse) = rows {
@@ -123,6 +126,9 @@ impl Trees {
     /// Adds its arrays to a model.
     pub(in super::super) fn store(&self, file: &mut ModelFile) -> Result<()> {
         file.meta["supervised"] = json!({ "kind": "forest", "n_features": self.n_features });
+        if !self.centers.is_empty() {
+            file.insert("centers", &[self.n_features], self.centers.clone())?;
+        }
         file.insert("roots", &[self.roots.len()], self.roots.clone())?;
         let n = self.nodes.len();
         file.insert("columns", &[n], self.nodes.iter().map(|node| node.column).collect::<Vec<_>>())?;
@@ -133,6 +139,10 @@ impl Trees {
 
     /// The trees that [`store`](Self::store) wrote.
     pub(in super::super) fn stored(file: &ModelFile, n_features: usize, n_classes: usize) -> Result<Arc<Self>> {
+        let centers = match file.contains("centers") {
+            true => file.array::<f64>("centers", &[Some(n_features)])?.1.as_slice().to_vec(),
+            false => Vec::new(),
+        };
         let roots = file.array::<u32>("roots", &[None])?.1.as_slice().to_vec();
         let columns = file.array::<u32>("columns", &[None])?.1.as_slice();
         let n = columns.len();
@@ -141,7 +151,7 @@ impl Trees {
         let mixtures = file.array::<f32>("mixtures", &[None, Some(n_classes)])?.1.as_slice().to_vec();
         let node = |((&column, &threshold), &next): ((&u32, &f32), &u32)| Node { column, threshold, next };
         let nodes = columns.iter().zip(thresholds).zip(next).map(node).collect();
-        let trees = Self { n_features, n_classes, roots, nodes, mixtures };
+        let trees = Self { n_features, n_classes, centers, roots, nodes, mixtures };
         if !trees.is_sound() {
             return Err(file.error("its trees are out of range, or do not fit together"));
         }
@@ -159,22 +169,24 @@ impl Trees {
             }
         };
         !self.roots.is_empty()
+            && self.centers.iter().all(|center| center.is_finite())
             && self.roots.iter().all(|root| (*root as usize) < n)
             && self.nodes.iter().enumerate().all(is_node)
             && self.mixtures.iter().all(|share| (0.0..=1.0).contains(share))
     }
-}
 
-/// A row in f32; `wide` holds zeros if rows are sparse.
-fn fill(rows: &Features<'_>, row: usize, exact: &mut [f64], wide: &mut [f32]) {
-    match rows {
-        Features::Dense(dense) => {
-            dense.copy_row_f64(row, exact);
-            wide.iter_mut().zip(exact).for_each(|(wide, x)| *wide = *x as f32);
-        }
-        Features::Sparse(sparse) => {
-            let (columns, values) = sparse.row(row);
-            columns.iter().zip(values).for_each(|(&column, &x)| wide[column as usize] = x);
+    /// A row in f32, less the centers; `wide` holds zeros if rows are sparse.
+    fn fill(&self, rows: &Features<'_>, row: usize, exact: &mut [f64], wide: &mut [f32]) {
+        match rows {
+            Features::Dense(dense) => {
+                dense.copy_row_f64(row, exact);
+                exact.iter_mut().zip(&self.centers).for_each(|(x, center)| *x -= center);
+                wide.iter_mut().zip(exact).for_each(|(wide, x)| *wide = *x as f32);
+            }
+            Features::Sparse(sparse) => {
+                let (columns, values) = sparse.row(row);
+                columns.iter().zip(values).for_each(|(&column, &x)| wide[column as usize] = x);
+            }
         }
     }
 }

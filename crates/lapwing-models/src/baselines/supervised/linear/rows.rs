@@ -68,7 +68,7 @@ impl Design {
                 *bias -= center * *value;
             }
         }
-        Ok(Layers { hidden: None, output, bias: true })
+        Ok(Layers { hidden: None, output, bias: true, center: Vec::new() })
     }
 
     /// The transposed map (d + 1, c) of values of the labeled rows (l, c).
