@@ -9,6 +9,9 @@ use crate::{Error, Matrix, Result};
 const SMALLEST: f64 = 1e-100;
 const LARGEST: f64 = 1e100;
 
+/// Shares that were rounded to two digits sum to 1 within this for a few classes.
+const ROUNDING: f64 = 0.02;
+
 /// Target values at the labeled rows, with a weight for each row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Targets {
@@ -46,7 +49,8 @@ impl Targets {
         if let Some(at) = weights.iter().position(|&w| !(SMALLEST..=LARGEST).contains(&w)) {
             let (row, w) = (rows[at], weights[at]);
             return Err(Error::labels(format!(
-                "the weight of row {row} is {w}; label weights must be between {SMALLEST:e} and {LARGEST:e}"
+                "the weight of row {row} is {w:e}; label weights must be between {SMALLEST:e} and {LARGEST:e}: divide all by the \
+                 largest, or give 0 for no label"
             )));
         }
         Ok(Self { n_samples, rows, values, weights, names: None })
@@ -86,7 +90,8 @@ impl Targets {
         Ok(Self::new(*n_samples, rows.clone(), values, vec![1.0; rows.len()])?.named(classes))
     }
 
-    /// Soft targets (n, c): rows of non-negative shares that sum to 1 within 1e-6, all-zero rows unlabeled.
+    /// Soft targets (n, c): rows of non-negative shares that sum to 1, all-zero rows unlabeled. Rows whose sum misses 1 by more than
+    /// 1e-6, as sums of rounded shares do, but by at most [`ROUNDING`], are divided by it.
     ///
     /// # Errors
     /// As [`Targets::one_hot`]; [`Error::Value`] naming a row that is neither a distribution nor zero.
@@ -94,18 +99,25 @@ impl Targets {
         for (row, values) in shares.rows().enumerate() {
             let sum: f64 = values.iter().sum();
             let bad = values.iter().position(|&y| !(y >= 0.0 && y.is_finite()));
-            if bad.is_some() || (sum != 0.0 && (sum - 1.0).abs() > 1e-6) {
+            if bad.is_some() || (sum != 0.0 && (sum - 1.0).abs() > ROUNDING) {
                 return Err(Error::Value {
                     what: "soft labels".into(),
                     row,
                     col: bad,
                     value: bad.map_or(format!("shares that sum to {sum}"), |col| values[col].to_string()),
-                    advice: "shares must be at least 0 and sum to 1, or all be 0 for an unlabeled row".into(),
+                    advice: "shares must be at least 0 and sum to 1, or all be 0 for an unlabeled row; divide each row by its sum"
+                        .into(),
                 });
             }
         }
         let is_labeled = |row: usize| shares.row(row).iter().any(|&y| y > 0.0);
-        let write = |row: usize, target: &mut [f64]| target.copy_from_slice(shares.row(row));
+        let write = |row: usize, target: &mut [f64]| {
+            target.copy_from_slice(shares.row(row));
+            let sum: f64 = target.iter().sum();
+            if (sum - 1.0).abs() > 1e-6 {
+                target.iter_mut().for_each(|share| *share /= sum);
+            }
+        };
         Self::labeled(shares.n_rows(), shares.n_cols(), label_weights, is_labeled, write)
     }
 
@@ -262,6 +274,10 @@ mod tests {
         assert!(Targets::one_hot(&none, None).unwrap_err().to_string().contains("no row has a label"));
         let soft = Matrix::new(2, 2, vec![0.5, 0.5, 0.7, 0.7]).unwrap();
         assert!(Targets::soft(&soft, None).unwrap_err().to_string().contains("row 1"));
+        let rounded = Matrix::new(3, 2, vec![0.333, 0.666, 0.0, 0.0, 0.5, 0.5]).unwrap();
+        let rounded = Targets::soft(&rounded, None).unwrap();
+        assert_eq!((rounded.rows(), rounded.values().row(1)), (&[0, 2][..], &[0.5, 0.5][..]));
+        assert!((rounded.values().row(0)[0] - 1.0 / 3.0).abs() < 1e-12);
         assert_eq!(Targets::regression(&[f64::NAN, 2.0], None).unwrap().rows(), [1]);
         assert!(Targets::regression(&[f64::NAN, f64::INFINITY], None).is_err());
         let vanishing = Targets::regression(&[1e-170, f64::NAN, -2e-170], None).unwrap_err().to_string();
