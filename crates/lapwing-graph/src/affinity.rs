@@ -104,6 +104,10 @@ pub fn weigh(neighbors: Neighbors, params: &GraphParams, run: &Run) -> Result<(G
     params.validate()?;
     neighbors.check()?;
     if params.weights.model().is_some() {
+        if !neighbors.are_full() {
+            let expected = "weights by distance: to learn weights, every row needs as many neighbors as the others";
+            return Err(Error::param("weights", params.weights.name(), expected));
+        }
         let table = NeighborTable::from_neighbors(neighbors, params.metric(), run)?;
         let learned = learn_from_table(table, params, None, run)?;
         return Ok((learned.graph, Widths::One(learned.report.sparsity)));
@@ -255,6 +259,7 @@ impl From<LearnModel> for Weighting {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::knn::NO_NEIGHBOR;
     use crate::testkit;
 
     fn weighted(params: &GraphParams) -> (Graph, Widths, Neighbors) {
@@ -306,6 +311,35 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn lists_may_end_before_the_last_neighbor() {
+        let run = Run::new(Some(2), 0).unwrap();
+        for weights in [Weighting::SelfTuning, Weighting::Gaussian, Weighting::Binary] {
+            let params = GraphParams { n_neighbors: 4, weights, ..GraphParams::default() };
+            let (graph, _, neighbors) = weighted(&params);
+            let pad = |at: usize| if at % 5 == 4 { None } else { Some(at / 5 * 4 + at % 5) };
+            let n = neighbors.n_samples();
+            let mut padded = Neighbors {
+                n_neighbors: 5,
+                indices: (0..5 * n).map(|at| pad(at).map_or(NO_NEIGHBOR, |at| neighbors.indices[at])).collect(),
+                distances: (0..5 * n).map(|at| pad(at).map_or(0.0, |at| neighbors.distances[at])).collect(),
+            };
+            assert_eq!(weigh(padded.clone(), &params, &run).unwrap().0.adjacency(), graph.adjacency(), "{weights:?}");
+            // A row without any neighbor keeps the edges of those that name it.
+            padded.indices[..5].fill(NO_NEIGHBOR);
+            let lonely = weigh(padded.clone(), &params, &run).unwrap().0;
+            let named = (1..n).filter(|&row| padded.row(row).any(|(id, _)| id == 0)).count();
+            assert_eq!(lonely.adjacency().row(0).0.len(), named);
+            padded.indices[4] = 7;
+            let text = weigh(padded.clone(), &params, &run).unwrap_err().to_string();
+            assert!(text.contains("row 0 names neighbors behind the end"), "{text}");
+            padded.indices[4] = NO_NEIGHBOR;
+            let learned = GraphParams { weights: Weighting::Learned, ..params };
+            let text = weigh(padded, &learned, &run).unwrap_err().to_string();
+            assert!(text.contains("every row needs as many neighbors"), "{text}");
         }
     }
 

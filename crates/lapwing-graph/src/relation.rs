@@ -6,6 +6,8 @@
 
 use rayon::prelude::*;
 
+use crate::knn::NO_NEIGHBOR;
+
 /// Rows of one unit of work.
 const BLOCK: usize = 4096;
 /// Pieces into which lists are cut to be transposed: enough for many threads, few enough for long runs of writes.
@@ -21,7 +23,7 @@ pub(crate) struct Incoming<V> {
 type Entry<V> = (u32, u32, V);
 
 impl<V: Copy + Default + Send + Sync> Incoming<V> {
-    /// Transposes lists of k neighbors for each row, `indices` (n, k) with `values` (n, k) beside them.
+    /// Transposes lists of k neighbors for each row, `indices` (n, k) with `values` (n, k) beside them; [`NO_NEIGHBOR`] is none.
     pub fn new(indices: &[u32], values: &[V], k: usize) -> Self {
         let n = indices.len() / k.max(1);
         let pieces = bucket(indices, values, k);
@@ -67,9 +69,9 @@ fn bucket<V: Copy + Send + Sync>(indices: &[u32], values: &[V], k: usize) -> Vec
     let pieces = indices.par_chunks(rows * k).zip(values.par_chunks(rows * k)).enumerate();
     let pieces = pieces.map(|(piece, (ids, values))| {
         let mut sizes = vec![0usize; n.div_ceil(BLOCK)];
-        ids.iter().for_each(|&id| sizes[id as usize / BLOCK] += 1);
+        ids.iter().filter(|&&id| id != NO_NEIGHBOR).for_each(|&id| sizes[id as usize / BLOCK] += 1);
         let mut buckets: Vec<Vec<_>> = sizes.iter().map(|&size| Vec::with_capacity(size)).collect();
-        for (at, (&id, &value)) in ids.iter().zip(values).enumerate() {
+        for (at, (&id, &value)) in ids.iter().zip(values).enumerate().filter(|(_, (id, _))| **id != NO_NEIGHBOR) {
             buckets[id as usize / BLOCK].push((id, (piece * rows + at / k) as u32, value));
         }
         buckets

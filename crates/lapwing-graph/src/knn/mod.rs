@@ -39,12 +39,15 @@ const TREE_ROWS: usize = 1 << 16;
 /// and of more than k + 1 only the first can be neighbors.
 const MOST_KEPT: usize = 2;
 
+/// What stands in the place of a neighbor behind the end of a short list.
+pub const NO_NEIGHBOR: u32 = u32::MAX;
+
 /// Neighbors of each row: never itself, sorted by (distance, index).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Neighbors {
     /// Neighbors of each row, k.
     pub n_neighbors: usize,
-    /// Row numbers (n, k).
+    /// Row numbers (n, k); lists that a caller gives may be short, and end with [`NO_NEIGHBOR`].
     pub indices: Vec<u32>,
     /// Distances (n, k): plain, not squared; under the inner-product metric −xᵀy.
     pub distances: Vec<f32>,
@@ -330,26 +333,40 @@ impl Neighbors {
     /// Neighbors of `row` and their distances, nearest first.
     pub fn row(&self, row: usize) -> impl Iterator<Item = (u32, f32)> {
         let range = row * self.n_neighbors..(row + 1) * self.n_neighbors;
-        self.indices[range.clone()].iter().copied().zip(self.distances[range].iter().copied())
+        let pairs = self.indices[range.clone()].iter().copied().zip(self.distances[range].iter().copied());
+        pairs.take_while(|&(id, _)| id != NO_NEIGHBOR)
     }
 
-    /// Distance of each row to its last neighbor (n).
+    /// Whether every row has as many neighbors as the others.
+    pub(crate) fn are_full(&self) -> bool {
+        !self.indices.contains(&NO_NEIGHBOR)
+    }
+
+    /// Distance of each row to its last neighbor (n), 0 without any.
     pub fn last(&self) -> Vec<f32> {
-        self.distances.chunks_exact(self.n_neighbors.max(1)).filter_map(|row| row.last().copied()).collect()
+        let k = self.n_neighbors.max(1);
+        let lists = self.indices.chunks_exact(k).zip(self.distances.chunks_exact(k));
+        let length = |ids: &[u32]| ids.iter().rposition(|&id| id != NO_NEIGHBOR);
+        lists.map(|(ids, distances)| length(ids).map_or(0.0, |last| distances[last])).collect()
     }
 
     /// Checks neighbors that the caller provides: they are rows, never the row itself, no row twice, at distances that are finite
-    /// and ascending.
+    /// and ascending. Behind a [`NO_NEIGHBOR`] nothing else may follow.
     ///
     /// # Errors
     /// [`Error::Shape`] or [`Error::Graph`] naming the first offending row.
     pub fn check(&self) -> Result<()> {
-        check_lists(self.n_neighbors, &self.indices, &self.distances)
+        check_lists(self.n_neighbors, &self.indices, &self.distances, true)
     }
 }
 
-/// Checks lists of k neighbors with their distances, plain or squared: see [`Neighbors::check`].
-pub(crate) fn check_lists<D: Copy + Into<f64>>(k: usize, indices: &[u32], distances: &[D]) -> Result<()> {
+/// Checks lists of k neighbors with their distances, plain or squared: see [`Neighbors::check`]. They `may_end` before the k-th.
+pub(crate) fn check_lists<D: Copy + Into<f64>>(
+    k: usize,
+    indices: &[u32],
+    distances: &[D],
+    may_end: bool,
+) -> Result<()> {
     let n = indices.len() / k.max(1);
     if k == 0 || indices.len() != n * k || distances.len() != n * k {
         let got = format!("{} indices and {} distances for k = {k}", indices.len(), distances.len());
@@ -357,6 +374,11 @@ pub(crate) fn check_lists<D: Copy + Into<f64>>(k: usize, indices: &[u32], distan
     }
     let mut seen = Vec::new();
     for (row, (ids, distances)) in indices.chunks_exact(k).zip(distances.chunks_exact(k)).enumerate() {
+        let end = ids.iter().position(|&id| may_end && id == NO_NEIGHBOR).unwrap_or(k);
+        if ids[end..].iter().any(|&id| id != NO_NEIGHBOR) {
+            return Err(Error::graph(format!("row {row} names neighbors behind the end of its list")));
+        }
+        let ids = &ids[..end];
         let mut last = f64::NEG_INFINITY;
         seen.clear();
         for (&id, &distance) in ids.iter().zip(distances) {

@@ -81,7 +81,7 @@ impl<R: SquaredDistance> NeighborTable<R> {
     /// # Errors
     /// [`Error::Shape`] or [`Error::Graph`] naming the first offending row.
     pub fn check(&self) -> Result<()> {
-        check_lists(self.n_neighbors, &self.indices, &self.squared)?;
+        check_lists(self.n_neighbors, &self.indices, &self.squared, false)?;
         let nearest = (0..self.n_samples()).map(|row| self.distances(row)[0].into());
         match nearest.enumerate().find(|(_, distance)| *distance < 0.0) {
             None => Ok(()),
