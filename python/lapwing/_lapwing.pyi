@@ -26,6 +26,7 @@ __all__ = [
     "check_graph",
     "check_parameters",
     "components",
+    "doubt_scaling",
     "effective_resistances",
     "extend",
     "fit_classifier",
@@ -290,6 +291,7 @@ class NeighborIndex:
 def fit_scaling(
     features: _Features, standardize: str, tfidf: str, control: dict[str, Any]
 ) -> tuple[dict[str, NDArray[np.float64]] | None, Any, str]: ...
+def doubt_scaling(features: _Features, control: dict[str, Any]) -> str: ...
 def scale_features(features: _Features, state: dict[str, NDArray[np.float64]], control: dict[str, Any]) -> Any: ...
 def fit_table(
     table: Any,

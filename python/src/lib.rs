@@ -42,7 +42,7 @@ mod _lapwing {
         parameters::{check_parameters, parameters},
         report::{fit_page, map_points},
         rule::apply_rule,
-        scaling::{fit_scaling, scale_features},
+        scaling::{doubt_scaling, fit_scaling, scale_features},
         solver::Solver,
         sparsify::{Sparsifier, effective_resistances, sparsify, start_sparsifier},
         supervised::Supervised,

@@ -73,6 +73,14 @@ pub fn fit_scaling<'py>(
     (scaling_object(py, fitted.scaling)?, scaled, report.map_err(to_py)?).into_pyobject(py)
 }
 
+/// Warnings, as JSON, for features that a method takes as they are though scaling them may change the labels.
+#[pyfunction]
+pub fn doubt_scaling(py: Python<'_>, features: FeaturesInput<'_>, control: Control) -> PyResult<String> {
+    let features = features.features()?;
+    let found = control.run(py, |run| Ok(Scaling::doubt(&features, run)))?;
+    json(&found.as_slice()).map_err(to_py)
+}
+
 /// Features scaled by a state of `fit_scaling`.
 #[pyfunction]
 pub fn scale_features<'py>(

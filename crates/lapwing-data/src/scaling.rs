@@ -114,6 +114,16 @@ impl Scaling {
         }
     }
 
+    /// A warning for `features` that a method takes as they are, if scaling them may change the labels.
+    pub fn doubt(features: &Features<'_>, run: &Run) -> Option<Warning> {
+        if look_like_counts(features) {
+            return Some(Warning::TermCounts {});
+        }
+        let spreads = Spreads::of_features(features, run).filter(|spreads| spreads.differ)?;
+        let Spreads { ratio, widest, decide, .. } = spreads;
+        Some(Warning::UnscaledColumns { ratio, widest, decide })
+    }
+
     /// The scaled rows; `None` if rows are left as they are.
     ///
     /// # Errors
@@ -238,6 +248,14 @@ mod tests {
         assert!(fitted.scaling.is_none() && fitted.warning == Some(Warning::TermCounts {}));
         let fitted = Scaling::fit(&counts, Standardize::Auto, TermWeights::On, &run()).unwrap();
         assert!(matches!(fitted.scaling, Scaling::Tfidf(_)) && fitted.warning.is_none());
+        // A method that takes rows as they are says so in both cases, and of columns in units.
+        assert_eq!(Scaling::doubt(&counts, &run()), Some(Warning::TermCounts {}));
+        let told = |features: &Features<'_>| Scaling::doubt(features, &run()).unwrap().to_string();
+        assert!(
+            told(&doubtful).contains("up to 22 times") && told(&doubtful).contains("column 1 has the largest; on such")
+        );
+        assert!(told(&units()).contains("column 1 has the largest and decides"), "{}", told(&units()));
+        assert_eq!(Scaling::doubt(&Features::from_f64(40, 1, vec![1.0; 40]).unwrap(), &run()), None);
         // 0 and 1 tell which of many terms a row holds; they are no counts.
         let presence = Features::Sparse(Csr::from_entries(2, 600, &[(0, 0, 1.0), (1, 1, 1.0)]).unwrap().into());
         for (features, tfidf, is_weighed) in [

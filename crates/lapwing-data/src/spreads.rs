@@ -19,7 +19,7 @@
 
 use rayon::prelude::*;
 
-use crate::{Dense, DenseValues, Run};
+use crate::{Csr, Dense, DenseValues, Features, Run};
 
 /// Columns are scaled if the largest spread is this many times the median one. In tables with columns in different units that gain by
 /// scaling it was 370 (wine) to 7,900 times (breast cancer), in one that loses (Covertype) 31, in images, embeddings and tables of one
@@ -44,6 +44,9 @@ const FEWEST_ROWS: usize = 20;
 const MOST_ROWS: usize = 4096;
 const MOST_VALUES: usize = 1 << 22;
 
+/// Sparse rows of more columns are texts or links, whose columns share a unit.
+const MOST_SPARSE_COLUMNS: usize = 1 << 12;
+
 /// Spreads that descend over at least this many columns are those of principal components; of fewer they may by chance.
 const FEWEST_DESCENDING: usize = 6;
 
@@ -56,6 +59,8 @@ pub struct Spreads {
     pub differ: bool,
     /// Whether auto scales the columns.
     pub decide: bool,
+    /// The column of the largest spread, the first of equals.
+    pub widest: usize,
 }
 
 impl Spreads {
@@ -65,6 +70,17 @@ impl Spreads {
             return None;
         }
         Self::of_sample(&sampled(dense), dense.n_cols(), run)
+    }
+
+    /// The spreads of `features` (n, d); of sparse rows only if they have few columns, as tables have and texts have not.
+    pub(crate) fn of_features(features: &Features<'_>, run: &Run) -> Option<Self> {
+        match features {
+            Features::Dense(dense) => Self::of(dense, run),
+            Features::Sparse(rows) if rows.n_cols() <= MOST_SPARSE_COLUMNS => {
+                Self::of_sample(&sampled_sparse(rows), rows.n_cols(), run)
+            }
+            Features::Sparse(_) => None,
+        }
     }
 
     /// Number of rows in a sample of `n_rows` of `n_cols` columns.
@@ -81,10 +97,10 @@ impl Spreads {
         if n_rows < FEWEST_ROWS || sample.iter().any(|x| !x.is_finite()) {
             return None;
         }
-        let column = |col: usize| Column::of(sample.iter().skip(col).step_by(n_cols).copied().collect());
-        let columns: Vec<Column> = run.install(|| (0..n_cols).into_par_iter().map(column).collect());
-        let varying: Vec<Column> = columns.into_iter().filter(|column| column.range > 0.0).collect();
-        let spreads: Vec<f64> = varying.iter().map(|column| column.tenths).filter(|spread| *spread > 0.0).collect();
+        let column = |col: usize| tenths(sample.iter().skip(col).step_by(n_cols).copied().collect());
+        let columns: Vec<f64> = run.install(|| (0..n_cols).into_par_iter().map(column).collect());
+        let widest = columns.iter().enumerate().rev().max_by(|a, b| a.1.total_cmp(b.1))?.0;
+        let spreads: Vec<f64> = columns.into_iter().filter(|spread| *spread > 0.0).collect();
         let mut sorted = spreads.clone();
         sorted.sort_unstable_by(f64::total_cmp);
         let (least, most) = (sorted.first()?, sorted.last()?);
@@ -94,7 +110,7 @@ impl Spreads {
         let deviation = deviation_of_logs(&sorted[sorted.len().div_ceil(10)..]);
         let reaches = |times: f64, logs: f64| !descend && (*most >= times * median || deviation >= logs);
         let (differ, decide) = (reaches(ORDER, DEVIATION), reaches(ORDERS, DEVIATIONS));
-        Some(Self { ratio: most / least, differ, decide })
+        Some(Self { ratio: most / least, differ, decide, widest })
     }
 }
 
@@ -105,6 +121,18 @@ fn sampled(dense: &Dense<'_>) -> Vec<f64> {
     let mut sample = vec![0.0; rows * d];
     for (at, row) in sample.chunks_exact_mut(d.max(1)).enumerate() {
         dense.copy_row_f64((at as u128 * n as u128 / rows as u128) as usize, row);
+    }
+    sample
+}
+
+/// The same sample of sparse rows.
+fn sampled_sparse(rows: &Csr<f32>) -> Vec<f64> {
+    let (n, d) = (rows.n_rows(), rows.n_cols());
+    let n_sampled = Spreads::n_sampled(n, d);
+    let mut sample = vec![0.0; n_sampled * d];
+    for (at, out) in sample.chunks_exact_mut(d.max(1)).enumerate() {
+        let (columns, values) = rows.row((at as u128 * n as u128 / n_sampled as u128) as usize);
+        columns.iter().zip(values).for_each(|(&col, &value)| out[col as usize] = value.into());
     }
     sample
 }
@@ -151,19 +179,13 @@ fn middle(sorted: &[f64], outside: f64) -> f64 {
     sorted[last - outside] - sorted[outside]
 }
 
-/// Widths of a column.
-struct Column {
-    /// Of all values.
-    range: f64,
-    /// Of the middle nine tenths.
-    tenths: f64,
-}
-
-impl Column {
-    fn of(mut values: Vec<f64>) -> Self {
-        values.sort_unstable_by(f64::total_cmp);
-        Self { range: middle(&values, 0.0), tenths: middle(&values, 0.05) }
-    }
+/// The width of the middle nine tenths of values, of which there are at least [`FEWEST_ROWS`]: as [`middle`] of the sorted ones, without
+/// sorting.
+fn tenths(mut values: Vec<f64>) -> f64 {
+    let outside = (0.05 * (values.len() - 1) as f64) as usize;
+    let (_, low, above) = values.select_nth_unstable_by(outside, f64::total_cmp);
+    let (low, last) = (*low, above.len() - 1 - outside);
+    *above.select_nth_unstable_by(last, f64::total_cmp).1 - low
 }
 
 #[cfg(test)]
@@ -192,7 +214,30 @@ mod tests {
         assert!(!differ(&[1.0, 1.1, 1e-6, 0.9]));
         // Principal components; five columns may descend by chance.
         assert!(!differ(&[300.0, 100.0, 30.0, 10.0, 3.0, 1.0]) && differ(&[300.0, 100.0, 10.0, 3.0, 1.0]));
-        assert_eq!(counted(&[1.0, 0.0, 4.0]).map(|spreads| spreads.ratio), Some(4.0));
+        assert_eq!(counted(&[1.0, 0.0, 4.0]).map(|spreads| (spreads.ratio, spreads.widest)), Some((4.0, 2)));
+    }
+
+    #[test]
+    fn widths_need_no_sorting() {
+        for n in [20, 21, 40, 97, 4096] {
+            let mut values: Vec<f64> = (0..n).map(|at| f64::from(at * 7919 % 101)).collect();
+            let found = tenths(values.clone());
+            values.sort_unstable_by(f64::total_cmp);
+            assert_eq!(found, middle(&values, 0.05), "{n}");
+        }
+    }
+
+    #[test]
+    fn sparse_rows_of_a_table_have_the_spreads_of_dense_ones() {
+        let run = Run::new(Some(2), 0).unwrap();
+        let value = |row: u32, col: u32| ((row * 7 + col * 3) % 11) as f32 * [1.0, 2000.0, 0.0][col as usize];
+        let entries: Vec<(u32, u32, f32)> =
+            (0..60).flat_map(|row| (0..3).map(move |col| (row, col, value(row, col)))).collect();
+        let dense = Features::from_f32(60, 3, entries.iter().map(|entry| entry.2).collect()).unwrap();
+        let sparse = |n_cols: usize| Features::Sparse(Csr::from_entries(60, n_cols, &entries).unwrap().into());
+        let found = Spreads::of_features(&sparse(3), &run).unwrap();
+        assert!(found.decide && found.widest == 1 && Some(found) == Spreads::of_features(&dense, &run), "{found:?}");
+        assert_eq!(Spreads::of_features(&sparse(MOST_SPARSE_COLUMNS + 1), &run), None);
     }
 
     #[test]

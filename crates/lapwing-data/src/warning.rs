@@ -125,12 +125,16 @@ warnings! {
     }
     "unscaled-features", "nothing, or scale the features as the text says" {
         "columns were left as they are, though their spreads differ by up to {} times: on such tables scaling may gain accuracy or \
-         cost it; compare with --standardize on", times(*ratio)
+         cost it; compare with scaled columns (standardize on)", times(*ratio)
             => UnequalSpreads { ratio: f64 }
+        "spreads of columns differ by up to {} times, and columns are taken as they are: column {widest} has the largest{}, or lapwing.prepare.TableEncoder \
+         (standardize=\"on\")", times(*ratio), decides(*decide)
+            => UnscaledColumns { ratio: f64, widest: usize, decide: bool }
         "spreads of columns differ by up to {} times; rows that are read in blocks are not scaled: --standardize on scales them, in \
          memory", times(*ratio)
             => UnscaledBlocks { ratio: f64 }
-        "rows look like counts of terms: TF-IDF (--tfidf) weighs rare terms up and often makes labels better"
+        "rows look like counts of terms: TF-IDF (--tfidf, TfidfTransformer in Python) weighs rare terms up and often makes labels \
+         better"
             => TermCounts {}
     }
     "missing-edges", "allow the learned graph more pairs, or search neighbors exactly" {
@@ -244,6 +248,14 @@ fn other_class(class: &str) -> &'static str {
     match class.trim_matches('\'') {
         "1" | "+1" | "1.0" => "; if -1 is the other class, name another mark of rows without a label (unlabeled)",
         _ => "",
+    }
+}
+
+/// What the largest spread does, and what to do about it.
+fn decides(decide: bool) -> &'static str {
+    match decide {
+        true => " and decides distances almost alone; scale them, as by StandardScaler of scikit-learn",
+        false => "; on such tables scaling may gain accuracy or cost it: compare with StandardScaler of scikit-learn",
     }
 }
 
