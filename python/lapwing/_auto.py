@@ -81,6 +81,7 @@ class AutoLabeler(AutoLabelerParameters, Chosen, StartsFromPrior, SpreadingClass
     _method = "auto"
     _takes_graph_as = "graph"
     _keeps_rows = False
+    _takes_any_scale = True
 
     def _extras(self, labels: Any, validation: Any) -> dict[str, Any]:
         return {"may_keep_rows": True}

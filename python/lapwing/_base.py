@@ -18,14 +18,14 @@ from sklearn.utils.validation import column_or_1d, validate_data
 from . import _lapwing
 from ._arguments import choice
 from ._attributes import Fitted
+from ._containers import as_label_array
 from ._control import run_control
 from ._graph import Graph
-from ._inputs import CsrParts, csr_parts, features_argument, neighbor_arrays
+from ._inputs import CsrParts, csr_parts, features_argument, neighbor_arrays, vector, widened
 from ._kinds import READ_FIRST, checked_features, looks_like_a_graph, refuse_other_kinds
-from ._labels import as_label_array
 from ._parameters import NamedParameters
 from ._tables import rows_by_recipe
-from ._warnings import warn_of
+from ._warnings import scaling_warnings, warn_of
 
 
 @dataclass
@@ -39,6 +39,8 @@ class Problem:
     control: dict[str, Any]
     rows: dict[str, Any] = field(default_factory=lambda: {"features": None, "graph": None, "edges": None})
     n_samples: int = 0
+    warnings: list[dict[str, str]] = field(default_factory=list)
+    """What is to be said about the rows, beside the warnings of the fit."""
 
 
 #: Advice where a graph does not fit the rows.
@@ -58,6 +60,8 @@ class GraphEstimator(NamedParameters, Fitted, BaseEstimator):  # type: ignore[mi
     _affinities: ClassVar[tuple[str, ...]] = ("knn", "precomputed")
     _keeps_rows: bool = True
     """Whether new rows are compared with all rows of the fit; else the compiled part returns an extension."""
+    _takes_any_scale: ClassVar[bool] = False
+    """Whether the scales of columns do not matter, or are made alike."""
     _least_iterations: ClassVar[int] = 0
     """scikit-learn counts iterations from 1 for estimators with `max_iter`."""
     _file_advice: ClassVar[str] = READ_FIRST
@@ -113,6 +117,12 @@ class GraphEstimator(NamedParameters, Fitted, BaseEstimator):  # type: ignore[mi
         if self._takes_graph_as == "X" and (affinity == "precomputed" or graph is not None):
             if graph is not None and affinity == "precomputed" and X is not None:
                 raise ValueError("both X and graph hold a graph; give one of them, and None for X in the other's place")
+            if graph is not None and X is not None:
+                text = (
+                    f"X is not used: {type(self).__name__} takes the graph in its place; give None for X, or take a method that uses "
+                    "both, such as AutoLabeler, UnfoldedGNNClassifier or UnfoldedGNNRegressor"
+                )
+                problem.warnings.append({"kind": "not-as-given", "text": text})
             parts = self._graph_parts(problem, X if graph is None else graph, "X" if graph is None else "graph")
             problem.rows["graph"], problem.n_samples = parts, parts[0][0]
             self.n_features_in_ = parts[0][1]
@@ -142,6 +152,8 @@ class GraphEstimator(NamedParameters, Fitted, BaseEstimator):  # type: ignore[mi
             # No graph is built, so the number of neighbors only has to be valid.
             problem.parameters["n_neighbors"] = 1
         problem.rows["features"], problem.n_samples = features_argument(features), n
+        if not self._takes_any_scale and getattr(self, "kernel", None) != "precomputed":
+            problem.warnings += scaling_warnings(problem.rows["features"], self._control(quiet=True))
 
     def _features(self, X: Any, min_samples: int = 1, reset: bool = True) -> Any:
         """X as features, checked."""
@@ -164,6 +176,7 @@ class GraphEstimator(NamedParameters, Fitted, BaseEstimator):  # type: ignore[mi
         if isinstance(graph, Graph):
             return csr_parts(graph.to_scipy(), np.float64)
         refuse_other_kinds(graph, what, "give that", self._file_advice)
+        graph = widened(graph)
         options = {"accept_sparse": "csr", "dtype": np.float64, "ensure_all_finite": False}
         if what == "X":
             matrix = validate_data(self, graph, ensure_min_samples=2, **options)
@@ -183,10 +196,10 @@ class GraphEstimator(NamedParameters, Fitted, BaseEstimator):  # type: ignore[mi
     def _label_weights(self, sample_weight: Any, n_samples: int) -> NDArray[np.float64] | None:
         if sample_weight is None:
             return None
-        weights = column_or_1d(np.asarray(sample_weight, dtype=np.float64))
+        weights = vector(sample_weight, "sample_weight")
         if weights.shape[0] != n_samples:
             raise ValueError(f"sample_weight has {weights.shape[0]} values; expected one per row of X, {n_samples}")
-        return np.ascontiguousarray(weights)
+        return weights
 
     def _keep(self, problem: Problem, fitted: dict[str, Any], scores: NDArray[np.float64]) -> None:
         """Store the common results of a fit; `scores` (n, c) are those of the rows."""
@@ -204,6 +217,7 @@ class GraphEstimator(NamedParameters, Fitted, BaseEstimator):  # type: ignore[mi
             }
         self.reached_ = fitted["reached"]
         self.report_ = json.loads(fitted["report"])
+        self.report_["warnings"] += problem.warnings
         solve = self.report_.get("solve") or {"n_iter": 0, "residual": 0.0, "converged": True}
         self.n_iter_ = max(int(solve["n_iter"]), self._least_iterations)
         self.residual_ = math.nan if solve["residual"] is None else float(solve["residual"])
@@ -217,7 +231,7 @@ class GraphEstimator(NamedParameters, Fitted, BaseEstimator):  # type: ignore[mi
         """Scores (m, c) of new rows, NaN without evidence, and bounds on their errors (m) if known."""
         if self._fitted_extension is None:
             matrix = validate_data(
-                self, X, reset=False, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False
+                self, widened(X), reset=False, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False
             )
             scores = self.scores_ if self.scores_.ndim == 2 else self.scores_.reshape(-1, 1)
             return weighted_mean(sp.csr_array(matrix), scores, self.reached_), None

@@ -12,9 +12,10 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from . import _lapwing
 from ._attributes import Classes, ExpectedAccuracy
 from ._base import GraphEstimator, Problem
-from ._labels import ClassLabels, as_label_array, class_labels, class_names, doubtful_marker, with_marker
+from ._containers import as_label_array
+from ._labels import ClassLabels, class_labels, class_names, default_marker, label_warnings, unlabeled_mask, with_marker
 from ._pages import FittedRows, WritesPage
-from .metrics import accuracy_score
+from .metrics import share_right
 
 _Classifier = TypeVar("_Classifier", bound="SpreadingClassifier")
 
@@ -37,7 +38,8 @@ class SpreadingClassifier(WritesPage, ClassifierMixin, Classes, GraphEstimator):
             Features; or what `affinity` says. C-contiguous float32, float64 and uint8 arrays are used in place, all else is
             converted once.
         y : array-like of shape (n_samples,) or (n_samples, n_classes)
-            Labels, with the marker in rows that have none; or soft labels: shares that sum to 1, rows of zeros unlabeled.
+            Labels, with the marker in rows that have none, in any container: list, array, masked array, series or column of pandas,
+            polars or Arrow. Or soft labels, also as a sparse matrix: shares that sum to 1, rows of zeros unlabeled.
         sample_weight : array-like of shape (n_samples,), default=None
             Trust in each given label, at least 0, default 1. A row of weight 0 counts as unlabeled; it stays in the graph.
         graph : sparse matrix of shape (n_samples, n_samples), Graph or tuple, default=None
@@ -62,7 +64,7 @@ class SpreadingClassifier(WritesPage, ClassifierMixin, Classes, GraphEstimator):
         extras = {"hands_extension": not self._keeps_rows, **self._extras(labels, validation)}
         extras |= self._prior_argument(problem, X, graph, labels, weights)
         self._solve(problem, labels, argument, weights, extras)
-        self.report_["warnings"] += doubtful_marker(self.classes_, self.unlabeled)
+        self.report_["warnings"] += label_warnings(self.classes_, self.unlabeled)
         self._warn()
         return self
 
@@ -164,7 +166,8 @@ class SpreadingClassifier(WritesPage, ClassifierMixin, Classes, GraphEstimator):
         return self._score_of(self.predict(X), y, sample_weight)
 
     def _score_of(self, predicted: NDArray[Any], y: Any, sample_weight: Any) -> float:
-        return accuracy_score(y, predicted, unlabeled=self.unlabeled, sample_weight=sample_weight)
+        truth = as_label_array(y)
+        return share_right(truth, predicted, ~unlabeled_mask(truth, self.unlabeled, self.classes_), sample_weight)
 
     def _apply(self, X: Any, graph: Any = None) -> dict[str, Any]:
         check_is_fitted(self)
@@ -194,7 +197,7 @@ class SpreadingClassifier(WritesPage, ClassifierMixin, Classes, GraphEstimator):
         self._scaling = parts["scaling"]
         self._rule = parts["rule"]
         self.classes_ = np.asarray(parts["classes"])
-        self._marker = -1 if self.classes_.dtype.kind == "i" else None
+        self._marker = default_marker(self.classes_)
         self.n_features_in_ = parts["n_features"]
         self._recipe, self._id = parts["recipe"], parts["id"]
         if parts["feature_names"] is not None:

@@ -13,7 +13,7 @@ from sklearn.model_selection import BaseCrossValidator, KFold, StratifiedKFold
 from sklearn.utils import indexable
 from sklearn.utils.validation import column_or_1d
 
-from ._labels import as_label_array
+from ._containers import as_label_array
 from ._parameters import NamedParameters
 from ._targets import are_continuous, may_be_values, without_target
 
@@ -50,8 +50,7 @@ class SemiSupervisedKFold(_Parameters, NamedParameters, BaseCrossValidator):  # 
     random_state : int, RandomState or None, default=None
         Seed of the shuffle.
     unlabeled : object, default=None
-        What marks a row without a label. None, NaN and NA always do. Among classes so does -1, unless another marker is
-        given here; among values -1 is a value, as it is for the regressors.
+        What marks a row without a label, as in the classifiers; among values -1 is a value, as it is for the regressors.
     task : {"auto", "classification", "regression"}, default="auto"
         Kind of y. "auto" takes numbers with fractions as values, all else as classes; use "regression" if the values are
         whole numbers.

@@ -16,13 +16,14 @@ from . import _lapwing
 from ._arguments import choice
 from ._auto import AutoLabeler
 from ._classifier import SpreadingClassifier
+from ._containers import as_label_array
 from ._control import Seed, run_control
 from ._inputs import csr_from_parts
-from ._labels import ClassLabels, as_label_array, class_labels
+from ._labels import ClassLabels, class_labels
 from ._model_file import METHODS
 from ._search import TransductiveSearchCV
 from ._tables import as_table, is_table
-from ._warnings import warn_of
+from ._warnings import scaling_is_settled, warn_of
 
 #: The names that ``lapwing label --method`` takes.
 Method = Literal[
@@ -126,7 +127,8 @@ def label_frame(
     labels = _labels(y, clf, target)
     features, recipe = _features(frame, target, columns, standardize, labels, graph, clf, control, bool(verbose))
     try:
-        clf.fit(features, y, graph=graph)
+        with scaling_is_settled():
+            clf.fit(features, y, graph=graph)
     except ValueError as error:
         raise (ValueError(f"column {target!r}: {error}") if len(labels.classes) < 2 else error) from error
     if verbose and isinstance(clf, AutoLabeler):
@@ -216,7 +218,7 @@ def _examples(clf: Any, labels: ClassLabels) -> NDArray[np.int64]:
     example = np.full(len(labels.classes), -1, np.int64)
     example[given[given >= 0]] = first[given >= 0]
     if getattr(clf, "abstain", False):
-        found = class_labels(clf.transduction_, clf._marker)
+        found = class_labels(clf.transduction_, clf._marker, known=labels.classes)
         places = np.searchsorted(labels.classes, found.classes)
         return np.where(found.codes < 0, -1, example[places[found.codes]])
     rows: NDArray[np.int64] = example[np.searchsorted(labels.classes, clf.transduction_)]
@@ -319,9 +321,7 @@ class _ArrowFrame:
         self.names = list(self.df.column_names)
 
     def values(self, target: str) -> NDArray[Any]:
-        column = self.df[target]
-        is_whole = not column.null_count and str(column.type).startswith(("int", "uint"))
-        return column.to_numpy() if is_whole else np.array(column.to_pylist(), dtype=object)
+        return as_label_array(self.df[target])
 
     def without(self, target: str) -> Any:
         return self.df.drop_columns([target])

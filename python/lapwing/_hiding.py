@@ -12,8 +12,11 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.validation import column_or_1d
 
-from ._labels import as_label_array, class_labels, with_marker
-from ._targets import are_continuous, without_target
+from ._containers import as_label_array
+from ._inputs import vector
+from ._labels import class_labels, with_marker
+from ._targets import are_continuous, marker_warnings, target_values
+from ._warnings import warn_of
 
 
 @dataclass(frozen=True)
@@ -68,12 +71,13 @@ def is_regression(estimator: Any, y: Any) -> bool:
 
 def targets_of(y: Any, unlabeled: Any, sample_weight: Any, *, are_values: bool) -> Targets:
     """Find the rows with a label or value; at least two, and labels of two classes."""
-    weights = None if sample_weight is None else column_or_1d(np.asarray(sample_weight, dtype=np.float64))
+    weights = None if sample_weight is None else vector(sample_weight, "sample_weight")
     array = as_label_array(y)
     if weights is not None and weights.shape[0] != array.shape[0]:
         raise ValueError(f"sample_weight has {weights.shape[0]} values; expected one per row of y, {array.shape[0]}")
     if are_values:
         targets = _values(column_or_1d(array), unlabeled, weights)
+        warn_of(marker_warnings(targets.given, unlabeled), 4)
     elif array.ndim == 2 and array.shape[1] > 1:
         targets = _shares(np.array(array, dtype=np.float64), weights)
     else:
@@ -97,11 +101,10 @@ def known_truth(y: Any, unlabeled: Any, *, are_values: bool) -> tuple[NDArray[np
 
 
 def _values(array: NDArray[Any], unlabeled: Any, weights: NDArray[np.float64] | None) -> Targets:
-    known = ~without_target(array, unlabeled, is_regression=True)
+    values = target_values(array, unlabeled)
     if weights is not None:
-        known &= weights != 0
-    values: NDArray[np.float64] = np.full(array.shape[0], math.nan)
-    values[known] = array[known].astype(np.float64)
+        values[weights == 0] = math.nan
+    known = ~np.isnan(values)
     return Targets(values, values, None, math.nan, np.flatnonzero(known))
 
 
@@ -117,7 +120,9 @@ def _shares(shares: NDArray[np.float64], weights: NDArray[np.float64] | None) ->
 def _labels(array: NDArray[Any], unlabeled: Any, weights: NDArray[np.float64] | None) -> Targets:
     found = class_labels(array, unlabeled, weights)
     marker = _marker(array.dtype.kind, unlabeled)
-    return Targets(array, found.codes.astype(np.intp), found.classes, marker, np.flatnonzero(found.codes >= 0))
+    # Two marks would be one too many: beside another one, -1 is a class.
+    given = with_marker(array, found.codes < 0, marker)
+    return Targets(given, found.codes.astype(np.intp), found.classes, marker, np.flatnonzero(found.codes >= 0))
 
 
 def _marker(kind: str, unlabeled: Any) -> Any:

@@ -11,7 +11,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from ._graph import Graph
-from ._inputs import check_options, features_argument
+from ._inputs import check_options, features_argument, refuse_masked, widened
 
 #: Packages whose graphs are no matrices, and how theirs become one.
 GRAPH_PACKAGES = {
@@ -41,7 +41,8 @@ def refuse_other_kinds(X: Any, what: str, graphs: str, files: str = READ_FIRST) 
         raise TypeError(f"{what} is None; {expected}")
     if isinstance(X, (str, bytes, PathLike)):
         raise TypeError(f"{what} is a {kind}, not data; {expected}: {files}")
-    if isinstance(X, dict):
+    refuse_masked(X, what)
+    if isinstance(X, dict) and not sp.issparse(X):
         raise TypeError(f"{what} is a dict; {expected}: pandas.DataFrame({what}) makes one of columns")
     if isinstance(X, (set, frozenset)):
         raise TypeError(f"{what} is a {kind}, which has no order; {expected}")
@@ -52,12 +53,14 @@ def checked_features(
 ) -> Any:
     """X as the features of an estimator, checked; `graphs` and `files` as in `refuse_other_kinds`."""
     refuse_other_kinds(X, "X", graphs, files)
+    X = widened(X)
     return validate_data(estimator, X, reset=reset, **check_options(X, min_samples=min_samples))
 
 
 def array_of_features(X: Any, graphs: str) -> Any:
     """X as the features of a function, in the form that the compiled part takes."""
     refuse_other_kinds(X, "X", graphs)
+    X = widened(X)
     return features_argument(check_array(X, input_name="X", **check_options(X, min_samples=2)))
 
 

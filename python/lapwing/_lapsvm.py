@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from ._attributes import Machine
 from ._base import GraphEstimator, Problem
 from ._classifier import SpreadingClassifier
-from ._inputs import check_options, features_argument
-from ._labels import ClassLabels, as_label_array, class_names, unlabeled_mask
+from ._containers import as_label_array
+from ._inputs import check_options, features_argument, refuse_masked, widened
+from ._labels import ClassLabels, class_labels, class_names
 from ._parameters import documented
 from ._regressor import SpreadingRegressor
 from ._signatures import LaplacianRidgeClassifierParameters, LaplacianRidgeRegressorParameters, LaplacianSVCParameters
@@ -144,17 +145,20 @@ class KernelClassifier(KernelEstimator, SpreadingClassifier):
         if not isinstance(validation, tuple) or len(validation) != 2:
             raise TypeError("validation must be a tuple (X, y)")
         rows, y = validation
+        refuse_masked(rows, "validation rows")
+        rows = widened(rows)
         checked = check_array(rows, input_name="validation rows", **check_options(rows))
         given = column_or_1d(as_label_array(y))
         if given.shape[0] != checked.shape[0]:
             raise ValueError(f"validation has {checked.shape[0]} rows, but {given.shape[0]} labels")
+        held = class_labels(given, self.unlabeled, known=labels.classes)
         known = {label: code for code, label in enumerate(labels.classes.tolist())}
-        codes = np.full(given.shape[0], -1, dtype=np.int32)
-        for row in np.flatnonzero(~unlabeled_mask(given, self.unlabeled)):
-            label = given[row].item() if hasattr(given[row], "item") else given[row]
-            if label not in known:
-                raise ValueError(f"validation row {row} has label {label!r}, which no row of the fit has")
-            codes[row] = known[label]
+        of_held = np.array([known.get(label, -2) for label in held.classes.tolist()] + [-1], dtype=np.int32)
+        codes = of_held[held.codes]
+        if (codes == -2).any():
+            row = int(np.argmax(codes == -2))
+            label = held.classes.tolist()[held.codes[row]]
+            raise ValueError(f"validation row {row} has label {label!r}, which no row of the fit has")
         return features_argument(checked), (codes, class_names(labels.classes))
 
     def _start(self, labels: ClassLabels) -> Any:

@@ -21,7 +21,7 @@ from ._inputs import features_argument
 from ._kinds import READ_FIRST, checked_features
 from ._parameters import NamedParameters, documented, documented_by
 from ._signatures import LEARN_WEIGHTS_PARAMETERS, GraphLearnerParameters
-from ._warnings import warn_of
+from ._warnings import scaling_warnings, warn_of
 
 #: The words of the library for weights that are learned by each model.
 MODEL_WEIGHTS = {"log": "learned", "l2": "learned-l2"}
@@ -133,6 +133,7 @@ class GraphLearner(GraphLearnerParameters, NamedParameters, TransformerMixin, Ba
             learned["support_factor"] = None
         fit_X: Any = None
         index: Any = None
+        doubts: list[dict[str, str]] = []
         if isinstance(X, tuple):
             source: Any = table_arrays(X)
             # Neighbor tables have no feature columns: attributes of an earlier fit are removed.
@@ -145,6 +146,7 @@ class GraphLearner(GraphLearnerParameters, NamedParameters, TransformerMixin, Ba
             fit_X = self._features(X, min_samples=2)
             index = _lapwing.NeighborIndex()
             source = features_argument(fit_X)
+            doubts = scaling_warnings(source, {**control, "callback": None})
         start = self._start(source)
         parts, multipliers, report = _lapwing.learn_graph(source, graph, learned, start, control)
         self.report_ = finite_or_inf(json.loads(report))
@@ -156,7 +158,7 @@ class GraphLearner(GraphLearnerParameters, NamedParameters, TransformerMixin, Ba
         self.gap_, self.objective_ = self.report_["gap"], self.report_["objective"]
         self.saturated_, self.n_iter_ = self.report_["saturated"], self.report_["n_iter"]
         self.converged_, self.multipliers_ = self.report_["converged"], multipliers
-        warn_of(self.report_.pop("warnings"), 2)
+        warn_of(self.report_.pop("warnings") + doubts, 2)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> sp.csr_array:

@@ -9,9 +9,10 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from . import _lapwing
+from ._containers import as_label_array
 from ._control import Unpack
 from ._inputs import csr_from_parts, csr_parts
-from ._labels import as_label_array, with_marker
+from ._labels import unlabeled_mask, with_marker
 from ._looped import LoopState
 from ._parameters import documented_by
 from ._sets import PredictsSets
@@ -152,8 +153,8 @@ class LabelLoop(PredictsSets):
         if given.shape != numbers.shape:
             raise ValueError(f"labels have shape {given.shape}; expected one for each of the {len(numbers)} rows")
         y = self._labels_so_far(state)
-        y = y.astype(np.result_type(y, given)) if y.dtype.kind in "iuf" and given.dtype.kind in "iuf" else y.astype(object)
         y[numbers] = given
+        y[numbers[unlabeled_mask(given, self.unlabeled, state.labels.classes)]] = None
         weights = self._more_weights(state, numbers, sample_weight)
         return self._again(state, state.rows, y, weights, warm_start)
 
@@ -199,17 +200,16 @@ class LabelLoop(PredictsSets):
         new = self._new_features(X)
         graph = state.rows.graph.with_rows(state.rows.features, new, self._graph_parameters(), self._control())
         m = graph.n_samples - state.n_samples
-        y = np.concatenate([self._labels_so_far(state), np.repeat(self._labels_so_far(state, True)[:1], m)])
+        y = np.concatenate([self._labels_so_far(state), np.full(m, None, dtype=object)])
         weights = None if state.weights is None else np.concatenate([state.weights, np.ones(m)])
         start = np.concatenate([self.scores_, self._new_scores(X)[0]]) if warm_start else None
         rows = Rows(graph, _stacked(state.rows.features, new))
         return self._again(state, rows, y, weights, warm_start, start)
 
-    def _labels_so_far(self, state: LoopState, only_marker: bool = False) -> NDArray[Any]:
-        """The labels of the fit in the form of y; or only markers."""
-        codes = np.full_like(state.labels.codes, -1) if only_marker else state.labels.codes
-        classes = state.labels.classes
-        return with_marker(classes[np.maximum(codes, 0)], codes < 0, state.labels.marker)
+    def _labels_so_far(self, state: LoopState) -> NDArray[np.object_]:
+        """The labels of the fit as objects, None where there is none."""
+        codes, classes = state.labels.codes, state.labels.classes
+        return with_marker(classes[np.maximum(codes, 0)].astype(object), codes < 0, None)
 
     def _again(
         self: _Loop, state: LoopState, rows: Rows, y: NDArray[Any], weights: Any, warm_start: bool, start: Any = None

@@ -158,8 +158,11 @@ def load_model(path: str | PathLike[str]) -> SpreadingClassifier:
 
 def _class_names(classes: Any) -> list[int] | list[str]:
     kind = classes.dtype.kind
-    if kind in "iu" or kind == "f":
-        return [int(name) for name in classes]
+    if kind in "iuf" or all(type(name) is int for name in classes.tolist()):
+        names = [int(name) for name in classes.tolist()]
+        if all(-(2**63) <= name < 2**63 for name in names):
+            return names
+        raise ValueError(f"a model file holds whole numbers of 64 bits as classes, not {max(names, key=abs)}; fit to texts (astype(str))")
     if kind == "U" or all(isinstance(name, str) for name in classes):
         return [str(name) for name in classes]
     raise TypeError(f"a model file holds integer or string classes, not {classes.dtype}")

@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from . import _lapwing
 from ._base import Problem
-from ._labels import as_label_array, class_names, unlabeled_mask
+from ._containers import as_label_array
+from ._labels import class_labels, class_names
 
 
 @dataclass
@@ -167,15 +168,17 @@ class WritesPage(KeepsRows):
         truth = column_or_1d(as_label_array(y_true))
         if truth.shape[0] != n_samples:
             raise ValueError(f"y_true has {truth.shape[0]} rows; expected one per row of the fit, {n_samples}")
-        known = ~unlabeled_mask(truth, self.unlabeled)  # type: ignore[attr-defined]
-        given, is_text = truth[known], classes.dtype.kind in "USO"
-        if len(given) and (given.dtype.kind in "USO") != is_text:
+        found = class_labels(truth, self.unlabeled, known=classes)  # type: ignore[attr-defined]
+        given, is_text = found.classes, isinstance(classes[0], str)
+        if len(given) and isinstance(given[0], str) != is_text:
             kinds = ("texts", "numbers") if is_text else ("numbers", "texts")
             raise TypeError(f"the classes of the fit are {kinds[0]}, but y_true holds {kinds[1]}; expected labels of one kind")
         if is_text:
             classes, given = classes.astype(str), given.astype(str)
+        if np.result_type(classes, given).kind == "f" != classes.dtype.kind:
+            # Integers with and without a sign have no common type that holds all of them.
+            classes, given = classes.astype(object), given.astype(object)
         names = np.concatenate([classes, np.setdiff1d(given, classes)])
         order = np.argsort(names)
-        codes = np.full(n_samples, -1, np.int32)
-        codes[known] = order[np.searchsorted(names[order], given)]
-        return class_names(names), codes
+        of_given = np.append(order[np.searchsorted(names[order], given)], -1)
+        return class_names(names), of_given[found.codes].astype(np.int32)

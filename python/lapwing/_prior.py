@@ -14,6 +14,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
 from ._attributes import Fitted, FromPrior
+from ._inputs import refuse_masked
 from ._labels import ClassLabels
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def given_prior(prior: Any, classes: NDArray[Any]) -> NDArray[np.float64]:
     """Shares as an array; a data frame whose columns are named by all the classes is put into their order."""
     names = [str(name) for name in classes.tolist()]
     columns = [str(name) for name in getattr(prior, "columns", [])]
+    refuse_masked(prior, "prior")
     shares = np.asarray(prior, dtype=np.float64)
     if shares.ndim != 2:
         raise ValueError(f"prior has shape {shares.shape}; expected shares of shape (n_samples, {len(names)})")

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from . import _lapwing
 from ._attributes import Values
 from ._base import GraphEstimator
-from ._labels import unlabeled_mask
 from ._pages import FittedRows, KeepsRows
+from ._targets import marker_warnings, target_values
 
 _Regressor = TypeVar("_Regressor", bound="SpreadingRegressor")
 
@@ -31,7 +31,7 @@ class SpreadingRegressor(KeepsRows, RegressorMixin, Values, GraphEstimator):  # 
             Features; or what `affinity` says. C-contiguous float32, float64 and uint8 arrays are used in place, all else is
             converted once.
         y : array-like of shape (n_samples,)
-            Values, NaN where unknown.
+            Values, NaN or otherwise missing where unknown, in any container; -1 is a value.
         sample_weight : array-like of shape (n_samples,), default=None
             Trust in each given value, at least 0, default 1; 0 counts as unknown.
         graph : sparse matrix of shape (n_samples, n_samples), Graph or tuple, default=None
@@ -59,6 +59,7 @@ class SpreadingRegressor(KeepsRows, RegressorMixin, Values, GraphEstimator):  # 
         self.transduction_ = self._filled(self.scores_)
         self.uncertainty_ = fitted["uncertainty"]
         self._keep(problem, fitted, self.scores_.reshape(-1, 1))
+        self.report_["warnings"] += marker_warnings(values, self.unlabeled)
         self._fitted_rows = FittedRows(problem, ~np.isnan(values), graph=fitted["graph"])
         self._keep_values(fitted["graph"], values, weights)
         self._warn()
@@ -157,11 +158,6 @@ class SpreadingRegressor(KeepsRows, RegressorMixin, Values, GraphEstimator):  # 
         return values
 
     def _values(self, y: Any, n_samples: int) -> NDArray[np.float64]:
-        array = np.asarray(y)
-        if array.dtype.kind == "c":
-            raise ValueError("Complex data not supported")
-        values = column_or_1d(np.array(array, dtype=np.float64), warn=True)
+        values = column_or_1d(target_values(y, self.unlabeled), warn=True)
         self._require_length(values, n_samples)
-        if self.unlabeled is not None:
-            values[unlabeled_mask(values, self.unlabeled)] = np.nan
         return np.ascontiguousarray(values)

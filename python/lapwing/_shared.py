@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,10 +14,12 @@ from sklearn.utils.validation import column_or_1d
 from . import _lapwing
 from ._arguments import choice, integer
 from ._base import refuse_negative
+from ._containers import as_label_array
 from ._graph import Graph
-from ._inputs import csr_parts
+from ._inputs import csr_parts, vector, widened
 from ._kinds import READ_FIRST, array_of_features, refuse_other_kinds
-from ._labels import ClassLabels, as_label_array, class_labels, class_names
+from ._labels import ClassLabels, class_labels, class_names
+from ._warnings import scaling_warnings
 
 
 NextRows = tuple[NDArray[np.int64], NDArray[np.str_]]
@@ -30,6 +33,8 @@ class Rows(NamedTuple):
     graph: Any
     """One that the compiled part keeps."""
     features: Any
+    warnings: Sequence[dict[str, str]] = ()
+    """What is to be said about them."""
 
 
 def held_graph(graph: Any, what: str) -> Any:
@@ -39,7 +44,7 @@ def held_graph(graph: Any, what: str) -> Any:
     if isinstance(graph, Graph):
         return _lapwing.HeldGraph(csr_parts(graph.to_scipy(), np.float64))
     refuse_other_kinds(graph, what, "give that", READ_FIRST)
-    matrix = check_array(graph, input_name=what, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False)
+    matrix = check_array(widened(graph), input_name=what, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False)
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"a graph must be a square matrix; got shape {matrix.shape}")
     parts = csr_parts(matrix, np.float64)
@@ -58,7 +63,8 @@ def rows_of(X: Any, graph: Any, affinity: str, parameters: dict[str, Any], contr
         return Rows(held_graph(graph, "graph"), None)
     features = array_of_features(X, "give affinity='precomputed' to take a graph as X")
     if graph is None:
-        return Rows(_lapwing.HeldGraph.build(features, parameters, control), features)
+        held = _lapwing.HeldGraph.build(features, parameters, control)
+        return Rows(held, features, scaling_warnings(features, {**control, "callback": None}))
     held = held_graph(graph, "graph")
     n = features[0][0] if isinstance(features, tuple) else features.shape[0]
     if held.n_samples != n:
@@ -79,7 +85,7 @@ def given_labels(y: Any, n_samples: int, unlabeled: Any, sample_weight: Any = No
     """The labels of `n_samples` rows, or shares of classes; `y` may be None for no labels."""
     weights = None
     if sample_weight is not None:
-        weights = np.ascontiguousarray(column_or_1d(np.asarray(sample_weight, dtype=np.float64)))
+        weights = vector(sample_weight, "sample_weight")
         if weights.shape[0] != n_samples:
             raise ValueError(f"sample_weight has {weights.shape[0]} values; expected one per row, {n_samples}")
     if y is None:

@@ -7,17 +7,21 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ._base import Problem
+from ._containers import as_label_array
 from ._harmonic import HarmonicClassifier
+from ._edges import portions
 from ._inputs import csr_parts
-from ._labels import as_label_array
+from ._kinds import refuse_other_kinds
 from ._looped import KeepsGraph, LoopState
 from ._parameters import documented
 from ._shared import Rows
 from ._signatures import HarmonicClassifierParameters, SparseHarmonicClassifierParameters, StreamingSparsifierParameters
 from ._sparsify import StreamingSparsifier
+from ._tables import is_table
 
 __all__ = ["SparseHarmonicClassifier"]
 
@@ -80,8 +84,10 @@ class SparseHarmonicClassifier(SparseHarmonicClassifierParameters, HarmonicClass
 
     def _sparsify(self, problem: Problem, X: Any) -> None:
         """Sparsify edges that Python passes in; the result is an ordinary graph."""
-        if not isinstance(X, Iterable):
-            raise TypeError(f"X must be the path of an edge list or an iterable of edges, not {type(X).__name__}")
+        refuse_other_kinds(X, "X", "give SparseHarmonicClassifier(affinity='precomputed')")
+        if sp.issparse(X) or not (isinstance(X, Iterable) or is_table(X)):
+            advice = "; give SparseHarmonicClassifier(affinity='precomputed') for a matrix" if sp.issparse(X) else ""
+            raise TypeError(f"X must be the path of an edge list or an iterable of edges, not {type(X).__name__}{advice}")
         if self.refinements not in (None, "auto", 0):
             raise ValueError("refinements need edges that can be read again: the path of an edge list, or a matrix")
         options = {name: getattr(self, name) for name in StreamingSparsifierParameters._declared}
@@ -92,8 +98,7 @@ class SparseHarmonicClassifier(SparseHarmonicClassifierParameters, HarmonicClass
             n_jobs=self.n_jobs,
             callback=self.callback,
         )
-        for portion in [X] if isinstance(X, (tuple, np.ndarray)) else X:
-            edges, weights = portion if isinstance(portion, tuple) else (portion, None)
+        for edges, weights in portions(X):
             sparsifier.partial_fit(edges, weights)
         if not hasattr(sparsifier, "_sparsifier"):
             raise ValueError("X has no edges")

@@ -16,14 +16,12 @@ from sklearn.utils.validation import check_is_fitted
 from . import _lapwing
 from ._arguments import choice, integer, number
 from ._control import Callback, Seed, Unpack, run_control
+from ._edges import edge_arrays
 from ._graph import Graph
 from ._inputs import CsrParts, csr_parts
 from ._parameters import NamedParameters, documented, documented_by
 from ._signatures import SPARSIFY_PARAMETERS, SparsifyOptions, StreamingSparsifierParameters
 from ._warnings import warn_of
-
-#: Types of edges taken as they are; other integers become int64.
-_END_TYPES = (np.uint32, np.int32, np.int64)
 
 
 @overload
@@ -161,11 +159,12 @@ class StreamingSparsifier(StreamingSparsifierParameters, NamedParameters, BaseEs
 
         Parameters
         ----------
-        edges : array-like of shape (n_edges, 2), integers
-            Both ends of each undirected edge, in 0..n_samples − 1. C-contiguous arrays of uint32, int32 and int64 are used
-            in place. An edge that comes again, in either direction, adds to its weight; loops are dropped.
+        edges : array-like of shape (n_edges, 2) or (n_edges, 3), or data frame
+            Both ends of each undirected edge, integers in 0..n_samples − 1, and perhaps its weight. C-contiguous arrays of uint32, int32
+            and int64 are used in place. An edge that comes again, in either direction, adds to its weight; loops are dropped. Columns of
+            a data frame are found by their names: source and target, from and to, src and dst, or u and v, and weight; else by place.
         weights : array-like of shape (n_edges,) or None, default=None
-            Finite and at least 0; None is 1 for all. float32 and float64 are used in place.
+            Finite and at least 0; None is 1 for all, or the weights in edges. float32 and float64 are used in place.
 
         Returns
         -------
@@ -177,7 +176,7 @@ class StreamingSparsifier(StreamingSparsifierParameters, NamedParameters, BaseEs
         ValueError
             Naming the first row that is no edge; none of `edges` is added then.
         """
-        ends, given = _edge_arrays(edges, weights)
+        ends, given = edge_arrays(edges, weights)
         if not hasattr(self, "_sparsifier"):
             control = run_control(self.n_jobs, self.random_state)
             n_samples = integer("n_samples", self.n_samples)
@@ -313,23 +312,3 @@ def _probes(probes: Any) -> NDArray[np.float64] | None:
     if vectors.ndim != 2:
         raise ValueError(f"probes has shape {vectors.shape}; expected (n_samples, n_probes)")
     return vectors
-
-
-def _edge_arrays(edges: Any, weights: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
-    """Edges and weights in the form that the compiled part takes: borrowed if type and order fit."""
-    ends = np.asarray(edges)
-    if ends.size == 0:
-        ends = np.empty((0, 2), dtype=np.int64)
-    if ends.ndim != 2 or ends.shape[1] != 2:
-        raise ValueError(f"edges has shape {ends.shape}; expected (n_edges, 2)")
-    if ends.dtype.kind not in "iu":
-        raise TypeError(f"edges must be integers, not {ends.dtype}")
-    if ends.dtype == np.uint64 and ends.size and ends.max() >= 2**63:
-        raise ValueError(f"edges holds {ends.max()}; nodes are numbers below n_samples")
-    ends = np.ascontiguousarray(ends if ends.dtype in _END_TYPES else ends.astype(np.int64))
-    if weights is None:
-        return ends, None
-    given = np.asarray(weights)
-    if given.shape != (len(ends),):
-        raise ValueError(f"weights has shape {given.shape}; expected ({len(ends)},), one for each edge")
-    return ends, np.ascontiguousarray(given, dtype=None if given.dtype in (np.float32, np.float64) else np.float64)

@@ -2,17 +2,42 @@
 
 from __future__ import annotations
 
+import json
 import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
+from . import _lapwing
 from .exceptions import UnreachedWarning
-
 
 _CATEGORIES: dict[str, type[Warning]] = {"unreached": UnreachedWarning, "not-converged": ConvergenceWarning}
 
 
-def warn_of(found: list[dict[str, str]], stacklevel: int) -> None:
+#: Whether the caller has decided how columns are scaled, and said so.
+_SETTLED: ContextVar[bool] = ContextVar("scaling", default=False)
+
+
+@contextmanager
+def scaling_is_settled() -> Iterator[None]:
+    """Within, no method says that columns are not scaled."""
+    token = _SETTLED.set(True)
+    try:
+        yield
+    finally:
+        _SETTLED.reset(token)
+
+
+def scaling_warnings(features: Any, control: dict[str, Any]) -> list[dict[str, str]]:
+    """A warning for features that a method takes as they are, if their columns are in units so different that few decide."""
+    found: list[dict[str, str]] = [] if _SETTLED.get() else json.loads(_lapwing.doubt_scaling(features, control))
+    return found
+
+
+def warn_of(found: Iterable[dict[str, str]], stacklevel: int) -> None:
     """Issue a warning for each entry, a `kind` and a `text`, attributed to the caller this many levels up."""
     for entry in found:
         warnings.warn(entry["text"], _CATEGORIES.get(entry["kind"], UserWarning), stacklevel=stacklevel + 1)

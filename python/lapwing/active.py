@@ -12,6 +12,7 @@ from ._control import Callback, Seed, Unpack, run_control
 from ._parameters import documented_by
 from ._shared import NextRows, NextRowsWithReport, given_labels, held_graph, next_rows, rows_of
 from ._signatures import SUGGEST_PARAMETERS, SUGGESTER_NEXT_PARAMETERS, SuggesterNextOptions, SuggestOptions
+from ._warnings import warn_of
 
 __all__ = ["Suggester", "suggest"]
 
@@ -96,6 +97,7 @@ def suggest(
         "knn_method": knn_method, "recall_target": recall_target, "zero_rows": zero_rows,
     }  # fmt: skip
     rows = rows_of(X, graph, affinity, parameters, control)
+    warn_of(rows.warnings, 3)
     labels = given_labels(y, rows.graph.n_samples, unlabeled)
     suggester = _lapwing.Suggester(rows.graph, {**control, "callback": None})
     options = {"strategy": strategy, "check": check, "explore": explore}

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _lapwing
 from ._control import Callback, Seed, run_control
-from ._labels import class_names, doubtful_marker, with_marker
+from ._labels import class_names, label_warnings, with_marker
 from ._pages import as_row_names, page_path
 from ._parameters import documented_by
 from ._shared import GivenLabels, Rows, given_labels, rows_of
@@ -227,7 +227,7 @@ def audit(
     rows = rows_of(X, graph, affinity, parameters, control)
     labels = given_labels(y, rows.graph.n_samples, unlabeled, sample_weight)
     found = audited(rows, labels, parameters, {"rounds": rounds, "duplicates": duplicates}, control)
-    found.report_["warnings"] += doubtful_marker(found.classes, unlabeled)
+    found.report_["warnings"] += [*rows.warnings, *label_warnings(found.classes, unlabeled)]
     warn_of(found.report_["warnings"], 3)
     return found
 

@@ -192,6 +192,7 @@ class ForestClassifier(ForestClassifierParameters, SpreadingClassifier):
     _method = "forest"
     _takes_graph_as = ""
     _keeps_rows = False
+    _takes_any_scale = True
 
 
 @documented
@@ -245,6 +246,7 @@ class MajorityClassifier(MajorityClassifierParameters, SpreadingClassifier):
     _method = "majority"
     _takes_graph_as = ""
     _keeps_rows = False
+    _takes_any_scale = True
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import is_regressor
 from sklearn.metrics import accuracy_score as _accuracy_score
 
-from ._labels import as_label_array, unlabeled_mask
+from ._containers import as_label_array
+from ._labels import unlabeled_mask
 from ._targets import are_continuous, without_target
 
 __all__ = ["accuracy_on_unlabeled", "accuracy_score", "labeled_scorer"]
@@ -25,7 +26,8 @@ def accuracy_score(y_true: Any, y_pred: Any, *, unlabeled: Any = None, sample_we
     y_true, y_pred : array-like of shape (n_samples,)
         Known and predicted labels.
     unlabeled : object, default=None
-        What marks an unknown label in `y_true`; None, NaN and NA always do, and -1 unless another is given here.
+        What marks an unknown label in `y_true`, as in the classifiers: None, NaN and NA always do, and -1 unless another is given here
+        or some rows are marked in one of these ways.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
 
@@ -46,7 +48,7 @@ def accuracy_score(y_true: Any, y_pred: Any, *, unlabeled: Any = None, sample_we
     0.6666666666666666
     """
     truth = as_label_array(y_true)
-    return _accuracy(truth, y_pred, ~unlabeled_mask(truth, unlabeled), sample_weight)
+    return share_right(truth, y_pred, ~unlabeled_mask(truth, unlabeled), sample_weight)
 
 
 def accuracy_on_unlabeled(
@@ -77,10 +79,11 @@ def accuracy_on_unlabeled(
     0.5
     """
     truth = as_label_array(y_true)
-    hidden = unlabeled_mask(y_given, unlabeled)
+    given = as_label_array(y_given)
+    hidden = unlabeled_mask(given, unlabeled)
     if hidden.shape != truth.shape:
         raise ValueError(f"y_given has shape {hidden.shape}; expected that of y_true, {truth.shape}")
-    return _accuracy(truth, y_pred, hidden & ~unlabeled_mask(truth, unlabeled), sample_weight)
+    return share_right(truth, y_pred, hidden & ~unlabeled_mask(truth, unlabeled, given[~hidden]), sample_weight)
 
 
 def labeled_scorer(
@@ -131,7 +134,8 @@ class _LabeledScorer:
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
         truth = as_label_array(y)
         is_regression = is_regressor(estimator) or are_continuous(truth)
-        known = ~without_target(truth, self.unlabeled, is_regression=is_regression)
+        classes = getattr(estimator, "classes_", None)
+        known = ~without_target(truth, self.unlabeled, is_regression=is_regression, classes=classes)
         _require_any(known)
         predicted = getattr(estimator, self.response_method)(X)
         kwargs = dict(self.kwargs)
@@ -140,17 +144,32 @@ class _LabeledScorer:
         return self.sign * float(self.score_func(_plain(truth[known]), predicted[known], **kwargs))
 
 
-def _accuracy(truth: NDArray[Any], y_pred: Any, counted: NDArray[np.bool_], sample_weight: Any) -> float:
+def share_right(truth: NDArray[Any], y_pred: Any, counted: NDArray[np.bool_], sample_weight: Any) -> float:
+    """The weighted share of right labels among those that are `counted`."""
     predicted = as_label_array(y_pred)
     if predicted.shape != truth.shape:
         raise ValueError(f"y_pred has shape {predicted.shape}; expected that of y_true, {truth.shape}")
     _require_any(counted)
     known, said = truth[counted], predicted[counted]
     if known.dtype.kind != said.dtype.kind:
+        _require_one_kind(known, said)
         known, said = known.astype(object), said.astype(object)
     right = (known == said).astype(bool)
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=float)[counted]
     return float(np.average(right, weights=weights))
+
+
+def _require_one_kind(known: NDArray[Any], said: NDArray[Any]) -> None:
+    """Raise an error for texts on one side, and only other labels on the other: no label could be right."""
+    of_truth, of_answer = (
+        {"texts" if isinstance(label, str) else "numbers" for label in labels.tolist() if label is not None}
+        for labels in (known, said)
+    )
+    if len(of_answer) == 1 and not of_truth & of_answer:
+        raise TypeError(
+            f"y_true holds {of_truth.pop()}, but y_pred {of_answer.pop()}, so that no label is right; expected labels of one kind, as by "
+            "astype(str)"
+        )
 
 
 def _require_any(counted: NDArray[np.bool_]) -> None:

@@ -19,11 +19,12 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 
 from . import _lapwing
 from ._arguments import choice
+from ._containers import as_label_array
 from ._control import run_control
 from ._documentation import Documented
 from ._inputs import csr_from_parts
 from ._kinds import refuse_other_kinds
-from ._labels import as_label_array, class_labels
+from ._labels import class_labels
 from ._tables import Table, apply_recipe, array_table, as_table, is_table
 from ._warnings import warn_of
 

@@ -1,5 +1,6 @@
 """Features of every type and order, and what is said about bad ones."""
 
+import warnings
 from datetime import datetime
 
 import numpy as np
@@ -7,8 +8,19 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from sklearn.naive_bayes import GaussianNB
 
-from lapwing import HarmonicClassifier, HarmonicRegressor
+from lapwing import (
+    AutoLabeler,
+    HarmonicClassifier,
+    HarmonicRegressor,
+    LaplacianRidgeClassifier,
+    LaplacianSolver,
+    SparseHarmonicClassifier,
+    UnfoldedGNNClassifier,
+)
+from lapwing.audit import audit
+from lapwing.baselines import SimpleHarmonicClassifier
 from lapwing.graph import Graph, kneighbors, knn_graph
 
 
@@ -230,10 +242,10 @@ def test_bad_neighbors_are_named(problem):
         fit((indices, distances[:, :3]), y)
     with pytest.raises(ValueError, match="row 0 of the precomputed neighbors names a neighbor outside"):
         fit((np.where(indices == indices[0, 0], 80, indices), distances), y)
-    own = indices.copy()
-    own[:, 0] = np.arange(80)
-    with pytest.raises(ValueError, match="row 0 names neighbor 0; expected another row"):
-        fit((own, distances), y)
+    with pytest.raises(ValueError, match="name no other row than the row itself"):
+        fit((np.arange(80)[:, None], np.zeros((80, 1))), y)
+    with pytest.raises(ValueError, match="distances has 1 masked values, first in row 3"):
+        fit((indices, np.ma.array(distances, mask=np.eye(80, 6, k=-3)[:, :6] * (np.arange(80) == 3)[:, None])), y)
     with pytest.raises(ValueError, match="ascending"):
         fit((indices, distances[:, ::-1]), y)
 
@@ -243,3 +255,109 @@ def test_sparse_and_dense_rows_have_the_same_graph(problem):
     dense = knn_graph(X.astype(np.float32), 6).to_scipy()
     sparse = knn_graph(sp.csr_array(X.astype(np.float32)), 6, metric="euclidean").to_scipy()
     np.testing.assert_allclose(sparse.toarray(), dense.toarray(), atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint32, np.uint64])
+def test_neighbors_as_search_libraries_give_them(problem, dtype):
+    X, y = problem
+    distances, indices = kneighbors(X, 6)
+    indices = indices.astype(dtype)
+    fit = HarmonicClassifier(affinity="precomputed").fit
+    expected = fit((indices, distances), y).scores_
+    # Each row first, or where a twin took its place one neighbor more; and what was not found.
+    own, zeros = np.arange(80, dtype=dtype)[:, None], np.zeros((80, 1), np.float32)
+    more, more_indices = kneighbors(X, 7)
+    with_itself = np.hstack([own, indices]), np.hstack([zeros, distances])
+    with_itself[0][5], with_itself[1][5] = more_indices[5], more[5]
+    none = np.full((80, 2), -1).astype(dtype)
+    padded = np.hstack([indices, none]), np.hstack([distances, np.full((80, 2), np.inf, np.float32)])
+    first = np.hstack([none, indices]), np.hstack([np.full((80, 2), 9.0, np.float32), distances])
+    for neighbors in (with_itself, padded, first):
+        np.testing.assert_array_equal(fit(neighbors, y).scores_, expected)
+    # Lists of different lengths: as binary weights show.
+    short = indices.copy()
+    short[3, 2:] = np.array(-1).astype(dtype)
+    W = np.zeros((80, 80))
+    for row, found in enumerate(indices):
+        W[row, found[: 2 if row == 3 else 6].astype(int)] = 1
+    clf = HarmonicClassifier(affinity="precomputed", weights="binary", symmetrize="union")
+    np.testing.assert_array_equal(
+        clf.fit((short, distances), y).scores_, HarmonicClassifier(affinity="precomputed").fit(np.maximum(W, W.T), y).scores_
+    )
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, bool, np.float32, np.float64])
+def test_duplicates_add_up_in_double_precision(dtype):
+    rows = np.r_[np.zeros(300, int), np.ones(300, int), 1, 2]
+    columns = np.r_[np.ones(300, int), np.zeros(300, int), 2, 1]
+    coo = sp.coo_array((np.ones(602, dtype), (rows, columns)), shape=(3, 3))
+    order = np.argsort(rows, kind="stable")
+    csr = sp.csr_array((np.ones(602, dtype), columns[order], [0, 300, 601, 602]), shape=(3, 3))
+    y = ["a", None, "b"]
+    expected = HarmonicClassifier(affinity="precomputed").fit(np.array([[0, 300, 0], [300, 0, 1], [0, 1.0, 0]]), y).scores_
+    for matrix in (coo, csr, csr.T, sp.coo_matrix(coo)):
+        assert Graph.from_scipy(matrix).degree.tolist() == [300, 301, 1]
+        np.testing.assert_array_equal(HarmonicClassifier(affinity="precomputed").fit(matrix, y).scores_, expected)
+        np.testing.assert_array_equal(HarmonicClassifier().fit(None, y, graph=matrix).scores_, expected)
+        assert LaplacianSolver(matrix).solve([1.0, -1.0, 0.0])[:2] @ [1, -1] == pytest.approx(1 / 300)
+        as_features = kneighbors(matrix, 1, metric="euclidean")[0]
+        np.testing.assert_allclose(as_features, kneighbors(np.array([[0, 300, 0], [300, 0, 1], [0, 1.0, 0]]), 1)[0])
+
+
+@pytest.mark.parametrize("form", ["bsr", "coo", "csc", "csr", "dia", "dok", "lil"])
+@pytest.mark.parametrize("kind", ["array", "matrix"])
+def test_every_format_of_sparse_matrices(problem, form, kind):
+    X, y = problem
+    made = getattr(sp, f"{form}_{kind}")(X.astype(np.float32))
+    expected = HarmonicClassifier(6).fit(sp.csr_array(X.astype(np.float32)), y)
+    found = HarmonicClassifier(6).fit(made, y)
+    np.testing.assert_array_equal(found.scores_, expected.scores_)
+    np.testing.assert_array_equal(found.predict(made), expected.predict(sp.csr_array(X)))
+    W = knn_graph(X, 6).to_scipy()
+    by_graph = HarmonicClassifier(affinity="precomputed").fit(getattr(sp, f"{form}_{kind}")(W), y)
+    np.testing.assert_array_equal(by_graph.scores_, HarmonicClassifier(affinity="precomputed").fit(W, y).scores_)
+
+
+def test_what_is_under_a_mask_is_no_feature(problem):
+    X, y = problem
+    mask = np.zeros(X.shape, bool)
+    mask[17, 3] = True
+    masked = np.ma.array(X, mask=mask)
+    text = r"X has 1 masked values, first in row 17; expected none: impute them, or give X.filled"
+    for call in (HarmonicClassifier(6).fit, HarmonicRegressor(6).fit, lambda X, y: knn_graph(X, 6), lambda X, y: audit(X, y)):
+        with pytest.raises(ValueError, match=text):
+            call(masked, y)
+    fitted = HarmonicClassifier(6).fit(np.ma.array(X, mask=False), y)
+    with pytest.raises(ValueError, match=text):
+        fitted.predict(masked)
+    with pytest.raises(ValueError, match="sample_weight has 1 masked values, first in row 2"):
+        HarmonicClassifier(6).fit(X, y, np.ma.array(np.ones(80), mask=np.arange(80) == 2))
+
+
+def test_features_beside_a_graph_that_takes_their_place_are_named(problem):
+    X, y = problem
+    W = knn_graph(X, 6)
+    values = np.where(y < 0, np.nan, y)
+    for estimator, labels in [
+        (HarmonicClassifier(), y),
+        (HarmonicClassifier(prior=np.full((80, 3), 1 / 3)), y),
+        (SparseHarmonicClassifier(), y),
+        (SimpleHarmonicClassifier(), y),
+        (HarmonicRegressor(), values),
+    ]:
+        with pytest.warns(UserWarning, match=f"X is not used: {type(estimator).__name__} takes the graph in its place; give None"):
+            estimator.fit(X, labels, graph=W)
+        assert [found["kind"] for found in estimator.report_["warnings"]].count("not-as-given") == 1
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            estimator.fit(None, labels, graph=W)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for estimator in (HarmonicClassifier(prior=GaussianNB()), UnfoldedGNNClassifier(), LaplacianRidgeClassifier(), AutoLabeler()):
+            estimator.set_params(random_state=0).fit(X, y, graph=W)
+
+
+def test_weights_out_of_range_say_what_to_do(problem):
+    X, y = problem
+    with pytest.raises(ValueError, match="the weight of row 0 is 1e-300; .*divide all by the largest"):
+        HarmonicClassifier(6).fit(X, y, np.full(80, 1e-300))

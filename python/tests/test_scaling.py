@@ -1,18 +1,26 @@
 """The metric that is chosen for sparse rows, and the scaling that the program and later estimators share."""
 
+import inspect
 import json
 import pickle
+import re
+import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.base import ClassifierMixin
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import StandardScaler
 
-from lapwing import HarmonicClassifier, _lapwing, load_model, save_model
+import lapwing
+from lapwing import HarmonicClassifier, _lapwing, baselines, label_frame, load_model, save_model
 from lapwing._control import run_control
 from lapwing._inputs import features_argument
+from lapwing.active import suggest
+from lapwing.audit import audit
 from lapwing.baselines import NearestLabelClassifier
 from lapwing.graph import GraphLearner, kneighbors, knn_graph
 
@@ -107,3 +115,80 @@ def test_counts_are_weighed_as_scikit_learn_does(counts):
     np.testing.assert_allclose(state["idf"], expected.idf_)
     assert report["scaling"]["kind"] == "tfidf" and report["warnings"] == []
     assert [warning["kind"] for warning in fit_scaling(X)[2]["warnings"]] == ["unscaled-features"]
+
+
+@pytest.fixture
+def units():
+    """Digits with a column in another unit, and a hundred labels."""
+    X, truth = load_digits(return_X_y=True)
+    X, truth = X[:600], truth[:600]
+    noise = np.random.default_rng(0).normal(0, 1e4, len(X))
+    return np.column_stack([X, noise]), np.where(np.arange(600) < 100, truth, -1)
+
+
+def told(fit):
+    """The warnings of a kind that a fit gives, and the fitted estimator."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fitted = fit()
+    return [str(found.message) for found in caught if "spreads of columns" in str(found.message)], fitted
+
+
+#: Scales of columns do not matter to these, or they make them alike.
+ANY_SCALE = (lapwing.AutoLabeler, baselines.ForestClassifier, baselines.MajorityClassifier)
+PUBLIC = [getattr(module, name) for module in (lapwing, baselines) for name in module.__all__]
+ALL = [cls for cls in PUBLIC if inspect.isclass(cls) and hasattr(cls, "predict")]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore::lapwing.exceptions.UnreachedWarning")
+@pytest.mark.parametrize("cls", ALL)
+def test_every_estimator_says_that_a_column_decides(cls, units):
+    X, y = units
+    y = y if issubclass(cls, ClassifierMixin) else np.where(y < 0, np.nan, y)
+    texts, fitted = told(lambda: cls(random_state=0).fit(X, y) if "random_state" in cls().get_params() else cls().fit(X, y))
+    assert len(texts) == (cls not in ANY_SCALE)
+    kinds = [found["kind"] for found in fitted.report_["warnings"]]
+    assert kinds.count("unscaled-features") == len(texts)
+    for text in texts:
+        assert re.search(r"differ by up to [\d,]+ times, .* column 64 has the largest and decides .*StandardScaler.*TableEncoder", text)
+    # Once: not by predictions, nor of scaled columns, nor where a graph says what is near.
+    assert not told(lambda: fitted.predict(X[:9]))[0]
+    assert not told(lambda: cls().fit(StandardScaler().fit_transform(X), y))[0]
+
+
+def test_functions_and_learned_graphs_say_it_too(units):
+    X, y = units
+    for call in (lambda: audit(X, y), lambda: suggest(X, y, n=3), lambda: GraphLearner(5).fit(X)):
+        texts, _ = told(call)
+        assert len(texts) == 1 and "column 64" in texts[0]
+
+
+def test_sparse_tables_are_looked_at_and_similarities_are_not(units):
+    X, y = units
+    assert len(told(lambda: HarmonicClassifier().fit(sp.csr_array(X), y))[0]) == 1
+    gram = X @ X.T
+    texts, _ = told(lambda: lapwing.LaplacianRidgeClassifier("precomputed", graph_reg=0).fit(gram, y))
+    assert not texts
+    whole = lapwing.UnfoldedGNNClassifier().fit(X, y, graph=knn_graph(X))
+    assert [found["kind"] for found in whole.report_["warnings"]] == ["unscaled-features"]
+
+
+def test_a_table_whose_scaling_was_decided_is_not_doubted_again(units):
+    X, y = units
+    table = pd.DataFrame(X).rename(columns=str).assign(y=y)
+    for standardize in ("auto", "on", "off"):
+        texts, labeled = told(lambda: label_frame(table, "y", method="harmonic", standardize=standardize))
+        assert not texts, standardize
+
+
+def test_doubtful_units_are_said_softly():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(60, 5)) * [1.0, 1.0, 30.0, 1.0, 1.0]
+    texts, _ = told(lambda: HarmonicClassifier(5).fit(X, np.where(np.arange(60) < 6, np.arange(60) % 2, -1)))
+    assert len(texts) == 1 and "column 2 has the largest; on such tables scaling may gain accuracy or cost it" in texts[0]
+
+
+def test_counts_of_terms_are_said_in_python(counts):
+    X, truth = counts
+    with pytest.warns(UserWarning, match="counts of terms.*TfidfTransformer in Python"):
+        HarmonicClassifier().fit(X, np.where(np.arange(150) < 15, truth, -1))

@@ -75,9 +75,16 @@ def test_whole_values_are_not_stratified():
 
 @pytest.mark.parametrize("y", [
     np.array([0.0, 1.0, 0.0, 1.0, -1.0, -1.0, np.nan]),
-    np.array([0, 1, 0, 1, -1, -1, -2, -2]),
     np.array([0, 1, 0, 1, -1, -1, None], dtype=object),
 ])
+def test_minus_one_beside_another_marker_is_tested(y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for options in ({}, {"task": "regression"}):
+            assert sorted(row for _, test in SemiSupervisedKFold(2, **options).split(y, y) for row in test) == list(range(6))
+
+
+@pytest.mark.parametrize("y", [np.array([0, 1, 0, 1, -1, -1, -2, -2]), np.array([0, 1, 0, 1, -1, -1, -2, -2.0])])
 def test_a_doubtful_minus_one_is_not_dropped_in_silence(y):
     with pytest.warns(UserWarning, match="-1 as rows without a label; give task='regression'"):
         tested = [row for _, test in SemiSupervisedKFold(2).split(y, y) for row in test]

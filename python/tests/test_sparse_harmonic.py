@@ -1,6 +1,9 @@
 """Harmonic labels on sparsified graphs."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
@@ -99,3 +102,46 @@ def test_what_cannot_be_is_told(blocks, tmp_path):
     assert "node 300 is out of range" in message(iter([np.array([[0, 300]])]))
     assert "edge_budget" in message(iter([edges]), edge_budget=0)
     assert clone(SparseHarmonicClassifier(memory=5)).get_params()["memory"] == 5
+
+
+@pytest.mark.parametrize("given", [
+    "pairs", "pair by pair", "arrays", "triples", "tuple", "frame", "frame with an index column", "polars", "Arrow", "array of triples",
+    "edges and weights",
+])
+def test_edges_of_any_container(blocks, given):
+    edges, _, y = blocks
+    weights = np.where(edges[:, 0] % 7 == 0, 2.5, 1.0) if given not in ("pairs", "pair by pair", "arrays", "tuple") else None
+    ends = pd.DataFrame(edges, columns=["To", "from"])
+    named = ends if weights is None else ends.assign(weight=weights)
+    triples = edges.tolist() if weights is None else list(zip(*edges.T.tolist(), weights.tolist(), strict=True))
+    X = {
+        "pairs": lambda: edges.tolist(),
+        "pair by pair": lambda: (tuple(edge) for edge in edges.tolist()),
+        "arrays": lambda: list(edges),
+        "triples": lambda: triples,
+        "tuple": lambda: tuple(map(tuple, edges.tolist())),
+        "frame": lambda: named,
+        "frame with an index column": lambda: named.reset_index(),
+        "polars": lambda: pl.from_pandas(named),
+        "Arrow": lambda: pa.Table.from_pandas(named),
+        "array of triples": lambda: np.column_stack([edges, weights]),
+        "edges and weights": lambda: (edges, weights),
+    }[given]()
+    options = {"affinity": "edges", "edge_budget": 3000, "random_state": 0}
+    expected = SparseHarmonicClassifier(**options).fit(iter([(edges, weights)]), y)
+    np.testing.assert_array_equal(SparseHarmonicClassifier(**options).fit(X, y).scores_, expected.scores_)
+
+
+@pytest.mark.parametrize(
+    ("X", "error", "text"),
+    [
+        (pd.DataFrame({"a": [0], "b": [1], "c": [1.0], "d": [2]}), ValueError, "columns a, b, c, d; expected two, or three"),
+        (pd.DataFrame({"source": ["x"], "target": ["y"]}), TypeError, "column 'source' of edges must hold integers"),
+        ([(0, 1), (1, 2, 0.5)], ValueError, "some edges have a weight and some have none"),
+        (np.array([[0.5, 1.0, 1.0]]), TypeError, "edges must be integers"),
+        (sp.csr_array((300, 300)), TypeError, "affinity='precomputed'"),
+    ],
+)
+def test_edges_that_are_none_are_named(blocks, X, error, text):
+    with pytest.raises(error, match=text):
+        SparseHarmonicClassifier(affinity="edges", edge_budget=9).fit(X, blocks[2])

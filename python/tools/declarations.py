@@ -60,19 +60,19 @@ OWN = {
         Build the graph from the features X, or take X as the graph: {_GRAPH_VALUES}."""),
     "affinity:edges": _own("affinity", 'Literal["knn", "precomputed", "edges"]', '"knn"', '{"knn", "precomputed", "edges"}', f"""
         Build the graph from the features X, or take X as the graph: {_GRAPH_VALUES}. With "edges" X is a stream of edges: the
-        path of an edge list (``.npy``, ``.parquet``, ``.csv``, also ``.csv.gz`` and ``.csv.zst``), an array of edges (m, 2), a
-        tuple ``(edges, weights)`` with weights (m,), or an iterable of such arrays or tuples. Each undirected edge comes
-        once."""),
+        path of an edge list (``.npy``, ``.parquet``, ``.csv``, also ``.csv.gz`` and ``.csv.zst``), an array of edges (m, 2) or,
+        with weights, (m, 3), a data frame with such columns, a tuple ``(edges, weights)`` with weights (m,), or an iterable of these
+        or of single edges. Each undirected edge comes once."""),
     "affinity:beside": _own("affinity", 'Literal["knn", "precomputed"]', '"knn"', '{"knn", "precomputed"}', """
         Build the graph from X unless one is given to `fit`, or require that one is given."""),
     "scaling": _own("scaling", 'Literal["auto", "off"]', '"auto"', '{"auto", "off"}', """
         Whether columns in very different units are standardized, and counts of terms weighed by how rare each term is (TF-IDF); or
         features are taken as they are."""),
     "unlabeled": _own("unlabeled", "Any", "None", "object", """
-        What marks a row without a label in y. None, NaN and pandas' NA always do; without a marker of your own, so does
-        -1."""),
+        What marks a row without a label in y. None, NaN, NaT, NA, masked cells and empty texts always do; without a marker of your
+        own, so does -1, unless some rows are marked in one of these ways: then it is a class, with a warning."""),
     "unlabeled:values": _own("unlabeled", "float | None", "None", "float or None", """
-        A number that marks rows without a value, besides NaN."""),
+        A number that marks rows without a value, besides NaN and all else that is missing."""),
     "prior": _own("prior", "Any", "None", "array-like of shape (n_samples, n_classes), classifier or None", """
         Where the fit starts: shares of the classes in every row, in the order of `classes_`, whose rows sum to 1; or a
         classifier of scikit-learn with `predict_proba`, which is cloned and fitted to the labeled rows of X. Labeled rows then
