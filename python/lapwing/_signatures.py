@@ -116,7 +116,8 @@ _DOCUMENTATION = {
     "affinity": """affinity : {"knn", "precomputed"}, default="knn"
     Build the graph from X unless one is given to `fit`, or require that one is given.""",
     "unlabeled": """unlabeled : object, default=None
-    What marks a row without a label in y. None, NaN and pandas' NA always do; without a marker of your own, so does -1.""",
+    What marks a row without a label in y. None, NaN, NaT, NA, masked cells and empty texts always do; without a marker
+    of your own, so does -1, unless some rows are marked in one of these ways: then it is a class, with a warning.""",
     "abstain": """abstain : bool, default=False
     Whether rows that no label reaches get the marker instead of the likeliest class of the prior.""",
     "random_state": """random_state : int, RandomState, Generator or None, default=None
@@ -209,7 +210,7 @@ _DOCUMENTATION = {
     Build the graph from the features X, or take X as the graph: a symmetric matrix of weights (n, n), a
     :class:`lapwing.graph.Graph`, or a tuple ``(indices, distances)`` of a neighbor search, both (n, k).""",
     "unlabeled:HarmonicRegressor": """unlabeled : float or None, default=None
-    A number that marks rows without a value, besides NaN.""",
+    A number that marks rows without a value, besides NaN and all else that is missing.""",
     "abstain:HarmonicRegressor": """abstain : bool, default=False
     Whether rows that no value reaches get NaN instead of the weighted mean of the given values.""",
     "refinements": """refinements : int >= 0 or "auto", default="auto"
@@ -253,8 +254,8 @@ _DOCUMENTATION = {
     Build the graph from the features X, or take X as the graph: a symmetric matrix of weights (n, n), a
     :class:`lapwing.graph.Graph`, or a tuple ``(indices, distances)`` of a neighbor search, both (n, k). With "edges" X
     is a stream of edges: the path of an edge list (``.npy``, ``.parquet``, ``.csv``, also ``.csv.gz`` and
-    ``.csv.zst``), an array of edges (m, 2), a tuple ``(edges, weights)`` with weights (m,), or an iterable of such
-    arrays or tuples. Each undirected edge comes once.""",
+    ``.csv.zst``), an array of edges (m, 2) or, with weights, (m, 3), a data frame with such columns, a tuple ``(edges,
+    weights)`` with weights (m,), or an iterable of these or of single edges. Each undirected edge comes once.""",
     "n_landmarks": """n_landmarks : int in [1, 65,536], default=100
     Number of landmarks k. More are more accurate and take longer. If there are fewer rows, all are taken, with a
     warning.""",
