@@ -177,6 +177,8 @@ pub struct Plan {
     pub n_edges: usize,
     /// Largest resident memory of the process.
     pub peak_bytes: u64,
+    /// The part of it that no allocation shows: pages of the program and its libraries.
+    pub program_bytes: u64,
     /// Passes over the input.
     pub passes: usize,
     /// Parts in order.
@@ -185,9 +187,15 @@ pub struct Plan {
 
 impl Plan {
     /// The plan with these parts.
-    pub(crate) fn from_steps(n_samples: usize, n_edges: usize, passes: usize, steps: Vec<PlanStep>) -> Self {
+    pub(crate) fn from_steps(
+        program: Program,
+        n_samples: usize,
+        n_edges: usize,
+        passes: usize,
+        steps: Vec<PlanStep>,
+    ) -> Self {
         let peak_bytes = steps.iter().map(|step| step.peak_bytes).max().unwrap_or(0);
-        Self { n_samples, n_edges, peak_bytes, passes, steps }
+        Self { n_samples, n_edges, peak_bytes, program_bytes: program.bytes() as u64, passes, steps }
     }
 
     /// Adds the step that scales the features first. It reads the original features (`read_bytes`) twice and holds them

@@ -22,7 +22,7 @@ impl Program {
     }
 
     /// Pages of the program and its libraries that a run touches, plus allocations before the work starts; measured on 1,000 rows.
-    const fn bytes(self) -> usize {
+    pub(crate) const fn bytes(self) -> usize {
         match self {
             Self::Search => 29 << 19,
             Self::Factor => 34 << 19,

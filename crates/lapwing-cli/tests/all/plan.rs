@@ -2,10 +2,17 @@
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
 
 use crate::common::{Folder, npy};
 use lapwing::models::METHODS;
 use serde_json::{Value, json};
+
+/// The least share of a plan that a run allocates: a plan far above what is needed would refuse work that fits.
+const LEAST: f64 = 0.7;
+/// Bytes that plans count for threads (stacks, and buffers that small runs do not fill).
+const SMALL_BYTES: f64 = 4e6;
 
 /// A number in [0, 1) that looks random.
 fn scattered(a: usize, b: usize) -> f32 {
@@ -49,20 +56,27 @@ fn write_labels(folder: &Folder) {
     folder.write("labels.csv", format!("row,label\n{labels}"));
 }
 
-/// Pages of the program itself that are counted in one run and not in the next: it depends on the system's cache which of them are
-/// mapped with their neighbors. At most all are: 33 MB, of which plans of methods on a graph count 24.
-const PROGRAM_BYTES: f64 = 9e6;
+/// Bytes that a run allocates at most at a time, in all threads; in JSON beside them, what is planned.
+fn allocated(folder: &Folder, run: &str) -> f64 {
+    let mut command = Command::new(Path::new(env!("CARGO_BIN_EXE_lapwing")).with_file_name("examples/counted"));
+    command.args(run.split_whitespace()).current_dir(folder.path("")).env("LAPWING_COUNTED", "counted");
+    let ran = command.output().expect("`cargo test` without `--test` builds the example `counted`");
+    assert!(ran.status.success(), "{run}: {}", String::from_utf8_lossy(&ran.stderr));
+    folder.read("counted").parse().unwrap()
+}
 
-/// What a run needs and what is planned for it, if it is more than was planned or less than three quarters of it.
+/// What a run needs and what is planned for it, if it is more than was planned or less than [`LEAST`] of it. Rows of `.npy` files are
+/// mapped, not allocated.
 fn outside_of_plan(folder: &Folder, arguments: &str) -> Option<String> {
-    let run = format!("label {arguments} --labels labels.csv -o out.npy --threads 2 --json");
-    let bytes = |arguments: &str| {
-        let told: Value = serde_json::from_str(&folder.ok(arguments).stdout).unwrap();
-        told["peak_bytes"].as_f64().unwrap()
-    };
-    let (planned, needed) = (bytes(&format!("{run} --plan")), bytes(&run));
-    let is_within = needed - PROGRAM_BYTES <= planned && needed + PROGRAM_BYTES >= 0.75 * planned;
+    let run = format!("label {arguments} --labels labels.csv -o out.npy --threads 2");
+    let plan = folder.ok(&format!("{run} --plan --json")).json();
+    let number = |value: &Value| value.as_f64().unwrap();
+    let mapped = if plan["size"]["streamed"] == json!(true) { 0.0 } else { number(&plan["size"]["input_bytes"]) };
+    let planned = number(&plan["peak_bytes"]) - number(&plan["program_bytes"]);
+    let needed = allocated(folder, &run) + mapped;
     let share = needed / planned;
+    println!("{arguments}: {share:.3} of {planned}");
+    let is_within = needed <= planned && needed + SMALL_BYTES >= LEAST * planned;
     (!is_within).then(|| format!("{arguments}: needed {needed} of {planned} planned, {share:.2}"))
 }
 

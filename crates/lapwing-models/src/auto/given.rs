@@ -6,6 +6,7 @@ use lapwing_data::{Error, Matrix, Result, Run};
 
 use crate::calibration::Fallback;
 use crate::fitting::Fitting;
+use crate::resident::Program;
 use crate::{Fitted, HeldOutFit, Method, Plan, Problem, ProblemSize};
 
 /// Labels every row by the prior of the problem.
@@ -38,6 +39,6 @@ impl Method for GivenShares {
     }
 
     fn plan(&self, size: &ProblemSize) -> Plan {
-        Plan::from_steps(size.n_samples, 0, 0, Vec::new())
+        Plan::from_steps(Program::Search, size.n_samples, 0, 0, Vec::new())
     }
 }

@@ -41,6 +41,7 @@ use crate::calibration::{has_enough, note};
 use crate::expected::note_expected;
 use crate::fitting::{Affinity, Fitting};
 use crate::harmonic::plan_graph;
+use crate::resident::Program;
 use crate::{Fitted, HeldOut, HeldOutSource, Method, Plan, PlanStep, Problem, ProblemSize, notes};
 
 /// Share of the time of the choice for a round on a sample.
@@ -224,7 +225,7 @@ impl Method for Auto {
             // Scores, shares, labels and confidence.
             kept += 16 * n * c + 32 * n;
         }
-        Plan::from_steps(n, graph.n_edges, 2 * steps.len(), steps)
+        Plan::from_steps(Program::on_graph(size), n, graph.n_edges, 2 * steps.len(), steps)
     }
 }
 

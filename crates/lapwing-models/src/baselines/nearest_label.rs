@@ -139,7 +139,7 @@ impl Method for NearestLabel {
         let step = |name: &str, bytes: usize| PlanStep { name: name.into(), peak_bytes: (base + bytes) as u64 };
         let steps = vec![step("nearest", query + 8 * n * c), step("decide", 2 * 8 * n * c + 48 * n)];
         // Features are read twice: to check and to compare them.
-        Plan::from_steps(n, 0, 2, steps)
+        Plan::from_steps(Program::Search, n, 0, 2, steps)
     }
 }
 

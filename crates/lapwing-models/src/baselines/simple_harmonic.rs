@@ -236,6 +236,6 @@ impl Method for SimpleHarmonic {
         step("solve", held + 8 * n * (q + c) + 16 * n);
         step("decide", held + 2 * 8 * n * c + 48 * n);
         let passes = if size.n_edges.is_some() { 1 } else { 3 };
-        Plan::from_steps(n, n_edges, passes, steps)
+        Plan::from_steps(Program::Graph, n, n_edges, passes, steps)
     }
 }

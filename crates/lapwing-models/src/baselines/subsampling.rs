@@ -185,7 +185,7 @@ impl Method for Subsampling {
         }
         steps.push(step("decide", 2 * 8 * n * c + 48 * n));
         // Features are read three times: to sample, to check and to compare them.
-        Plan::from_steps(n, plan.n_edges, 3, steps)
+        Plan::from_steps(Program::Graph, n, plan.n_edges, 3, steps)
     }
 }
 

@@ -41,7 +41,7 @@ pub(super) fn plan(graph: &GraphParams, size: &ProblemSize) -> Plan {
     step("decide", held + decide_bytes(size));
     // Features are read three times: to check, to center and to search them.
     let passes = if size.n_edges.is_some() { 1 } else { 3 };
-    Plan::from_steps(size.n_samples, n_edges, passes, steps)
+    Plan::from_steps(Program::on_graph(size), size.n_samples, n_edges, passes, steps)
 }
 
 /// Bytes of a solve on a graph of `n_edges`: the solver's copy of the graph, 8 bytes for each direction of an edge; vectors; and
@@ -132,5 +132,5 @@ pub(super) fn plan_sparse(
         None if graph.weights.model().is_some() || KnnEdges::holds_neighbors(n, d, entries, graph) => 3,
         None => 3 + readings,
     };
-    Plan::from_steps(n, n_edges, passes, steps)
+    Plan::from_steps(Program::on_graph(size), n, n_edges, passes, steps)
 }

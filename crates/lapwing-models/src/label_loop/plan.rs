@@ -43,5 +43,5 @@ pub fn plan_loop(graph: &GraphParams, size: &ProblemSize, is_audit: bool) -> Pla
             step("pick", cells + 32 * n);
         }
     }
-    Plan::from_steps(n, n_edges, if size.n_edges.is_some() { 1 } else { 3 }, steps)
+    Plan::from_steps(Program::on_graph(size), n, n_edges, if size.n_edges.is_some() { 1 } else { 3 }, steps)
 }

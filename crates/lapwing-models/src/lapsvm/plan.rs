@@ -81,7 +81,7 @@ pub(super) fn plan(params: &LapSvmParams, graph: &GraphParams, size: &ProblemSiz
     step("decide", gram + kept + 2 * 8 * rows * c + 48 * rows);
     // Copies for the checks, the search and the similarities.
     let passes = if size.n_edges.is_some() || is_supervised { 3 } else { 5 };
-    Plan::from_steps(rows, n_edges, passes, steps)
+    Plan::from_steps(Program::on_graph(size), rows, n_edges, passes, steps)
 }
 
 /// Bytes for computing ZᵀL^pZ (r, r): a panel of columns, sums of the parts of the rows, and for each thread a block of rows in

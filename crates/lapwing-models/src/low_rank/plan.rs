@@ -25,13 +25,13 @@ pub(super) fn plan(params: &LowRankParams, size: &ProblemSize) -> Plan {
         let rows = (size.threads * RowPass::held_rows()).min(n);
         let labeled = rows * (2 * 8 * c + 24) + size.threads * scratch_bytes(params, size);
         let steps = vec![step("fit", base + fitted), step("write", base + kept_bytes(params, size) + labeled)];
-        return Plan::from_steps(n, 0, passes, steps);
+        return Plan::from_steps(Program::Factor, n, 0, passes, steps);
     }
     let base = base_bytes(Program::Factor, size);
     let apply = kept_bytes(params, size) + size.threads * scratch_bytes(params, size) + 2 * 8 * n * c + 24 * n;
     let steps = vec![step("fit", base + fitted), step("apply", base + apply)];
     // One more pass checks all values.
-    Plan::from_steps(n, 0, passes + 1, steps)
+    Plan::from_steps(Program::Factor, n, 0, passes + 1, steps)
 }
 
 /// Number of rows of a learned factor.

@@ -46,5 +46,5 @@ pub(super) fn plan(params: &UnfoldedParams, graph: &GraphParams, size: &ProblemS
     step("propagate", hidden + 2 * 8 * n * c + strips(c, false));
     step("decide", 3 * 8 * n * c + 48 * n);
     let passes = if size.n_edges.is_some() { 3 } else { 5 };
-    Plan::from_steps(n, n_edges, passes, steps)
+    Plan::from_steps(Program::on_graph(size), n, n_edges, passes, steps)
 }

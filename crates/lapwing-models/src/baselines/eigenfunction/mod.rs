@@ -263,7 +263,7 @@ impl Method for Eigenfunction {
             step("decide", 2 * 8 * n * c + 48 * n),
         ];
         // Features are read to check, center, rotate and label them.
-        Plan::from_steps(n, 0, if size.sparse { 20 } else { 5 }, steps)
+        Plan::from_steps(Program::Search, n, 0, if size.sparse { 20 } else { 5 }, steps)
     }
 }
 

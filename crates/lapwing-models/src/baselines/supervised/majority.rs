@@ -93,7 +93,7 @@ impl Method for Majority {
         let step = |name: &str, bytes: usize| PlanStep { name: name.into(), peak_bytes: (base + bytes) as u64 };
         let steps = vec![step("apply", 8 * n * c), step("decide", 2 * 8 * n * c + 48 * n)];
         // Features are read to check them.
-        Plan::from_steps(n, 0, 1, steps)
+        Plan::from_steps(Program::Search, n, 0, 1, steps)
     }
 }
 

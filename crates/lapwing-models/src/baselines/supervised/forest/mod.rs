@@ -188,6 +188,6 @@ impl Method for Forest {
             step("decide", trees + 2 * 8 * n * c + 48 * n),
         ];
         // Features are read to check and to label them.
-        Plan::from_steps(n, 0, 2, steps)
+        Plan::from_steps(Program::Search, n, 0, 2, steps)
     }
 }

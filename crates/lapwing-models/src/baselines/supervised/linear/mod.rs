@@ -233,6 +233,6 @@ impl Method for Linear {
             step("decide", 2 * 8 * n * c + 48 * n),
         ];
         // Features are read to check and to label them.
-        Plan::from_steps(n, 0, 2, steps)
+        Plan::from_steps(Program::Search, n, 0, 2, steps)
     }
 }
