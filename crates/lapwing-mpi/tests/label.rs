@@ -6,7 +6,7 @@ mod common;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use common::{Job, alone, mpirun, names, program, ranks};
+use common::{Job, PATIENCE, alone, mpirun, names, program, ranks};
 use tempfile::TempDir;
 
 fn read(folder: &TempDir, name: &str) -> Vec<u8> {
@@ -92,7 +92,7 @@ fn a_job_that_lost_a_rank_is_resumed_by_any_number_of_ranks() {
     let job = Job::start(mpirun(2, program()).args(arguments.split_whitespace()).current_dir(folder.path()));
     let start = Instant::now();
     while !folder.path().join("sums").exists() || !folder.path().join("sums.1").exists() {
-        assert!(start.elapsed() < Duration::from_secs(25), "no checkpoint");
+        assert!(start.elapsed() < PATIENCE, "no checkpoint");
         std::thread::sleep(Duration::from_millis(5));
     }
     let ranks_of_job = children(&job);

@@ -2,8 +2,10 @@
 
 use std::io::Read;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+#[cfg(target_os = "linux")]
+use crate::common::interrupt;
 use crate::common::{Folder, Noise, clouds, npy};
 
 const LABEL: &str = "label in.csv --label-column kind";
@@ -61,7 +63,7 @@ fn labels_on_standard_output() {
     assert_eq!(folder.ok(&format!("{LABEL} -o - -q")).stderr, "");
 }
 
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 #[test]
 fn interrupt_ends_within_a_second() {
     let folder = Folder::new();
@@ -75,12 +77,7 @@ fn interrupt_ends_within_a_second() {
     wait_for(child.stderr.as_mut().unwrap(), r#""phase":"graph""#);
     std::thread::sleep(Duration::from_millis(300));
     assert!(child.try_wait().unwrap().is_none(), "the job is too short for this test");
-    let before = Instant::now();
-    let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(sent.success());
-    let code = child.wait().unwrap().code();
-    assert_eq!(code, Some(130));
-    assert!(before.elapsed() < Duration::from_secs(1), "{:?}", before.elapsed());
+    interrupt(&mut child);
     let mut words = String::new();
     child.stderr.take().unwrap().read_to_string(&mut words).unwrap();
     assert!(words.ends_with("error: interrupted\n"), "{words}");
@@ -96,7 +93,7 @@ fn wait_for(stream: &mut impl Read, text: &str) {
     }
 }
 
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 #[test]
 fn interrupt_while_waiting_for_input() {
     let folder = Folder::new();
@@ -104,9 +101,6 @@ fn interrupt_while_waiting_for_input() {
     // Held open: waiting for a child closes its input, which would end the table.
     let input = child.stdin.take();
     wait_for(child.stderr.as_mut().unwrap(), "read");
-    let before = Instant::now();
-    std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(130));
-    assert!(before.elapsed() < Duration::from_secs(1), "{:?}", before.elapsed());
+    interrupt(&mut child);
     drop(input);
 }

@@ -103,6 +103,34 @@ impl Folder {
     }
 }
 
+/// Sends Ctrl-C to a program, which must end by it within a second. That is counted in processor time of all its threads, which, unlike
+/// the time on the clock, does not depend on what else the machine does.
+#[cfg(target_os = "linux")]
+#[track_caller]
+pub fn interrupt(child: &mut Child) {
+    let id = child.id() as libc::pid_t;
+    let before = processor_seconds(&std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap());
+    // SAFETY: sends a signal to a child of ours that was not waited for.
+    assert_eq!(unsafe { libc::kill(id, libc::SIGINT) }, 0);
+    // SAFETY: zero is a value of every field of this plain struct.
+    let (mut status, mut used): (libc::c_int, libc::rusage) = (0, unsafe { std::mem::zeroed() });
+    // SAFETY: the child is ours and nobody waits for it elsewhere; both pointers may be written to.
+    assert_eq!(unsafe { libc::wait4(id, &mut status, 0, &mut used) }, id);
+    assert_eq!(libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status)), Some(130));
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + 1e-6 * time.tv_usec as f64;
+    let spent = seconds(used.ru_utime) + seconds(used.ru_stime) - before;
+    assert!(spent < 1.0, "{spent} s of processor time after the interrupt");
+}
+
+/// The processor time that `/proc/PID/stat` states: its 14th and 15th word, counted behind the name in parentheses.
+#[cfg(target_os = "linux")]
+fn processor_seconds(stat: &str) -> f64 {
+    let words: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
+    // SAFETY: asks for a constant of the system.
+    let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) } as f64;
+    words[11..13].iter().map(|word| word.parse::<f64>().unwrap()).sum::<f64>() / ticks
+}
+
 impl Ran {
     /// Standard output as JSON.
     pub fn json(&self) -> Value {
