@@ -3,14 +3,13 @@
 //! A solve comes with bounds on the error of every row and of every difference of columns ([`lapwing_solve::Certificate`]). The
 //! standing of a class is s = (score − offset)·scale. Row i with label a is certified if s_a exceeds the standing of every other
 //! class b by more than the bound on the error of the difference: s_a − s_b > √vᵢ·E_ab/λ. Other rows keep their label and are
-//! called undecided; ties always are. If the mean score of a component was subtracted, its error is at most the mean of the
-//! bounds of its rows, so √vᵢ + mean √v takes the place of √vᵢ. A certified label is that of the exact solution on this graph,
+//! called undecided; ties always are. If the mean score of the rows was subtracted, its error is at most the mean of their
+//! bounds, so √vᵢ + mean √v takes the place of √vᵢ. A certified label is that of the exact solution on this graph,
 //! with its weights as they are in f64; it need not be correct.
 //!
 //! Cost: O(n·c) and O(c²·s²) for each system; n rows, c classes, s columns solved for.
 
 use lapwing_data::{Matrix, choices};
-use lapwing_graph::Components;
 use lapwing_solve::{ErrorBounds, RowError, SolveInfo};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -97,23 +96,16 @@ impl Certificate {
         self
     }
 
-    /// Adds the error of the mean to the bounds of the rows of components with `is_centered`, from whose scores the mean of the
-    /// component is subtracted. `scores` (n, c) are those before the subtraction.
-    pub(super) fn center(&mut self, scores: &Matrix, components: &Components, is_centered: &[bool]) {
-        let component = |row: usize| components.id[row] as usize;
-        // A mean of m values is off by no more than the rounding of the sum of their sizes.
-        let mut sizes = vec![0.0; components.sizes.len()];
-        scores.rows().enumerate().for_each(|(row, scores)| sizes[component(row)] += size(scores));
-        let rounding = (0..sizes.len()).filter(|&id| is_centered[id]).map(|id| f64::EPSILON * sizes[id]);
-        let rounding = rounding.filter(|rounding| !rounding.is_nan()).fold(0.0, f64::max);
+    /// Adds the error of the mean over the `reached` rows (n) to their bounds. `scores` (n, c) are those before it is subtracted.
+    pub(super) fn center(&mut self, scores: &Matrix, reached: &[bool]) {
+        let n_reached = reached.iter().filter(|reached| **reached).count().max(1) as f64;
+        // A mean of n values is off by no more than the rounding of the sum of their sizes.
+        let sizes = scores.rows().zip(reached).filter(|(_, reached)| **reached).map(|(scores, _)| size(scores));
+        let rounding = f64::EPSILON * sizes.sum::<f64>();
         for system in &mut self.systems {
-            let mut means = vec![0.0; components.sizes.len()];
-            system.rows().for_each(|(row, deviation)| means[component(row)] += deviation);
-            means.iter_mut().zip(&components.sizes).for_each(|(mean, &rows)| *mean /= rows as f64);
+            let mean = system.rows().map(|(_, deviation)| deviation).sum::<f64>() / n_reached;
             // Rows with labels that are kept exactly are not in the system, but the mean is subtracted from them too.
-            let mut deviations: Vec<f64> = (0..scores.n_rows())
-                .map(|row| if is_centered[component(row)] { means[component(row)] } else { 0.0 })
-                .collect();
+            let mut deviations: Vec<f64> = reached.iter().map(|&reached| if reached { mean } else { 0.0 }).collect();
             system.rows().for_each(|(row, deviation)| deviations[row] += deviation);
             system.bounds.deviations = deviations;
             system.rows = None;

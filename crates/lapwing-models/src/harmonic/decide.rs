@@ -123,7 +123,10 @@ impl Harmonic {
             }
             Decision::Argmax if solved.is_centered => (function.mean.iter().map(|m| -m).collect(), present),
             Decision::Argmax => (zero, present),
-            _ if solved.is_centered || level == Some(Level::Zero) => (zero, present),
+            _ if solved.is_centered || level == Some(Level::Zero) => {
+                let shift = solved.verdict.as_ref().map(|verdict| &verdict.shift);
+                (shift.map_or(zero, |shift| shift.iter().map(|shift| 0.0 - shift).collect()), present)
+            }
             _ => (function.mean.clone(), present),
         };
         Ok(Rule { offset, scale, temperature: None, flattened: false, venn_abers: None, prior })

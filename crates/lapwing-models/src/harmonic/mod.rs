@@ -7,6 +7,7 @@ mod certificate;
 mod decide;
 mod function;
 mod leave_one_out;
+mod level;
 mod params;
 mod parts;
 mod plan;
@@ -40,6 +41,7 @@ use crate::class_sizes;
 use crate::fitting::Fitting;
 use crate::harmonic::function::Solving;
 use crate::harmonic::leave_one_out::{Level, Verdict};
+use crate::harmonic::level::{Sizes, Trust};
 use crate::harmonic::prior::{Choosing, Prior};
 use crate::harmonic::refine::Refiner;
 use crate::harmonic::refit::Refit;
@@ -57,10 +59,10 @@ pub struct Harmonic {
     known: Option<Known>,
 }
 
-/// The level that scores are compared with, and the temperature, both by leave-one-out scores.
+/// How far scores are trusted, and the temperature, both by leave-one-out scores.
 #[derive(Clone, Copy, Debug)]
 struct Known {
-    level: Level,
+    trust: Trust,
     /// And whether the rule is flattened; `None` if there were too few labels to fit a temperature.
     temperature: Option<(f64, bool)>,
 }
@@ -72,7 +74,7 @@ struct Solved {
     verdict: Option<Verdict>,
     /// Scores of labeled rows without the labels of their fold, if no label was left out alone.
     folded: Option<Standings>,
-    /// Whether the scores have zero mean over the rows of each component.
+    /// Whether the scores have zero mean over the rows: in the stable form those of each component, else all.
     is_centered: bool,
     /// Whether no component has far more labels than its share of the rows.
     is_spread: bool,
@@ -149,9 +151,13 @@ impl Harmonic {
             Solving { graph, components: &components, targets, params: &params, prior, refiner, influence, start };
         let mut function = report.time("solve", run, |_| function::solve(&solving, run))?;
         if chooses_level {
-            verdict = Some(match (&function.influence, self.known) {
-                (Some(influence), _) => Verdict::new(&function, influence, targets, &components),
-                (None, known) => Verdict::without_labels(known.map_or(Level::RowMean, |known| known.level)),
+            let sizes = run.install(|| Sizes::new(&function, targets));
+            verdict = Some(match &function.influence {
+                Some(influence) => Verdict::new(&function, influence, targets, &components, sizes),
+                None => {
+                    let trust = self.known.map_or(Trust::default(), |known| known.trust);
+                    Verdict::without_labels(Level::RowMean, trust, sizes.shift(trust))
+                }
             });
         }
         let level = match (&verdict, self.params.decision) {
@@ -161,7 +167,7 @@ impl Harmonic {
         };
         let is_centered = function.form == Form::Stable || level == Level::RowMean;
         if is_centered && function.form != Form::Stable {
-            leave_one_out::center_rows(&mut function, &components, targets);
+            leave_one_out::center_rows(&mut function);
         }
         let n_left_out =
             verdict.as_ref().and_then(|verdict| verdict.held_out.as_ref()).map_or(0, |held| held.rows.len());
@@ -215,7 +221,7 @@ impl Harmonic {
         }
     }
 
-    /// Whether leave-one-out scores choose the level that scores are compared with.
+    /// Whether leave-one-out scores choose how far scores are trusted.
     fn chooses_level(&self, targets: &Targets) -> bool {
         let HarmonicParams { form, clamp, decision, .. } = &self.params;
         let is_auto = *form == Form::Auto && self.params.resolved_form() == Form::Plain && *clamp == Clamp::Soft;
@@ -282,11 +288,11 @@ impl Method for Harmonic {
         let solved = this.solved(&mut fitting)?;
         let is_left_out = solved.verdict.as_ref().is_some_and(|verdict| verdict.held_out.is_some());
         let is_fitted = (is_left_out || solved.folded.is_some()) && has_enough(problem.targets);
-        let level = solved.verdict.as_ref().map_or(Level::RowMean, |verdict| verdict.level);
+        let trust = solved.verdict.as_ref().map_or(Trust::default(), |verdict| verdict.trust);
         let fitted = this.decided(fitting, solved)?;
         let temperature = fitted.rule.temperature.filter(|_| is_fitted).map(|t| (t, fitted.rule.flattened));
         // The weight of a prior is chosen again for each fold, and the level with it.
-        let known = problem.prior.is_none().then_some(Known { level, temperature });
+        let known = problem.prior.is_none().then_some(Known { trust, temperature });
         let params =
             HarmonicParams { certify: Certify::Off, tol: self.params.tol.max(ROUGH_TOL), ..self.params.clone() };
         let rough = Self { params, graph: self.graph.clone(), known };

@@ -36,12 +36,13 @@ choices! {
 choices! {
     /// How scores become a class.
     pub enum Decision("decision", default Auto) {
-        /// For form auto: row-mean, or centered if leave-one-out scores get clearly more labels right with it. If labels look
-        /// drawn at random, class sizes are also held within bounds that follow from the labels. For other forms: centered.
+        /// For form auto: row-mean, plus what the labels say about the sizes of the classes: little if leave-one-out scores get most
+        /// labels right, else much. If labels look drawn at random, class sizes are also held within bounds that follow from the
+        /// labels. For other forms: centered.
         Auto = "auto",
         /// Largest score above the mean of the labels.
         Centered = "centered",
-        /// Largest score above the mean over the rows of its component; for the stable form the same as centered.
+        /// Largest score above the mean over the rows that labels reach; for the stable form the same as centered.
         RowMean = "row-mean",
         /// Largest score.
         Argmax = "argmax",

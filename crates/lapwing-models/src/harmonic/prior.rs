@@ -26,6 +26,7 @@ use lapwing_graph::{Components, Graph};
 
 use super::function::{Solving, solve};
 use super::leave_one_out::{self, Level, Verdict};
+use super::level::Trust;
 use super::{Certify, Clamp, Decision, Form, HarmonicParams};
 use crate::calibration::fitted_rule;
 use crate::class_sizes::label_counts;
@@ -115,7 +116,9 @@ impl Choosing<'_> {
         let typical = given.unwrap_or(TYPICAL_WEIGHT);
         let counts = label_counts(self.targets).into_iter().filter(|count| *count > 0);
         if counts.min().is_none_or(|fewest| fewest < LEAST_PER_CLASS) || !leave_one_out::applies(self.targets) {
-            return Ok(Choice { weight: typical, verdict: Verdict::without_labels(levels[0]) });
+            let shift = vec![0.0; self.targets.n_columns()];
+            let verdict = Verdict::without_labels(levels[0], Trust::default(), shift);
+            return Ok(Choice { weight: typical, verdict });
         }
         let others = WEIGHTS.into_iter().filter(|weight| given.is_none() && *weight != TYPICAL_WEIGHT);
         let weights: Vec<f64> = std::iter::once(typical).chain(others).collect();

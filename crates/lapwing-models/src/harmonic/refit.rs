@@ -59,7 +59,7 @@ impl Refit<'_> {
             };
             let mut function = solve(&solving, run)?;
             if self.level == Level::RowMean && function.form != Form::Stable {
-                center_rows(&mut function, self.components, kept);
+                center_rows(&mut function);
             }
             let scores = rows.iter().flat_map(|&row| function.scores.row(row as usize).to_vec()).collect();
             Matrix::new(rows.len(), c, scores)

@@ -80,8 +80,7 @@ impl Settling {
         match self.decision {
             Decision::Centered => vec![labeled_mean()],
             Decision::RowMean => vec![row_mean()],
-            // The level is chosen after the solve, so both are kept. Offsets for class sizes are unknown here; they are near
-            // the level.
+            // Which of them depends on the form. What is added for the sizes of classes is known only after the solve; it is near.
             Decision::Auto | Decision::Sizes => vec![labeled_mean(), row_mean()],
             Decision::Argmax => {
                 let offset = self.mean.iter().map(|m| -m).collect();

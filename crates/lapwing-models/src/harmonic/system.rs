@@ -163,7 +163,7 @@ impl System<'_> {
         match weights.filter(|_| self.solving.influence) {
             Some(weights) => {
                 let run = self.run.part(SOLVED..1.0, "leave one out").with_seed(PROBE_SEED);
-                Influence::find(solver, self.part, weights, pulls, self.solving.components, &run).map(Some)
+                Influence::find(solver, self.part, weights, pulls, &run).map(Some)
             }
             None => Ok(None),
         }

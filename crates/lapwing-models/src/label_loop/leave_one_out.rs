@@ -154,7 +154,7 @@ pub enum Centering {
     Stable,
     /// The plain form as it is.
     Plain,
-    /// The plain form less its mean over the rows of each component.
+    /// The plain form less its mean over the rows that labels reach.
     RowMean,
 }
 
@@ -191,6 +191,13 @@ pub fn leave_one_out_scores(
 fn plain(smoother: &Smoother<'_>, smooth: &Smooth, targets: &Targets, is_centered: bool, run: &Run) -> Result<Matrix> {
     let slack = slack(smoother, smooth, run)?;
     let mut scores = Matrix::filled(slack.len(), targets.n_columns(), f64::NAN);
+    let n_reached = smoother.parts.iter().map(|part| part.n_rows).sum::<usize>() as f64;
+    let mut level = vec![0.0; targets.n_columns()];
+    for (number, part) in smoother.parts.iter().enumerate() {
+        let sums = part.mean().into_iter().enumerate();
+        let sums = sums.map(|(k, mean)| smooth.plain_sum(number, k) + part.n_rows as f64 * mean);
+        level.iter_mut().zip(sums).for_each(|(level, sum)| *level += sum / n_reached);
+    }
     for (at, &row) in targets.rows().iter().enumerate() {
         let (number, o) = (smoother.of_label[at], smooth.potential[row as usize]);
         let (part, y) = (&smoother.parts[number], targets.values().row(at));
@@ -199,12 +206,12 @@ fn plain(smoother: &Smoother<'_>, smooth: &Smooth, targets: &Targets, is_centere
         }
         // 1 − hᵢ of the stable form less the share of its level.
         let outflow = (slack[at] - smoother.trust[at] * o * o / smooth.potential_sums[number]).max(LEAST_SLACK);
-        let reach = smoother.trust[at] * o / part.n_rows as f64;
+        let reach = smoother.trust[at] * o / n_reached;
         let mean = part.mean();
         for (k, out) in scores.row_mut(at).iter_mut().enumerate() {
             let f = smooth.plain(row as usize, k) + mean[k];
             let left = y[k] - (y[k] - f) / outflow;
-            let level = smooth.plain_sum(number, k) / part.n_rows as f64 + mean[k] - reach * (y[k] - left);
+            let level = level[k] - reach * (y[k] - left);
             *out = if is_centered { left - level } else { left };
         }
     }

@@ -91,9 +91,9 @@ fn leaving_out_equals_solving_without_also_from_a_prior() {
             let (all, left) = (targets.weights().iter().sum::<f64>(), kept.weights().iter().sum::<f64>());
             let without = solved_from(&graph, &kept, graph_reg * all / left, prior, false);
             let scores = without.scores.row(targets.rows()[at] as usize);
-            let means = component_means(&without.scores, &components);
-            for (level, of_level) in [(Level::Zero, &[0.0; 2][..]), (Level::RowMean, means.row(0))] {
-                let found = left_out.standing(at, left_out.classes[at], level).unwrap();
+            let mean = row_mean(&without.scores);
+            for (level, of_level) in [(Level::Zero, &[0.0; 2][..]), (Level::RowMean, &mean[..])] {
+                let found = left_out.standing(at, level).unwrap();
                 for ((f, score), level) in found.iter().zip(scores).zip(of_level) {
                     // The columns are solved to a residual of `TOL` only.
                     let expected = score - level;
@@ -110,9 +110,9 @@ fn by_brute_force(graph: &Graph, targets: &Targets, graph_reg: f64, at: usize, l
     // The weight of smoothness is relative to the sum of the label weights.
     let (all, left) = (targets.weights().iter().sum::<f64>(), kept.weights().iter().sum::<f64>());
     let function = solved(graph, &kept, graph_reg * all / left, false);
-    let (components, row) = (graph.components(), targets.rows()[at] as usize);
+    let row = targets.rows()[at] as usize;
     let level = match level {
-        Level::RowMean => component_means(&function.scores, &components).row(components.id[row] as usize).to_vec(),
+        Level::RowMean => row_mean(&function.scores),
         Level::LabeledMean => function.mean.clone(),
         Level::Zero => vec![0.0; function.mean.len()],
     };
@@ -129,10 +129,8 @@ fn leaving_out_equals_solving_without() {
         let classes: Vec<usize> = targets.values().rows().map(largest).collect();
         let left_out = LeftOut::new(&function, function.influence.as_ref().unwrap(), &targets, &components);
         for at in 0..classes.len() {
-            let n_left = left_out.tally.n_classes_without(at, classes[at]);
             for level in [Level::RowMean, Level::LabeledMean] {
-                let found = left_out.standing(at, classes[at], level).unwrap();
-                let level = if n_left > 1 { level } else { Level::LabeledMean };
+                let found = left_out.standing(at, level).unwrap();
                 let expected = by_brute_force(&graph, &targets, graph_reg, at, level);
                 for (f, e) in found.iter().zip(&expected) {
                     // The columns are solved to a residual of `TOL` only.
@@ -150,22 +148,19 @@ fn a_label_alone_in_its_component_says_nothing() {
     let function = solved(&graph, &targets, 0.05, true);
     let influence = function.influence.as_ref().unwrap();
     assert!(influence.slack[4] < 0.01, "{:?}", influence.slack);
-    let verdict = Verdict::new(&function, influence, &targets, &graph.components());
+    let sizes = Sizes::new(&function, &targets);
+    let verdict = Verdict::new(&function, influence, &targets, &graph.components(), sizes);
     assert!(verdict.accuracy.is_some_and(|accuracy| accuracy <= 0.8));
 }
 
 #[test]
-fn centered_rows_have_zero_mean_in_mixed_components_and_their_label_elsewhere() {
+fn centered_rows_have_zero_mean_and_parts_of_one_class_keep_it() {
     let graph = graph();
     let targets = targets(|row| [3, 10, 20, 42, 44].contains(&row).then_some((row % 2) as i64), 2);
-    let (mut function, components) = (solved(&graph, &targets, 0.05, false), graph.components());
-    center_rows(&mut function, &components, &targets);
-    let means = component_means(&function.scores, &components);
-    assert!(means.row(0).iter().all(|mean| mean.abs() < 1e-12));
-    for row in 40..50 {
-        let scores = function.scores.row(row);
-        assert!((scores[0] - (1.0 - function.mean[0])).abs() < 1e-9 && scores[1] < 0.0, "{scores:?}");
-    }
+    let mut function = solved(&graph, &targets, 0.05, false);
+    center_rows(&mut function);
+    assert!(row_mean(&function.scores).iter().all(|mean| mean.abs() < 1e-12));
+    assert!((40..50).all(|row| largest(function.scores.row(row)) == 0));
 }
 
 /// With labels that hold firmly, 1 − H has no digits left: the columns give the slack, in proportion to γ.

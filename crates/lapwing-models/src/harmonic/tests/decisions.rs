@@ -187,3 +187,105 @@ fn a_class_that_swallows_the_others_is_said() {
     let said = report.warnings[0].to_string();
     assert!(said.contains("class 0 was") && said.contains("100.0 %"), "{said}");
 }
+
+/// Labels of groups of rows in which one label of four or five is wrong, by the default.
+fn labels_of_groups(sizes: &[u32], bridge: f64, seed: u64) -> (Vec<u32>, Vec<u32>) {
+    let affinity = groups(sizes, bridge);
+    let (mut truth, mut given) = (Vec::new(), Vec::new());
+    for (group, &size) in sizes.iter().enumerate() {
+        let first = given.len();
+        truth.extend(std::iter::repeat_n(group as u32, size as usize));
+        given.resize(first + size as usize, None);
+        let n_labels = 4 + group % 2;
+        for at in 0..n_labels {
+            let row = first + (seed as usize * 7 + at * size as usize / n_labels) % size as usize;
+            let class = if at == 0 { (group + 1) % sizes.len() } else { group };
+            given[row] = Some(class as i64);
+        }
+    }
+    let targets = Targets::one_hot(&Labels::from_integers(given), None).unwrap();
+    let problem = Problem { graph: Some(&affinity), ..Problem::new(&targets) };
+    let method = Harmonic::new(HarmonicParams::default(), GraphParams::default()).unwrap();
+    (method.fit(&problem, &run()).unwrap().labeling.labels, truth)
+}
+
+/// Each group keeps the class of most of its labels, whether groups are joined or not, and however weakly.
+#[test]
+fn groups_keep_the_class_of_most_of_their_labels_at_any_bridge() {
+    for sizes in [&[200u32, 200][..], &[40, 300, 120], &[60, 60, 60, 90, 250]] {
+        for seed in 0..3 {
+            let (apart, truth) = labels_of_groups(sizes, 0.0, seed);
+            let right = apart.iter().zip(&truth).filter(|(found, truth)| found == truth).count();
+            assert!(right as f64 > 0.9 * truth.len() as f64, "{sizes:?}, {seed}: {right} of {}", truth.len());
+            for bridge in [1e-12, 1e-9, 1e-6] {
+                assert_eq!(labels_of_groups(sizes, bridge, seed).0, apart, "{sizes:?}, {seed}, bridge {bridge}");
+            }
+        }
+    }
+}
+
+/// In a pile of equal rows nothing but the labels can decide.
+#[test]
+fn a_pile_of_rows_gets_the_class_of_most_of_its_labels() {
+    let clique = |first: u32, size: u32| {
+        (first..first + size).flat_map(move |i| (i + 1..first + size).map(move |j| (i, j, 1.0)))
+    };
+    for (labels, n_piles) in
+        [(vec![0, 0, 0, 1], 2u32), (vec![0, 0, 1], 1), (vec![1, 0, 0, 0, 0, 1], 1), (vec![0, 0, 0, 1, 2], 1)]
+    {
+        let n = 20 * n_piles;
+        let graph = Graph::from_edges(n as usize, &(0..n_piles).flat_map(|p| clique(20 * p, 20)).collect::<Vec<_>>());
+        let affinity = AffinityGraph::given(graph.unwrap());
+        let mut given = vec![None; n as usize];
+        for pile in 0..n_piles as usize {
+            labels.iter().enumerate().for_each(|(at, class)| {
+                given[20 * pile + at] = Some((class + pile as i64) % 2 + i64::from(*class > 1) * 2)
+            });
+        }
+        let targets = Targets::one_hot(&Labels::from_integers(given), None).unwrap();
+        let problem = Problem { graph: Some(&affinity), ..Problem::new(&targets) };
+        let method = Harmonic::new(HarmonicParams::default(), GraphParams::default()).unwrap();
+        let found = method.fit(&problem, &run()).unwrap().labeling.labels;
+        for pile in 0..n_piles {
+            let rest = &found[20 * pile as usize + labels.len()..20 * (pile as usize + 1)];
+            assert!(rest.iter().all(|&class| class == pile), "{labels:?}, pile {pile}: {rest:?}");
+        }
+    }
+}
+
+/// Where features say nothing, the expected accuracy is that of guessing, for labels of each class and at random.
+#[test]
+fn the_expected_accuracy_holds_where_features_say_nothing() {
+    for n_classes in [3usize, 10] {
+        let (mut difference, mut held, n_draws) = (0.0, 0, 12u64);
+        for draw in 0..n_draws {
+            let features = blobs(300, 3, 1);
+            let hash = |row: u64| {
+                (row + 1000 * draw + 17)
+                    .wrapping_mul(0x9E37_79B9_7F4A_7C15)
+                    .rotate_left(29)
+                    .wrapping_mul(0xBF58_476D_1CE4_E5B9)
+                    >> 33
+            };
+            let truth: Vec<usize> = (0..300).map(|row| hash(row) as usize % n_classes).collect();
+            let mut counts = vec![0; n_classes];
+            let labels = Labels::from_integers((0..300).map(|row| {
+                counts[truth[row]] += 1;
+                let is_given = if draw % 2 == 0 { counts[truth[row]] <= 6 } else { row < 6 * n_classes };
+                is_given.then_some(truth[row] as i64)
+            }));
+            let targets = Targets::one_hot(&labels, None).unwrap();
+            let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
+            let fitted =
+                Harmonic::new(HarmonicParams::default(), GraphParams::default()).unwrap().fit(&problem, &run());
+            let fitted = fitted.unwrap();
+            let expected = crate::ExpectedAccuracy::new(&fitted.held_out.unwrap()).unwrap();
+            let hidden: Vec<usize> = (0..300).filter(|&row| labels.index[row] < 0).collect();
+            let right = hidden.iter().filter(|&&row| fitted.labeling.labels[row] as usize == truth[row]).count();
+            let accuracy = right as f64 / hidden.len() as f64;
+            difference += (expected.value - accuracy) / n_draws as f64;
+            held += usize::from(expected.low <= accuracy && accuracy <= expected.high);
+        }
+        assert!(difference.abs() < 0.07 && held >= 9, "{n_classes} classes: {difference}, {held} of {n_draws}");
+    }
+}

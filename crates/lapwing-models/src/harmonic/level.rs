@@ -1,0 +1,196 @@
+//! The level of automatic decisions: how far plain scores are trusted against what labels say about the sizes of the classes.
+//!
+//! Far from all labels, plain scores f are nearly constant, and the constant says nothing where classes have about as many labels, whatever
+//! their sizes. So scores are compared with their mean f̄ over the rows. But that takes away what labels show of the sizes, and where
+//! the rest says little (a tight group of rows, columns that say nothing) the rest must not decide. With s = f − f̄, the decision is
+//! that of the log-posterior
+//!
+//! ```text
+//! s_c + T·ln p_c.
+//! ```
+//!
+//! **Shares** p of the classes are those of the labels, shrunk to equal shares: their posterior mean under a Dirichlet prior of
+//! concentration a each, averaged over a by how likely the counts are. Equal counts give equal shares. They are multiplied by
+//! (b_c / ȳ_c)^κ, where b is f̄ shrunk to the mean ȳ of the labels: a class whose labels stand for more rows than those of others is
+//! likely to be larger, also if labels are so many of each class. f̄ = Σ gᵢyᵢ, gᵢ the share of label i in the mean; if gᵢ had nothing to
+//! do with the class, Q = Σ_c (f̄_c − ȳ_c)² / (n_c·var g) would be c − 1 on average, so b − ȳ = max(0, 1 − (c − 1)/Q)·(f̄ − ȳ).
+//!
+//! **Trust.** T and κ are those of the least Σ −log softmax(s/T + ln p) over left-out labels, plus (ln T/T₀)² / (2·[`SPREAD`]²), T₀ the
+//! typical temperature. If scores say nothing, T is large and the largest class wins; if they say much, T is small and p decides ties.
+//! Without left-out labels T is T₀ and κ is 0.
+//!
+//! Cost: O(n·c) for mean and typical temperature; q·c for each of about 250 pairs (T, κ), q left-out labels.
+
+use lapwing_data::Targets;
+
+use super::HarmonicFunction;
+use super::leave_one_out::row_mean;
+use crate::Rule;
+use crate::class_sizes::label_counts;
+use crate::labeling::typical_temperature;
+
+/// Standard deviation of ln T around the typical one, before labels are seen.
+const SPREAD: f64 = 4.0;
+/// Steps of ln(T/T₀) to each side, and their length.
+const STEPS: (i32, f64) = (24, 0.25);
+/// Exponents κ that are tried.
+const POWERS: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
+/// Concentrations of the Dirichlet prior: least, factor, number.
+const CONCENTRATIONS: (f64, f64, i32) = (0.5, 1.2, 40);
+/// Least ratio of b and ȳ.
+const LEAST_RATIO: f64 = 1e-3;
+
+/// How far scores are trusted against the sizes of the classes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Trust {
+    /// T over the typical temperature.
+    ratio: f64,
+    /// Share of f̄ − ȳ that is believed.
+    shrink: f64,
+    /// κ.
+    power: f64,
+}
+
+impl Default for Trust {
+    fn default() -> Self {
+        Self { ratio: 1.0, shrink: 0.0, power: 0.0 }
+    }
+}
+
+/// What labels and their scores say about the sizes of the classes.
+pub(super) struct Sizes {
+    /// Labels of each class, and the shares that they say (c).
+    counts: Vec<usize>,
+    shares: Vec<f64>,
+    /// ȳ and f̄ (c).
+    labeled: Vec<f64>,
+    rows: Vec<f64>,
+    /// T₀.
+    typical: f64,
+}
+
+impl Sizes {
+    pub fn new(function: &HarmonicFunction, targets: &Targets) -> Self {
+        let (labeled, rows) = (function.mean.clone(), row_mean(&function.scores));
+        let rule = Rule { offset: rows.clone(), ..Rule::largest(labeled.clone()) };
+        let typical = typical_temperature(&rule, &function.scores);
+        let counts = label_counts(targets);
+        Self { shares: shrunk_shares(&counts), counts, labeled, rows, typical }
+    }
+
+    /// The trust that fits `standings` of left-out labels above the mean of the rows, each with its class; `reach` are gᵢ.
+    pub fn trust(&self, standings: &[(&[f64], usize)], reach: &[f64]) -> Trust {
+        let shrink = self.shrink(reach);
+        let powers = if shrink > 0.0 { &POWERS[..] } else { &POWERS[..1] };
+        let mut best = (f64::INFINITY, Trust { shrink, ..Trust::default() });
+        for &power in powers {
+            let shares = self.log_shares(shrink, power);
+            for step in -STEPS.0..=STEPS.0 {
+                let log_ratio = f64::from(step) * STEPS.1;
+                let cold = (self.typical * log_ratio.exp()).recip().min(f64::MAX);
+                let losses = standings.iter().map(|(standing, class)| loss(standing, *class, cold, &shares));
+                let total = losses.sum::<f64>() + (log_ratio / SPREAD).powi(2) / 2.0;
+                if total < best.0 {
+                    best = (total, Trust { ratio: log_ratio.exp(), shrink, power });
+                }
+            }
+        }
+        best.1
+    }
+
+    /// T·ln p (c).
+    pub fn shift(&self, trust: Trust) -> Vec<f64> {
+        let heat = self.typical * trust.ratio;
+        self.log_shares(trust.shrink, trust.power).into_iter().map(|share| heat * share).collect()
+    }
+
+    /// Share of f̄ − ȳ that does not look like chance.
+    fn shrink(&self, reach: &[f64]) -> f64 {
+        let q = reach.len() as f64;
+        let mean = reach.iter().sum::<f64>() / q;
+        let variance = reach.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / (q - 1.0);
+        let present = || (0..self.counts.len()).filter(|&class| self.counts[class] > 0);
+        let statistic = present()
+            .map(|class| (self.rows[class] - self.labeled[class]).powi(2) / (self.counts[class] as f64 * variance));
+        let (statistic, freedom) = (statistic.sum::<f64>(), present().count() as f64 - 1.0);
+        // Nothing is known if all labels reach equally far.
+        if statistic > freedom && statistic.is_finite() { 1.0 - freedom / statistic } else { 0.0 }
+    }
+
+    /// ln p less that of the largest class (c), so that nothing is added to scores of equal classes; 0 for classes without labels,
+    /// which are never chosen.
+    fn log_shares(&self, shrink: f64, power: f64) -> Vec<f64> {
+        let classes = self.shares.iter().zip(&self.labeled).zip(&self.rows);
+        let share = |((share, labeled), rows): ((&f64, &f64), &f64)| {
+            let ratio = 1.0 + shrink * (rows / labeled - 1.0);
+            if *share > 0.0 { share.ln() + power * ratio.max(LEAST_RATIO).ln() } else { f64::NEG_INFINITY }
+        };
+        let shares: Vec<f64> = classes.map(share).collect();
+        let top = shares.iter().fold(f64::NEG_INFINITY, |top, share| top.max(*share));
+        shares.into_iter().map(|share| if share.is_finite() { share - top } else { 0.0 }).collect()
+    }
+}
+
+/// −log share of the class; −∞ standings have no share.
+fn loss(standing: &[f64], class: usize, cold: f64, shares: &[f64]) -> f64 {
+    let values = || standing.iter().zip(shares).map(|(s, share)| s * cold + share);
+    let top = values().fold(f64::NEG_INFINITY, f64::max);
+    let total: f64 = values().map(|value| (value - top).exp()).sum();
+    total.ln() + top - (standing[class] * cold + shares[class])
+}
+
+/// Shares of the classes, given how many labels each has: shrunk to equal shares the more, the more the counts look like those of
+/// equal classes. 0 for classes without labels.
+fn shrunk_shares(counts: &[usize]) -> Vec<f64> {
+    let c = counts.iter().filter(|count| **count > 0).count() as f64;
+    let total = counts.iter().sum::<usize>() as f64;
+    let (least, factor, number) = CONCENTRATIONS;
+    let concentrations = (0..number).map(|step| least * factor.powi(step));
+    let known = || counts.iter().filter(|count| **count > 0).map(|&count| count as f64);
+    let likelihood = |a: f64| known().map(|count| log_rising(a, count)).sum::<f64>() - log_rising(c * a, total);
+    let likelihoods: Vec<(f64, f64)> = concentrations.map(|a| (a, likelihood(a))).collect();
+    let top = likelihoods.iter().fold(f64::NEG_INFINITY, |top, (_, value)| top.max(*value));
+    let mut shares = vec![0.0; counts.len()];
+    let mut weights = 0.0;
+    for (a, value) in likelihoods {
+        let weight = (value - top).exp();
+        weights += weight;
+        let present = shares.iter_mut().zip(counts).filter(|(_, count)| **count > 0);
+        present.for_each(|(share, &count)| *share += weight * (count as f64 + a) / (total + c * a));
+    }
+    shares.iter_mut().for_each(|share| *share /= weights);
+    shares
+}
+
+/// ln a(a + 1)…(a + n − 1), to about 1e-6.
+fn log_rising(a: f64, n: f64) -> f64 {
+    // Stirling's series for ln Γ at x ≥ 8, after the first factors.
+    let log_gamma = |x: f64| (x - 0.5) * x.ln() - x + (12.0 * x).recip() - (360.0 * x.powi(3)).recip();
+    let first = n.min(8.0);
+    let product: f64 = (0..first as usize).map(|i| (a + i as f64).ln()).sum();
+    if n > first { product + log_gamma(a + n) - log_gamma(a + first) } else { product }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_shrunk_to_equal_ones_by_what_counts_say() {
+        let equal = shrunk_shares(&[5, 0, 5]);
+        assert!((equal[0] - 0.5).abs() < 1e-12 && equal[1] == 0.0);
+        // Few labels say little, many say all; counts as random draws from equal classes have them say next to nothing.
+        let (few, many) = (shrunk_shares(&[3, 1]), shrunk_shares(&[300, 100]));
+        assert!(few[0] > 0.55 && few[0] < 0.7 && many[0] > 0.74, "{few:?} {many:?}");
+        let noise = shrunk_shares(&[4, 6, 5, 3, 7, 5, 4, 6, 5, 5]);
+        assert!(noise.iter().all(|share| (share - 0.1).abs() < 0.01), "{noise:?}");
+    }
+
+    #[test]
+    fn products_are_those_of_their_factors() {
+        for (a, n) in [(0.5, 3), (0.5, 40), (7.3, 200), (600.0, 9)] {
+            let exact: f64 = (0..n).map(|i| (a + f64::from(i)).ln()).sum();
+            assert!((log_rising(a, f64::from(n)) - exact).abs() < 1e-6, "{a} {n}");
+        }
+    }
+}
