@@ -152,11 +152,12 @@ _DOCUMENTATION = {
     "decision:HarmonicClassifier": """decision : {"auto", "centered", "row-mean", "argmax", "mass", "sizes"}, default="auto"
     How scores become a class.
 
-    - "auto": For form auto: row-mean, or centered if leave-one-out scores get clearly more labels right with it. If
-      labels look drawn at random, class sizes are also held within bounds that follow from the labels. For other forms:
-      centered.
+    - "auto": For form auto: row-mean, plus what the labels say about the sizes of the classes: little if leave-one-out
+      scores get most labels right, else much. If labels look drawn at random, class sizes are also held within bounds
+      that follow from the labels. For other forms: centered.
     - "centered": Largest score above the mean of the labels.
-    - "row-mean": Largest score above the mean over the rows of its component; for the stable form the same as centered.
+    - "row-mean": Largest score above the mean over the rows that labels reach; for the stable form the same as
+      centered.
     - "argmax": Largest score.
     - "mass": Largest score after class mass normalization to the prior (plain form only).
     - "sizes": Largest score after an offset for each class, so that class sizes are within bounds.
