@@ -143,6 +143,31 @@ fn a_region_of_small_weights_without_a_label_is_seen() {
     assert!((0..size).all(|row| certified[row] && fitted.labeling.labels[row] == exact.labeling.labels[row]));
 }
 
+/// The work for a class pair does not grow with the number of classes: with a bound that takes c² operations this test takes minutes.
+#[test]
+fn hundreds_of_classes_are_certified() {
+    // Triangles in a ring, each with a label of its own.
+    let c = 500u32;
+    let triangle = |t: u32| {
+        let next = 3 * ((t + 1) % c);
+        [(3 * t, 3 * t + 1, 1.0), (3 * t, 3 * t + 2, 1.0), (3 * t + 1, 3 * t + 2, 1.0), (3 * t + 2, next, 0.01)]
+    };
+    let edges: Edges = (0..c).flat_map(triangle).collect();
+    let given: Vec<(usize, i32)> = (0..c).map(|t| (3 * t as usize, t as i32)).collect();
+    let targets = targets(3 * c as usize, &given);
+    for decision in [Decision::Auto, Decision::Argmax, Decision::Mass] {
+        for (form, clamp) in FORMS {
+            if form == Form::Stable && decision == Decision::Mass {
+                continue;
+            }
+            let params = HarmonicParams { form, clamp, decision, ..HarmonicParams::default() };
+            let fitted = fit(3 * c as usize, &edges, &targets, params, &run());
+            assert!((0..3 * c).all(|row| fitted.labeling.labels[row as usize] == row / 3), "{form:?} {decision:?}");
+            assert_eq!(n_open(&fitted), 0, "{form:?} {clamp:?} {decision:?}");
+        }
+    }
+}
+
 #[test]
 fn rows_that_are_all_given_are_certain() {
     let edges = vec![(0, 1, 1.0), (1, 2, 2.0)];

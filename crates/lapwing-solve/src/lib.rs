@@ -46,8 +46,8 @@ pub use gram::gram_of_rows;
 pub use graph::Graph;
 pub use kernels::column_dots;
 pub use laplacian::{
-    Certificate, CountOpen, ErrorBounds, FallbackLevel, Goal, LaplacianParams, LaplacianSolver, NormalizedSolver,
-    PreconditionerChoice, RowError,
+    Certificate, CountOpen, Differences, ErrorBounds, FallbackLevel, Goal, LaplacianParams, LaplacianSolver,
+    NormalizedSolver, PreconditionerChoice, RowError,
 };
 pub use lu::Lu;
 pub use nnls::Nnls;

@@ -106,8 +106,8 @@ pub mod solve {
     // Systems of Laplacians, and bounds on the errors of their solutions.
     #[doc(inline)]
     pub use lapwing_solve::{
-        Certificate, CountOpen, ErrorBounds, FallbackLevel, Goal, LaplacianParams, LaplacianSolver, NormalizedSolver,
-        PreconditionerChoice, RightHandSides, RowError, Solution, SolveInfo, Stop,
+        Certificate, CountOpen, Differences, ErrorBounds, FallbackLevel, Goal, LaplacianParams, LaplacianSolver,
+        NormalizedSolver, PreconditionerChoice, RightHandSides, RowError, Solution, SolveInfo, Stop,
     };
     // Smoothing of many columns.
     #[doc(inline)]

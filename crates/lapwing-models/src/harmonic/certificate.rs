@@ -7,10 +7,13 @@
 //! bounds, so √vᵢ + mean √v takes the place of √vᵢ. A certified label is that of the exact solution on this graph,
 //! with its weights as they are in f64; it need not be correct.
 //!
-//! Cost: O(n·c) and O(c²·s²) for each system; n rows, c classes, s columns solved for.
+//! Most rows are settled by one comparison: of the best class with the next one, and the largest bound for any pair. Only the others
+//! are compared with each class by the bound of that pair, in O(1) each ([`lapwing_solve::Differences`]).
+//!
+//! Cost: O(n·c), and O(s²) for each system of s ≤ [`ErrorBounds::MOST_JOINT`] columns; n rows, c classes.
 
 use lapwing_data::{Matrix, choices};
-use lapwing_solve::{ErrorBounds, RowError, SolveInfo};
+use lapwing_solve::{Differences, ErrorBounds, RowError, SolveInfo};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -117,7 +120,8 @@ impl Certificate {
     pub(super) fn radii(&self, n: usize, n_classes: usize) -> Vec<f64> {
         let mut radii = vec![0.0; n];
         for system in &self.systems {
-            let bounds: Vec<RowError> = (0..n_classes).map(|class| system.error(&unit(class, n_classes))).collect();
+            let pairs = system.pairs(&vec![1.0; n_classes], &[]);
+            let bounds = largest_ones(pairs.own);
             for (row, deviation) in system.rows() {
                 radii[row] = bounds.iter().fold(radii[row], |most, bound| bound.at(deviation).max(most));
             }
@@ -131,10 +135,10 @@ impl Certificate {
         let mut certified: Vec<bool> = scores.rows().map(|row| !row.iter().any(|s| s.is_nan())).collect();
         let widening = match decision {
             Decision::Mass => self.mass_errors(scores, rule),
-            _ => vec![0.0; c],
+            _ => Vec::new(),
         };
         for system in &self.systems {
-            let pairs = Pairs::new(&rule.scale, &widening, |weights| system.error(weights));
+            let pairs = system.pairs(&rule.scale, &widening);
             let rows: Vec<(usize, f64)> = system.rows().collect();
             let marks: Vec<(usize, bool)> = rows
                 .par_iter()
@@ -172,7 +176,7 @@ impl Certificate {
         let offset = size(&rule.offset);
         let mut errors = vec![0.0; n];
         for system in &self.systems {
-            let bound = Pairs::new(&rule.scale, &vec![0.0; c], |weights| system.error(weights)).largest();
+            let bound = system.pairs(&rule.scale, &[]).largest();
             system.rows().for_each(|(row, deviation)| errors[row] = bound.at(deviation).max(errors[row]));
         }
         for (error, row) in errors.iter_mut().zip(scores.rows()) {
@@ -194,18 +198,16 @@ impl Certificate {
                 sizes[class] += row[class].abs() + offset[class].abs();
             }
         }
-        let absolute: Vec<f64> = (0..c)
-            .map(|class| {
-                let error = |system: &System| {
-                    let bound = system.error(&unit(class, c));
-                    let total = system.bounds.total_deviation;
-                    (if total > 0.0 { bound.slope * total } else { 0.0 })
-                        + bound.constant * system.bounds.deviations.len() as f64
-                };
-                let rounding = f64::EPSILON * scores.n_rows() as f64 * sizes[class];
-                self.systems.iter().map(error).sum::<f64>() + rounding
-            })
-            .collect();
+        let mut absolute = vec![0.0; c];
+        for system in &self.systems {
+            let (total, rows) = (system.bounds.total_deviation, system.bounds.deviations.len() as f64);
+            for (absolute, bound) in absolute.iter_mut().zip(system.pairs(&vec![1.0; c], &[]).own) {
+                *absolute += (if total > 0.0 { bound.slope * total } else { 0.0 }) + bound.constant * rows;
+            }
+        }
+        absolute.iter_mut().zip(&sizes).for_each(|(absolute, size)| {
+            *absolute += f64::EPSILON * scores.n_rows() as f64 * size;
+        });
         let is_barred = |class: usize| mass[class] <= 0.0;
         if (0..c).any(|class| rule.prior[class] > 0.0 && is_barred(class) && mass[class] + absolute[class] > 0.0) {
             return vec![f64::INFINITY; c];
@@ -238,30 +240,22 @@ impl System {
         self.bounds.deviations.iter().enumerate().map(move |(at, &deviation)| (place(at), deviation))
     }
 
-    /// Error of Σ w_c·score_c, for weights of all classes.
-    fn error(&self, weights: &[f64]) -> RowError {
-        let error = error_of_classes(&self.bounds.errors, weights, self.is_last_implied);
-        match self.mean_rounding {
-            Some(rounding) => error.with_mean(rounding * size(weights)),
-            None => error,
-        }
+    /// Bounds on the differences of the standings of two classes; `widening` are the relative errors of the scales, if they have any.
+    fn pairs(&self, scale: &[f64], widening: &[f64]) -> Pairs<'_> {
+        Pairs::new(scale, widening, self.bounds.errors.differences(self.is_last_implied), self.mean_rounding)
     }
 }
 
-/// Error of Σ w_c·score_c. If the last column was not solved for, its score is minus the sum of the others.
-pub(super) fn error_of_classes(errors: &ErrorBounds, weights: &[f64], is_last_implied: bool) -> RowError {
-    match weights.split_last() {
-        Some((last, others)) if is_last_implied => {
-            errors.of(&others.iter().map(|weight| weight - last).collect::<Vec<_>>())
-        }
-        _ => errors.of(weights),
-    }
-}
-
-fn unit(class: usize, c: usize) -> Vec<f64> {
-    let mut weights = vec![0.0; c];
-    weights[class] = 1.0;
-    weights
+/// The bounds that are the largest for some deviation: others are below one of these everywhere.
+fn largest_ones(mut bounds: Vec<RowError>) -> Vec<RowError> {
+    bounds.sort_unstable_by(|a, b| b.slope.total_cmp(&a.slope).then(b.constant.total_cmp(&a.constant)));
+    let mut most = f64::NEG_INFINITY;
+    bounds.retain(|bound| {
+        let is_largest = bound.constant > most;
+        most = most.max(bound.constant);
+        is_largest
+    });
+    bounds
 }
 
 /// Sum of the absolute values.
@@ -270,47 +264,75 @@ pub(super) fn size(values: &[f64]) -> f64 {
 }
 
 /// Bounds on the error of the difference of the standings of two classes.
-pub(super) struct Pairs {
+pub(super) struct Pairs<'e> {
     scale: Vec<f64>,
-    /// Relative errors of the scales.
+    /// Relative errors of the scales; empty if they are exact.
     widening: Vec<f64>,
-    /// For each pair of classes (c, c).
-    errors: Vec<RowError>,
+    differences: Differences<'e>,
+    /// Rounding error of the mean that was subtracted from each score, if one was.
+    mean_rounding: Option<f64>,
+    /// Bound on the error of each standing (c).
+    own: Vec<RowError>,
+    /// The largest scale, and a bound on the error of any standing.
+    any: (f64, RowError),
 }
 
-impl Pairs {
-    pub fn new(scale: &[f64], widening: &[f64], error: impl Fn(&[f64]) -> RowError) -> Self {
-        let c = scale.len();
-        let mut errors = vec![RowError { slope: 0.0, constant: 0.0 }; c * c];
-        for a in 0..c {
-            for b in 0..a {
-                let mut weights = vec![0.0; c];
-                (weights[a], weights[b]) = (scale[a], -scale[b]);
-                let pair = error(&weights);
-                (errors[a * c + b], errors[b * c + a]) = (pair, pair);
-            }
-        }
-        Self { scale: scale.to_vec(), widening: widening.to_vec(), errors }
+impl<'e> Pairs<'e> {
+    pub fn new(scale: &[f64], widening: &[f64], differences: Differences<'e>, mean_rounding: Option<f64>) -> Self {
+        let mut pairs = Self {
+            scale: scale.to_vec(),
+            widening: widening.to_vec(),
+            differences,
+            mean_rounding,
+            own: Vec::new(),
+            any: Default::default(),
+        };
+        let own = |class: usize| pairs.with_mean(pairs.differences.one(class, scale[class]), scale[class]);
+        pairs.own = (0..scale.len()).map(own).collect();
+        let largest = scale.iter().fold(0.0f64, |most, scale| most.max(*scale));
+        pairs.any = (largest, pairs.own.iter().copied().fold(RowError::default(), RowError::or));
+        pairs
     }
 
-    /// A bound for every pair.
+    /// The bound with the error of a mean that was subtracted, for scores of these weights in all.
+    fn with_mean(&self, error: RowError, weights: f64) -> RowError {
+        self.mean_rounding.map_or(error, |rounding| error.with_mean(rounding * weights))
+    }
+
+    fn pair(&self, a: usize, b: usize) -> RowError {
+        let (wa, wb) = (self.scale[a], self.scale[b]);
+        self.with_mean(self.differences.of((a, wa), (b, wb)), wa + wb)
+    }
+
+    /// A bound for every pair. For many classes it is twice that of any class.
     fn largest(&self) -> RowError {
-        self.errors.iter().fold(RowError { slope: 0.0, constant: 0.0 }, |most, pair| RowError {
-            slope: most.slope.max(pair.slope),
-            constant: most.constant.max(pair.constant),
-        })
+        let c = self.scale.len();
+        if c > ErrorBounds::MOST_JOINT {
+            return self.any.1.plus(self.any.1);
+        }
+        let pairs = (0..c).flat_map(|a| (0..a).map(move |b| (a, b)));
+        pairs.fold(RowError::default(), |most, (a, b)| most.or(self.pair(a, b)))
     }
 
     /// Whether the standing of `best` is certainly the largest; `rounding` is the sum of the absolute values that were rounded.
     pub fn is_settled(&self, standing: &[f64], best: usize, deviation: f64, rounding: f64) -> bool {
         let c = standing.len();
-        (0..c).filter(|&other| other != best && self.scale[other] > 0.0).all(|other| {
-            let widening = self.widening[best].max(self.widening[other]);
-            let largest = self.scale[best].max(self.scale[other]);
-            let slack = ROUNDINGS * c as f64 * largest * rounding;
-            let bound = self.errors[best * c + other].at(deviation) + slack;
-            let shifted = (standing[best].abs() + standing[other].abs()) * widening;
-            widening < 0.5 && standing[best] - standing[other] > (bound + shifted) / (1.0 - widening)
+        let others = || (0..c).filter(|&other| other != best && self.scale[other] > 0.0);
+        let exceeds = |other: f64, bound: RowError, scale: f64, widening: f64| {
+            let slack = ROUNDINGS * c as f64 * scale * rounding;
+            let shifted = (standing[best].abs() + other.abs()) * widening;
+            widening < 0.5 && standing[best] - other > (bound.at(deviation) + slack + shifted) / (1.0 - widening)
+        };
+        // By the triangle inequality the own bounds of two classes bound their difference.
+        let (scale, most) = self.any;
+        let next = others().map(|other| standing[other]).fold(f64::NEG_INFINITY, f64::max);
+        if self.widening.is_empty() && exceeds(next, self.own[best].plus(most), scale, 0.0) {
+            return true;
+        }
+        let widening = |class: usize| self.widening.get(class).copied().unwrap_or(0.0);
+        others().all(|other| {
+            let scale = self.scale[best].max(self.scale[other]);
+            exceeds(standing[other], self.pair(best, other), scale, widening(best).max(widening(other)))
         })
     }
 }

@@ -17,14 +17,15 @@
 //! components would not do: a small component with labels of one class would shift all other rows. A component whose labels
 //! are equal needs no system: its rows get this label minus ȳ.
 //!
-//! If all target rows sum to 1 (one-hot, soft labels), the last column follows from the others and is not solved for.
+//! If all target rows sum to 1 (one-hot, soft labels), the last column follows from the others and is not solved for, unless there are
+//! many of them.
 //!
 //! Cost: one system with c − 1 right-hand sides; see [`LaplacianSolver`](lapwing_solve::LaplacianSolver) for how it is solved, in what time and memory, and what is
 //! parallel.
 
 use lapwing_data::{Error, Matrix, Result, Run, SolveSummary, Targets};
 use lapwing_graph::{Components, Graph};
-use lapwing_solve::times_power;
+use lapwing_solve::{ErrorBounds, times_power};
 
 use super::certificate::Certificate;
 use super::leave_one_out::Influence;
@@ -223,9 +224,11 @@ fn resolved(solving: &Solving<'_>) -> (Form, f64) {
     (form, params.graph_reg.unwrap_or_else(|| default_graph_reg(weighted, graph.mean_degree(), targets)))
 }
 
-/// Whether target rows all sum to 1, so that the last centered column is minus the sum of the others.
+/// Whether target rows all sum to 1, so that the last centered column is minus the sum of the others. Of many columns the last is solved
+/// for nevertheless: that costs little, and bounds its errors better than those of all the others do.
 fn is_last_implied(targets: &Targets) -> bool {
-    targets.n_columns() > 1 && targets.values().rows().all(|row| (row.iter().sum::<f64>() - 1.0).abs() <= 1e-12)
+    (2..=ErrorBounds::MOST_JOINT).contains(&targets.n_columns())
+        && targets.values().rows().all(|row| (row.iter().sum::<f64>() - 1.0).abs() <= 1e-12)
 }
 
 /// Vector (c) to add to the scores of a part whose targets had `center` subtracted; `mean` is that of all targets.

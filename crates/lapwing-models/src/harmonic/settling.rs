@@ -4,7 +4,7 @@ use lapwing_data::ordered::sum_over_rows;
 use lapwing_data::{Result, Targets};
 use lapwing_solve::{CountOpen, ErrorBounds, Goal, Solution};
 
-use super::certificate::{Certify, Pairs, error_of_classes, size};
+use super::certificate::{Certify, Pairs, size};
 use super::{Decision, HarmonicParams};
 use crate::labeling::{largest, present};
 
@@ -138,16 +138,10 @@ impl Goal for Settling {
             let is_open = move |deviation: &&f64| bound.at(**deviation) > self.radius;
             return Box::new(move |_, deviations| deviations.iter().filter(is_open).count());
         }
-        let error = |weights: &[f64]| error_of_classes(errors, weights, self.is_last_implied);
-        let rules: Vec<_> = self
-            .rules(x)
-            .into_iter()
-            .map(|rule| {
-                let of_rule =
-                    |weights: &[f64]| if rule.is_row_mean { error(weights).with_mean(0.0) } else { error(weights) };
-                (Pairs::new(&rule.scale, &vec![0.0; c], of_rule), rule)
-            })
-            .collect();
+        let differences = errors.differences(self.is_last_implied);
+        let pairs =
+            |rule: &Standing| Pairs::new(&rule.scale, &[], differences.clone(), rule.is_row_mean.then_some(0.0));
+        let rules: Vec<_> = self.rules(x).into_iter().map(|rule| (pairs(&rule), rule)).collect();
         let mean_deviation = deviations.iter().sum::<f64>() / deviations.len().max(1) as f64;
         Box::new(move |rows, deviations| {
             let (mut scores, mut standing) = (vec![0.0; c], vec![0.0; c]);

@@ -12,23 +12,21 @@
 //! - r is known up to η, (entries + 4) roundings of Σ w|xᵢ − xⱼ| + gᵢ|xᵢ| + |bᵢ|. M⁻¹ has no negative entry, so √(ηᵀM⁻¹η) bounds
 //!   the effect.
 //!
-//! Cost: a product, a sweep for v, and an application of M⁻¹ to s + 3 columns.
+//! Cost: a product, a sweep for v, and an application of M⁻¹ to s + 3 columns; O(n·s²) for the products of residuals of up to
+//! [`ErrorBounds::MOST_JOINT`] columns.
 
 use lapwing_data::{Matrix, Result, Run};
 use rayon::prelude::*;
 
 use super::LaplacianSolver;
 use super::attempt::{Columns, Engine};
+use super::bounds::{BOUND_SLACK, ErrorBounds, SUM_SLACK};
 use crate::cg::{Projection, Solution, column_sums};
 use crate::kernels::{BLOCK_ROWS, column_dots, reduce};
 use crate::precond::Bounded;
 
 /// Unit roundoff of f64.
 const UNIT: f64 = f64::EPSILON / 2.0;
-/// Allowance for the relative error of sums of products in f64.
-const SUM_SLACK: f64 = 1e-12;
-/// Factor of the same purpose for bounds.
-const BOUND_SLACK: f64 = 1.0 + 1e-9;
 
 /// Counts the rows that are not settled among k rows, given their solutions (k, s) and their √vᵢ (k).
 pub type CountOpen<'a> = Box<dyn Fn(&[f64], &[f64]) -> usize + Sync + 'a>;
@@ -42,76 +40,6 @@ pub trait Goal: Sync {
     /// Whether the solve may end once all rows are settled, whatever the residual.
     fn is_all(&self) -> bool {
         false
-    }
-}
-
-/// |wᵀeᵢ| ≤ √vᵢ·slope + constant.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RowError {
-    /// Factor of √vᵢ.
-    pub slope: f64,
-    /// Added for every row.
-    pub constant: f64,
-}
-
-impl RowError {
-    /// The bound of a row with √vᵢ = `deviation`.
-    pub fn at(self, deviation: f64) -> f64 {
-        self.constant + if deviation > 0.0 { deviation * self.slope } else { 0.0 }
-    }
-
-    /// The bound of a row relative to a mean over rows, with the additional error `rounding`: the constant part counts for both
-    /// row and mean.
-    pub fn with_mean(self, rounding: f64) -> Self {
-        Self { slope: self.slope, constant: 2.0 * self.constant + rounding }
-    }
-}
-
-/// Error bounds of the columns of a solution, to be multiplied by √vᵢ of a row.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ErrorBounds {
-    /// λ, at most the least eigenvalue of M⁻¹A; 0 if unknown.
-    pub lambda: f64,
-    /// RᵀM⁻¹R (s, s) of the residuals R.
-    pub gram: Vec<f64>,
-    /// √(ηᵀM⁻¹η) of the rounding η of R (s).
-    pub rounding: Vec<f64>,
-    /// Error that is common to all rows (s).
-    pub constant: Vec<f64>,
-}
-
-impl ErrorBounds {
-    /// The bounds of `s` columns without errors.
-    pub(super) fn exact(s: usize) -> Self {
-        Self { lambda: 0.0, gram: vec![0.0; s * s], rounding: vec![0.0; s], constant: vec![0.0; s] }
-    }
-
-    /// Whether the solution is exact: there was nothing to solve.
-    pub fn is_zero(&self) -> bool {
-        self.gram.iter().chain(&self.rounding).chain(&self.constant).all(|bound| *bound == 0.0)
-    }
-
-    /// Bound on the error of Σ w_c·x_c, for `weights` w of the columns (s).
-    pub fn of(&self, weights: &[f64]) -> RowError {
-        let s = weights.len();
-        let (mut square, mut size, mut rest, mut constant) = (0.0, 0.0, 0.0, 0.0);
-        for (a, wa) in weights.iter().enumerate() {
-            for (b, wb) in weights.iter().enumerate() {
-                square += wa * wb * self.gram[a * s + b];
-            }
-            size += wa * wa * self.gram[a * s + a];
-            rest += wa.abs() * self.rounding[a];
-            constant += wa.abs() * self.constant[a];
-        }
-        let energy = (square.max(0.0) + SUM_SLACK * s as f64 * size).sqrt() + rest;
-        let slope = if energy == 0.0 {
-            0.0
-        } else if self.lambda > 0.0 {
-            energy / self.lambda * BOUND_SLACK
-        } else {
-            f64::INFINITY
-        };
-        RowError { slope, constant: constant * BOUND_SLACK }
     }
 }
 
@@ -219,23 +147,33 @@ impl LaplacianSolver {
         let preconditioner = engine.preconditioner();
         let mut image = vec![0.0; n * width];
         preconditioner.apply(&block, &mut image, width, run)?;
-        let mut products = gram(&block, &image, width);
-        if let Projection::ZeroMean = engine.projection {
-            let sums = column_sums(&image, n, width);
-            let mut ones = vec![0.0; n];
-            preconditioner.apply(&vec![1.0; n], &mut ones, 1, run)?;
-            let total: f64 = ones.iter().sum();
-            for a in 0..s {
-                (0..s).for_each(|b| products[a * width + b] -= sums[a] * sums[b] / total);
-            }
-        }
+        // What is not a number stays so, and bounds nothing.
+        let lost = |square: f64| if square <= 0.0 { 0.0 } else { square.sqrt() * BOUND_SLACK };
         let scale = |at: usize| (-columns.scales[at]).exp2();
+        // What the constraint takes off rᵀM⁻¹r', for each pair of columns.
+        let removed = match engine.projection {
+            Projection::ZeroMean => {
+                let mut ones = vec![0.0; n];
+                preconditioner.apply(&vec![1.0; n], &mut ones, 1, run)?;
+                Some((column_sums(&image, n, width), ones.iter().sum::<f64>()))
+            }
+            _ => None,
+        };
+        let removed = |a: usize, b: usize| removed.as_ref().map_or(0.0, |(sums, total)| sums[a] * sums[b] / total);
+        if s > ErrorBounds::MOST_JOINT {
+            let squares = column_dots(&block, &image, n, width);
+            let of_rounding = lost(squares[s]);
+            let own = |at: usize| lost(squares[at] - removed(at, at)) * scale(at) + of_rounding;
+            return Ok(ErrorBounds { lambda, gram: Vec::new(), rounding: (0..s).map(own).collect(), constant });
+        }
+        let products = gram(&block, &image, width, run);
+        run.check()?;
+        let product = |a: usize, b: usize| products[a * width + b] - removed(a, b);
         let gram = (0..s * s)
             .map(|at| (at / s, at % s))
-            .map(|(a, b)| 0.5 * (products[a * width + b] + products[b * width + a]) * scale(a) * scale(b))
+            .map(|(a, b)| 0.5 * (product(a, b) + product(b, a)) * scale(a) * scale(b))
             .collect();
-        let lost = products[width * width - 1].max(0.0).sqrt() * BOUND_SLACK;
-        Ok(ErrorBounds { lambda, gram, rounding: vec![lost; s], constant })
+        Ok(ErrorBounds { lambda, gram, rounding: vec![lost(products[width * width - 1]); s], constant })
     }
 
     /// The projected residuals R (n, s), the largest error of the values of each row (n), and the errors common to all rows (s).
@@ -349,9 +287,12 @@ fn take_off(
     });
 }
 
-/// XᵀY of blocks (n, s).
-fn gram(x: &[f64], y: &[f64], s: usize) -> Vec<f64> {
+/// XᵀY of blocks (n, s); of no use once the run is canceled.
+fn gram(x: &[f64], y: &[f64], s: usize, run: &Run) -> Vec<f64> {
     reduce(x.len() / s, s * s, |rows, sums| {
+        if run.is_canceled() {
+            return;
+        }
         let range = rows.start * s..rows.end * s;
         for (x, y) in x[range.clone()].chunks_exact(s).zip(y[range].chunks_exact(s)) {
             for (sums, x) in sums.chunks_exact_mut(s).zip(x) {

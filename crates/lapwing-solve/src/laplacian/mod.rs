@@ -23,6 +23,7 @@
 //! 20 to 40 of factors. The page `docs/methods/laplacian-solver.md` has figures.
 
 mod attempt;
+mod bounds;
 mod certificate;
 mod choice;
 mod fallback;
@@ -41,7 +42,8 @@ use lapwing_data::params::Parameters;
 use lapwing_data::{Error, Matrix, Result, Run, check_memory};
 use rayon::prelude::*;
 
-pub use certificate::{Certificate, CountOpen, ErrorBounds, Goal, RowError};
+pub use bounds::{Differences, ErrorBounds, RowError};
+pub use certificate::{Certificate, CountOpen, Goal};
 pub use fallback::FallbackLevel;
 pub use normalized::NormalizedSolver;
 pub use params::{LaplacianParams, PreconditionerChoice};

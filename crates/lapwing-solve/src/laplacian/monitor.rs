@@ -9,7 +9,8 @@ use lapwing_data::{Result, Run, Stream};
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 
-use super::certificate::{ErrorBounds, Goal, Rounding};
+use super::bounds::ErrorBounds;
+use super::certificate::{Goal, Rounding};
 use crate::cg::{ExtraColumns, Solution, View};
 use crate::kernels::BLOCK_ROWS;
 use crate::precond::Bounded;
@@ -129,7 +130,7 @@ impl<'a> Monitor<'a> {
         for (&column, square) in view.open.iter().zip(view.squares) {
             rounding[column] += DRIFT * square.max(0.0).sqrt() * (-self.exponents[column]).exp2();
         }
-        ErrorBounds { lambda, gram: vec![0.0; s * s], rounding, constant: vec![known.constant; s] }
+        ErrorBounds { lambda, gram: Vec::new(), rounding, constant: vec![known.constant; s] }
     }
 }
 
