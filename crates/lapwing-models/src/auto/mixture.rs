@@ -15,6 +15,7 @@
 //! The mixture is judged on labels that took no part in its weights and temperatures: those of the other folds determine them.
 
 use lapwing_data::Matrix;
+use lapwing_data::hash::uniform;
 
 use crate::labeling::largest;
 
@@ -24,6 +25,10 @@ const UNIFORM: f64 = 0.01;
 const SPREAD: f64 = 1.0;
 /// Limits of T.
 const TEMPERATURES: (f64, f64) = (0.1, 20.0);
+/// Values (labels × classes) to which a temperature is fitted, at most, and the labels that are taken in any case: candidates and folds fit
+/// some fifty temperatures, each by some forty passes.
+const MOST_VALUES: usize = 1 << 18;
+const FEWEST_ROWS: usize = 100;
 /// Candidates of less weight are left out.
 pub(super) const LEAST_WEIGHT: f64 = 0.02;
 
@@ -59,22 +64,31 @@ pub(super) fn temper(shares: &mut [f64], temperature: f64) {
     shares.iter_mut().for_each(|p| *p /= total);
 }
 
-/// −log of the share of `class` after tempering; that of the uniform distribution if there are no shares.
-fn loss(shares: &[f64], class: usize, temperature: f64) -> f64 {
-    if shares.iter().any(|p| p.is_nan()) {
-        return (shares.len() as f64).ln();
-    }
+/// Logarithms of smoothed shares; NaN if there are no shares.
+fn logarithms(shares: &[f64]) -> Vec<f64> {
     let uniform = UNIFORM / shares.len() as f64;
-    let log = |p: &f64| ((1.0 - UNIFORM) * p + uniform).ln() / temperature;
-    let top = shares.iter().map(log).fold(f64::NEG_INFINITY, f64::max);
-    let total: f64 = shares.iter().map(|p| (log(p) - top).exp()).sum();
-    total.ln() - (log(&shares[class]) - top)
+    shares.iter().map(|p| ((1.0 - UNIFORM) * p + uniform).ln()).collect()
+}
+
+/// −log of the share of `class` after tempering; that of the uniform distribution if there are no shares.
+fn loss(logarithms: &[f64], class: usize, temperature: f64) -> f64 {
+    if logarithms.iter().any(|log| log.is_nan()) {
+        return (logarithms.len() as f64).ln();
+    }
+    let top = logarithms.iter().fold(f64::NEG_INFINITY, |top, log| top.max(log / temperature));
+    let total: f64 = logarithms.iter().map(|log| (log / temperature - top).exp()).sum();
+    total.ln() - (logarithms[class] / temperature - top)
 }
 
 /// T of least log loss over some labels, with a normal prior on log T: golden-section search, as the loss is unimodal in log T.
 fn fitted(shares: &Matrix, classes: &[usize], rows: &[usize]) -> f64 {
+    // One number is fitted: of many values a part tells it well enough.
+    let most = (MOST_VALUES / shares.n_cols().max(1)).max(FEWEST_ROWS);
+    let is_kept = |row: &usize| rows.len() <= most || uniform(*row as u64) < most as f64 / rows.len() as f64;
+    let kept = rows.iter().copied().filter(is_kept);
+    let kept: Vec<(Vec<f64>, usize)> = kept.map(|row| (logarithms(shares.row(row)), classes[row])).collect();
     let total = |log_t: f64| {
-        let losses = rows.iter().map(|&row| loss(shares.row(row), classes[row], log_t.exp()));
+        let losses = kept.iter().map(|(logarithms, class)| loss(logarithms, *class, log_t.exp()));
         losses.sum::<f64>() + 0.5 * (log_t / SPREAD).powi(2)
     };
     let ratio = (5f64.sqrt() - 1.0) / 2.0;
@@ -110,7 +124,9 @@ impl Mixture {
     fn of_rows(judged: &Judged<'_>, rows: &[usize]) -> Self {
         let temperatures: Vec<f64> = judged.shares.iter().map(|shares| fitted(shares, judged.classes, rows)).collect();
         let losses: Vec<f64> = (judged.shares.iter().zip(&temperatures))
-            .map(|(shares, &t)| rows.iter().map(|&row| loss(shares.row(row), judged.classes[row], t)).sum())
+            .map(|(shares, &t)| {
+                rows.iter().map(|&row| loss(&logarithms(shares.row(row)), judged.classes[row], t)).sum()
+            })
             .collect();
         let losses_of_row = losses.iter().map(|loss| loss / rows.len() as f64).collect();
         Self { weights: weights(&losses), temperatures, temperature: 1.0, losses: losses_of_row }

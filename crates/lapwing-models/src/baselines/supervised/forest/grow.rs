@@ -1,6 +1,6 @@
 //! Grows a tree.
 
-use lapwing_data::Targets;
+use lapwing_data::{Run, Targets};
 use rand::{Rng, RngExt};
 
 use super::columns::Columns;
@@ -45,9 +45,9 @@ impl LabelSums {
         Self { n_classes: targets.n_columns(), starts, entries }
     }
 
-    fn add(&self, row: u32, sums: &mut [f64]) {
-        let range = self.starts[row as usize] as usize..self.starts[row as usize + 1] as usize;
-        self.entries[range].iter().for_each(|&(class, trust)| sums[class as usize] += trust);
+    /// The classes of a row, each with its trust.
+    fn of(&self, row: u32) -> &[(u32, f64)] {
+        &self.entries[self.starts[row as usize] as usize..self.starts[row as usize + 1] as usize]
     }
 }
 
@@ -75,10 +75,12 @@ struct Grower<'g, R> {
     /// Sums of the classes on the left and in the node.
     left: Vec<f64>,
     all: Vec<f64>,
+    /// Classes with rows in the node, ascending: small nodes have few of many classes.
+    present: Vec<u32>,
 }
 
-/// A tree of all rows.
-pub(super) fn grow<R: Rng>(columns: &Columns, labels: &LabelSums, rng: &mut R) -> Tree {
+/// A tree of all rows; a part of one once the run is canceled.
+pub(super) fn grow<R: Rng>(columns: &Columns, labels: &LabelSums, rng: &mut R, run: &Run) -> Tree {
     let (l, c) = (columns.n_rows, labels.n_classes);
     let mut grower = Grower {
         columns,
@@ -90,11 +92,12 @@ pub(super) fn grow<R: Rng>(columns: &Columns, labels: &LabelSums, rng: &mut R) -
         values: vec![0.0; l],
         left: vec![0.0; c],
         all: vec![0.0; c],
+        present: Vec::new(),
     };
     let mut tree = Tree::default();
     tree.nodes.push(Node { column: LEAF, threshold: 0.0, next: 0 });
     let mut open = vec![(0, 0, l)];
-    while let Some((node, first, end)) = open.pop() {
+    while let Some((node, first, end)) = open.pop().filter(|_| !run.is_canceled()) {
         grower.sum(first, end);
         let split = if grower.is_pure() { None } else { grower.split(first, end) };
         let Some(split) = split else {
@@ -114,12 +117,21 @@ pub(super) fn grow<R: Rng>(columns: &Columns, labels: &LabelSums, rng: &mut R) -
 impl<R: Rng> Grower<'_, R> {
     /// Sums the classes of the rows of a node.
     fn sum(&mut self, first: usize, end: usize) {
-        self.all.fill(0.0);
-        self.order[first..end].iter().for_each(|&row| self.labels.add(row, &mut self.all));
+        let labels = self.labels;
+        let Self { order, all, present, .. } = self;
+        present.drain(..).for_each(|class| all[class as usize] = 0.0);
+        for (class, trust) in order[first..end].iter().flat_map(|&row| labels.of(row)) {
+            let sum = &mut all[*class as usize];
+            if *sum == 0.0 {
+                present.push(*class);
+            }
+            *sum += trust;
+        }
+        present.sort_unstable();
     }
 
     fn is_pure(&self) -> bool {
-        self.all.iter().filter(|sum| **sum > 0.0).count() < 2
+        self.present.iter().filter(|class| self.all[**class as usize] > 0.0).count() < 2
     }
 
     /// The best of √d random splits by columns that vary in the node, or of those that vary among √d columns of sparse rows, at least
@@ -161,12 +173,14 @@ impl<R: Rng> Grower<'_, R> {
         let drawn = (low + self.rng.random::<f64>() * (high - low)) as f32;
         // Rounding may give the largest value, which would leave the right side empty.
         let threshold = if drawn < most { drawn } else { least };
-        self.left.fill(0.0);
+        let (labels, sums) = (self.labels, &mut self.left);
+        self.present.iter().for_each(|&class| sums[class as usize] = 0.0);
         let is_left = order.iter().zip(values.iter()).filter(|(_, x)| **x <= threshold);
-        is_left.for_each(|(&row, _)| self.labels.add(row, &mut self.left));
+        let on_left = is_left.flat_map(|(&row, _)| labels.of(row));
+        on_left.for_each(|&(class, trust)| sums[class as usize] += trust);
         let [mut left, mut right, mut left_squares, mut right_squares] = [0.0; 4];
-        for (own, all) in self.left.iter().zip(&self.all) {
-            let other = all - own;
+        for class in self.present.iter().map(|&class| class as usize) {
+            let (own, other) = (sums[class], self.all[class] - sums[class]);
             (left, left_squares) = (left + own, left_squares + own * own);
             (right, right_squares) = (right + other, right_squares + other * other);
         }
@@ -198,7 +212,7 @@ impl<R: Rng> Grower<'_, R> {
     /// The leaf of the summed classes; adds its shares to `mixtures` if there are several.
     fn leaf(&self, mixtures: &mut Vec<f32>) -> u32 {
         if self.is_pure() {
-            return self.all.iter().position(|sum| *sum > 0.0).unwrap_or(0) as u32;
+            return self.present.iter().copied().find(|class| self.all[*class as usize] > 0.0).unwrap_or(0);
         }
         let c = self.all.len();
         let total: f64 = self.all.iter().sum();

@@ -110,12 +110,13 @@ impl Forest {
             let all = (0..n_trees).into_par_iter();
             all.map(|tree| {
                 run.check()?;
-                let grown = grow(&columns, &labels, &mut run.rng(Stream::Trees, tree));
+                let grown = grow(&columns, &labels, &mut run.rng(Stream::Trees, tree), run);
                 done.add(1);
                 Ok(grown)
             })
             .collect::<Result<Vec<_>>>()
         })?;
+        run.check()?;
         Trees::new(features.n_cols(), targets.n_columns(), columns.centers, trees)
     }
 }
