@@ -31,7 +31,7 @@ pub const BENCHES: Scripts = Scripts {
     environment: "bench",
     script: "bench.py",
     modules: &["benches"],
-    with_programs: &["low-rank", "plan"],
+    with_programs: &["low-rank", "plan", "signals"],
     in_rust: &["kernels", "constants"],
 };
 

@@ -9,6 +9,7 @@ mod failure;
 mod files;
 mod heap;
 mod input;
+mod interrupt;
 mod named;
 mod options;
 mod output;
@@ -41,7 +42,7 @@ const DONE: u8 = 0;
 const LOOK: u8 = 1;
 /// Exit code: usage or input error.
 const ERROR: u8 = 2;
-/// Exit code: stopped by Ctrl-C.
+/// Exit code: stopped by Ctrl-C or SIGTERM.
 const INTERRUPTED: u8 = 130;
 
 /// Labels for millions of rows from a handful of labeled ones
@@ -94,7 +95,8 @@ pub fn main(communicator: &dyn Communicator, threads: Option<usize>) -> ExitCode
     heap::return_freed_memory();
     let ranks = Ranks::new(communicator, threads);
     let arguments: Vec<OsString> = std::env::args_os().collect();
-    let result = parse(&arguments).and_then(|(cli, subject)| run(&cli.command, &subject, &ranks));
+    let heard = interrupt::listen(communicator.is_root());
+    let result = heard.and_then(|()| parse(&arguments)).and_then(|(cli, subject)| run(&cli.command, &subject, &ranks));
     end_by(communicator, &result)
 }
 

@@ -2,21 +2,20 @@
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
-use std::process;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use lapwing::data::{Alone, CancelToken, Communicator, Error, Progress, Report, Run, Silent, Warning};
+use lapwing::data::{Alone, Communicator, Progress, Report, Run, Silent, Warning};
 
 use lapwing_report::summary::Row;
 
 use crate::failure::Failure;
+use crate::interrupt::INTERRUPTS;
 use crate::options::{ProgressStyle, RunOptions};
 use crate::output::Written;
+use crate::paint;
 use crate::progress::{Console, say};
 use crate::ranks::Ranks;
 use crate::text::{shell_word, summary};
-use crate::{INTERRUPTED, paint};
 
 /// One run of the program, in one process or as one of several ranks, of which only rank 0 prints.
 pub struct Session<'c> {
@@ -27,28 +26,25 @@ pub struct Session<'c> {
     /// Whether results are printed as JSON.
     pub json: bool,
     quiet: bool,
-    may_exit: Arc<AtomicBool>,
 }
 
 impl Session<'static> {
-    /// Starts the threads of a single process and listens for Ctrl-C.
+    /// Starts the threads of a single process.
     pub fn start(options: &RunOptions) -> Result<Self, Failure> {
         Self::across(options, &Ranks::new(&Alone, None))
     }
 }
 
 impl<'c> Session<'c> {
-    /// Starts the threads of one of `ranks` and listens for Ctrl-C.
+    /// Starts the threads of one of `ranks`. Signals cancel its run from now on.
     pub fn across(options: &RunOptions, ranks: &Ranks<'c>) -> Result<Self, Failure> {
         let communicator = ranks.communicator;
         let prints = communicator.is_root();
-        let cancel = CancelToken::default();
-        let may_exit = Arc::new(AtomicBool::new(false));
-        listen(cancel.clone(), may_exit.clone(), prints)?;
+        INTERRUPTS.may_exit(false);
         let progress = if prints { progress(options) } else { Arc::new(Silent) };
         let threads = options.threads.or(ranks.threads);
-        let run = Run::new(threads, options.seed)?.with_cancel(cancel).with_progress(progress);
-        Ok(Self { run, communicator, json: options.json, quiet: options.quiet || !prints, may_exit })
+        let run = Run::new(threads, options.seed)?.with_cancel(INTERRUPTS.cancel.clone()).with_progress(progress);
+        Ok(Self { run, communicator, json: options.json, quiet: options.quiet || !prints })
     }
 
     /// Reads input as the phase `read` of `report`. Ctrl-C ends the program at once, even in the middle of a slow pipe,
@@ -59,9 +55,9 @@ impl<'c> Session<'c> {
 
     /// Does work without output: Ctrl-C ends the program at once.
     pub fn unless_interrupted<T>(&self, work: impl FnOnce() -> T) -> T {
-        self.may_exit.store(true, Ordering::SeqCst);
+        INTERRUPTS.may_exit(true);
         let out = work();
-        self.may_exit.store(false, Ordering::SeqCst);
+        INTERRUPTS.may_exit(false);
         out
     }
 
@@ -113,21 +109,6 @@ impl<'c> Session<'c> {
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
     stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(Failure::stdout)
-}
-
-/// The first Ctrl-C cancels the run, the second ends the program at once.
-fn listen(cancel: CancelToken, may_exit: Arc<AtomicBool>, prints: bool) -> Result<(), Failure> {
-    let handler = move || {
-        if cancel.is_canceled() || may_exit.load(Ordering::SeqCst) {
-            if prints {
-                say(&format!("{} interrupted", paint("error:", "31")));
-            }
-            process::exit(INTERRUPTED.into());
-        }
-        cancel.cancel();
-    };
-    ctrlc::set_handler(handler)
-        .map_err(|e| Failure::Library(Error::Internal { reason: format!("cannot listen for Ctrl-C: {e}") }))
 }
 
 fn progress(options: &RunOptions) -> Arc<dyn Progress> {

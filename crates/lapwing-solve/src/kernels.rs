@@ -5,6 +5,7 @@
 //! prefetched. Rows are read as vectors of a power of two of lanes, whatever the number of columns: the parts of a vector that would be left
 //! over take more instructions than whole ones. Cost: one pass over the entries for up to sixteen columns.
 
+use lapwing_data::Run;
 use lapwing_data::ordered::{sum_in_order, sum_of_parts, sum_over_rows};
 use rayon::prelude::*;
 
@@ -69,14 +70,23 @@ impl<R: Real> Weight for &[R] {
 }
 
 /// Y ← (D − W)·X + diag(g)·X for Y (n, s) and the first s columns of X, as Σⱼ wᵢⱼ(xᵢ − xⱼ) + gᵢxᵢ, summed in their precision;
-/// returns xᵀy of each column.
-pub(crate) fn sdd_product<R: Real>(matrix: &SddMatrix<'_>, x: &[R], y: &mut [R], s: usize) -> Vec<f64> {
+/// returns xᵀy of each column. Rows are left as they are once the `run` is canceled.
+pub(crate) fn sdd_product<R: Real>(
+    matrix: &SddMatrix<'_>,
+    x: &[R],
+    y: &mut [R],
+    s: usize,
+    run: Option<&Run>,
+) -> Vec<f64> {
     let n = matrix.shift().len();
     let stride = x.len().checked_div(n).unwrap_or(s);
     assert!(x.len() == n * stride && stride >= s && y.len() == n * s);
     let rows = BLOCK_ROWS * s.max(1);
     let dots = y.par_chunks_mut(rows).enumerate().map(|(block, y)| {
         let mut dots = vec![0.0; s];
+        if run.is_some_and(Run::is_canceled) {
+            return dots;
+        }
         let first = block * BLOCK_ROWS;
         match &matrix.weights {
             Weights::Equal(weight) => product_rows(matrix, *weight, (x, stride), y, s, first, &mut dots),

@@ -197,7 +197,7 @@ impl<'a> SddMatrix<'a> {
     /// # Complexity
     /// O(m·s) operations; parallel over rows on the current pool, each row's sum in column order.
     pub fn product<R: Real>(&self, x: &[R], y: &mut [R], s: usize) -> Vec<f64> {
-        R::product(self, x, y, s)
+        R::product(self, x, y, s, None)
     }
 
     /// Diagonal of A (n).
@@ -264,7 +264,9 @@ impl<R: Real> Operator<R> for SddMatrix<'_> {
     }
 
     fn apply(&self, x: &[R], y: &mut [R], s: usize, run: &Run) -> Result<Vec<f64>> {
-        run.install(|| Ok(self.product(x, y, s)))
+        let dots = run.install(|| R::product(self, x, y, s, Some(run)));
+        run.check()?;
+        Ok(dots)
     }
 }
 

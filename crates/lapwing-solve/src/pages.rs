@@ -2,6 +2,7 @@
 
 use std::ops::{Add, Mul, Sub};
 
+use lapwing_data::Run;
 use lapwing_simd::Number;
 pub(crate) use lapwing_simd::{Lines, prefetch, zeros};
 use rayon::prelude::*;
@@ -16,7 +17,7 @@ pub trait Real: Number + Default + Add<Output = Self> + Sub<Output = Self> + Mul
 
     /// Y ← A·X as [`SddMatrix::product`]. It is not generic, so that its kernels are compiled in this crate alone. A generic one would be
     /// compiled again in every crate that multiplies.
-    fn product(matrix: &SddMatrix<'_>, x: &[Self], y: &mut [Self], s: usize) -> Vec<f64>;
+    fn product(matrix: &SddMatrix<'_>, x: &[Self], y: &mut [Self], s: usize, run: Option<&Run>) -> Vec<f64>;
 
     /// The values as those of another type; moved if it is the same.
     fn cast<T: Real>(values: Vec<Self>) -> Vec<T>;
@@ -44,8 +45,8 @@ impl Real for f64 {
     const LARGEST_EXPONENT: i32 = 1022;
 
     #[inline(never)]
-    fn product(matrix: &SddMatrix<'_>, x: &[Self], y: &mut [Self], s: usize) -> Vec<f64> {
-        sdd_product(matrix, x, y, s)
+    fn product(matrix: &SddMatrix<'_>, x: &[Self], y: &mut [Self], s: usize, run: Option<&Run>) -> Vec<f64> {
+        sdd_product(matrix, x, y, s, run)
     }
 
     fn cast<T: Real>(values: Vec<Self>) -> Vec<T> {
@@ -75,8 +76,8 @@ impl Real for f32 {
     const LARGEST_EXPONENT: i32 = 126;
 
     #[inline(never)]
-    fn product(matrix: &SddMatrix<'_>, x: &[Self], y: &mut [Self], s: usize) -> Vec<f64> {
-        sdd_product(matrix, x, y, s)
+    fn product(matrix: &SddMatrix<'_>, x: &[Self], y: &mut [Self], s: usize, run: Option<&Run>) -> Vec<f64> {
+        sdd_product(matrix, x, y, s, run)
     }
 
     fn cast<T: Real>(values: Vec<Self>) -> Vec<T> {

@@ -22,6 +22,7 @@ mod regression_readers;
 mod regression_words;
 mod report;
 mod scaling;
+mod signals;
 mod sparse_harmonic;
 mod sparsify;
 mod tables;

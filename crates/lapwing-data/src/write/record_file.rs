@@ -10,7 +10,7 @@ use super::encode::encode_rows;
 use super::npy::{NO_CLASS, Records};
 use super::place::{Place, check_writable};
 use super::staged::Staged;
-use super::system::{Storage, beside};
+use super::system::{Storage, Unfinished, beside};
 use super::table::{LABEL_ENDINGS, LabelColumns, LabeledRows};
 use super::writer::{LabelWriter, Table, ending};
 use crate::{ClassNames, Error, Matrix, Result, Run};
@@ -77,6 +77,7 @@ impl RecordFile {
             }
             let mut file = Storage::new(File::options().read(true).write(true).create_new(true).open(part)?);
             let owned = TempPath::try_from_path(part)?;
+            Unfinished::lock().add(part);
             file.write_all(records.header())?;
             file.set_len(length)?;
             // Row numbers identify rows that were never written: theirs are 0. The first row gets another number.

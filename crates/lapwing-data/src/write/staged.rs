@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempPath;
 
 use super::place::Place;
-use super::system::{Storage, move_aside, rename, second_name, sync_folder};
+use super::system::{Storage, Unfinished, move_aside, rename, second_name, sync_folder};
 use crate::{Error, Result};
 
 /// A file that was written and synced under a temporary name. [Publishing](Self::publish) renames it; dropping it
@@ -78,6 +78,7 @@ impl Staged {
 /// ```
 pub fn publish_all(files: Vec<Staged>) -> Result<()> {
     let n_waiting = files.iter().filter(|file| file.waiting.is_some()).count();
+    let unfinished = Unfinished::lock();
     let mut published = Vec::with_capacity(n_waiting);
     for Staged { path, waiting } in files {
         let Some((temporary, target)) = waiting else { continue };
@@ -91,7 +92,10 @@ pub fn publish_all(files: Vec<Staged>) -> Result<()> {
             }
         }
     }
-    published.iter().for_each(|file| sync_folder(&file.target));
+    let targets: Vec<PathBuf> = published.iter().map(|file| file.target.clone()).collect();
+    // The older files go before the lock does.
+    drop((published, unfinished));
+    targets.iter().for_each(|target| sync_folder(target));
     Ok(())
 }
 

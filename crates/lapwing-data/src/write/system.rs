@@ -3,6 +3,7 @@
 use std::fs::{File, Permissions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::{Builder, TempPath};
 
@@ -88,11 +89,43 @@ fn begin_to_store(file: &File) {
 #[cfg(not(target_os = "linux"))]
 fn begin_to_store(_: &File) {}
 
+/// Names of temporary files of this process, of which some may exist no more. Locked while one is created, and while files are renamed.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Holds up all threads that create temporary files or give files their names.
+pub struct Unfinished(MutexGuard<'static, Vec<PathBuf>>);
+
+impl Unfinished {
+    pub(super) fn lock() -> Self {
+        Self(UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(super) fn add(&mut self, path: &Path) {
+        let Self(names) = self;
+        if names.len() == names.capacity() {
+            names.retain(|name| name.exists());
+        }
+        names.push(path.to_owned());
+    }
+}
+
+/// Removes the temporary files of this process, and holds up every thread that creates one or gives files their names, until the result
+/// is dropped: for a process that ends without waiting for its threads.
+#[must_use = "files are created again once this is dropped"]
+pub fn remove_unfinished() -> Unfinished {
+    let mut unfinished = Unfinished::lock();
+    // Those that have got their names, or were removed, exist no more.
+    unfinished.0.drain(..).for_each(|name| drop(std::fs::remove_file(name)));
+    unfinished
+}
+
 /// Creates an empty hidden file in the folder of `target`; it is removed when its name is dropped.
 pub(super) fn temporary_beside(target: &Path) -> io::Result<(Storage, TempPath)> {
     // The permissions of any new file, by the user's mask, instead of the narrow default of temporary files.
     let open = |path: &Path| File::options().read(true).write(true).create_new(true).open(path);
+    let mut unfinished = Unfinished::lock();
     let (file, path) = hidden_beside(target, open)?;
+    unfinished.add(&path);
     Ok((Storage::new(file), path))
 }
 

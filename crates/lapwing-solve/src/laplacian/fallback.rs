@@ -7,6 +7,8 @@ use std::sync::{Arc, OnceLock};
 use lapwing_data::{Csr, Result, Run};
 
 use super::{LaplacianSolver, PreconditionerChoice};
+use crate::cg::{columns, write_columns};
+use crate::dispatch::WIDEST;
 use crate::kernels::gather;
 use crate::precond::{
     ApproxCholesky, ApproxCholeskyParams, Bounded, Budget, Cliques, Factor, Inverse, Preconditioner, SparseCholesky,
@@ -31,6 +33,8 @@ pub enum FallbackLevel {
     Cholesky,
 }
 
+/// Values of a block (rows × columns) that a factor is applied to between two checks for an interruption, some tens of milliseconds.
+const PART_VALUES: usize = 1 << 20;
 /// Largest number of rows for which the complete factor is the last level: some seconds and 16 MB if every entry fills.
 const MOST_EXACT_ROWS: usize = 2048;
 
@@ -132,8 +136,25 @@ impl Placed {
 }
 
 impl Preconditioner for Placed {
+    /// Many columns are taken in parts, between which the run may be canceled; each column by itself gives the same bits.
     fn apply(&self, r: &[f64], z: &mut [f64], s: usize, run: &Run) -> Result<()> {
-        run.install(|| self.product(r, z, s));
+        let n = self.factor.order().len().max(1);
+        let most = (PART_VALUES / n).max(WIDEST).next_multiple_of(WIDEST);
+        run.check()?;
+        if s <= most {
+            run.install(|| self.product(r, z, s));
+            return run.check();
+        }
+        for first in (0..s).step_by(most) {
+            let part: Vec<usize> = (first..(first + most).min(s)).collect();
+            run.install(|| {
+                let own = columns(r, s, &part);
+                let mut solved = vec![0.0; own.len()];
+                self.product(&own, &mut solved, part.len());
+                write_columns(z, s, &solved, part.len(), &part);
+            });
+            run.check()?;
+        }
         Ok(())
     }
 }
