@@ -197,6 +197,33 @@ impl Error {
         Self::NotPositiveDefinite { what: what.into(), pivot, advice: advice.into() }
     }
 
+    /// The same error of some rows of `what`, at their rows in the whole: `place` gives these.
+    #[must_use]
+    pub fn at_rows(mut self, of: &str, place: impl Fn(usize) -> usize) -> Self {
+        if let Self::Value { what, row, .. } = &mut self
+            && what == of
+        {
+            *row = place(*row);
+        }
+        self
+    }
+
+    /// Whether another method may do what this error keeps one method from: it is none of the caller's wish to stop, nor of files or labels,
+    /// which all methods share.
+    pub fn is_of_method(&self) -> bool {
+        !matches!(
+            self,
+            Self::Interrupted
+                | Self::Labels { .. }
+                | Self::Columns(_)
+                | Self::Names(_)
+                | Self::Format { .. }
+                | Self::Version { .. }
+                | Self::Io { .. }
+                | Self::Comm { .. }
+        )
+    }
+
     /// An error of the operating system about `path`.
     pub fn io(path: impl Into<PathBuf>, source: std::io::Error) -> Self {
         Self::Io { path: path.into(), source }

@@ -141,21 +141,27 @@ impl<'a> Features<'a> {
         }
     }
 
-    /// The error for features whose largest absolute value is `most`.
+    /// Row and column of the largest absolute value, and this value; none without any.
     // One source serves all types of values, f64 too.
     #[allow(clippy::useless_conversion)]
-    fn underflow(&self, most: f64) -> Error {
+    pub fn largest_at(&self) -> Option<(usize, usize, f64)> {
+        let most = self.largest(0..self.n_rows());
         let is_largest = |x: f64| x.abs() == most;
-        let place = match self {
+        match self {
             Self::Dense(dense) => {
                 let at = with_slice!(dense.values(), slice => slice.iter().position(|&x| is_largest(x.into())));
-                at.map(|at| (at / dense.n_cols(), at % dense.n_cols()))
+                at.map(|at| (at / dense.n_cols(), at % dense.n_cols(), most))
             }
             Self::Sparse(sparse) => sparse.values().iter().position(|&x| is_largest(x.into())).map(|at| {
                 let row = sparse.indptr().partition_point(|&start| start as usize <= at) - 1;
-                (row, sparse.indices()[at] as usize)
+                (row, sparse.indices()[at] as usize, most)
             }),
-        };
+        }
+    }
+
+    /// The error for features whose largest absolute value is `most`.
+    fn underflow(&self, most: f64) -> Error {
+        let place = self.largest_at();
         Error::Value {
             what: "features".into(),
             row: place.map_or(0, |place| place.0),

@@ -129,7 +129,7 @@ pub fn kneighbors(features: &Features<'_>, params: &KnnParams, run: &Run) -> Res
         },
     };
     run.install(|| zero_rows::merge(&mut neighbors, &zeros, &zeros, true));
-    neighbors.complete()?;
+    neighbors.complete(features, features)?;
     if params.metric().is_distance() {
         report.n_duplicate_rows = neighbors.distances.chunks_exact(k).filter(|row| row[k - 1] == 0.0).count();
     }
@@ -187,7 +187,7 @@ pub(crate) fn sorted_neighbors(
             others.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
             let places = ids.iter_mut().zip(distances);
             others.iter().zip(places).for_each(|(&(d, other), (id, distance))| (*id, *distance) = (other, d));
-            if others.iter().all(|other| other.0.is_finite()) { Ok(()) } else { Err(overflow(row)) }
+            if others.iter().all(|other| other.0.is_finite()) { Ok(()) } else { Err(overflow(largest_row(features).0)) }
         })
     })?;
     let neighbors = Neighbors { n_neighbors: k, indices, distances };
@@ -216,7 +216,7 @@ pub fn query(train: &Features<'_>, new: &Features<'_>, params: &KnnParams, run: 
         (Features::Sparse(_), _) => Err(Error::shape("features", "sparse rows, as in the fit", "dense rows")),
     }?;
     run.install(|| zero_rows::merge(&mut neighbors, &new_zeros, &zeros, false));
-    neighbors.complete()?;
+    neighbors.complete(train, new)?;
     Ok(neighbors)
 }
 
@@ -248,7 +248,7 @@ pub(crate) fn check_rows(features: &Features<'_>, params: &KnnParams, run: &Run)
     zero_rows::find(features, params.metric(), params.zero_rows, run)
 }
 
-/// The error for a row whose distances overflow f32.
+/// The error for distances that overflow f32, because of values of `row`.
 pub(crate) fn overflow(row: usize) -> Error {
     Error::Value {
         what: "features".into(),
@@ -257,6 +257,11 @@ pub(crate) fn overflow(row: usize) -> Error {
         value: "values so large beside the other rows that distances overflow".into(),
         advice: "rescale the columns or remove the row".into(),
     }
+}
+
+/// The row of the largest value, and this value: it makes distances overflow. Once the mean is subtracted, those of other rows do too.
+pub(crate) fn largest_row(features: &Features<'_>) -> (usize, f64) {
+    features.largest_at().map_or((0, 0.0), |(row, _, most)| (row, most))
 }
 
 /// Checks new rows against the fitted ones, which have been checked.
@@ -317,11 +322,17 @@ impl KnnParams {
 }
 
 impl Neighbors {
-    /// Checks that every list is full. Lists are not if products overflow f32, because values are too far apart.
-    fn complete(&self) -> Result<()> {
-        match self.indices.chunks_exact(self.n_neighbors).position(|row| row.contains(&u32::MAX)) {
-            None => Ok(()),
-            Some(row) => Err(overflow(row)),
+    /// Checks that every list of rows of `new` is full. Lists are not if products overflow f32, because values are too far apart.
+    fn complete(&self, train: &Features<'_>, new: &Features<'_>) -> Result<()> {
+        if !self.indices.contains(&u32::MAX) {
+            return Ok(());
+        }
+        let ((fitted, most), (row, own)) = (largest_row(train), largest_row(new));
+        match overflow(if most > own { fitted } else { row }) {
+            Error::Value { row, col, value, advice, .. } if most > own => {
+                Err(Error::Value { what: "the fitted features".into(), row, col, value, advice })
+            }
+            error => Err(error),
         }
     }
 

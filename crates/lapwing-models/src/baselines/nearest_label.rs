@@ -81,7 +81,8 @@ impl NearestLabel {
             return Ok(None);
         }
         let params = GraphParams { n_neighbors: 1, ..self.graph() }.resolved(features);
-        let (nearest, _) = kneighbors(&features.select(targets.rows())?, &params.knn(), &run.quiet())?;
+        let (nearest, _) = kneighbors(&features.select(targets.rows())?, &params.knn(), &run.quiet())
+            .map_err(|error| error.at_rows("features", |row| targets.rows()[row] as usize))?;
         let rows = targets.values().rows();
         Ok(Some(Standings {
             rows: targets.rows().to_vec(),
@@ -123,7 +124,8 @@ impl Method for NearestLabel {
             let kept = targets.subset(|at| folds[at] != fold)?;
             let held: Vec<usize> = (0..folds.len()).filter(|&at| folds[at] == fold).collect();
             let rows: Vec<u32> = held.iter().map(|&at| targets.rows()[at]).collect();
-            let scores = self.extension(features, &kept)?.extend(&features.select(&rows)?, run)?;
+            let found = self.extension(features, &kept)?.extend(&features.select(&rows)?, run);
+            let scores = found.map_err(|error| error.at_rows("features", |row| rows[row] as usize))?;
             held.iter().zip(scores.rows()).for_each(|(&at, scores)| shares.row_mut(at).copy_from_slice(scores));
         }
         Ok(HeldOutFit { shares, fitted: None })

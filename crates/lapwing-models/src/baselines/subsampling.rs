@@ -145,7 +145,9 @@ impl Method for Subsampling {
         let rows = targets.rows().iter().map(place).collect();
         let sample_targets = targets.moved(chosen.len(), rows)?;
         let part = Problem { features: Some(&sample), ..Problem::new(&sample_targets) };
-        let Fitted { labeling, rule, graph, held_out, mut report, .. } = self.harmonic.fit(&part, run)?;
+        let fitted = self.harmonic.fit(&part, run);
+        let Fitted { labeling, rule, graph, held_out, mut report, .. } =
+            fitted.map_err(|error| error.at_rows("features", |row| chosen[row] as usize))?;
         let held_out = held_out.map(|held_out| held_out.at(|row| chosen[row as usize]));
         report.method = self.name().into();
         report.n_samples = n;

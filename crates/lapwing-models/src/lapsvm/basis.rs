@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use super::extension::Expansion;
 use super::gram::{Factor, Gram, nystrom_map};
-use super::kernel::{GivenBlocks, GramBlocks, Kernel, KernelRows, typical_bandwidth};
+use super::kernel::{GivenBlocks, GramBlocks, Kernel, KernelRows, middle, typical_bandwidth};
 use super::objective::Solution;
 use super::params::{
     EXACT_ROWS, GramPrecision, KernelKind, KernelLandmarks, LapSvmParams, MOST_WEIGHTS, TYPICAL_LANDMARKS,
@@ -131,7 +131,7 @@ impl<'b> Basis<'b> {
         let advice = "lower the memory for the Gram matrix, which is then made block by block, or take landmarks";
         check_memory(&format!("the Gram matrix of {n} rows"), bytes, advice)?;
         let center = match (params.kernel, features) {
-            (KernelKind::Rbf | KernelKind::LowRank, Features::Dense(dense)) => run.install(|| dense.column_means(run)),
+            (KernelKind::Rbf | KernelKind::LowRank, Features::Dense(dense)) => middle(dense),
             _ => Vec::new(),
         };
         let kernel = match params.kernel {
@@ -154,7 +154,7 @@ impl<'b> Basis<'b> {
             Storage::Landmarks(count) => {
                 let chosen = landmark_rows(n, count, labeled, run);
                 let landmarks = features.select(&chosen)?;
-                let rows = KernelRows::new(&landmarks, 0..chosen.len(), &center)?;
+                let rows = KernelRows::new(&landmarks, 0..chosen.len(), &center)?.named(chosen);
                 let scale = kernel.mean_diagonal(&rows);
                 let map = landmark_map(kernel, &rows)?;
                 let factor =

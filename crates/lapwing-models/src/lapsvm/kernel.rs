@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use lapwing_data::{Csr, Error, Features, Result, Run};
+use lapwing_data::{Csr, Dense, Error, Features, Result, Run};
 use lapwing_solve::SymmetricBlocks;
 use lapwing_solve::products::product_transposed;
 use serde::{Deserialize, Serialize};
@@ -39,6 +39,9 @@ pub(super) struct KernelRows {
     /// |x|² (n), for kernels of distances.
     squares: Vec<f64>,
     n_features: usize,
+    /// Their numbers in the input, for errors: counted from `first` if there are none.
+    ids: Vec<u32>,
+    first: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -70,13 +73,39 @@ impl KernelRows {
                 }
             }
         };
-        let mut rows = Self { values, squares: Vec::new(), n_features: d };
+        let mut rows = Self { values, squares: Vec::new(), n_features: d, ids: Vec::new(), first: range.start };
         rows.squares = (0..range.len()).map(|row| rows.square(row)).collect();
         Ok(rows)
     }
 
+    /// The same rows, which have the numbers `ids` in the input.
+    pub fn named(self, ids: Vec<u32>) -> Self {
+        Self { ids, ..self }
+    }
+
     pub fn len(&self) -> usize {
         self.squares.len()
+    }
+
+    /// The number of a row in the input.
+    fn id(&self, at: usize) -> usize {
+        self.ids.get(at).map_or(self.first + at, |&id| id as usize)
+    }
+
+    /// The products (a, b) of rows of these and of others, row-major.
+    fn products(&self, rows: Range<usize>, b: &Self, cols: Range<usize>, out: &mut [f64]) -> Result<()> {
+        let d = self.n_features;
+        match (&self.values, &b.values) {
+            (RowValues::Dense(a), RowValues::Dense(b)) => {
+                product_transposed(&a[rows.start * d..rows.end * d], &b[cols.start * d..cols.end * d], d, out);
+            }
+            (RowValues::Sparse(a), RowValues::Sparse(b)) => sparse_products(a, rows, b, cols, out),
+            (RowValues::Dense(_), _) => {
+                return Err(Error::shape("features", "sparse rows, as the fit had", "dense rows"));
+            }
+            _ => return Err(Error::shape("features", "dense rows, as the fit had", "sparse rows")),
+        }
+        Ok(())
     }
 
     fn square(&self, row: usize) -> f64 {
@@ -110,20 +139,11 @@ impl Kernel {
         cols: Range<usize>,
         out: &mut [f64],
     ) -> Result<()> {
-        let (d, k) = (a.n_features, cols.len());
-        if d == 0 || k == 0 {
+        let k = cols.len();
+        if a.n_features == 0 || k == 0 {
             return Ok(());
         }
-        match (&a.values, &b.values) {
-            (RowValues::Dense(a), RowValues::Dense(b)) => {
-                product_transposed(&a[rows.start * d..rows.end * d], &b[cols.start * d..cols.end * d], d, out);
-            }
-            (RowValues::Sparse(a), RowValues::Sparse(b)) => sparse_products(a, rows.clone(), b, cols.clone(), out),
-            (RowValues::Dense(_), _) => {
-                return Err(Error::shape("features", "sparse rows, as the fit had", "dense rows"));
-            }
-            _ => return Err(Error::shape("features", "dense rows, as the fit had", "sparse rows")),
-        }
+        a.products(rows.clone(), b, cols.clone(), out)?;
         let last = match self {
             Self::Linear => f64::from(f32::MAX),
             Self::Poly { degree } => {
@@ -144,12 +164,16 @@ impl Kernel {
             }
         };
         if let Some(at) = out.iter().position(|value| !(value.abs() <= last && value.is_finite())) {
+            let (row, col) = (rows.start + at / k, cols.start + at % k);
+            // Rows of a fit that new rows are compared with have no numbers here.
+            let is_known = !b.ids.is_empty() || std::ptr::eq(a, b);
+            let is_own = a.squares[row] >= b.squares[col] || !is_known;
             return Err(Error::Value {
-                what: "the kernel".into(),
-                row: rows.start + at / k,
-                col: Some(cols.start + at % k),
-                value: out[at].to_string(),
-                advice: "features are too large for this kernel; scale them".into(),
+                what: "features".into(),
+                row: if is_own { a.id(row) } else { b.id(col) },
+                col: None,
+                value: format!("values so large that the kernel of two rows is {}", out[at]),
+                advice: "scale the features or remove the row".into(),
             });
         }
         Ok(())
@@ -260,6 +284,29 @@ impl SymmetricBlocks for GivenBlocks<'_, '_> {
     }
 }
 
+/// The middle value of each column (d) among rows spread over all. A huge value does not move it as it would move the mean, from which
+/// all other rows would then differ by no more than rounding.
+pub(super) fn middle(dense: &Dense<'_>) -> Vec<f64> {
+    const ROWS: usize = 501;
+    const COLUMNS: usize = 512;
+    let (n, d) = (dense.n_rows(), dense.n_cols());
+    let rows: Vec<usize> = (0..n).step_by(n.div_ceil(ROWS).max(1)).collect();
+    let mut out = Vec::with_capacity(d);
+    for first in (0..d).step_by(COLUMNS) {
+        let width = COLUMNS.min(d - first);
+        let mut values = vec![0.0; rows.len() * width];
+        for (&row, part) in rows.iter().zip(values.chunks_exact_mut(width)) {
+            dense.copy_part_f64(row, first..first + width, part);
+        }
+        out.extend((0..width).map(|column| {
+            let mut own: Vec<f64> = values.iter().skip(column).step_by(width).copied().collect();
+            let middle = own.len() / 2;
+            *own.select_nth_unstable_by(middle, f64::total_cmp).1
+        }));
+    }
+    out
+}
+
 /// Half the median distance among drawn rows, the default of σ; 1 if all rows are equal.
 pub(super) fn typical_bandwidth(features: &Features<'_>, center: &[f64], run: &Run) -> Result<f64> {
     use lapwing_data::Stream;
@@ -273,7 +320,7 @@ pub(super) fn typical_bandwidth(features: &Features<'_>, center: &[f64], run: &R
     let m = drawn.len();
     let rows = KernelRows::new(&chosen, 0..m, center)?;
     let mut products = vec![0.0; m * m];
-    Kernel::Linear.block(&rows, 0..m, &rows, 0..m, &mut products)?;
+    rows.products(0..m, &rows, 0..m, &mut products)?;
     // Equal rows are at distance 0 up to rounding.
     let squared = |i: usize, j: usize| {
         let sizes = rows.squares[i] + rows.squares[j];
@@ -338,10 +385,30 @@ mod tests {
         let features = Features::from_f64(2, 1, vec![1e30, 2e30]).unwrap();
         let rows = KernelRows::new(&features, 0..2, &[]).unwrap();
         let text = Kernel::Poly { degree: 9 }.block(&rows, 0..2, &rows, 0..2, &mut [0.0; 4]).unwrap_err().to_string();
-        assert!(text.contains("row 0 of the kernel holds inf"), "{text}");
+        assert!(text.contains("row 0 of features holds values so large that the kernel of two rows is inf"), "{text}");
         let skew = Features::from_f64(2, 2, vec![1.0, 0.5, 0.4, 1.0]).unwrap();
         let text = GivenBlocks { features: &skew }.block(0..2, 0..2, &mut [0.0; 4]).unwrap_err().to_string();
         assert!(text.contains("must be symmetric"), "{text}");
+    }
+
+    #[test]
+    fn a_huge_value_leaves_the_other_rows_as_they_are() {
+        let run = Run::new(Some(1), 0).unwrap();
+        let values: Vec<f64> = (0..600).map(|i| f64::from((i * 37) % 101) / 10.0).collect();
+        let similarities = |values: Vec<f64>| {
+            let features = Features::from_f64(200, 3, values).unwrap();
+            let Features::Dense(dense) = &features else { unreachable!() };
+            let center = middle(dense);
+            let kernel = Kernel::Rbf { bandwidth: typical_bandwidth(&features, &center, &run).unwrap() };
+            let rows = KernelRows::new(&features, 0..200, &center).unwrap();
+            let mut out = vec![0.0; 100 * 100];
+            kernel.block(&rows, 100..200, &rows, 100..200, &mut out).unwrap();
+            out
+        };
+        let (plain, mut moved) = (similarities(values.clone()), values);
+        moved[7] = 1e30;
+        let pairs = plain.iter().zip(similarities(moved));
+        assert!(pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max) < 0.02);
     }
 
     #[test]

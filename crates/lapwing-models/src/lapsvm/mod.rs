@@ -266,8 +266,9 @@ impl LapSvm {
         };
         let machine =
             Machine { params: &self.params, loss: self.loss, features: &own, smoothness: None, is_regression };
-        let (_, extension, selected) =
-            machine.train(&compact, &FitOptions { validation, start: None }, folds, report, run)?;
+        let (_, extension, selected) = machine
+            .train(&compact, &FitOptions { validation, start: None }, folds, report, run)
+            .map_err(|error| error.at_rows("features", |row| labeled[row] as usize))?;
         let Selected { held_out, errors, folded, .. } = selected;
         let extension = if is_given { extension.widened(features.n_cols(), labeled) } else { extension };
         let scores = report.time("extend", run, |_| extension.extend(features, run))?;

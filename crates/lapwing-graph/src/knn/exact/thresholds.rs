@@ -21,7 +21,7 @@ use crate::knn::exact::ready;
 use crate::knn::exact::signed::{distance_of, key};
 use crate::knn::from_row::FromRow;
 use crate::knn::rows::{FAR, Frame};
-use crate::knn::{KnnParams, check_rows, overflow};
+use crate::knn::{KnnParams, check_rows, largest_row, overflow};
 
 /// Most values of a tile of bounds.
 const TILE_VALUES: usize = 1 << 23;
@@ -121,10 +121,8 @@ impl<'a> AllPairs<'a> {
                 Ok(())
             })
         })?;
-        match reached.iter().position(|row| !distance_of(row.last).is_finite()) {
-            None => Ok(reached),
-            Some(row) => Err(overflow(row)),
-        }
+        let is_known = |row: &Reached| distance_of(row.last).is_finite();
+        if reached.iter().all(is_known) { Ok(reached) } else { Err(overflow(largest_row(&self.features).0)) }
     }
 }
 

@@ -397,7 +397,7 @@ mod tests {
     fn distances_that_overflow_leave_lists_incomplete() {
         let features = Features::from_f64(40, 1, (0..40).map(|row| f64::from(row % 2) * 1e39).collect()).unwrap();
         let neighbors = found(&features, 30, 1);
-        assert!(neighbors.complete().is_err());
+        assert!(neighbors.complete(&features, &features).is_err());
     }
 
     #[test]

@@ -202,7 +202,7 @@ impl NeighborIndex {
             zero_rows::merge(&mut found, &new_zeros, &self.zeros, same);
             Ok::<_, Error>(())
         })?;
-        found.complete()?;
+        found.complete(train, new)?;
         Ok(found)
     }
 
