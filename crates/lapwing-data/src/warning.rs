@@ -86,6 +86,15 @@ warnings! {
         "no label could be judged: each is the only one of its class, or of its component of the graph"
             => NothingJudged {}
     }
+    "not-better", "use other features, a graph or another method: labels are no better than the most frequent class" {
+        "the expected accuracy, {:.1} %, is no better than to give every row the most frequent class, which would be right for about {:.1} % \
+         ({n_held_out} held-out labels): this method finds nothing in the rows that tells the classes apart", 100.0 * expected, 100.0 * most_frequent
+            => NotBetter { expected: f64, most_frequent: f64, n_held_out: usize }
+    }
+    "failed-method", "nothing, or mend what the text says: other methods did without it" {
+        "left out, because it cannot run here: {methods} ({reason})"
+            => CannotRun { methods: String, reason: String }
+    }
     "suggested-labels", "let `suggest` draw some rows at random (`check`), and label them too" {
         "labels were suggested, not drawn at random, and only {n_check} of them are check rows, of {least} needed: sets may hold the right \
          class less often than their level says; suggest some rows with --check 0.2"

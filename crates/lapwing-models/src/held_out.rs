@@ -251,7 +251,8 @@ pub(crate) fn choose(losses: &[Vec<f64>], errors: f64) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use lapwing_data::{Features, Labels};
+    use lapwing_data::{Features, Labels, Stream};
+    use rand::RngExt;
 
     use super::*;
     use crate::{MethodParams, Problem, method, method_names};
@@ -308,6 +309,32 @@ mod tests {
             assert_eq!(fitted.report.parts["confidence"]["is_guess"], false, "{name}");
             let mean = fitted.labeling.confidence.iter().sum::<f64>() / n as f64;
             assert!((mean - value).abs() < 0.15, "{name}: {mean} {value}");
+        }
+    }
+
+    #[test]
+    fn features_of_noise_are_expected_to_say_nothing() {
+        let (n, l, c, draws) = (300, 30, 5u32, 12);
+        for name in ["majority", "linear", "nearest-label", "laprls", "low-rank", "auto"] {
+            let (mut holds, mut expected, mut found) = (0, 0.0, 0.0);
+            for seed in 0..draws {
+                let run = Run::new(Some(2), seed).unwrap();
+                let mut rng = run.rng(Stream::Synthetic, seed);
+                let values = (0..4 * n).map(|_| rng.random_range(-1.0..1.0f64)).collect();
+                let classes: Vec<u32> = (0..n).map(|_| rng.random_range(0..c)).collect();
+                // Two labels of each class are given in any case.
+                let given =
+                    |row: usize| (row < l).then(|| i64::from(if row < 10 { row as u32 % c } else { classes[row] }));
+                let targets = Targets::one_hot(&Labels::from_integers((0..n).map(given)), None).unwrap();
+                let features = Features::from_f64(n, 4, values).unwrap();
+                let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
+                let fitted = method(name, &MethodParams::default()).unwrap().fit(&problem, &run).unwrap();
+                let right = (l..n).filter(|&row| fitted.labeling.labels[row] == classes[row]).count();
+                let (right, own) = (right as f64 / (n - l) as f64, fitted.expected_accuracy().unwrap());
+                holds += usize::from((own.low..=own.high).contains(&right));
+                (expected, found) = (expected + own.value / draws as f64, found + right / draws as f64);
+            }
+            assert!(holds >= 9 && (expected - found).abs() < 0.08, "{name}: {holds} {expected} {found}");
         }
     }
 

@@ -234,7 +234,8 @@ pub struct Fitted<'a> {
 impl Fitted<'_> {
     /// Share of right labels that rows without a given one are expected to have, with its interval; `None` if no label was held out.
     pub fn expected_accuracy(&self) -> Option<ExpectedAccuracy> {
-        self.held_out.as_ref().and_then(ExpectedAccuracy::new)
+        let n_unlabeled = self.report.n_samples.saturating_sub(self.report.n_labeled);
+        self.held_out.as_ref().and_then(|held_out| ExpectedAccuracy::new(held_out, n_unlabeled))
     }
 }
 

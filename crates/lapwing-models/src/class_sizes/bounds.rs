@@ -55,6 +55,19 @@ pub(crate) fn label_counts(targets: &Targets) -> Vec<usize> {
     counts
 }
 
+/// Shares of the classes (c) from numbers of labels, drawn toward equal shares by as much as the differences among the numbers may be chance:
+/// fully if labels were chosen evenly, hardly if there are many.
+///
+/// The shrinkage λ = (1 − Σ pₖ²) / ((l − 1)·Σ (1/c − pₖ)²), at most 1, of Hausser & Strimmer (2009) has the least expected squared error.
+pub(crate) fn shrunken_shares(counts: &[usize]) -> Vec<f64> {
+    let (l, equal) = (counts.iter().sum::<usize>() as f64, (counts.len() as f64).recip());
+    let shares = || counts.iter().map(|&count| count as f64 / l.max(1.0));
+    let rest = (1.0 - shares().map(|p| p * p).sum::<f64>()).max(0.0);
+    let spread = (l - 1.0) * shares().map(|p| (equal - p).powi(2)).sum::<f64>();
+    let lambda = if rest < spread { rest / spread } else { 1.0 };
+    shares().map(|p| lambda * equal + (1.0 - lambda) * p).collect()
+}
+
 /// Rows whose degrees are looked at.
 const SAMPLE: usize = 8192;
 /// Standard deviations beyond which labeled rows are not drawn at random.

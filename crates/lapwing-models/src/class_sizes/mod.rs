@@ -27,7 +27,7 @@ use lapwing_data::params::{Parameters, at_least};
 use lapwing_data::{Error, Matrix, Result, Run, Targets, Warning, choices, parameters, peak_memory_bytes};
 use serde_json::Value;
 
-pub(crate) use self::bounds::{SizeBounds, are_spread, are_typical, label_counts, wilson};
+pub(crate) use self::bounds::{SizeBounds, are_spread, are_typical, label_counts, shrunken_shares, wilson};
 pub(crate) use self::offsets::hold_unless_cut;
 pub use self::with_sizes::WithSizes;
 use self::{bounds::are_balanced, offsets::hold_sizes, refine::refine};

@@ -118,8 +118,23 @@ struct Trial {
 
 impl Trial {
     fn accuracy(&self) -> f64 {
-        let right = self.held_out.iter().filter(|(_, scores, class)| largest(scores) == *class).count();
-        right as f64 / self.held_out.len().max(1) as f64
+        self.accuracy_on(|_| true)
+    }
+
+    /// Accuracy on the labels at some places.
+    fn accuracy_on(&self, is_judge: impl Fn(usize) -> bool) -> f64 {
+        let judges = self.held_out.iter().filter(|(at, ..)| is_judge(*at));
+        let (right, n) = judges.fold((0usize, 0usize), |(right, n), (_, scores, class)| {
+            (right + usize::from(largest(scores) == *class), n + 1)
+        });
+        right as f64 / n.max(1) as f64
+    }
+
+    /// Typical temperature of its scores.
+    fn typical(&self, c: usize, run: &Run) -> Result<f64> {
+        let values = self.held_out.iter().flat_map(|(_, scores, _)| scores).copied().collect();
+        let scores = Matrix::new(self.held_out.len(), c, values)?;
+        Ok(run.install(|| typical_temperature(&Rule::largest(vec![1.0; c]), &scores)))
     }
 
     fn describe(&self, kind: FactorKind) -> Value {
@@ -174,13 +189,38 @@ impl Judges {
         Ok(Some(Self { targets, classes, folds, is_enough, chooses: select == Select::Auto }))
     }
 
-    /// The best trial if it is better than the first, that of the given parameters, by more than a standard error; else the first.
-    fn choose(&self, trials: &[Trial], params: &LowRankParams, report: &mut Report, run: &Run) -> Result<Selected> {
-        let accuracies: Vec<f64> = trials.iter().map(Trial::accuracy).collect();
-        let Some(standard) = accuracies.first().copied() else { return Ok(Selected::given(params)) };
-        let error = (standard * (1.0 - standard) / self.classes.len() as f64).sqrt();
+    /// The best trial for some labels if it is better than the first, that of the given parameters, by more than a standard error; else the
+    /// first.
+    fn best(&self, trials: &[Trial], is_judge: impl Fn(usize) -> bool) -> usize {
+        let accuracies: Vec<f64> = trials.iter().map(|trial| trial.accuracy_on(&is_judge)).collect();
+        let (standard, n) = (accuracies[0], (0..self.classes.len()).filter(|&at| is_judge(at)).count());
+        let error = (standard * (1.0 - standard) / n.max(1) as f64).sqrt();
         let best = largest(&accuracies);
-        let chosen = if accuracies[best] > standard + error { best } else { 0 };
+        if accuracies[best] > standard + error { best } else { 0 }
+    }
+
+    /// Place, scores and class of each label, by the trial that is the best for the labels of the other folds: the luck of the choice does
+    /// not count. Scores are in the unit of those of the trial `chosen`.
+    fn nested(&self, trials: &[Trial], chosen: usize, run: &Run) -> Result<Vec<(usize, Vec<f64>, usize)>> {
+        let c = self.targets.n_columns();
+        let unit = trials[chosen].typical(c, run)?;
+        let mut all = Vec::new();
+        for fold in 0..FOLDS {
+            let trial = &trials[self.best(trials, |at| self.folds[at] != fold)];
+            let scale = Some(unit / trial.typical(c, run)?).filter(|scale| scale.is_normal()).unwrap_or(1.0);
+            let own = trial.held_out.iter().filter(|(at, ..)| self.folds[*at] == fold);
+            all.extend(own.map(|(at, scores, class)| (*at, scores.iter().map(|s| s * scale).collect(), *class)));
+        }
+        all.sort_unstable_by_key(|(at, ..)| *at);
+        Ok(all)
+    }
+
+    /// The best trial for all labels.
+    fn choose(&self, trials: &[Trial], params: &LowRankParams, report: &mut Report, run: &Run) -> Result<Selected> {
+        if trials.is_empty() {
+            return Ok(Selected::given(params));
+        }
+        let chosen = self.best(trials, |_| true);
         if self.chooses {
             let table: Vec<Value> = trials.iter().map(|trial| trial.describe(params.factor)).collect();
             report.choose("cross_validation", table);
@@ -191,8 +231,7 @@ impl Judges {
             Way::Propagate(alpha) => (params.alpha, params.head) = (alpha, Head::Propagation),
             Way::Regress => params.head = Head::Regression,
         }
-        let mut held_out: Vec<_> = trial.held_out.iter().collect();
-        held_out.sort_unstable_by_key(|(at, ..)| *at);
+        let held_out = self.nested(trials, chosen, run)?;
         let standings = Standings {
             rows: held_out.iter().map(|(at, ..)| self.targets.rows()[*at]).collect(),
             classes: held_out.iter().map(|(.., class)| *class as u32).collect(),
