@@ -75,7 +75,7 @@ class AutoLabeler(AutoLabelerParameters, Chosen, StartsFromPrior, SpreadingClass
     >>> bool((auto.transduction_[100:] == truth[100:]).mean() > 0.9)
     True
     >>> sorted(auto.results_[0])
-    ['estimate', 'interval', 'log_loss', 'method', 'n_rows', 'name', 'parameters', 'seconds', 'weight']
+    ['estimate', 'failure', 'interval', 'log_loss', 'method', 'n_rows', 'name', 'parameters', 'seconds', 'weight']
     """
 
     _method = "auto"

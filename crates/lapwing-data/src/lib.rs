@@ -44,7 +44,7 @@ pub use features::Features;
 pub use generated::GeneratedRows;
 pub use labels::{ClassNames, Labels, SparseLabels, Targets, UNLABELED};
 pub use matrix::{Buffer, Matrix};
-pub use memory::{available_memory_bytes, check_memory};
+pub use memory::{available_memory_bytes, check_memory, check_plan};
 pub use progress::{Counter, Progress, Silent, fallen};
 pub use report::{GraphSummary, Phase, Report, SolveSummary, peak_memory_bytes};
 pub use row_names::{BadNames, Named, RowNames};

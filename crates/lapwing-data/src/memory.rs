@@ -31,6 +31,19 @@ pub fn check_memory(what: &str, bytes: u64, advice: &str) -> Result<()> {
     Ok(())
 }
 
+/// Returns an error if a step is planned to reach `bytes` of resident memory, those that the process holds already included, and so
+/// many are not free.
+///
+/// # Errors
+/// [`Error::TooLarge`].
+pub fn check_plan(what: &str, bytes: u64, advice: &str) -> Result<()> {
+    let held = kibibytes("/proc/self/status", "VmRSS:").unwrap_or(0);
+    match least([free_with_swap(), of_limits()]).map(|free| free.saturating_add(held)) {
+        Some(limit) if bytes > limit => Err(Error::too_large(what, bytes, limit, advice)),
+        _ => Ok(()),
+    }
+}
+
 /// Whether the allocator can return that many bytes in one piece; frees them untouched.
 fn can_have(bytes: u64) -> bool {
     usize::try_from(bytes).is_ok_and(|bytes| Vec::<u8>::new().try_reserve_exact(bytes).is_ok())

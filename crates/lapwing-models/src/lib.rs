@@ -35,7 +35,7 @@ mod venn_abers;
 
 pub use auto::{Auto, AutoParams, Candidates};
 pub use class_sizes::{LabelsDrawn, SizeOptions, SizeParams, SizedLabeling, Sizing, SizingParams, WithSizes};
-pub use compare::{CompareParams, CompareRow, Comparison, Keep, Rival, Unfinished, Winner, compare};
+pub use compare::{CompareParams, CompareRow, Comparison, Failed, Keep, Rival, Unfinished, Winner, compare};
 pub use expected::{ClassAccuracy, ExpectedAccuracy, ReliabilityBin, class_accuracy, reliability};
 pub use extend::{Extended, Extension, LazyIndex, NeighborExtension};
 pub use harmonic::{

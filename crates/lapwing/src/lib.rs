@@ -199,7 +199,7 @@ pub mod models {
     };
     // Methods beside each other.
     #[doc(inline)]
-    pub use lapwing_models::{CompareParams, CompareRow, Comparison, Keep, Rival, Unfinished, Winner, compare};
+    pub use lapwing_models::{CompareParams, CompareRow, Comparison, Failed, Keep, Rival, Unfinished, Winner, compare};
 
     /// How good labels are.
     pub mod metrics {

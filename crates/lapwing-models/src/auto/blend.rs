@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use lapwing_data::{Matrix, Result, Targets};
-use lapwing_graph::{AffinityGraph, GraphParams};
+use lapwing_graph::{AffinityGraph, Components, GraphParams};
 use rayon::prelude::*;
 
 use super::mixture::{Mixture, mixed, temper};
@@ -36,7 +36,7 @@ pub(super) fn blended<'a>(
     notes::reached_by_features(report, (0..labeling.reached.len()).filter(is_beyond).count());
     for warning in parts.iter().flat_map(|(_, fitted)| &fitted.report.warnings) {
         // What the candidates lack alone, their mean may have.
-        let is_own = matches!(warning.kind(), "unreached" | "lost-classes" | "one-class");
+        let is_own = matches!(warning.kind(), "unreached" | "lost-classes" | "one-class" | "not-better");
         if !is_own && !report.warnings.contains(warning) {
             report.warnings.push(warning.clone());
         }
@@ -49,15 +49,18 @@ pub(super) fn blended<'a>(
 /// The labels of one fit, which has all the weight; its scores are tempered as the mixture says.
 pub(super) fn alone<'a>(
     fitting: Fitting<'_, '_, 'a>,
-    affinity: Affinity<'_>,
+    affinity: Option<Affinity<'_>>,
     (place, mut fitted): Part<'a>,
     mixture: &Mixture,
 ) -> Fitted<'a> {
     let mut report = fitting.report;
     let own = std::mem::take(&mut fitted.report);
-    report.n_unreached = own.n_unreached;
+    report.n_unreached = fitted.labeling.reached.iter().filter(|reached| !**reached).count();
     (report.n_classes, report.solve) = (own.n_classes, own.solve);
     report.warnings.extend(own.warnings);
+    if !report.warnings.iter().any(|warning| warning.kind() == "unreached") {
+        notes::unreached(&mut report);
+    }
     report.parts.extend(own.parts);
     for (name, value) in own.chosen {
         report.chosen.entry(name).or_insert(value);
@@ -68,7 +71,20 @@ pub(super) fn alone<'a>(
         let decided = fitting.run.install(|| fitted.rule.decide(fitted.labeling.scores.clone()));
         fitted.labeling = Labeling { certified, score_radius: radius, ..decided };
     }
-    Fitted { report, graph: affinity.into_built(), ..fitted }
+    Fitted { report, graph: affinity.and_then(Affinity::into_built), ..fitted }
+}
+
+/// The most frequent class says nothing of rows that no label reaches through the graph.
+pub(super) fn unreached<'a>(fitted: Fitted<'a>, components: &Components, rows: &[u32]) -> Fitted<'a> {
+    let holds = components.holding(rows);
+    let mut labeling = fitted.labeling;
+    let mut scores = Matrix::clone(&labeling.scores);
+    for (row, _) in components.id.iter().enumerate().filter(|(_, id)| !holds[**id as usize]) {
+        scores.row_mut(row).fill(f64::NAN);
+        labeling.reached[row] = false;
+    }
+    labeling.scores = Arc::new(scores);
+    Fitted { labeling, ..fitted }
 }
 
 /// The weighted mean of the distributions of several fits (n, c); rows of NaN where none has a label.
@@ -84,8 +100,8 @@ fn mean_shares(parts: &[Part<'_>], mixture: &Mixture, targets: &Targets) -> Matr
             let own = if labeling.reached[row] { labeling.label_distributions.row(row) } else { none };
             (own, mixture.weights[*place], mixture.temperatures[*place])
         });
-        if mixed(weighted, scratch, out) {
-            temper(out, mixture.temperature);
+        if mixed(weighted, &mixture.base, scratch, out) {
+            temper(out, &mixture.base, mixture.temperature);
         }
     });
     shares

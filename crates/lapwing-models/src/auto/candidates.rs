@@ -1,12 +1,12 @@
 //! The candidates: methods with parameters, and what each needs.
 
 use lapwing_data::params::{Parameters, Value};
-use lapwing_data::{Error, Result};
+use lapwing_data::{Error, Result, Run, check_plan};
 use lapwing_graph::GraphParams;
 
 use super::given::GivenShares;
 use super::params::{AutoParams, Candidates};
-use crate::{Method, Settings};
+use crate::{Method, Problem, Settings};
 
 /// What a problem holds beside its labels.
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +54,13 @@ impl Candidate {
         settings.params.nearest_label.metric = graph.metric;
         settings.params.nearest_label.zero_rows = graph.zero_rows;
         Ok(Self { name, parameters, method: settings.method()? })
+    }
+
+    /// Refuses to start where the plan says that memory does not suffice. The first candidate is tried in any case: plans are upper
+    /// bounds.
+    pub fn check_room(&self, problem: &Problem<'_, '_>, is_first: bool, run: &Run) -> Result<()> {
+        let bytes = self.method.plan(&problem.size(run)).peak_bytes;
+        if is_first { Ok(()) } else { check_plan(&format!("a fit by {}", self.name), bytes, "give fewer rows") }
     }
 
     /// Whether it works on the sum of the given graph and that of the neighbors.

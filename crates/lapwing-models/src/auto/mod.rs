@@ -9,6 +9,9 @@
 //!    weights: the choice is paid for.
 //! 4. Candidates with a weight are fitted to all labels. Every row gets the weighted mean of their distributions.
 //!
+//! A candidate that cannot run is left out, with a warning that says why. If the graph itself cannot be built, the best of those candidates
+//! labels that need none.
+//!
 //! With fewer than [`rounds::LEAST_PER_CLASS`] labels per class, there is nothing to weigh candidates by: the default candidate labels alone.
 //!
 //! New rows get the weighted mean of their neighbors' distributions. If one candidate has all the weight, they are labeled as by
@@ -24,19 +27,18 @@ mod mixture;
 mod params;
 mod rounds;
 
-use std::time::Instant;
-
-use lapwing_data::{Matrix, Result, Run};
-use lapwing_graph::GraphParams;
+use lapwing_data::{Error, Matrix, Result, Run};
+use lapwing_graph::{AffinityGraph, GraphParams};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use blend::{Part, alone, blended};
+use blend::{Part, alone, blended, unreached};
 use candidates::{Candidate, Input, candidates};
 use mixture::Mixture;
 pub use params::{AutoParams, Candidates};
 use rounds::{Clock, Contest, Entry, FOLDS, Graphs, Hidden, Joined};
 
+use crate::baselines::MAJORITY;
 use crate::calibration::{has_enough, note};
 use crate::expected::note_expected;
 use crate::fitting::{Affinity, Fitting};
@@ -76,6 +78,8 @@ struct Row {
     seconds: f64,
     /// Weight in the labels.
     weight: f64,
+    /// What kept it from running.
+    failure: Option<String>,
 }
 
 impl Auto {
@@ -89,55 +93,83 @@ impl Auto {
         Ok(Self { params, graph })
     }
 
-    /// The rounds of the contest; the candidates of the last one, their mixture, and the shares it predicts for each label.
-    fn chosen<'a>(
+    /// The rounds of the contest.
+    fn compete<'a>(
         &self,
         contest: &mut Contest<'a>,
         graphs: Graphs<'_>,
-        is_given: bool,
+        hidden: &Hidden,
         fitting: &mut Fitting<'_, '_, 'a>,
         clock: Clock,
-    ) -> Result<(Vec<usize>, Mixture, Option<HeldOut>)> {
+    ) -> Result<()> {
         let Fitting { problem, ref mut report, run } = *fitting;
-        let Some(hidden) = Hidden::new(problem.targets, run) else { return Ok((vec![0], Mixture::alone(), None)) };
-        report.time("choose", run, |_| -> Result<()> {
+        let is_built = problem.graph.is_none() && graphs.shared.is_some();
+        report.time("choose", run, |_| {
             let mut halved = 0.0;
-            if let (Some(features), false) = (problem.features.filter(|_| rounds::are_many(problem)), is_given) {
+            if let Some(features) = problem.features.filter(|_| is_built && rounds::are_many(problem)) {
                 halved = HALVED;
                 contest.halve(problem, features, &self.graph, clock, &run.part(0.0..halved, "sample"))?;
             }
-            contest.round(problem, graphs, &hidden, clock, &run.part(halved..1.0, ""))
-        })?;
-        let (took_part, mixture, nested) = contest.mixture(&hidden);
-        Ok((took_part, mixture, Some(held_out(problem, &hidden, nested))))
+            contest.round((problem, None), graphs, hidden, clock, &run.part(halved..1.0, ""))
+        })
     }
 
-    /// The fits of the candidates with a weight, to all labels.
-    fn fits<'a>(
+    /// The graph of the candidates; without it, those that need none compete.
+    fn graph<'p>(&self, contest: &mut Contest<'_>, fitting: &mut Fitting<'_, 'p, '_>) -> Result<Option<Affinity<'p>>> {
+        match fitting.graph(&self.graph) {
+            // A parameter of the graph, or a graph that is given, is the caller's to change.
+            Err(error @ (Error::Value { .. } | Error::TooLarge { .. } | Error::NotPositiveDefinite { .. })) => {
+                let is_on_graph: Vec<bool> =
+                    (contest.entries.iter()).map(|entry| entry.candidate.method.graph_params().is_some()).collect();
+                contest.fail(error, |at| is_on_graph[at])?;
+                Ok(None)
+            }
+            other => other.map(Some),
+        }
+    }
+
+    /// The graph of the candidates that join the given one with the neighbors by features.
+    fn joined(
+        &self,
+        contest: &mut Contest<'_>,
+        given: &AffinityGraph,
+        fitting: &mut Fitting<'_, '_, '_>,
+    ) -> Result<Option<Joined>> {
+        let is_joined: Vec<bool> = contest.entries.iter().map(|entry| entry.candidate.is_joined()).collect();
+        let Some(features) = fitting.problem.features.filter(|_| is_joined.contains(&true)) else { return Ok(None) };
+        match Joined::new(features, given, &self.graph, &mut fitting.report, fitting.run) {
+            Ok(joined) => Ok(Some(joined)),
+            Err(error) => contest.fail(error, |at| is_joined[at]).map(|()| None),
+        }
+    }
+}
+
+/// The candidates that may have a weight, their mixture, the shares that it predicts for each label, and the fits of those with a weight.
+struct Chosen<'a> {
+    took_part: Vec<usize>,
+    mixture: Mixture,
+    nested: Option<Matrix>,
+    parts: Vec<Part<'a>>,
+}
+
+impl<'a> Chosen<'a> {
+    /// Weighs the candidates and fits them to all labels. If one cannot be fitted, the others are weighed again.
+    fn new(
         contest: &mut Contest<'a>,
-        (took_part, mixture): (&[usize], &Mixture),
+        hidden: Option<&Hidden>,
         graphs: Graphs<'_>,
         fitting: &mut Fitting<'_, '_, 'a>,
-    ) -> Result<Vec<Part<'a>>> {
+    ) -> Result<Self> {
         let Fitting { problem, ref mut report, run } = *fitting;
-        let mut parts = Vec::new();
-        for (place, &at) in took_part.iter().enumerate().filter(|(place, _)| mixture.weights[*place] > 0.0) {
-            let entry = &mut contest.entries[at];
-            let fitted = match entry.fitted.take() {
-                Some(fitted) => fitted,
-                None => {
-                    let begun = Instant::now();
-                    let candidate = &entry.candidate;
-                    let own = graphs.problem(problem, candidate);
-                    let fitted =
-                        report.time(candidate.name, run, |_| candidate.method.fit(&own, &run.part(0.0..1.0, "")))?;
-                    entry.seconds += begun.elapsed().as_secs_f64();
-                    fitted
-                }
-            };
-            parts.push((place, fitted));
+        loop {
+            let (took_part, mixture, nested) = contest.mixture(hidden, graphs.shared.is_none())?;
+            let weighted: Vec<usize> = mixture.weighted().into_iter().map(|place| took_part[place]).collect();
+            if contest.fit(&weighted, problem, graphs, report, run)? {
+                let fits = mixture.weighted().into_iter().zip(&weighted);
+                let parts = fits.filter_map(|(place, &at)| Some((place, contest.entries[at].fitted.take()?))).collect();
+                return Ok(Self { took_part, mixture, nested, parts });
+            }
         }
-        Ok(parts)
     }
 }
 
@@ -164,37 +196,49 @@ impl Method for Auto {
         if problem.features.is_some() {
             fitting.features()?;
         }
-        let affinity = fitting.graph(&self.graph)?;
-        fitting.components(&affinity);
-        notes::low_recall(&mut fitting.report, self.graph.recall_target);
-        let is_given = matches!(affinity, Affinity::Given(_));
         let input = Input {
             has_features: problem.features.is_some(),
-            is_graph_given: is_given,
+            is_graph_given: problem.graph.is_some(),
             has_prior: problem.prior.is_some(),
         };
-        let candidates = candidates(&self.params, &self.graph, input)?;
-        let joined = match problem.features.filter(|_| candidates.iter().any(Candidate::is_joined)) {
-            Some(features) => Some(Joined::new(features, &affinity, &self.graph, &mut fitting.report, run)?),
+        let mut contest = Contest::new(candidates(&self.params, &self.graph, input)?);
+        let affinity = self.graph(&mut contest, &mut fitting)?;
+        let components = affinity.as_ref().map(|affinity| fitting.components(affinity));
+        notes::low_recall(&mut fitting.report, self.graph.recall_target);
+        let joined = match &affinity {
+            Some(affinity) => self.joined(&mut contest, affinity, &mut fitting)?,
             None => None,
         };
-        let graphs = Graphs { shared: &affinity, joined: joined.as_ref() };
-        let mut contest = Contest::new(candidates);
-        let (took_part, mixture, held_out) = self.chosen(&mut contest, graphs, is_given, &mut fitting, clock)?;
-        let mut parts = Self::fits(&mut contest, (&took_part, &mixture), graphs, &mut fitting)?;
+        let graphs = Graphs { shared: affinity.as_deref(), joined: joined.as_ref() };
+        let hidden = Hidden::new(problem.targets, run);
+        if let Some(hidden) = &hidden {
+            self.compete(&mut contest, graphs, hidden, &mut fitting, clock)?;
+        }
+        let chosen = Chosen::new(&mut contest, hidden.as_ref(), graphs, &mut fitting)?;
+        let Chosen { took_part, mixture, nested, mut parts } = chosen;
+        if let Some(components) = &components {
+            let is_blind = |place: usize| contest.entries[took_part[place]].candidate.name == MAJORITY;
+            let reach = |(place, fitted)| match is_blind(place) {
+                true => (place, unreached(fitted, components, problem.targets.rows())),
+                false => (place, fitted),
+            };
+            parts = parts.into_iter().map(reach).collect();
+        }
         let place = |at: usize| took_part.iter().position(|&other| other == at);
         let rows: Vec<Row> =
             contest.entries.iter().enumerate().map(|(at, entry)| row(entry, place(at), &mixture)).collect();
         fitting.report.add_part("candidates", &rows)?;
         fitting.report.choose("method", rows[took_part[mixture.best()]].name);
-        let mut fitted = match parts.len() {
-            1 => alone(fitting, affinity, parts.remove(0), &mixture),
-            _ => {
+        contest.note_failures(&mut fitting.report);
+        let mut fitted = match (affinity, parts.len()) {
+            (Some(affinity), 2..) => {
                 let neighbors = joined.as_ref().map(|joined| &joined.neighbors);
                 blended(fitting, affinity, neighbors, &self.graph, &parts, &mixture)?
             }
+            (affinity, _) => alone(fitting, affinity, parts.remove(0), &mixture),
         };
         // With too few labels, those of the only candidate.
+        let held_out = hidden.zip(nested).map(|(hidden, nested)| held_out(problem, &hidden, nested));
         let held_out = held_out.map(|held_out| held_out.made_by(&fitted.rule)).or(fitted.held_out);
         note_expected(&mut fitted.report, held_out.as_ref());
         note(&mut fitted.report, problem.targets, held_out.is_some() && has_enough(problem.targets));
@@ -242,7 +286,7 @@ fn held_out(problem: &Problem<'_, '_>, hidden: &Hidden, shares: Matrix) -> HeldO
 
 /// A candidate as a row of the report; `place` is its place in the mixture.
 fn row(entry: &Entry<'_>, place: Option<usize>, mixture: &Mixture) -> Row {
-    let Entry { candidate, estimate, n_rows, seconds, .. } = entry;
+    let Entry { candidate, estimate, n_rows, seconds, failure, .. } = entry;
     Row {
         name: candidate.name,
         method: candidate.method.name(),
@@ -253,6 +297,7 @@ fn row(entry: &Entry<'_>, place: Option<usize>, mixture: &Mixture) -> Row {
         n_rows: *n_rows,
         seconds: *seconds,
         weight: place.map_or(0.0, |place| mixture.weights[place]),
+        failure: failure.clone(),
     }
 }
 

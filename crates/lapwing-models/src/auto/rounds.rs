@@ -6,14 +6,15 @@
 use std::time::Instant;
 
 use lapwing_data::params::Seconds;
-use lapwing_data::{Features, Matrix, Report, Result, Run, Stream, Targets};
+use lapwing_data::{Error, Features, Matrix, Report, Result, Run, Stream, Targets, Warning};
 use lapwing_graph::{AffinityGraph, GraphParams, affinity_graph};
 use rand::seq::index::sample;
 
 use super::candidates::Candidate;
 use super::mixture::{Judged, Mixture};
+use crate::baselines::MAJORITY;
 use crate::class_sizes::label_counts;
-use crate::expected::interval;
+use crate::expected::Agreement;
 use crate::labeling::largest;
 use crate::{Fitted, Problem, split};
 
@@ -34,6 +35,8 @@ pub(super) struct Hidden {
     pub classes: Vec<usize>,
     /// Fold of each label (l).
     pub folds: Vec<usize>,
+    /// Rows without a label.
+    n_unlabeled: usize,
 }
 
 impl Hidden {
@@ -43,11 +46,20 @@ impl Hidden {
         let l = targets.rows().len();
         let is_enough = n_classes > 1 && l >= LEAST_PER_CLASS * n_classes && l > FOLDS;
         let classes: Vec<usize> = targets.values().rows().map(largest).collect();
-        is_enough.then(|| Self { folds: split::dealt(&classes, targets.n_columns(), FOLDS, run), classes })
+        let n_unlabeled = targets.n_samples() - l;
+        is_enough.then(|| Self { folds: split::dealt(&classes, targets.n_columns(), FOLDS, run), classes, n_unlabeled })
+    }
+
+    /// The expected accuracy of a candidate, and the ends of its 90 % interval.
+    fn expected(&self, shares: &Matrix) -> (f64, (f64, f64)) {
+        let given: Vec<u32> = self.classes.iter().map(|&class| class as u32).collect();
+        let predicted: Vec<u32> = shares.rows().map(|row| largest(row) as u32).collect();
+        let found = Agreement::new(self.accuracy(shares), &given, &predicted, shares.n_cols());
+        (found.expected(), found.interval(self.n_unlabeled))
     }
 
     /// Share of the labels that get their own class; rows of NaN are wrong.
-    pub fn accuracy(&self, shares: &Matrix) -> f64 {
+    fn accuracy(&self, shares: &Matrix) -> f64 {
         let is_right = |(row, class): &(&[f64], &usize)| !row.iter().any(|p| p.is_nan()) && largest(row) == **class;
         shares.rows().zip(&self.classes).filter(is_right).count() as f64 / self.classes.len().max(1) as f64
     }
@@ -60,18 +72,21 @@ pub(super) struct Entry<'a> {
     pub shares: Option<Matrix>,
     /// The fit to all labels, if the last round needed it.
     pub fitted: Option<Fitted<'a>>,
-    /// Share of held-out labels that it got right in its last round, and the ends of the 90 % interval around it.
+    /// Expected accuracy by the labels that were held out in its last round, and the ends of its 90 % interval.
     pub estimate: Option<(f64, (f64, f64))>,
     /// Rows of its last round.
     pub n_rows: Option<usize>,
     pub seconds: f64,
     is_out: bool,
+    /// What kept it from running.
+    pub failure: Option<String>,
 }
 
 /// The graphs of the candidates.
 #[derive(Clone, Copy)]
 pub(super) struct Graphs<'g> {
-    pub shared: &'g AffinityGraph,
+    /// None if it cannot be built.
+    pub shared: Option<&'g AffinityGraph>,
     pub joined: Option<&'g Joined>,
 }
 
@@ -91,6 +106,8 @@ pub(super) struct Clock {
 /// All candidates.
 pub(super) struct Contest<'a> {
     pub entries: Vec<Entry<'a>>,
+    /// What kept the first of those from running that cannot.
+    error: Option<Error>,
 }
 
 impl Graphs<'_> {
@@ -98,7 +115,7 @@ impl Graphs<'_> {
     pub fn problem<'p, 'a>(&'p self, problem: &Problem<'p, 'a>, candidate: &Candidate) -> Problem<'p, 'a> {
         let joined = self.joined.filter(|_| candidate.is_joined()).map(|joined| &joined.sum);
         let prior = problem.prior.filter(|_| candidate.uses_prior());
-        Problem { graph: Some(joined.unwrap_or(self.shared)), prior, ..*problem }
+        Problem { graph: joined.or(self.shared), prior, ..*problem }
     }
 }
 
@@ -145,47 +162,129 @@ impl<'a> Contest<'a> {
             n_rows: None,
             seconds: 0.0,
             is_out: false,
+            failure: None,
         };
-        Self { entries: candidates.into_iter().map(entry).collect() }
+        Self { entries: candidates.into_iter().map(entry).collect(), error: None }
     }
 
-    /// One round on these rows. Candidates for which no time is left drop out; the first always takes part.
+    /// One round on these rows, which have the numbers `rows` among all, if they are some of them. Candidates for which no time is left
+    /// drop out; the first that can run always takes part.
     pub fn round(
         &mut self,
-        problem: &Problem<'_, 'a>,
+        (problem, rows): (&Problem<'_, 'a>, Option<&[u32]>),
         graphs: Graphs<'_>,
         hidden: &Hidden,
         clock: Clock,
         run: &Run,
     ) -> Result<()> {
         let count = self.entries.len();
-        for (at, entry) in self.entries.iter_mut().enumerate().filter(|(_, entry)| !entry.is_out) {
+        for at in 0..count {
             run.check()?;
-            let name = entry.candidate.name;
-            let part = run.part_of(at, count, &format!("candidate {} of {count}: {name}", at + 1));
-            if at > 0 && clock.is_over() {
-                entry.is_out = true;
+            let is_first = self.entries.iter().all(|entry| entry.shares.is_none());
+            let entry = &mut self.entries[at];
+            entry.is_out |= !is_first && clock.is_over();
+            if entry.is_out {
                 continue;
             }
+            let name = entry.candidate.name;
+            let part = run.part_of(at, count, &format!("candidate {} of {count}: {name}", at + 1));
             let begun = Instant::now();
             let own = graphs.problem(problem, &entry.candidate);
-            let found = entry.candidate.method.held_out(&own, &hidden.folds, &part)?;
+            let found = entry.candidate.check_room(&own, is_first, run);
+            let found = found.and_then(|()| entry.candidate.method.held_out(&own, &hidden.folds, &part));
             entry.seconds += begun.elapsed().as_secs_f64();
-            let right = hidden.accuracy(&found.shares);
-            entry.estimate = Some((right, interval(right, hidden.classes.len())));
-            entry.n_rows = Some(problem.targets.n_samples());
-            (entry.shares, entry.fitted) = (Some(found.shares), found.fitted);
+            match found {
+                Ok(found) => {
+                    entry.estimate = Some(hidden.expected(&found.shares));
+                    entry.n_rows = Some(problem.targets.n_samples());
+                    (entry.shares, entry.fitted) = (Some(found.shares), found.fitted);
+                }
+                Err(error) => {
+                    let place = |row: usize| rows.map_or(row, |rows| rows[row] as usize);
+                    self.fail(error.at_rows("features", place), |other| other == at)?;
+                }
+            }
         }
         Ok(())
     }
 
+    /// Leaves out candidates that cannot run, with the reason; passes on what concerns all of them.
+    pub fn fail(&mut self, error: Error, which: impl Fn(usize) -> bool) -> Result<()> {
+        if !error.is_of_method() {
+            return Err(error);
+        }
+        for (_, entry) in self.entries.iter_mut().enumerate().filter(|(at, _)| which(*at)) {
+            (entry.failure, entry.shares, entry.fitted) = (Some(error.to_string()), None, None);
+            entry.is_out = true;
+        }
+        self.error.get_or_insert(error);
+        Ok(())
+    }
+
     /// The candidates that took part in the last round, and their mixture, with the shares that mixtures without its fold give to each
-    /// label.
-    pub fn mixture(&self, hidden: &Hidden) -> (Vec<usize>, Mixture, Matrix) {
-        let took_part: Vec<usize> = (0..self.entries.len()).filter(|&at| self.entries[at].shares.is_some()).collect();
-        let shares = took_part.iter().filter_map(|&at| self.entries[at].shares.as_ref()).collect();
-        let (mixture, nested) = Mixture::new(&Judged { shares, classes: &hidden.classes, folds: &hidden.folds });
-        (took_part, mixture, nested)
+    /// label. With too few labels (no `hidden` ones), the first that can run labels alone. If `is_single`, the best one does.
+    ///
+    /// # Errors
+    /// What kept a candidate from running, if none is left that tells rows apart.
+    pub fn mixture(
+        &mut self,
+        hidden: Option<&Hidden>,
+        is_single: bool,
+    ) -> Result<(Vec<usize>, Mixture, Option<Matrix>)> {
+        let is_usable = |entry: &Entry<'_>| if hidden.is_some() { entry.shares.is_some() } else { !entry.is_out };
+        let usable: Vec<usize> = (0..self.entries.len()).filter(|&at| is_usable(&self.entries[at])).collect();
+        let first = usable.iter().copied().find(|&at| self.entries[at].candidate.name != MAJORITY);
+        if first.is_none()
+            && let Some(error) = self.error.take()
+        {
+            return Err(error);
+        }
+        let Some(hidden) = hidden else { return Ok((vec![first.unwrap_or(0)], Mixture::alone(), None)) };
+        let shares = usable.iter().filter_map(|&at| self.entries[at].shares.as_ref()).collect();
+        let (mixture, nested) = Mixture::new(&Judged::new(shares, &hidden.classes, &hidden.folds, is_single));
+        Ok((usable, mixture, Some(nested)))
+    }
+
+    /// Fits candidates to all labels; `false` if one of them cannot be fitted. It is then out.
+    pub fn fit(
+        &mut self,
+        which: &[usize],
+        problem: &Problem<'_, 'a>,
+        graphs: Graphs<'_>,
+        report: &mut Report,
+        run: &Run,
+    ) -> Result<bool> {
+        for &at in which {
+            let entry = &mut self.entries[at];
+            if entry.fitted.is_some() {
+                continue;
+            }
+            let (begun, candidate) = (Instant::now(), &entry.candidate);
+            let own = graphs.problem(problem, candidate);
+            let fitted = candidate.check_room(&own, at == 0, run).and_then(|()| {
+                report.time(candidate.name, run, |_| candidate.method.fit(&own, &run.part(0.0..1.0, "")))
+            });
+            entry.seconds += begun.elapsed().as_secs_f64();
+            match fitted {
+                Ok(fitted) => entry.fitted = Some(fitted),
+                Err(error) => return self.fail(error, |other| other == at).map(|()| false),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Adds to the report which candidates cannot run, and why.
+    pub fn note_failures(&self, report: &mut Report) {
+        let mut reasons: Vec<&str> = self.entries.iter().filter_map(|entry| entry.failure.as_deref()).collect();
+        reasons.dedup();
+        for reason in reasons {
+            let failed = self.entries.iter().filter(|entry| entry.failure.as_deref() == Some(reason));
+            let methods = failed.map(|entry| entry.candidate.name).collect::<Vec<_>>().join(", ");
+            let warning = Warning::CannotRun { methods, reason: reason.into() };
+            if !report.warnings.contains(&warning) {
+                report.warnings.push(warning);
+            }
+        }
     }
 
     /// A round on a sample of many rows: only candidates with weight there stay, at most half of all.
@@ -197,15 +296,19 @@ impl<'a> Contest<'a> {
         clock: Clock,
         run: &Run,
     ) -> Result<()> {
-        let (features, targets) = sampled(features, problem.targets, run)?;
+        let (rows, features, targets) = sampled(features, problem.targets, run)?;
         let Some(hidden) = Hidden::new(&targets, run) else { return Ok(()) };
-        let affinity = affinity_graph(&features, params, &run.part(0.0..GRAPH, ""))?;
+        let affinity = match affinity_graph(&features, params, &run.part(0.0..GRAPH, "")) {
+            // The candidates then meet on all rows at once.
+            Err(error) if error.is_of_method() => return Ok(()),
+            other => other?,
+        };
         let own = Problem { features: Some(&features), ..Problem::new(&targets) };
         let entries = std::mem::take(&mut self.entries);
-        let mut small = Contest { entries: entries.into_iter().map(Entry::moved).collect() };
-        let graphs = Graphs { shared: &affinity, joined: None };
-        small.round(&own, graphs, &hidden, clock, &run.part(GRAPH..1.0, ""))?;
-        let (took_part, mixture, _) = small.mixture(&hidden);
+        let mut small = Contest { entries: entries.into_iter().map(Entry::moved).collect(), error: self.error.take() };
+        let graphs = Graphs { shared: Some(&affinity), joined: None };
+        small.round((&own, Some(&rows)), graphs, &hidden, clock, &run.part(GRAPH..1.0, ""))?;
+        let (took_part, mixture, _) = small.mixture(Some(&hidden), false)?;
         let mut order: Vec<usize> = (0..took_part.len()).collect();
         order.sort_by(|a, b| mixture.weights[*b].total_cmp(&mixture.weights[*a]).then(a.cmp(b)));
         let most = small.entries.len().div_ceil(2);
@@ -213,6 +316,7 @@ impl<'a> Contest<'a> {
             small.entries[took_part[place]].is_out |= took_part[place] > 0;
         }
         self.entries = small.entries.into_iter().map(Entry::moved).collect();
+        self.error = small.error;
         Ok(())
     }
 }
@@ -220,13 +324,13 @@ impl<'a> Contest<'a> {
 impl<'a> Entry<'a> {
     /// The entry for a round on other rows.
     fn moved<'b>(self) -> Entry<'b> {
-        let Self { candidate, estimate, n_rows, seconds, is_out, .. } = self;
-        Entry { candidate, shares: None, fitted: None, estimate, n_rows, seconds, is_out }
+        let Self { candidate, estimate, n_rows, seconds, is_out, failure, .. } = self;
+        Entry { candidate, shares: None, fitted: None, estimate, n_rows, seconds, is_out, failure }
     }
 }
 
 /// A sample of the rows, with at least half of it unlabeled if there are so many.
-fn sampled(features: &Features<'_>, targets: &Targets, run: &Run) -> Result<(Features<'static>, Targets)> {
+fn sampled(features: &Features<'_>, targets: &Targets, run: &Run) -> Result<(Vec<u32>, Features<'static>, Targets)> {
     let (n, l) = (targets.n_samples(), targets.rows().len());
     let mut rng = run.rng(Stream::Split, 1 << 41);
     let mut is_kept = vec![l <= SAMPLED / 2; l];
@@ -242,5 +346,6 @@ fn sampled(features: &Features<'_>, targets: &Targets, run: &Run) -> Result<(Fea
     rows.extend(sample(&mut rng, unlabeled.len(), wanted).iter().map(|at| unlabeled[at]));
     rows.sort_unstable();
     let places = kept.rows().iter().map(|row| rows.partition_point(|other| other < row) as u32).collect();
-    Ok((features.select(&rows)?, kept.moved(rows.len(), places)?))
+    let (features, targets) = (features.select(&rows)?, kept.moved(rows.len(), places)?);
+    Ok((rows, features, targets))
 }

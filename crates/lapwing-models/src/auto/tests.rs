@@ -1,7 +1,7 @@
 use lapwing_data::params::{ParameterType, Parameters, Seconds, Value};
 use lapwing_data::{Features, Labels, Targets};
-use lapwing_graph::testkit::blobs;
-use lapwing_graph::{Graph, GraphParams, affinity_graph};
+use lapwing_graph::testkit::{blobs, dense_values};
+use lapwing_graph::{AffinityGraph, Graph, GraphParams, affinity_graph};
 
 use super::*;
 use crate::metrics::accuracy;
@@ -118,7 +118,7 @@ fn the_best_candidate_gets_the_weight_and_labels_new_rows() {
     let targets = Targets::one_hot(&labels, None).unwrap();
     let edges: Vec<(u32, u32, f64)> =
         (0..n as u32).map(|i| (i, (i * 37 + 11) % n as u32, 1.0)).filter(|(i, j, _)| i != j).collect();
-    let graph = lapwing_graph::AffinityGraph::given(Graph::from_edges(n, &edges).unwrap());
+    let graph = AffinityGraph::given(Graph::from_edges(n, &edges).unwrap());
     let problem = Problem { features: Some(&features), graph: Some(&graph), ..Problem::new(&targets) };
     let fitted = auto(named(&["harmonic", "linear"])).fit(&problem, &Run::new(Some(2), 0).unwrap()).unwrap();
     let rows = rows_of(&fitted);
@@ -202,4 +202,70 @@ fn held_out_rows_follow_the_sizes_of_a_rule_alone() {
         let furthest = (0..held_out.rows.len()).map(distance).fold(0.0, f64::max);
         assert!(furthest < 1e-6, "{name}: {furthest}");
     }
+}
+
+/// A graph of 200 nodes joined at random, and a ring of 50 others that no label reaches.
+fn two_parts() -> (AffinityGraph, Targets) {
+    let random = (0..200u32).map(|i| (i, (i * 37 + 11) % 200)).filter(|(i, j)| i != j);
+    let ring = (0..50u32).map(|i| (200 + i, 200 + (i + 1) % 50));
+    let edges: Vec<(u32, u32, f64)> = random.chain(ring).map(|(i, j)| (i, j, 1.0)).collect();
+    let graph = AffinityGraph::given(Graph::from_edges(250, &edges).unwrap());
+    let labels = Labels::from_integers((0..250).map(|i| (i < 200 && i % 4 == 0).then_some(i64::from(i % 5 == 0))));
+    (graph, Targets::one_hot(&labels, None).unwrap())
+}
+
+#[test]
+fn the_most_frequent_class_reaches_no_row_that_labels_do_not() {
+    let ((graph, targets), run) = (two_parts(), Run::new(Some(2), 0).unwrap());
+    let problem = Problem { graph: Some(&graph), ..Problem::new(&targets) };
+    for params in [AutoParams::default(), named(&["majority"]), named(&["harmonic", "majority"])] {
+        let fitted = auto(params).fit(&problem, &run).unwrap();
+        let rows = rows_of(&fitted);
+        assert!(rows.iter().any(|row| row.0 == "majority" && row.2 > 0.0), "{rows:?}");
+        assert!((0..250).all(|row| fitted.labeling.reached[row] == (row < 200)));
+        assert_eq!(fitted.report.n_unreached, 50);
+        let unreached = fitted.report.warnings.iter().filter(|warning| warning.kind() == "unreached");
+        assert_eq!(unreached.count(), 1, "{:?}", fitted.report.warnings);
+    }
+}
+
+#[test]
+fn a_candidate_that_cannot_run_is_left_out_and_named() {
+    // A row so far away that distances overflow in single precision; the graph is given.
+    let (clouds, classes) = clouds();
+    let mut values = dense_values(&clouds);
+    values[3 * 7..3 * 8].fill(3e38);
+    let features = Features::from_f64(N, 3, values).unwrap();
+    let (targets, run) = (targets(&classes, 6), Run::new(Some(2), 0).unwrap());
+    let built = affinity_graph(&clouds, &GraphParams { n_neighbors: 8, ..GraphParams::default() }, &run).unwrap();
+    let names = ["harmonic", "nearest-label", "linear"];
+    let problem = Problem { features: Some(&features), graph: Some(&built), ..Problem::new(&targets) };
+    let check = |fitted: &Fitted<'_>, failed: &str| {
+        let texts: Vec<String> = fitted.report.warnings.iter().map(ToString::to_string).collect();
+        assert!(texts.iter().any(|text| text.contains(failed) && text.contains("row 7 of features")), "{texts:?}");
+        let rows = fitted.report.parts["candidates"].as_array().unwrap();
+        let row = rows.iter().find(|row| row["name"] == "nearest-label").unwrap();
+        assert!(row["failure"].is_string() && row["weight"] == 0.0, "{row}");
+        assert!(accuracy(&classes, &fitted.labeling.labels, |row| row != 7) > 0.9);
+    };
+    check(&auto(named(&names)).fit(&problem, &run).unwrap(), "nearest-label");
+    // Without the graph, which cannot be built, one of the candidates that need none labels alone.
+    let problem = Problem { graph: None, ..problem };
+    let fitted = auto(AutoParams::default()).fit(&problem, &run).unwrap();
+    check(&fitted, "harmonic");
+    assert_eq!(rows_of(&fitted).iter().filter(|row| row.2 > 0.0).count(), 1);
+    // The most frequent class is not enough.
+    let error = auto(named(&["harmonic", "majority", "nearest-label"])).fit(&problem, &run).unwrap_err().to_string();
+    assert!(error.contains("row 7 of features"), "{error}");
+    // With few labels, the next candidate labels alone.
+    let labels = Labels::from_integers((0..N).map(|row| [0, 1, 2].contains(&row).then_some(row as i64)));
+    let few = Targets::one_hot(&labels, None).unwrap();
+    let problem = Problem { features: Some(&features), ..Problem::new(&few) };
+    let rows = rows_of(&auto(named(&names)).fit(&problem, &run).unwrap());
+    assert!(rows[2].2 == 1.0, "{rows:?}");
+    // What all candidates need ends the fit.
+    let gap = Features::from_f64(N, 3, dense_values(&clouds).iter().map(|_| f64::NAN).collect());
+    let gap = gap.unwrap();
+    let problem = Problem { features: Some(&gap), ..Problem::new(&targets) };
+    assert!(auto(AutoParams::default()).fit(&problem, &run).is_err());
 }

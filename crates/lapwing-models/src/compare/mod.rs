@@ -73,6 +73,18 @@ pub struct Unfinished {
     pub n_labeled: usize,
 }
 
+/// A method that cannot run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Failed {
+    /// Method.
+    pub method: String,
+    /// Labeled rows.
+    pub n_labeled: usize,
+    /// What kept it from running.
+    pub reason: String,
+}
+
 /// The result of a comparison.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
@@ -83,6 +95,8 @@ pub struct Comparison {
     pub winners: Vec<Winner>,
     /// Methods without a row, because the budget was spent before they finished a run.
     pub unfinished: Vec<Unfinished>,
+    /// Methods without a row, because a run of theirs failed.
+    pub failed: Vec<Failed>,
     /// Draws of labels for each number, or splits into folds, that were wanted.
     pub repeats: usize,
     /// Labels of classes that have only one: they are never hidden in folds.
@@ -95,8 +109,8 @@ pub struct Comparison {
 /// which of two equally accurate methods is recommended, depend on the machine.
 ///
 /// # Errors
-/// [`Error::Param`] for a number of labels or folds outside its range, and for a budget in which no run was finished; whatever a
-/// fit refuses.
+/// [`Error::Param`] for a number of labels or folds outside its range, and for a budget in which no run was finished; what no method can
+/// work with, such as features that are not finite; what a method refuses, if no other one can run.
 pub fn compare(
     features: Option<&Features<'_>>,
     graph: Option<&AffinityGraph>,
@@ -121,6 +135,7 @@ pub fn compare(
         clock: Clock::new(params.budget),
         built: Vec::new(),
         cells: vec![vec![Cell::default(); methods.len()]; levels.len()],
+        error: None,
         total,
         done: 0,
     };
@@ -155,6 +170,8 @@ struct Cell {
     accuracy: Vec<f64>,
     seconds: Vec<f64>,
     unreached: Vec<f64>,
+    /// What a run failed with; no other one follows.
+    failure: Option<String>,
 }
 
 /// A graph that was built, with its seconds.
@@ -174,6 +191,8 @@ struct Runs<'r, 'a> {
     built: Vec<Built>,
     /// By number of labels, then by method.
     cells: Vec<Vec<Cell>>,
+    /// The first failure of a method.
+    error: Option<Error>,
     total: usize,
     /// Runs finished or left out.
     done: usize,
@@ -202,12 +221,16 @@ impl Runs<'_, '_> {
             };
             run.check()?;
             let (draw, at) = draws[next[method]];
-            let is_done = self.clock.allows(slowest[method]) && {
-                self.announce(method, &levels[at], run);
-                let begun = Instant::now();
-                let is_done = self.one(at, method, &levels[at].draws[draw], run)?;
-                spent[method] += begun.elapsed().as_secs_f64();
-                is_done
+            let is_done = match self.cells[at][method].failure {
+                Some(_) => true,
+                None if !self.clock.allows(slowest[method]) => false,
+                None => {
+                    self.announce(method, &levels[at], run);
+                    let begun = Instant::now();
+                    let outcome = self.one(at, method, &levels[at].draws[draw], run);
+                    spent[method] += begun.elapsed().as_secs_f64();
+                    self.passed(at, method, outcome)?
+                }
             };
             let n_runs = if is_done { 1 } else { draws.len() - next[method] };
             if is_done {
@@ -250,6 +273,18 @@ impl Runs<'_, '_> {
         Ok(true)
     }
 
+    /// Notes a run that failed, so that the other methods go on; passes on what concerns all of them.
+    fn passed(&mut self, level: usize, method: usize, outcome: Result<bool>) -> Result<bool> {
+        match outcome {
+            Err(error) if error.is_of_method() => {
+                self.cells[level][method].failure = Some(error.to_string());
+                self.error.get_or_insert(error);
+                Ok(true)
+            }
+            outcome => outcome,
+        }
+    }
+
     /// Builds the graph of a method, unless one with the same parameters stands.
     fn build_graph(&mut self, method: usize, run: &Run) -> Result<()> {
         let (None, Some(wanted), Some(features)) = (self.given, self.methods[method].graph_params(), self.features)
@@ -279,15 +314,24 @@ impl Runs<'_, '_> {
         built.filter(|_| self.given.is_none()).map_or(0.0, |built| built.seconds)
     }
 
-    fn comparison(&self, levels: &[Level]) -> Result<Comparison> {
+    fn comparison(self, levels: &[Level]) -> Result<Comparison> {
         let n_single = levels.iter().map(|level| level.n_single).max().unwrap_or(0);
         let wanted = |level: &Level| level.draws.len() / level.keep.n_folds().unwrap_or(1);
         let repeats = levels.iter().map(wanted).max().unwrap_or(0);
-        let mut out = Comparison { rows: Vec::new(), winners: Vec::new(), unfinished: Vec::new(), repeats, n_single };
+        let mut out = Comparison {
+            rows: Vec::new(),
+            winners: Vec::new(),
+            unfinished: Vec::new(),
+            failed: Vec::new(),
+            repeats,
+            n_single,
+        };
         for (level, cells) in levels.iter().zip(&self.cells) {
             let first = out.rows.len();
             for (at, (method, cell)) in self.methods.iter().zip(cells).enumerate() {
-                if cell.accuracy.is_empty() {
+                if let Some(reason) = cell.failure.clone() {
+                    out.failed.push(Failed { method: method.name().into(), n_labeled: level.n_labeled, reason });
+                } else if cell.accuracy.is_empty() {
                     out.unfinished.push(Unfinished { method: method.name().into(), n_labeled: level.n_labeled });
                 } else {
                     out.rows.push(row(method.name(), level, cell, self.graph_time(at)));
@@ -296,10 +340,13 @@ impl Runs<'_, '_> {
             if out.rows.len() > first {
                 let baseline = level.draws.iter().map(|kept| draws::majority_accuracy(self.labels, kept)).collect();
                 let zeros = || vec![0.0; level.draws.len()];
-                let cell = Cell { accuracy: baseline, seconds: zeros(), unreached: zeros() };
+                let cell = Cell { accuracy: baseline, seconds: zeros(), unreached: zeros(), failure: None };
                 out.rows.push(CompareRow { baseline: true, ..row(BASELINE, level, &cell, 0.0) });
                 out.winners.extend(Winner::new(&out.rows[first..], level));
             }
+        }
+        if let (true, Some(error)) = (out.rows.is_empty(), self.error) {
+            return Err(error);
         }
         if out.rows.is_empty() && !self.methods.is_empty() {
             let budget = format!("{} s", self.clock.budget.unwrap_or_default().as_secs_f64());

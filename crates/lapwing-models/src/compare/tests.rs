@@ -101,6 +101,42 @@ fn a_budget_ends_runs_and_says_which_methods_have_none() {
     assert!(error.to_string().contains("no method finished"), "{error}");
 }
 
+/// A method that cannot run with more than two labels.
+struct Broken;
+
+impl Method for Broken {
+    fn name(&self) -> &'static str {
+        "broken"
+    }
+
+    fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
+        if problem.targets.rows().len() > 2 {
+            return Err(Error::not_positive_definite("the matrix", None, "raise it"));
+        }
+        NearestLabel::new(NearestLabelParams::default()).fit(problem, run)
+    }
+
+    fn plan(&self, size: &ProblemSize) -> Plan {
+        NearestLabel::new(NearestLabelParams::default()).plan(size)
+    }
+}
+
+#[test]
+fn a_method_that_cannot_run_is_listed_and_the_others_go_on() {
+    let (features, labels) = clouds();
+    let (mut methods, _) = noted(&[("a", false)]);
+    methods.push(Box::new(Broken));
+    let params = CompareParams { keep: vec![Keep::Total(2), Keep::PerClass(5)], repeats: Some(2), budget: None };
+    let found = compare(Some(&features), None, &labels, &methods, &params, &run()).unwrap();
+    let rows: Vec<_> = found.rows.iter().map(|row| (row.method.as_str(), row.n_labeled, row.draws)).collect();
+    assert_eq!(rows, [("a", 2, 2), ("broken", 2, 2), (BASELINE, 2, 2), ("a", 10, 2), (BASELINE, 10, 2)]);
+    let reason = "the matrix is not positive definite; raise it".to_string();
+    assert_eq!(found.failed, [Failed { method: "broken".into(), n_labeled: 10, reason: reason.clone() }]);
+    let many = CompareParams { keep: vec![Keep::PerClass(5)], ..params };
+    let alone = compare(Some(&features), None, &labels, &methods[1..], &many, &run()).unwrap_err();
+    assert_eq!(alone.to_string(), reason);
+}
+
 #[test]
 fn a_canceled_comparison_is_interrupted() {
     let (features, labels) = clouds();

@@ -243,7 +243,8 @@ impl Compare {
                 "peak_bytes": report.peak_bytes,
             });
             let more = json!({
-                "results": found.rows, "winners": found.winners, "unfinished": found.unfinished, "left_out": left_out,
+                "results": found.rows, "winners": found.winners, "unfinished": found.unfinished,
+                "failed": found.failed, "left_out": left_out,
                 "next": next.as_deref().map(|next| next.trim_start_matches("next: ")),
             });
             return session.print(&json_object("compare", &body, more, written)?);

@@ -52,6 +52,11 @@ pub fn notes(found: &Comparison, same: &[(&str, &str)]) -> Vec<String> {
         let names = if is_any { names.join(", ") } else { "all methods".into() };
         notes.push(format!("not finished within the budget, with {} labels: {names}", count(n_labeled)));
     }
+    for failed in found.failed.chunk_by(|a, b| a.method == b.method && a.reason == b.reason) {
+        let labels: Vec<String> = failed.iter().map(|failed| count(failed.n_labeled)).collect();
+        let (method, reason) = (&failed[0].method, &failed[0].reason);
+        notes.push(format!("failed, with {} labels: {method}: {reason}", labels.join(", ")));
+    }
     notes
 }
 
