@@ -136,8 +136,8 @@ warnings! {
         "columns were left as they are, though their spreads differ by up to {} times: on such tables scaling may gain accuracy or \
          cost it; compare with scaled columns (standardize on)", times(*ratio)
             => UnequalSpreads { ratio: f64 }
-        "spreads of columns differ by up to {} times, and columns are taken as they are: column {widest} has the largest{}, or lapwing.prepare.TableEncoder \
-         (standardize=\"on\")", times(*ratio), decides(*decide)
+        "spreads of columns differ by up to {} times, and columns are taken as they are: column {widest} has the largest{}, or \
+         lapwing.prepare.TableEncoder (standardize=\"on\")", times(*ratio), decides(*decide)
             => UnscaledColumns { ratio: f64, widest: usize, decide: bool }
         "spreads of columns differ by up to {} times; rows that are read in blocks are not scaled: --standardize on scales them, in \
          memory", times(*ratio)
