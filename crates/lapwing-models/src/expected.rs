@@ -13,7 +13,7 @@ const LEVEL: f64 = 0.9;
 /// Held-out labels that count as one in the interval, if the method finds nothing, and how many more if it is always right. They are few,
 /// not all drawn as the other rows are, and near to each other, and what a method gets right depends on which labels it has. Over 17 data
 /// sets, with 5 and 20 labels a class and as many at random, the accuracy of `auto` was within the interval of all labels in 74 % of the
-/// cases, and within this one in 90 %. Where features are noise, it is so for every method.
+/// cases, and within this one in 90 %.
 const LABELS_PER_DRAW: (f64, f64) = (1.5, 1.0);
 
 /// Estimate of the accuracy on the rows that have no label.
