@@ -39,6 +39,8 @@ const POWERS: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
 const CONCENTRATIONS: (f64, f64, i32) = (0.5, 1.2, 40);
 /// Least ratio of b and ȳ.
 const LEAST_RATIO: f64 = 1e-3;
+/// Least T: scores whose classes differ by much less are equal, as in a pile of equal rows, but for the errors of the solve.
+const LEAST_HEAT: f64 = 1e-5;
 
 /// How far scores are trusted against the sizes of the classes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -87,7 +89,7 @@ impl Sizes {
             let shares = self.log_shares(shrink, power);
             for step in -STEPS.0..=STEPS.0 {
                 let log_ratio = f64::from(step) * STEPS.1;
-                let cold = (self.typical * log_ratio.exp()).recip().min(f64::MAX);
+                let cold = self.heat(log_ratio.exp()).recip();
                 let losses = standings.iter().map(|(standing, class)| loss(standing, *class, cold, &shares));
                 let total = losses.sum::<f64>() + (log_ratio / SPREAD).powi(2) / 2.0;
                 if total < best.0 {
@@ -100,8 +102,12 @@ impl Sizes {
 
     /// T·ln p (c).
     pub fn shift(&self, trust: Trust) -> Vec<f64> {
-        let heat = self.typical * trust.ratio;
+        let heat = self.heat(trust.ratio);
         self.log_shares(trust.shrink, trust.power).into_iter().map(|share| heat * share).collect()
+    }
+
+    fn heat(&self, ratio: f64) -> f64 {
+        (self.typical * ratio).max(LEAST_HEAT)
     }
 
     /// Share of f̄ − ȳ that does not look like chance.
