@@ -216,7 +216,7 @@ fn groups_keep_the_class_of_most_of_their_labels_at_any_bridge() {
         for seed in 0..3 {
             let (apart, truth) = labels_of_groups(sizes, 0.0, seed);
             let right = apart.iter().zip(&truth).filter(|(found, truth)| found == truth).count();
-            assert!(right as f64 > 0.9 * truth.len() as f64, "{sizes:?}, {seed}: {right} of {}", truth.len());
+            assert!(right as f64 > 0.85 * truth.len() as f64, "{sizes:?}, {seed}: {right} of {}", truth.len());
             for bridge in [1e-12, 1e-9, 1e-6] {
                 assert_eq!(labels_of_groups(sizes, bridge, seed).0, apart, "{sizes:?}, {seed}, bridge {bridge}");
             }
