@@ -322,3 +322,60 @@ fn all_of_many_rows_are_settled_within_their_bounds() {
         }
     }
 }
+
+/// Bounds of s columns whose residuals are numbers without a pattern, correlated more or less.
+fn bounds_of(s: usize, with_products: bool) -> ErrorBounds {
+    let value = |at: usize| ((at * 7919 + 13) % 101) as f64 / 50.0 - 1.0;
+    let residual = |row: usize, column: usize| value(row * s + column) * 10f64.powi(column as i32 % 5 - 7) + 1e-7;
+    let product = |a: usize, b: usize| (0..3 * s).map(|row| residual(row, a) * residual(row, b)).sum::<f64>();
+    let gram = (0..s * s).map(|at| product(at / s, at % s));
+    ErrorBounds {
+        lambda: 0.25,
+        gram: if with_products { gram.collect() } else { Vec::new() },
+        rounding: (0..s).map(|at| 1e-12 * (2.0 + value(at))).collect(),
+        constant: (0..s).map(|at| 1e-14 * (2.0 + value(at + 1))).collect(),
+    }
+}
+
+#[test]
+fn bounds_of_differences_are_those_of_their_weights() {
+    let is_near = |a: f64, b: f64| (a - b).abs() <= 1e-11 * b;
+    for (s, with_products) in [(1, true), (2, true), (9, true), (60, true), (9, false), (300, false)] {
+        let errors = bounds_of(s, with_products);
+        for is_last_implied in [false, true] {
+            let (c, differences) = (s + usize::from(is_last_implied), errors.differences(is_last_implied));
+            let scale = |class: usize| if class % 7 == 3 { 0.0 } else { 0.5 + (class % 4) as f64 };
+            for (a, b) in (0..c).flat_map(|a| (0..c).map(move |b| (a, b))) {
+                let mut weights = vec![0.0; c];
+                weights[a] += scale(a);
+                let found = if a == b {
+                    differences.one(a, scale(a))
+                } else {
+                    weights[b] -= scale(b);
+                    differences.of((a, scale(a)), (b, scale(b)))
+                };
+                if is_last_implied {
+                    let last = weights.pop().unwrap();
+                    weights.iter_mut().for_each(|weight| *weight -= last);
+                }
+                let expected = errors.of(&weights);
+                let is_same = is_near(found.slope, expected.slope) && is_near(found.constant, expected.constant);
+                assert!(is_same, "{s} {is_last_implied} {a} {b}: {found:?} {expected:?}");
+                // No bound by triangles is smaller.
+                let apart = differences.one(a, scale(a)).plus(differences.one(b, scale(b)));
+                assert!(a == b || found.slope <= apart.slope * (1.0 + 1e-12), "{s} {a} {b}");
+            }
+        }
+    }
+}
+
+#[test]
+fn bounds_of_columns_by_themselves_hold_for_all_products() {
+    let joint = bounds_of(9, true);
+    let own = |at: usize| joint.rounding[at] + joint.gram[at * 10].sqrt();
+    let apart = ErrorBounds { gram: Vec::new(), rounding: (0..9).map(own).collect(), ..joint.clone() };
+    for seed in 0..50usize {
+        let weights: Vec<f64> = (0..9).map(|at| ((at * 31 + seed * 17) % 13) as f64 - 6.0).collect();
+        assert!(joint.of(&weights).slope <= apart.of(&weights).slope * (1.0 + 1e-9));
+    }
+}
