@@ -226,10 +226,15 @@ def array(data, ours):
 def edge_array(data, ours):
     theirs = array(data, ours)
     if theirs.dtype.names:
-        columns = [theirs[name] for name in theirs.dtype.names]
+        named_edges(theirs.dtype.names, [theirs[name] for name in theirs.dtype.names], ours)
     else:
-        columns = list(theirs.T) if theirs.ndim == 2 else []
-    edges_of(columns, ours)
+        edges_of(list(theirs.T) if theirs.ndim == 2 else [], ours)
+
+
+def named_edges(names, columns, ours):
+    # Other names leave columns out, or change their places.
+    if [name.lower() for name in names] in (["u", "v"], ["u", "v", "w"], ["u", "v", "weight"]):
+        edges_of(columns, ours)
 
 
 def edges_of(columns, ours):
@@ -243,13 +248,16 @@ def edges_of(columns, ours):
 
 
 def edge_text(data, ours):
+    if any(delimiter in data for delimiter in b"\t;| '"):
+        return
     rows = rows_of(data.decode("utf-8"))
+    names = ["u", "v", "weight"][: len(rows[0])]
     if not all(is_number(cell) for cell in rows[0]):
-        rows = rows[1:]
+        names, rows = rows[0], rows[1:]
     if len({len(row) for row in rows}) > 1:
         raise ValueError("rows of several lengths")
     if rows:
-        edges_of([[float(cell) for cell in column] for column in zip(*rows)], ours)
+        named_edges(names, [[float(cell) for cell in column] for column in zip(*rows)], ours)
 
 
 # Archives
@@ -281,8 +289,10 @@ def graph_archive(data, ours):
     with np.load(io.BytesIO(data), allow_pickle=False) as members:
         if "edges" in members and not {"format", "shape", "data"} <= set(members):
             rows = members["edges"]
-            columns = [rows[name] for name in rows.dtype.names] if rows.dtype.names else list(rows.T)
-            edges_of(columns, ours)
+            if rows.dtype.names:
+                named_edges(rows.dtype.names, [rows[name] for name in rows.dtype.names], ours)
+            else:
+                edges_of(list(rows.T), ours)
             return
     theirs = scipy.sparse.load_npz(io.BytesIO(data)).tocsr()
     theirs.check_format(full_check=True)
@@ -315,7 +325,7 @@ def column_of(column):
 def edge_parquet(data, ours):
     table = pq.read_table(io.BytesIO(data))
     table.validate(full=True)
-    edges_of([column_of(column) for column in table.columns], ours)
+    named_edges(table.column_names, [column_of(column) for column in table.columns], ours)
 
 
 # Models

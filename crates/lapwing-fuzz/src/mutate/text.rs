@@ -9,7 +9,7 @@ const MARKS: &[&[u8]] =
 /// Words of tables, edges and labels.
 const WORDS: &str = "nan;NaN;inf;-inf;-1;1e400;1e-400;1e308;0x10;1_000;+1;.5;5.;1.0;007;a;label;drop;pick;unl;NA;null;';#;-0\
     ;18446744073709551616;4294967295;4294967296;9223372036854775808;1e9;\u{e9};\u{2212};\u{a0};\u{feff};row,label;u,v,weight;\
-    1000;65536;3.0;1e3;true;2024-02-29;29.02.2024;1.234,5;1,5;yes;no;red";
+    1000;65536;99999;100000000;3000000000;3.0;1e3;source;target;weight;u;v;w;id;index;true;2024-02-29;29.02.2024;1.234,5;1,5;yes;no;red";
 /// Words of sparse text.
 const SPARSE: &str = ":;#;qid:1;qid:;1:1;0:1;1:;:1;-1:1;4294967295:1;4294967294:1;4294967296:1;1:nan;2:inf;3:1e400;+1;-1;\
     \u{feff};1:2:3;99999999:1;1:0x1;a;nan";

@@ -87,6 +87,9 @@ pub fn labels(_: &Bench) -> Vec<Seed> {
         ("bare-pairs", b"3,1\r\n1,2\r\n6,1\r\n"),
         ("wide-pairs", b"row,label,confidence\n2,\"a, b\",0.5\n4,\"c\"\"d\",0.25\n"),
         ("numbers", b"007\n7\n1.0\n1\n\"\"\n\"-1\"\n 2 \n+3\n"),
+        ("spaced", "x\n x\nx\u{a0}\nx y\nx  y\n\u{200b}x\n\ny\n".as_bytes()),
+        ("index", b",label\n0,x\n5,y\n"),
+        ("swapped", b"label,score,row\nx,1,3\ny,2,4\n"),
     ])
 }
 
@@ -97,6 +100,13 @@ pub fn edges(_: &Bench) -> Vec<Seed> {
         ("bare", b"0,1\n1,2\n2,3\n3,0\n"),
         ("twice", b"0,1,1\n1,0,1\n0,2,3\n0,2,4\n"),
         ("floats", b"0.0,1.0,1\n2.0,1.0,0\n"),
+        ("far", b"0,100000000\n1,2\n"),
+        ("index", b",source,target\n0,0,1\n1,1,2\n2,4,5\n"),
+        ("first", b"weight,source,target\n0.5,0,1\n2,1,2\n"),
+        ("tabs", b"from\tto\tw\n3\t4\t1\n4\t5\t2\n"),
+        ("names", b"from,to,weight\nann,bob,1\nbob,007,2\n7,ann,1\n"),
+        ("pairs", b"a1,b1\na2,b2\na3,b3\n"),
+        ("zeros", b"source,target\n7,1\n007,2\n"),
         ("many", many_edges().as_bytes()),
     ])
 }

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use lapwing_data::read::{EdgeFile, read_graph};
-use lapwing_data::{Csr, Edge, EdgeSource, Error, Result};
+use lapwing_data::read::{EdgeFile, NodeOptions, read_graph, read_named_graph};
+use lapwing_data::{Csr, Edge, EdgeSource, Error, Result, RowNames};
 use lapwing_graph::sparsify::{Budget, Sparsifier, SparsifyParams};
 
 use super::graphs::{check_matrix, check_written};
@@ -14,9 +14,13 @@ use crate::judge::Verdict;
 const MOST_EDGES: usize = 1 << 14;
 /// The most nodes of a stream that is sparsified.
 const MOST_NODES: usize = 64;
+/// Nodes that a list may have without asking: some, and more for each edge.
+const UNASKED: u64 = 100_000;
+const UNASKED_OF_EDGE: u64 = 20;
 
 /// Lists of edges in any format.
 pub fn edges(bench: &Bench, path: &Path, _: &[u8]) -> Verdict {
+    named(bench, path)?;
     let matrix = read_graph(path, None, &bench.run);
     let streamed = answer(stream(bench, path))?;
     if streamed.is_none() {
@@ -30,14 +34,38 @@ pub fn edges(bench: &Bench, path: &Path, _: &[u8]) -> Verdict {
     sparsified(bench, n_nodes, &edges)?;
     match matrix {
         Ok(matrix) => check_pairs(&matrix, &edges).and_then(|()| check_matrix(&matrix))?,
-        // Different weights of the two directions, and too many nodes, are errors of the matrix alone.
-        Err(Error::Graph { .. } | Error::TooLarge { .. }) => {}
+        // Different weights of the two directions are an error of the matrix alone.
+        Err(Error::Graph { .. }) => {}
         Err(error) => return Err(format!("edges are accepted as a stream and refused as a graph: {error}")),
     }
     if let Some(matrix) = answer(read_graph(path, Some(n_nodes), &bench.run))?.filter(|matrix| matrix.nnz() < 64) {
         check_written(bench, &matrix)?;
     }
     accepted(true)
+}
+
+/// Nodes that may have names: the graph and the stream have the same ones, and no more than the edges explain.
+fn named(bench: &Bench, path: &Path) -> Checked {
+    let graph = read_named_graph(path, &NodeOptions::default(), &bench.run);
+    let file = answer(EdgeFile::open_named(path, None, &bench.run))?;
+    let (graph, file) = match (graph, file) {
+        (Ok(graph), Some(file)) => (graph, file),
+        (Err(error), None) => return refused(&error),
+        (Err(Error::Graph { .. }), Some(_)) => return Ok(()),
+        (Ok(_), None) => return Err("named edges are accepted as a graph and refused as a stream".into()),
+        (Err(error), Some(_)) => {
+            return Err(format!("named edges are accepted as a stream and refused as a graph: {error}"));
+        }
+    };
+    let n_nodes = file.n_nodes();
+    holds(n_nodes == graph.adjacency.n_rows(), || "other nodes in the stream than in the graph".into())?;
+    holds(file.names().map(|names| &**names) == graph.names.as_ref(), || "other names in the stream".into())?;
+    let few = graph.names.as_ref().is_none_or(|names| names.iter().all(|name| !name.is_empty()));
+    holds(few && file.names().is_none_or(|names: &std::sync::Arc<RowNames>| names.len() == n_nodes), || {
+        "nodes without names".into()
+    })?;
+    let most = file.n_edges().map(|n_edges| UNASKED + UNASKED_OF_EDGE * n_edges);
+    holds(most.is_none_or(|most| n_nodes as u64 <= most), || format!("{n_nodes} nodes of few edges"))
 }
 
 /// Nodes and edges of a file, read in blocks of seven; `None` for more than [`MOST_EDGES`].
