@@ -126,6 +126,12 @@ impl RowsInput<'_> {
 }
 
 impl Source<'_> {
+    /// What to look at in the file of edges.
+    fn warnings(&self, run: &Run) -> Result<Vec<Warning>> {
+        let Some((path, n_nodes)) = &self.edges else { return Ok(Vec::new()) };
+        Ok(EdgeFile::open(path, Some(*n_nodes), run)?.warnings())
+    }
+
     /// Calls `work` with these rows, their targets and the prior.
     fn solve<'a, T>(
         &'a self,
@@ -178,7 +184,9 @@ pub fn fit_classifier<'py>(
             Some(machine) => machine.fit_with(problem, &options, run),
             None => with_landmarks(&settings, landmarks)?.fit(&Problem { start: scores.as_ref(), ..*problem }, run),
         })?;
-        sized(fitted, sizes.as_ref(), &targets, run)
+        let mut fitted = sized(fitted, sizes.as_ref(), &targets, run)?;
+        fitted.report.warnings.splice(0..0, source.warnings(run)?);
+        Ok(fitted)
     })?;
     let held_out = fitted.held_out.as_ref().map_or(&[][..], |held_out| &held_out.rows);
     if held_out.iter().any(|row| extras.suggested.binary_search(row).is_ok()) {

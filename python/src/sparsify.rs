@@ -75,7 +75,10 @@ pub fn sparsify<'py>(
         }
         SourceInput::File((path, n_nodes)) => control.run(py, |run| {
             let n_nodes = n_nodes.map(|n| count("n_samples", n)).transpose()?;
-            all_of(&EdgeFile::open(&path, n_nodes, run)?, params, probes, run)
+            let file = EdgeFile::open(&path, n_nodes, run)?;
+            let (graph, mut report) = all_of(&file, params, probes, run)?;
+            report.warnings.splice(0..0, file.warnings());
+            Ok((graph, report))
         }),
     };
     graph_and_report(py, found?)

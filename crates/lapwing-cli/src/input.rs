@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use lapwing::data::prepare::{Description, LoadedTable, Recipe};
-use lapwing::data::read::{EdgeFile, ReadOptions, Samples, TableFile, read_labels, read_names, read_samples};
+use lapwing::data::read::{EdgeFile, EdgeOptions, ReadOptions, Samples, TableFile, read_names, read_samples};
 use lapwing::data::{
     Csr, EdgeSource, Error, Features, FittedScaling, Labels, Named, Report, RowNames, Run, Scaling, Targets,
     TermWeights, Warning,
@@ -31,6 +31,8 @@ pub struct Input {
     /// What to look at in what was read.
     pub warnings: Vec<Warning>,
     labels: Option<Labels>,
+    /// Whether the user says that the first line of a text is a header.
+    header: Option<bool>,
 }
 
 /// How the features were made of what a file holds, for new rows.
@@ -56,31 +58,25 @@ impl Prepared {
     }
 }
 
-/// Asks for a graph to be read in blocks, if its file allows it.
-#[derive(Clone, Copy)]
-pub struct Streamed {
-    /// The number of nodes, if known.
-    pub nodes: Option<usize>,
-}
-
 impl Input {
-    /// Reads features or the graph, and labels in the file of the features. `tfidf` says whether counts of terms are weighed.
+    /// Reads features or the graph, in blocks if `streams` and its file allow it, and labels in the file of the features. `tfidf` says
+    /// whether counts of terms are weighed.
     pub fn read(
         data: &DataOptions,
-        streamed: Option<Streamed>,
+        streams: bool,
         labels: Option<&LabelOptions>,
         tfidf: TermWeights,
         run: &Run,
     ) -> Result<Self, Failure> {
-        match (&data.graph, &data.data) {
-            (Some(path), None) if !is_matrix(path) && streamed.is_some() => {
-                let edges = EdgeFile::open_named(path, streamed.and_then(|streamed| streamed.nodes), run)?;
-                let names = edges.names().cloned();
-                Ok(Self { edges: Some(edges), names, ..Self::empty() })
+        let input = match (&data.graph, &data.data) {
+            (Some(path), None) if !is_matrix(path) && streams => {
+                let edges = EdgeFile::open_with(path, &data.edge_options(), run)?;
+                let (names, warnings) = (edges.names().cloned(), edges.warnings());
+                Ok(Self { edges: Some(edges), names, warnings, ..Self::empty() })
             }
             (Some(path), None) => {
                 let mut input = Self::empty();
-                input.add_graph(path, None, false, run)?;
+                input.add_graph(path, None, false, data.edge_options(), run)?;
                 Ok(input)
             }
             (Some(graph), Some(path)) => {
@@ -88,12 +84,13 @@ impl Input {
                 let tfidf = if tfidf == TermWeights::Auto { TermWeights::Counts } else { tfidf };
                 let mut input = Self::read_features(path, &data.table, labels, tfidf, run)?;
                 let ignore_unknown = labels.is_some_and(|labels| labels.ignore.unknown);
-                input.add_graph(graph, Some(input.n_samples()), ignore_unknown, run)?;
+                input.add_graph(graph, Some(input.n_samples()), ignore_unknown, EdgeOptions::default(), run)?;
                 Ok(input)
             }
             (None, Some(path)) => Self::read_features(path, &data.table, labels, tfidf, run),
             (None, None) => Err(Failure::usage("give DATA, or a graph with --graph")),
-        }
+        };
+        input.map(|input| Self { header: data.table.text.header(), ..input })
     }
 
     /// Input from features in memory.
@@ -104,7 +101,7 @@ impl Input {
     fn empty() -> Self {
         let prepared = Prepared::default();
         let (names, warnings) = (None, Vec::new());
-        Self { features: None, prepared, graph: None, edges: None, names, warnings, labels: None }
+        Self { features: None, prepared, graph: None, edges: None, names, warnings, labels: None, header: None }
     }
 
     /// The number of rows.
@@ -120,10 +117,9 @@ impl Input {
         // The labels of a table have been read with it.
         let labels = match (self.labels.take(), &options.labels, self.names.as_deref()) {
             (Some(labels), _, _) => labels,
-            (None, Some(path), None) => read_labels(path, self.n_samples(), unlabeled)?,
             (None, Some(path), names) => {
-                let (labels, warning) = labels_of(path, self.n_samples(), names, options)?;
-                self.warnings.extend(warning);
+                let (labels, warnings) = labels_of(path, self.n_samples(), names, options, self.header)?;
+                self.warnings.extend(warnings);
                 labels.into()
             }
             (None, None, _) => return Err(no_labels(self.features.is_none())),
@@ -176,13 +172,14 @@ impl Input {
         path: &Path,
         n_rows: Option<usize>,
         ignore_unknown: bool,
+        edges: EdgeOptions,
         run: &Run,
     ) -> Result<(), Failure> {
-        let GivenGraph { adjacency, names, warning } =
-            graph_of(path, n_rows, self.names.as_deref(), ignore_unknown, run)?;
+        let GivenGraph { adjacency, names, warnings } =
+            graph_of(path, n_rows, self.names.as_deref(), ignore_unknown, edges, run)?;
         self.graph = Some(AffinityGraph::given(Graph::new(adjacency)?));
         self.names = self.names.take().or(names);
-        self.warnings.extend(warning);
+        self.warnings.extend(warnings);
         Ok(())
     }
 
@@ -205,13 +202,13 @@ impl Input {
         let samples = read_samples(path, &options, run)?;
         // The check comes before scaling, which would spread a NaN over its column.
         samples.check(run)?;
-        let Samples { features, feature_names, labels, names, .. } = samples;
+        let Samples { features, feature_names, labels, names, warnings, .. } = samples;
         let scaling = Scaling::fit(&features, table.standardize.into(), tfidf, run)?;
         let scaled = scaling.scaling.apply(&features, run)?;
         let features = Some(scaled.unwrap_or(features));
         let prepared = Prepared { feature_names, scaling, ..Prepared::default() };
         let names = names.map(Arc::new);
-        Ok(Self { features, prepared, labels, names, ..Self::empty() })
+        Ok(Self { features, prepared, labels, names, warnings, ..Self::empty() })
     }
 
     /// Reads a table, and makes numbers of its columns.
@@ -229,8 +226,8 @@ impl Input {
         if let Some(options) = labels
             && let Some(file) = &options.labels
         {
-            let (found, left_out) = labels_of(file, loaded.n_rows(), names.as_deref(), options)?;
-            (given, warnings) = (Some(Labels::from(found)), left_out.into_iter().collect());
+            let (found, notes) = labels_of(file, loaded.n_rows(), names.as_deref(), options, table.text.header())?;
+            (given, warnings) = (Some(Labels::from(found)), notes);
         }
         let found = loaded.prepare(table.standardize.into(), given.as_ref(), run)?;
         found.features.check(run)?;

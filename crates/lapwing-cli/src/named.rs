@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use lapwing::data::read::{NodeOptions, read_named_graph, read_named_labels, read_names, read_sparse_labels};
+use lapwing::data::read::{EdgeOptions, LabelFileOptions, NodeOptions, read_label_file, read_named_graph, read_names};
 use lapwing::data::{Csr, RowNames, Run, SparseLabels, Warning};
 
 use crate::failure::Failure;
@@ -16,19 +16,20 @@ pub fn names_of(path: &Path, table: &TableOptions, run: &Run) -> Result<Option<A
     Ok(table.id.column.as_ref().map(|_| read()).transpose()?.map(Arc::new))
 }
 
-/// The labels of a file for `n_rows` rows, which may have names; warns if labels of unknown names were left out.
+/// The labels of a file for `n_rows` rows, which may have names; with warnings of its reader, and if labels of unknown names were left
+/// out.
 pub fn labels_of(
     path: &Path,
     n_rows: usize,
     names: Option<&RowNames>,
     options: &LabelOptions,
-) -> Result<(SparseLabels, Option<Warning>), Failure> {
-    let unlabeled = options.unlabeled.as_deref();
-    let Some(names) = names else { return Ok((read_sparse_labels(path, n_rows, unlabeled)?, None)) };
-    let found = read_named_labels(path, names, unlabeled, options.ignore.unknown)?;
+    header: Option<bool>,
+) -> Result<(SparseLabels, Vec<Warning>), Failure> {
+    let (unlabeled, ignore_unknown) = (options.unlabeled.as_deref(), options.ignore.unknown);
+    let found = read_label_file(path, n_rows, names, &LabelFileOptions { unlabeled, ignore_unknown, header })?;
     let n_labels = found.n_unknown;
-    let warning = (n_labels > 0).then(|| Warning::UnknownLabels { n_labels, path: path.display().to_string() });
-    Ok((found.labels, warning))
+    let left_out = (n_labels > 0).then(|| Warning::UnknownLabels { n_labels, path: path.display().to_string() });
+    Ok((found.labels, left_out.into_iter().chain(found.warnings).collect()))
 }
 
 /// A graph that was given, alone or beside rows.
@@ -36,23 +37,25 @@ pub struct GivenGraph {
     pub adjacency: Csr<f64>,
     /// Names of the nodes of a graph alone, if they have any.
     pub names: Option<Arc<RowNames>>,
-    /// What was left out.
-    pub warning: Option<Warning>,
+    /// What was left out, and what to look at.
+    pub warnings: Vec<Warning>,
 }
 
-/// Reads the graph of `n_rows` rows, which may have names; without rows, the nodes may have names of their own.
+/// Reads the graph of `n_rows` rows, which may have names; without rows, the nodes may have names of their own, and `edges` is what is
+/// known of them.
 pub fn graph_of(
     path: &Path,
     n_rows: Option<usize>,
     names: Option<&RowNames>,
     ignore_unknown: bool,
+    edges: EdgeOptions,
     run: &Run,
 ) -> Result<GivenGraph, Failure> {
-    let read = read_named_graph(path, &NodeOptions { n_nodes: n_rows, names, ignore_unknown }, run)?;
+    let read = read_named_graph(path, &NodeOptions { n_nodes: n_rows, names, ignore_unknown, edges }, run)?;
     let (n_nodes, n_edges) = (read.n_unknown, read.n_left_out);
     let left_out = || Warning::UnknownNodes { n_nodes, n_edges, path: path.display().to_string() };
-    let warning = (n_nodes > 0).then(left_out);
-    Ok(GivenGraph { adjacency: read.adjacency, names: read.names.map(Arc::new), warning })
+    let warnings = (n_nodes > 0).then(left_out).into_iter().chain(read.warnings).collect();
+    Ok(GivenGraph { adjacency: read.adjacency, names: read.names.map(Arc::new), warnings })
 }
 
 /// A warning if names of rows are not written to `output`.

@@ -119,8 +119,8 @@ impl RowStream {
         }
     }
 
-    /// The given labels: from a file of labels, from a column, or of the first generated rows of each class; with a warning if
-    /// labels of the file were left out.
+    /// The given labels: from a file of labels, from a column, or of the first generated rows of each class; with
+    /// warnings about the file.
     pub fn labels(
         &self,
         path: &Path,
@@ -128,7 +128,7 @@ impl RowStream {
         labels: &LabelOptions,
         names: Option<&RowNames>,
         run: &Run,
-    ) -> Result<(SparseLabels, Option<Warning>), Failure> {
+    ) -> Result<(SparseLabels, Vec<Warning>), Failure> {
         let n = self.source().n_rows();
         match (self, &labels.labels) {
             (Self::Generated(rows), Some(path)) if generated(path).is_some() => {
@@ -136,11 +136,11 @@ impl RowStream {
                 let per_class = per_class.ok_or_else(|| {
                     Failure::usage(format!("--labels {GENERATED}N needs the number of labels of each class"))
                 })?;
-                Ok((first_of_each(rows, per_class), None))
+                Ok((first_of_each(rows, per_class), Vec::new()))
             }
-            (_, Some(path)) => labels_of(path, n, names, labels),
+            (_, Some(path)) => labels_of(path, n, names, labels, table.text.header()),
             (Self::File(_) | Self::Table(_), None) if labels.label_column.is_some() => {
-                Ok((read_label_column(path, &read_options(table, Some(labels)), run)?, None))
+                Ok((read_label_column(path, &read_options(table, Some(labels)), run)?, Vec::new()))
             }
             _ => Err(no_labels(false)),
         }

@@ -189,6 +189,10 @@ warnings! {
             => MinusOneClass {}
         "'{name}' is used as a class; if it marks rows without a label, pass --unlabeled '{name}'"
             => MarkerClass { name: String }
+        "labels differ in white space only: {list}; write them alike"
+            => SpacedLabels { list: String }
+        "{path}: {what}"
+            => ReadAs { path: String, what: String }
         "{} of {path} {} for ids that are not in the data, and {} left out", counted(n_labels, "label"), are(n_labels), were(n_labels)
             => UnknownLabels { n_labels: usize, path: String }
         "{} of {path} {} no id of the data; {} with such nodes {} left out", counted(n_nodes, "node"), are(n_nodes),

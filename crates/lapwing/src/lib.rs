@@ -85,9 +85,9 @@ pub mod data {
     pub mod read {
         #[doc(inline)]
         pub use lapwing_data::read::{
-            ColumnKind, Dialect, Doubt, EdgeFile, NamedGraph, NamedLabels, NodeOptions, ReadOptions, RowFile, Samples,
-            TableFile, read_graph, read_label_column, read_labels, read_named_graph, read_named_labels, read_names,
-            read_samples, read_sparse_labels,
+            ColumnKind, Dialect, Doubt, EdgeFile, EdgeOptions, LabelFileOptions, NamedGraph, NamedLabels, NodeOptions,
+            ReadOptions, RowFile, Samples, TableFile, read_graph, read_label_column, read_label_file, read_labels,
+            read_named_graph, read_named_labels, read_names, read_samples, read_sparse_labels,
         };
     }
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use lapwing::data::params::{Parameters, Value, set_all};
 use lapwing::data::read::{
-    EdgeFile, NodeOptions, ReadOptions, RowFile, read_graph, read_labels, read_named_graph, read_named_labels,
-    read_names, read_samples,
+    EdgeFile, EdgeOptions, LabelFileOptions, NodeOptions, ReadOptions, RowFile, read_graph, read_label_file,
+    read_labels, read_named_graph, read_named_labels, read_names, read_samples,
 };
 use lapwing::data::write::{LabelColumns, LabelWriter, LabeledRows, write_graph, write_labels};
 use lapwing::data::{
@@ -318,6 +318,8 @@ fn files_that_are_not_there_and_tables_that_do_not_fit_are_errors() {
         refused(read_named_graph(&file, &NodeOptions::default(), &run));
         refused(read_named_graph(&file, &NodeOptions { names: Some(&names), ..NodeOptions::default() }, &run));
         refused(EdgeFile::open_named(&file, None, &run));
+        refused(EdgeFile::open_with(&file, &EdgeOptions { are_names: true, ..EdgeOptions::default() }, &run));
+        refused(read_label_file(&file, 3, None, &LabelFileOptions::default()));
         refused(read_named_labels(&file, &names, None, true));
         refused(read_names(&file, &ReadOptions { id: Some("id".into()), ..ReadOptions::default() }, &run));
         refused(read_names(&file, &ReadOptions::default(), &run));

@@ -108,7 +108,7 @@ impl Audit {
         if self.plan {
             let plan = |size: &ProblemSize| plan_loop(graph, size, true);
             let planned = Planned { plan: &plan, reads_rows: false, reads_streams: false, needs_labels: true };
-            return print_plan(&session, &self.data, &self.labels, &planned, false, None);
+            return print_plan(&session, &self.data, &self.labels, &planned, false);
         }
         self.files().check()?;
         let mut before = Report::default();
@@ -205,7 +205,7 @@ impl Audit {
     }
 
     fn read(&self, run: &Run) -> Result<(Input, Labels), Failure> {
-        let mut input = Input::read(&self.data, None, Some(&self.labels), self.data.table.term_weights(false), run)?;
+        let mut input = Input::read(&self.data, false, Some(&self.labels), self.data.table.term_weights(false), run)?;
         let labels = input.labels(&self.labels)?;
         Ok((input, labels))
     }

@@ -72,7 +72,7 @@ impl Graph {
         files.write("--report", self.report.as_deref(), REPORT_ENDINGS).check()?;
         let mut report = Report::default();
         let mut input = session.read(&mut report, || {
-            Input::read(&self.data, None, None, self.data.table.term_weights(false), &session.run)
+            Input::read(&self.data, false, None, self.data.table.term_weights(false), &session.run)
         })?;
         input.prepared.describe(&mut report);
         report.warnings.append(&mut input.warnings);

@@ -20,9 +20,9 @@ use super::plan::{Planned, print_plan};
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::files::{ANY_ENDING, Files, REPORT_ENDINGS};
-use crate::input::{Input, Streamed, check_checkpoint, check_label_source, is_once, read_options};
+use crate::input::{Input, check_checkpoint, check_label_source, is_once, read_options};
 use crate::options::{
-    self, BesideOptions, DEFAULT_METHOD, DataOptions, LabelOptions, ParamsOptions, RunOptions, SaveGraphOption,
+    BesideOptions, DEFAULT_METHOD, DataOptions, LabelOptions, ParamsOptions, RunOptions, SaveGraphOption,
 };
 use crate::output::{Unreached, check_set_names, is_stdout, two_on_stdout};
 use crate::prior::{Prior, check_prior};
@@ -103,10 +103,6 @@ pub struct Label {
 #[derive(Args)]
 #[command(next_help_heading = "Sparsifier")]
 struct StreamOptions {
-    /// sparse-harmonic with --graph: number of nodes [default: counted in one more pass over the edges]
-    #[arg(long, value_name = "N", requires = "graph", value_parser = options::count, hide_short_help = true)]
-    nodes: Option<usize>,
-
     /// sparse-harmonic with --graph, and low-rank: save the state in this file while reading, and resume from it if it exists;
     /// removed at the end
     #[arg(long, value_name = "FILE", hide_short_help = true)]
@@ -238,14 +234,14 @@ impl Label {
         }
         let session = Session::across(&self.run, ranks)?;
         if self.outputs.plan {
-            let (may_stream, nodes) = (self.outputs.report.is_none(), self.stream.nodes);
+            let may_stream = self.outputs.report.is_none();
             let planned = Planned {
                 plan: &|size| method.plan(size),
                 reads_rows: method.reads_rows(),
                 reads_streams: method.reads_streams(),
                 needs_labels: true,
             };
-            return print_plan(&session, &self.data, &self.labels, &planned, may_stream, nodes);
+            return print_plan(&session, &self.data, &self.labels, &planned, may_stream);
         }
         self.files().check()?;
 
@@ -301,10 +297,9 @@ impl Label {
     }
 
     fn read(&self, streams: bool, run: &Run) -> Result<(Input, Labels, Targets, Option<Matrix>), Failure> {
-        let stream = streams.then_some(Streamed { nodes: self.stream.nodes });
         let mut input = Input::read(
             &self.data,
-            stream,
+            streams,
             Some(&self.labels),
             self.data.table.term_weights(self.method == "auto"),
             run,
@@ -336,10 +331,9 @@ impl Label {
 
     /// Refuses options of streams for other methods and inputs, and options that a stream of edges cannot have.
     fn check_stream(&self, method: &dyn Method, settings: &Settings) -> Result<(), Failure> {
-        let StreamOptions { nodes, checkpoint } = &self.stream;
-        let given = [("--nodes", nodes.is_some()), ("--checkpoint", checkpoint.is_some())];
-        if let Some((option, _)) = given.iter().find(|(_, is_given)| *is_given && !method.reads_streams()) {
-            return Err(Failure::usage(format!("{option} needs --method sparse-harmonic and --graph, or low-rank")));
+        let checkpoint = &self.stream.checkpoint;
+        if checkpoint.is_some() && !method.reads_streams() {
+            return Err(Failure::usage("--checkpoint needs --method sparse-harmonic and --graph, or low-rank"));
         }
         let Some(edges) = &self.data.graph else {
             return match checkpoint {

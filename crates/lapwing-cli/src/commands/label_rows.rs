@@ -138,7 +138,7 @@ impl LabelRows<'_> {
             false => (RowStream::open(path, table, Some(self.labels), run)?, None),
         };
         let (labels, left_out) = match known {
-            Some(labels) => (labels, None),
+            Some(labels) => (labels, Vec::new()),
             None => rows.labels(path, table, self.labels, names.as_deref(), run)?,
         };
         let targets = Targets::from_sparse(&labels)?;

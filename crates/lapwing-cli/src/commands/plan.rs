@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use lapwing::data::read::{RowFile, read_label_column, read_samples};
-use lapwing::data::{EdgeSource, Report, RowNames, RowSource, TermWeights};
+use lapwing::data::read::{EdgeFile, EdgeOptions, RowFile, read_label_column, read_samples};
+use lapwing::data::{EdgeSource, Report, RowNames, RowSource, Run, TermWeights};
 use lapwing::models::{Plan, ProblemSize};
 use lapwing_data::prepare::probe_prepared;
 use lapwing_data::read::{can_stream, is_table, names_columns, probe};
@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::Outcome;
 use crate::failure::Failure;
-use crate::input::{Input, Streamed, no_labels, read_options};
+use crate::input::{Input, no_labels, read_options};
 use crate::named::{graph_of, labels_of, names_of};
 use crate::options::{DataOptions, LabelOptions, StandardizeOption, TfidfOption};
 use crate::output::{Written, json_object};
@@ -34,15 +34,13 @@ pub struct Planned<'a> {
     pub needs_labels: bool,
 }
 
-/// Prints rows, edges, memory and passes over the input. `may_stream` is false if an output needs all rows in memory; `nodes`
-/// is the given number of nodes of a streamed graph.
+/// Prints rows, edges, memory and passes over the input. `may_stream` is false if an output needs all rows in memory.
 pub fn print_plan(
     session: &Session,
     data: &DataOptions,
     labels: &LabelOptions,
     planned: &Planned<'_>,
     may_stream: bool,
-    nodes: Option<usize>,
 ) -> Result<Outcome, Failure> {
     let mut size = ProblemSize {
         n_samples: 0,
@@ -74,7 +72,15 @@ pub fn print_plan(
             if let Some(graph) = graph {
                 let given = session.read(&mut Report::default(), || {
                     let names = names_of(path, &data.table, &session.run)?;
-                    graph_of(graph, Some(size.n_samples), names.as_deref(), labels.ignore.unknown, &session.run)
+                    let options = EdgeOptions::default();
+                    graph_of(
+                        graph,
+                        Some(size.n_samples),
+                        names.as_deref(),
+                        labels.ignore.unknown,
+                        options,
+                        &session.run,
+                    )
                 })?;
                 size.n_edges = Some(given.adjacency.nnz() / 2);
             }
@@ -107,13 +113,13 @@ pub fn print_plan(
             }
         }
         _ => {
-            // Reading counts the edges, whether or not the number of nodes is given.
-            let streamed = planned.reads_streams.then_some(Streamed { nodes: None });
-            let input = session
-                .read(&mut Report::default(), || Input::read(data, streamed, None, TermWeights::Off, &session.run))?;
+            let (streams, run) = (planned.reads_streams, &session.run);
+            let nodes = data.edge_options().n_nodes;
+            let input =
+                session.read(&mut Report::default(), || Input::read(data, streams, None, TermWeights::Off, run))?;
             // `input_bytes` stays 0: the plan adds the bytes of the graph by its edges.
-            size.n_samples = input.n_samples().max(nodes.unwrap_or(0));
-            let rows = input.edges.as_ref().and_then(|edges| edges.n_edges()).map(|rows| rows as usize);
+            size.n_samples = input.n_samples();
+            let rows = input.edges.as_ref().map(|edges| counted(edges, run)).transpose()?;
             size.n_edges = input.graph.as_ref().map(|affinity| affinity.graph.n_edges()).or(rows);
             let is_stream = input.edges.is_some();
             let names = input.names.clone();
@@ -169,6 +175,22 @@ fn pass_bytes(
     }
 }
 
+/// The number of edges of a file; one whose number of nodes is given may not have been read.
+fn counted(edges: &EdgeFile, run: &Run) -> Result<usize, Failure> {
+    if let Some(n_edges) = edges.n_edges() {
+        return Ok(n_edges as usize);
+    }
+    let (mut reader, mut block, mut n_edges) = (edges.open(run)?, Vec::new(), 0);
+    loop {
+        block.clear();
+        reader.read(1 << 15, &mut block, run)?;
+        if block.is_empty() {
+            return Ok(n_edges);
+        }
+        n_edges += block.len();
+    }
+}
+
 /// Counts classes and labels if that is cheap; `nodes` are the names of the nodes of a graph alone. Else assumes round numbers, prints a note and returns false.
 fn count_labels(
     session: &Session,
@@ -201,7 +223,9 @@ fn count_labels(
         }
         (Some(path), table) => {
             let names = table.as_deref().map(|table| names_of(table, &data.table, &session.run)).transpose()?.flatten();
-            Some(labels_of(path, size.n_samples, names.as_deref().or(nodes), labels)?.0.into())
+            Some(
+                labels_of(path, size.n_samples, names.as_deref().or(nodes), labels, data.table.text.header())?.0.into(),
+            )
         }
         (None, None) => None,
     };

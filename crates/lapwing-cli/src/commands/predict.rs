@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use lapwing::data::prepare::{PreparedRows, Recipe};
-use lapwing::data::read::{ReadOptions, TableFile, read_names, read_samples};
+use lapwing::data::read::{EdgeOptions, ReadOptions, TableFile, read_names, read_samples};
 use lapwing::data::write::{KeptColumns, LabelColumns, LabeledRows};
 use lapwing::data::{Error, Features, Matrix, Report, RowNames, Warning};
 use lapwing::graph::Graph;
@@ -163,11 +163,11 @@ impl Predict {
         session: &Session,
     ) -> Result<Graph, Failure> {
         let given = session.read(report, || {
-            let given = graph_of(path, Some(n_rows), names, self.ignore.unknown, &session.run)?;
-            Ok::<_, Failure>((Graph::new(given.adjacency)?, given.warning))
+            let given = graph_of(path, Some(n_rows), names, self.ignore.unknown, EdgeOptions::default(), &session.run)?;
+            Ok::<_, Failure>((Graph::new(given.adjacency)?, given.warnings))
         });
-        let (graph, warning) = given?;
-        report.warnings.extend(warning);
+        let (graph, warnings) = given?;
+        report.warnings.extend(warnings);
         Ok(graph)
     }
 

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use clap::Args;
 use lapwing::data::read::{EdgeFile, read_graph};
-use lapwing::data::{Csr, EdgeSource, Phase, Report, RowNames};
+use lapwing::data::{Csr, EdgeSource, Phase, Report, RowNames, Warning};
 use lapwing::graph::AffinityGraph;
 use lapwing::graph::sparsify::{Checkpoint, Sparsifier, SparsifyParams, SparsifyReport};
 use lapwing_data::peak_memory_bytes;
@@ -18,7 +18,7 @@ use crate::Outcome;
 use crate::failure::Failure;
 use crate::files::{ANY_ENDING, Files};
 use crate::input::{check_checkpoint, is_matrix};
-use crate::options::{self, ParamsOptions, RunOptions};
+use crate::options::{Nodes, ParamsOptions, RunOptions, TextOptions, edge_options};
 use crate::output::{Written, is_stdout, json_object, two_on_stdout};
 use crate::session::Session;
 use crate::text::count;
@@ -53,9 +53,12 @@ pub struct Sparsify {
     #[command(flatten)]
     params: ParamsOptions,
 
-    /// Number of nodes [default: counted in one more pass over the file]
-    #[arg(long, value_name = "N", value_parser = options::count)]
-    nodes: Option<usize>,
+    /// Number of nodes, or the word names if ids are names though they are numbers [default: counted in one more pass over the file]
+    #[arg(long, value_name = "N|names")]
+    nodes: Option<Nodes>,
+
+    #[command(flatten)]
+    text: TextOptions,
 
     #[command(flatten)]
     outputs: OutputOptions,
@@ -94,6 +97,14 @@ impl Edges {
         }
     }
 
+    /// What to look at in what was read.
+    fn warnings(&self) -> Vec<Warning> {
+        match self {
+            Self::Matrix(_) => Vec::new(),
+            Self::File(file) => file.warnings(),
+        }
+    }
+
     /// Names of the nodes, if they have any.
     fn names(&self) -> Option<&Arc<RowNames>> {
         match self {
@@ -121,12 +132,12 @@ impl Sparsify {
         let mut report = Report::default();
         let (source, checkpoint) = session.unless_interrupted(|| self.open(&mut report, &session))?;
         let mut work = || sparsified(source.source(), params.clone(), checkpoint.as_ref(), &mut report, &session);
-        let found = match &checkpoint {
+        let mut found = match &checkpoint {
             // Ctrl-C must not end the program while a checkpoint is being written.
             Some(_) => work().inspect_err(|failure| self.tell_how_to_go_on(failure, &session)),
             None => session.unless_interrupted(work),
         }?;
-        let names = source.names().cloned();
+        let (names, notes) = (source.names().cloned(), source.warnings());
         drop(source);
 
         session.run.check()?;
@@ -140,9 +151,11 @@ impl Sparsify {
             checkpoint.clear()?;
         }
         report.peak_bytes = peak_memory_bytes();
+        let is_fine = found.report.warnings.is_empty();
+        found.report.warnings.splice(0..0, notes);
         found.report.warnings.iter().for_each(|warning| session.warn(warning));
         self.print(&session, report, &found, &written)?;
-        Ok(if self.outputs.strict && !found.report.warnings.is_empty() { Outcome::Look } else { Outcome::Done })
+        Ok(if self.outputs.strict && !is_fine { Outcome::Look } else { Outcome::Done })
     }
 
     /// Refuses options that do not go together, before anything is read.
@@ -159,17 +172,17 @@ impl Sparsify {
 
     /// The edges and the checkpoint.
     fn open(&self, report: &mut Report, session: &Session) -> Result<(Edges, Option<Checkpoint>), Failure> {
-        let run = &session.run;
+        let (run, options) = (&session.run, edge_options(self.nodes, &self.text));
         if is_matrix(&self.edges) {
-            let matrix = report.time("read", run, |_| read_graph(&self.edges, self.nodes, run))?;
+            let matrix = report.time("read", run, |_| read_graph(&self.edges, options.n_nodes, run))?;
             return Ok((Edges::Matrix(matrix), None));
         }
         let start = Instant::now();
-        let file = EdgeFile::open_named(&self.edges, self.nodes, run)?;
+        let file = EdgeFile::open_with(&self.edges, &options, run)?;
         if file.names().is_some() {
             check_named_graph(&self.outputs.output)?;
         }
-        if self.nodes.is_none() {
+        if options.n_nodes.is_none() {
             report.phases.push(Phase { name: "scan".into(), seconds: start.elapsed().as_secs_f64() });
         }
         let checkpoint = self.outputs.checkpoint.as_deref().filter(|_| file.is_rereadable());

@@ -98,7 +98,7 @@ impl Suggest {
         if self.plan {
             let plan = |size: &ProblemSize| plan_loop(graph, size, false);
             let planned = Planned { plan: &plan, reads_rows: false, reads_streams: false, needs_labels: false };
-            return print_plan(&session, &self.data, &self.labels, &planned, false, None);
+            return print_plan(&session, &self.data, &self.labels, &planned, false);
         }
         self.files().check()?;
         let mut before = Report::default();
@@ -170,7 +170,7 @@ impl Suggest {
     }
 
     fn read(&self, data: &DataOptions, run: &Run) -> Result<(Input, Option<Labels>), Failure> {
-        let mut input = Input::read(data, None, Some(&self.labels), data.table.term_weights(false), run)?;
+        let mut input = Input::read(data, false, Some(&self.labels), data.table.term_weights(false), run)?;
         let labels = input.labels_if_any(&self.labels)?;
         Ok((input, labels))
     }

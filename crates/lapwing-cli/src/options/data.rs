@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
-use lapwing::data::read::TableFile;
+use lapwing::data::read::{EdgeOptions, TableFile};
 use lapwing::data::write::KeptColumns;
 use lapwing::data::{Error, Named, Report, RowNames, Run};
 use lapwing::graph::AffinityGraph;
@@ -12,7 +12,7 @@ use lapwing::models::Method;
 use lapwing_data::read::{is_rereadable_table, split_columns};
 use lapwing_data::write::{GRAPH_ENDINGS, check_named_graph, stage_named_graph};
 
-use super::{StandardizeOption, TableOptions, TfidfOption};
+use super::{Nodes, StandardizeOption, TableOptions, TextOptions, TfidfOption};
 use crate::failure::Failure;
 use crate::files::Files;
 use crate::input::{is_matrix, read_options};
@@ -41,11 +41,23 @@ pub struct DataOptions {
     #[arg(long, value_name = "FILE")]
     pub graph: Option<PathBuf>,
 
+    /// For a graph alone: the number of nodes, or the word names if ids are names though they are numbers [default: up to the largest id]
+    ///
+    /// The number is needed where the edges do not explain the largest id: from 100,000 nodes on, fewer than one edge for 20 nodes.
+    /// Ids that are no numbers as a program writes them (bob, 007) are names without this option.
+    #[arg(long, value_name = "N|names", requires = "graph", conflicts_with = "data", hide_short_help = true)]
+    pub nodes: Option<Nodes>,
+
     #[command(flatten)]
     pub table: TableOptions,
 }
 
 impl DataOptions {
+    /// What is known of the edges of a graph alone.
+    pub fn edge_options(&self) -> EdgeOptions {
+        edge_options(self.nodes, &self.table.text)
+    }
+
     /// Refuses options of feature columns without features.
     pub fn check(&self) -> Result<(), Failure> {
         let table = &self.table;
@@ -102,6 +114,17 @@ impl DataOptions {
         let path = self.data.as_ref().or(self.graph.as_ref());
         let name = path.and_then(|path| path.file_name()).map(|name| name.to_string_lossy().into_owned());
         name.filter(|name| name != "-").unwrap_or_else(|| "standard input".into())
+    }
+}
+
+/// What options say of edges.
+pub fn edge_options(nodes: Option<Nodes>, text: &TextOptions) -> EdgeOptions {
+    EdgeOptions {
+        n_nodes: nodes.and_then(|nodes| if let Nodes::Count(n) = nodes { Some(n) } else { None }),
+        are_names: nodes == Some(Nodes::Names),
+        header: text.header(),
+        delimiter: text.delimiter(),
+        decimal: text.decimal(),
     }
 }
 

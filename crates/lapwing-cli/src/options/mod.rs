@@ -6,9 +6,11 @@ mod run;
 mod subject;
 mod table;
 
-pub use data::{BesideOptions, DataOptions, IdOption, IgnoreOption, LabelOptions, Names, SaveGraphOption};
+pub use data::{
+    BesideOptions, DataOptions, IdOption, IgnoreOption, LabelOptions, Names, SaveGraphOption, edge_options,
+};
 pub use lapwing_data::params::{count, duration};
 pub use parameters::option;
 pub use run::{ProgressStyle, RunOptions};
 pub use subject::{DEFAULT_METHOD, GraphSettings, ParamsOptions, Subject};
-pub use table::{StandardizeOption, TableOptions, TextOptions, TfidfOption, joined_words};
+pub use table::{Nodes, StandardizeOption, TableOptions, TextOptions, TfidfOption, joined_words};

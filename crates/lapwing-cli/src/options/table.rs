@@ -83,18 +83,49 @@ pub struct TextOptions {
 }
 
 impl TextOptions {
-    /// Adds these options to those of a reader.
-    pub fn apply(&self, options: &mut ReadOptions) {
-        options.delimiter = self.delimiter.map(|delimiter| delimiter.0);
-        options.header = match (self.no_header, self.header) {
-            (true, _) => Some(false),
-            (false, true) => Some(true),
-            (false, false) => None,
-        };
-        options.decimal = self.decimal.map(|decimal| match decimal {
+    /// Whether the first line of a text is a header, if an option says it.
+    pub fn header(&self) -> Option<bool> {
+        (self.no_header || self.header).then_some(self.header)
+    }
+
+    /// The byte between cells, if an option says it.
+    pub fn delimiter(&self) -> Option<u8> {
+        self.delimiter.map(|delimiter| delimiter.0)
+    }
+
+    /// The byte before decimals, if an option says it.
+    pub fn decimal(&self) -> Option<u8> {
+        self.decimal.map(|decimal| match decimal {
             Decimal::Point => b'.',
             Decimal::Comma => b',',
-        });
+        })
+    }
+
+    /// Adds these options to those of a reader.
+    pub fn apply(&self, options: &mut ReadOptions) {
+        options.delimiter = self.delimiter();
+        options.header = self.header();
+        options.decimal = self.decimal();
+    }
+}
+
+/// The nodes of a graph alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nodes {
+    /// So many, numbered from 0.
+    Count(usize),
+    /// Ids are names, even if they are numbers.
+    Names,
+}
+
+impl FromStr for Nodes {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "names" => Ok(Self::Names),
+            text => super::count(text).map(Self::Count).map_err(|error| format!("{error}; or the word names")),
+        }
     }
 }
 

@@ -245,12 +245,55 @@ fn nodes_have_the_names_of_their_edges() {
     for run in ["sparsify e.csv -o s.npz", "graph --graph e.csv -o s.npy"] {
         assert_says(&folder.error(run), &["expected a file .csv or .parquet: the nodes have names"]);
     }
-    let late: String = (0..1500).map(|at| format!("{at},{}\n", at + 1)).chain(["7,x\n".into()]).collect();
+    // A name behind many numbers makes names of all.
+    let late: String = (0..9500).map(|at| format!("{at},{}\n", at + 1)).chain(["7,x\n".into()]).collect();
     folder.write("late.csv", late);
+    folder.ok("sparsify late.csv -o o.csv");
+    assert_says(&folder.read("o.csv"), &["7,x,"]);
+    let error = folder.error("sparsify late.csv --nodes 9501 -o o.csv");
     assert_says(
-        &folder.error("sparsify late.csv -o o.csv"),
-        &["late.csv, line 1501: node 'x' is not an integer; the nodes before it are numbers"],
+        &error,
+        &["late.csv, line 9501: node 'x' is not an integer; if nodes have names, say so (--nodes names)"],
     );
+}
+
+#[test]
+fn edges_are_read_as_their_names_and_options_say() {
+    let folder = Folder::new();
+    folder.write("known.csv", "row,label\n0,x\n4,y\n");
+    let label = |graph: &str, options: &str| {
+        let ran = folder.ok(&format!("label --graph {graph} --method harmonic {options} -o out.csv"));
+        (folder.read("out.csv"), ran)
+    };
+    let edges = [(0, 1), (1, 2), (2, 3), (4, 5), (5, 6), (6, 7)];
+    let text = |line: fn(usize, usize) -> String| {
+        edges.iter().enumerate().map(|(at, &(u, _))| line(at, u) + "\n").collect::<String>()
+    };
+    folder.write("right.csv", "source,target\n".to_owned() + &text(|_, u| format!("{u},{}", u + 1)));
+    folder.write("index.csv", ",source,target\n".to_owned() + &text(|at, u| format!("{at},{u},{}", u + 1)));
+    folder.write("first.csv", "weight,source,target\n".to_owned() + &text(|_, u| format!("1,{u},{}", u + 1)));
+    let (expected, ran) = label("right.csv", "--labels known.csv");
+    assert!(!ran.stderr.contains("warning"), "{}", ran.stderr);
+    let (out, ran) = label("index.csv", "--labels known.csv");
+    assert_eq!(out, expected);
+    assert_says(&ran.stderr, &["index.csv: column 1 without a name is left out"]);
+    assert_eq!(label("first.csv", "--labels known.csv").0, expected);
+    folder.ok("sparsify index.csv -o sparse.csv --json");
+    folder.ok("label --graph index.csv --labels known.csv --method sparse-harmonic -o sparse-out.csv");
+    // The first of some pairs, with and without the option.
+    folder.write("pairs.csv", "a1,b1\na2,b2\na3,b3\n");
+    folder.write("k.csv", "node,label\na2,x\na3,y\n");
+    for option in ["", "--no-header"] {
+        assert!(label("pairs.csv", &format!("--labels k.csv {option}")).0.contains("\na1,"), "{option}");
+    }
+    assert!(!label("pairs.csv", "--labels k.csv --header").0.contains("a1"));
+    folder.write("z.csv", "source,target\n7,1\n007,2\n1,3\n2,4\n");
+    folder.write("zk.csv", "row,label\n3,x\n4,y\n");
+    let (out, _) = label("z.csv", "--labels zk.csv");
+    assert_eq!(column(&out, 0), ["node", "7", "1", "007", "2", "3", "4"]);
+    folder.write("spaced.csv", "node,label\n3,x\n4,y\n1,x\u{a0}\n");
+    let (_, ran) = label("z.csv", "--labels spaced.csv");
+    assert_says(&ran.stderr, &["labels differ in white space only: ", "'x\\u{a0}' (1)", "count as one class"]);
 }
 
 #[test]

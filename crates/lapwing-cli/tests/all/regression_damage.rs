@@ -33,20 +33,34 @@ fn a_graph_of_a_billion_nodes_is_refused_in_units() {
     folder.write("one.csv", "0,1\n");
     folder.write("far.csv", "0,1\n1,1000000000\n");
     folder.write("known.csv", "0,a\n1,b\n");
+    let given = "--nodes 1000000001";
     for arguments in [
         "sparsify far.csv -o out.npz",
-        "sparsify one.csv --nodes 1000000000 -o out.npz",
+        "sparsify one.csv -o out.npz",
         "label --graph far.csv --labels known.csv -o out.csv",
         "label --graph far.csv --labels known.csv --method sparse-harmonic -o out.csv",
         "label --graph far.csv --labels known.csv --method simple-harmonic -o out.csv",
         "graph --graph far.csv -o out.npz",
     ] {
+        if arguments.contains("far") {
+            // The number is asked for before memory is taken.
+            let ran = limited(&folder, "ulimit -v 2097152", arguments);
+            assert!(ran.code == Some(2) && is_orderly(&ran), "{arguments}: {ran:?}");
+            assert!(
+                ran.stderr.contains("far.csv, line 2: node 1000000000 would make 1000000001 nodes of only 2 edges")
+            );
+            assert!(ran.stderr.contains("--nodes 1000000001") && ran.stderr.contains("--nodes names"), "{arguments}");
+        }
+        let arguments = &format!("{arguments} {given}");
         let ran = limited(&folder, "ulimit -v 4194304", arguments);
         assert!(ran.code == Some(2) && is_orderly(&ran), "{arguments}: {ran:?}");
         let text = &ran.stderr;
         assert!(text.contains("GiB; ") && text.contains("are available; "), "{arguments}: {text}");
     }
     assert_eq!(folder.names(), ["far.csv", "known.csv", "one.csv"]);
+    folder.write("nodes.csv", "node,label\n0,a\n1000000000,b\n");
+    folder.ok("label --graph far.csv --nodes names --labels nodes.csv -o out.csv");
+    assert!(folder.read("out.csv").lines().nth(3).unwrap().starts_with("1000000000,b,"));
 }
 
 #[test]

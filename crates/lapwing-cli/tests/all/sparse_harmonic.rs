@@ -69,7 +69,7 @@ fn bad_input_is_named() {
         assert!(error.contains(text), "{arguments}: {error}");
     };
     says("--graph edges.csv --checkpoint c", "--checkpoint needs --method sparse-harmonic");
-    says("--graph edges.csv --nodes 9", "--nodes needs --method sparse-harmonic");
+    says("--graph edges.csv --nodes 9", "is out of range; the data has 9 rows");
     let sparse = "--method sparse-harmonic";
     says(&format!("--graph edges.csv --nodes 200 {sparse}"), "node");
     says(

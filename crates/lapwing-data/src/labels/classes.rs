@@ -1,9 +1,10 @@
 //! Collects classes: recognizes markers of rows without a label, and names and orders the classes.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::ClassNames;
 use super::minus_one::SPELLINGS;
+use crate::Warning;
 
 /// Texts, in any case, that mark rows without a label if no other marker is given; an empty text always does.
 pub(crate) const UNLABELED_TEXTS: [&str; 6] = ["-1", "-1.0", "nan", "null", "none", "na"];
@@ -14,11 +15,34 @@ pub(crate) struct TextClasses {
     /// The number of each text that is a label; `None` for a marker.
     ids: HashMap<String, Option<u32>>,
     n_ids: u32,
+    /// How often labels were written with spaces around them, by their numbers.
+    spaced: BTreeMap<(u32, String), usize>,
+}
+
+/// Characters without width that are no white space to Unicode, and that no one sees.
+const INVISIBLE: [char; 5] = ['\u{200b}', '\u{200c}', '\u{200d}', '\u{2060}', '\u{feff}'];
+
+/// Classes that a message shows.
+const MOST_SHOWN: usize = 3;
+
+fn is_space(c: char) -> bool {
+    c.is_whitespace() || INVISIBLE.contains(&c)
+}
+
+/// A label in quotes, with all spaces but the common one as their codes.
+fn shown(text: &str) -> String {
+    let visible = |c: char| if is_space(c) && c != ' ' { c.escape_default().to_string() } else { c.to_string() };
+    format!("'{}'", text.chars().take(40).map(visible).collect::<String>())
 }
 
 impl TextClasses {
     pub(crate) fn new(unlabeled: Option<&str>) -> Self {
-        Self { unlabeled: unlabeled.map(|marker| marker.trim().to_owned()), ids: HashMap::new(), n_ids: 0 }
+        Self {
+            unlabeled: unlabeled.map(|marker| marker.trim_matches(is_space).to_owned()),
+            ids: HashMap::new(),
+            n_ids: 0,
+            spaced: BTreeMap::new(),
+        }
     }
 
     /// Which spelling of −1 a text is, if it is open whether that marks rows without a label: if no marker is given.
@@ -36,8 +60,16 @@ impl TextClasses {
     }
 
     /// The number of the label, the same for equal texts; `None` for a marker.
-    pub(crate) fn id(&mut self, text: &str) -> Option<u32> {
-        let text = text.trim();
+    pub(crate) fn id(&mut self, written: &str) -> Option<u32> {
+        let text = written.trim_matches(is_space);
+        let id = self.id_of(text);
+        if let (true, Some(id)) = (text.len() < written.len(), id) {
+            *self.spaced.entry((id, written.to_owned())).or_default() += 1;
+        }
+        id
+    }
+
+    fn id_of(&mut self, text: &str) -> Option<u32> {
         if text.is_empty() {
             return None;
         }
@@ -55,6 +87,44 @@ impl TextClasses {
             Some(marker) => text == marker,
             None => UNLABELED_TEXTS.iter().any(|marker| text.eq_ignore_ascii_case(marker)),
         }
+    }
+
+    /// A warning if labels differ in white space alone: at their ends, where they are one class, or within them, where they are not.
+    /// `counts` returns how many labels have each number.
+    pub(crate) fn spaced(&self, counts: impl FnOnce() -> HashMap<u32, usize>) -> Option<Warning> {
+        let texts: Vec<(&String, u32)> = self.ids.iter().filter_map(|(text, id)| Some((text, (*id)?))).collect();
+        let mut ways: BTreeMap<u32, Vec<(&str, usize)>> = BTreeMap::new();
+        self.spaced.iter().for_each(|((id, way), n)| ways.entry(*id).or_default().push((way, *n)));
+        let counts = if ways.is_empty() { HashMap::new() } else { counts() };
+        for (text, id) in &texts {
+            let Some(ways) = ways.get_mut(id) else { continue };
+            let n_spaced: usize = ways.iter().map(|way| way.1).sum();
+            let n_plain = counts.get(id).map_or(0, |n| n.saturating_sub(n_spaced));
+            ways.extend((n_plain > 0).then_some((text.as_str(), n_plain)));
+        }
+        let merged = ways.into_values().filter(|ways| ways.len() > 1).map(|ways| {
+            let ways: Vec<String> = ways.iter().rev().map(|(way, n)| format!("{} ({n})", shown(way))).collect();
+            format!("{} count as one class", ways.join(" and "))
+        });
+        let mut alike: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        for (text, _) in texts.iter().filter(|(text, _)| text.contains(is_space)) {
+            let folded = text.split(char::is_whitespace).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
+            alike.entry(folded.replace(&INVISIBLE[..], "")).or_default().push(text);
+        }
+        for (folded, ways) in &mut alike {
+            // Without invisible characters, a text may be one without any space.
+            ways.extend(self.ids.get_key_value(folded).filter(|(_, id)| id.is_some()).map(|(text, _)| text.as_str()));
+            ways.sort_unstable();
+            ways.dedup();
+        }
+        let apart = alike.into_values().filter(|ways| ways.len() > 1);
+        let apart = apart.map(|ways| {
+            format!("{} stay different classes", ways.into_iter().map(shown).collect::<Vec<_>>().join(" and "))
+        });
+        let all: Vec<String> = merged.chain(apart).collect();
+        let more = if all.len() > MOST_SHOWN { "; …" } else { "" };
+        let list = all[..all.len().min(MOST_SHOWN)].join("; ") + more;
+        (!all.is_empty()).then_some(Warning::SpacedLabels { list })
     }
 
     /// The names of the classes, and the class of each number. The names are integers if every label is the text of

@@ -1,5 +1,7 @@
 //! Labels of few among many rows.
 
+use std::collections::HashMap;
+
 use super::{ClassNames, Labels, UNLABELED};
 use crate::{Error, Result};
 
@@ -71,6 +73,13 @@ impl LabelRows {
     /// Number of rows.
     pub(crate) fn n_samples(&self) -> usize {
         self.n_samples
+    }
+
+    /// How many labels have each number.
+    pub(crate) fn counts(&self) -> HashMap<u32, usize> {
+        let mut counts = HashMap::new();
+        self.ids.iter().for_each(|id| *counts.entry(*id).or_default() += 1);
+        counts
     }
 
     /// Adds the next row, with its label if it has one.

@@ -11,7 +11,7 @@ use super::survey::Survey;
 use crate::read::labels::LabelTexts;
 use crate::read::table::{CellType, ColumnType, RowMark, Tally, no_rows};
 use crate::read::{ColumnKind, ReadOptions, TableFile};
-use crate::{BadCells, BadColumn, BadColumns, Error, Fault, Result, Run, SparseLabels, Spreads};
+use crate::{BadCells, BadColumn, BadColumns, Error, Fault, Result, Run, SparseLabels, Spreads, Warning};
 
 /// The columns of a table that are read.
 #[derive(Clone, Debug)]
@@ -68,6 +68,8 @@ pub(super) struct Scanned {
     pub surveys: Vec<Survey>,
     /// The labels, if there is a label column.
     pub labels: Option<SparseLabels>,
+    /// What to look at in the labels.
+    pub spaced: Option<Warning>,
     pub n_rows: usize,
     pub tallies: Vec<Tally>,
     /// Rows of a text at which reading can start.
@@ -124,9 +126,10 @@ pub(super) fn scan(
         }
         surveys.iter_mut().for_each(|survey| survey.set_rows(n_rows));
         if !columns.correct(rows.tallies(), &readable) {
+            let spaced = labels.as_ref().and_then(LabelTexts::spaced);
             let labels = labels.map(LabelTexts::finish).transpose()?;
             let (tallies, marks) = (rows.tallies().to_vec(), rows.take_marks());
-            return Ok(Scanned { surveys, labels, n_rows, tallies, marks, held });
+            return Ok(Scanned { surveys, labels, spaced, n_rows, tallies, marks, held });
         }
     }
 }

@@ -71,7 +71,8 @@ impl LoadedTable {
                 description.note(verdict);
             }
         }
-        let warnings = description.warnings(self.table.path());
+        let mut warnings = description.warnings(self.table.path());
+        warnings.extend(self.found.spaced.clone());
         let Self { table, columns, found, labels, .. } = self;
         let (_, _, readable) = columns.read();
         let encoding = Encoding { recipe: &recipe, path: table.path(), columns: &readable };

@@ -146,8 +146,9 @@ pub(crate) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
     let all: Vec<usize> = (0..n_features).collect();
     let encoding = Encoding { recipe: &plain.recipe, path: table.path(), columns: &all };
     let (features, _) = held.encode(encoding, run)?;
+    let warnings = labels.as_ref().and_then(LabelTexts::spaced).into_iter().collect();
     let labels = labels.map(|labels| labels.finish().map(Labels::from)).transpose()?;
-    Ok(Samples { features, feature_names: Some(plain.recipe.feature_names()), labels, names: None, origin })
+    Ok(Samples { features, feature_names: Some(plain.recipe.feature_names()), labels, names: None, warnings, origin })
 }
 
 /// Size of the features: the rows of a text are counted.

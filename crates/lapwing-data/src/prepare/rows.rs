@@ -72,7 +72,8 @@ pub fn prepare_rows(path: &Path, options: &ReadOptions, standardize: Standardize
     recipe.is_sparse = false;
     let spreads = (standardize, spreads);
     let description = Description::new(&table, &columns, &recipe, &found.surveys, &found.tallies, spreads);
-    let warnings = description.warnings(table.path());
+    let mut warnings = description.warnings(table.path());
+    warnings.extend(found.spaced);
     let places = recipe.places(&table, None)?;
     let rows = PreparedRows::new(table, recipe, places, found.n_rows, found.marks)?;
     Ok(PreparedTable { rows, labels: found.labels, description, warnings })

@@ -30,7 +30,7 @@ pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
     };
     let features = columns::select(features, keep.as_deref())?;
     let origin = SampleOrigin { positions: keep, ..SampleOrigin::new(path) };
-    Ok(Samples { features, feature_names: None, labels: None, names: None, origin })
+    Ok(Samples { features, feature_names: None, labels: None, names: None, warnings: Vec::new(), origin })
 }
 
 /// Size of the features of a `.npy` file, from its header.

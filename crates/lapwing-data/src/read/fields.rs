@@ -60,10 +60,15 @@ impl Fields {
 
     /// A field without spaces around it; empty if there is no such field.
     pub(super) fn get(&self, at: usize) -> &str {
+        self.as_written(at).trim()
+    }
+
+    /// A field; empty if there is no such field.
+    pub(super) fn as_written(&self, at: usize) -> &str {
         let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
         let field = self.ends.get(at).map_or(&[][..], |&end| &self.content[start..end]);
         // A line is UTF-8, and so are its parts between quotes and commas.
-        std::str::from_utf8(field).unwrap_or_default().trim()
+        std::str::from_utf8(field).unwrap_or_default()
     }
 }
 

@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use super::edges::{
-    ArrayEdges, Checks, EdgeList, NamedEdges, Unknown, WEIGHTS, are_named, find, intern, is_once, is_weight, needs_ids,
-    nodes_of,
+    ArrayEdges, Checks, EdgeList, EdgeOptions, EdgeText, Extent, NamedEdges, Unknown, WEIGHTS, are_named, edge_warning,
+    find, intern, is_once, is_weight, late_name, needs_ids,
 };
 use super::format::Format;
 use super::npz::Archive;
 use crate::row_names::quoted;
-use crate::{Csr, Edge, Error, Result, RowNames, Run, memory};
+use crate::{Csr, Edge, Error, Result, RowNames, Run, Warning, memory};
 
 /// Relative difference up to which the two directions of an edge count as equal.
 const SYMMETRY_TOLERANCE: f64 = 1e-12;
@@ -17,7 +17,7 @@ const SYMMETRY_TOLERANCE: f64 = 1e-12;
 /// Rows between two checks of the run's cancellation.
 const CHECK_ROWS: usize = 4096;
 
-/// Reads a graph of `n_rows` nodes (up to the largest node if `None`) as a symmetric matrix of weights.
+/// Reads a graph of `n_rows` nodes (up to the largest node if `None`, and the edges explain it) as a symmetric matrix of weights.
 ///
 /// Edge lists, in the formats of [`EdgeFile`](super::EdgeFile) or an array `edges` in `.npz`: rows u, v\[, weight\] of
 /// nodes counted from 0, each undirected edge once or in both directions. Weights of rows that repeat an edge in the
@@ -32,19 +32,25 @@ const CHECK_ROWS: usize = 4096;
 /// # Complexity
 /// O(edges + nodes) time; about three times the bytes of the result in memory.
 pub fn read_graph(path: &Path, n_rows: Option<usize>, run: &Run) -> Result<Csr<f64>> {
-    let checks = Checks { n_nodes: n_rows };
+    of_numbers(path, &EdgeOptions { n_nodes: n_rows, ..EdgeOptions::default() }, run).map(|(graph, _)| graph)
+}
+
+/// The graph of nodes that are numbers, and what to look at.
+fn of_numbers(path: &Path, options: &EdgeOptions, run: &Run) -> Result<(Csr<f64>, Vec<String>)> {
+    let (n_rows, checks) = (options.n_nodes, Checks { n_nodes: options.n_nodes });
     if Format::from_path(path) != Format::Npz {
-        return from_edges(path, EdgeList::open(path, checks, KNOWN)?, n_rows, run);
+        return from_edges(path, EdgeList::open(path, options, checks, KNOWN)?, options, run);
     }
     let mut archive = Archive::open(path)?;
     if let Some(matrix) = archive.scipy_sparse::<f64>(run)? {
-        return check_matrix(path, &matrix, n_rows).and_then(|()| symmetric(path, &matrix, false, None, run));
+        check_matrix(path, &matrix, n_rows)?;
+        return Ok((symmetric(path, &matrix, false, None, run)?, Vec::new()));
     }
     if !archive.has("edges") {
         return Err(archive.unknown("a matrix of scipy.sparse.save_npz or an array edges"));
     }
     let edges = ArrayEdges::new(archive.array("edges")?.held(run)?, checks)?;
-    from_edges(path, EdgeList::from_array(edges), n_rows, run)
+    from_edges(path, EdgeList::from_array(edges), options, run)
 }
 
 const KNOWN: &str = "a graph as .npz, or an edge list as .csv, .parquet or .npy";
@@ -58,6 +64,8 @@ pub struct NodeOptions<'n> {
     pub names: Option<&'n RowNames>,
     /// Whether edges of nodes with other names are left out.
     pub ignore_unknown: bool,
+    /// What is known of the list of edges; its number of nodes is that of a graph without rows.
+    pub edges: EdgeOptions,
 }
 
 /// A graph whose nodes may have names.
@@ -72,14 +80,16 @@ pub struct NamedGraph {
     pub n_unknown: usize,
     /// Edges with such nodes.
     pub n_left_out: usize,
+    /// What to look at in the choice of columns and of the first line.
+    pub warnings: Vec<Warning>,
 }
 
 /// Reads a graph as [`read_graph`] does, whose nodes may have names: edge lists of names in text, with a header or without, or
 /// in columns of text of a Parquet table.
 ///
 /// If rows have names, the nodes of every list of edges are compared with these as text, even numbers; a sparse matrix has the
-/// order of the rows. Else the nodes have names if one in the first 1,000 rows is no number; these names are numbered in the order
-/// in which they appear first. Two names in the first line of a text are a header if neither comes again.
+/// order of the rows. Else the nodes have names, kept as written, if one is no number as a program writes it (`bob`, `007`); they are
+/// numbered in the order in which they appear first. Columns and the first line are read as [`EdgeFile`](super::EdgeFile) reads them.
 ///
 /// # Errors
 /// As [`read_graph`]; [`Error::Names`] with the number, and the first few, of all unknown nodes; [`Error::Graph`] for nodes with names
@@ -88,37 +98,59 @@ pub struct NamedGraph {
 /// # Complexity
 /// As [`read_graph`], and about 20 bytes for each name besides its text.
 pub fn read_named_graph(path: &Path, options: &NodeOptions<'_>, run: &Run) -> Result<NamedGraph> {
-    let of_numbers = |adjacency| NamedGraph { adjacency, names: None, n_unknown: 0, n_left_out: 0 };
     if let Some(names) = options.names {
-        return with_known_names(path, names, options.ignore_unknown, run);
+        return with_known_names(path, names, options, run);
     }
+    let edges = EdgeOptions { n_nodes: options.n_nodes.or(options.edges.n_nodes), ..options.edges };
+    let numbered = |(adjacency, notes): (Csr<f64>, Vec<String>)| NamedGraph::new(path, adjacency, &notes);
+    let mut late = None;
     let named = if is_once(path) {
-        match NamedEdges::once(path)? {
-            Ok(named) => named,
-            Err(records) => {
-                let edges = EdgeList::from_text(records, Checks { n_nodes: options.n_nodes })?;
-                return from_edges(path, edges, options.n_nodes, run).map(of_numbers);
+        let text = EdgeText::open(path, &edges)?;
+        if !(text.has_names || edges.are_names) {
+            let list = EdgeList::from_text(text, Checks { n_nodes: edges.n_nodes })?;
+            return from_edges(path, list, &edges, run).map(numbered);
+        }
+        NamedEdges::of_text(path, text)
+    } else {
+        if !are_named(path, &edges) {
+            match of_numbers(path, &edges, run) {
+                // A name may stand behind many numbers.
+                Err(error @ Error::Format { .. }) => {
+                    late = late_name(path, &edges, run).ok().flatten();
+                    late.is_some().then_some(()).ok_or(error)?;
+                }
+                found => return found.map(numbered),
             }
         }
-    } else if are_named(path, run) {
-        NamedEdges::open(path, KNOWN)?
-    } else {
-        return read_graph(path, options.n_nodes, run).map(of_numbers);
+        NamedEdges::open(path, &edges, KNOWN)?
     };
-    if options.n_nodes.is_some() {
-        return Err(needs_ids(path));
+    match (options.n_nodes, edges.n_nodes) {
+        (Some(_), _) => return Err(needs_ids(path)),
+        (None, Some(n_nodes)) => {
+            return Err(Error::param("number of nodes", n_nodes, "none: the nodes have names, which are counted"));
+        }
+        (None, None) => {}
     }
     let mut entries = Vec::new();
-    let found = intern(named, run, |edge| push(&mut entries, edge))?;
+    let mut found = intern(named, run, |edge| push(&mut entries, edge))?;
+    found.notes.extend(late);
     found.first.into_iter().for_each(|edge| push(&mut entries, edge));
     // A header is no edge, and its names were numbered before all others.
     entries.iter_mut().for_each(|(u, v, _)| (*u, *v) = (*u - found.n_header, *v - found.n_header));
     let adjacency = of_entries(path, entries, found.names.len(), Some(&found.names), run)?;
-    Ok(NamedGraph { names: Some(found.names), ..of_numbers(adjacency) })
+    Ok(NamedGraph { names: Some(found.names), ..NamedGraph::new(path, adjacency, &found.notes) })
+}
+
+impl NamedGraph {
+    /// A graph whose nodes are all known by their numbers.
+    fn new(path: &Path, adjacency: Csr<f64>, notes: &[String]) -> Self {
+        let warnings = edge_warning(path, notes).into_iter().collect();
+        Self { adjacency, names: None, n_unknown: 0, n_left_out: 0, warnings }
+    }
 }
 
 /// The graph of rows with names.
-fn with_known_names(path: &Path, names: &RowNames, ignore_unknown: bool, run: &Run) -> Result<NamedGraph> {
+fn with_known_names(path: &Path, names: &RowNames, options: &NodeOptions<'_>, run: &Run) -> Result<NamedGraph> {
     let n = names.len();
     let mut archive = (Format::from_path(path) == Format::Npz).then(|| Archive::open(path)).transpose()?;
     let edges = match &mut archive {
@@ -126,16 +158,14 @@ fn with_known_names(path: &Path, names: &RowNames, ignore_unknown: bool, run: &R
             let edges = ArrayEdges::new(archive.array("edges")?.held(run)?, Checks { n_nodes: None })?;
             NamedEdges::of_numbers(path, EdgeList::from_array(edges))
         }
-        Some(_) => {
-            let adjacency = read_graph(path, Some(n), run)?;
-            return Ok(NamedGraph { adjacency, names: None, n_unknown: 0, n_left_out: 0 });
-        }
-        None => NamedEdges::open(path, KNOWN)?,
+        Some(_) => return Ok(NamedGraph::new(path, read_graph(path, Some(n), run)?, &[])),
+        None => NamedEdges::open(path, &options.edges, KNOWN)?,
     };
     let mut entries = Vec::new();
-    let Unknown { n_nodes, n_edges } = find(edges, names, ignore_unknown, run, |edge| push(&mut entries, edge))?;
+    let found = find(edges, names, options.ignore_unknown, run, |edge| push(&mut entries, edge))?;
+    let Unknown { n_nodes, n_edges, notes } = found;
     let adjacency = of_entries(path, entries, n, Some(names), run)?;
-    Ok(NamedGraph { adjacency, names: None, n_unknown: n_nodes, n_left_out: n_edges })
+    Ok(NamedGraph { n_unknown: n_nodes, n_left_out: n_edges, ..NamedGraph::new(path, adjacency, &notes) })
 }
 
 /// Appends an edge that is no loop.
@@ -145,17 +175,23 @@ fn push(entries: &mut Vec<(u32, u32, f64)>, edge: Edge) {
     }
 }
 
-/// The matrix of edges listed once or in both directions.
-fn from_edges(path: &Path, rows: EdgeList<'_>, n_rows: Option<usize>, run: &Run) -> Result<Csr<f64>> {
-    let (mut entries, mut end) = (Vec::new(), 0);
+/// The matrix of edges listed once or in both directions, and what to look at.
+fn from_edges(
+    path: &Path,
+    mut rows: EdgeList<'_>,
+    options: &EdgeOptions,
+    run: &Run,
+) -> Result<(Csr<f64>, Vec<String>)> {
+    let (mut entries, mut extent, notes) = (Vec::new(), Extent::default(), std::mem::take(&mut rows.notes));
     // A damaged file may state any number of rows. If the reservation fails, the buffer grows with the rows that there
     // are.
     let _ = entries.try_reserve_exact(rows.n_rows.and_then(|n| usize::try_from(n).ok()).unwrap_or(0));
     rows.each(run, |edges| {
-        end = nodes_of(edges).max(end);
+        extent.add(edges);
         entries.extend(edges.iter().filter(|edge| edge.u != edge.v).map(|edge| (edge.u, edge.v, edge.weight)));
     })?;
-    of_entries(path, entries, n_rows.unwrap_or(end), None, run)
+    let n = options.n_nodes.map_or_else(|| extent.nodes(path, options, run), Ok)?;
+    Ok((of_entries(path, entries, n, None, run)?, notes))
 }
 
 /// The matrix of edges among `n` nodes, which may have names.

@@ -25,6 +25,7 @@ pub(crate) mod origin;
 #[cfg(feature = "tables")]
 mod parquet;
 mod records;
+mod roles;
 mod rows;
 mod svmlight;
 pub(crate) mod table;
@@ -33,12 +34,15 @@ mod text;
 use std::path::Path;
 
 pub(crate) use self::columns::{by_name as choose, find_name, make_distinct};
-pub use self::edges::EdgeFile;
+pub use self::edges::{EdgeFile, EdgeOptions};
 pub use self::fields::{join_columns, split_columns};
 pub(crate) use self::fingerprint::fingerprint;
 use self::format::{Format, unknown_ending};
 pub use self::graph::{NamedGraph, NodeOptions, read_graph, read_named_graph};
-pub use self::labels::{NamedLabels, each_line, read_label_column, read_labels, read_named_labels, read_sparse_labels};
+pub use self::labels::{
+    LabelFileOptions, NamedLabels, each_line, read_label_column, read_label_file, read_labels, read_named_labels,
+    read_sparse_labels,
+};
 pub use self::names::{column_names, read_names};
 use self::origin::SampleOrigin;
 pub use self::rows::{RowFile, can_stream};
@@ -46,7 +50,7 @@ pub use self::table::{ColumnKind, TableFile};
 use self::text::Known;
 pub use self::text::{Dialect, Doubt};
 use crate::prepare::plain;
-use crate::{Features, Labels, Result, RowNames, Run};
+use crate::{Features, Labels, Result, RowNames, Run, Warning};
 
 const KNOWN: &str = ".csv, .tsv, .txt, .jsonl, .svm or .libsvm, each also with .gz or .zst behind it; .parquet, .arrow, .npy or .npz; or \
                      a folder of tables";
@@ -97,6 +101,8 @@ pub struct Samples {
     pub labels: Option<Labels>,
     /// Names of the rows, if the options name their column.
     pub names: Option<RowNames>,
+    /// What to look at in the labels.
+    pub warnings: Vec<Warning>,
     /// The file they were read from.
     pub(crate) origin: SampleOrigin,
 }

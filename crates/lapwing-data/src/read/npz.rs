@@ -10,6 +10,7 @@ use zip::read::ZipFile;
 use zip::result::ZipError;
 
 use super::array::converted;
+use super::edges::most_nodes;
 use super::format::{open, open_filled};
 use super::npy::{ArrayName, Dtype, Element, Header, NpyReader, Number, Source};
 use super::origin::SampleOrigin;
@@ -229,7 +230,11 @@ impl<'a> Archive<'a> {
         match self.scipy_format(run)?.as_deref() {
             None => Ok(None),
             Some("csr") => self.csr(SCIPY, false, run).map(Some),
-            Some("csc") => self.csr(SCIPY, true, run)?.transpose().map(Some),
+            Some("csc") => {
+                let transposed = self.csr(SCIPY, true, run)?;
+                self.check_size(transposed.n_cols(), transposed.nnz())?;
+                transposed.transpose().map(Some)
+            }
             Some("coo") => self.coo(run).map(Some),
             Some(other) => {
                 let reason = format!("a sparse matrix in format '{other}'; save it as CSR (matrix.tocsr())");
@@ -292,9 +297,22 @@ impl<'a> Archive<'a> {
         if rows.len() != values.len() || cols.len() != values.len() {
             return Err(self.damaged("row", "as many entries expected as in 'col' and 'data'"));
         }
+        self.check_size(n_rows, values.len())?;
         let entries: Vec<(u32, u32, N)> =
             rows.iter().zip(&cols).zip(values).map(|((&row, &col), value)| (row, col, value)).collect();
         Csr::from_entries(n_rows, n_cols, &entries)
+    }
+
+    /// Refuses rows that few entries do not explain: memory for each is taken, and unlike compressed rows the file holds none.
+    fn check_size(&self, n_rows: usize, n_entries: usize) -> Result<()> {
+        match n_rows as u64 > most_nodes(n_entries as u64) {
+            true => {
+                let reason =
+                    format!("a matrix of {n_rows} rows with only {n_entries} entries; save it as CSR (matrix.tocsr())");
+                Err(Error::format(self.path, None, reason))
+            }
+            false => Ok(()),
+        }
     }
 
     /// An array of row or column numbers below `end`, which is at most 2³² − 1.
@@ -373,7 +391,7 @@ pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
     let keep = columns::by_number(path, features.n_cols(), options)?;
     let features = columns::select(features, keep.as_deref())?;
     let origin = SampleOrigin { positions: keep, ..SampleOrigin::new(path) };
-    Ok(Samples { features, feature_names: None, labels, names: None, origin })
+    Ok(Samples { features, feature_names: None, labels, names: None, warnings: Vec::new(), origin })
 }
 
 /// Size of the features, from the headers of the arrays.

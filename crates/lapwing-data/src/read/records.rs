@@ -7,13 +7,13 @@
 
 use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use csv_core::{ReadRecordResult, Reader};
 
 use super::Dialect;
 use super::fields::n_fields;
 use super::format::{open_text, text_bytes};
+use super::text::{Known, delimiter_of};
 use crate::{Error, Result, Run};
 
 /// Bytes of the longest cell; a longer one follows a quote that is not closed.
@@ -27,6 +27,10 @@ const MAX_SHOWN: usize = 40;
 
 /// Records read between two checks of the run's cancellation.
 const CHECK_RECORDS: u32 = 1 << 10;
+
+/// Bytes and records at the start of a text that tell what it holds.
+const START_BYTES: u64 = 1 << 16;
+const START_RECORDS: usize = 1000;
 
 /// The start of a record.
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,12 +48,10 @@ pub(super) struct Records {
     path: PathBuf,
     text: Box<dyn BufRead + Send>,
     parser: Reader,
-    /// Names of the columns; their numbers if the file has no header.
-    pub names: Arc<[String]>,
+    /// The byte before the decimals of a number.
+    decimal: u8,
     /// Number of cells of every record; `None` before the first one.
     expected: Option<usize>,
-    /// Whether the current record is the first line of a file without a header, so that the next record is the same.
-    is_pending: bool,
     /// Start of the current record.
     start: Mark,
     /// End of the text read so far.
@@ -69,41 +71,51 @@ pub(super) struct Records {
 }
 
 impl Records {
-    /// Opens the file and reads its first line: a header, unless every cell of it is a number.
-    pub(super) fn open(path: &Path) -> Result<Self> {
-        let (text, skipped) = without_mark(open_text(path)?).map_err(|e| text_error(path, None, e))?;
-        let mut records = Self::from_text(path, text, Mark { byte: skipped, lines: 0 });
-        if !records.advance()? {
-            return Err(Error::format(records.path, None, "the file is empty"));
+    /// Opens a text, and shows the records at its start, none of which has been read: a pipe too can be looked at before it is read.
+    pub(super) fn open(path: &Path, known: Known) -> Result<(Self, Vec<Vec<String>>)> {
+        let failed = |e| text_error(path, None, e);
+        let (mut text, skipped) = without_mark(open_text(path)?).map_err(failed)?;
+        let mut bytes = Vec::new();
+        text.by_ref().take(START_BYTES).read_to_end(&mut bytes).map_err(failed)?;
+        let is_whole = (bytes.len() as u64) < START_BYTES;
+        let dialect = delimiter_of(&bytes, is_whole, known);
+        let mark = Mark { byte: skipped, lines: 0 };
+        let read = |text: Box<dyn BufRead + Send>| Self::from_text(path, text, mark).written_as(&dialect);
+        let mut start = read(Box::new(std::io::Cursor::new(bytes.clone())));
+        let mut records: Vec<Vec<String>> = Vec::new();
+        // What is wrong with the text is told when it is read.
+        let mut found = start.advance();
+        while records.len() < START_RECORDS && matches!(found, Ok(true)) {
+            let cells = (0..start.width).map(|at| String::from_utf8_lossy(start.cell(at)).trim().to_owned());
+            records.push(cells.collect());
+            found = start.advance();
         }
-        let cells = || (0..records.width).map(|at| records.cell(at));
-        let is_pending = cells().all(|cell| text_of(cell).is_some_and(|text| text.parse::<f64>().is_ok()));
-        let names: Result<Arc<[String]>> = match is_pending {
-            true => Ok((0..records.width).map(|at| at.to_string()).collect()),
-            false => (0..records.width).map(|at| records.name(at)).collect(),
-        };
-        records.names = names?;
-        records.is_pending = is_pending;
-        Ok(records)
+        if records.is_empty() && is_whole && matches!(found, Ok(false)) {
+            return Err(Error::format(path, None, "the file is empty"));
+        }
+        // The last record of a part may be cut.
+        if !is_whole && records.len() > 1 && records.len() < START_RECORDS {
+            records.pop();
+        }
+        Ok((read(Box::new(std::io::Cursor::new(bytes).chain(text))), records))
     }
 
     /// Opens a file in a known dialect, behind its header.
     pub(super) fn open_as(path: &Path, dialect: &Dialect) -> Result<Self> {
         let (text, skipped) = without_mark(open_text(path)?).map_err(|e| text_error(path, None, e))?;
-        let mut records = Self::from_text(path, text, Mark { byte: skipped, lines: 0 });
-        records.parser = csv_core::ReaderBuilder::new().delimiter(dialect.delimiter).quote(dialect.quote).build();
-        records.parser.read_record(b"\n", &mut [0], &mut [0]);
+        let mut records = Self::from_text(path, text, Mark { byte: skipped, lines: 0 }).written_as(dialect);
         if dialect.has_header {
             records.advance()?;
         }
         Ok(records)
     }
 
-    /// The text of column `at` of the header.
-    fn name(&self, at: usize) -> Result<String> {
-        let text = text_of(self.cell(at)).map(str::to_owned);
-        let shown = || shown(self.cell(at));
-        text.ok_or_else(|| self.error(format!("the name '{}' of column {at} is not UTF-8 text; {AS_UTF8}", shown())))
+    /// Reads cells as a dialect writes them.
+    fn written_as(mut self, dialect: &Dialect) -> Self {
+        self.parser = csv_core::ReaderBuilder::new().delimiter(dialect.delimiter).quote(dialect.quote).build();
+        self.parser.read_record(b"\n", &mut [0], &mut [0]);
+        self.decimal = dialect.decimal;
+        self
     }
 
     fn from_text(path: &Path, text: Box<dyn BufRead + Send>, here: Mark) -> Self {
@@ -115,9 +127,8 @@ impl Records {
             path: path.to_owned(),
             text,
             parser,
-            names: Arc::default(),
+            decimal: b'.',
             expected: None,
-            is_pending: false,
             start: here,
             here,
             n_bytes: text_bytes(path),
@@ -127,17 +138,6 @@ impl Records {
             width: 0,
             unchecked: 0,
         }
-    }
-
-    /// Whether the first line is a header; asked before the first record is read.
-    pub(super) fn has_header(&self) -> bool {
-        !self.is_pending
-    }
-
-    /// Goes to the first record, which the next call of [`next`](Self::next) goes to again; false if there is none.
-    pub(super) fn peek(&mut self) -> Result<bool> {
-        self.is_pending = self.advance()?;
-        Ok(self.is_pending)
     }
 
     /// Share of the text that has been read, if its length is known.
@@ -162,10 +162,8 @@ impl Records {
         self.advance()
     }
 
-    fn advance(&mut self) -> Result<bool> {
-        if std::mem::take(&mut self.is_pending) {
-            return Ok(true);
-        }
+    /// Goes to the next record; false at the end.
+    pub(super) fn advance(&mut self) -> Result<bool> {
         if !self.skip_line_ends()? {
             return Ok(false);
         }
@@ -308,7 +306,9 @@ impl Records {
     /// The number in column `at`, NaN if it is missing; `None` if the cell holds anything else.
     #[inline]
     pub(super) fn number(&self, at: usize) -> Option<f64> {
-        text_of(self.cell(at)).and_then(parse_number)
+        let text = text_of(self.cell(at))?;
+        let with_comma = || (self.decimal == b',').then(|| parse_number(&text.replacen(',', ".", 1))).flatten();
+        parse_number(text).or_else(with_comma)
     }
 
     /// The text of column `at` as shown in a message.

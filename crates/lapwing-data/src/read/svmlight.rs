@@ -47,7 +47,9 @@ pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
     };
     let lines = bad_lines.into_iter().filter_map(|(index, line)| Some((column(index)?, line))).collect();
     let origin = SampleOrigin { positions: keep, lines, ..SampleOrigin::new(path) };
-    Ok(Samples { features, feature_names: None, labels: Some(Labels::from(texts.finish()?)), names: None, origin })
+    let warnings = texts.spaced().into_iter().collect();
+    let labels = Some(Labels::from(texts.finish()?));
+    Ok(Samples { features, feature_names: None, labels, names: None, warnings, origin })
 }
 
 /// Counts rows and entries.

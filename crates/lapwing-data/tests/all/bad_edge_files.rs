@@ -21,10 +21,12 @@ fn bad_rows_of_text_are_named_by_line() {
     );
     assert!(text("0,1\n0,99999999999999999999\n", None).contains("node '99999999999999999999' is not an integer"));
     assert!(text("0,1\n0,-1\n", None).contains("line 2: node -1 is out of range"));
-    assert!(text("u,v\n0,1.5\n", None).contains("line 2: node '1.5' is not an integer"));
+    assert!(text("u,v\n0,1.5\n", None).contains("column 'v' holds numbers with decimals, which are no ids"));
+    let late: String = (0..2000).map(|at| format!("{at},0\n")).chain(["0,1.5\n".into()]).collect();
+    assert!(text(&late, None).contains("line 2001: node '1.5' is not an integer"));
     assert!(text("0,1\n0,1,2\n", None).contains("line 2: 3 fields; the lines before have 2"));
     assert!(text("0,1,2,3\n", None).contains("4 columns; expected two nodes and perhaps a weight"));
-    assert!(text("0,1,x\n", None).is_empty(), "a line that is not all numbers is a header");
+    assert!(text("0,1,x\n", None).contains("line 1: weight 'x' is no number"));
     assert!(text("", None).ends_with("the file is empty"));
     assert_eq!(EdgeFile::open(&folder.file("e.csv", "u,v\n"), None, &run()).unwrap().n_nodes(), 0);
 }

@@ -3,7 +3,9 @@
 mod bad_edge_files;
 mod common;
 mod damaged_files;
+mod edge_columns;
 mod edge_files;
+mod label_files;
 mod label_writer;
 mod read_labels_and_graphs;
 mod read_samples;

@@ -180,11 +180,6 @@ fn edges_with_wrong_names() {
         alone("alice,bob,1\nbob,alice,2\n")
             .contains("the weight from 'alice' to 'bob' is 1, from 'bob' to 'alice' it is 2")
     );
-    // A name behind many numbers.
-    let late: String = (0..2000).map(|at| format!("{at},{}\n", at + 1)).chain(["7,x\n".into()]).collect();
-    let expected = "line 2001: node 'x' is not an integer; the nodes before it are numbers: if they are names, move this line to the start";
-    assert!(alone(&late).ends_with(expected), "{}", alone(&late));
-    assert!(text_of(EdgeFile::open_named(&folder.file("e.csv", &late), None, &run)).ends_with(expected));
     // Beside rows.
     let without = read("alice,bob,1\n", NodeOptions { n_nodes: Some(2), ..NodeOptions::default() });
     assert!(text_of(without).contains("give the column that names the rows: --id COLUMN"));

@@ -220,7 +220,7 @@ impl Compare {
     }
 
     fn read(&self, run: &Run) -> Result<(Input, Labels), Failure> {
-        let mut input = Input::read(&self.data, None, Some(&self.labels), self.data.table.term_weights(false), run)?;
+        let mut input = Input::read(&self.data, false, Some(&self.labels), self.data.table.term_weights(false), run)?;
         let labels = input.labels(&self.labels)?;
         Ok((input, labels))
     }

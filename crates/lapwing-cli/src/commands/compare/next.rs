@@ -7,7 +7,7 @@ use lapwing::data::params::{Parameters, Value};
 use lapwing::models::Settings;
 use lapwing_data::read::join_columns;
 
-use crate::options::{DataOptions, LabelOptions, Names, StandardizeOption};
+use crate::options::{DataOptions, LabelOptions, Names, Nodes, StandardizeOption};
 use crate::text::shell_word;
 
 /// `lapwing label` for the same data and labels, with the method of `settings` and its parameters, quoted for a shell.
@@ -18,6 +18,11 @@ pub fn next_command(data: &DataOptions, labels: &LabelOptions, settings: &Settin
     let mut option = |name: &str, value: String| words.extend([format!("--{name}"), value]);
     if let Some(graph) = data.graph.as_deref() {
         option("graph", path(graph));
+        match data.nodes {
+            Some(Nodes::Count(n)) => option("nodes", n.to_string()),
+            Some(Nodes::Names) => option("nodes", "names".into()),
+            None => {}
+        }
     }
     if let Some(columns) = &data.table.columns {
         option("columns", join_columns(&Names::all(columns)));

@@ -45,6 +45,11 @@ impl<'a, R: Source> ArrayEdges<'a, R> {
         self.n_rows
     }
 
+    /// What to look at in the choice of fields.
+    pub(super) fn take_notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.layout.notes)
+    }
+
     /// Reads the block that starts at the next row.
     fn load(&mut self) -> Result<()> {
         let (first, row_bytes) = (self.row, self.layout.row_bytes);

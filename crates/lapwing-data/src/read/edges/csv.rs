@@ -1,48 +1,39 @@
 //! Edges as lines of text.
 
-use std::path::Path;
-
-use super::rows::{Checks, NO_WEIGHT, WEIGHTS, width_text};
+use super::rows::{Checks, NO_WEIGHT, WEIGHTS};
+use super::text::EdgeText;
 use crate::read::format::is_rereadable;
 use crate::read::records::{Records, shown};
-use crate::{Edge, EdgeReader, Error, Result, Run};
+use crate::read::roles::is_canonical;
+use crate::{Edge, EdgeReader, Result, Run};
 
-/// A CSV file of two nodes and perhaps a weight per line.
+/// Lines of two nodes and perhaps a weight.
 pub(super) struct CsvEdges {
     records: Records,
-    has_weight: bool,
+    nodes: [usize; 2],
+    weight: Option<usize>,
     checks: Checks,
-    /// Whether a row was read.
-    has_read: bool,
     /// Whether the text can be read only once.
     is_once: bool,
 }
 
 impl CsvEdges {
-    pub(super) fn open(path: &Path, checks: Checks) -> Result<Self> {
-        Self::of_records(Records::open(path)?, checks)
-    }
-
-    /// The edges of text none of which was read.
-    pub(super) fn of_records(records: Records, checks: Checks) -> Result<Self> {
-        let has_weight = match records.names.len() {
-            found @ (2 | 3) => found == 3,
-            found => return Err(Error::format(records.path(), None, width_text(found))),
-        };
+    /// The edges of a text whose nodes are numbers.
+    pub(super) fn new(text: EdgeText, checks: Checks) -> Result<Self> {
+        let EdgeText { records, columns, first, .. } = text;
         let is_once = !is_rereadable(records.path());
-        Ok(Self { records, has_weight, checks, has_read: false, is_once })
+        let edges = Self { records, nodes: columns.nodes, weight: columns.weight, checks, is_once };
+        // The first line was taken as two names; here it is an edge of numbers.
+        first.filter(|first| !first.is_header).map_or(Ok(()), |_| edges.edge().map(drop))?;
+        Ok(edges)
     }
 
     /// The edge of the current line.
     fn edge(&self) -> Result<Edge> {
-        let nodes = [self.node(0)?, self.node(1)?];
-        let weight = if self.has_weight { self.weight()? } else { NO_WEIGHT };
+        let [u, v] = self.nodes;
+        let nodes = [self.node(u)?, self.node(v)?];
+        let weight = self.weight.map_or(Ok(NO_WEIGHT), |at| weight(&self.records, at))?;
         self.checks.edge(nodes, weight).map_err(|reason| self.records.error(reason))
-    }
-
-    fn weight(&self) -> Result<f64> {
-        let unknown = || self.records.error(format!("weight '{}' is no number; {WEIGHTS}", self.records.shown(2)));
-        self.records.number(2).ok_or_else(unknown)
     }
 
     fn node(&self, at: usize) -> Result<i64> {
@@ -53,21 +44,36 @@ impl CsvEdges {
     /// A node with a sign or many digits.
     #[cold]
     fn signed_node(&self, cell: &[u8]) -> Result<i64> {
-        let number = std::str::from_utf8(cell).ok().and_then(|text| text.parse().ok());
-        let advice = match self.has_read {
-            true => "; the nodes before it are numbers: if they are names, move this line to the start",
-            false if self.is_once => "; if nodes have names, write the edges to a file, which is read twice",
-            false => "",
+        let text = std::str::from_utf8(cell).unwrap_or_default();
+        if let (true, Ok(number)) = (is_canonical(text), text.parse()) {
+            return Ok(number);
+        }
+        let what = match text.parse::<i64>() {
+            Ok(number) if number >= 0 && !is_canonical(text) => {
+                format!("is not written as a number of a row, {number}")
+            }
+            _ => "is not an integer".to_owned(),
         };
-        number.ok_or_else(|| self.records.error(format!("node '{}' is not an integer{advice}", shown(cell))))
+        let advice = match self.is_once {
+            true => "; if nodes have names, write the edges to a file, which is read twice",
+            false => "; if nodes have names, say so (--nodes names)",
+        };
+        Err(self.records.error(format!("node '{}' {what}{advice}", shown(cell))))
     }
 }
 
-/// The number that up to 18 digits spell.
+/// The weight in the current line.
+pub(super) fn weight(records: &Records, at: usize) -> Result<f64> {
+    let unknown = || records.error(format!("weight '{}' is no number; {WEIGHTS}", records.shown(at)));
+    records.number(at).ok_or_else(unknown)
+}
+
+/// The number that up to 18 digits spell, without zeros in front.
 #[inline]
 fn digits(cell: &[u8]) -> Option<i64> {
     let fits = (1..=18).contains(&cell.len()) && cell.iter().all(u8::is_ascii_digit);
-    fits.then(|| cell.iter().fold(0, |number, digit| number * 10 + i64::from(digit - b'0')))
+    let is_canonical = cell.len() == 1 || cell.first() != Some(&b'0');
+    (fits && is_canonical).then(|| cell.iter().fold(0, |number, digit| number * 10 + i64::from(digit - b'0')))
 }
 
 impl EdgeReader for CsvEdges {
@@ -75,7 +81,6 @@ impl EdgeReader for CsvEdges {
         let end = out.len().saturating_add(most);
         while out.len() < end && self.records.next(run)? {
             out.push(self.edge()?);
-            self.has_read = true;
         }
         Ok(())
     }

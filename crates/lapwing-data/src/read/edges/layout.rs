@@ -1,8 +1,8 @@
 //! The places of the numbers of an edge in a NumPy array.
 
-use super::rows::width_text;
 use crate::Result;
 use crate::read::npy::{ArrayName, Dtype, Field, Header, Kind, Number, Record, decode_strided};
+use crate::read::roles::{Cells, EdgeColumns, edge_columns, width_text};
 
 /// One number of each row.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub(super) struct Layout {
     pub row_bytes: usize,
     pub nodes: [Column; 2],
     pub weight: Option<Column>,
+    /// What to look at in the choice of fields.
+    pub notes: Vec<String>,
 }
 
 impl Layout {
@@ -33,13 +35,13 @@ impl Layout {
                 }
                 let column = |at| Column { dtype: *dtype, offset: at * dtype.size };
                 let weight = (width == 3).then(|| column(2));
-                Ok(Self { row_bytes: width * dtype.size, nodes: [column(0), column(1)], weight })
+                let (nodes, notes) = ([column(0), column(1)], Vec::new());
+                Ok(Self { row_bytes: width * dtype.size, nodes, weight, notes })
             }
             Record::Fields { fields, size } => {
-                check_fields(header, fields, origin)?;
-                let column = |field: &Field| Column { dtype: field.dtype, offset: field.offset };
-                let nodes = [column(&fields[0]), column(&fields[1])];
-                Ok(Self { row_bytes: *size, nodes, weight: fields.get(2).map(column) })
+                let EdgeColumns { nodes, weight, notes } = find_fields(header, fields, origin)?;
+                let column = |at: usize| Column { dtype: fields[at].dtype, offset: fields[at].offset };
+                Ok(Self { row_bytes: *size, nodes: nodes.map(column), weight: weight.map(column), notes })
             }
         }
     }
@@ -55,21 +57,25 @@ impl Layout {
     }
 }
 
-/// Refuses records that are no edges.
-fn check_fields(header: &Header<Record>, fields: &[Field], origin: ArrayName<'_>) -> Result<()> {
+/// The fields of the nodes and of the weight; refuses records that are no edges.
+fn find_fields(header: &Header<Record>, fields: &[Field], origin: ArrayName<'_>) -> Result<EdgeColumns> {
     if header.shape.len() != 1 {
         return Err(origin.error(format!("shape {}; expected one dimension of records", header.shape_text())));
     }
-    if !matches!(fields.len(), 2 | 3) {
-        return Err(origin.error(width_text(fields.len())));
-    }
+    let names: Vec<String> = fields.iter().map(|field| field.name.clone()).collect();
+    let cells = |field: &Field| match (field.dtype.is_integer(), field.dtype.is_number()) {
+        (true, _) => Cells::Whole,
+        (false, true) => Cells::Odd,
+        _ => Cells::Text,
+    };
+    let found = edge_columns(&names, &fields.iter().map(cells).collect::<Vec<_>>()).map_err(|e| origin.error(e))?;
     let refuse = |field: &Field, reason| Err(origin.error(format!("field '{}': {reason}", field.name)));
-    if let Some(field) = fields[..2].iter().find(|field| !field.dtype.is_integer()) {
-        return refuse(field, "nodes are integers counted from 0");
+    if let Some(&at) = found.nodes.iter().find(|&&at| !fields[at].dtype.is_integer()) {
+        return refuse(&fields[at], "nodes are integers counted from 0");
     }
-    match fields.get(2).filter(|field| !field.dtype.is_number()) {
-        Some(field) => refuse(field, "weights are numbers"),
-        None => Ok(()),
+    match found.weight.filter(|&at| !fields[at].dtype.is_number()) {
+        Some(at) => refuse(&fields[at], "weights are numbers"),
+        None => Ok(found),
     }
 }
 

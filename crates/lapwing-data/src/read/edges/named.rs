@@ -1,19 +1,19 @@
 //! Edge lists whose nodes have names: `alice,bob,0.3`.
 //!
-//! A list is named if a node in its first rows is no number, or if the rows of the data have names: these are then compared as
-//! text. A text without weights may or may not start with a header. If it is read alone, its first line is an edge exactly if
-//! one of the two names comes again; if the names are known, exactly if one of them is among these.
+//! A list is named if a node is no number as a program writes it, or if the rows of the data have names: nodes are then compared as
+//! text, as written. Two names in the first line of a text may be a header ([`FirstLine`]). If the list is read alone, they are an edge
+//! if one of them comes again; if the names are known, if one of them is among these.
 
 use std::path::Path;
 
-use super::rows::{Checks, EdgeList, NO_WEIGHT, Shares, WEIGHTS, is_weight, width_text};
+use super::EdgeOptions;
+use super::csv::weight;
+use super::rows::{Checks, EdgeList, NO_WEIGHT, Shares, WEIGHTS, is_weight};
+use super::text::{EdgeText, FirstLine};
 use crate::read::format::{Format, is_rereadable};
-use crate::read::records::Records;
+use crate::read::roles::is_canonical;
 use crate::row_names::{BadNames, Named, Tally, quoted};
 use crate::{Edge, EdgeReader, Error, Result, RowNames, Run};
-
-/// Rows of a text that tell whether its nodes are numbers or names.
-const LOOKED_AT: usize = 1000;
 
 /// Rows of a block of numbers.
 const BLOCK_ROWS: usize = 1 << 12;
@@ -37,16 +37,6 @@ impl std::fmt::Display for Place {
     }
 }
 
-/// The first line of a text.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum First {
-    /// A header, or a row as all others.
-    Header,
-    Edge,
-    /// Two names: a header, or an edge without a weight.
-    Either,
-}
-
 /// An open list, whose nodes are read as text.
 pub(in crate::read) struct NamedEdges<'a> {
     path: &'a Path,
@@ -54,7 +44,7 @@ pub(in crate::read) struct NamedEdges<'a> {
 }
 
 enum Source<'a> {
-    Text(Box<TextEdges>),
+    Text(Box<EdgeText>),
     #[cfg(feature = "tables")]
     Table(Box<super::parquet::TextNodes>),
     /// Nodes are numbers in the file, and names in the data. With the next row.
@@ -62,62 +52,40 @@ enum Source<'a> {
 }
 
 /// Whether the nodes of a list have names, by its first rows. A damaged list has none: its reader says what is wrong.
-pub(in crate::read) fn are_named(path: &Path, run: &Run) -> bool {
-    match Format::from_path(path) {
-        Format::Csv => Records::open(path).is_ok_and(|mut records| look_like_names(&mut records, run)),
-        #[cfg(feature = "tables")]
-        Format::Parquet => super::parquet::has_names(path),
-        _ => false,
-    }
-}
-
-fn look_like_names(records: &mut Records, run: &Run) -> bool {
-    if first_line(records) == First::Edge {
-        return true;
-    }
-    let mut rows = 0;
-    while rows < LOOKED_AT && records.next(run).unwrap_or(false) {
-        if has_name(records) {
-            return true;
+pub(in crate::read) fn are_named(path: &Path, options: &EdgeOptions) -> bool {
+    options.are_names
+        || match Format::from_path(path) {
+            Format::Csv => EdgeText::open(path, options).is_ok_and(|text| text.has_names),
+            #[cfg(feature = "tables")]
+            Format::Parquet => super::parquet::has_names(path),
+            _ => false,
         }
-        rows += 1;
+}
+
+/// A note on the first id of a text that is no number as a program writes it, which makes names of all ids; the text is read up to it.
+pub(in crate::read) fn late_name(path: &Path, options: &EdgeOptions, run: &Run) -> Result<Option<String>> {
+    if Format::from_path(path) != Format::Csv || !is_rereadable(path) {
+        return Ok(None);
     }
-    false
-}
-
-/// Whether a node of the current record is no number.
-fn has_name(records: &Records) -> bool {
-    (0..2).any(|at| !records.cell(at).is_empty() && !is_number(records.cell(at)))
-}
-
-fn is_number(cell: &[u8]) -> bool {
-    // Texts such as `inf` and `nan`, which also are numbers to the parser, may be names.
-    let may_be = cell.first().is_some_and(|byte| byte.is_ascii_digit() || b"+-.".contains(byte));
-    may_be && std::str::from_utf8(cell).is_ok_and(|text| text.parse::<f64>().is_ok())
-}
-
-/// What the first line is, before any record is read.
-fn first_line(records: &Records) -> First {
-    match &records.names[..] {
-        _ if !records.has_header() => First::Header,
-        [_, _] => First::Either,
-        [_, _, weight] if is_number(weight.as_bytes()) => First::Edge,
-        _ => First::Header,
+    let EdgeText { mut records, columns, .. } = EdgeText::open(path, options)?;
+    let is_name = |cell: &[u8]| !cell.is_empty() && !std::str::from_utf8(cell).is_ok_and(is_canonical);
+    while records.next(run)? {
+        if let Some(&at) = columns.nodes.iter().find(|&&at| is_name(records.cell(at))) {
+            let (line, name) = (records.line(), quoted(&records.shown(at)));
+            return Ok(Some(format!("all ids are names, since {name} in line {line} is no number of a row")));
+        }
     }
+    Ok(None)
 }
 
 impl<'a> NamedEdges<'a> {
     /// Opens a list whose nodes are compared with names as text.
-    pub(in crate::read) fn open(path: &'a Path, expected: &str) -> Result<Self> {
+    pub(in crate::read) fn open(path: &'a Path, options: &EdgeOptions, expected: &str) -> Result<Self> {
         let source = match Format::from_path(path) {
-            Format::Csv => {
-                let records = Records::open(path)?;
-                let first = first_line(&records);
-                Source::Text(Box::new(TextEdges::new(records, first)?))
-            }
+            Format::Csv => Source::Text(Box::new(EdgeText::open(path, options)?)),
             #[cfg(feature = "tables")]
             Format::Parquet => Source::Table(Box::new(super::parquet::TextNodes::open(path)?)),
-            _ => Source::Numbers(EdgeList::open(path, Checks { n_nodes: None }, expected)?, 0),
+            _ => Source::Numbers(EdgeList::open(path, options, Checks { n_nodes: None }, expected)?, 0),
         };
         Ok(Self { path, source })
     }
@@ -127,23 +95,29 @@ impl<'a> NamedEdges<'a> {
         Self { path, source: Source::Numbers(edges, 0) }
     }
 
-    /// Text that can be read only once, if its first row has names; else the text from its start on.
-    pub(in crate::read) fn once(path: &'a Path) -> Result<Result<Self, Records>> {
-        let mut records = Records::open(path)?;
-        // Before a record is read, which then is the next one.
-        let first = first_line(&records);
-        match first == First::Edge || (records.peek()? && has_name(&records)) {
-            true => Ok(Ok(Self { path, source: Source::Text(Box::new(TextEdges::new(records, first)?)) })),
-            false => Ok(Err(records)),
-        }
+    /// A text.
+    pub(in crate::read) fn of_text(path: &'a Path, text: EdgeText) -> Self {
+        Self { path, source: Source::Text(Box::new(text)) }
     }
 
-    /// The first line, if it is or may be an edge.
-    fn first(&self) -> Option<(First, [String; 2], f64, u64)> {
-        let Source::Text(text) = &self.source else { return None };
-        let [u, v] = [0, 1].map(|at| text.records.names[at].clone());
-        let weight = text.records.names.get(2).map_or(Some(NO_WEIGHT), |weight| weight.parse().ok());
-        (text.first != First::Header).then_some((text.first, [u, v], weight.unwrap_or(f64::NAN), 1))
+    /// Whether a text has weights.
+    fn has_weight(&self) -> bool {
+        matches!(&self.source, Source::Text(text) if text.columns.weight.is_some())
+    }
+
+    /// The first line, if it may be an edge.
+    fn first(&self) -> Option<FirstLine> {
+        if let Source::Text(text) = &self.source { text.first.clone() } else { None }
+    }
+
+    /// What to look at in the choice of columns.
+    pub(super) fn notes(&self) -> &[String] {
+        match &self.source {
+            Source::Text(text) => &text.columns.notes,
+            #[cfg(feature = "tables")]
+            Source::Table(table) => &table.notes,
+            Source::Numbers(edges, _) => &edges.notes,
+        }
     }
 
     /// Share of the list that has been read, if it is known.
@@ -203,36 +177,19 @@ fn check(path: &Path, nodes: [&str; 2], weight: f64, place: Place) -> Result<()>
     })
 }
 
-/// Lines of two names and perhaps a weight.
-struct TextEdges {
-    records: Records,
-    has_weight: bool,
-    first: First,
-}
-
-impl TextEdges {
-    fn new(records: Records, first: First) -> Result<Self> {
-        match records.names.len() {
-            found @ (2 | 3) => Ok(Self { records, has_weight: found == 3, first }),
-            found => Err(Error::format(records.path(), None, width_text(found))),
-        }
-    }
-
+impl EdgeText {
+    /// Hands at most `most` of the next rows to `take`; returns their number, 0 at the end.
     fn read(&mut self, most: usize, run: &Run, take: Take<'_>) -> Result<usize> {
         let mut n_rows = 0;
+        let [u, v] = self.columns.nodes;
         while n_rows < most && self.records.next(run)? {
             let records = &self.records;
             let node = |at| {
                 let text = std::str::from_utf8(records.cell(at));
                 text.map_err(|_| records.error(format!("the node '{}' is not UTF-8 text", records.shown(at))))
             };
-            let weight = match self.has_weight {
-                true => records
-                    .number(2)
-                    .ok_or_else(|| records.error(format!("weight '{}' is no number; {WEIGHTS}", records.shown(2))))?,
-                false => NO_WEIGHT,
-            };
-            take([node(0)?.trim(), node(1)?.trim()], weight, Place::Line(records.line()))?;
+            let weight = self.columns.weight.map_or(Ok(NO_WEIGHT), |at| weight(records, at))?;
+            take([node(u)?.trim(), node(v)?.trim()], weight, Place::Line(records.line()))?;
             n_rows += 1;
         }
         Ok(n_rows)
@@ -244,31 +201,38 @@ pub(in crate::read) struct Interned {
     pub names: RowNames,
     /// Names that were taken for nodes and were a header: nodes handed to the caller count from here.
     pub n_header: u32,
-    /// The edge of the first line, if that is no header; it has not been handed to the caller.
+    /// The edge of the first line, if that may have been a header; it has not been handed to the caller.
     pub first: Option<Edge>,
+    /// What to look at.
+    pub notes: Vec<String>,
 }
 
 /// Numbers the nodes of a list by their names, and hands all edges but that of the first line to `take`.
 pub(in crate::read) fn intern(mut edges: NamedEdges<'_>, run: &Run, mut take: impl FnMut(Edge)) -> Result<Interned> {
     let mut names = RowNames::new("node", Named::Nodes);
-    let (mut n_doubtful, mut comes_again, mut first) = (0, false, None);
-    if let Some((kind, [u, v], weight, line)) = edges.first() {
-        if kind == First::Edge {
-            check(edges.path, [&u, &v], weight, Place::Line(line))?;
-        }
-        first = Some(Edge { u: names.intern(u.trim())?, v: names.intern(v.trim())?, weight });
-        n_doubtful = if kind == First::Either { names.len() as u32 } else { 0 };
-    }
-    edges.each(run, &mut |[u, v], weight, _| {
-        let edge = Edge { u: names.intern(u)?, v: names.intern(v)?, weight };
+    let line = edges.first().filter(|line| line.is_open);
+    let (mut notes, mut comes_again) = (edges.notes().to_vec(), false);
+    let intern = |names: &mut RowNames, [u, v]: [&str; 2], weight| -> Result<Edge> {
+        Ok(Edge { u: names.intern(u)?, v: names.intern(v)?, weight })
+    };
+    let first = line.as_ref().map(|line| intern(&mut names, line.nodes.each_ref().map(String::as_str), NO_WEIGHT));
+    let first = first.transpose()?;
+    let n_doubtful = names.len() as u32;
+    edges.each(run, &mut |nodes, weight, _| {
+        let edge = intern(&mut names, nodes, weight)?;
         comes_again |= edge.u < n_doubtful || edge.v < n_doubtful;
         take(edge);
         Ok(())
     })?;
-    if n_doubtful == 0 || comes_again {
-        return Ok(Interned { names, n_header: 0, first });
+    let open = line.filter(|_| !comes_again);
+    notes.extend(open.as_ref().and_then(FirstLine::note));
+    match open.is_some_and(|line| line.is_header) {
+        false => Ok(Interned { names, n_header: 0, first, notes }),
+        true => {
+            let names = names.without_first(n_doubtful as usize)?;
+            Ok(Interned { names, n_header: n_doubtful, first: None, notes })
+        }
     }
-    Ok(Interned { names: names.without_first(n_doubtful as usize)?, n_header: n_doubtful, first: None })
 }
 
 /// Edges with nodes of unknown names.
@@ -277,6 +241,8 @@ pub(in crate::read) struct Unknown {
     /// Distinct names.
     pub n_nodes: usize,
     pub n_edges: usize,
+    /// What to look at.
+    pub notes: Vec<String>,
 }
 
 /// Hands the edges of a list between known names to `take`; unknown ones are refused unless `ignore_unknown`.
@@ -288,7 +254,7 @@ pub(in crate::read) fn find(
     mut take: impl FnMut(Edge),
 ) -> Result<Unknown> {
     let (mut unknown, mut shown, mut n_edges) = (RowNames::new("node", Named::Nodes), Tally::default(), 0);
-    let (mut n_left_out, path) = (0, edges.path);
+    let (mut n_left_out, path, notes) = (0, edges.path, edges.notes().to_vec());
     let mut look_up = |[u, v]: [&str; 2], weight: f64, place: Place| {
         n_edges += 1;
         if let (Some(u), Some(v)) = (names.find(u), names.find(v)) {
@@ -304,14 +270,13 @@ pub(in crate::read) fn find(
         }
         Ok(())
     };
-    if let Some((kind, [u, v], weight, line)) = edges.first()
-        && (kind == First::Edge || names.find(&u).is_some() || names.find(&v).is_some())
+    if let Some(FirstLine { nodes: [u, v], line, is_header, .. }) = edges.first().filter(|_| !edges.has_weight())
+        && (!is_header || names.find(&u).is_some() || names.find(&v).is_some())
     {
-        check(path, [&u, &v], weight, Place::Line(line))?;
-        look_up([u.trim(), v.trim()], weight, Place::Line(line))?;
+        look_up([&u, &v], NO_WEIGHT, Place::Line(line))?;
     }
     edges.each(run, &mut look_up)?;
-    let found = Unknown { n_nodes: unknown.len(), n_edges: n_left_out };
+    let found = Unknown { n_nodes: unknown.len(), n_edges: n_left_out, notes };
     if found.n_nodes == 0 || ignore_unknown {
         return Ok(found);
     }

@@ -6,9 +6,10 @@ use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{ArrayRef, PrimitiveArray};
 
 use super::named::{Place, Take};
-use super::rows::{Checks, NO_WEIGHT, row_text, width_text};
+use super::rows::{Checks, NO_WEIGHT, row_text};
 use crate::read::names::{Texts, are_names, cell, is_text};
 use crate::read::parquet::{Decode, Table, TableScan, primitives};
+use crate::read::roles::{Cells, EdgeColumns, edge_columns};
 use crate::{Edge, EdgeReader, Error, Result, Run};
 
 /// Reads a table of two integer columns and perhaps one of weights.
@@ -17,6 +18,7 @@ pub(super) struct ParquetEdges<'a> {
     checks: Checks,
     n_rows: u64,
     scan: TableScan<Table, Batch>,
+    pub notes: Vec<String>,
 }
 
 /// The columns of some rows.
@@ -36,8 +38,11 @@ impl Decode for Batch {
 impl<'a> ParquetEdges<'a> {
     pub(super) fn open(path: &'a Path, checks: Checks) -> Result<Self> {
         let table = Table::open(path)?;
-        let columns = edge_columns(path, &table)?;
-        Ok(Self { path, checks, n_rows: table.n_rows as u64, scan: TableScan::new(table, columns, 0) })
+        let (columns, notes) = chosen_columns(path, &table)?;
+        if let Some(&at) = columns[..2].iter().find(|&&at| !table.is_integer(at)) {
+            return Err(table.type_error(at, "nodes are integers counted from 0"));
+        }
+        Ok(Self { path, checks, n_rows: table.n_rows as u64, scan: TableScan::new(table, columns, 0), notes })
     }
 
     /// Number of rows that the file states.
@@ -46,38 +51,34 @@ impl<'a> ParquetEdges<'a> {
     }
 }
 
-/// The columns of the nodes and of the weights, where nodes are numbers.
-fn edge_columns(path: &Path, table: &Table) -> Result<Vec<usize>> {
-    let columns = chosen_columns(path, table)?;
-    match columns[..2].iter().find(|&&at| !table.is_integer(at)) {
-        Some(&at) => Err(table.type_error(at, "nodes are integers counted from 0")),
-        None => Ok(columns),
-    }
-}
-
 /// Whether a column of nodes holds text.
 pub(super) fn has_names(path: &Path) -> bool {
     let table = Table::open(path).ok();
     let columns = table.as_ref().and_then(|table| chosen_columns(path, table).ok());
-    table.zip(columns).is_some_and(|(table, columns)| columns[..2].iter().any(|&at| is_text(&table, at)))
+    table.zip(columns).is_some_and(|(table, (columns, _))| columns[..2].iter().any(|&at| is_text(&table, at)))
 }
 
-/// The columns of the nodes and of the weights; columns that pandas adds for its index are neither.
-fn chosen_columns(path: &Path, table: &Table) -> Result<Vec<usize>> {
-    let columns: Vec<usize> =
-        (0..table.names.len()).filter(|&at| !table.names[at].starts_with("__index_level_")).collect();
-    if !matches!(columns.len(), 2 | 3) {
-        return Err(Error::format(path, None, width_text(columns.len())));
-    }
-    match columns.get(2).filter(|&&at| !table.is_number(at)) {
-        Some(&at) => Err(table.type_error(at, "weights are numbers")),
-        None => Ok(columns),
+/// The columns of the nodes and of the weights, and what to look at.
+fn chosen_columns(path: &Path, table: &Table) -> Result<(Vec<usize>, Vec<String>)> {
+    let cells = |at: usize| match (table.is_integer(at), table.is_number(at)) {
+        (true, _) => Cells::Whole,
+        // Nodes that are no integers are refused by their type.
+        (false, true) => Cells::Odd,
+        _ => Cells::Text,
+    };
+    let cells: Vec<Cells> = (0..table.names.len()).map(cells).collect();
+    let found = edge_columns(&table.names, &cells).map_err(|reason| Error::format(path, None, reason))?;
+    let EdgeColumns { nodes, weight, notes } = found;
+    match weight.filter(|&at| !table.is_number(at)) {
+        Some(at) => Err(table.type_error(at, "weights are numbers")),
+        None => Ok((nodes.into_iter().chain(weight).collect(), notes)),
     }
 }
 
 /// Rows of two names, or numbers as text, and perhaps a weight.
 pub(super) struct TextNodes {
     scan: TableScan<Table, TextBatch>,
+    pub notes: Vec<String>,
 }
 
 /// The columns of some rows.
@@ -96,10 +97,10 @@ impl Decode for TextBatch {
 impl TextNodes {
     pub(super) fn open(path: &Path) -> Result<Self> {
         let table = Table::open(path)?;
-        let columns = chosen_columns(path, &table)?;
+        let (columns, notes) = chosen_columns(path, &table)?;
         match columns[..2].iter().find(|&&at| !are_names(&table, at)) {
             Some(&at) => Err(table.type_error(at, "nodes are integers or text")),
-            None => Ok(Self { scan: TableScan::new(table, columns, 0) }),
+            None => Ok(Self { scan: TableScan::new(table, columns, 0), notes }),
         }
     }
 

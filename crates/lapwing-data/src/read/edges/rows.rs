@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use super::EdgeOptions;
 use super::array::ArrayEdges;
 use super::csv::CsvEdges;
-use crate::read::format::{Format, unknown_ending};
+use super::text::EdgeText;
+use crate::read::format::{Format, is_rereadable, unknown_ending};
 use crate::read::npy::Source;
-use crate::read::records::Records;
 use crate::{Edge, EdgeReader, Error, Result, Run};
 
 /// Rows of a block when all rows are read.
@@ -16,11 +17,6 @@ const LEAST_STEP: f64 = 0.005;
 
 /// Weight of the edges of a list without weights.
 pub(super) const NO_WEIGHT: f64 = 1.0;
-
-/// The message for an edge list with `found` columns.
-pub(super) fn width_text(found: usize) -> String {
-    format!("{found} columns; expected two nodes and perhaps a weight")
-}
 
 /// The checks of every row.
 #[derive(Clone, Copy)]
@@ -86,18 +82,21 @@ pub(in crate::read) struct EdgeList<'a> {
     /// Number of rows, if the file states it.
     pub n_rows: Option<u64>,
     pub reader: Box<dyn EdgeReader + 'a>,
+    /// What to look at in the choice of columns.
+    pub notes: Vec<String>,
 }
 
 impl<'a> EdgeList<'a> {
     /// Opens a `.npy`, `.parquet` or CSV file; for other formats, the error says that `expected` is expected.
-    pub(in crate::read) fn open(path: &'a Path, checks: Checks, expected: &str) -> Result<Self> {
+    pub(in crate::read) fn open(path: &'a Path, options: &EdgeOptions, checks: Checks, expected: &str) -> Result<Self> {
         match Format::from_path(path) {
-            Format::Csv => Ok(Self { n_rows: None, reader: Box::new(CsvEdges::open(path, checks)?) }),
+            Format::Csv => Self::from_text(EdgeText::open(path, options)?, checks),
             Format::Npy => ArrayEdges::open(path, checks).map(Self::from_array),
             #[cfg(feature = "tables")]
             Format::Parquet => {
-                let reader = super::parquet::ParquetEdges::open(path, checks)?;
-                Ok(Self { n_rows: Some(reader.n_rows()), reader: Box::new(reader) })
+                let mut reader = super::parquet::ParquetEdges::open(path, checks)?;
+                let notes = std::mem::take(&mut reader.notes);
+                Ok(Self { n_rows: Some(reader.n_rows()), reader: Box::new(reader), notes })
             }
             #[cfg(not(feature = "tables"))]
             Format::Parquet => Err(crate::read::format::without_tables(path)),
@@ -106,13 +105,15 @@ impl<'a> EdgeList<'a> {
     }
 
     /// The edges of text none of which was read.
-    pub(in crate::read) fn from_text(records: Records, checks: Checks) -> Result<Self> {
-        Ok(Self { n_rows: None, reader: Box::new(CsvEdges::of_records(records, checks)?) })
+    pub(in crate::read) fn from_text(mut text: EdgeText, checks: Checks) -> Result<Self> {
+        let notes = std::mem::take(&mut text.columns.notes);
+        Ok(Self { n_rows: None, reader: Box::new(CsvEdges::new(text, checks)?), notes })
     }
 
     /// The edges of an open array.
-    pub(in crate::read) fn from_array<R: Source + Send + 'a>(reader: ArrayEdges<'a, R>) -> Self {
-        Self { n_rows: Some(reader.n_rows()), reader: Box::new(reader) }
+    pub(in crate::read) fn from_array<R: Source + Send + 'a>(mut reader: ArrayEdges<'a, R>) -> Self {
+        let notes = reader.take_notes();
+        Self { n_rows: Some(reader.n_rows()), reader: Box::new(reader), notes }
     }
 
     /// Hands all rows to `take`, block by block. Reports the share that has been read, if it is known but the number of rows is not.
@@ -152,9 +153,61 @@ pub(super) fn row_text(row: u64, reason: &str) -> String {
     format!("row {row}: {reason}")
 }
 
-/// The number of nodes that `edges` need.
-pub(in crate::read) fn nodes_of(edges: &[Edge]) -> usize {
-    edges.iter().map(|edge| edge.u.max(edge.v) as usize + 1).max().unwrap_or(0)
+/// Nodes that any list may have, and that it may have for each edge: nodes of which not one in ten has an edge are hardly meant, and
+/// one wrong digit makes billions. Methods take some hundred bytes for each.
+const FEW_NODES: u64 = 100_000;
+const NODES_OF_EDGE: u64 = 20;
+
+/// The most nodes that `n_edges` edges explain.
+pub(in crate::read) fn most_nodes(n_edges: u64) -> u64 {
+    NODES_OF_EDGE.saturating_mul(n_edges).saturating_add(FEW_NODES)
+}
+
+/// Edges and nodes of a list so far.
+#[derive(Default)]
+pub(in crate::read) struct Extent {
+    pub n_nodes: usize,
+    pub n_edges: u64,
+    /// The row with the largest node.
+    row: u64,
+}
+
+impl Extent {
+    /// Adds the next rows.
+    pub(in crate::read) fn add(&mut self, edges: &[Edge]) {
+        let end = |edge: &Edge| edge.u.max(edge.v) as usize + 1;
+        let largest = edges.iter().map(end).max().unwrap_or(0);
+        if largest > self.n_nodes {
+            let at = edges.iter().position(|edge| end(edge) == largest).unwrap_or(0);
+            (self.n_nodes, self.row) = (largest, self.n_edges + at as u64);
+        }
+        self.n_edges += edges.len() as u64;
+    }
+
+    /// The number of nodes, if the edges explain it; else the number must be given, so that memory does not grow with a single id.
+    pub(in crate::read) fn nodes(&self, path: &Path, options: &EdgeOptions, run: &Run) -> Result<usize> {
+        let (n, n_edges) = (self.n_nodes, self.n_edges);
+        if n as u64 <= most_nodes(n_edges) {
+            return Ok(n);
+        }
+        let edges = if n_edges == 1 { "1 edge".to_owned() } else { format!("{n_edges} edges") };
+        let reason = format!(
+            "node {} would make {n} nodes of only {edges}; if ids are numbers of rows, give the number of nodes (--nodes {n}), and if              they are names, say so (--nodes names)",
+            n - 1
+        );
+        match line_of(path, self.row, options, run) {
+            Some(line) => Err(Error::format(path, Some(line), reason)),
+            None => Err(Error::format(path, None, row_text(self.row, &reason))),
+        }
+    }
+}
+
+/// The line of an edge in a text that can be read again.
+fn line_of(path: &Path, row: u64, options: &EdgeOptions, run: &Run) -> Option<u64> {
+    let is_text = Format::from_path(path) == Format::Csv && is_rereadable(path);
+    let mut records = is_text.then(|| EdgeText::open(path, options).ok()).flatten()?.records;
+    (0..=row).try_for_each(|_| records.next(run).ok().filter(|found| *found).map(drop))?;
+    Some(records.line())
 }
 
 /// Refuses more nodes than 32-bit numbers can count.

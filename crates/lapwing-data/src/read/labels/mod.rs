@@ -15,7 +15,8 @@ use super::format::{Format, open_filled, unknown_ending};
 use super::npy::{ArrayName, NpyReader};
 use super::{ColumnKind, ReadOptions, TableFile};
 use crate::labels::{IntegerClasses, LabelRows, MinusOne, TextClasses};
-use crate::{Error, Labels, Result, Run, SparseLabels, UNLABELED, check_memory};
+use crate::row_names::Named;
+use crate::{Error, Labels, Result, RowNames, Run, SparseLabels, UNLABELED, Warning, check_memory};
 
 /// Collects labels as texts, of every row or of chosen ones.
 pub(crate) struct LabelTexts {
@@ -86,6 +87,11 @@ impl LabelTexts {
         self.rows.n_samples()
     }
 
+    /// A warning if labels differ in white space alone.
+    pub(crate) fn spaced(&self) -> Option<Warning> {
+        self.classes.spaced(|| self.rows.counts())
+    }
+
     pub(crate) fn finish(mut self) -> Result<SparseLabels> {
         for (text, rows) in self.minus_one.classes() {
             let id = self.classes.class(text);
@@ -149,8 +155,9 @@ impl LabelIntegers {
 /// Reads the labels of `n_rows` rows from a file of their own.
 ///
 /// `.npy`: one label per row; integers, floats, truth values or fixed-width text. Text, also `.gz` and `.zst`: one label per
-/// line after an optional header `label`, `labels` or `y`; or `row,label` pairs, with rows counted from 0 and an
-/// optional header `row,label` (further columns are then ignored); rows without a pair are unlabeled. Empty texts, −1,
+/// line after an optional header `label`, `labels`, `class`, `target` or `y`, which is a label if the lines are as many as the rows; or
+/// `row,label` pairs, with rows counted from 0 and an optional header, whose words tell the columns (further columns are ignored; an
+/// index without a name is one of rows); rows without a pair are unlabeled. Empty texts, −1,
 /// NaN, null, none and na, or texts equal to `unlabeled` mean no label: see [`Labels::from_texts`]. If no `unlabeled` is given and
 /// some texts are empty or missing, −1 is a class: [`ClassNames::doubtful_marker`](crate::ClassNames::doubtful_marker) warns.
 ///
@@ -172,13 +179,44 @@ pub fn read_labels(path: &Path, n_rows: usize, unlabeled: Option<&str>) -> Resul
 /// # Complexity
 /// One pass; 8 bytes for each row that has a label, and one bit for every row if the file holds pairs.
 pub fn read_sparse_labels(path: &Path, n_rows: usize, unlabeled: Option<&str>) -> Result<SparseLabels> {
-    match Format::from_path(path) {
-        Format::Npy => {
+    let options = LabelFileOptions { unlabeled, ..LabelFileOptions::default() };
+    read_label_file(path, n_rows, None, &options).map(|found| found.labels)
+}
+
+/// What is known of a file of labels before it is read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LabelFileOptions<'o> {
+    /// Text that marks rows without a label, instead of −1.
+    pub unlabeled: Option<&'o str>,
+    /// Whether labels of unknown names are left out.
+    pub ignore_unknown: bool,
+    /// Whether the first line of a text is a header, where its words leave it open.
+    pub header: Option<bool>,
+}
+
+/// Reads a file of labels of `n_rows` rows, which may have names, as [`read_sparse_labels`] and [`read_named_labels`] do; with
+/// warnings about the first line, and about labels that differ in white space alone.
+///
+/// # Errors
+/// As [`read_labels`] and [`read_named_labels`].
+pub fn read_label_file(
+    path: &Path,
+    n_rows: usize,
+    names: Option<&RowNames>,
+    options: &LabelFileOptions<'_>,
+) -> Result<NamedLabels> {
+    match (Format::from_path(path), names) {
+        (Format::Csv | Format::Other, Some(names)) => named::read(path, names, options),
+        (Format::Csv | Format::Other, None) => text::read(path, n_rows, options),
+        (_, Some(names)) if names.named() == Named::Nodes => {
+            Err(Error::format(path, None, format!("holds no names of nodes; {}", named::TWO_COLUMNS)))
+        }
+        (Format::Npy, _) => {
             let (file, length) = open_filled(path)?;
             let reader = NpyReader::new(file, length, ArrayName::from_path(path))?;
-            from_array(reader, n_rows, unlabeled, &Run::new(Some(1), 0)?)
+            let labels = from_array(reader, n_rows, options.unlabeled, &Run::new(Some(1), 0)?)?;
+            Ok(NamedLabels { labels, n_unknown: 0, warnings: Vec::new() })
         }
-        Format::Csv | Format::Other => text::read(path, n_rows, unlabeled),
         _ => Err(unknown_ending(path, "labels as .npy, or as text with one label or row,label pair a line")),
     }
 }

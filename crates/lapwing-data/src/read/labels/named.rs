@@ -3,27 +3,29 @@
 use std::path::Path;
 
 use super::text::{Lines, read_column};
-use super::{LabelTexts, read_sparse_labels};
+use super::{LabelFileOptions, LabelTexts, read_label_file};
 use crate::read::fields::n_fields;
-use crate::read::format::Format;
+use crate::read::roles::{is_label_word, label_columns};
 use crate::row_names::{BadNames, Named, Tally, quoted};
-use crate::{Error, Result, RowNames, SparseLabels, memory};
+use crate::{Error, Result, RowNames, SparseLabels, Warning, memory};
 
 /// Labels that were found by the names of their rows.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct NamedLabels {
     /// The labels.
     pub labels: SparseLabels,
     /// Labels of unknown names, which were left out.
     pub n_unknown: usize,
+    /// What to look at in the first line and in the labels.
+    pub warnings: Vec<Warning>,
 }
 
 /// Reads the labels of rows with names from a file of their own; `ignore_unknown` leaves labels of other names out.
 ///
-/// Text with commas or tabs, also `.gz` and `.zst`: a header that names a column as the ids are named (or `id`) and a column
-/// `label`, other columns being ignored; or two columns of any names, ids first. If the first of two columns starts with a known id,
-/// there is no header. A second line with the same label for an id counts as one. For rows of a table also, in their order,
+/// Text with commas or tabs, also `.gz` and `.zst`: a header that names a column as the ids are named (or `id`, `row`, `node`, `name`)
+/// and a column `label` (or `class`, `target`, `y`), other columns being ignored; or two columns of any names, ids first. The first
+/// line is a header if it starts with no known id, and neither its words nor its label come again. A second line with the same label for an id counts as one. For rows of a table also, in their order,
 /// one label a line or a `.npy`, as [`read_labels`](super::read_labels) reads them. Texts that mean no label are those of `read_labels`.
 ///
 /// # Errors
@@ -38,59 +40,92 @@ pub fn read_named_labels(
     unlabeled: Option<&str>,
     ignore_unknown: bool,
 ) -> Result<NamedLabels> {
-    let in_order = |labels| NamedLabels { labels, n_unknown: 0 };
-    if !matches!(Format::from_path(path), Format::Csv | Format::Other) {
-        return match names.named() {
-            Named::Rows => read_sparse_labels(path, names.len(), unlabeled).map(in_order),
-            Named::Nodes => Err(Error::format(path, None, format!("holds no names of nodes; {TWO_COLUMNS}"))),
-        };
-    }
+    let options = LabelFileOptions { unlabeled, ignore_unknown, ..LabelFileOptions::default() };
+    read_label_file(path, names.len(), Some(names), &options)
+}
+
+/// Reads a text.
+pub(super) fn read(path: &Path, names: &RowNames, options: &LabelFileOptions<'_>) -> Result<NamedLabels> {
     let mut lines = Lines::open(path)?;
     if !lines.next()? {
         return Err(Error::format(path, None, "the file is empty"));
     }
     lines.tell_delimiter()?;
     if lines.n_fields() == 1 && names.named() == Named::Rows {
-        let is_header = ["label", "labels", "y"].contains(&lines.field(0));
-        return read_column(lines, LabelTexts::new(unlabeled), names.len(), is_header).map(in_order);
+        return read_column(lines, names.len(), options);
     }
-    let columns = Columns::of(&lines, names)?;
-    let mut found = Found::new(names, unlabeled)?;
-    let mut has_line = !columns.has_header || lines.next()?;
+    let columns = Columns::of(&lines, names, options.header)?;
+    let mut found = Found::new(names, options.unlabeled)?;
+    let fields = |lines: &Lines<'_>| [lines.field(columns.id), lines.as_written(columns.label)].map(str::to_owned);
+    let first = (columns.first == First::Open).then(|| (fields(&lines), lines.number()));
+    let (mut has_line, mut comes_again) = (columns.first == First::Label || lines.next()?, false);
     while has_line {
         if !lines.is_blank() {
             columns.check(&lines)?;
-            found.add(lines.field(columns.id), lines.field(columns.label), lines.number())?;
+            let (id, label) = (lines.field(columns.id), lines.as_written(columns.label));
+            comes_again |= first.as_ref().is_some_and(|([u, l], _)| u == id || l.trim() == label.trim());
+            found.add(id, label, lines.number())?;
         }
         has_line = lines.next()?;
     }
-    found.finish(path, ignore_unknown)
+    let mut notes = Vec::new();
+    if let Some(([id, label], line)) = first {
+        match comes_again {
+            // A label of an unknown id.
+            true => found.add(&id, &label, line)?,
+            false => notes.push(format!(
+                "the first line, {} and {}, is taken for a header; if it is a label, pass --no-header",
+                quoted(&id),
+                quoted(label.trim())
+            )),
+        }
+    }
+    let mut found = found.finish(path, options.ignore_unknown)?;
+    let path = path.display().to_string();
+    found.warnings.extend(notes.into_iter().map(|what| Warning::ReadAs { path: path.clone(), what }));
+    Ok(found)
 }
 
 /// What a file of labels needs if nodes have names.
-const TWO_COLUMNS: &str = "give text with a column of nodes and a column of labels";
+pub(super) const TWO_COLUMNS: &str = "give text with a column of nodes and a column of labels";
+
+/// What the first line is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum First {
+    Header,
+    Label,
+    /// A header, unless its id or its label comes again.
+    Open,
+}
 
 /// The places of ids and labels in a line.
 struct Columns {
     id: usize,
     label: usize,
     width: usize,
-    has_header: bool,
+    first: First,
 }
 
 impl Columns {
     /// The columns, by the first line.
-    fn of(lines: &Lines<'_>, names: &RowNames) -> Result<Self> {
+    fn of(lines: &Lines<'_>, names: &RowNames, header: Option<bool>) -> Result<Self> {
         let width = lines.n_fields();
-        let find = |name: &str| (0..width).find(|&at| lines.field(at) == name);
-        let id = find(names.column()).or_else(|| find("id"));
-        if let (Some(id), Some(label)) = (id, find("label"))
-            && id != label
+        let fields: Vec<String> = (0..width).map(|at| lines.field(at).to_owned()).collect();
+        let is_known = |at: usize| names.find(&fields[at]).is_some();
+        if let Some([id, label]) =
+            label_columns(&fields, Some(names.column())).filter(|&[id, _]| width > 2 || !is_known(id))
         {
-            return Ok(Self { id, label, width, has_header: true });
+            return Ok(Self { id, label, width, first: First::Header });
         }
+        let first = |is_known: bool| match header {
+            _ if is_known => First::Label,
+            Some(false) => First::Label,
+            Some(true) => First::Header,
+            None if fields[0] == names.column() || is_label_word(&fields[1]) => First::Header,
+            None => First::Open,
+        };
         match width {
-            2 => Ok(Self { id: 0, label: 1, width, has_header: id == Some(0) || names.find(lines.field(0)).is_none() }),
+            2 => Ok(Self { id: 0, label: 1, width, first: first(is_known(0)) }),
             1 => Err(lines.error(format!("one field; {TWO_COLUMNS}"))),
             _ => {
                 let (noun, column) = (names.noun(), names.column());
@@ -143,7 +178,7 @@ impl<'n> Found<'n> {
             self.unknown.note(|| format!("{} in line {line}", quoted(id)));
             return Ok(());
         };
-        let text = self.texts.intern(label)?;
+        let text = self.texts.intern(label.trim())?;
         let Some(first) = self.entry_of[row as usize].checked_sub(1) else {
             self.entries.push((text, line));
             // There are fewer rows than 2³², and one entry for each at most.
@@ -153,7 +188,7 @@ impl<'n> Found<'n> {
         };
         let (first_text, first_line) = self.entries[first as usize];
         if first_text != text {
-            let (before, now) = (quoted(self.texts.name(first_text as usize)), quoted(label));
+            let (before, now) = (quoted(self.texts.name(first_text as usize)), quoted(label.trim()));
             self.doubled.note(|| format!("{} is {before} in line {first_line} and {now} in line {line}", quoted(id)));
         }
         Ok(())
@@ -164,7 +199,8 @@ impl<'n> Found<'n> {
         let n_unknown = self.unknown.count;
         let has_unknown = n_unknown > 0 && !ignore_unknown;
         if !has_unknown && self.doubled.count == 0 {
-            return Ok(NamedLabels { labels: self.labels.finish()?, n_unknown });
+            let warnings = self.labels.spaced().into_iter().collect();
+            return Ok(NamedLabels { labels: self.labels.finish()?, n_unknown, warnings });
         }
         let what = path.display().to_string();
         let advice = if has_unknown { "correct these lines" } else { "keep one label for each" };

@@ -3,38 +3,57 @@
 use std::io::BufRead;
 use std::path::Path;
 
-use super::{LabelTexts, check_count};
+use super::named::NamedLabels;
+use super::{LabelFileOptions, LabelTexts, check_count};
 use crate::read::fields::{Fields, n_fields};
-use crate::read::format::open_text;
+use crate::read::format::{is_rereadable, open_text};
 use crate::read::npy::ArrayName;
+use crate::read::roles::{is_canonical, is_label_word, label_columns};
 use crate::read::svmlight::read_error;
-use crate::{Error, Result, SparseLabels};
+use crate::{Error, Result};
 
 /// Reads lines in one of the two layouts, by the first line.
-pub(super) fn read(path: &Path, n_rows: usize, unlabeled: Option<&str>) -> Result<SparseLabels> {
+pub(super) fn read(path: &Path, n_rows: usize, options: &LabelFileOptions<'_>) -> Result<NamedLabels> {
     let mut lines = Lines::open(path)?;
     if !lines.next()? {
         return Err(Error::format(path, None, "the file is empty"));
     }
     lines.tell_delimiter()?;
-    let has_pair_header = lines.n_fields() >= 2 && lines.field(0) == "row" && lines.field(1) == "label";
-    if has_pair_header || (lines.n_fields() == 2 && lines.field(0).parse::<u64>().is_ok()) {
-        return read_pairs(lines, LabelTexts::among(n_rows, unlabeled)?, n_rows, has_pair_header);
+    let width = lines.n_fields();
+    if width == 1 {
+        return read_column(lines, n_rows, options);
     }
-    let is_header = lines.n_fields() == 1 && ["label", "labels", "y"].contains(&lines.field(0));
-    read_column(lines, LabelTexts::new(unlabeled), n_rows, is_header)
+    let fields: Vec<String> = (0..width).map(|at| lines.field(at).to_owned()).collect();
+    let columns = label_columns(&fields, None);
+    // Rows are numbers: two words are a header.
+    let is_header = columns.is_some() || options.header.unwrap_or(fields[0].parse::<u64>().is_err());
+    match (columns, width) {
+        (None, 3..) => Err(lines.error(format!("{}; expected a row number and a label", n_fields(width)))),
+        (columns, _) => read_pairs(lines, columns.unwrap_or([0, 1]), n_rows, is_header, options),
+    }
 }
 
-pub(super) fn read_column(
-    mut lines: Lines<'_>,
-    mut texts: LabelTexts,
-    n_rows: usize,
-    header: bool,
-) -> Result<SparseLabels> {
-    let mut has_line = !header || lines.next()?;
+/// Reads one label a line. A first line that may be a header is one if the lines are one more than the rows.
+pub(super) fn read_column(lines: Lines<'_>, n_rows: usize, options: &LabelFileOptions<'_>) -> Result<NamedLabels> {
+    let (path, may_be_header) = (lines.path, is_label_word(lines.field(0)));
+    let mut has_header = may_be_header || options.header == Some(true);
+    let mut texts = column(lines, has_header, options)?;
+    if may_be_header && texts.n_rows() + 1 == n_rows && is_rereadable(path) {
+        let mut lines = Lines::open(path)?;
+        lines.next()?;
+        has_header = false;
+        texts = column(lines, has_header, options)?;
+    }
+    check_count(ArrayName::from_path(path), n_rows, texts.n_rows())?;
+    NamedLabels::of_texts(texts)
+}
+
+fn column(mut lines: Lines<'_>, has_header: bool, options: &LabelFileOptions<'_>) -> Result<LabelTexts> {
+    let mut texts = LabelTexts::new(options.unlabeled);
+    let mut has_line = !has_header || lines.next()?;
     while has_line {
         match lines.n_fields() {
-            1 => texts.push(lines.field(0)),
+            1 => texts.push(lines.as_written(0)),
             found => {
                 return Err(
                     lines.error(format!("{}; expected one label, or a row number and a label", n_fields(found)))
@@ -43,24 +62,32 @@ pub(super) fn read_column(
         }
         has_line = lines.next()?;
     }
-    check_count(ArrayName::from_path(lines.path), n_rows, texts.n_rows())?;
-    texts.finish()
+    Ok(texts)
 }
 
-fn read_pairs(mut lines: Lines<'_>, mut texts: LabelTexts, n_rows: usize, header: bool) -> Result<SparseLabels> {
+fn read_pairs(
+    mut lines: Lines<'_>,
+    [row_at, label_at]: [usize; 2],
+    n_rows: usize,
+    has_header: bool,
+    options: &LabelFileOptions<'_>,
+) -> Result<NamedLabels> {
+    let mut texts = LabelTexts::among(n_rows, options.unlabeled)?;
     // Zeroed pages take no memory before they are written.
     let mut seen = vec![0u64; n_rows.div_ceil(64)];
-    let mut has_line = !header || lines.next()?;
+    let mut has_line = !has_header || lines.next()?;
     while has_line {
         let found = lines.n_fields();
-        if found < 2 {
+        if found <= row_at.max(label_at) {
             return Err(lines.error("expected a row number and a label"));
         }
-        if found > 2 && !header {
+        if found > 2 && !has_header {
             return Err(lines.error(format!("{}; expected a row number and a label", n_fields(found))));
         }
-        let Ok(row) = lines.field(0).parse::<usize>() else {
-            return Err(lines.error(format!("'{}' is no row number", lines.field(0))));
+        let text = lines.field(row_at);
+        let Some(row) = text.parse::<usize>().ok().filter(|_| is_canonical(text)) else {
+            let advice = "rows are counted from 0; if they have names, say which column of the data holds these (--id)";
+            return Err(lines.error(format!("'{text}' is no row number; {advice}")));
         };
         if row >= n_rows {
             return Err(lines.error(format!("row {row} is out of range; the data has {n_rows} rows, counted from 0")));
@@ -71,10 +98,18 @@ fn read_pairs(mut lines: Lines<'_>, mut texts: LabelTexts, n_rows: usize, header
         }
         *word |= bit;
         // There are fewer rows than 2³².
-        texts.put(row as u32, lines.field(1));
+        texts.put(row as u32, lines.as_written(label_at));
         has_line = lines.next()?;
     }
-    texts.finish()
+    NamedLabels::of_texts(texts)
+}
+
+impl NamedLabels {
+    /// The labels of rows that are all known.
+    fn of_texts(texts: LabelTexts) -> Result<Self> {
+        let warnings = texts.spaced().into_iter().collect();
+        Ok(Self { labels: texts.finish()?, n_unknown: 0, warnings })
+    }
 }
 
 /// Calls `each` with the fields of every line that has text, and the number of the line, from 1. Lines are split as those of a file of
@@ -161,6 +196,11 @@ impl<'a> Lines<'a> {
     /// A field without spaces around it; empty if there is no such field.
     pub(super) fn field(&self, at: usize) -> &str {
         self.fields.get(at)
+    }
+
+    /// A field as it is written; empty if there is no such field.
+    pub(super) fn as_written(&self, at: usize) -> &str {
+        self.fields.as_written(at)
     }
 
     pub(super) fn error(&self, reason: impl Into<String>) -> Error {

@@ -37,7 +37,7 @@ impl<'b> Cells<'b> {
         (self.at < self.bytes.len()).then_some(self.at)
     }
 
-    /// Hands the cells of the record at the current place to `take`, each with its number and without spaces around it;
+    /// Hands the cells of the record at the current place to `take`, each with its number, as written;
     /// returns how many there are, or `None` if a quote is not closed before the end of the text.
     #[inline]
     pub(super) fn record(&mut self, mut take: impl FnMut(usize, &[u8])) -> Option<usize> {
@@ -50,11 +50,11 @@ impl<'b> Cells<'b> {
                     self.at = start;
                     return None;
                 };
-                take(width, self.unquoted.trim_ascii());
+                take(width, &self.unquoted);
                 end
             } else {
                 let end = self.plain_end(self.at);
-                take(width, self.bytes[self.at..end].trim_ascii());
+                take(width, &self.bytes[self.at..end]);
                 end
             };
             width += 1;
@@ -131,7 +131,9 @@ mod tests {
         let (mut cells, mut records) = (Cells::new(text.as_bytes(), &Dialect::default()), Vec::new());
         while cells.start().is_some() {
             let mut record = Vec::new();
-            let width = cells.record(|_, cell| record.push(String::from_utf8_lossy(cell).into_owned())).ok_or(())?;
+            let width = cells
+                .record(|_, cell| record.push(String::from_utf8_lossy(cell.trim_ascii()).into_owned()))
+                .ok_or(())?;
             assert_eq!(width, record.len());
             records.push(record);
         }

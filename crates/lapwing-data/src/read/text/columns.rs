@@ -165,7 +165,7 @@ impl Plan {
                     break;
                 }
                 for (builder, cell) in builders.iter_mut().zip(&mut row) {
-                    builder.push(cell.take().unwrap_or_default().trim().as_bytes(), parsed.n_rows, start);
+                    builder.push(cell.take().unwrap_or_default().as_bytes(), parsed.n_rows, start);
                 }
                 parsed.n_rows += 1;
             }
@@ -183,7 +183,7 @@ impl Plan {
             let mut text = None;
             cells.record(|cell_at, cell| {
                 if cell_at == at && std::str::from_utf8(cell).is_err() {
-                    text = Some(shown(cell));
+                    text = Some(shown(cell.trim_ascii()));
                 }
             })?;
             if let Some(text) = text {
@@ -229,6 +229,8 @@ impl Builder {
     /// Adds the cell of row `row`, whose record starts at byte `start`. A cell that does not fit counts as missing.
     #[inline]
     fn push(&mut self, cell: &[u8], row: usize, start: usize) {
+        // Labels that differ in spaces are told apart to name them.
+        let cell = if self.kind == CellType::Label { cell } else { cell.trim_ascii() };
         if !self.take(cell, start) {
             self.note(row, start, cell);
         }

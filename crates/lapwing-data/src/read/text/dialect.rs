@@ -108,12 +108,23 @@ pub(super) fn sniff(sample: &[u8], is_whole: bool, known: Known) -> Sniffed {
     Sniffed { dialect, header, columns, doubts }
 }
 
+/// How cells of a small table are written, told from the start of its text. Where nothing else is between cells, a space may be.
+pub(crate) fn delimiter_of(sample: &[u8], is_whole: bool, known: Known) -> Dialect {
+    let found = sniff(sample, is_whole, known).dialect;
+    let width = |dialect: &Dialect| records(sample, is_whole, dialect).first().map_or(0, Vec::len);
+    let spaced = Dialect { delimiter: b' ', ..found };
+    match known.delimiter.is_none() && width(&found) == 1 && width(&spaced) > 1 {
+        true => spaced,
+        false => found,
+    }
+}
+
 /// The first records of a sample. The last one counts only if the text ends with it.
 fn records(sample: &[u8], is_whole: bool, dialect: &Dialect) -> Sample {
     let (mut cells, mut records) = (Cells::new(sample, dialect), Vec::new());
     while records.len() < MAX_RECORDS && cells.start().is_some() {
         let mut record = Vec::new();
-        if cells.record(|_, cell| record.push(cell.to_vec())).is_none() {
+        if cells.record(|_, cell| record.push(cell.trim_ascii().to_vec())).is_none() {
             break;
         }
         if is_whole || cells.place() < sample.len() {

@@ -20,8 +20,8 @@ use std::sync::Arc;
 
 use self::blocks::Text;
 pub(crate) use self::columns::{Tally, UnfitCell};
-pub(crate) use self::dialect::Known;
 pub use self::dialect::{Dialect, Doubt};
+pub(crate) use self::dialect::{Known, delimiter_of};
 pub(crate) use self::number::{NumberStyle, is_missing};
 pub(crate) use self::scan::{RowMark, TextScan};
 use self::types::Found;
