@@ -116,18 +116,7 @@ class Graph:
         path : str or path-like
             Where to write; an existing file is replaced.
         """
-        target = os.fspath(path)
-        partial = f"{target}.{os.getpid()}.partial"
-        try:
-            with open(partial, "wb") as file:
-                sp.save_npz(file, self._adjacency, compressed=False)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(partial, target)
-        except BaseException:
-            if os.path.exists(partial):
-                os.unlink(partial)
-            raise
+        _lapwing.save_graph(os.fspath(path), csr_parts(self._adjacency, np.float64))
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Graph:

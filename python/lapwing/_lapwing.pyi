@@ -46,6 +46,7 @@ __all__ = [
     "parameters",
     "prediction_sets",
     "recipe_names",
+    "save_graph",
     "save_model",
     "scale_features",
     "single_node_weights",
@@ -211,6 +212,7 @@ def prediction_sets(
 ) -> tuple[NDArray[np.bool_], str]: ...
 def check_graph(adjacency: _Csr) -> tuple[_Csr, NDArray[np.float64]]: ...
 def components(adjacency: _Csr) -> NDArray[np.uint32]: ...
+def save_graph(path: str, adjacency: _Csr) -> None: ...
 def fit_classifier(
     method: str,
     parameters: dict[str, Any],

@@ -1,9 +1,11 @@
 //! Neighbors and graphs.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use lapwing::data::Report;
 use lapwing::graph::{self, AffinityGraph, Graph, GraphParams, KnnParams, Neighbors};
+use lapwing_data::write::stage_matrix;
 use numpy::{PyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -79,6 +81,13 @@ pub fn components<'py>(py: Python<'py>, adjacency: CsrInput<'py, f64>) -> PyResu
     let adjacency = adjacency.matrix()?;
     let components = py.detach(|| Graph::new(adjacency).map(|graph| graph.components())).map_err(to_py)?;
     Ok(PyArray1::from_vec(py, components.id))
+}
+
+/// Writes a graph as `.npz`, completely or not at all.
+#[pyfunction]
+pub fn save_graph(py: Python<'_>, path: PathBuf, adjacency: CsrInput<'_, f64>) -> PyResult<()> {
+    let adjacency = adjacency.matrix()?;
+    py.detach(|| stage_matrix(&path, &adjacency)?.publish()).map_err(to_py)
 }
 
 /// A graph that Rust keeps between calls, with the kernel widths of new edges.

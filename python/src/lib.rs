@@ -34,7 +34,7 @@ mod _lapwing {
         audit::{HeldAudit, audit, audit_regression},
         extension::{Eigenfunctions, KernelMachine, Landmarks, extend},
         fit::{fit_classifier, fit_regressor},
-        graph::{HeldGraph, check_graph, components, kneighbors, knn_graph, weigh_neighbors},
+        graph::{HeldGraph, check_graph, components, kneighbors, knn_graph, save_graph, weigh_neighbors},
         index::NeighborIndex,
         label_loop::{Suggester, jackknife_plus, least_labels, leave_one_out_scores, prediction_sets},
         learn::{learn_graph, learn_weights, single_node_weights},

@@ -42,7 +42,7 @@ impl<'p> Files<'p> {
         check_distinct(&self.inputs, &self.outputs)?;
         for ((option, path), endings) in self.outputs.iter().zip(&self.endings) {
             if is_stdout(path) && !endings.contains(&".csv") {
-                return Err(Failure::usage(format!("{option} needs the name of a file, not -")));
+                return Err(Failure::usage(format!("{option} needs the name of a file, not {}", path.display())));
             }
             check_writable(path, endings).map_err(|error| match error {
                 Error::Param { value, expected, .. } => Error::Param { name: (*option).into(), value, expected },

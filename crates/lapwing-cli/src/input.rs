@@ -16,7 +16,6 @@ use lapwing_data::read::{holds_labels, is_table, names_labels};
 use crate::failure::Failure;
 use crate::named::{GivenGraph, graph_of, labels_of};
 use crate::options::{DataOptions, LabelOptions, Names, TableOptions};
-use crate::output::is_stdout;
 use crate::rows::generated;
 
 /// The input of a command: features or a graph, with labels and names.
@@ -250,7 +249,7 @@ pub fn is_matrix(path: &Path) -> bool {
 
 /// Whether edges can be read only once: from a pipe or standard input.
 pub fn is_once(edges: &Path) -> bool {
-    is_stdout(edges) || std::fs::metadata(edges).is_ok_and(|metadata| !metadata.is_file())
+    edges == Path::new("-") || std::fs::metadata(edges).is_ok_and(|metadata| !metadata.is_file())
 }
 
 /// Refuses a checkpoint from which no run could resume.

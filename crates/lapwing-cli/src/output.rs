@@ -8,6 +8,7 @@ use clap::ValueEnum;
 use lapwing::data::write::{KeptColumns, LabelColumns, LabelWriter, LabeledRows};
 use lapwing::data::{ClassNames, Error, Matrix, RowNames, Run};
 use lapwing::models::{Labeling, PredictionSets};
+use lapwing_data::mapped::check_files;
 use lapwing_data::write::{ColumnTable, Staged, publish_all};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -67,6 +68,7 @@ impl Written {
 
     /// Gives all files their names, or none.
     pub fn publish(&mut self) -> Result<(), Failure> {
+        check_files()?;
         Ok(publish_all(std::mem::take(&mut self.staged))?)
     }
 
@@ -82,10 +84,7 @@ impl Written {
     }
 }
 
-/// Whether `path` stands for standard output.
-pub fn is_stdout(path: &Path) -> bool {
-    path == Path::new("-")
-}
+pub use lapwing_data::write::is_stdout;
 
 /// The error for two results on one standard output.
 pub fn two_on_stdout(what: &str) -> Failure {

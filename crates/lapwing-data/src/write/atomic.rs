@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempPath;
 
-use super::place::Place;
+use super::place::{Place, is_stdout};
 use super::staged::Staged;
 use super::system::{Storage, temporary_beside};
-use crate::read::format::is_stdin as is_stdout;
 use crate::{Error, Result};
 
 const BUFFER_BYTES: usize = 1 << 20;
@@ -61,7 +60,7 @@ impl AtomicFile {
         let (sink, temporary) = if is_stdout(path) {
             (Sink::Stdout(io::stdout()), None)
         } else if let Some(place) = Place::from_path(path)? {
-            let (file, temporary) = temporary_beside(&place.target)?;
+            let (file, temporary) = temporary_beside(&place)?;
             (Sink::File(file), Some((temporary, place)))
         } else {
             (Sink::File(Storage::open(path)?), None)
@@ -204,5 +203,59 @@ mod tests {
             }
             other => panic!("{other:?}"),
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_has_the_rights_of_the_older_one_from_its_first_byte_on() {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.csv");
+        let part = || {
+            let names: Vec<String> =
+                names_in(folder.path()).into_iter().filter(|name| name.ends_with(".part")).collect();
+            let [name] = &names[..] else { panic!("{names:?}") };
+            folder.path().join(name).metadata().unwrap()
+        };
+        for (older, while_written, after) in [
+            (0o600, 0o600, 0o600),
+            (0o640, 0o640, 0o640),
+            (0o666, 0o666, 0o666),
+            (0o444, 0o644, 0o444),
+            (0o400, 0o600, 0o400),
+            (0o4711, 0o711, 0o711),
+            (0o2750, 0o750, 0o750),
+            (0o1000, 0o600, 0o000),
+        ] {
+            std::fs::write(&path, "older").unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(older)).unwrap();
+            let owner = path.metadata().map(|data| (data.uid(), data.gid())).unwrap();
+            let mut file = AtomicFile::create(&path).unwrap();
+            let found = part();
+            assert_eq!((found.len(), found.mode() & 0o7777), (0, while_written), "{older:o}");
+            file.write_all(b"new").unwrap();
+            file.flush().unwrap();
+            assert_eq!((part().len(), part().mode() & 0o7777), (3, while_written), "{older:o}");
+            file.commit().unwrap();
+            let found = path.metadata().unwrap();
+            assert_eq!((found.mode() & 0o7777, (found.uid(), found.gid())), (after, owner), "{older:o}");
+            std::fs::remove_file(&path).unwrap();
+        }
+    }
+
+    /// Only root may give a file away, so that there is nothing to see for others.
+    #[cfg(unix)]
+    #[test]
+    fn the_owner_stays() {
+        use std::os::unix::fs::{MetadataExt, chown};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.csv");
+        std::fs::write(&path, "older").unwrap();
+        if chown(&path, Some(12_345), Some(54_321)).is_err() {
+            return eprintln!("skipped: only root can give files away");
+        }
+        write_atomic(&path, |out| out.write_all(b"new")).unwrap();
+        let found = path.metadata().unwrap();
+        assert_eq!((found.uid(), found.gid()), (12_345, 54_321));
     }
 }

@@ -40,6 +40,15 @@ pub fn stage_graph(path: &Path, graph: &Csr<f64>) -> Result<Staged> {
     stage(path, graph, None, &|_| ())
 }
 
+/// Writes a matrix as `.npz` whatever the ending is; [`publish_all`](super::publish_all) renames it.
+///
+/// # Errors
+/// [`Error::Io`].
+#[doc(hidden)]
+pub fn stage_matrix(path: &Path, graph: &Csr<f64>) -> Result<Staged> {
+    stage_file(path, |file| write_npz(file, graph))
+}
+
 /// Refuses to write nodes with names as a matrix or an array, which hold numbers.
 ///
 /// # Errors
@@ -70,7 +79,7 @@ fn stage(path: &Path, graph: &Csr<f64>, names: Option<&RowNames>, told: &(dyn Fn
         return Err(Error::shape("the list of names", format!("{} names, one per node", graph.n_rows()), names.len()));
     }
     match ending(path).as_deref() {
-        Some("npz") => stage_file(path, |file| write_npz(file, graph)),
+        Some("npz") => stage_matrix(path, graph),
         Some("npy") => stage_atomic(path, |out| {
             let n_edges = edges(graph, &|_| ()).count();
             out.write_all(&npy_header("'<f8'", &[n_edges, 3]))?;

@@ -17,17 +17,19 @@ mod record_file;
 mod staged;
 mod system;
 mod table;
+mod unfinished;
 mod writer;
 
 pub use self::atomic::{AtomicFile, stage_atomic};
 pub use self::columns::{COLUMN_ENDINGS, ColumnTable};
-pub use self::graph::{GRAPH_ENDINGS, check_named_graph, stage_graph, stage_named_graph, write_graph};
+pub use self::graph::{GRAPH_ENDINGS, check_named_graph, stage_graph, stage_matrix, stage_named_graph, write_graph};
 pub use self::kept::KeptColumns;
 #[cfg(test)]
 pub(crate) use self::npy::npy_header;
-pub use self::place::{check_distinct, check_writable};
+pub use self::place::{check_distinct, check_writable, is_stdout};
 pub use self::record_file::RecordFile;
 pub use self::staged::{Staged, publish_all};
 pub use self::system::{Unfinished, remove_unfinished};
 pub use self::table::{LABEL_ENDINGS, LabelColumns, LabeledRows, stage_labels, write_labels};
+pub use self::unfinished::{note_unfinished, remove_unfinished};
 pub use self::writer::LabelWriter;

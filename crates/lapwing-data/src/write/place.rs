@@ -1,11 +1,10 @@
 //! The place of an output file, checked before any work is done.
 
-use std::fs::{Metadata, Permissions};
+use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::system::{beside, folder_of, temporary_beside};
-use crate::read::format::is_stdin as is_stdout;
 use crate::{Error, Result};
 
 /// Number of symbolic links followed before a chain counts as a loop, as on Linux.
@@ -15,8 +14,8 @@ const MAX_LINKS: usize = 40;
 #[derive(Debug)]
 pub(super) struct Place {
     pub target: PathBuf,
-    /// Permissions of the file that is there already.
-    pub permissions: Option<Permissions>,
+    /// The file that is there already.
+    pub older: Option<Metadata>,
 }
 
 impl Place {
@@ -27,7 +26,7 @@ impl Place {
         let (target, metadata) = resolved(path)?;
         Ok(match metadata {
             Some(metadata) if !metadata.is_file() => None,
-            metadata => Some(Self { target, permissions: metadata.map(|metadata| metadata.permissions()) }),
+            older => Some(Self { target, older }),
         })
     }
 }
@@ -35,7 +34,8 @@ impl Place {
 /// The path behind all symbolic links, and the metadata of the file there.
 fn resolved(path: &Path) -> io::Result<(PathBuf, Option<Metadata>)> {
     match std::fs::metadata(path) {
-        Ok(metadata) => return Ok((std::fs::canonicalize(path)?, Some(metadata))),
+        // The descriptor of a pipe, such as /dev/fd/3, has no other name.
+        Ok(metadata) => return Ok((std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()), Some(metadata))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
@@ -70,7 +70,7 @@ pub fn check_writable(path: &Path, endings: &[&str]) -> Result<()> {
         _ => {}
     }
     let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
-    let Some((target, _)) =
+    let Some((target, older)) =
         place.filter(|_| endings.iter().any(|ending| name.ends_with(ending) && name.len() > ending.len()))
     else {
         return Err(Error::param("output", path.display(), format!("a name ending in {}", endings.join(", "))));
@@ -79,7 +79,7 @@ pub fn check_writable(path: &Path, endings: &[&str]) -> Result<()> {
     if name.ends_with(".parquet") {
         return Err(crate::read::format::without_tables(path));
     }
-    temporary_beside(&target).map(drop).map_err(|e| {
+    temporary_beside(&Place { target, older }).map(drop).map_err(|e| {
         // A link may lead to another folder than the one in `path`.
         let is_link = path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
         let folder = folder_of(path);
@@ -92,11 +92,39 @@ pub fn check_writable(path: &Path, endings: &[&str]) -> Result<()> {
     })
 }
 
-/// Checks that no output of a run would replace one of its inputs or another of its outputs.
+/// Whether `path` stands for standard output: `-`, or a name of its descriptor such as `/dev/stdout`, `/dev/fd/1` or a link to one.
+pub fn is_stdout(path: &Path) -> bool {
+    if path.as_os_str() == "-" {
+        return true;
+    }
+    let is_descriptor = |path: &Path| {
+        path.file_name().is_some_and(|name| name == "1")
+            && std::fs::canonicalize(folder_of(path)).is_ok_and(|folder| is_folder_of_descriptors(&folder))
+    };
+    let mut name = path.to_owned();
+    for _ in 0..MAX_LINKS {
+        if is_descriptor(&name) {
+            return true;
+        }
+        match std::fs::read_link(&name) {
+            Ok(link) => name = beside(&name, link),
+            Err(_) => return false,
+        }
+    }
+    false
+}
+
+/// Whether `folder` holds the open descriptors of this process: `/proc/self/fd` behind its links, or `/dev/fd`.
+fn is_folder_of_descriptors(folder: &Path) -> bool {
+    let own = PathBuf::from(format!("/proc/{}", std::process::id()));
+    folder == Path::new("/dev/fd") || folder.ends_with("fd") && folder.starts_with(own)
+}
+
+/// Checks that no output of a run would replace one of its inputs, or come to the same place as another one of its outputs or
+/// standard output.
 ///
-/// Each file is given with its name in messages, such as `"labels"`. Existing files are compared by device and inode,
-/// behind links; other files by folder and name. Standard input and output (`-`) and devices such as `/dev/null` are
-/// not compared.
+/// Each file is given with its name in messages, such as `"labels"`. Existing files, pipes and sockets are compared by device and inode,
+/// behind links; other files by folder and name. All terminals count as one place; what is written to `/dev/null` is not compared.
 ///
 /// # Errors
 /// [`Error::Param`] naming an output and the file that it would replace.
@@ -111,13 +139,15 @@ pub fn check_writable(path: &Path, endings: &[&str]) -> Result<()> {
 /// assert!(error.to_string().starts_with("output is ./table.csv; expected another file than data"));
 /// ```
 pub fn check_distinct(inputs: &[(&str, &Path)], outputs: &[(&str, &Path)]) -> Result<()> {
-    let identified = |files: &[(&str, &Path)]| -> Vec<Option<Identity>> {
-        files.iter().map(|(_, path)| Identity::from_path(path)).collect()
+    let identified = |files: &[(&str, &Path)], standard: Standard| -> Vec<Option<Identity>> {
+        files.iter().map(|(_, path)| Identity::from_path(path, standard)).collect()
     };
-    let (read, written) = (identified(inputs), identified(outputs));
+    let (read, written) = (identified(inputs, Standard::Input), identified(outputs, Standard::Output));
+    let stdout = Identity::of_standard(Standard::Output).filter(|identity| *identity != Identity::Terminal);
     for (at, (name, path)) in outputs.iter().enumerate() {
         let Some(own) = &written[at] else { continue };
-        let others = inputs.iter().zip(&read).map(|(file, identity)| (file, identity, "which is read"));
+        let others = inputs.iter().zip(&read).filter(|(_, identity)| *identity != &Some(Identity::Terminal));
+        let others = others.map(|(file, identity)| (file, identity, "which is read"));
         let earlier =
             outputs[..at].iter().zip(&written).map(|(file, identity)| (file, identity, "which is written as well"));
         let same = others.chain(earlier).find(|(_, identity, _)| identity.as_ref() == Some(own));
@@ -125,34 +155,47 @@ pub fn check_distinct(inputs: &[(&str, &Path)], outputs: &[(&str, &Path)]) -> Re
             let expected = format!("another file than {other} ({}), {what}", other_path.display());
             return Err(Error::param(*name, path.display(), expected));
         }
+        if stdout.as_ref() == Some(own) && !is_stdout(path) {
+            let expected = "another file than that of standard output, which is written as well";
+            return Err(Error::param(*name, path.display(), expected));
+        }
     }
     Ok(())
 }
 
-/// The identity of a file.
+/// What `-` stands for.
+#[derive(Clone, Copy)]
+enum Standard {
+    Input,
+    Output,
+}
+
+/// The place of a file.
 #[derive(Debug, PartialEq, Eq)]
 enum Identity {
-    /// Device and inode of an existing file.
+    /// Device and inode of an existing file, pipe or socket.
     #[cfg(unix)]
     There(u64, u64),
+    /// A device that is no terminal and keeps what is written.
+    #[cfg(unix)]
+    Device(u64),
+    Terminal,
     /// Path of a file that does not exist yet.
     Path(PathBuf),
 }
 
 impl Identity {
-    /// The identity of a file; `None` for standard input and output, and for devices.
-    fn from_path(path: &Path) -> Option<Self> {
-        if is_stdout(path) {
-            return None;
+    /// The place of a file; `None` for devices that forget, and where it cannot be told.
+    fn from_path(path: &Path, standard: Standard) -> Option<Self> {
+        if path.as_os_str() == "-" || is_stdout(path) {
+            return Self::of_standard(standard);
         }
         // Opening the file will fail if its path cannot be resolved.
         match resolved(path).ok()? {
-            (_, Some(metadata)) if is_device(&metadata) => None,
             #[cfg(unix)]
-            (_, Some(metadata)) => {
-                use std::os::unix::fs::MetadataExt;
-                Some(Self::There(metadata.dev(), metadata.ino()))
-            }
+            (_, Some(metadata)) => Self::from_metadata(&metadata),
+            #[cfg(not(unix))]
+            (_, Some(metadata)) if !metadata.is_file() && !metadata.is_dir() => None,
             (target, _) => {
                 let folder =
                     std::fs::canonicalize(folder_of(&target)).unwrap_or_else(|_| folder_of(&target).to_owned());
@@ -160,17 +203,36 @@ impl Identity {
             }
         }
     }
-}
 
-#[cfg(unix)]
-fn is_device(metadata: &Metadata) -> bool {
-    use std::os::unix::fs::FileTypeExt;
-    metadata.file_type().is_char_device()
-}
+    #[cfg(unix)]
+    fn of_standard(standard: Standard) -> Option<Self> {
+        use std::os::fd::AsFd;
+        let open = match standard {
+            Standard::Input => std::io::stdin().as_fd().try_clone_to_owned(),
+            Standard::Output => std::io::stdout().as_fd().try_clone_to_owned(),
+        };
+        Self::from_metadata(&std::fs::File::from(open.ok()?).metadata().ok()?)
+    }
 
-#[cfg(not(unix))]
-fn is_device(metadata: &Metadata) -> bool {
-    !metadata.is_file() && !metadata.is_dir()
+    #[cfg(not(unix))]
+    fn of_standard(_: Standard) -> Option<Self> {
+        None
+    }
+
+    #[cfg(unix)]
+    fn from_metadata(metadata: &Metadata) -> Option<Self> {
+        use std::os::unix::fs::{FileTypeExt, MetadataExt};
+        if !metadata.file_type().is_char_device() {
+            return Some(Self::There(metadata.dev(), metadata.ino()));
+        }
+        // Numbers of Linux: memory, such as /dev/null; and terminals of several kinds. Others have numbers of their own.
+        match metadata.rdev() >> 8 & 0xfff {
+            _ if cfg!(not(target_os = "linux")) => None,
+            1 => None,
+            4 | 5 | 136..=143 => Some(Self::Terminal),
+            _ => Some(Self::Device(metadata.rdev())),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -237,5 +299,24 @@ mod tests {
         let devices =
             [("output", Path::new("/dev/null")), ("model", Path::new("/dev/null")), ("report", Path::new("-"))];
         check_distinct(&[("data", Path::new("-")), ("labels", Path::new("/dev/null"))], &devices).unwrap();
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn standard_output_is_known_by_all_of_its_names() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        symlink("/dev/stdout", path("link")).unwrap();
+        symlink("link", path("second")).unwrap();
+        std::fs::write(path("1"), "").unwrap();
+        let own = format!("/proc/{}/fd/1", std::process::id());
+        for name in ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/proc/thread-self/fd/1", &own] {
+            assert!(is_stdout(Path::new(name)), "{name}");
+        }
+        assert!(is_stdout(&path("link")) && is_stdout(&path("second")));
+        for name in ["/dev/stderr", "/dev/fd/2", "/dev/null", "1", "stdout"] {
+            assert!(!is_stdout(Path::new(name)) && !is_stdout(&path("1")), "{name}");
+        }
     }
 }

@@ -8,9 +8,9 @@ use tempfile::TempPath;
 
 use super::encode::encode_rows;
 use super::npy::{NO_CLASS, Records};
-use super::place::{Place, check_writable};
+use super::place::{Place, check_writable, is_stdout};
 use super::staged::Staged;
-use super::system::{Storage, Unfinished, beside};
+use super::system::{Storage, beside, create};
 use super::table::{LABEL_ENDINGS, LabelColumns, LabeledRows};
 use super::writer::{LabelWriter, Table, ending};
 use crate::{ClassNames, Error, Matrix, Result, Run};
@@ -69,15 +69,14 @@ impl RecordFile {
     /// [`Error::Param`] for an unknown ending, or a path that is no file; [`Error::TooLarge`];
     /// [`Error::Io`] when the file cannot be written.
     pub fn create_shared(path: &Path, classes: &ClassNames, n_rows: usize, columns: LabelColumns) -> Result<Self> {
-        Self::new(path, classes, n_rows, columns, |part, records, length| {
+        Self::new(path, classes, n_rows, columns, |part, place, records, length| {
             // Removed, not overwritten: a process of a killed run may still write to the old file.
             match std::fs::remove_file(part) {
                 Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
                 _ => {}
             }
-            let mut file = Storage::new(File::options().read(true).write(true).create_new(true).open(part)?);
+            let mut file = Storage::new(create(part, place)?);
             let owned = TempPath::try_from_path(part)?;
-            Unfinished::lock().add(part);
             file.write_all(records.header())?;
             file.set_len(length)?;
             // Row numbers identify rows that were never written: theirs are 0. The first row gets another number.
@@ -93,7 +92,7 @@ impl RecordFile {
     /// # Errors
     /// [`Error::Format`] if the file is another table; [`Error::Io`] if there is none.
     pub fn open_shared(path: &Path, classes: &ClassNames, n_rows: usize, columns: LabelColumns) -> Result<Self> {
-        let mut opened = Self::new(path, classes, n_rows, columns, |part, _, _| {
+        let mut opened = Self::new(path, classes, n_rows, columns, |part, _, _, _| {
             File::options().read(true).write(true).open(part).map(|file| (Storage::new(file), None))
         })?;
         let is_same = opened.is_same().map_err(|e| Error::io(&opened.part, e))?;
@@ -106,10 +105,10 @@ impl RecordFile {
         classes: &ClassNames,
         n_rows: usize,
         columns: LabelColumns,
-        open: impl FnOnce(&Path, &Records, u64) -> io::Result<(Storage, Option<TempPath>)>,
+        open: impl FnOnce(&Path, &Place, &Records, u64) -> io::Result<(Storage, Option<TempPath>)>,
     ) -> Result<Self> {
         let is_file = || Error::param("output", path.display(), "a file, which several processes can write");
-        if path.as_os_str() == "-" {
+        if is_stdout(path) {
             return Err(is_file());
         }
         check_writable(path, &LABEL_ENDINGS)?;
@@ -124,7 +123,7 @@ impl RecordFile {
             limit: i64::MAX as u64,
             advice: "write fewer rows at a time".into(),
         })?;
-        let (file, owned) = open(&part, &records, length).map_err(|e| Error::io(&part, e))?;
+        let (file, owned) = open(&part, &place, &records, length).map_err(|e| Error::io(&part, e))?;
         Ok(Self { shape, records, by_index, file, part, place, owned })
     }
 

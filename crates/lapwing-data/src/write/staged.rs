@@ -22,11 +22,11 @@ pub struct Staged {
 }
 
 impl Staged {
-    /// Syncs a temporary file and gives it the permissions of the file that it will replace.
+    /// Syncs a temporary file, whose rights become exactly those of the file that it will replace.
     pub(super) fn new(path: &Path, file: &Storage, temporary: TempPath, place: Place) -> io::Result<Self> {
-        let Place { target, permissions } = place;
-        if let Some(permissions) = permissions {
-            file.set_permissions(permissions)?;
+        let Place { target, older } = place;
+        if let Some(older) = older {
+            file.finish_rights(&older)?;
         }
         file.sync()?;
         Ok(Self { path: path.to_owned(), waiting: Some((temporary, target)) })

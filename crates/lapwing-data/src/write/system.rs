@@ -1,11 +1,13 @@
 //! All system calls that create files, in one place, so that tests can make each of them fail.
 
-use std::fs::{File, Permissions};
+use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::{Builder, TempPath};
+
+use super::place::Place;
+use super::unfinished;
 
 /// An open file whose writes and syncs can be made to fail in tests.
 #[derive(Debug)]
@@ -38,9 +40,10 @@ impl Storage {
         self.file.set_len(length)
     }
 
-    pub(super) fn set_permissions(&self, permissions: Permissions) -> io::Result<()> {
+    /// Gives the file, once it is written, the rights of the file `older` that it will replace.
+    pub(super) fn finish_rights(&self, older: &Metadata) -> io::Result<()> {
         faults::step()?;
-        self.file.set_permissions(permissions)
+        rights::finish(&self.file, older)
     }
 
     /// Syncs the file.
@@ -89,44 +92,82 @@ fn begin_to_store(file: &File) {
 #[cfg(not(target_os = "linux"))]
 fn begin_to_store(_: &File) {}
 
-/// Names of temporary files of this process, of which some may exist no more. Locked while one is created, and while files are renamed.
-static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-
-/// Holds up all threads that create temporary files or give files their names.
-pub struct Unfinished(MutexGuard<'static, Vec<PathBuf>>);
-
-impl Unfinished {
-    pub(super) fn lock() -> Self {
-        Self(UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    pub(super) fn add(&mut self, path: &Path) {
-        let Self(names) = self;
-        if names.len() == names.capacity() {
-            names.retain(|name| name.exists());
-        }
-        names.push(path.to_owned());
-    }
-}
-
-/// Removes the temporary files of this process, and holds up every thread that creates one or gives files their names, until the result
-/// is dropped: for a process that ends without waiting for its threads.
-#[must_use = "files are created again once this is dropped"]
-pub fn remove_unfinished() -> Unfinished {
-    let mut unfinished = Unfinished::lock();
-    // Those that have got their names, or were removed, exist no more.
-    unfinished.0.drain(..).for_each(|name| drop(std::fs::remove_file(name)));
-    unfinished
-}
-
-/// Creates an empty hidden file in the folder of `target`; it is removed when its name is dropped.
-pub(super) fn temporary_beside(target: &Path) -> io::Result<(Storage, TempPath)> {
-    // The permissions of any new file, by the user's mask, instead of the narrow default of temporary files.
-    let open = |path: &Path| File::options().read(true).write(true).create_new(true).open(path);
-    let mut unfinished = Unfinished::lock();
-    let (file, path) = hidden_beside(target, open)?;
-    unfinished.add(&path);
+/// Creates an empty hidden file beside the target of `place`; it is removed when its name is dropped.
+pub(super) fn temporary_beside(place: &Place) -> io::Result<(Storage, TempPath)> {
+    let (file, path) = hidden_beside(&place.target, |path| create(path, place))?;
     Ok((Storage::new(file), path))
+}
+
+/// Creates the file `path`, which will replace that of `place`. From its first byte on it is as private as the older file; without
+/// one it has the rights of any new file, by the user's mask.
+pub(super) fn create(path: &Path, place: &Place) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true).write(true).create_new(true);
+    if place.older.is_some() {
+        rights::narrow(&mut options);
+    }
+    let file = options.open(path)?;
+    unfinished::remember(path);
+    match place.older.as_ref().map_or(Ok(()), |older| rights::take(&file, older)) {
+        Ok(()) => Ok(file),
+        Err(error) => {
+            let _ = std::fs::remove_file(path);
+            Err(error)
+        }
+    }
+}
+
+/// Owner, group and mode of a file that replaces another one.
+#[cfg(unix)]
+mod rights {
+    use std::fs::{File, Metadata, OpenOptions, Permissions};
+    use std::io;
+    use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+
+    /// What a file that is written must allow its owner.
+    const OWNER: u32 = 0o600;
+
+    /// Nobody but the owner may read a file that these options create.
+    pub(super) fn narrow(options: &mut OpenOptions) {
+        options.mode(OWNER);
+    }
+
+    /// Gives an empty file the owner, the group and the mode of `older`, but never its bits that change the user or the group of a
+    /// program. Where the system keeps the group for itself, that group may do what everybody may.
+    pub(super) fn take(file: &File, older: &Metadata) -> io::Result<()> {
+        let own = file.metadata()?;
+        if own.uid() != older.uid() {
+            // Only root gives files away; those of others become the caller's.
+            let _ = fchown(file, Some(older.uid()), None);
+        }
+        let has_group = own.gid() == older.gid() || fchown(file, None, Some(older.gid())).is_ok();
+        let all = older.mode() & 0o777;
+        let mode = if has_group { all } else { all & (0o707 | (all & 0o007) << 3) };
+        file.set_permissions(Permissions::from_mode(mode | OWNER))
+    }
+
+    /// Takes from the owner what the owner of `older` has not.
+    pub(super) fn finish(file: &File, older: &Metadata) -> io::Result<()> {
+        let mode = file.metadata()?.mode() & 0o777;
+        file.set_permissions(Permissions::from_mode(mode & (older.mode() | !OWNER)))
+    }
+}
+
+/// Whether a file that replaces another one can be written again.
+#[cfg(not(unix))]
+mod rights {
+    use std::fs::{File, Metadata, OpenOptions};
+    use std::io;
+
+    pub(super) fn narrow(_: &mut OpenOptions) {}
+
+    pub(super) fn take(_: &File, _: &Metadata) -> io::Result<()> {
+        Ok(())
+    }
+
+    pub(super) fn finish(file: &File, older: &Metadata) -> io::Result<()> {
+        file.set_permissions(older.permissions())
+    }
 }
 
 /// Creates a hidden hard link to `target` in its folder; it is removed when dropped.
