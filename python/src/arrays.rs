@@ -1,8 +1,11 @@
 //! NumPy arrays in and out: borrowed if type and order fit, returned without a copy.
 
+use std::fs::File;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use lapwing::data::{Buffer, Csr, Dense, DenseValues, Error, Features, Matrix, Result};
+use lapwing_data::mapped::Watch;
 use numpy::{Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -30,12 +33,50 @@ pub struct CsrInput<'py, T: Element>(
 );
 
 /// Features as Python passes them.
+pub struct FeaturesInput<'py> {
+    values: ValuesInput<'py>,
+    /// The file behind the array, if NumPy has mapped one.
+    watch: Option<Watch>,
+}
+
 #[derive(FromPyObject)]
-pub enum FeaturesInput<'py> {
+enum ValuesInput<'py> {
     F32(PyReadonlyArray2<'py, f32>),
     F64(PyReadonlyArray2<'py, f64>),
     U8(PyReadonlyArray2<'py, u8>),
     Sparse(CsrInput<'py, f32>),
+}
+
+impl<'py> FromPyObject<'_, 'py> for FeaturesInput<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let values: ValuesInput<'py> = object.extract()?;
+        let watch = match &values {
+            ValuesInput::F32(array) => watched(array)?,
+            ValuesInput::F64(array) => watched(array)?,
+            ValuesInput::U8(array) => watched(array)?,
+            ValuesInput::Sparse(_) => None,
+        };
+        Ok(Self { values, watch })
+    }
+}
+
+/// A watch over the file that NumPy has mapped for an array, so that a file that is cut short meanwhile is an error and no fault.
+fn watched<T: Element>(array: &PyReadonlyArray2<'_, T>) -> PyResult<Option<Watch>> {
+    let (mut owner, mut file) = (array.as_any().clone(), None);
+    while let Ok(base) = owner.getattr("base") {
+        if let Ok(name) = owner.getattr("filename").and_then(|name| name.extract::<PathBuf>()) {
+            // A view of a part says where its whole begins in the file, and the last one in this chain is the whole.
+            let number = |name: &str| owner.getattr(name).and_then(|number| number.extract::<u64>());
+            let length = number("offset")?.saturating_add(number("nbytes")?);
+            let open = File::open(&name).ok().map(|file| (file, length));
+            file = Some((name, open));
+        }
+        owner = base;
+    }
+    // An array in another order is refused later.
+    Ok(file.zip(array.as_slice().ok()).map(|((name, open), values)| Watch::new(values, name, open)))
 }
 
 /// Numbers, one for each edge or pair.
@@ -48,11 +89,12 @@ pub enum RealsInput<'py> {
 impl FeaturesInput<'_> {
     /// Dense features are borrowed from the arrays, sparse ones copied.
     pub fn features(&self) -> PyResult<Features<'_>> {
-        match self {
-            Self::F32(array) => dense(array, DenseValues::F32),
-            Self::F64(array) => dense(array, DenseValues::F64),
-            Self::U8(array) => dense(array, DenseValues::U8),
-            Self::Sparse(csr) => csr.matrix().map(|csr| Features::Sparse(Arc::new(csr))),
+        self.watch.as_ref().map_or(Ok(()), Watch::check).map_err(to_py)?;
+        match &self.values {
+            ValuesInput::F32(array) => dense(array, DenseValues::F32),
+            ValuesInput::F64(array) => dense(array, DenseValues::F64),
+            ValuesInput::U8(array) => dense(array, DenseValues::U8),
+            ValuesInput::Sparse(csr) => csr.matrix().map(|csr| Features::Sparse(Arc::new(csr))),
         }
     }
 }

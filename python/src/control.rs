@@ -62,7 +62,9 @@ impl Control {
         thread::scope(|scope| {
             let worker = scope.spawn(move || {
                 let _over = OverGuard(sender);
-                work(&run)
+                let result = work(&run);
+                // Whatever was made of a file of which a part was gone is wrong, also an error about its values.
+                run.check_files().and(result)
             });
             let heard = self.listen(py, &events);
             if heard.is_err() {

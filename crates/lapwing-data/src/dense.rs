@@ -20,6 +20,20 @@ pub enum DenseValues<'a> {
     U8(Buffer<'a, u8>),
 }
 
+impl DenseValues<'_> {
+    /// An error if the values are mapped from a file that was cut short since.
+    ///
+    /// # Errors
+    /// [`Error::Io`] naming the file.
+    pub(crate) fn check_file(&self) -> Result<()> {
+        match self {
+            Self::F32(values) => values.check_file(),
+            Self::F64(values) => values.check_file(),
+            Self::U8(values) => values.check_file(),
+        }
+    }
+}
+
 /// Evaluates `$body` with `$slice` as the slice of the values, whatever their type.
 macro_rules! with_slice {
     ($values:expr, $slice:ident => $body:expr) => {

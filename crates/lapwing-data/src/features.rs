@@ -116,10 +116,22 @@ impl<'a> Features<'a> {
             return Err(Error::shape("features", "at least one column", "0 feature(s)"));
         }
         let largest = run.install(|| blocks(self.n_rows()).map(|rows| self.largest(rows)).max_by(f64::total_cmp));
+        self.check_file()?;
         match largest.unwrap_or(0.0) {
             most if is_bad(most) => Err(self.bad_columns(run)?.map_or_else(unfound, Error::columns)),
             most if most > 0.0 && most < SMALLEST => Err(self.underflow(most)),
             _ => Ok(()),
+        }
+    }
+
+    /// An error if the values are mapped from a file that was cut short since.
+    ///
+    /// # Errors
+    /// [`Error::Io`] naming the file.
+    pub fn check_file(&self) -> Result<()> {
+        match self {
+            Self::Dense(dense) => dense.values().check_file(),
+            Self::Sparse(_) => Ok(()),
         }
     }
 

@@ -14,6 +14,8 @@ mod features;
 mod generated;
 pub mod hash;
 mod labels;
+#[doc(hidden)]
+pub mod mapped;
 mod matrix;
 pub mod memory;
 pub mod model_file;

@@ -5,8 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytemuck::{AnyBitPattern, NoUninit};
-use memmap2::Mmap;
-
+use crate::mapped::Mapped;
 use crate::{Error, Result};
 
 /// Dense matrix of f64, row-major: scores, label distributions, targets.
@@ -92,17 +91,17 @@ pub enum Buffer<'a, T> {
     Mapped(MappedSlice<T>),
 }
 
-/// Part of a mapped file seen as values of type `T`; made by [`Buffer::mapped`].
+/// Part of a mapped file seen as values of type `T`.
 #[derive(Clone, Debug)]
 pub struct MappedSlice<T> {
-    map: Arc<Mmap>,
+    map: Arc<Mapped>,
     bytes: Range<usize>,
     kind: PhantomData<T>,
 }
 
 impl<T: AnyBitPattern + NoUninit> Buffer<'_, T> {
     /// Values of type `T` in the range `bytes` of a mapped file; `None` if the range is outside the file or misaligned.
-    pub fn mapped(map: Arc<Mmap>, bytes: Range<usize>) -> Option<Self> {
+    pub(crate) fn mapped(map: Arc<Mapped>, bytes: Range<usize>) -> Option<Self> {
         bytemuck::try_cast_slice::<u8, T>(map.get(bytes.clone())?).ok()?;
         Some(Self::Mapped(MappedSlice { map, bytes, kind: PhantomData }))
     }
@@ -115,6 +114,16 @@ impl<T: AnyBitPattern + NoUninit> Buffer<'_, T> {
             // Range and alignment were checked when the buffer was made.
             Self::Mapped(slice) => bytemuck::cast_slice(&slice.map[slice.bytes.clone()]),
         }
+    }
+}
+
+impl<T> Buffer<'_, T> {
+    /// An error if the values are mapped from a file that was cut short since.
+    ///
+    /// # Errors
+    /// [`Error::Io`] naming the file.
+    pub(crate) fn check_file(&self) -> Result<()> {
+        if let Self::Mapped(slice) = self { slice.map.check() } else { Ok(()) }
     }
 }
 

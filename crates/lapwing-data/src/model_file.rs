@@ -6,6 +6,7 @@
 //! neither needs a second copy in memory. Equal models give equal bytes.
 
 mod checksum;
+mod must;
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -13,14 +14,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytemuck::{AnyBitPattern, NoUninit};
-use memmap2::{Mmap, MmapMut};
 use safetensors::{Dtype, SafeTensors};
 use serde_json::{Value, json};
 
 use self::checksum::Checked;
-use crate::read::format::{map, open_filled};
+pub use self::must::{Must, Real, Whole};
+use crate::mapped::Mapped;
+use crate::read::format::open_filled;
 use crate::write::{Staged, stage_atomic};
-use crate::{Buffer, Csr, Error, Result};
+use crate::{Buffer, Csr, Error, Matrix, Result};
 
 /// Version of the container; raised when older programs cannot read new files.
 const FORMAT_VERSION: u64 = 1;
@@ -107,9 +109,15 @@ macro_rules! element {
                 }
             }
 
+            fn check_file(&self) -> Result<()> {
+                match self {
+                    $(Self::$variant(values) => values.check_file(),)*
+                }
+            }
+
             /// The values in `range` of a mapped file: mapped if they are aligned, else copied; `None` for a type that
             /// model files do not use.
-            fn read(map: &Arc<Mmap>, range: std::ops::Range<usize>, dtype: Dtype) -> Option<Self> {
+            fn read(map: &Arc<Mapped>, range: std::ops::Range<usize>, dtype: Dtype) -> Option<Self> {
                 match dtype {
                     $(Dtype::$variant => {
                         let mapped = Buffer::<$type>::mapped(map.clone(), range.clone());
@@ -184,11 +192,62 @@ impl ModelFile {
         self.tensors.contains_key(name)
     }
 
-    /// The array `name` and its shape, which must equal `shape` in all lengths that are not `None`.
+    /// Name of the type of the array `name`, if there is one.
+    pub fn type_of(&self, name: &str) -> Option<&'static str> {
+        self.tensors.get(name).map(|tensor| tensor.values.name())
+    }
+
+    /// The array `name` of whole numbers and its shape, which must equal `shape` in all lengths that are not `None`.
     ///
     /// # Errors
     /// [`Error::Format`] naming an array that is missing, of another type or of another shape.
-    pub fn array<T: Element>(&self, name: &str, shape: &[Option<usize>]) -> Result<(&[usize], &Buffer<'static, T>)> {
+    pub fn array<T: Whole>(&self, name: &str, shape: &[Option<usize>]) -> Result<(&[usize], &Buffer<'static, T>)> {
+        self.unchecked(name, shape)
+    }
+
+    /// As [`array`](Self::array), for an array whose numbers `must` all be so.
+    ///
+    /// # Errors
+    /// As [`array`](Self::array); [`Error::Format`] naming the first number that is not so.
+    pub fn numbers<T: Real>(
+        &self,
+        name: &str,
+        shape: &[Option<usize>],
+        must: Must,
+    ) -> Result<(&[usize], &Buffer<'static, T>)> {
+        let (shape, values) = self.unchecked::<T>(name, shape)?;
+        let width = shape.last().copied().unwrap_or(1);
+        match must.find(values.as_slice(), width) {
+            None => Ok((shape, values)),
+            Some(at) => {
+                let value: f64 = values.as_slice()[at].into();
+                let place = if shape.len() == 2 { format!("row {}, column {}", at / width, at % width) } else { format!("place {at}") };
+                Err(self.error(format!("the array '{name}' holds {value} in {place}; expected {}", must.words())))
+            }
+        }
+    }
+
+    /// A dense matrix in double precision, whose numbers `must` all be so; `shape` as for [`array`](Self::array).
+    ///
+    /// # Errors
+    /// As [`numbers`](Self::numbers).
+    pub fn matrix(&self, name: &str, shape: [Option<usize>; 2], must: Must) -> Result<Matrix> {
+        let (shape, values) = self.numbers::<f64>(name, &shape, must)?;
+        Matrix::new(shape[0], shape[1], values.as_slice().to_vec())
+    }
+
+    /// The setting `name`, which `must` be so.
+    ///
+    /// # Errors
+    /// [`Error::Format`] naming it.
+    pub fn setting(&self, name: &str, value: f64, must: Must) -> Result<f64> {
+        match must.holds(&[value], 1) {
+            true => Ok(value),
+            false => Err(self.error(format!("the setting '{name}' is {value}; expected {}", must.words()))),
+        }
+    }
+
+    fn unchecked<T: Element>(&self, name: &str, shape: &[Option<usize>]) -> Result<(&[usize], &Buffer<'static, T>)> {
         let tensor = self.tensors.get(name).ok_or_else(|| self.error(format!("the array '{name}' is missing")))?;
         let values = T::of(&tensor.values).ok_or_else(|| {
             self.error(format!("the array '{name}' holds {}; expected {}", tensor.values.name(), T::NAME))
@@ -202,13 +261,12 @@ impl ModelFile {
         Ok((&tensor.shape, values))
     }
 
-    /// A sparse matrix stored by [`insert_csr`](Self::insert_csr).
+    /// A sparse matrix stored by [`insert_csr`](Self::insert_csr), whose values `must` all be so.
     ///
     /// # Errors
     /// [`Error::Format`] if an array is missing or the matrix is malformed.
-    pub fn csr<T: Element>(&self, name: &str) -> Result<Csr<T>> {
-        let values =
-            |part: &str| self.array::<T>(&format!("{name}.{part}"), &[None]).map(|(_, v)| v.as_slice().to_vec());
+    pub fn csr<T: Real>(&self, name: &str, must: Must) -> Result<Csr<T>> {
+        let values = || self.numbers::<T>(&format!("{name}.values"), &[None], must).map(|(_, v)| v.as_slice().to_vec());
         let shape = self.array::<u64>(&format!("{name}.shape"), &[Some(2)])?.1.as_slice();
         let indptr = self.array::<u64>(&format!("{name}.indptr"), &[None])?.1.as_slice().to_vec();
         let indices = self.array::<u32>(&format!("{name}.indices"), &[None])?.1.as_slice().to_vec();
@@ -216,7 +274,7 @@ impl ModelFile {
         let dims: Option<Vec<usize>> = shape.iter().map(|&dim| usize::try_from(dim).ok()).collect();
         match dims.as_deref() {
             Some(&[n_rows, n_cols]) if indptr.len().checked_sub(1) == Some(n_rows) => {
-                Csr::new(n_rows, n_cols, indptr, indices, values("values")?).map_err(|e| bad(e.to_string()))
+                Csr::new(n_rows, n_cols, indptr, indices, values()?).map_err(|e| bad(e.to_string()))
             }
             _ => Err(bad(format!("shape {shape:?} with {} offsets", indptr.len()))),
         }
@@ -225,6 +283,14 @@ impl ModelFile {
     /// An error about the contents of this file, for code that checks the settings of a kind.
     pub fn error(&self, reason: impl Into<String>) -> Error {
         Error::format(&self.path, None, reason)
+    }
+
+    /// An error if the file was cut short while its arrays were read.
+    ///
+    /// # Errors
+    /// [`Error::Io`] naming the file.
+    pub fn check_file(&self) -> Result<()> {
+        self.tensors.values().try_for_each(|tensor| tensor.values.check_file())
     }
 
     /// Writes the model under a temporary name, syncs it and renames it.
@@ -291,7 +357,7 @@ impl ModelFile {
     pub fn load(path: &Path) -> Result<Self> {
         let (file, length) = open_filled(path)?;
         let checked = checksum::check(file, length).map_err(|e| Error::io(path, e))?;
-        Self::from_map(&map(path)?, checked, path)
+        Self::from_map(&Mapped::open(path)?, checked, path)
     }
 
     /// Reads a model from the bytes of its file, which are copied; messages call it `name`.
@@ -300,15 +366,11 @@ impl ModelFile {
     /// As [`load`](Self::load).
     pub fn from_bytes(bytes: &[u8], name: &str) -> Result<Self> {
         let name = Path::new(name);
-        // Some systems refuse mappings of no bytes.
-        let mut map = MmapMut::map_anon(bytes.len().max(1)).map_err(|e| Error::io(name, e))?;
-        map[..bytes.len()].copy_from_slice(bytes);
-        let map = map.make_read_only().map_err(|e| Error::io(name, e))?;
         let checked = checksum::check(bytes, bytes.len() as u64).map_err(|e| Error::io(name, e))?;
-        Self::from_map(&Arc::new(map), checked, name)
+        Self::from_map(&Mapped::copied(bytes, name)?, checked, name)
     }
 
-    fn from_map(map: &Arc<Mmap>, checked: Checked, path: &Path) -> Result<Self> {
+    fn from_map(map: &Arc<Mapped>, checked: Checked, path: &Path) -> Result<Self> {
         let damaged =
             || Error::format(path, None, "the file is damaged or cut short; write it anew, or bring back a copy of it");
         if checked == Checked::Damaged {

@@ -8,7 +8,7 @@ use rand_chacha::rand_core::SeedableRng;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::progress::{Ordered, Progress, Silent};
-use crate::{Error, Result};
+use crate::{Error, Result, mapped};
 
 /// A flag that cancels a run; clones share it.
 #[derive(Clone, Debug, Default)]
@@ -71,6 +71,8 @@ pub struct Run {
     pub seed: u64,
     progress: Arc<dyn Progress>,
     cancel: CancelToken,
+    /// How often something was lost in mapped files when the run began.
+    losses: usize,
 }
 
 impl std::fmt::Debug for Run {
@@ -83,19 +85,24 @@ impl Run {
     /// A silent run with `threads` workers; `None` means one for every processor this process may use.
     ///
     /// # Errors
-    /// [`Error::Param`] for zero threads or more than 4096; [`Error::Internal`] if the system refuses to start them.
+    /// [`Error::Param`] for zero threads or more than 4096, or if the system refuses to start them.
     pub fn new(threads: Option<usize>, seed: u64) -> Result<Self> {
         let available = || std::thread::available_parallelism().map_or(1, usize::from);
         let threads = threads.unwrap_or_else(available);
         if !(1..=4096).contains(&threads) {
             return Err(Error::param("threads", threads, "between 1 and 4096"));
         }
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .thread_name(|i| format!("lapwing-{i}"))
-            .build()
-            .map_err(|e| Error::Internal { reason: format!("cannot start {threads} threads: {e}") })?;
-        Ok(Self { pool: Arc::new(pool), seed, progress: Arc::new(Silent), cancel: CancelToken::default() })
+        let pool =
+            ThreadPoolBuilder::new().num_threads(threads).thread_name(|i| format!("lapwing-{i}")).build().map_err(
+                |e| Error::param("threads", threads, format!("fewer, or more memory: they cannot be started ({e})")),
+            )?;
+        Ok(Self {
+            pool: Arc::new(pool),
+            seed,
+            progress: Arc::new(Silent),
+            cancel: CancelToken::default(),
+            losses: mapped::n_losses(),
+        })
     }
 
     /// The same run, which reports to `progress`.
@@ -159,12 +166,22 @@ impl Run {
         self.cancel.is_canceled()
     }
 
-    /// Returns an error if the run is canceled; called at least every few tens of milliseconds.
+    /// Returns an error if the run is canceled, or a mapped file was cut short while it was read; called at least every few tens of
+    /// milliseconds.
     ///
     /// # Errors
-    /// [`Error::Interrupted`].
+    /// [`Error::Interrupted`]; [`Error::Io`] naming the file.
     pub fn check(&self) -> Result<()> {
-        if self.is_canceled() { Err(Error::Interrupted) } else { Ok(()) }
+        if self.is_canceled() { Err(Error::Interrupted) } else { self.check_files() }
+    }
+
+    /// Returns an error if a mapped file was cut short, by whatever run it was read, since this one began.
+    ///
+    /// # Errors
+    /// [`Error::Io`] naming the file.
+    #[doc(hidden)]
+    pub fn check_files(&self) -> Result<()> {
+        mapped::check_since(self.losses)
     }
 
     /// The random stream of (seed, purpose, block): the same for any number of threads.

@@ -21,11 +21,11 @@ fn models_survive_and_stay_in_the_file() {
     model().save(&path).unwrap();
     let loaded = ModelFile::load(&path).unwrap();
     assert_eq!((loaded.kind.as_str(), &loaded.meta), ("harmonic", &json!({ "classes": [1, 2] })));
-    let (shape, scores) = loaded.array::<f64>("scores", &[None, Some(2)]).unwrap();
+    let (shape, scores) = loaded.numbers::<f64>("scores", &[None, Some(2)], Must::Finite).unwrap();
     assert_eq!((shape, &scores.as_slice()[..3]), (&[2, 2][..], &[0.5, 1.5, -2.0][..]));
     assert!(matches!(scores, Buffer::Mapped(_)));
     assert_eq!(loaded.array::<u8>("bytes", &[Some(3)]).unwrap().1.as_slice(), [1, 2, 3]);
-    assert_eq!(loaded.csr::<f64>("graph").unwrap(), model().csr("graph").unwrap());
+    assert_eq!(loaded.csr::<f64>("graph", Must::Finite).unwrap(), model().csr("graph", Must::Finite).unwrap());
     let first = std::fs::read(&path).unwrap();
     assert_eq!(model().to_bytes(), first);
     assert_eq!(ModelFile::from_bytes(&first, "a model").unwrap().to_bytes(), first);
@@ -39,11 +39,11 @@ fn models_survive_and_stay_in_the_file() {
 fn wrong_arrays_are_named() {
     let model = model();
     let text = |e: Error| e.to_string();
-    assert!(text(model.array::<f64>("absent", &[]).unwrap_err()).contains("'absent' is missing"));
-    assert!(text(model.array::<f32>("scores", &[None, None]).unwrap_err()).contains("holds f64; expected f32"));
-    let shape = model.array::<f64>("scores", &[None, Some(3)]).unwrap_err();
+    assert!(text(model.numbers::<f64>("absent", &[], Must::Finite).unwrap_err()).contains("'absent' is missing"));
+    assert!(text(model.numbers::<f32>("scores", &[None, None], Must::Finite).unwrap_err()).contains("holds f64; expected f32"));
+    let shape = model.numbers::<f64>("scores", &[None, Some(3)], Must::Finite).unwrap_err();
     assert!(text(shape).contains("has shape (2, 2); expected (any, 3)"));
-    assert!(text(model.csr::<f32>("graph").unwrap_err()).contains("graph.values"));
+    assert!(text(model.csr::<f32>("graph", Must::Finite).unwrap_err()).contains("graph.values"));
     assert!(text(model.expect_kind(&["lapsvm"]).unwrap_err()).contains("expected lapsvm"));
     assert!(model.clone().insert("x", &[2], vec![1.0f64]).is_err());
 }
@@ -123,7 +123,7 @@ proptest! {
         let is_header = at < 8 || checksum::digits(&bytes[8..]).is_none();
         let bytes = if is_header { bytes } else { sealed(bytes) };
         if let Ok(model) = ModelFile::from_bytes(&bytes, "m.lapwing") {
-            let _ = (model.csr::<f64>("graph"), model.array::<f64>("scores", &[None, None]));
+            let _ = (model.csr::<f64>("graph", Must::Finite), model.numbers::<f64>("scores", &[None, None], Must::Finite));
         }
     }
 }

@@ -4,13 +4,11 @@ use std::io::Cursor;
 use std::path::Path;
 use std::sync::Arc;
 
-use memmap2::Mmap;
-
 use super::columns;
-use super::format::map;
 use super::npy::{ArrayName, ArrayScan, NpyReader, Number, Source, with_value_type};
 use super::origin::SampleOrigin;
 use super::{ReadOptions, Samples, Size};
+use crate::mapped::Mapped;
 use crate::scan::{KeptRows, Value};
 use crate::{Buffer, Dense, Error, Features, Result, Run};
 
@@ -20,7 +18,7 @@ use crate::{Buffer, Dense, Error, Features, Result, Run};
 /// [`Error::Format`] for anything but a table of numbers.
 pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Result<Samples> {
     refuse_label_column(options)?;
-    let map = map(path)?;
+    let map = Mapped::open(path)?;
     let reader = open(&map, path)?;
     let (_, n_cols) = reader.header.feature_shape(reader.origin)?;
     let keep = columns::by_number(path, n_cols, options)?;
@@ -28,6 +26,7 @@ pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
         Some(dense) => Features::Dense(dense),
         None => converted(reader, run)?,
     };
+    map.check()?;
     let features = columns::select(features, keep.as_deref())?;
     let origin = SampleOrigin { positions: keep, ..SampleOrigin::new(path) };
     Ok(Samples { features, feature_names: None, labels: None, names: None, warnings: Vec::new(), origin })
@@ -35,7 +34,7 @@ pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
 
 /// Size of the features of a `.npy` file, from its header.
 pub(super) fn probe(path: &Path, options: &ReadOptions) -> Result<Size> {
-    let map = map(path)?;
+    let map = Mapped::open(path)?;
     let reader = open(&map, path)?;
     let (n_rows, n_cols) = reader.header.feature_shape(reader.origin)?;
     let keep = columns::by_number(path, n_cols, options)?;
@@ -55,12 +54,12 @@ pub(super) fn refuse_label_column(options: &ReadOptions) -> Result<()> {
     }
 }
 
-fn open<'a>(map: &'a Arc<Mmap>, path: &'a Path) -> Result<NpyReader<'a, Cursor<&'a [u8]>>> {
+fn open<'a>(map: &'a Arc<Mapped>, path: &'a Path) -> Result<NpyReader<'a, Cursor<&'a [u8]>>> {
     NpyReader::new(Cursor::new(&map[..]), map.len() as u64, ArrayName::from_path(path))
 }
 
 /// The array as the file holds it; `None` if it must be converted.
-fn mapped<R>(map: &Arc<Mmap>, reader: &NpyReader<'_, R>) -> Result<Option<Dense<'static>>> {
+fn mapped<R>(map: &Arc<Mapped>, reader: &NpyReader<'_, R>) -> Result<Option<Dense<'static>>> {
     let (header, dtype) = (&reader.header, reader.header.dtype);
     let (n_rows, n_cols) = header.feature_shape(reader.origin)?;
     let range = reader.offset..reader.offset + reader.n_elements * dtype.size;

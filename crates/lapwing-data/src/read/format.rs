@@ -3,9 +3,6 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::sync::Arc;
-
-use memmap2::Mmap;
 
 use crate::{Error, Result};
 
@@ -151,16 +148,6 @@ pub(crate) fn open_filled(path: &Path) -> Result<(File, u64)> {
         0 => Err(Error::format(path, None, "the file is empty")),
         length => Ok((file, length)),
     }
-}
-
-/// Maps a file, which must not be empty, into memory.
-pub(crate) fn map(path: &Path) -> Result<Arc<Mmap>> {
-    let (file, _) = open_filled(path)?;
-    // SAFETY: the map is read-only, and its bytes are used only as plain numbers or checked text, for which any bit
-    // pattern is valid. This program replaces files by renaming, which does not change existing maps. If another
-    // program truncates the file, the system ends the process, as it does for every program that maps files.
-    let map = unsafe { Mmap::map(&file) }.map_err(|e| Error::io(path, e))?;
-    Ok(Arc::new(map))
 }
 
 #[cfg(test)]
