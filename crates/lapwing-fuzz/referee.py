@@ -350,6 +350,7 @@ REFEREES = {
     "edges-parquet": ("pyarrow.parquet", edge_parquet),
     "graph-npz": ("scipy.sparse.load_npz", graph_archive),
     "model": ("safetensors", model),
+    "forged-model": ("safetensors", model),
     "sparsifier": ("safetensors", model),
     "low-rank-sums": ("safetensors", model),
 }

@@ -20,7 +20,7 @@ pub fn reading(bench: &Bench, target: &Target, bytes: &[u8]) -> Value {
         "edges-csv" | "edges-npy" | "edges-parquet" | "graph-npz" => {
             read_graph(&path, None, bench.run()).map(|graph| of_graph(&graph))
         }
-        "model" => Model::load(&path).map(|_| json!({ "kind": "model" })),
+        "model" | "forged-model" => Model::load(&path).map(|_| json!({ "kind": "model" })),
         "sparsifier" | "low-rank-sums" => Ok(json!({ "kind": "model" })),
         _ => samples(bench, &path, bytes),
     };

@@ -372,6 +372,7 @@ impl<'a> NeighborExtension<'a> {
                 };
             });
         });
+        self.features.check_file()?;
         Ok((out, sums))
     }
 

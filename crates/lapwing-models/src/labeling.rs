@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use lapwing_data::model_file::Must;
 use lapwing_data::write::{LabelColumns, LabelWriter, LabeledRows};
 use lapwing_data::{ClassNames, Error, Matrix, Result, RowNames};
 use lapwing_simd::dispatch;
@@ -118,13 +119,35 @@ impl Rule {
     /// Labels, distributions and confidence of rows with `scores` (n, c); rows of NaN are unreached.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless scores and rule have the same classes.
+    /// [`Error::Shape`] unless scores and rule have the same classes; [`Error::Value`] for an infinite score, from which no share
+    /// follows.
     ///
     /// # Complexity
     /// O(n·c), in parallel on the current pool.
     pub fn apply(&self, scores: Arc<Matrix>) -> Result<Labeling> {
         self.check(&scores)?;
-        Ok(self.decide(scores))
+        match scores.values().par_iter().position_first(|score| score.is_infinite()) {
+            None => Ok(self.decide(scores)),
+            Some(at) => Err(Error::Value {
+                what: "the scores".into(),
+                row: at / scores.n_cols(),
+                col: Some(at % scores.n_cols()),
+                value: scores.values()[at].to_string(),
+                advice: "the features of that row, or the numbers of the model, are too large; rescale them".into(),
+            }),
+        }
+    }
+
+    /// Whether the numbers of a stored rule are in range, and of one number of classes.
+    pub(crate) fn is_sound(&self) -> bool {
+        let Self { offset, scale, temperature, flattened: _, venn_abers, prior } = self;
+        let c = prior.len();
+        [offset.len(), scale.len()] == [c, c]
+            && Must::Finite.holds(offset, c)
+            && Must::NonNegative.holds(scale, c)
+            && Must::Shares.holds(prior, c)
+            && temperature.is_none_or(|temperature| Must::Positive.holds(&[temperature], 1))
+            && venn_abers.as_ref().is_none_or(VennAbers::is_whole)
     }
 
     /// Checks that the rule has an entry for each column of `scores`.

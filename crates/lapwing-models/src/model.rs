@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use lapwing_data::model_file::ModelFile;
+use lapwing_data::model_file::{ModelFile, Must};
 use lapwing_data::prepare::Recipe;
 use lapwing_data::read::TableFile;
 use lapwing_data::write::Staged;
 use lapwing_data::{
-    Buffer, ClassNames, Dense, DenseValues, Error, Features, Matrix, Result, Run, Scaling, Standardizer, Tfidf, Warning,
+    ClassNames, Dense, DenseValues, Error, Features, Result, Run, Scaling, Standardizer, Tfidf, Warning,
 };
 use lapwing_graph::{Graph, GraphParams, IndexCells, Weighting, Widths};
 use serde::de::DeserializeOwned;
@@ -18,7 +18,7 @@ use serde_json::Value;
 use crate::baselines::{EIGENFUNCTION, EigenfunctionExtension, SupervisedExtension};
 use crate::{
     Extension, Fitted, KernelExtension, Labeling, LazyIndex, LowRankExtension, NeighborExtension, RowFit, Rule,
-    UnfoldedExtension, VennAbers, method_names,
+    UnfoldedExtension, method_names,
 };
 
 /// A fitted classifier for new rows.
@@ -82,12 +82,12 @@ impl Meta {
             return Err(format!("it names {} columns and has {d}", names.len()));
         }
         if let Some(Tfidf { idf }) = &self.tfidf
-            && (idf.len() != d || !idf.iter().all(|idf| *idf > 0.0 && idf.is_finite()) || self.standardizer.is_some())
+            && (idf.len() != d || !Must::Positive.holds(idf, d) || self.standardizer.is_some())
         {
             return Err(format!("its weights of terms are out of range, or not those of {d} columns"));
         }
         let Some(Standardizer { mean, scale }) = &self.standardizer else { return Ok(()) };
-        if [mean.len(), scale.len()] != [d, d] || !scale.iter().all(|scale| *scale > 0.0) {
+        if [mean.len(), scale.len()] != [d, d] || !Must::Finite.holds(mean, d) || !Must::Positive.holds(scale, d) {
             return Err(format!("its standardizing is out of range, or not that of {d} columns"));
         }
         Ok(())
@@ -237,10 +237,10 @@ impl<'a> Model<'a> {
         file.expect_kind(&method_names().collect::<Vec<_>>())?;
         let meta: Meta = read_settings(&file)?;
         let (rule, c) = (&meta.rule, meta.classes.len());
-        let is_rule = c > 0 && rule.temperature.is_none_or(|t| t > 0.0) && rule.scale.iter().all(|scale| *scale >= 0.0);
-        let is_rule =
-            is_rule && is_distribution(&rule.prior) && rule.venn_abers.as_ref().is_none_or(VennAbers::is_whole);
-        if !is_rule || [&rule.offset, &rule.scale, &rule.prior].iter().any(|values| values.len() != c) {
+        if c == 0 || !are_distinct(&meta.classes) {
+            return Err(file.error("it has no classes, or two of one name"));
+        }
+        if !rule.is_sound() || rule.prior.len() != c {
             return Err(file.error(format!("its decision rule is out of range, or not one for {c} classes")));
         }
         let extension: Extension<'static> = match file.kind.as_str() {
@@ -252,6 +252,7 @@ impl<'a> Model<'a> {
             _ => stored_neighbors(&file, c)?.into(),
         };
         meta.check_columns(extension.n_features()).map_err(|reason| file.error(reason))?;
+        file.check_file()?;
         Ok(Model {
             method: file.kind.clone(),
             scaling: meta.scaling(),
@@ -265,9 +266,10 @@ impl<'a> Model<'a> {
     }
 }
 
-/// Whether shares are at least 0 and sum to 1, up to rounding.
-fn is_distribution(shares: &[f64]) -> bool {
-    shares.iter().all(|share| *share >= 0.0) && (shares.iter().sum::<f64>() - 1.0).abs() < 1e-5
+fn are_distinct(classes: &ClassNames) -> bool {
+    let mut names = classes.names();
+    names.sort_unstable();
+    names.is_sorted_by(|a, b| a < b)
 }
 
 fn settings(meta: impl Serialize) -> Result<Value> {
@@ -324,13 +326,12 @@ pub(crate) fn store_features(features: &Features<'_>, file: &mut ModelFile) -> R
 /// Reads the extension by neighbors of a model of `n_classes` classes.
 pub(crate) fn stored_neighbors(file: &ModelFile, n_classes: usize) -> Result<NeighborExtension<'static>> {
     let meta: NeighborMeta = read_settings(file)?;
-    let (shape, values) = file.array::<f64>("scores", &[None, None])?;
-    let scores = Matrix::new(shape[0], shape[1], values.as_slice().to_vec())?;
+    let scores = file.matrix("scores", [None, None], Must::Scores)?;
     let features = features_of(file)?;
     let (n, c) = (scores.n_rows(), scores.n_cols());
     let widths_fit = match meta.graph.weights {
         Weighting::Gaussian | Weighting::Learned | Weighting::LearnedL2 => {
-            meta.width.is_some_and(|width| width > 0.0 && width.is_finite())
+            meta.width.is_some_and(|width| Must::Positive.holds(&[width], 1))
         }
         // A single width would be used instead of each row's own.
         Weighting::SelfTuning => meta.width.is_none() && file.contains("widths"),
@@ -349,11 +350,7 @@ pub(crate) fn stored_neighbors(file: &ModelFile, n_classes: usize) -> Result<Nei
     let widths = match meta.width {
         Some(width) => Widths::One(width),
         None if file.contains("widths") => {
-            let widths = file.array::<f32>("widths", &[Some(n)])?.1.as_slice();
-            if !widths.iter().all(|width| *width >= 0.0 && width.is_finite()) {
-                return Err(file.error("its kernel widths are negative or not finite"));
-            }
-            Widths::PerRow(widths.to_vec())
+            Widths::PerRow(file.numbers::<f32>("widths", &[Some(n)], Must::NonNegative)?.1.as_slice().to_vec())
         }
         None => Widths::None,
     };
@@ -363,12 +360,9 @@ pub(crate) fn stored_neighbors(file: &ModelFile, n_classes: usize) -> Result<Nei
         None => LazyIndex::default(),
     };
     let errors = match file.contains("errors") {
-        true => Some(Arc::new(file.array::<f64>("errors", &[Some(n)])?.1.as_slice().to_vec())),
+        true => Some(Arc::new(file.numbers::<f64>("errors", &[Some(n)], Must::Bound)?.1.as_slice().to_vec())),
         false => None,
     };
-    if errors.iter().flat_map(|errors| errors.iter()).any(|error| error.is_nan() || *error < 0.0) {
-        return Err(file.error("its bounds on errors are negative or not a number"));
-    }
     let (scores, index) = (Arc::new(scores), Arc::new(index));
     Ok(NeighborExtension { features, graph: meta.graph, widths, scores, errors, index })
 }
@@ -379,8 +373,8 @@ fn cells(file: &ModelFile, meta: IndexMeta, n: usize) -> Result<IndexCells> {
         ids: file.array::<u32>("index.ids", &[Some(n)])?.1.as_slice().to_vec(),
         starts: file.array::<u64>("index.starts", &[None])?.1.as_slice().to_vec(),
         n_probes: meta.n_probes,
-        recall: meta.recall,
-        recall_error: meta.recall_error,
+        recall: file.setting("recall", meta.recall, Must::NonNegative)?,
+        recall_error: file.setting("recall_error", meta.recall_error, Must::NonNegative)?,
     };
     cells.check(n).map_err(|e| file.error(e.to_string()))?;
     Ok(cells)
@@ -389,16 +383,22 @@ fn cells(file: &ModelFile, meta: IndexMeta, n: usize) -> Result<IndexCells> {
 /// The fitted features in the type they were stored in.
 pub(crate) fn features_of(file: &ModelFile) -> Result<Features<'static>> {
     if file.contains("features.indptr") {
-        return Ok(Features::Sparse(Arc::new(file.csr("features")?)));
+        return Ok(Features::Sparse(Arc::new(file.csr("features", Must::FitSingle)?)));
     }
     let any = [None, None];
-    let (shape, values) = if let Ok((shape, values)) = file.array::<f32>("features", &any) {
-        (shape, DenseValues::F32(values.clone()))
-    } else if let Ok((shape, values)) = file.array::<u8>("features", &any) {
-        (shape, DenseValues::U8(values.clone()))
-    } else {
-        let (shape, values): (_, &Buffer<'static, f64>) = file.array("features", &any)?;
-        (shape, DenseValues::F64(values.clone()))
+    let (shape, values) = match file.type_of("features") {
+        Some("f32") => {
+            let (shape, values) = file.numbers("features", &any, Must::FitSingle)?;
+            (shape, DenseValues::F32(values.clone()))
+        }
+        Some("u8") => {
+            let (shape, values) = file.array("features", &any)?;
+            (shape, DenseValues::U8(values.clone()))
+        }
+        _ => {
+            let (shape, values) = file.numbers("features", &any, Must::FitSingle)?;
+            (shape, DenseValues::F64(values.clone()))
+        }
     };
     Dense::new(shape[0], shape[1], values).map(Features::Dense)
 }

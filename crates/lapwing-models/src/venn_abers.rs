@@ -52,13 +52,13 @@ impl VennAbers {
         Some(Self { at: groups.into_iter().map(|(share, _)| share).collect(), ends })
     }
 
-    /// Whether the numbers are those of a calibration: shares that ascend, and a pair in [0, 1] at and between them.
+    /// Whether the numbers are those of a calibration: shares that ascend, and a pair p₀ ≤ p₁ in [0, 1] at and between them.
     pub(crate) fn is_whole(&self) -> bool {
         let is_share = |share: &f64| (0.0..=1.0).contains(share);
         self.at.is_sorted_by(|a, b| a < b)
             && self.at.iter().all(is_share)
             && self.ends.len() == 2 * self.at.len() + 1
-            && self.ends.iter().flatten().all(is_share)
+            && self.ends.iter().all(|[low, high]| low <= high && is_share(low) && is_share(high))
     }
 
     /// p₀ and p₁ of a row whose largest share is `share`.

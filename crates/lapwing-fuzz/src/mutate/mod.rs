@@ -14,7 +14,7 @@ mod zip;
 
 pub use compressed::{gzip, zstd};
 pub use havoc::havoc;
-pub use model::model;
+pub use model::{each_forged, forged_model, model, unsound_number};
 pub use npy::npy;
 pub use parquet::parquet;
 pub use text::{csv, jsonl, svmlight};

@@ -7,7 +7,102 @@ use super::havoc::write_number;
 use super::npy::value;
 use crate::rng::Rng;
 
+/// Numbers that stand nowhere in a sound model, or hardly anywhere.
+const FORGED: [f64; 10] = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.0, 0.0, 1e300, -1e300, 3e38, 1e-300, 4e9];
+
+/// A model whose container is sound and in which one to four numbers are forged.
+pub fn forged_model(mutator: &mut Mutator<'_>, bytes: &mut Vec<u8>) {
+    let Some(mut parts) = Parts::new(bytes) else { return mutator.blindly(bytes) };
+    for _ in 0..mutator.some_times() {
+        let (rng, mut places) = (&mut mutator.rng, Vec::new());
+        numbers(&parts.settings, &mut Vec::new(), &mut places);
+        let filled: Vec<usize> = (0..parts.arrays.len()).filter(|at| parts.arrays[*at].len() > 0).collect();
+        let value = if rng.one_in(3) { rng.below(2001) as f64 / 100.0 - 10.0 } else { rng.of(&FORGED) };
+        if !places.is_empty() && (filled.is_empty() || rng.one_in(3)) {
+            let path = &places[rng.below(places.len())];
+            put(&mut parts.settings, path, value);
+        } else if !filled.is_empty() {
+            let array = &mut parts.arrays[filled[rng.below(filled.len())]];
+            let place = rng.below(array.len());
+            array.put(place, value);
+        }
+    }
+    *bytes = parts.sealed();
+}
+
+/// Calls `take` with files like this one in which one number is forged, and with what that is: at the first, the middle and the last
+/// place of every array, and at every place of the settings.
+pub fn each_forged(bytes: &[u8], mut take: impl FnMut(&str, Vec<u8>)) {
+    let Some(parts) = Parts::new(bytes) else { return };
+    for (at, array) in parts.arrays.iter().enumerate() {
+        let n = array.len();
+        let mut places: Vec<usize> = [0, n / 2, n.saturating_sub(1)].into_iter().filter(|place| *place < n).collect();
+        places.dedup();
+        for (place, value) in places.iter().flat_map(|place| FORGED.map(|value| (*place, value))) {
+            let mut other = parts.clone();
+            other.arrays[at].put(place, value);
+            take(&format!("{}[{place}] = {value:?}", array.name), other.sealed());
+        }
+    }
+    let mut places = Vec::new();
+    numbers(&parts.settings, &mut Vec::new(), &mut places);
+    for (path, value) in places.iter().flat_map(|path| FORGED.map(|value| (path, value))) {
+        let mut other = parts.clone();
+        put(&mut other.settings, path, value);
+        take(&format!("{path:?} = {value:?}"), other.sealed());
+    }
+}
+
+/// The first number of a model, by its array and place, that no sound model holds: NaN beside other numbers in a row of scores or
+/// anywhere else, and an infinite number that is no bound.
+pub fn unsound_number(bytes: &[u8]) -> Option<String> {
+    let parts = Parts::new(bytes)?;
+    parts.arrays.iter().find_map(|array| {
+        let values = array.reals();
+        let width = array.shape.last().map_or(1, |&width| (width as usize).max(1));
+        let is_sound = |row: &[f64]| match array.name.as_str() {
+            "scores" => row.iter().all(|x| x.is_finite()) || row.iter().all(|x| x.is_nan()),
+            "errors" => row.iter().all(|x| *x >= 0.0),
+            _ => row.iter().all(|x| x.is_finite()),
+        };
+        let row = values.chunks(width).position(|row| !is_sound(row))?;
+        let shown: Vec<&f64> = values[row * width..].iter().take(width.min(8)).collect();
+        Some(format!("row {row} of {}: {shown:?}", array.name))
+    })
+}
+
+/// A place in settings: keys of objects and places in lists.
+type Path = Vec<String>;
+
+/// Adds the places of all numbers, behind `here`.
+fn numbers(settings: &Value, here: &mut Path, places: &mut Vec<Path>) {
+    let mut below = |key: String, value: &Value| {
+        here.push(key);
+        numbers(value, here, places);
+        here.pop();
+    };
+    match settings {
+        Value::Object(fields) => fields.iter().for_each(|(key, value)| below(key.clone(), value)),
+        Value::Array(items) => items.iter().enumerate().for_each(|(at, value)| below(at.to_string(), value)),
+        Value::Number(_) => places.push(here.clone()),
+        _ => {}
+    }
+}
+
+/// Replaces the number at a place by `value`, which stays a whole number if it was one; JSON has no NaN and no infinity.
+fn put(settings: &mut Value, path: &Path, value: f64) {
+    let found = path.iter().try_fold(settings, |value, key| match value {
+        Value::Object(fields) => fields.get_mut(key),
+        Value::Array(items) => items.get_mut(key.parse::<usize>().ok()?),
+        _ => None,
+    });
+    if let Some(number) = found {
+        *number = if number.is_f64() { json!(value) } else { json!(value as i64) };
+    }
+}
+
 /// The parts of a file.
+#[derive(Clone)]
 struct Parts {
     /// Metadata, as texts.
     metadata: Map<String, Value>,
@@ -16,6 +111,7 @@ struct Parts {
     arrays: Vec<Array>,
 }
 
+#[derive(Clone)]
 struct Array {
     name: String,
     dtype: String,
@@ -106,6 +202,13 @@ impl Parts {
         [&(text.len() as u64).to_le_bytes()[..], &text, &data].concat()
     }
 
+    /// The file with its checksum.
+    fn sealed(self) -> Vec<u8> {
+        let mut bytes = self.written();
+        reseal(&mut bytes);
+        bytes
+    }
+
     fn metadata_changed(&mut self, rng: &mut Rng) {
         let keys: Vec<String> = self.metadata.keys().cloned().collect();
         if keys.is_empty() {
@@ -142,6 +245,32 @@ impl Parts {
 }
 
 impl Array {
+    /// Number of elements.
+    fn len(&self) -> usize {
+        self.data.len() / width_of(&self.dtype)
+    }
+
+    /// Writes an element in its type.
+    fn put(&mut self, place: usize, value: f64) {
+        let width = width_of(&self.dtype);
+        let bytes = match self.dtype.as_str() {
+            "F64" => value.to_le_bytes().to_vec(),
+            "F32" => (value as f32).to_le_bytes().to_vec(),
+            _ if value < 0.0 => vec![0xFF; width],
+            _ => (value as u64).to_le_bytes()[..width].to_vec(),
+        };
+        self.data[place * width..][..width].copy_from_slice(&bytes);
+    }
+
+    /// The values of a floating-point type; none of others.
+    fn reals(&self) -> Vec<f64> {
+        match self.dtype.as_str() {
+            "F64" => self.data.as_chunks::<8>().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect(),
+            "F32" => self.data.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes).into()).collect(),
+            _ => Vec::new(),
+        }
+    }
+
     /// Makes the bytes those of another type, with a fitting last dimension.
     fn retyped(&mut self, rng: &mut Rng) {
         let (name, width) = rng.of(DTYPES);

@@ -98,6 +98,7 @@ pub const TARGETS: &[Target] = &[
     target("edges-parquet", "e.parquet", edges::edges, seeds::parquet::edges, mutate::parquet, 16384, 2),
     target("graph-npz", "g.npz", graphs::npz, seeds::array::graphs, mutate::npz, 8192, 2),
     target("model", "m.lapwing", models::model, seeds::models::models, mutate::model, 32768, 4),
+    target("forged-model", "m.lapwing", models::forged, seeds::models::models, mutate::forged_model, 32768, 4),
     target(
         "sparsifier",
         "s.checkpoint",

@@ -7,6 +7,7 @@ use lapwing_models::{Labeling, Model};
 
 use super::{Bench, Checked, accepted, answer, holds};
 use crate::judge::Verdict;
+use crate::mutate::unsound_number;
 use crate::rng::Rng;
 
 /// New rows.
@@ -28,6 +29,15 @@ pub fn model(bench: &Bench, path: &Path, bytes: &[u8]) -> Verdict {
         check_saved(bench, &model, &rows, &labeling)?;
     }
     accepted(true)
+}
+
+/// A model with forged numbers: as [`model`], and what is accepted holds no number that no model holds.
+pub fn forged(bench: &Bench, path: &Path, bytes: &[u8]) -> Verdict {
+    let answer = model(bench, path, bytes)?;
+    match unsound_number(bytes).filter(|_| Model::load(path).is_ok()) {
+        None => Ok(answer),
+        Some(number) => Err(format!("a model is accepted with {number}")),
+    }
 }
 
 /// Rows of small and of large values, and one of zeros.

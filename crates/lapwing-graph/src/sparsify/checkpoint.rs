@@ -6,8 +6,8 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use lapwing_data::model_file::ModelFile;
-use lapwing_data::{Error, Matrix, Result, Run};
+use lapwing_data::model_file::{ModelFile, Must};
+use lapwing_data::{Error, Result, Run};
 use serde::{Deserialize, Serialize};
 
 use super::edge::SampledEdge;
@@ -212,16 +212,15 @@ impl Meta {
         let u = file.array::<u32>("u", &[None])?.1.as_slice();
         let m = [Some(u.len())];
         let v = file.array::<u32>("v", &m)?.1.as_slice();
-        let weights = file.array::<f64>("weight", &m)?.1.as_slice();
-        let probabilities = file.array::<f32>("probability", &m)?.1.as_slice();
+        let weights = file.numbers::<f64>("weight", &m, Must::Positive)?.1.as_slice();
+        let probabilities = file.numbers::<f32>("probability", &m, Must::Positive)?.1.as_slice();
         let copies = file.array::<u32>("copies", &m)?.1.as_slice();
         let edges = u.iter().zip(v).zip(weights).zip(probabilities).zip(copies);
         let edge = |((((&u, &v), &weight), &probability), &copies)| SampledEdge { u, v, weight, probability, copies };
         let mut block: Vec<SampledEdge> = edges.map(edge).collect();
         let is_sound = |e: &SampledEdge| {
-            let (has_ends, has_weight) =
-                (e.u < e.v && (e.v as usize) < self.state.n_nodes, e.weight > 0.0 && e.weight.is_finite());
-            has_ends && has_weight && e.probability > 0.0 && e.probability <= 1.0 && e.copies > 0
+            let has_ends = e.u < e.v && (e.v as usize) < self.state.n_nodes;
+            has_ends && e.probability <= 1.0 && e.copies > 0
         };
         let sizes = file.array::<u64>("levels", &[None])?.1.as_slice();
         let in_levels = sizes.iter().try_fold(0u64, |sum, &size| sum.checked_add(size)).unwrap_or(u64::MAX);
@@ -249,9 +248,8 @@ impl Meta {
         if !file.contains("probes") {
             return Ok(None);
         }
-        let (shape, values) = file.array::<f64>("probes", &[Some(self.state.n_nodes), None])?;
-        let vectors = Matrix::new(self.state.n_nodes, shape[1], values.as_slice().to_vec())?;
-        let forms = file.array::<f64>("forms", &[Some(shape[1])])?.1.as_slice().to_vec();
+        let vectors = file.matrix("probes", [Some(self.state.n_nodes), None], Must::Finite)?;
+        let forms = file.numbers::<f64>("forms", &[Some(vectors.n_cols())], Must::Finite)?.1.as_slice().to_vec();
         Ok(Some(Probes { vectors, forms }))
     }
 
@@ -260,11 +258,11 @@ impl Meta {
         let n = self.state.n_nodes;
         let component = file.array::<u32>("component", &[Some(n)])?.1.as_slice().to_vec();
         let degrees = if kind == ScoreKind::Uniform { 0 } else { n };
-        let inverse_degrees = file.array::<f64>("inverse_degrees", &[Some(degrees)])?.1.as_slice().to_vec();
+        let inverse_degrees = file.numbers::<f64>("inverse_degrees", &[Some(degrees)], Must::Bound)?.1.as_slice().to_vec();
         let mut embedding = None;
         if file.contains("embedding") {
             let width = self.state.params.n_projections;
-            let values = file.array::<f32>("embedding", &[Some(n), Some(width)])?.1.as_slice().to_vec();
+            let values = file.numbers::<f32>("embedding", &[Some(n), Some(width)], Must::Finite)?.1.as_slice().to_vec();
             embedding = Some(Embedding { values, width, unit });
         }
         let is_sound = total > 0.0 && unit > 0.0 && self.state.params.sampler.strategy().bounds_later_edges;

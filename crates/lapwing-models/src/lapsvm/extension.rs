@@ -1,7 +1,7 @@
 //! The extension to new rows: f(x) = Σ αⱼ·k(xⱼ, x) + b over the k rows with coefficients, k·d multiplications each, or f(x) = wᵀx
 //! + b.
 
-use lapwing_data::model_file::ModelFile;
+use lapwing_data::model_file::{ModelFile, Must};
 use lapwing_data::{Error, Features, Matrix, Result, Run};
 use lapwing_solve::products::add_product;
 use rayon::prelude::*;
@@ -155,6 +155,7 @@ impl<'a> KernelExtension<'a> {
                 Ok::<(), Error>(())
             })
         })?;
+        self.rows().map_or(Ok(()), Features::check_file)?;
         Ok(out)
     }
 
@@ -216,25 +217,21 @@ impl<'a> KernelExtension<'a> {
         let meta = Meta::deserialize(&file.meta["kernel_machine"])
             .map_err(|e| file.error(format!("the settings of the model cannot be read ({e})")))?;
         let k = if n_classes == 2 { 1 } else { n_classes };
-        let (shape, values) = file.array::<f64>("coefficients", &[None, Some(k)])?;
-        let coefficients = Matrix::new(shape[0], k, values.as_slice().to_vec())?;
-        let bias = file.array::<f64>("bias", &[Some(k)])?.1.as_slice().to_vec();
-        if !coefficients.values().iter().chain(&bias).all(|x| x.is_finite()) {
-            return Err(file.error("its coefficients are out of range"));
-        }
+        let coefficients = file.matrix("coefficients", [None, Some(k)], Must::Finite)?;
+        let bias = file.numbers::<f64>("bias", &[Some(k)], Must::Finite)?.1.as_slice().to_vec();
         let expansion = match meta.kernel {
             None => Expansion::Weights(coefficients),
             Some(kernel) => {
                 let rows = features_of(file)?;
-                let center = file.array::<f64>("center", &[None])?.1.as_slice().to_vec();
+                let center = file.numbers::<f64>("center", &[None], Must::FitSingle)?.1.as_slice().to_vec();
                 let fits =
                     rows.n_rows() == coefficients.n_rows() && (center.is_empty() || center.len() == rows.n_cols());
                 let in_range = match kernel {
-                    Kernel::Rbf { bandwidth } => bandwidth > 0.0 && bandwidth.is_finite(),
+                    Kernel::Rbf { bandwidth } => Must::Positive.holds(&[bandwidth], 1),
                     Kernel::Poly { degree } => degree > 0 && i32::try_from(degree).is_ok(),
                     Kernel::Linear => true,
                 };
-                if !fits || !in_range || !center.iter().all(|x| x.is_finite()) {
+                if !fits || !in_range {
                     return Err(file.error("its rows, coefficients and kernel do not fit together"));
                 }
                 Expansion::Rows { kernel, center, rows, coefficients }

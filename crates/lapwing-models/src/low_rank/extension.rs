@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use lapwing_data::model_file::ModelFile;
+use lapwing_data::model_file::{ModelFile, Must};
 use lapwing_data::{Error, Features, Matrix, Result, RowSource, Run};
 use lapwing_graph::low_rank::{
     Coefficients, FactorSpace, GlnpExtension, HeldRows, Landmarks, RowFactor, RowKernel, RowPass,
@@ -307,21 +307,18 @@ impl LowRankExtension {
     pub(crate) fn stored(file: &ModelFile, n_classes: usize) -> Result<Self> {
         let meta = Meta::deserialize(&file.meta["low_rank"])
             .map_err(|e| file.error(format!("the settings of the model cannot be read ({e})")))?;
-        let (shape, coefficients) = file.array::<f32>("coefficients", &[None, Some(n_classes)])?;
+        let (shape, coefficients) = file.numbers::<f32>("coefficients", &[None, Some(n_classes)], Must::Finite)?;
         let (k, coefficients) = (shape[0], coefficients.as_slice());
-        if k == 0 || !coefficients.iter().all(|x| x.is_finite()) {
-            return Err(file.error("its coefficients are out of range"));
+        if k == 0 {
+            return Err(file.error("it has no coefficients"));
         }
-        let floor = meta.floor.filter(|floor| *floor > 0.0 && floor.is_finite());
+        let floor = meta.floor.map(|floor| file.setting("floor", floor, Must::Positive)).transpose()?;
         let weights = || -> Result<Vec<f64>> {
-            let weights = file.array::<f64>("degree_weights", &[Some(k)])?.1.as_slice().to_vec();
-            let is_finite = weights.iter().all(|x| x.is_finite());
-            is_finite.then_some(weights).ok_or_else(|| file.error("its degrees are out of range"))
+            Ok(file.numbers::<f64>("degree_weights", &[Some(k)], Must::Finite)?.1.as_slice().to_vec())
         };
         let factor = match (meta.offset, meta.width, meta.n_nearest, floor) {
             (Some(offset), None, None, Some(floor)) => {
-                let (shape, basis) = file.array::<f64>("basis", &[None, Some(k)])?;
-                let rows = GlnpExtension::new(Matrix::new(shape[0], k, basis.as_slice().to_vec())?, offset);
+                let rows = GlnpExtension::new(file.matrix("basis", [None, Some(k)], Must::FitSingle)?, offset);
                 let rows = rows.map_err(|e| file.error(e.to_string()))?;
                 Factor::Learned(LearnedFactor { rows, weights: weights()?, floor })
             }
@@ -340,16 +337,16 @@ impl LowRankExtension {
 }
 
 fn stored_landmarks(file: &ModelFile, k: usize, width: f64, rows: RowFactor) -> Result<LandmarkFactor> {
-    let (shape, landmarks) = file.array::<f32>("landmarks", &[Some(k), None])?;
+    let (shape, landmarks) = file.numbers::<f32>("landmarks", &[Some(k), None], Must::Finite)?;
     let d = shape[1];
     // In single precision where that holds it.
-    let center: Vec<f64> = match file.array::<f32>("center", &[Some(d)]) {
+    let center: Vec<f64> = match file.numbers::<f32>("center", &[Some(d)], Must::Finite) {
         Ok((_, center)) => center.as_slice().iter().map(|&center| center.into()).collect(),
-        Err(_) => file.array::<f64>("center", &[Some(d)])?.1.as_slice().to_vec(),
+        Err(_) => file.numbers::<f64>("center", &[Some(d)], Must::Finite)?.1.as_slice().to_vec(),
     };
-    let is_finite = landmarks.as_slice().iter().all(|x| x.is_finite()) && center.iter().all(|x| x.is_finite());
-    if d == 0 || !is_finite || !(width > 0.0 && width.is_finite()) {
-        return Err(file.error("its landmarks or width are out of range"));
+    let width = file.setting("width", width, Must::Positive)?;
+    if d == 0 || matches!(rows, RowFactor::Anchor { n_nearest } if n_nearest > k) {
+        return Err(file.error("its landmarks have no columns, or are fewer than a row is a mixture of"));
     }
     Ok(LandmarkFactor::new(center, landmarks.as_slice().to_vec(), width, rows))
 }

@@ -1,7 +1,7 @@
 //! Sends what rank 0 chooses to all processes of a fit: landmarks and parameters, the identity of a checkpoint, the model.
 
 use lapwing_data::communicator::agree;
-use lapwing_data::model_file::ModelFile;
+use lapwing_data::model_file::{ModelFile, Must};
 use lapwing_data::{Communicator, Result, RowSource, Run, Stream, Targets, hash};
 use lapwing_graph::low_rank::{HeldRows, Landmarks, RowSample};
 use rand::seq::index;
@@ -93,8 +93,8 @@ impl Setup {
         let params = serde_json::from_value(file.meta["params"].clone()).map_err(|e| file.error(e.to_string()))?;
         Ok(Self {
             landmarks: Landmarks {
-                center: file.array::<f64>("center", &[None])?.1.as_slice().to_vec(),
-                values: file.array::<f32>("landmarks", &[None])?.1.as_slice().to_vec(),
+                center: file.numbers::<f64>("center", &[None], Must::Finite)?.1.as_slice().to_vec(),
+                values: file.numbers::<f32>("landmarks", &[None], Must::Finite)?.1.as_slice().to_vec(),
                 width: read("width")?,
                 mean_distance: read("mean_distance")?,
                 rows: None,

@@ -10,7 +10,7 @@
 //! If the graph of the fit was given, new rows without a graph have no neighbors: z = f(x). With a graph of the new nodes, its
 //! whole system is solved.
 
-use lapwing_data::model_file::ModelFile;
+use lapwing_data::model_file::{ModelFile, Must};
 use lapwing_data::{Csr, Error, Features, Matrix, Result, Run};
 use lapwing_graph::Graph;
 use lapwing_solve::{PropagatorParams, Shortfall};
@@ -262,10 +262,9 @@ impl<'a> UnfoldedExtension<'a> {
             .map_err(|e| file.error(format!("the settings of the model cannot be read ({e})")))?;
         settings.propagation().validate().map_err(|e| file.error(e.to_string()))?;
         let layer = |name: &str, columns: Option<usize>| -> Result<Matrix> {
-            let (shape, values) = file.array::<f64>(name, &[None, columns])?;
-            let layer = Matrix::new(shape[0], shape[1], values.as_slice().to_vec())?;
-            let is_fine = layer.n_rows() > usize::from(bias) && layer.values().iter().all(|x| x.is_finite());
-            is_fine.then_some(layer).ok_or_else(|| file.error("its layers are empty or out of range"))
+            let layer = file.matrix(name, [None, columns], Must::Finite)?;
+            let is_filled = layer.n_rows() > usize::from(bias);
+            is_filled.then_some(layer).ok_or_else(|| file.error("its layers are empty"))
         };
         let output = layer("layer.output", Some(n_classes))?;
         let units = output.n_rows() - usize::from(bias);

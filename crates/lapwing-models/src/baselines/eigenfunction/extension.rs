@@ -1,6 +1,6 @@
 //! Steps 5 and 6 for any row: clip, interpolate, scale, combine. Also stores the parts of a model.
 
-use lapwing_data::model_file::ModelFile;
+use lapwing_data::model_file::{ModelFile, Must};
 use lapwing_data::{Error, Features, Matrix, Result, Run};
 use rayon::prelude::*;
 
@@ -253,7 +253,19 @@ impl EigenfunctionExtension {
         if let Some(column) = columns.iter().find(|&&column| column as usize >= axes.n_cols()) {
             return Err(Error::param("axis of a function", column, format!("below {}", axes.n_cols())));
         }
-        let is_grid = |grid: &[f64]| grid[0] <= grid[1] && grid[3] > 0.0 && grid.iter().all(|v| v.is_finite());
+        let numbers = [
+            ("mean", &mean[..]),
+            ("axes", axes.values()),
+            ("functions", values.values()),
+            ("coefficients", coefficients.values()),
+            ("intercept", &intercept),
+        ];
+        for (what, numbers) in numbers {
+            if let Some(at) = Must::Finite.find(numbers, 1) {
+                return Err(Error::param(what, numbers[at], "finite numbers"));
+            }
+        }
+        let is_grid = |grid: &[f64]| grid[0] <= grid[1] && grid[3] > 0.0 && Must::Finite.holds(grid, 4);
         if let Some(bad) = grids.rows().position(|grid| !is_grid(grid)) {
             return Err(Error::param("grid", format!("{:?}", grids.row(bad)), "ascending clips, a center and a width"));
         }
@@ -284,18 +296,18 @@ impl EigenfunctionExtension {
     /// # Errors
     /// [`Error::Format`] for arrays that are missing or do not fit together.
     pub(crate) fn stored(file: &ModelFile, n_classes: usize) -> Result<Self> {
-        let matrix = |name: &str| -> Result<Matrix> {
-            let (shape, values) = file.array::<f64>(name, &[None, None])?;
-            Matrix::new(shape[0], shape[1], values.as_slice().to_vec())
+        let matrix = |name: &str| file.matrix(name, [None, None], Must::Finite);
+        let vector = |name: &str, length: Option<usize>| -> Result<Vec<f64>> {
+            Ok(file.numbers::<f64>(name, &[length], Must::Finite)?.1.as_slice().to_vec())
         };
         let parts = EigenfunctionParts {
-            mean: file.array::<f64>("mean", &[None])?.1.as_slice().to_vec(),
+            mean: vector("mean", None)?,
             axes: matrix("axes")?,
             grids: matrix("grids")?,
             columns: file.array::<u32>("columns", &[None])?.1.as_slice().to_vec(),
             values: matrix("values")?,
             coefficients: matrix("coefficients")?,
-            intercept: file.array::<f64>("intercept", &[Some(n_classes)])?.1.as_slice().to_vec(),
+            intercept: vector("intercept", Some(n_classes))?,
         };
         Self::from_parts(parts).map_err(|e| file.error(e.to_string()))
     }

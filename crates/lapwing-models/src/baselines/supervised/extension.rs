@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lapwing_data::model_file::ModelFile;
+use lapwing_data::model_file::{ModelFile, Must};
 use lapwing_data::{Error, Features, Matrix, Result, Run};
 use serde_json::json;
 
@@ -124,17 +124,13 @@ impl SupervisedExtension {
         match meta["kind"].as_str() {
             Some("forest") => Trees::stored(file, n_features()?, n_classes).map(Self::Forest),
             Some("majority") => {
-                let shares = file.array::<f64>("shares", &[Some(n_classes)])?.1.as_slice().to_vec();
-                if !shares.iter().all(|share| (0.0..=1.0).contains(share)) {
-                    return Err(file.error("its shares are out of range"));
-                }
+                let shares = file.numbers::<f64>("shares", &[Some(n_classes)], Must::Shares)?.1.as_slice().to_vec();
                 Ok(Self::Majority { n_features: n_features()?, shares })
             }
             Some("linear") => {
-                let (shape, values) = file.array::<f64>("coefficients", &[None, Some(n_classes)])?;
-                let output = Matrix::new(shape[0], shape[1], values.as_slice().to_vec())?;
-                if output.n_rows() < 2 || !output.values().iter().all(|x| x.is_finite()) {
-                    return Err(file.error("its coefficients are missing or not finite"));
+                let output = file.matrix("coefficients", [None, Some(n_classes)], Must::Finite)?;
+                if output.n_rows() < 2 {
+                    return Err(file.error("its coefficients are missing"));
                 }
                 Ok(Self::Linear(Layers { hidden: None, output, bias: true, center: Vec::new() }))
             }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lapwing_data::model_file::ModelFile;
+use lapwing_data::model_file::{ModelFile, Must};
 use lapwing_data::{Error, Features, Matrix, Result, Run};
 use rayon::prelude::*;
 use serde_json::json;
@@ -146,9 +146,9 @@ impl Trees {
         let roots = file.array::<u32>("roots", &[None])?.1.as_slice().to_vec();
         let columns = file.array::<u32>("columns", &[None])?.1.as_slice();
         let n = columns.len();
-        let thresholds = file.array::<f32>("thresholds", &[Some(n)])?.1.as_slice();
+        let thresholds = file.numbers::<f32>("thresholds", &[Some(n)], Must::Finite)?.1.as_slice();
         let next = file.array::<u32>("next", &[Some(n)])?.1.as_slice();
-        let mixtures = file.array::<f32>("mixtures", &[None, Some(n_classes)])?.1.as_slice().to_vec();
+        let mixtures = file.numbers::<f32>("mixtures", &[None, Some(n_classes)], Must::Shares)?.1.as_slice().to_vec();
         let node = |((&column, &threshold), &next): ((&u32, &f32), &u32)| Node { column, threshold, next };
         let nodes = columns.iter().zip(thresholds).zip(next).map(node).collect();
         let trees = Self { n_features, n_classes, centers, roots, nodes, mixtures };
@@ -165,14 +165,13 @@ impl Trees {
             LEAF => (node.next as usize) < n_leaves,
             column => {
                 let next = node.next as usize;
-                (column as usize) < self.n_features && next > at && next + 1 < n && node.threshold.is_finite()
+                (column as usize) < self.n_features && next > at && next + 1 < n
             }
         };
         !self.roots.is_empty()
             && self.centers.iter().all(|center| center.is_finite())
             && self.roots.iter().all(|root| (*root as usize) < n)
             && self.nodes.iter().enumerate().all(is_node)
-            && self.mixtures.iter().all(|share| (0.0..=1.0).contains(share))
     }
 
     /// A row in f32, less the centers; `wide` holds zeros if rows are sparse.
