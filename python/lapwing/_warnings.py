@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -37,7 +38,16 @@ def scaling_warnings(features: Any, control: dict[str, Any]) -> list[dict[str, s
     return found
 
 
+# Characters that a terminal obeys instead of showing them, and those that turn the direction of text around.
+_STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+
+
+def plain(text: str) -> str:
+    """Show characters of names that would steer a terminal as ``\\u{1b}``, as the messages of Rust do."""
+    return _STEERING.sub(lambda match: f"\\u{{{ord(match[0]):x}}}", text)
+
+
 def warn_of(found: Iterable[dict[str, str]], stacklevel: int) -> None:
     """Issue a warning for each entry, a `kind` and a `text`, attributed to the caller this many levels up."""
     for entry in found:
-        warnings.warn(entry["text"], _CATEGORIES.get(entry["kind"], UserWarning), stacklevel=stacklevel + 1)
+        warnings.warn(plain(entry["text"]), _CATEGORIES.get(entry["kind"], UserWarning), stacklevel=stacklevel + 1)

@@ -3,14 +3,15 @@
 use std::io::{self, ErrorKind};
 
 use lapwing::data::Error;
+use lapwing_report::text::plain;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
 pyo3::import_exception!(numpy.linalg, LinAlgError);
 
-/// The Python exception for `error`, with its text.
+/// The Python exception for `error`, with its text in one line that steers no terminal.
 pub fn to_py(error: Error) -> PyErr {
-    let text = error.to_string();
+    let text = plain(&error.to_string().replace(['\n', '\r'], " ")).into_owned();
     match error {
         Error::Param { .. }
         | Error::Shape { .. }
@@ -43,6 +44,7 @@ fn errno(source: &io::Error) -> Option<i32> {
         ErrorKind::NotADirectory => Some(20),
         ErrorKind::IsADirectory => Some(21),
         ErrorKind::StorageFull => Some(28),
+        ErrorKind::FileTooLarge => Some(27),
         ErrorKind::ReadOnlyFilesystem => Some(30),
         _ => None,
     })

@@ -1,12 +1,12 @@
 //! Failures of a command: exit code, text and hints.
 
 use std::io;
-use std::path::Path;
 
 use lapwing::data::{BadColumn, BadColumns, Error};
 use lapwing_data::read::join_columns;
+use lapwing_data::write::is_stdout;
 
-use crate::text::shell_word;
+use crate::text::{plain, shell_word};
 use crate::{DONE, ERROR, INTERRUPTED, command_of_all, usage};
 
 /// The reason why a command ends early.
@@ -28,7 +28,7 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error {
             Error::Interrupted => Self::Interrupted,
-            Error::Io { path, source } if path == Path::new("-") => Self::stdout(source),
+            Error::Io { path, source } if is_stdout(&path) => Self::stdout(source),
             error => Self::Library(error),
         }
     }
@@ -51,7 +51,9 @@ impl Failure {
     /// Hints, one line each.
     pub fn hints(&self) -> Vec<String> {
         match self {
-            Self::Parse { error, command } if usage::is_wrong(error) => usage::lines(error, command).1,
+            Self::Parse { error, command } if usage::is_wrong(error) => {
+                usage::lines(error, command).1.iter().map(|hint| plain(hint).into()).collect()
+            }
             _ => Vec::new(),
         }
     }
@@ -66,28 +68,28 @@ impl Failure {
         }
     }
 
-    /// The message, one line; `None` for failures without one.
+    /// The message, one line that steers no terminal; `None` for failures without one.
     pub fn text(&self) -> Option<String> {
+        self.words().map(|words| plain(&words.replace(['\n', '\r'], " ")).into_owned())
+    }
+
+    fn words(&self) -> Option<String> {
         match self {
             Self::Parse { error, command } => usage::is_wrong(error).then(|| usage::lines(error, command).0),
             Self::Usage(reason) => Some(reason.clone()),
             Self::Library(Error::Param { name, value, expected }) => {
                 Some(format!("{} is {value}; expected {expected}", option_name(name)))
             }
-            Self::Library(Error::Columns(bad)) => Some(one_line(&format!("{bad}: --drop {}", drop_list(bad)))),
+            Self::Library(Error::Columns(bad)) => Some(format!("{bad}: --drop {}", drop_list(bad))),
             Self::Library(Error::Names(bad)) => {
                 let or_leave = if bad.has_unknown { ", or leave the unknown ones out: --ignore-unknown" } else { "" };
-                Some(one_line(&format!("{}; {}{or_leave}", bad.facts(), bad.advice)))
+                Some(format!("{}; {}{or_leave}", bad.facts(), bad.advice))
             }
-            Self::Library(error) => Some(one_line(&error.to_string())),
+            Self::Library(error) => Some(error.to_string()),
             Self::ClosedPipe => None,
             Self::Interrupted => Some("interrupted".into()),
         }
     }
-}
-
-fn one_line(text: &str) -> String {
-    text.replace(['\n', '\r'], " ")
 }
 
 /// The argument of `--drop` that leaves bad columns out, quoted for a shell.

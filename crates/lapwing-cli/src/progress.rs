@@ -8,7 +8,7 @@ use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 use lapwing::data::Progress;
 use serde_json::json;
 
-use crate::text::count;
+use crate::text::{count, plain, plain_json};
 
 /// Progress on standard error, in any of three forms.
 pub struct Console {
@@ -107,10 +107,12 @@ impl Progress for Console {
             }
             bar.set_position(done);
             // A spinner shows the number of steps so far, as it has no length.
-            bar.set_message(if *total > 0 { note.to_owned() } else { format!("{} {note}", count(done as usize)) });
+            let note = plain(note);
+            bar.set_message(if *total > 0 { note.into_owned() } else { format!("{} {note}", count(done as usize)) });
         }
         if self.json {
-            say(&json!({"event": "update", "phase": name, "done": done, "total": total, "note": note}).to_string());
+            let event = json!({"event": "update", "phase": name, "done": done, "total": total, "note": note});
+            say(&plain_json(&event.to_string()));
         }
     }
 

@@ -15,7 +15,7 @@ use crate::output::Written;
 use crate::paint;
 use crate::progress::{Console, say};
 use crate::ranks::Ranks;
-use crate::text::{shell_word, summary};
+use crate::text::{plain, plain_json, plain_lines, shell_word, summary};
 
 /// One run of the program, in one process or as one of several ranks, of which only rank 0 prints.
 pub struct Session<'c> {
@@ -72,7 +72,7 @@ impl<'c> Session<'c> {
     /// Prints a warning on standard error.
     pub fn warn(&self, warning: &Warning) {
         if !self.quiet {
-            say(&format!("{} {warning}", paint("warning:", "33")));
+            say(&format!("{} {}", paint("warning:", "33"), plain(&warning.to_string())));
         }
     }
 
@@ -92,15 +92,16 @@ impl<'c> Session<'c> {
         Ok(())
     }
 
-    /// Prints a result on standard output.
+    /// Prints a result on standard output: JSON if that was asked for, else lines for people.
     pub fn print(&self, text: &str) -> Result<(), Failure> {
-        if self.communicator.is_root() { print(text) } else { Ok(()) }
+        let text = if self.json { plain_json(text) } else { plain_lines(text) };
+        if self.communicator.is_root() { print(&text) } else { Ok(()) }
     }
 
     /// Prints a text for people on standard error.
     pub fn note(&self, text: &str) {
         if !self.quiet {
-            say(text);
+            say(&plain_lines(text));
         }
     }
 }

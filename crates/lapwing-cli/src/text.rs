@@ -13,6 +13,7 @@ pub fn shell_word(word: &str) -> String {
 
 /// A table with headings; the first column is aligned left, the others right.
 pub fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(|cell| plain(cell).into()).collect()).collect();
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
         cells.max().unwrap_or(0).max(headings[column].chars().count())

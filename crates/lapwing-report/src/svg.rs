@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use crate::text::steers;
+
 /// A drawing, with a title and a description for screen readers.
 pub struct Svg {
     width: f64,
@@ -82,8 +84,9 @@ pub fn escape(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            // HTML forbids control characters, which names of classes may hold.
-            c if c.is_control() && !c.is_whitespace() => out.push('\u{FFFD}'),
+            '\t' | '\n' | '\r' => out.push(c),
+            // HTML forbids control characters, and others turn the text around; names of classes may hold both.
+            c if steers(c) => out.push('\u{FFFD}'),
             c => out.push(c),
         }
     }
@@ -108,7 +111,7 @@ mod tests {
     #[test]
     fn user_texts_cannot_break_out() {
         assert_eq!(escape(r#"</svg><script>&"'"#), "&lt;/svg&gt;&lt;script&gt;&amp;&quot;&#39;");
-        assert_eq!(escape("a\u{0}b\tc"), "a\u{FFFD}b\tc");
+        assert_eq!(escape("a\u{0}b\tc\u{202E}"), "a\u{FFFD}b\tc\u{FFFD}");
         let mut svg = Svg::new(10.0, 20.0, "<t>", "");
         svg.circle((1.04, 2.0), 3.0, "k0", "<b>");
         let out = svg.finish();

@@ -1,4 +1,6 @@
-//! Numbers for people.
+//! Numbers for people, and texts of others, which must not steer a terminal.
+
+use std::borrow::Cow;
 
 /// 1234567 as `1,234,567`.
 pub fn count(n: usize) -> String {
@@ -49,8 +51,42 @@ pub fn percent(share: f64) -> String {
 
 /// A table of names and values; a line without a value is a heading.
 pub fn summary(rows: &[(String, String)]) -> String {
+    let rows: Vec<_> = rows.iter().map(|(what, value)| (plain(what), plain(value))).collect();
     let width = rows.iter().map(|(what, _)| what.chars().count()).max().unwrap_or(0);
     rows.iter().map(|(what, value)| format!("{what:width$}  {value}").trim_end().to_owned() + "\n").collect()
+}
+
+/// Whether a terminal or a page might obey a character instead of showing it: control characters, those that turn the direction of
+/// text around, and ends of lines of other kinds.
+pub(crate) fn steers(c: char) -> bool {
+    let turns = matches!(c, '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
+    c.is_control() || turns || matches!(c, '\u{2028}' | '\u{2029}' | '\u{FEFF}')
+}
+
+/// A text for a terminal: names of files, columns and classes may hold characters that steer it, which are shown as `\u{1b}`.
+pub fn plain(text: &str) -> Cow<'_, str> {
+    escaped(text, steers, |c| c.escape_unicode().to_string())
+}
+
+/// [`plain`] for several lines, whose ends stay.
+pub fn plain_lines(text: &str) -> Cow<'_, str> {
+    escaped(text, |c| steers(c) && c != '\n', |c| c.escape_unicode().to_string())
+}
+
+/// JSON of the same meaning without characters that steer a terminal.
+pub fn plain_json(text: &str) -> Cow<'_, str> {
+    escaped(text, |c| steers(c) && c != '\n', |c| format!("\\u{:04x}", u32::from(c)))
+}
+
+fn escaped(text: &str, is_bad: impl Fn(char) -> bool, escape: impl Fn(char) -> String) -> Cow<'_, str> {
+    if !text.contains(&is_bad) {
+        return text.into();
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if is_bad(c) { out += &escape(c) } else { out.push(c) }
+    }
+    out.into()
 }
 
 #[cfg(test)]
@@ -61,6 +97,19 @@ mod tests {
     fn names_and_values_line_up() {
         let pairs = [("rows".to_owned(), "7".to_owned()), ("seconds".to_owned(), String::new())];
         assert_eq!(summary(&pairs), "rows     7\nseconds\n");
+    }
+
+    #[test]
+    fn nothing_in_a_name_steers_a_terminal() {
+        let name = "a\u{1b}[2J\u{202e}b\n\t\u{9b}\r\u{7f}\u{2066}ß日本";
+        let shown = r"a\u{1b}[2J\u{202e}b\u{a}\u{9}\u{9b}\u{d}\u{7f}\u{2066}ß日本";
+        assert_eq!(plain(name), shown);
+        assert_eq!(plain_lines("a\u{1b}\nb"), "a\\u{1b}\nb");
+        assert!(matches!(plain("naïve – “text”"), Cow::Borrowed(_)));
+        assert_eq!(summary(&[(name.into(), name.into())]), format!("{shown}  {shown}\n"));
+        // As a JSON writer leaves it: the text stays the same.
+        let json = plain_json("{\"a\": \"\u{202e}\u{7f}\"}\n").into_owned();
+        assert_eq!(json, "{\"a\": \"\\u202e\\u007f\"}\n");
     }
 
     #[test]

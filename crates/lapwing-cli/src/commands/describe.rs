@@ -16,7 +16,7 @@ use crate::files::Files;
 use crate::input::read_options;
 use crate::options::{LabelOptions, RunOptions, TableOptions};
 use crate::session::Session;
-use crate::text::count;
+use crate::text::{count, plain};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -158,6 +158,7 @@ fn class_lines(labels: &Labels) -> Vec<String> {
 /// Rows of cells, each column as wide as its longest cell; long values are cut.
 fn aligned<const N: usize>(rows: &[[String; N]]) -> Vec<String> {
     const WIDEST: usize = 44;
+    let rows: Vec<[String; N]> = rows.iter().map(|row| row.each_ref().map(|cell| plain(cell).into())).collect();
     let cut = |cell: &String| match cell.chars().count() > WIDEST {
         true => cell.chars().take(WIDEST - 1).chain(['…']).collect(),
         false => cell.clone(),
