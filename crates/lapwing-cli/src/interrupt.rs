@@ -17,7 +17,7 @@ use std::thread;
 use std::time::Duration;
 
 use lapwing::data::{CancelToken, Error};
-use lapwing_data::write::remove_unfinished;
+use lapwing_data::write::{hold_files, remove_unfinished};
 
 use crate::failure::Failure;
 use crate::progress::say;
@@ -74,7 +74,8 @@ impl Interrupts {
 
     /// Ends the process without its other threads.
     fn end(&self) -> ! {
-        let _held = remove_unfinished();
+        let _held = hold_files();
+        remove_unfinished();
         if self.prints.load(Ordering::SeqCst) {
             let (sender, said) = channel();
             let message = move || {

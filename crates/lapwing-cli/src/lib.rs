@@ -10,6 +10,7 @@ mod files;
 mod heap;
 mod input;
 mod interrupt;
+mod limits;
 mod named;
 mod options;
 mod output;
@@ -28,11 +29,13 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use lapwing::data::{Communicator, Error};
+use lapwing_data::mapped::check_files;
 
 use crate::commands::{
     audit, compare, completions, demo, describe, graph, label, methods, predict, reference, sparsify, suggest,
 };
 use crate::failure::Failure;
+pub use crate::limits::Allocator;
 use crate::options::Subject;
 use crate::ranks::Ranks;
 
@@ -93,10 +96,13 @@ enum Outcome {
 /// `threads` is the default of `--threads`; `None` means every processor that this process may use.
 pub fn main(communicator: &dyn Communicator, threads: Option<usize>) -> ExitCode {
     heap::return_freed_memory();
+    limits::listen();
     let ranks = Ranks::new(communicator, threads);
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let heard = interrupt::listen(communicator.is_root());
     let result = heard.and_then(|()| parse(&arguments)).and_then(|(cli, subject)| run(&cli.command, &subject, &ranks));
+    // Whatever was made of a file of which a part was gone is wrong, also an error about its values.
+    let result = check_files().map_err(Failure::from).and(result);
     end_by(communicator, &result)
 }
 

@@ -4,6 +4,9 @@ use std::process::ExitCode;
 
 use lapwing::data::Alone;
 
+#[global_allocator]
+static ALLOCATOR: lapwing_cli::Allocator = lapwing_cli::Allocator;
+
 fn main() -> ExitCode {
     lapwing_cli::main(&Alone, None)
 }

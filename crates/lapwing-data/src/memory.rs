@@ -6,6 +6,7 @@
 //! freeing them at once: memory that the allocator keeps for reuse counts toward these limits although it is free.
 //! Cost: some 50 µs for a request of at least 1 MiB.
 
+use std::cell::Cell;
 use std::fs::read_to_string;
 
 use crate::{Error, Result};
@@ -46,7 +47,25 @@ pub fn check_plan(what: &str, bytes: u64, advice: &str) -> Result<()> {
 
 /// Whether the allocator can return that many bytes in one piece; frees them untouched.
 fn can_have(bytes: u64) -> bool {
-    usize::try_from(bytes).is_ok_and(|bytes| Vec::<u8>::new().try_reserve_exact(bytes).is_ok())
+    usize::try_from(bytes).is_ok_and(|bytes| ask(|| Vec::<u8>::new().try_reserve_exact(bytes).is_ok()))
+}
+
+thread_local! {
+    static IS_ASKING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Makes a request of memory that may be refused.
+pub(crate) fn ask<T>(request: impl FnOnce() -> T) -> T {
+    IS_ASKING.set(true);
+    let answer = request();
+    IS_ASKING.set(false);
+    answer
+}
+
+/// Whether this thread is prepared for an allocation to fail: for allocators, which are not told.
+#[doc(hidden)]
+pub fn is_asking() -> bool {
+    IS_ASKING.try_with(Cell::get).unwrap_or(false)
 }
 
 /// `len` zeros, or an error if there is no memory for them. The pages are not touched.
@@ -76,7 +95,7 @@ pub fn filled<T: Clone>(what: &str, len: usize, value: T, advice: &str) -> Resul
 pub fn with_capacity<T>(what: &str, len: usize, advice: &str) -> Result<Vec<T>> {
     check_memory(what, bytes_of::<T>(len), advice)?;
     let mut values = Vec::new();
-    values.try_reserve_exact(len).map_err(|_| too_large(what, bytes_of::<T>(len), advice))?;
+    ask(|| values.try_reserve_exact(len)).map_err(|_| too_large(what, bytes_of::<T>(len), advice))?;
     Ok(values)
 }
 
@@ -86,7 +105,7 @@ pub fn with_capacity<T>(what: &str, len: usize, advice: &str) -> Result<Vec<T>> 
 /// [`Error::TooLarge`].
 pub fn reserve<T>(what: &str, values: &mut Vec<T>, more: usize, advice: &str) -> Result<()> {
     let bytes = bytes_of::<T>(values.len().saturating_add(more));
-    values.try_reserve_exact(more).map_err(|_| too_large(what, bytes, advice))
+    ask(|| values.try_reserve_exact(more)).map_err(|_| too_large(what, bytes, advice))
 }
 
 fn bytes_of<T>(len: usize) -> u64 {

@@ -8,7 +8,7 @@
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 
-use crate::memory;
+use crate::memory::{self, ask};
 use crate::{Error, Result};
 
 /// Stands for no row in the table of hashes.
@@ -156,8 +156,8 @@ impl RowNames {
     fn store(&mut self, name: &str) -> Result<()> {
         let bytes = (self.text.len() + name.len()) as u64;
         let too_large = |_| Error::too_large("the list of names", bytes, isize::MAX as u64, ADVICE);
-        self.text.try_reserve(name.len()).map_err(too_large)?;
-        self.ends.try_reserve(1).map_err(too_large)?;
+        ask(|| self.text.try_reserve(name.len())).map_err(too_large)?;
+        ask(|| self.ends.try_reserve(1)).map_err(too_large)?;
         self.text.push_str(name);
         self.ends.push(self.text.len());
         self.are_integers &= is_integer(name);

@@ -5,6 +5,9 @@ use std::process::ExitCode;
 
 use lapwing_mpi::MpiCommunicator;
 
+#[global_allocator]
+static ALLOCATOR: lapwing_cli::Allocator = lapwing_cli::Allocator;
+
 /// The exit code of a panic in Rust.
 const PANICKED: i32 = 101;
 

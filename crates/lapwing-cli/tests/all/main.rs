@@ -9,6 +9,7 @@ mod kills;
 mod label_loop;
 mod lapsvm;
 mod learn;
+mod limits;
 mod low_rank;
 mod names;
 mod outputs;

@@ -8,6 +8,7 @@ use super::edges::{
 };
 use super::format::Format;
 use super::npz::Archive;
+use crate::memory::ask;
 use crate::row_names::quoted;
 use crate::{Csr, Edge, Error, Result, RowNames, Run, Warning, memory};
 
@@ -185,7 +186,8 @@ fn from_edges(
     let (mut entries, mut extent, notes) = (Vec::new(), Extent::default(), std::mem::take(&mut rows.notes));
     // A damaged file may state any number of rows. If the reservation fails, the buffer grows with the rows that there
     // are.
-    let _ = entries.try_reserve_exact(rows.n_rows.and_then(|n| usize::try_from(n).ok()).unwrap_or(0));
+    let stated = rows.n_rows.and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
+    let _ = ask(|| entries.try_reserve_exact(stated));
     rows.each(run, |edges| {
         extent.add(edges);
         entries.extend(edges.iter().filter(|edge| edge.u != edge.v).map(|edge| (edge.u, edge.v, edge.weight)));

@@ -14,6 +14,7 @@ use super::Dialect;
 use super::fields::n_fields;
 use super::format::{open_text, text_bytes};
 use super::text::{Known, delimiter_of};
+use crate::memory::ask;
 use crate::{Error, Result, Run};
 
 /// Bytes of the longest cell; a longer one follows a quote that is not closed.
@@ -248,7 +249,7 @@ impl Records {
             return Err(self.unclosed("is not closed within 16 MiB", n_bytes, n_ends));
         }
         let more = self.cells.len();
-        self.cells.try_reserve(more).map_err(|_| {
+        ask(|| self.cells.try_reserve(more)).map_err(|_| {
             let what = format!("{}, line {}: one record", self.path.display(), self.start.lines + 1);
             Error::too_large(what, 2 * more as u64, isize::MAX as u64, "look whether a quote is not closed")
         })?;

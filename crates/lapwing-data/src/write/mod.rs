@@ -29,7 +29,6 @@ pub(crate) use self::npy::npy_header;
 pub use self::place::{check_distinct, check_writable, is_stdout};
 pub use self::record_file::RecordFile;
 pub use self::staged::{Staged, publish_all};
-pub use self::system::{Unfinished, remove_unfinished};
 pub use self::table::{LABEL_ENDINGS, LabelColumns, LabeledRows, stage_labels, write_labels};
-pub use self::unfinished::{note_unfinished, remove_unfinished};
+pub use self::unfinished::{hold_files, note_unfinished, remove_unfinished};
 pub use self::writer::LabelWriter;

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use tempfile::TempPath;
 
 use super::place::Place;
-use super::system::{Storage, Unfinished, move_aside, rename, second_name, sync_folder};
+use super::system::{Storage, move_aside, rename, second_name, sync_folder};
+use super::unfinished::hold_files;
 use crate::{Error, Result};
 
 /// A file that was written and synced under a temporary name. [Publishing](Self::publish) renames it; dropping it
@@ -78,7 +79,7 @@ impl Staged {
 /// ```
 pub fn publish_all(files: Vec<Staged>) -> Result<()> {
     let n_waiting = files.iter().filter(|file| file.waiting.is_some()).count();
-    let unfinished = Unfinished::lock();
+    let held = hold_files();
     let mut published = Vec::with_capacity(n_waiting);
     for Staged { path, waiting } in files {
         let Some((temporary, target)) = waiting else { continue };
@@ -94,7 +95,7 @@ pub fn publish_all(files: Vec<Staged>) -> Result<()> {
     }
     let targets: Vec<PathBuf> = published.iter().map(|file| file.target.clone()).collect();
     // The older files go before the lock does.
-    drop((published, unfinished));
+    drop((published, held));
     targets.iter().for_each(|target| sync_folder(target));
     Ok(())
 }

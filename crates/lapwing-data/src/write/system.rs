@@ -106,8 +106,10 @@ pub(super) fn create(path: &Path, place: &Place) -> io::Result<File> {
     if place.older.is_some() {
         rights::narrow(&mut options);
     }
+    let held = unfinished::hold_files();
     let file = options.open(path)?;
     unfinished::remember(path);
+    drop(held);
     match place.older.as_ref().map_or(Ok(()), |older| rights::take(&file, older)) {
         Ok(()) => Ok(file),
         Err(error) => {

@@ -4,6 +4,7 @@ use std::ffi::CString;
 use std::path::Path;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A name, and those that were noted before it. It lives as long as the program.
 struct Noted {
@@ -11,8 +12,19 @@ struct Noted {
     before: *const Noted,
 }
 
+/// Held while a temporary file is created, and while files get their names.
+static CHANGING: Mutex<()> = Mutex::new(());
+
 static IS_WANTED: AtomicBool = AtomicBool::new(false);
 static LAST: AtomicPtr<Noted> = AtomicPtr::new(ptr::null_mut());
+
+/// Holds up every thread that creates temporary files or gives files their names, until the result is dropped: for a process that removes
+/// them and ends without waiting for its threads.
+#[doc(hidden)]
+#[must_use = "files are created again once this is dropped"]
+pub fn hold_files() -> MutexGuard<'static, ()> {
+    CHANGING.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Notes the temporary files of this process from now on, for [`remove_unfinished`]. Each takes some hundred bytes, which are not
 /// given back: this is for programs, not for libraries.

@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use lapwing_data::{Csr, Matrix, Result, Run};
+use lapwing_data::{Csr, Matrix, Result, Run, memory};
 use lapwing_graph::low_rank::NystromMap;
 use lapwing_solve::SymmetricMatrix;
 use lapwing_solve::products::{add_transposed_product, product, product_transposed};
@@ -57,7 +57,7 @@ impl Gram<'_> {
         match self {
             Self::Matrix(matrix) => matrix.columns(cols, run),
             Self::Factor(factor) => {
-                let mut out = vec![0.0; cols.len() * factor.n()];
+                let mut out = memory::zeros("columns of the Gram matrix", cols.len() * factor.n(), "give fewer rows")?;
                 run.install(|| factor.spread(&factor.rows(cols), &mut out));
                 Ok(out)
             }
@@ -110,7 +110,7 @@ impl Factor {
         run: &Run,
     ) -> Result<Self> {
         let rank = map.rank();
-        let mut values = vec![0.0f32; n * rank];
+        let mut values = memory::zeros::<f32>("the factor of the Gram matrix", n * rank, "take fewer landmarks")?;
         let done = run.counter(n.div_ceil(BLOCK_ROWS), "");
         run.install(|| {
             values.par_chunks_mut((BLOCK_ROWS * rank).max(1)).enumerate().try_for_each(|(block, out)| {

@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use lapwing_data::{Csr, Dense, Error, Features, Result, Run};
+use lapwing_data::{Csr, Dense, Error, Features, Result, Run, memory};
 use lapwing_solve::SymmetricBlocks;
 use lapwing_solve::products::product_transposed;
 use serde::{Deserialize, Serialize};
@@ -57,7 +57,8 @@ impl KernelRows {
         let d = features.n_cols();
         let values = match features {
             Features::Dense(dense) => {
-                let mut values = vec![0.0; range.len() * d];
+                let advice = "give fewer rows, or take landmarks";
+                let mut values = memory::zeros("a copy of the rows in double precision", range.len() * d, advice)?;
                 for (row, out) in range.clone().zip(values.chunks_exact_mut(d.max(1))) {
                     dense.copy_row_f64(row, out);
                     out.iter_mut().zip(center).for_each(|(x, c)| *x -= c);

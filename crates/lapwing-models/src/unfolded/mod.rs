@@ -260,7 +260,7 @@ impl UnfoldedGnn {
                 }
                 _ => {
                     // So far the loss came from rough solves and single precision.
-                    trace.correct(self.exact_loss(&loss, targets, &z, &layers, summary.l2_reg)?);
+                    trace.correct(run.install(|| self.exact_loss(&loss, targets, &z, &layers, summary.l2_reg))?);
                     summary.loss.clone_from(&trace.values);
                     if params.attention.is_some() {
                         // Predictions on this graph start from its original weights, so the scores are computed from these too.

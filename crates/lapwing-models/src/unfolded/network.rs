@@ -378,8 +378,9 @@ impl LayerPreconditioner {
         let inputs = Inputs::new(&units, network.bias)?;
         let rows = by_columns(&inputs, training.propagator, training.labeled, ROUGH, &run.quiet())?;
         let width = inputs.width();
-        let ridge = network.ridge.max(1e-9 * rows.trace(training.loss.trust) / width as f64).max(f64::MIN_POSITIVE);
-        let scale = rows.trace(training.loss.trust) / width as f64;
+        let trace = run.install(|| rows.trace(training.loss.trust));
+        let ridge = network.ridge.max(1e-9 * trace / width as f64).max(f64::MIN_POSITIVE);
+        let scale = trace / width as f64;
         let (output, _) = Preconditioner::from_rows(&weighted(&rows, training.loss.trust), width, ridge, false, run)?;
         let mut hidden = Matrix::filled(layers.hidden.n_rows(), h, 0.0);
         let c = training.loss.n_outputs();

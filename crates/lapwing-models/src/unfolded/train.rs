@@ -238,7 +238,7 @@ impl Training<'_, '_> {
         if r == 0 {
             // The smoothed features of all labeled nodes are zero: the loss does not depend on the weights.
             let zero = Matrix::filled(self.labeled.len(), c, 0.0);
-            trace.note(self.loss.residual(&zero).0, self.run);
+            trace.note(self.run.install(|| self.loss.residual(&zero).0), self.run);
             (trace.gap, trace.converged) = (0.0, true);
             (summary.optimizer, summary.rank) = (self.optimizer().name(), Some(0));
             return Ok(Trained { weights: Matrix::filled(self.inputs.width(), c, 0.0), trace, summary });

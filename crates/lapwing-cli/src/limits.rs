@@ -1,0 +1,90 @@
+//! Limits of the system that end a program without a word, unless it listens: on the size of files, and on memory.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+
+use lapwing_data::memory::is_asking;
+use lapwing_data::write::{note_unfinished, remove_unfinished};
+
+/// Lets writes beyond a limit on the size of files (`ulimit -f`) fail with an error, as on a full disk. Unfinished files are noted, so
+/// that an end without memory leaves none.
+pub fn listen() {
+    note_unfinished();
+    #[cfg(unix)]
+    // SAFETY: ignoring a signal changes nothing else.
+    unsafe {
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+    }
+}
+
+/// The allocator of the system for a program. Large requests are refused with an error that the caller passes on
+/// ([`lapwing_data::memory`]). For all others, which cannot be refused, the program ends here with a message and the code of errors,
+/// and not by a fault that looks like one of its own. No output is left unfinished.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Allocator;
+
+// SAFETY: all calls go to the allocator of the system; a null pointer is passed on or ends the program.
+unsafe impl GlobalAlloc for Allocator {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as the caller promises.
+        told(unsafe { System.alloc(layout) }, layout.size())
+    }
+
+    #[inline]
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as the caller promises.
+        told(unsafe { System.alloc_zeroed(layout) }, layout.size())
+    }
+
+    #[inline]
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: as the caller promises.
+        told(unsafe { System.realloc(pointer, layout, size) }, size)
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[inline]
+fn told(pointer: *mut u8, size: usize) -> *mut u8 {
+    if pointer.is_null() && !is_asking() {
+        end(size);
+    }
+    pointer
+}
+
+/// Ends the program, which has no memory for `size` more bytes. Allocates nothing.
+#[cold]
+#[cfg(unix)]
+fn end(size: usize) {
+    const BEFORE: &[u8] = b"error: the memory is used up: ";
+    const AFTER: &[u8] =
+        b" more bytes cannot be had; free memory or raise its limit (ulimit -v), or give fewer rows or \
+        threads: --plan tells what is needed\n";
+    remove_unfinished();
+    let mut digits = [0u8; 20];
+    let mut at = digits.len();
+    let mut left = size;
+    while at > 0 && (left > 0 || at == digits.len()) {
+        at -= 1;
+        digits[at] = b'0' + (left % 10) as u8;
+        left /= 10;
+    }
+    for part in [BEFORE, &digits[at..], AFTER] {
+        // SAFETY: the bytes are those of a slice.
+        unsafe { libc::write(libc::STDERR_FILENO, part.as_ptr().cast(), part.len()) };
+    }
+    // SAFETY: ends the process at once, without destructors, which might allocate.
+    unsafe { libc::_exit(crate::ERROR.into()) };
+}
+
+/// The standard library ends the program with a message of its own.
+#[cold]
+#[cfg(not(unix))]
+fn end(_: usize) {
+    remove_unfinished();
+}
