@@ -4,9 +4,9 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
-use bytemuck::{AnyBitPattern, NoUninit};
 use crate::mapped::Mapped;
 use crate::{Error, Result};
+use bytemuck::{AnyBitPattern, NoUninit};
 
 /// Dense matrix of f64, row-major: scores, label distributions, targets.
 #[derive(Clone, Debug, Default, PartialEq)]

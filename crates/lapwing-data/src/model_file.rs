@@ -221,7 +221,11 @@ impl ModelFile {
             None => Ok((shape, values)),
             Some(at) => {
                 let value: f64 = values.as_slice()[at].into();
-                let place = if shape.len() == 2 { format!("row {}, column {}", at / width, at % width) } else { format!("place {at}") };
+                let place = if shape.len() == 2 {
+                    format!("row {}, column {}", at / width, at % width)
+                } else {
+                    format!("place {at}")
+                };
                 Err(self.error(format!("the array '{name}' holds {value} in {place}; expected {}", must.words())))
             }
         }

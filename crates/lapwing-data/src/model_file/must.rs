@@ -53,9 +53,8 @@ impl Must {
             Self::Positive => first(&|x| x > 0.0 && x.is_finite()),
             Self::NonNegative => first(&|x| x >= 0.0 && x.is_finite()),
             Self::Bound => first(&|x| x >= 0.0),
-            Self::Shares => first(&|x| (0.0..=1.0).contains(&x)).or_else(|| {
-                first_row(&|row| (row.iter().map(|&x| x.into()).sum::<f64>() - 1.0).abs() <= SUM_TOL)
-            }),
+            Self::Shares => first(&|x| (0.0..=1.0).contains(&x))
+                .or_else(|| first_row(&|row| (row.iter().map(|&x| x.into()).sum::<f64>() - 1.0).abs() <= SUM_TOL)),
             Self::Scores => first_row(&|row| {
                 let is_nan = |x: &T| (*x).into().is_nan();
                 row.iter().all(|&x| x.into().is_finite()) || row.iter().all(is_nan)
@@ -93,7 +92,11 @@ mod tests {
         for must in all.into_iter().chain([Must::Scores]) {
             assert_eq!(must.find(&[0.25, 0.75, 0.5, 0.5], 2), None, "{must:?}");
             assert_eq!(must.find::<f64>(&[], 2), None, "{must:?}");
-            assert_eq!(must.find(&[0.25, 0.75, 0.5, nan], 2), Some(if must == Must::Scores { 2 } else { 3 }), "{must:?}");
+            assert_eq!(
+                must.find(&[0.25, 0.75, 0.5, nan], 2),
+                Some(if must == Must::Scores { 2 } else { 3 }),
+                "{must:?}"
+            );
             assert_eq!(must.holds(&[0.5, inf], 2), must == Must::Bound, "{must:?}");
             assert_eq!(must.holds(&[1.5, -0.5], 2), [Must::Finite, Must::FitSingle, Must::Scores].contains(&must));
         }

@@ -40,7 +40,10 @@ fn wrong_arrays_are_named() {
     let model = model();
     let text = |e: Error| e.to_string();
     assert!(text(model.numbers::<f64>("absent", &[], Must::Finite).unwrap_err()).contains("'absent' is missing"));
-    assert!(text(model.numbers::<f32>("scores", &[None, None], Must::Finite).unwrap_err()).contains("holds f64; expected f32"));
+    assert!(
+        text(model.numbers::<f32>("scores", &[None, None], Must::Finite).unwrap_err())
+            .contains("holds f64; expected f32")
+    );
     let shape = model.numbers::<f64>("scores", &[None, Some(3)], Must::Finite).unwrap_err();
     assert!(text(shape).contains("has shape (2, 2); expected (any, 3)"));
     assert!(text(model.csr::<f32>("graph", Must::Finite).unwrap_err()).contains("graph.values"));

@@ -258,7 +258,8 @@ impl Meta {
         let n = self.state.n_nodes;
         let component = file.array::<u32>("component", &[Some(n)])?.1.as_slice().to_vec();
         let degrees = if kind == ScoreKind::Uniform { 0 } else { n };
-        let inverse_degrees = file.numbers::<f64>("inverse_degrees", &[Some(degrees)], Must::Bound)?.1.as_slice().to_vec();
+        let inverse_degrees =
+            file.numbers::<f64>("inverse_degrees", &[Some(degrees)], Must::Bound)?.1.as_slice().to_vec();
         let mut embedding = None;
         if file.contains("embedding") {
             let width = self.state.params.n_projections;

@@ -168,7 +168,9 @@ fn settings_that_contradict_themselves_are_refused() {
     assert!(refusal(&|model| model.scaling = tfidf(3, 1.0)).contains("weights of terms"));
     assert!(refusal(&|model| model.scaling = tfidf(4, 0.0)).contains("weights of terms"));
     assert!(refusal(&|model| neighbors(model).widths = Widths::One(1.0)).contains("kernel widths"));
-    assert!(refusal(&|model| neighbors(model).widths = Widths::PerRow(vec![f32::NAN; 60])).contains("'widths' holds NaN"));
+    assert!(
+        refusal(&|model| neighbors(model).widths = Widths::PerRow(vec![f32::NAN; 60])).contains("'widths' holds NaN")
+    );
 }
 
 #[test]

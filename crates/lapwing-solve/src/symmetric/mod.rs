@@ -218,7 +218,8 @@ impl<'a> SymmetricMatrix<'a> {
     /// Errors of computed blocks; [`Error::Interrupted`].
     pub fn columns(&self, cols: &[u32], run: &Run) -> Result<Vec<f64>> {
         let (n, edge) = (self.n, self.n.div_ceil(TILE));
-        let mut out = memory::zeros("columns of the matrix of all rows", cols.len() * n, "give fewer rows, or take landmarks")?;
+        let mut out =
+            memory::zeros("columns of the matrix of all rows", cols.len() * n, "give fewer rows, or take landmarks")?;
         // Columns of one tile column are cut out together, so that each tile is computed once.
         let mut groups: Vec<Vec<(usize, &mut [f64])>> = Vec::new();
         groups.resize_with(edge, Vec::new);
