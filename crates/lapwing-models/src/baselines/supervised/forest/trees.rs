@@ -140,7 +140,7 @@ impl Trees {
     /// The trees that [`store`](Self::store) wrote.
     pub(in super::super) fn stored(file: &ModelFile, n_features: usize, n_classes: usize) -> Result<Arc<Self>> {
         let centers = match file.contains("centers") {
-            true => file.array::<f64>("centers", &[Some(n_features)])?.1.as_slice().to_vec(),
+            true => file.numbers::<f64>("centers", &[Some(n_features)], Must::Finite)?.1.as_slice().to_vec(),
             false => Vec::new(),
         };
         let roots = file.array::<u32>("roots", &[None])?.1.as_slice().to_vec();
