@@ -54,7 +54,7 @@ fn a_file_that_is_cut_short_is_named() {
     // Two threads come to what is gone.
     std::thread::scope(|scope| {
         let sums = [0, 1].map(|_| scope.spawn(|| values(&lost).iter().map(|x| f64::from(*x)).sum::<f64>()));
-        sums.map(|sum| assert_eq!(sum.join().unwrap(), 2000.0));
+        sums.into_iter().for_each(|sum| assert_eq!(sum.join().unwrap(), 2000.0));
     });
     let later = Run::new(Some(1), 0).unwrap();
     for error in [run.check().unwrap_err(), lost.check(&later).unwrap_err(), check_files().unwrap_err()] {

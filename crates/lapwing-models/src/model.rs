@@ -355,6 +355,10 @@ pub(crate) fn stored_neighbors(file: &ModelFile, n_classes: usize) -> Result<Nei
         None => Widths::None,
     };
     meta.graph.validate().map_err(|e| file.error(e.to_string()))?;
+    let is_learned = meta.graph.weights.model().is_some();
+    if !is_learned && meta.graph.n_neighbors > features.n_rows().max(2) - 1 {
+        return Err(file.error(format!("{} neighbors among {} rows", meta.graph.n_neighbors, features.n_rows())));
+    }
     let index = match meta.index {
         Some(index) => LazyIndex::kept(cells(file, index, n)?),
         None => LazyIndex::default(),

@@ -210,7 +210,7 @@ fn no_name_steers_the_terminal() {
         "describe @.csv",
         "describe @.csv --label-column kind@ --json",
         "audit @.csv --label-column kind@",
-        "suggest @.csv --label-column kind@",
+        "suggest @.csv --label-column kind@ -o s.csv",
         "compare @.csv --label-column kind@ --methods majority,nearest-label",
         "predict m @.csv -o o.csv",
         "predict @.csv t.csv -o o.csv",

@@ -129,7 +129,7 @@ fn names_that_no_row_or_two_rows_have() {
         &folder.error(&format!("{label} rows.csv")),
         &["2 of 2 ids", "where the first is 'p0'", "'0' in line 2"],
     );
-    folder.write("wide.csv", "key,score,label\np1,1,a\n");
+    folder.write("wide.csv", "code,score,label\np1,1,a\n");
     assert_says(
         &folder.error(&format!("{label} wide.csv")),
         &["line 1: 3 columns; expected a column 'id' of ids and a column 'label'"],
@@ -290,7 +290,7 @@ fn edges_are_read_as_their_names_and_options_say() {
     folder.write("z.csv", "source,target\n7,1\n007,2\n1,3\n2,4\n");
     folder.write("zk.csv", "row,label\n3,x\n4,y\n");
     let (out, _) = label("z.csv", "--labels zk.csv");
-    assert_eq!(column(&out, 0), ["node", "7", "1", "007", "2", "3", "4"]);
+    assert_eq!(column(&out, 0), ["7", "1", "007", "2", "3", "4"]);
     folder.write("spaced.csv", "node,label\n3,x\n4,y\n1,x\u{a0}\n");
     let (_, ran) = label("z.csv", "--labels spaced.csv");
     assert_says(&ran.stderr, &["labels differ in white space only: ", "'x\\u{a0}' (1)", "count as one class"]);

@@ -204,7 +204,8 @@ fn interrupts_end_within_a_second_and_keep_the_checkpoint() {
     // In the middle of a pipe that nobody writes to.
     let mut child = folder.piped("sparsify - --nodes 10 -o out.npz --progress json");
     let mut input = child.stdin.take().unwrap();
-    input.write_all(b"u,v\n0,1\n").unwrap();
+    // More than is looked at to tell the columns.
+    input.write_all(("u,v\n".to_string() + &"0,1\n1,2\n".repeat(100_000)).as_bytes()).unwrap();
     child.stderr.as_mut().unwrap().read_exact(&mut [0; 16]).unwrap();
     interrupted(&mut child);
     assert_eq!(folder.names(), ["edges.npy", "state"]);

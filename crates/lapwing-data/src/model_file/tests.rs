@@ -7,7 +7,7 @@ use super::*;
 fn model() -> ModelFile {
     let mut model = ModelFile::new("harmonic", json!({ "classes": [1, 2] }));
     model.insert("bytes", &[3], vec![1u8, 2, 3]).unwrap();
-    model.insert("scores", &[2, 2], vec![0.5f64, 1.5, -2.0, f64::NAN]).unwrap();
+    model.insert("scores", &[2, 2], vec![0.5f64, 1.5, -2.0, 0.25]).unwrap();
     model.insert("ids", &[1], vec![7u32]).unwrap();
     model.insert("none", &[0, 4], Vec::<f32>::new()).unwrap();
     model.insert_csr("graph", &Csr::new(2, 2, vec![0, 1, 2], vec![1, 0], vec![0.5f64, 0.5]).unwrap()).unwrap();

@@ -117,9 +117,7 @@ impl Cells {
 /// Whether a program writes a whole number so: `7`, but not `007`, `+7` or `7.0`.
 pub(super) fn is_canonical(cell: &str) -> bool {
     let digits = cell.strip_prefix('-').unwrap_or(cell);
-    !digits.is_empty()
-        && digits.bytes().all(|byte| byte.is_ascii_digit())
-        && (digits == "0" || !digits.starts_with('0'))
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) && (cell == "0" || !digits.starts_with('0'))
 }
 
 /// The columns of a list of edges.

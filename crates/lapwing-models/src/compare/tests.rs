@@ -196,7 +196,7 @@ fn folds_hide_every_label_once_except_single_ones() {
 /// Rows of methods with these accuracies and seconds.
 fn rows(level: &Level, methods: &[(&str, &[f64], f64)]) -> Vec<CompareRow> {
     let row = |&(method, accuracy, seconds): &(&str, &[f64], f64)| {
-        let cell = Cell { accuracy: accuracy.into(), seconds: vec![seconds], unreached: vec![0.0] };
+        let cell = Cell { accuracy: accuracy.into(), seconds: vec![seconds], unreached: vec![0.0], failure: None };
         CompareRow { baseline: method == BASELINE, ..row(method, level, &cell, 0.0) }
     };
     methods.iter().map(row).collect()

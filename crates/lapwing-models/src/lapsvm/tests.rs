@@ -378,7 +378,7 @@ fn what_cannot_be_fitted_is_named() {
     assert!(text(given, true, &features, None).contains("a graph beside the Gram matrix"));
     let huge = Features::from_f64(60, 1, (0..60).map(|i| 1e30 * f64::from(i)).collect()).unwrap();
     let poly = LapSvmParams { kernel: KernelKind::Poly, degree: 11, ..LapSvmParams::default() };
-    assert!(text(poly, true, &huge, Some(&graph)).contains("scale them"));
+    assert!(text(poly, true, &huge, Some(&graph)).contains("scale the features or remove the row"));
     let dual = LapSvmParams { solver: KernelSolver::Dual, ..LapSvmParams::default() };
     assert!(LapSvm::least_squares(dual, GraphParams::default()).unwrap_err().to_string().contains("solver is dual"));
 }
@@ -403,7 +403,7 @@ fn kernels_of_nothing_and_matrices_of_no_kernel_are_told() {
     assert!(fit(&negative, params).unwrap_err().to_string().contains("Gram matrix is not positive definite"));
     let large = Features::from_f64(60, 3, (0..180).map(|i| 1e9 * f64::from(i)).collect()).unwrap();
     let poly = LapSvmParams { precision: GramPrecision::Single, degree: 5, ..set(KernelKind::Poly, KernelSolver::Cg) };
-    assert!(fit(&large, poly).unwrap_err().to_string().contains("scale them"));
+    assert!(fit(&large, poly).unwrap_err().to_string().contains("scale the features or remove the row"));
 }
 
 /// If rounding ends all problems at once, nothing is left to recompute.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::EdgeOptions;
-use crate::read::records::Records;
+use crate::read::records::{AS_UTF8, Records};
 use crate::read::roles::{Cells, EdgeColumns, edge_columns, ends};
 use crate::row_names::quoted;
 use crate::{Error, Result};
@@ -66,6 +66,10 @@ impl EdgeText {
             _ => (true, false, true),
         };
         let names = taken.first().filter(|_| is_header).map_or(&[][..], Vec::as_slice);
+        if let Some(at) = names.iter().position(|name| name.contains(char::REPLACEMENT_CHARACTER)) {
+            let reason = format!("the name '{}' of column {at} is not UTF-8 text; {AS_UTF8}", names[at]);
+            return Err(Error::format(path, Some(1), reason));
+        }
         let width = start.first().map_or(0, Vec::len);
         let cells: Vec<Cells> = (0..width).map(|at| Cells::of(edges, at)).collect();
         let columns = match start.is_empty() {
@@ -97,7 +101,9 @@ fn first_line(lines: &[Vec<String>], has_header: Option<bool>) -> First {
     }
     let mut typed = (0..first.len()).filter(|&at| Cells::of(others, at) != Cells::Text).peekable();
     if typed.peek().is_some() {
-        return if typed.all(is_number) { First::Edge } else { First::Header };
+        // No column is called 0.5.
+        let has_decimals = (0..first.len()).any(|at| Cells::of(&lines[..1], at) == Cells::Number);
+        return if has_decimals || typed.all(is_number) { First::Edge } else { First::Header };
     }
     let has_digit = |cell: &String| cell.contains(|c: char| c.is_ascii_digit());
     let numbered = |at: &usize| others.len() > 1 && others.iter().all(|record| record.get(*at).is_some_and(has_digit));

@@ -260,14 +260,8 @@ fn the_expected_accuracy_holds_where_features_say_nothing() {
         let (mut difference, mut held, n_draws) = (0.0, 0, 12u64);
         for draw in 0..n_draws {
             let features = blobs(300, 3, 1);
-            let hash = |row: u64| {
-                (row + 1000 * draw + 17)
-                    .wrapping_mul(0x9E37_79B9_7F4A_7C15)
-                    .rotate_left(29)
-                    .wrapping_mul(0xBF58_476D_1CE4_E5B9)
-                    >> 33
-            };
-            let truth: Vec<usize> = (0..300).map(|row| hash(row) as usize % n_classes).collect();
+            let class = |row: u64| (lapwing_data::hash::uniform(row + 1000 * draw) * n_classes as f64) as usize;
+            let truth: Vec<usize> = (0..300).map(class).collect();
             let mut counts = vec![0; n_classes];
             let labels = Labels::from_integers((0..300).map(|row| {
                 counts[truth[row]] += 1;
@@ -279,7 +273,7 @@ fn the_expected_accuracy_holds_where_features_say_nothing() {
             let fitted =
                 Harmonic::new(HarmonicParams::default(), GraphParams::default()).unwrap().fit(&problem, &run());
             let fitted = fitted.unwrap();
-            let expected = crate::ExpectedAccuracy::new(&fitted.held_out.unwrap()).unwrap();
+            let expected = fitted.expected_accuracy().unwrap();
             let hidden: Vec<usize> = (0..300).filter(|&row| labels.index[row] < 0).collect();
             let right = hidden.iter().filter(|&&row| fitted.labeling.labels[row] as usize == truth[row]).count();
             let accuracy = right as f64 / hidden.len() as f64;
