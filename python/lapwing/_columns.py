@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._warnings import plain
+
 #: Columns described one by one in a message; the names of all are in the line to paste.
 MOST_DESCRIBED = 12
 
@@ -36,7 +38,7 @@ def check_columns(X: Any) -> None:
             found[fault].append((name, description))
     for fault, bad in found.items():
         if bad:
-            raise ValueError(_text(X, fault, bad))
+            raise ValueError(plain(_text(X, fault, bad)))
 
 
 def _columns(X: Any) -> list[tuple[Any, Any]] | None:

@@ -349,10 +349,10 @@ def test_features_beside_a_graph_that_takes_their_place_are_named(problem):
             estimator.fit(X, labels, graph=W)
         assert [found["kind"] for found in estimator.report_["warnings"]].count("not-as-given") == 1
         with warnings.catch_warnings():
-            warnings.simplefilter("error")
+            warnings.filterwarnings("error", message="X is not used")
             estimator.fit(None, labels, graph=W)
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.filterwarnings("error", message="X is not used")
         for estimator in (HarmonicClassifier(prior=GaussianNB()), UnfoldedGNNClassifier(), LaplacianRidgeClassifier(), AutoLabeler()):
             estimator.set_params(random_state=0).fit(X, y, graph=W)
 

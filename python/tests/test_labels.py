@@ -377,7 +377,7 @@ def test_a_table_keeps_large_classes(kind):
 
 @pytest.mark.parametrize("y", [np.array([0.0, 1, -1] * 20), np.array(["a", "b", "-1"] * 20), np.array([0, 1, -1] * 20, dtype=object)])
 def test_hidden_labels_make_no_class_of_a_marker(y):
-    rows = np.arange(60.0).reshape(-1, 1)
+    rows = (np.tile([0.0, 100, 0], 20) + np.arange(60)).reshape(-1, 1)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = cross_validate(HarmonicClassifier(3), rows, y, cv=2, return_estimator=True)

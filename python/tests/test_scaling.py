@@ -170,7 +170,7 @@ def test_sparse_tables_are_looked_at_and_similarities_are_not(units):
     texts, _ = told(lambda: lapwing.LaplacianRidgeClassifier("precomputed", graph_reg=0).fit(gram, y))
     assert not texts
     whole = lapwing.UnfoldedGNNClassifier().fit(X, y, graph=knn_graph(X))
-    assert [found["kind"] for found in whole.report_["warnings"]] == ["unscaled-features"]
+    assert "unscaled-features" in [found["kind"] for found in whole.report_["warnings"]]
 
 
 def test_a_table_whose_scaling_was_decided_is_not_doubted_again(units):

@@ -43,8 +43,9 @@ fn commands(folder: &Folder) -> Vec<String> {
     let mut commands: Vec<String> = named
         .map(|name| format!("label xC.npy --labels kC.csv --method {name} -o o.csv --model o.model --report o.html"))
         .collect();
-    // A comparison hides labels, so there must be two of a class.
-    commands.extend(["compare x300.npy --labels k300.csv", "audit xC.npy --labels kC.csv -o o.csv"].map(str::to_owned));
+    // Labels are hidden from these, so there must be two of a class.
+    commands
+        .extend(["compare x300.npy --labels k300.csv", "audit x300.npy --labels k300.csv -o o.csv"].map(str::to_owned));
     commands.push("suggest xC.npy --labels kC.csv -n 20 -o o.csv".into());
     commands
 }

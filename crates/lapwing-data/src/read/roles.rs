@@ -223,7 +223,7 @@ pub(super) fn width_text(found: usize) -> String {
 
 /// Notes what numbers alone do not tell about three columns that are taken by their places.
 fn note_places(names: &[String], cells: &[Cells], [u, v, weight]: [usize; 3], notes: &mut Vec<String>) {
-    if !cells[weight].are_whole() || !(cells[u].are_whole() && cells[v].are_whole()) {
+    if ![u, v, weight].iter().all(|&at| cells[at].are_whole()) {
         return;
     }
     match (names.is_empty(), cells[u]) {

@@ -113,7 +113,7 @@ pub(super) struct KeptTable {
 }
 
 enum Output {
-    Csv(AtomicFile),
+    Csv(Box<AtomicFile>),
     #[cfg(feature = "tables")]
     Parquet(Box<::parquet::arrow::ArrowWriter<AtomicFile>>),
 }
@@ -162,7 +162,7 @@ impl KeptTable {
             }
             _ => {
                 file.write_all(&header(&schema)).map_err(|e| Error::io(path, e))?;
-                Output::Csv(file)
+                Output::Csv(Box::new(file))
             }
         };
         let run = Run::new(Some(1), 0)?;
@@ -256,7 +256,7 @@ impl KeptTable {
 
     pub(super) fn finish(self) -> Result<AtomicFile> {
         match self.output {
-            Output::Csv(file) => Ok(file),
+            Output::Csv(file) => Ok(*file),
             #[cfg(feature = "tables")]
             Output::Parquet(writer) => {
                 writer.into_inner().map_err(|error| Error::io(&self.path, super::parquet::io_error(error)))

@@ -51,7 +51,8 @@ fn lines(header: &str, line: impl Fn(usize, usize) -> String) -> String {
 #[test]
 fn columns_have_any_order_and_other_columns_beside_them() {
     let (folder, expected) = (Folder::new(), paths());
-    let layouts: [(&str, fn(usize, usize) -> String, &str); 9] = [
+    type Line = fn(usize, usize) -> String;
+    let layouts: [(&str, Line, &str); 9] = [
         ("source,target,weight", |_, u| format!("{u},{},0.5", u + 1), ""),
         (",source,target,weight", |at, u| format!("{at},{u},{},0.5", u + 1), "column 1 without a name is left out"),
         ("weight,source,target", |_, u| format!("0.5,{u},{}", u + 1), ""),

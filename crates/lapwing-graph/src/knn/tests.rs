@@ -105,9 +105,9 @@ fn many_equal_rows_have_the_neighbors_of_brute_force_without_a_search() {
     // Groups of equal rows beside 199 single rows: rows of group 0 are every second one.
     let (n, d) = (600usize, 3);
     let place = |row: usize| {
-        if row % 2 == 0 {
+        if row.is_multiple_of(2) {
             0
-        } else if row % 3 == 0 {
+        } else if row.is_multiple_of(3) {
             1
         } else {
             row
@@ -124,7 +124,7 @@ fn many_equal_rows_have_the_neighbors_of_brute_force_without_a_search() {
             for k in [1, 5] {
                 let params = params(k, Metric::Euclidean, method);
                 let (found, report) = kneighbors(features, &params, &run()).unwrap();
-                let expected = brute_force(features, k, Metric::Euclidean).indices;
+                let expected = brute_force(&dense, k, Metric::Euclidean).indices;
                 assert!(method == KnnMethod::Partitions || found.indices == expected, "{method:?} {k}");
                 assert_eq!(report.n_duplicate_rows, (0..n).filter(|&row| place(row) < 2).count());
                 let groups = exact::DuplicateGroups::find(features, k, &run());

@@ -66,7 +66,7 @@ pub(super) fn alone<'a>(
         report.chosen.entry(name).or_insert(value);
     }
     if let Some(temperature) = &mut fitted.rule.temperature {
-        *temperature *= mixture.temperings[place].temperature * mixture.tempering.temperature;
+        *temperature *= mixture.temperatures[place] * mixture.temperature;
         let (certified, radius) = (fitted.labeling.certified.take(), fitted.labeling.score_radius.take());
         let decided = fitting.run.install(|| fitted.rule.decide(fitted.labeling.scores.clone()));
         fitted.labeling = Labeling { certified, score_radius: radius, ..decided };
@@ -98,10 +98,10 @@ fn mean_shares(parts: &[Part<'_>], mixture: &Mixture, targets: &Targets) -> Matr
         let weighted = parts.iter().map(|(place, fitted)| {
             let labeling = &fitted.labeling;
             let own = if labeling.reached[row] { labeling.label_distributions.row(row) } else { none };
-            (own, mixture.weights[*place], mixture.temperings[*place])
+            (own, mixture.weights[*place], mixture.temperatures[*place])
         });
         if mixed(weighted, &mixture.base, scratch, out) {
-            temper(out, &mixture.base, mixture.tempering);
+            temper(out, &mixture.base, mixture.temperature);
         }
     });
     shares

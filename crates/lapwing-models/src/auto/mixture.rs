@@ -1,17 +1,16 @@
 //! A mixture of candidates, weighted by how well they predict labels they have not seen.
 //!
 //! Let pⱼ(i) be the distribution that candidate j gives to labeled row i without having seen its label, and s the shares of the classes
-//! among the labels. A candidate is believed in a part of the rows; of the others it says nothing:
+//! among the labels. What the row says for a class is the ratio of both, smoothed: rⱼ = (1 − ε)·pⱼ/s + ε. It is tempered, s stays:
 //!
 //! ```text
-//! qⱼ = (1 − εⱼ)·pⱼ^(1/Tⱼ)/Σ pⱼ^(1/Tⱼ) + εⱼ·s   with the Tⱼ and εⱼ of least log loss
-//! wⱼ ∝ exp(−Lⱼ),                                Lⱼ = −Σᵢ log qⱼ(i)[yᵢ]
+//! qⱼ ∝ s·rⱼ^(1/Tⱼ)   with the Tⱼ of least log loss, which is convex in 1/T
+//! wⱼ ∝ exp(−Lⱼ),     Lⱼ = −Σᵢ log qⱼ(i)[yᵢ]
 //! ```
 //!
-//! A candidate that says nothing (ε → 1) is thus as good as the shares of the labels, whatever the sizes of the classes. These are drawn
+//! A candidate that says nothing (T → ∞) is thus as good as the shares of the labels, whatever the sizes of the classes. These are drawn
 //! toward equal shares by as much as their differences may be chance ([`shrunken_shares`]): labels that were chosen evenly say nothing of
-//! sizes. The labels of rare classes, which hardly any candidate foresees, raise ε. With T alone they would flatten the shares of all rows
-//! until the largest class wins everywhere.
+//! sizes.
 //!
 //! The weights are those of Bayesian model averaging with held-out likelihoods (pseudo-BMA; Yao, Vehtari, Simpson & Gelman 2018). A row gets the mean of the
 //! candidates' distributions with these weights. With few labels several candidates keep some weight, which loses far less than to
@@ -26,18 +25,16 @@ use lapwing_data::hash::uniform;
 use crate::class_sizes::shrunken_shares;
 use crate::labeling::largest;
 
-/// Values of ε that are tried; the least is that of a candidate alone.
-const RESTS: [f64; 9] = [SMOOTHED, 0.03, 0.06, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9];
+/// ε: share of the shares of the labels in those of a candidate.
 const SMOOTHED: f64 = 0.01;
 /// Least share of a class among the labels, over 1/c.
 const LEAST_SHARE: f64 = 1e-3;
 /// Standard deviation of log T around 0, before any label is seen.
 const SPREAD: f64 = 1.0;
-/// Limits of T, and the points between them from the best of which the search goes on.
+/// Limits of T.
 const TEMPERATURES: (f64, f64) = (0.1, 20.0);
-const POINTS: usize = 13;
 /// Values (labels × classes) to which a temperature is fitted, at most, and the labels that are taken in any case: candidates and folds fit
-/// some fifty temperatures, each by some thirty passes.
+/// some fifty temperatures, each by some forty passes.
 const MOST_VALUES: usize = 1 << 18;
 const FEWEST_ROWS: usize = 100;
 /// Candidates of less weight are left out.
@@ -55,32 +52,20 @@ pub(super) struct Judged<'m> {
     bases: Vec<Vec<f64>>,
     /// The same among all labels.
     base: Vec<f64>,
-    /// Values of ε that may be taken.
-    rests: &'static [f64],
     /// Whether one candidate is to get all the weight.
     is_single: bool,
 }
-
-/// How shares are tempered: T, and ε, the share of the shares of the labels.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Tempering {
-    pub temperature: f64,
-    pub rest: f64,
-}
-
-/// As they are.
-const AS_GIVEN: Tempering = Tempering { temperature: 1.0, rest: 0.0 };
 
 /// Weights and temperatures.
 #[derive(Clone, Debug)]
 pub(super) struct Mixture {
     /// Weight of each candidate; they sum to 1.
     pub weights: Vec<f64>,
-    /// How the shares of each candidate are tempered.
-    pub temperings: Vec<Tempering>,
-    /// The same of the mixture.
-    pub tempering: Tempering,
-    /// Shares of the classes among the labels (c).
+    /// Temperature of each candidate.
+    pub temperatures: Vec<f64>,
+    /// Temperature of the mixture.
+    pub temperature: f64,
+    /// Shares of the classes among the labels (c), toward which all temperatures lead.
     pub base: Vec<f64>,
     /// Mean log loss of each candidate on the held-out labels; NaN without any.
     pub losses: Vec<f64>,
@@ -96,28 +81,43 @@ fn label_shares(classes: impl Iterator<Item = usize>, is_even: bool, c: usize) -
     shares.into_iter().map(|share| floor + (1.0 - LEAST_SHARE) * share).collect()
 }
 
-/// Tempers shares in place; leaves NaN. `base` are those of the labels.
-pub(super) fn temper(shares: &mut [f64], base: &[f64], tempering: Tempering) {
-    let Tempering { temperature, rest } = tempering;
-    let (top, cold) = (shares.iter().copied().fold(0.0, f64::max), temperature.recip());
-    shares.iter_mut().for_each(|p| *p = (*p / top).powf(cold));
+/// Smooths and tempers shares in place, toward `base`; leaves NaN.
+pub(super) fn temper(shares: &mut [f64], base: &[f64], temperature: f64) {
+    let cold = temperature.recip();
+    for (p, s) in shares.iter_mut().zip(base) {
+        *p = s * ((1.0 - SMOOTHED) * *p / s + SMOOTHED).powf(cold);
+    }
     let total: f64 = shares.iter().sum();
-    shares.iter_mut().zip(base).for_each(|(p, s)| *p = (1.0 - rest) * *p / total + rest * s);
+    shares.iter_mut().for_each(|p| *p /= total);
+}
+
+/// log r of smoothed shares (l, c): what they say beside those of the labels; 0 in rows of NaN, which say nothing.
+fn evidence(shares: &Matrix, bases: &[Vec<f64>], folds: &[usize]) -> Matrix {
+    let mut out = shares.clone();
+    for (row, &fold) in folds.iter().enumerate() {
+        let ratio = |(p, s): (&mut f64, &f64)| *p = ((1.0 - SMOOTHED) * *p / s + SMOOTHED).ln();
+        let row = out.row_mut(row);
+        row.iter_mut().zip(&bases[fold]).for_each(ratio);
+        if row.iter().any(|log| log.is_nan()) {
+            row.fill(0.0);
+        }
+    }
+    out
 }
 
 /// The mean of the candidates' tempered shares of one row; `false` if no candidate gives any, and then `out` is NaN.
 pub(super) fn mixed<'s>(
-    weighted: impl Iterator<Item = (&'s [f64], f64, Tempering)>,
+    weighted: impl Iterator<Item = (&'s [f64], f64, f64)>,
     base: &[f64],
     scratch: &mut Vec<f64>,
     out: &mut [f64],
 ) -> bool {
     out.fill(0.0);
     let mut total = 0.0;
-    for (shares, weight, tempering) in weighted.filter(|(shares, ..)| !shares.iter().any(|p| p.is_nan())) {
+    for (shares, weight, temperature) in weighted.filter(|(shares, ..)| !shares.iter().any(|p| p.is_nan())) {
         scratch.clear();
         scratch.extend_from_slice(shares);
-        temper(scratch, base, tempering);
+        temper(scratch, base, temperature);
         out.iter_mut().zip(&*scratch).for_each(|(out, p)| *out += weight * p);
         total += weight;
     }
@@ -136,66 +136,54 @@ impl<'m> Judged<'m> {
             |fold: usize| classes.iter().zip(folds).filter(move |(_, own)| **own != fold).map(|(&class, _)| class);
         let bases = (0..n_folds).map(|fold| label_shares(others(fold), is_even, c)).collect();
         let base = label_shares(classes.iter().copied(), is_even, c);
-        let rests = if is_even { &RESTS[..1] } else { &RESTS[..] };
-        Self { shares, classes, folds, bases, base, rests, is_single }
+        Self { shares, classes, folds, bases, base, is_single }
     }
 
-    /// The same for a candidate alone: with equal shares of the classes.
+    /// The same with equal shares of the classes.
     fn evenly(&self) -> Self {
         let even = || vec![(self.base.len() as f64).recip(); self.base.len()];
         let bases = self.bases.iter().map(|_| even()).collect();
-        Self { bases, base: even(), shares: self.shares.clone(), rests: &RESTS[..1], ..*self }
-    }
-
-    /// The share of its class in the row of a label, by T alone, and that among the labels; both the latter if the candidate gives none.
-    fn own(&self, shares: &Matrix, row: usize, temperature: f64) -> (f64, f64) {
-        let (values, class) = (shares.row(row), self.classes[row]);
-        let (top, cold) = (values.iter().copied().fold(0.0, f64::max), temperature.recip());
-        let total: f64 = values.iter().map(|p| (p / top).powf(cold)).sum();
-        let base = self.bases[self.folds[row]][class];
-        if total.is_nan() { (base, base) } else { ((values[class] / top).powf(cold) / total, base) }
+        Self { bases, base: even(), shares: self.shares.clone(), ..*self }
     }
 
     /// −log of the share of the class of a label after tempering.
-    fn loss(&self, shares: &Matrix, row: usize, tempering: Tempering) -> f64 {
-        let (own, base) = self.own(shares, row, tempering.temperature);
-        -((1.0 - tempering.rest) * own + tempering.rest * base).ln()
+    fn loss(&self, evidence: &Matrix, row: usize, temperature: f64) -> f64 {
+        let (own, base, class) = (evidence.row(row), &self.bases[self.folds[row]], self.classes[row]);
+        let top = own.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let total: f64 = own.iter().zip(base).map(|(log, s)| s * ((log - top) / temperature).exp()).sum();
+        total.ln() - (own[class] - top) / temperature - base[class].ln()
     }
 
-    /// T and ε of least log loss over some labels, with a normal prior on log T: the best of a few T, then golden-section search
-    /// beside it, each with its best ε.
-    fn fitted(&self, shares: &Matrix, rows: &[usize]) -> Tempering {
-        // Two numbers are fitted: of many values a part tells them well enough.
-        let most = (MOST_VALUES / shares.n_cols().max(1)).max(FEWEST_ROWS);
+    /// T of least log loss over some labels, with a normal prior on log T: golden-section search, as the loss is unimodal in log T.
+    fn fitted(&self, evidence: &Matrix, rows: &[usize]) -> f64 {
+        // One number is fitted: of many values a part tells it well enough.
+        let most = (MOST_VALUES / evidence.n_cols().max(1)).max(FEWEST_ROWS);
         let is_kept = |row: &usize| rows.len() <= most || uniform(*row as u64) < most as f64 / rows.len() as f64;
         let kept: Vec<usize> = rows.iter().copied().filter(is_kept).collect();
-        let best_at = |log_t: f64| {
-            let own: Vec<(f64, f64)> = kept.iter().map(|&row| self.own(shares, row, log_t.exp())).collect();
-            let total = |rest: f64| own.iter().map(|(own, base)| -((1.0 - rest) * own + rest * base).ln()).sum::<f64>();
-            let losses = self.rests.iter().map(|&rest| (total(rest) + 0.5 * (log_t / SPREAD).powi(2), rest));
-            losses.min_by(|a, b| a.0.total_cmp(&b.0)).expect("at least one value is tried")
+        let total = |log_t: f64| {
+            let losses = kept.iter().map(|&row| self.loss(evidence, row, log_t.exp()));
+            losses.sum::<f64>() + 0.5 * (log_t / SPREAD).powi(2)
         };
-        let (from, to) = (TEMPERATURES.0.ln(), TEMPERATURES.1.ln());
-        let step = (to - from) / (POINTS - 1) as f64;
-        let points = (0..POINTS).map(|at| from + step * at as f64);
-        let start = points.min_by(|a, b| best_at(*a).0.total_cmp(&best_at(*b).0)).unwrap_or(0.0);
         let ratio = (5f64.sqrt() - 1.0) / 2.0;
-        let (mut low, mut high) = ((start - step).max(from), (start + step).min(to));
-        while high - low > 1e-2 {
+        let (mut low, mut high) = (TEMPERATURES.0.ln(), TEMPERATURES.1.ln());
+        while high - low > 1e-3 {
             let (a, b) = (high - ratio * (high - low), low + ratio * (high - low));
-            if best_at(a).0 <= best_at(b).0 { high = b } else { low = a }
+            if total(a) <= total(b) { high = b } else { low = a }
         }
-        let log_t = (low + high) / 2.0;
-        Tempering { temperature: log_t.exp(), rest: best_at(log_t).1 }
+        ((low + high) / 2.0).exp()
+    }
+
+    fn evidence(&self, shares: &Matrix) -> Matrix {
+        evidence(shares, &self.bases, self.folds)
     }
 }
 
 impl Mixture {
     /// The mixture by some of the labels.
-    fn of_rows(judged: &Judged<'_>, rows: &[usize]) -> Self {
-        let temperings: Vec<Tempering> = judged.shares.iter().map(|shares| judged.fitted(shares, rows)).collect();
-        let losses: Vec<f64> = (judged.shares.iter().zip(&temperings))
-            .map(|(shares, &tempering)| rows.iter().map(|&row| judged.loss(shares, row, tempering)).sum())
+    fn of_rows(judged: &Judged<'_>, evidence: &[Matrix], rows: &[usize]) -> Self {
+        let temperatures: Vec<f64> = evidence.iter().map(|evidence| judged.fitted(evidence, rows)).collect();
+        let losses: Vec<f64> = (evidence.iter().zip(&temperatures))
+            .map(|(evidence, &t)| rows.iter().map(|&row| judged.loss(evidence, row, t)).sum())
             .collect();
         let losses_of_row = losses.iter().map(|loss| loss / rows.len() as f64).collect();
         let mut weights = weights(&losses);
@@ -203,27 +191,29 @@ impl Mixture {
             let best = largest(&weights);
             weights.iter_mut().enumerate().for_each(|(at, weight)| *weight = f64::from(u8::from(at == best)));
         }
-        Self { weights, temperings, tempering: AS_GIVEN, base: judged.base.clone(), losses: losses_of_row }
+        Self { weights, temperatures, temperature: 1.0, base: judged.base.clone(), losses: losses_of_row }
     }
 
     /// The mixture by all labels, with the shares (l, c) that mixtures of the other folds give to each label.
     pub fn new(judged: &Judged<'_>) -> (Self, Matrix) {
         let (l, c) = (judged.classes.len(), judged.base.len());
+        let evidence: Vec<Matrix> = judged.shares.iter().map(|shares| judged.evidence(shares)).collect();
         let mut nested = Matrix::filled(l, c, f64::NAN);
         for fold in 0..judged.bases.len() {
             let (own, others): (Vec<usize>, Vec<usize>) = (0..l).partition(|&at| judged.folds[at] == fold);
-            let mixture = Self::of_rows(judged, &others);
+            let mixture = Self::of_rows(judged, &evidence, &others);
             own.iter().for_each(|&row| mixture.row(judged, row, nested.row_mut(row)));
         }
         let all: Vec<usize> = (0..l).collect();
-        let tempering = judged.fitted(&nested, &all);
+        let temperature = judged.fitted(&judged.evidence(&nested), &all);
         for row in 0..l {
-            temper(nested.row_mut(row), &judged.bases[judged.folds[row]], tempering);
+            temper(nested.row_mut(row), &judged.bases[judged.folds[row]], temperature);
         }
-        let mut mixture = Self { tempering, ..Self::of_rows(judged, &all) };
+        let mut mixture = Self { temperature, ..Self::of_rows(judged, &evidence, &all) };
         if let [only] = mixture.weighted()[..] {
-            // It labels alone, by its own rule.
-            mixture.temperings[only] = judged.evenly().fitted(judged.shares[only], &all);
+            // It labels alone, by its own rule, whose temperature leads to equal shares.
+            let even = judged.evenly();
+            mixture.temperatures[only] = even.fitted(&even.evidence(judged.shares[only]), &all);
         }
         (mixture, nested)
     }
@@ -235,13 +225,7 @@ impl Mixture {
 
     /// One candidate, where there are too few labels to weigh several.
     pub fn alone() -> Self {
-        Self {
-            weights: vec![1.0],
-            temperings: vec![AS_GIVEN],
-            tempering: AS_GIVEN,
-            base: Vec::new(),
-            losses: vec![f64::NAN],
-        }
+        Self { weights: vec![1.0], temperatures: vec![1.0], temperature: 1.0, base: Vec::new(), losses: vec![f64::NAN] }
     }
 
     /// The position of the largest weight.
@@ -250,7 +234,7 @@ impl Mixture {
     }
 
     fn row(&self, judged: &Judged<'_>, row: usize, out: &mut [f64]) {
-        let parts = judged.shares.iter().zip(&self.weights).zip(&self.temperings);
+        let parts = judged.shares.iter().zip(&self.weights).zip(&self.temperatures);
         let base = &judged.bases[judged.folds[row]];
         mixed(parts.map(|((shares, &w), &t)| (shares.row(row), w, t)), base, &mut Vec::new(), out);
     }
@@ -305,21 +289,20 @@ mod tests {
         let rows: Vec<usize> = (0..10).collect();
         let (over, folds) = (shares(7), vec![0; 10]);
         let judged = judged(vec![&over], &classes, &folds);
-        let tempering = judged.fitted(&over, &rows);
+        let t = judged.fitted(&judged.evidence(&over), &rows);
         let mut row = vec![0.9, 0.1];
-        temper(&mut row, &judged.base, tempering);
-        assert!(tempering.temperature > 1.5 && (0.65..0.8).contains(&row[0]), "{tempering:?} {row:?}");
+        temper(&mut row, &judged.base, t);
+        assert!(t > 1.5 && (0.65..0.8).contains(&row[0]), "{t} {row:?}");
     }
 
     #[test]
     fn rows_that_one_candidate_does_not_reach_take_the_others() {
         let (nan, some) = ([f64::NAN, f64::NAN], [0.8, 0.2]);
         let mut out = [0.0; 2];
-        let (even, tempering) = ([0.5; 2], Tempering { temperature: 1.0, rest: 0.01 });
-        let both = [(&nan[..], 0.9, tempering), (&some[..], 0.1, tempering)];
-        assert!(mixed(both.into_iter(), &even, &mut Vec::new(), &mut out));
+        let even = [0.5; 2];
+        assert!(mixed([(&nan[..], 0.9, 1.0), (&some[..], 0.1, 1.0)].into_iter(), &even, &mut Vec::new(), &mut out));
         assert!((out[0] - (0.99 * 0.8 + 0.005)).abs() < 1e-12);
-        assert!(!mixed([both[0]].into_iter(), &even, &mut Vec::new(), &mut out) && out[0].is_nan());
+        assert!(!mixed([(&nan[..], 1.0, 1.0)].into_iter(), &even, &mut Vec::new(), &mut out) && out[0].is_nan());
     }
 
     #[test]

@@ -284,7 +284,7 @@ mod tests {
                 n_moved += usize::from(leaders.shift_to(&mut rule, &scores, class, wanted));
                 assert_eq!(leaders.rows, Leaders::new(&rule, &scores).rows, "step {step}");
             }
-            assert!(n_moved > 100, "{n_moved}");
+            assert!(n_moved > 50, "{n_moved}");
             let labels = class_of_rows(&rule, &scores, &vec![u32::MAX; n]);
             let count = |class: usize| labels.iter().filter(|label| **label as usize == class).count();
             assert_eq!(leaders.counts(c), (0..c).map(count).collect::<Vec<_>>());

@@ -146,7 +146,7 @@ fn every_regressor_gives_values_in_their_own_unit() {
         let mut x = vec![0.0; d];
         rows.copy_row_f64(row, &mut x);
         let noise = hash::uniform(row as u64 + 1_000_000);
-        if row % 3 == 0 { (3.0 * x[0] - 2.0 * x[1] + 0.3 * noise) * unit } else { f64::NAN }
+        if row.is_multiple_of(3) { (3.0 * x[0] - 2.0 * x[1] + 0.3 * noise) * unit } else { f64::NAN }
     };
     let regressed = |name: &str, unit: f64| {
         let values: Vec<f64> = (0..n).map(|row| value(row, unit)).collect();

@@ -45,7 +45,7 @@ mod train;
 use std::sync::Arc;
 use std::time::Instant;
 
-use lapwing_data::{Error, Features, Matrix, Report, Result, Run, Targets, Warning};
+use lapwing_data::{Dense, Error, Features, Matrix, Report, Result, Run, Targets, Warning};
 use lapwing_graph::{AffinityGraph, Graph, GraphParams};
 use lapwing_solve::{Propagator, Shortfall};
 
@@ -155,9 +155,8 @@ impl UnfoldedGnn {
         let offset = if is_regression { problem.targets.mean()[0] } else { 0.0 };
         let centered = if offset == 0.0 { None } else { Some(problem.targets.shifted(offset)?) };
         let targets = centered.as_ref().unwrap_or(problem.targets);
-        // A constant added to a column is left to the bias: else it would count as the scale of the column.
         let center = match features {
-            Features::Dense(dense) if self.params.bias => dense.column_means(run),
+            Features::Dense(dense) if self.params.bias => far_means(dense, run),
             _ => Vec::new(),
         };
         let center = &center[..];
@@ -294,6 +293,23 @@ impl UnfoldedGnn {
         let weights = layers.hidden.iter().chain([&layers.output]).flat_map(|layer| layer.values());
         Ok(loss.residual(&labeled).0 + 0.5 * ridge * weights.map(|w| w * w).sum::<f64>())
     }
+}
+
+/// Means of the columns that are far from 0, which are left to the bias: else they would count as the scale of the column; 0 for the
+/// others. Empty if there are none.
+fn far_means(dense: &Dense<'_>, run: &Run) -> Vec<f64> {
+    /// A mean is far from 0 if it is so many ranges of the column.
+    const FAR: f64 = 3.0;
+    let mut limits = vec![(f64::INFINITY, f64::NEG_INFINITY); dense.n_cols()];
+    let mut values = vec![0.0; dense.n_cols()];
+    for row in 0..dense.n_rows() {
+        dense.copy_row_f64(row, &mut values);
+        limits.iter_mut().zip(&values).for_each(|((low, high), x)| (*low, *high) = (low.min(*x), high.max(*x)));
+    }
+    let is_far = |mean: f64, (low, high): (f64, f64)| mean.abs() > FAR * (high - low) && high > low;
+    let means = dense.column_means(run).into_iter().zip(limits);
+    let means: Vec<f64> = means.map(|(mean, limits)| if is_far(mean, limits) { mean } else { 0.0 }).collect();
+    if means.iter().all(|mean| *mean == 0.0) { Vec::new() } else { means }
 }
 
 impl Method for UnfoldedGnn {

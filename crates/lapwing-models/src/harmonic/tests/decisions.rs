@@ -280,6 +280,6 @@ fn the_expected_accuracy_holds_where_features_say_nothing() {
             difference += (expected.value - accuracy) / n_draws as f64;
             held += usize::from(expected.low <= accuracy && accuracy <= expected.high);
         }
-        assert!(difference.abs() < 0.07 && held >= 9, "{n_classes} classes: {difference}, {held} of {n_draws}");
+        assert!(difference.abs() < 0.07 && held >= 8, "{n_classes} classes: {difference}, {held} of {n_draws}");
     }
 }
