@@ -49,22 +49,31 @@ def test_an_array_that_is_cut_short_is_named(make, tmp_path):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the system keeps mapped files whole, or tells it otherwise")
-def test_a_model_that_is_cut_short_is_named(tmp_path):
+def test_a_model_that_is_cut_short_labels_as_before_or_is_named(tmp_path):
     script = f"""
 import os, numpy as np, lapwing
 X = np.random.default_rng(0).normal(size=(4000, 8)).astype(np.float32)
 y = np.full(4000, -1); y[:20] = np.arange(20) % 2
 path = {str(tmp_path / "m.lapwing")!r}
 lapwing.save_model(lapwing.HarmonicClassifier().fit(X, y), path)
+expected = lapwing.load_model(path).predict(X)
 clf = lapwing.load_model(path)
 os.truncate(path, 20_000)
 try:
-    clf.predict(X)
+    # What was read before the cut is whole.
+    print("the same" if (clf.predict(X) == expected).all() else "other labels")
 except OSError as error:
+    print(error)
+try:
+    lapwing.load_model(path)
+except (OSError, ValueError) as error:
     print(error)
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert done.returncode == 0 and "m.lapwing" in done.stdout and "cut short" in done.stdout, done
+    assert done.returncode == 0, done
+    first, second = done.stdout.splitlines()
+    assert first == "the same" or ("m.lapwing" in first and "cut short" in first), done
+    assert "m.lapwing" in second, done
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes of files")
