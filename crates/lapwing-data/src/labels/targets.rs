@@ -91,7 +91,7 @@ impl Targets {
     }
 
     /// Soft targets (n, c): rows of non-negative shares that sum to 1, all-zero rows unlabeled. Rows whose sum misses 1 by more than
-    /// 1e-6, as sums of rounded shares do, but by at most [`ROUNDING`], are divided by it.
+    /// 1e-6, as sums of rounded shares do, but by at most 0.02, are divided by it.
     ///
     /// # Errors
     /// As [`Targets::one_hot`]; [`Error::Value`] naming a row that is neither a distribution nor zero.
