@@ -18,6 +18,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::Decision;
+use super::leave_one_out::{Level, openness};
 use crate::Rule;
 
 /// Relative rounding error of a difference of standings, for each class.
@@ -99,14 +100,21 @@ impl Certificate {
         self
     }
 
-    /// Adds the error of the mean over the `reached` rows (n) to their bounds. `scores` (n, c) are those before it is subtracted.
-    pub(super) fn center(&mut self, scores: &Matrix, reached: &[bool]) {
+    /// Adds the error of the level, a mean over the `reached` rows (n), to their bounds. `scores` (n, c) are those before it is subtracted.
+    pub(super) fn center(&mut self, scores: &Matrix, reached: &[bool], level: Level) {
         let n_reached = reached.iter().filter(|reached| **reached).count().max(1) as f64;
         // A mean of n values is off by no more than the rounding of the sum of their sizes.
         let sizes = scores.rows().zip(reached).filter(|(_, reached)| **reached).map(|(scores, _)| size(scores));
-        let rounding = f64::EPSILON * sizes.sum::<f64>();
+        let mut rounding = f64::EPSILON * sizes.sum::<f64>();
+        let opening =
+            (level == Level::OpenMean).then(|| Opening::new(scores, &self.radii(scores.n_rows(), scores.n_cols())));
+        rounding = opening.as_ref().map_or(rounding, |opening| rounding.max(opening.absolute));
         for system in &mut self.systems {
-            let mean = system.rows().map(|(_, deviation)| deviation).sum::<f64>() / n_reached;
+            let mut mean = system.rows().map(|(_, deviation)| deviation).sum::<f64>() / n_reached;
+            if let Some(Opening { weights, least, .. }) = &opening {
+                // The bounds of scores above the mean of all rows stay true as well.
+                mean = mean.max(system.rows().map(|(row, deviation)| weights[row] * deviation).sum::<f64>() / least);
+            }
             // Rows with labels that are kept exactly are not in the system, but the mean is subtracted from them too.
             let mut deviations: Vec<f64> = reached.iter().map(|&reached| if reached { mean } else { 0.0 }).collect();
             system.rows().for_each(|(row, deviation)| deviations[row] += deviation);
@@ -229,6 +237,41 @@ impl Certificate {
             is_exhausted: systems().all(|system| system.bounds.is_exhausted || system.bounds.errors.is_zero()),
             n_iter_residual: systems().map(|system| system.bounds.n_iter_residual).max().unwrap_or(0),
             n_iter: systems().map(|system| system.n_iter).max().unwrap_or(0),
+        }
+    }
+}
+
+/// Bound on the error of a mean of scores that are weighted by their openness w. With rows off by ε at most, w is off by
+/// δ = 2ε Σ f + cε², and the mean by (Σ wε + Σ δ(|f − m| + ε)) / (Σ w − Σ δ).
+struct Opening {
+    /// w (n).
+    weights: Vec<f64>,
+    /// Σ w − Σ δ; 0 if that is not positive.
+    least: f64,
+    /// The second part of the bound, and rounding.
+    absolute: f64,
+}
+
+impl Opening {
+    /// `radii` (n) are ε. |f − m| is 1 at most.
+    fn new(scores: &Matrix, radii: &[f64]) -> Self {
+        let c = scores.n_cols() as f64;
+        let weight = |row: &[f64]| if row.iter().any(|f| f.is_nan()) { 0.0 } else { openness(row) };
+        let weights: Vec<f64> = scores.rows().map(weight).collect();
+        let (mut moved, mut carried) = (0.0, 0.0);
+        for ((row, &radius), _) in scores.rows().zip(radii).zip(&weights).filter(|(_, weight)| **weight > 0.0) {
+            let total: f64 = row.iter().map(|f| f.clamp(0.0, 1.0)).sum();
+            let shift = 2.0 * radius * total + c * radius * radius + 4.0 * c * f64::EPSILON;
+            moved += shift;
+            carried += shift * (1.0 + radius);
+        }
+        let least = weights.iter().sum::<f64>() - moved;
+        let rounding = f64::EPSILON * weights.len() as f64 * (c + 1.0);
+        // Also if it is not a number.
+        if least > 0.0 {
+            Self { weights, least, absolute: carried / least + rounding }
+        } else {
+            Self { weights, least: 0.0, absolute: f64::INFINITY }
         }
     }
 }

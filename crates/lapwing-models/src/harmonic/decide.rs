@@ -107,6 +107,9 @@ impl Harmonic {
         if let Some(verdict) = &solved.verdict {
             if matches!(self.params.decision, Decision::Auto | Decision::Sizes) {
                 report.choose("decision", verdict.level.decision().name());
+                if verdict.level == Level::OpenMean {
+                    report.choose("level", "open-rows");
+                }
             }
             let labels = verdict.accuracy;
             report.parts.extend(labels.map(|accuracy| ("leave_one_out".to_string(), json!({"accuracy": accuracy}))));

@@ -9,23 +9,23 @@
 //! and with a prior of weights κd the same for A = L + T + κD, where kᵢ = ((L·H)ᵢᵢ + κdᵢHᵢᵢ) / tᵢ. The prior itself stays: the shares
 //! of a labeled row must come from a classifier that did not see its label.
 //!
-//! The mean over the n rows that labels reach becomes mean(f) − gᵢ(yᵢ − Lᵢ), gᵢ = tᵢ(A⁻¹1)ᵢ/n (rank-one update). Unless H
-//! is known to rounding, the second form of kᵢ, the flow out of the row, is used: 1 − Hᵢᵢ loses digits if kᵢ is small, that is, if the
-//! label nearly fixes the score of its row. Scores of a harmonic function lie between its labels, so Lᵢ is clipped to that range. Each label needs
-//! its column of H. Estimates of the diagonal from random signs are too rough: scores of classes may differ by only a few
-//! percent of the influence of a label on its own row.
+//! All scores become f − hᵢ(yᵢ − Lᵢ)ᵀ, hᵢ the column of H (rank-one update), and their mean over the n rows that labels reach
+//! mean(f) − gᵢ(yᵢ − Lᵢ), gᵢ = tᵢ(A⁻¹1)ᵢ/n. The second form of kᵢ, the flow out of the row, is used: 1 − Hᵢᵢ loses digits if kᵢ is
+//! small, that is, if the label nearly fixes the score of its row. Scores of a harmonic function lie between its labels, so Lᵢ is
+//! clipped to that range. Each label needs its column of H. Estimates of the diagonal from random signs are too rough: scores of classes
+//! may differ by only a few percent of the influence of a label on its own row.
 //!
-//! **What they decide.** How far scores are trusted against the sizes of the classes, see [`level`](super::level).
+//! **What they decide.** The level, and how far scores are trusted against the sizes of the classes, see [`level`](super::level).
 //!
-//! Cost: on small graphs that of the diagonal of A⁻¹, which a complete factor gives; if some k is small, or on other graphs, one solve
-//! with a column for each label that is left out, to a residual of [`TOL`]. At most [`MOST_LABELS`] labels, drawn
-//! at random, are left out, with at most [`MOST_VALUES`] values in their columns. If that allows fewer than [`FEWEST_LABELS`], no
-//! label is left out.
+//! Cost: one solve with a column for each label that is left out, to a residual of [`TOL`]; then O(n·c) for each of these labels. At
+//! most [`MOST_LABELS`] labels, drawn at random, are left out, with at most [`MOST_VALUES`] values in their columns. If that allows fewer
+//! than [`FEWEST_LABELS`], no label is left out.
 
 use lapwing_data::{Matrix, Result, Run, Stream, Targets};
 use lapwing_graph::{Components, Graph};
 use lapwing_solve::LaplacianSolver;
 use rand::seq::index::sample;
+use rayon::prelude::*;
 
 use super::function::HarmonicFunction;
 use super::level::{Sizes, Trust};
@@ -34,7 +34,7 @@ use super::{Decision, Form};
 use crate::HeldOutSource;
 use crate::class_sizes::{LabelsDrawn, label_counts};
 use crate::held_out::Standings;
-use crate::label_loop::{Centering, LEAST_DIFFERENCE, leave_one_out_scores};
+use crate::label_loop::{Centering, leave_one_out_scores};
 use crate::labeling::largest;
 
 /// Labels that are left out, at most.
@@ -45,6 +45,8 @@ pub(super) const FEWEST_LABELS: usize = 16;
 const MOST_VALUES: usize = 1 << 20;
 /// Relative residual of the columns.
 const TOL: f64 = 1e-4;
+/// Least openness of a row.
+const LEAST_OPEN: f64 = 1e-12;
 /// Fewest labels per class, on average, to leave one out.
 pub(super) const LEAST_PER_CLASS: usize = 2;
 
@@ -57,6 +59,8 @@ pub(super) struct Influence {
     slack: Vec<f64>,
     /// gᵢ: share of the label in the mean of the scores over the rows (q).
     pub(super) reach: Vec<f64>,
+    /// hᵢ: share of the label in the score of each row that labels reach (rows, q).
+    columns: Matrix,
 }
 
 /// The value with which plain scores are compared.
@@ -64,6 +68,8 @@ pub(super) struct Influence {
 pub(super) enum Level {
     /// Their mean over the rows that labels reach.
     RowMean,
+    /// The same, each row weighted by how open its class is.
+    OpenMean,
     /// The mean of the labels.
     LabeledMean,
     /// Nothing: they are shares.
@@ -71,10 +77,15 @@ pub(super) enum Level {
 }
 
 impl Level {
+    /// Whether it is a mean of scores.
+    pub fn is_of_rows(self) -> bool {
+        matches!(self, Self::RowMean | Self::OpenMean)
+    }
+
     /// The decision that compares scores with it.
     pub fn decision(self) -> Decision {
         match self {
-            Self::RowMean => Decision::RowMean,
+            Self::RowMean | Self::OpenMean => Decision::RowMean,
             Self::LabeledMean => Decision::Centered,
             Self::Zero => Decision::Argmax,
         }
@@ -84,10 +95,10 @@ impl Level {
 /// Level, held-out scores and accuracy from leaving out each label.
 pub(super) struct Verdict {
     pub level: Level,
-    /// How far scores are trusted, and what is added to those above the level for it (c).
+    /// How far scores are trusted, and what is added for it to those above the mean of the rows, or above the level if that is another (c).
     pub trust: Trust,
     pub shift: Vec<f64>,
-    /// Leave-one-out scores above the level, with the shift; `None` if labels are too few.
+    /// Leave-one-out scores above the level, with what is added; `None` if labels are too few.
     pub held_out: Option<Standings>,
     /// Share of labels that the leave-one-out scores get right at this level; `None` if labels are too few.
     pub accuracy: Option<f64>,
@@ -109,14 +120,6 @@ impl Influence {
         solver.set_tol(TOL)?;
         let share = (n as f64).recip();
         let rows: Vec<usize> = labels.iter().map(|&at| part.labeled[at] as usize).collect();
-        let differences = |inverse: Vec<f64>| rows.iter().map(|&row| 1.0 - weights[row] * inverse[row]).collect();
-        let known: Option<Vec<f64>> = solver.inverse_diagonal(run)?.map(differences);
-        if let Some(slack) = known.filter(|slack| slack.iter().all(|slack| *slack >= LEAST_DIFFERENCE)) {
-            let b = Matrix::filled(n, 1, share);
-            let (x, _) = solver.solve(&b, None, run)?;
-            let reach = rows.iter().map(|&row| weights[row] * x.row(row)[0]).collect();
-            return Ok(Self { labels, slack, reach });
-        }
         let q = labels.len();
         let mut b = Matrix::filled(n, q + 1, 0.0);
         for row in 0..n {
@@ -125,18 +128,18 @@ impl Influence {
         for (column, &row) in rows.iter().enumerate() {
             b.row_mut(row)[column] = weights[row];
         }
-        let (x, _) = solver.solve(&b, None, run)?;
+        let (columns, _) = solver.solve(&b, None, run)?;
         let (mut slack, mut reach) = (Vec::with_capacity(q), Vec::with_capacity(q));
         for (column, &row) in rows.iter().enumerate() {
             let (neighbors, edges) = part.graph.adjacency().row(row);
-            let own = x.row(row);
-            let flow =
-                neighbors.iter().zip(edges).map(|(&id, weight)| weight * (own[column] - x.row(id as usize)[column]));
+            let own = columns.row(row);
+            let inflow = |(&id, weight): (&u32, &f64)| weight * (own[column] - columns.row(id as usize)[column]);
+            let flow: f64 = neighbors.iter().zip(edges).map(inflow).sum();
             let pull = pulls.map_or(0.0, |pulls| pulls[row] * own[column]);
-            slack.push(((flow.sum::<f64>() + pull) / weights[row]).clamp(0.0, 1.0));
+            slack.push(((flow + pull) / weights[row]).clamp(0.0, 1.0));
             reach.push(weights[row] * own[q]);
         }
-        Ok(Self { labels, slack, reach })
+        Ok(Self { labels, slack, reach, columns })
     }
 }
 
@@ -162,26 +165,30 @@ pub(super) fn are_enough(targets: &Targets) -> bool {
 }
 
 impl Verdict {
-    /// A level for too few labels, and what is added to scores above it (c).
+    /// The verdict on too few labels.
     pub fn without_labels(level: Level, trust: Trust, shift: Vec<f64>) -> Self {
         Self { level, trust, shift, held_out: None, accuracy: None }
     }
 
-    /// Leaves each label out of the plain `function`, whose classes have these `sizes`: scores above the mean of the rows.
+    /// Leaves each label out of the plain `function`, whose classes have these `sizes`: scores above the level that fits them best.
     pub fn new(
         function: &HarmonicFunction,
         influence: &Influence,
         targets: &Targets,
         components: &Components,
-        sizes: Sizes,
+        sizes: &Sizes,
     ) -> Self {
         let left_out = LeftOut::new(function, influence, targets, components);
-        let standings = left_out.at(Level::RowMean);
-        let known = standings.iter().zip(&left_out.classes).filter_map(|(standing, &class)| {
-            standing.as_deref().filter(|standing| standing[class].is_finite()).map(|standing| (standing, class))
-        });
-        let trust = sizes.trust(&known.collect::<Vec<_>>(), &influence.reach);
-        left_out.verdict(Level::RowMean, standings, trust, sizes.shift(trust))
+        let [of_rows, of_open] = [Level::RowMean, Level::OpenMean].map(|level| left_out.at(level));
+        let known = |standings: &[Standing]| {
+            let pairs = standings.iter().zip(&left_out.classes);
+            let known = pairs.filter_map(|(standing, &class)| Some((standing.clone()?, class)));
+            known.filter(|(standing, class)| standing[*class].is_finite()).collect()
+        };
+        let trust = sizes.trust(&[known(&of_rows), known(&of_open)], &influence.reach);
+        let standings = if trust.level == Level::OpenMean { of_open } else { of_rows };
+        let verdict = left_out.verdict(trust.level, standings, trust, &sizes.added(trust));
+        Verdict { shift: sizes.shift(trust), ..verdict }
     }
 
     /// Leaves each label out of a `function` with a prior: the verdict at this level.
@@ -194,7 +201,7 @@ impl Verdict {
     ) -> Self {
         let left_out = LeftOut::new(function, influence, targets, components);
         let standings = left_out.at(level);
-        left_out.verdict(level, standings, Trust::default(), vec![0.0; targets.n_columns()])
+        left_out.verdict(level, standings, Trust::default(), &vec![0.0; targets.n_columns()])
     }
 }
 
@@ -292,15 +299,32 @@ impl<'a> LeftOut<'a> {
 
     /// Standings of all labels (q).
     fn at(&self, level: Level) -> Vec<Standing> {
-        (0..self.classes.len()).map(|place| self.standing(place, level)).collect()
+        (0..self.classes.len()).into_par_iter().map(|place| self.standing(place, level)).collect()
     }
 
-    fn verdict(&self, level: Level, standings: Vec<Standing>, trust: Trust, shift: Vec<f64>) -> Verdict {
+    /// The mean of the rows, weighted by how open they are, if the label at `place` has the score `without` (c) of the others.
+    fn open_mean(&self, place: usize, without: &[f64]) -> Vec<f64> {
+        let y = self.targets.values().row(self.influence.labels[place]);
+        let mut mean = OpenMean::new(y.len());
+        let mut moved = vec![0.0; y.len()];
+        for (scores, influence) in reached(&self.function.scores).zip(self.influence.columns.rows()) {
+            let pairs = scores.iter().zip(y).zip(without);
+            moved
+                .iter_mut()
+                .zip(pairs)
+                .for_each(|(moved, ((f, y), without))| *moved = f - influence[place] * (y - without));
+            mean.add(&moved);
+        }
+        mean.value()
+    }
+
+    /// The verdict, given what is added to standings at the level (c).
+    fn verdict(&self, level: Level, standings: Vec<Standing>, trust: Trust, added: &[f64]) -> Verdict {
         let unknown = || vec![f64::NAN; self.targets.n_columns()];
         let counts = label_counts(self.targets);
         // Shares do not grow with the number of labels.
         let is_restored = level != Level::Zero && are_balanced(&counts);
-        let moved = |standing: &[f64]| standing.iter().zip(&shift).map(|(s, shift)| s + shift).collect::<Vec<f64>>();
+        let moved = |standing: &[f64]| standing.iter().zip(added).map(|(s, added)| s + added).collect::<Vec<f64>>();
         let is_right = |(standing, class): &(&Standing, &usize)| {
             standing.as_ref().is_some_and(|standing| largest(&moved(standing)) == **class)
         };
@@ -319,7 +343,7 @@ impl<'a> LeftOut<'a> {
             source: HeldOutSource::LeaveOneOut,
         };
         let accuracy = Some(n_right as f64 / self.classes.len() as f64);
-        Verdict { level, trust, held_out: Some(held_out), accuracy, shift }
+        Verdict { level, trust, held_out: Some(held_out), accuracy, shift: added.to_vec() }
     }
 
     /// Leave-one-out scores minus the level (c) of the label at `place` among those left out; `None` if no other label
@@ -340,6 +364,7 @@ impl<'a> LeftOut<'a> {
                 let means = self.mean.iter().zip(y).zip(&without);
                 means.map(|((mean, y), without)| mean - g * (y - without)).collect()
             }
+            Level::OpenMean => self.open_mean(place, &without),
             Level::Zero => vec![0.0; y.len()],
             Level::LabeledMean => labeled_mean.clone(),
         };
@@ -348,12 +373,17 @@ impl<'a> LeftOut<'a> {
     }
 }
 
+/// Scores of the rows that labels reach.
+fn reached(scores: &Matrix) -> impl Iterator<Item = &[f64]> {
+    scores.rows().filter(|row| !row.iter().any(|score| score.is_nan()))
+}
+
 /// Mean of the scores (c) over the rows that labels reach. One mean for all of them: where parts of the graph hang together by edges
 /// that vanish, their scores tend to those of separate components, and so must the level. A mean for each component would take away
 /// the very class that most of its labels have.
 pub(super) fn row_mean(scores: &Matrix) -> Vec<f64> {
     let (mut mean, mut n) = (vec![0.0; scores.n_cols()], 0usize);
-    for row in scores.rows().filter(|row| !row.iter().any(|score| score.is_nan())) {
+    for row in reached(scores) {
         mean.iter_mut().zip(row).for_each(|(mean, score)| *mean += score);
         n += 1;
     }
@@ -361,11 +391,46 @@ pub(super) fn row_mean(scores: &Matrix) -> Vec<f64> {
     mean
 }
 
-/// Subtracts their mean over the rows from plain scores.
-pub(super) fn center_rows(function: &mut HarmonicFunction) {
+/// The same mean of plain scores, each row weighted by [`openness`].
+pub(super) fn open_mean(scores: &Matrix) -> Vec<f64> {
+    let mut mean = OpenMean::new(scores.n_cols());
+    reached(scores).for_each(|row| mean.add(row));
+    mean.value()
+}
+
+/// How open the class of a row with these plain scores (c) is: the Gini index 1 − Σ f² of its shares, and never quite 0.
+pub(super) fn openness(scores: &[f64]) -> f64 {
+    (1.0 - scores.iter().map(|f| f.clamp(0.0, 1.0).powi(2)).sum::<f64>()).max(LEAST_OPEN)
+}
+
+/// Mean of plain scores, weighted by [`openness`].
+struct OpenMean {
+    sum: Vec<f64>,
+    weight: f64,
+}
+
+impl OpenMean {
+    fn new(n_classes: usize) -> Self {
+        Self { sum: vec![0.0; n_classes], weight: 0.0 }
+    }
+
+    fn add(&mut self, scores: &[f64]) {
+        let weight = openness(scores);
+        self.weight += weight;
+        self.sum.iter_mut().zip(scores).for_each(|(sum, f)| *sum += weight * f.clamp(0.0, 1.0));
+    }
+
+    fn value(self) -> Vec<f64> {
+        let weight = self.weight.max(f64::MIN_POSITIVE);
+        self.sum.into_iter().map(|sum| sum / weight).collect()
+    }
+}
+
+/// Subtracts their mean over the rows from plain scores, whose bounds then hold at this level too.
+pub(super) fn center_rows(function: &mut HarmonicFunction, level: Level) {
     let mean = row_mean(&function.scores);
     if let Some(certificate) = &mut function.certificate {
-        certificate.center(&function.scores, &function.reached);
+        certificate.center(&function.scores, &function.reached, level);
     }
     for row in 0..function.scores.n_rows() {
         function.scores.row_mut(row).iter_mut().zip(&mean).for_each(|(score, mean)| *score -= mean);

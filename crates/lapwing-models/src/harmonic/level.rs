@@ -1,30 +1,35 @@
 //! The level of automatic decisions: how far plain scores are trusted against what labels say about the sizes of the classes.
 //!
 //! Far from all labels, plain scores f are nearly constant, and the constant says nothing where classes have about as many labels, whatever
-//! their sizes. So scores are compared with their mean f̄ over the rows. But that takes away what labels show of the sizes, and where
-//! the rest says little (a tight group of rows, columns that say nothing) the rest must not decide. With s = f − f̄, the decision is
+//! their sizes. So scores are compared with a level m, the mean of rows. But that takes away what labels show of the sizes, and where
+//! the rest says little (a tight group of rows, columns that say nothing) the rest must not decide. With s = f − m, the decision is
 //! that of the log-posterior
 //!
 //! ```text
 //! s_c + T·ln p_c.
 //! ```
 //!
-//! **Shares** p of the classes are those of the labels, shrunk to equal shares: their posterior mean under a Dirichlet prior of
-//! concentration a each, averaged over a by how likely the counts are. Equal counts give equal shares. They are multiplied by
+//! **Level.** Either the mean f̄ over all rows, or that of weights 1 − Σ f², the Gini index of the shares: rows whose class is settled, such
+//! as those of a part of the graph whose labels are all of one class, say nothing about the level of the others.
+//!
+//! **Shares** p of the classes follow from the counts n of the labels. p̂ is their posterior mean under a Dirichlet prior of concentration
+//! a each, averaged over a by how likely the counts are; ln p̂ is moved to its mean over the classes as far as the counts look like
+//! chance: by min(1, [`CAUTION`]·(c − 1)/χ²), χ² = Σ (n_c − n̄)²/n̄. Equal counts give equal shares. They are multiplied by
 //! (b_c / ȳ_c)^κ, where b is f̄ shrunk to the mean ȳ of the labels: a class whose labels stand for more rows than those of others is
 //! likely to be larger, also if labels are so many of each class. f̄ = Σ gᵢyᵢ, gᵢ the share of label i in the mean; if gᵢ had nothing to
 //! do with the class, Q = Σ_c (f̄_c − ȳ_c)² / (n_c·var g) would be c − 1 on average, so b − ȳ = max(0, 1 − (c − 1)/Q)·(f̄ − ȳ).
 //!
-//! **Trust.** T and κ are those of the least Σ −log softmax(s/T + ln p) over left-out labels, plus (ln T/T₀)² / (2·[`SPREAD`]²), T₀ the
-//! typical temperature. If scores say nothing, T is large and the largest class wins; if they say much, T is small and p decides ties.
-//! Without left-out labels T is T₀ and κ is 0.
+//! **Trust.** Level, T and κ are those of the least Σ −log softmax(s/T + ln p) over left-out labels, plus (ln T/T₀)² / (2·[`SPREAD`]²),
+//! T₀ the typical temperature at the level. If scores say nothing, T is large and the largest class wins; if they say much, T is small
+//! and p decides ties. Without left-out labels the level is f̄, T is T₀ and κ is 0. Scores that differ by less than the errors of
+//! the solve, as in a pile of equal rows, are ties, and [`LEAST_HEAT`]·ln p̂ decides them.
 //!
-//! Cost: O(n·c) for mean and typical temperature; q·c for each of about 250 pairs (T, κ), q left-out labels.
+//! Cost: O(n·c) for levels and typical temperatures; q·c for each of about 500 triples (level, T, κ), q left-out labels.
 
 use lapwing_data::Targets;
 
 use super::HarmonicFunction;
-use super::leave_one_out::row_mean;
+use super::leave_one_out::{Level, open_mean, row_mean};
 use crate::Rule;
 use crate::class_sizes::label_counts;
 use crate::labeling::typical_temperature;
@@ -39,12 +44,16 @@ const POWERS: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
 const CONCENTRATIONS: (f64, f64, i32) = (0.5, 1.2, 40);
 /// Least ratio of b and ȳ.
 const LEAST_RATIO: f64 = 1e-3;
+/// How much more than chance the counts of labels have to differ to be believed: they are believed by 1 − CAUTION·(c − 1)/χ².
+const CAUTION: f64 = 2.0;
 /// Least T: scores whose classes differ by much less are equal, as in a pile of equal rows, but for the errors of the solve.
 const LEAST_HEAT: f64 = 1e-5;
 
 /// How far scores are trusted against the sizes of the classes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Trust {
+    /// The level.
+    pub level: Level,
     /// T over the typical temperature.
     ratio: f64,
     /// Share of f̄ − ȳ that is believed.
@@ -55,59 +64,80 @@ pub(super) struct Trust {
 
 impl Default for Trust {
     fn default() -> Self {
-        Self { ratio: 1.0, shrink: 0.0, power: 0.0 }
+        Self { level: Level::RowMean, ratio: 1.0, shrink: 0.0, power: 0.0 }
     }
+}
+
+/// A level, and the typical temperature of the scores above it.
+struct Origin {
+    level: Level,
+    mean: Vec<f64>,
+    typical: f64,
 }
 
 /// What labels and their scores say about the sizes of the classes.
 pub(super) struct Sizes {
-    /// Labels of each class, and the shares that they say (c).
+    /// Labels of each class, their shares p̂, and the log-shares that are believed (c).
     counts: Vec<usize>,
     shares: Vec<f64>,
-    /// ȳ and f̄ (c).
+    believed: Vec<f64>,
+    /// ȳ (c).
     labeled: Vec<f64>,
-    rows: Vec<f64>,
-    /// T₀.
-    typical: f64,
+    /// The mean f̄ of all rows, and that of open ones.
+    origins: [Origin; 2],
 }
 
 impl Sizes {
     pub fn new(function: &HarmonicFunction, targets: &Targets) -> Self {
-        let (labeled, rows) = (function.mean.clone(), row_mean(&function.scores));
-        let rule = Rule { offset: rows.clone(), ..Rule::largest(labeled.clone()) };
-        let typical = typical_temperature(&rule, &function.scores);
+        let (scores, labeled) = (&function.scores, function.mean.clone());
+        let origins = [(Level::RowMean, row_mean(scores)), (Level::OpenMean, open_mean(scores))];
+        let origins = origins.map(|(level, mean)| {
+            let rule = Rule { offset: mean.clone(), ..Rule::largest(labeled.clone()) };
+            Origin { level, mean, typical: typical_temperature(&rule, scores) }
+        });
         let counts = label_counts(targets);
-        Self { shares: shrunk_shares(&counts), counts, labeled, rows, typical }
+        let shares = shrunk_shares(&counts);
+        Self { believed: believed(&counts, &shares), shares, counts, labeled, origins }
     }
 
-    /// The trust that fits `standings` of left-out labels above the mean of the rows, each with its class; `reach` are gᵢ.
-    pub fn trust(&self, standings: &[(&[f64], usize)], reach: &[f64]) -> Trust {
+    /// The trust that fits `standings` of left-out labels, each with its class, above each of the levels; `reach` are gᵢ.
+    pub fn trust(&self, standings: &[Vec<(Vec<f64>, usize)>; 2], reach: &[f64]) -> Trust {
         let shrink = self.shrink(reach);
         let powers = if shrink > 0.0 { &POWERS[..] } else { &POWERS[..1] };
         let mut best = (f64::INFINITY, Trust { shrink, ..Trust::default() });
-        for &power in powers {
-            let shares = self.log_shares(shrink, power);
-            for step in -STEPS.0..=STEPS.0 {
-                let log_ratio = f64::from(step) * STEPS.1;
-                let cold = self.heat(log_ratio.exp()).recip();
-                let losses = standings.iter().map(|(standing, class)| loss(standing, *class, cold, &shares));
-                let total = losses.sum::<f64>() + (log_ratio / SPREAD).powi(2) / 2.0;
-                if total < best.0 {
-                    best = (total, Trust { ratio: log_ratio.exp(), shrink, power });
+        for (origin, standings) in self.origins.iter().zip(standings) {
+            for &power in powers {
+                let shares = self.log_shares(shrink, power);
+                for step in -STEPS.0..=STEPS.0 {
+                    let log_ratio = f64::from(step) * STEPS.1;
+                    let cold = heat(origin, log_ratio.exp()).recip();
+                    let losses = standings.iter().map(|(standing, class)| loss(standing, *class, cold, &shares));
+                    let total = losses.sum::<f64>() + (log_ratio / SPREAD).powi(2) / 2.0;
+                    if total < best.0 {
+                        best = (total, Trust { level: origin.level, ratio: log_ratio.exp(), shrink, power });
+                    }
                 }
             }
         }
         best.1
     }
 
-    /// T·ln p (c).
-    pub fn shift(&self, trust: Trust) -> Vec<f64> {
-        let heat = self.heat(trust.ratio);
-        self.log_shares(trust.shrink, trust.power).into_iter().map(|share| heat * share).collect()
+    /// What is added to scores above the level (c): T·ln p, and what decides ties.
+    pub fn added(&self, trust: Trust) -> Vec<f64> {
+        let heat = heat(self.origin(trust), trust.ratio);
+        let shares =
+            self.log_shares(trust.shrink, trust.power).into_iter().zip(below_top(self.shares.iter().map(|p| p.ln())));
+        shares.map(|(share, tie)| heat * share + LEAST_HEAT * tie).collect()
     }
 
-    fn heat(&self, ratio: f64) -> f64 {
-        (self.typical * ratio).max(LEAST_HEAT)
+    /// The same for scores above the mean of all rows (c).
+    pub fn shift(&self, trust: Trust) -> Vec<f64> {
+        let levels = self.origins[0].mean.iter().zip(&self.origin(trust).mean);
+        self.added(trust).into_iter().zip(levels).map(|(added, (rows, level))| added + (rows - level)).collect()
+    }
+
+    fn origin(&self, trust: Trust) -> &Origin {
+        &self.origins[usize::from(trust.level == self.origins[1].level)]
     }
 
     /// Share of f̄ − ȳ that does not look like chance.
@@ -116,8 +146,9 @@ impl Sizes {
         let mean = reach.iter().sum::<f64>() / q;
         let variance = reach.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / (q - 1.0);
         let present = || (0..self.counts.len()).filter(|&class| self.counts[class] > 0);
-        let statistic = present()
-            .map(|class| (self.rows[class] - self.labeled[class]).powi(2) / (self.counts[class] as f64 * variance));
+        let statistic = present().map(|class| {
+            (self.origins[0].mean[class] - self.labeled[class]).powi(2) / (self.counts[class] as f64 * variance)
+        });
         let (statistic, freedom) = (statistic.sum::<f64>(), present().count() as f64 - 1.0);
         // Nothing is known if all labels reach equally far.
         if statistic > freedom && statistic.is_finite() { 1.0 - freedom / statistic } else { 0.0 }
@@ -126,15 +157,36 @@ impl Sizes {
     /// ln p less that of the largest class (c), so that nothing is added to scores of equal classes; 0 for classes without labels,
     /// which are never chosen.
     fn log_shares(&self, shrink: f64, power: f64) -> Vec<f64> {
-        let classes = self.shares.iter().zip(&self.labeled).zip(&self.rows);
-        let share = |((share, labeled), rows): ((&f64, &f64), &f64)| {
+        let classes = self.believed.iter().zip(&self.labeled).zip(&self.origins[0].mean);
+        below_top(classes.map(|((believed, labeled), rows)| {
             let ratio = 1.0 + shrink * (rows / labeled - 1.0);
-            if *share > 0.0 { share.ln() + power * ratio.max(LEAST_RATIO).ln() } else { f64::NEG_INFINITY }
-        };
-        let shares: Vec<f64> = classes.map(share).collect();
-        let top = shares.iter().fold(f64::NEG_INFINITY, |top, share| top.max(*share));
-        shares.into_iter().map(|share| if share.is_finite() { share - top } else { 0.0 }).collect()
+            believed + power * ratio.max(LEAST_RATIO).ln()
+        }))
     }
+}
+
+/// T.
+fn heat(origin: &Origin, ratio: f64) -> f64 {
+    (origin.typical * ratio).max(LEAST_HEAT)
+}
+
+/// Values less the largest one; 0 for those that are not finite.
+fn below_top(values: impl Iterator<Item = f64> + Clone) -> Vec<f64> {
+    let top = values.clone().filter(|value| value.is_finite()).fold(f64::NEG_INFINITY, f64::max);
+    values.map(|value| if value.is_finite() { value - top } else { 0.0 }).collect()
+}
+
+/// ln p̂ less its mean over the classes with labels, as far as counts differ by more than chance (c); −∞ for classes without labels.
+fn believed(counts: &[usize], shares: &[f64]) -> Vec<f64> {
+    let present = || (0..counts.len()).filter(|&class| counts[class] > 0);
+    let c = present().count() as f64;
+    let mean = present().map(|class| counts[class] as f64).sum::<f64>() / c;
+    let statistic: f64 = present().map(|class| (counts[class] as f64 - mean).powi(2) / mean).sum();
+    let chance = CAUTION * (c - 1.0);
+    let belief = if statistic > chance { 1.0 - chance / statistic } else { 0.0 };
+    let typical = present().map(|class| shares[class].ln()).sum::<f64>() / c;
+    let log_share = |&share: &f64| if share > 0.0 { belief * (share.ln() - typical) } else { f64::NEG_INFINITY };
+    shares.iter().map(log_share).collect()
 }
 
 /// −log share of the class; −∞ standings have no share.

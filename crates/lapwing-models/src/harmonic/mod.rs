@@ -153,10 +153,10 @@ impl Harmonic {
         if chooses_level {
             let sizes = run.install(|| Sizes::new(&function, targets));
             verdict = Some(match &function.influence {
-                Some(influence) => Verdict::new(&function, influence, targets, &components, sizes),
+                Some(influence) => run.install(|| Verdict::new(&function, influence, targets, &components, &sizes)),
                 None => {
                     let trust = self.known.map_or(Trust::default(), |known| known.trust);
-                    Verdict::without_labels(Level::RowMean, trust, sizes.shift(trust))
+                    Verdict::without_labels(trust.level, trust, sizes.shift(trust))
                 }
             });
         }
@@ -165,9 +165,9 @@ impl Harmonic {
             (None, Decision::RowMean) => Level::RowMean,
             (None, _) => Level::LabeledMean,
         };
-        let is_centered = function.form == Form::Stable || level == Level::RowMean;
+        let is_centered = function.form == Form::Stable || level.is_of_rows();
         if is_centered && function.form != Form::Stable {
-            leave_one_out::center_rows(&mut function);
+            leave_one_out::center_rows(&mut function, level);
         }
         let n_left_out =
             verdict.as_ref().and_then(|verdict| verdict.held_out.as_ref()).map_or(0, |held| held.rows.len());

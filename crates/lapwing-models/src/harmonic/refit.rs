@@ -58,8 +58,8 @@ impl Refit<'_> {
                 start: None,
             };
             let mut function = solve(&solving, run)?;
-            if self.level == Level::RowMean && function.form != Form::Stable {
-                center_rows(&mut function);
+            if self.level.is_of_rows() && function.form != Form::Stable {
+                center_rows(&mut function, self.level);
             }
             let scores = rows.iter().flat_map(|&row| function.scores.row(row as usize).to_vec()).collect();
             Matrix::new(rows.len(), c, scores)

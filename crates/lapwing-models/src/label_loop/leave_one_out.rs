@@ -39,7 +39,7 @@ const ESTIMATED: f64 = 0.5;
 /// Leverage above which it is solved for exactly.
 const LARGE: f64 = 0.5;
 /// Below, 1 less h has lost half of its digits.
-pub(crate) const LEAST_DIFFERENCE: f64 = 1e-7;
+const LEAST_DIFFERENCE: f64 = 1e-7;
 /// Least 1 − h.
 const LEAST_SLACK: f64 = 1e-9;
 

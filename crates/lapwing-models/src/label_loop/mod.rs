@@ -18,7 +18,6 @@ mod suggest;
 
 pub use audit::{Audit, AuditParams, AuditSummary, ClassPair, NewClass, RegressionAudit, audit, audit_regression};
 pub use jackknife::{Intervals, jackknife_plus};
-pub(crate) use leave_one_out::LEAST_DIFFERENCE;
 pub use leave_one_out::{Centering, leave_one_out_scores};
 pub use plan::plan_loop;
 pub use sets::{PredictionSets, SetsParams, SetsSummary, least_labels, prediction_sets};

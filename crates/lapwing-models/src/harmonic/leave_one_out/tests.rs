@@ -113,6 +113,7 @@ fn by_brute_force(graph: &Graph, targets: &Targets, graph_reg: f64, at: usize, l
     let row = targets.rows()[at] as usize;
     let level = match level {
         Level::RowMean => row_mean(&function.scores),
+        Level::OpenMean => open_mean(&function.scores),
         Level::LabeledMean => function.mean.clone(),
         Level::Zero => vec![0.0; function.mean.len()],
     };
@@ -129,7 +130,7 @@ fn leaving_out_equals_solving_without() {
         let classes: Vec<usize> = targets.values().rows().map(largest).collect();
         let left_out = LeftOut::new(&function, function.influence.as_ref().unwrap(), &targets, &components);
         for at in 0..classes.len() {
-            for level in [Level::RowMean, Level::LabeledMean] {
+            for level in [Level::RowMean, Level::OpenMean, Level::LabeledMean] {
                 let found = left_out.standing(at, level).unwrap();
                 let expected = by_brute_force(&graph, &targets, graph_reg, at, level);
                 for (f, e) in found.iter().zip(&expected) {
@@ -149,7 +150,7 @@ fn a_label_alone_in_its_component_says_nothing() {
     let influence = function.influence.as_ref().unwrap();
     assert!(influence.slack[4] < 0.01, "{:?}", influence.slack);
     let sizes = Sizes::new(&function, &targets);
-    let verdict = Verdict::new(&function, influence, &targets, &graph.components(), sizes);
+    let verdict = Verdict::new(&function, influence, &targets, &graph.components(), &sizes);
     assert!(verdict.accuracy.is_some_and(|accuracy| accuracy <= 0.8));
 }
 
@@ -158,7 +159,7 @@ fn centered_rows_have_zero_mean_and_parts_of_one_class_keep_it() {
     let graph = graph();
     let targets = targets(|row| [3, 10, 20, 42, 44].contains(&row).then_some((row % 2) as i64), 2);
     let mut function = solved(&graph, &targets, 0.05, false);
-    center_rows(&mut function);
+    center_rows(&mut function, Level::RowMean);
     assert!(row_mean(&function.scores).iter().all(|mean| mean.abs() < 1e-12));
     assert!((40..50).all(|row| largest(function.scores.row(row)) == 0));
 }
