@@ -379,3 +379,48 @@ impl<'e> Pairs<'e> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lapwing_data::hash::uniform;
+
+    use super::super::leave_one_out::open_mean;
+    use super::*;
+
+    /// Shares of random rows, some settled, some open, moved by up to a row's radius in every class: the mean of open rows moves by no
+    /// more than its bound.
+    #[test]
+    fn means_of_open_rows_are_off_by_no_more_than_their_bound() {
+        let (n, mut most) = (40, 0.0f64);
+        for trial in 0..300u64 {
+            let draw = |at: usize| uniform(trial << 20 | at as u64);
+            let c = 2 + trial as usize % 4;
+            let radii: Vec<f64> = (0..n).map(|row| 10f64.powf(-2.0 - 4.0 * draw(row))).collect();
+            let (mut scores, mut moved) = (Matrix::filled(n, c, 0.0), Matrix::filled(n, c, 0.0));
+            for row in 0..n {
+                let power = if row % 3 == 0 { 20.0 } else { 1.0 };
+                let own: Vec<f64> = (0..c).map(|class| draw(100 + row * 10 + class).powf(power)).collect();
+                let total: f64 = own.iter().sum();
+                for class in 0..c {
+                    let sign = if draw(1000 + row * 10 + class) < 0.5 { -1.0 } else { 1.0 };
+                    scores.row_mut(row)[class] = own[class] / total;
+                    moved.row_mut(row)[class] = (own[class] / total + sign * radii[row]).clamp(0.0, 1.0);
+                }
+            }
+            let opening = Opening::new(&scores, &radii);
+            let carried: f64 = opening.weights.iter().zip(&radii).map(|(weight, radius)| weight * radius).sum();
+            let bound = carried / opening.least + opening.absolute;
+            let pairs = open_mean(&scores).into_iter().zip(open_mean(&moved));
+            let off = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(off <= bound, "{trial}: {off} {bound}");
+            most = most.max(off / bound);
+        }
+        assert!(most > 0.05, "the bound says nothing: {most}");
+    }
+
+    #[test]
+    fn rows_that_may_all_be_settled_bound_nothing() {
+        let scores = Matrix::new(2, 2, vec![1.0, 0.0, 0.0, 1.0]).unwrap();
+        assert!(Opening::new(&scores, &[1e-6, 1e-6]).absolute.is_infinite());
+    }
+}

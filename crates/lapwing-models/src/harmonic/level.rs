@@ -231,6 +231,8 @@ fn log_rising(a: f64, n: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use lapwing_data::Matrix;
+
     use super::*;
 
     #[test]
@@ -242,6 +244,28 @@ mod tests {
         assert!(few[0] > 0.55 && few[0] < 0.7 && many[0] > 0.74, "{few:?} {many:?}");
         let noise = shrunk_shares(&[4, 6, 5, 3, 7, 5, 4, 6, 5, 5]);
         assert!(noise.iter().all(|share| (share - 0.1).abs() < 0.01), "{noise:?}");
+    }
+
+    #[test]
+    fn counts_are_believed_as_far_as_they_are_no_chance() {
+        let believed = |counts: &[usize]| believed(counts, &shrunk_shares(counts));
+        // 6 to 4, 7 to 3: so do the labels of equal classes fall.
+        assert!(believed(&[6, 4]).iter().chain(&believed(&[7, 3])).all(|log| *log == 0.0));
+        let far = believed(&[90, 10]);
+        assert!(far[0] - far[1] > 2.0 && far[0] - far[1] < 9f64.ln(), "{far:?}");
+        let absent = believed(&[90, 0, 10]);
+        assert!(absent[1] == f64::NEG_INFINITY && (absent[0] - far[0]).abs() < 1e-12);
+    }
+
+    #[test]
+    fn rows_whose_class_is_settled_do_not_move_the_level() {
+        // Most rows lie near (.6, .4); a part whose labels are all of the second class has nothing open.
+        let main =
+            || (0..90).flat_map(|row| [0.6 + 0.01 * f64::from(row % 3 - 1), 0.4 - 0.01 * f64::from(row % 3 - 1)]);
+        let alone = Matrix::new(90, 2, main().collect()).unwrap();
+        let both = Matrix::new(100, 2, main().chain((0..10).flat_map(|_| [0.0, 1.0])).collect()).unwrap();
+        assert!((row_mean(&both)[0] - 0.54).abs() < 1e-9);
+        assert!((open_mean(&both)[0] - open_mean(&alone)[0]).abs() < 1e-9);
     }
 
     #[test]
