@@ -136,6 +136,23 @@ def test_a_gram_matrix_stands_for_the_features():
         estimator().fit(X, y, graph=graph.to_scipy()[:199, :199])
 
 
+@pytest.mark.parametrize("spread", [1.5, 3.0])
+def test_early_stopping_costs_little_accuracy_with_many_classes(spread):
+    """Twenty overlapping classes with five labels each: the problems of the classes become stable at different times."""
+    rng = np.random.default_rng(0)
+    truth = np.repeat(np.arange(20), 75)
+    X = 4 * rng.normal(size=(20, 30))[truth] / np.sqrt(spread) + spread * rng.normal(size=(1500, 30))
+    y = hide(truth, 5)
+    right, steps = {}, {}
+    for stopping in ["stability", "gradient"]:
+        clf = LaplacianSVC(solver="cg", stopping=stopping, random_state=0).fit(X, y)
+        right[stopping] = (clf.transduction_ == truth)[y < 0].mean()
+        steps[stopping] = clf.n_iter_
+    assert right["gradient"] > 0.3
+    assert steps["stability"] < steps["gradient"]
+    assert right["stability"] > right["gradient"] - 0.03, (right, steps)
+
+
 def test_iterations_stop_by_what_they_are_told():
     X, truth, y = moons(600, 10)
     held = make_moons(80, noise=0.07, random_state=3)

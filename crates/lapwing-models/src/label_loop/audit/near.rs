@@ -141,10 +141,28 @@ fn numbered(sets: &mut DisjointSets, n: usize) -> Vec<Option<u32>> {
     roots.iter().map(of).collect()
 }
 
-/// Share of the values, in percent, that are at most as large (n).
+/// Mean rank of each value among those equal to it, in percent of their number (n): the largest has 100, if no other is as large, and
+/// equal ones about 50. 100 for infinite values.
 fn percentiles(values: &[f64]) -> Vec<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     let n = values.len().max(1) as f64;
-    values.iter().map(|value| 100.0 * sorted.partition_point(|other| other <= value) as f64 / n).collect()
+    let rank = |value: f64| {
+        let (less, most) =
+            (sorted.partition_point(|other| *other < value), sorted.partition_point(|other| *other <= value));
+        if value.is_infinite() { n } else { (less + most + 1) as f64 / 2.0 }
+    };
+    values.iter().map(|value| 100.0 * rank(*value) / n).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_values_share_their_mean_rank() {
+        assert_eq!(percentiles(&[3.0, 1.0, 2.0, 4.0]), [75.0, 25.0, 50.0, 100.0]);
+        assert_eq!(percentiles(&[1.0; 4]), [62.5; 4]);
+        assert_eq!(percentiles(&[f64::INFINITY, 1.0, f64::INFINITY]), [100.0, 100.0 / 3.0, 100.0]);
+    }
 }
