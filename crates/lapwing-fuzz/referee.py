@@ -257,7 +257,7 @@ def edge_text(data, ours):
     if len({len(row) for row in rows}) > 1:
         raise ValueError("rows of several lengths")
     if rows:
-        named_edges(names, [[float(cell) for cell in column] for column in zip(*rows)], ours)
+        named_edges(names, list(zip(*rows)), ours)
 
 
 # Archives

@@ -19,8 +19,8 @@
 //!
 //! The mixture is judged on labels that took no part in its weights and temperatures: those of the other folds determine them.
 
-use lapwing_data::Matrix;
 use lapwing_data::hash::uniform;
+use lapwing_data::{Matrix, Result, Run};
 
 use crate::class_sizes::shrunken_shares;
 use crate::labeling::largest;
@@ -180,8 +180,12 @@ impl<'m> Judged<'m> {
 
 impl Mixture {
     /// The mixture by some of the labels.
-    fn of_rows(judged: &Judged<'_>, evidence: &[Matrix], rows: &[usize]) -> Self {
-        let temperatures: Vec<f64> = evidence.iter().map(|evidence| judged.fitted(evidence, rows)).collect();
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`](lapwing_data::Error::Interrupted).
+    fn of_rows(judged: &Judged<'_>, evidence: &[Matrix], rows: &[usize], run: &Run) -> Result<Self> {
+        let fitted = |evidence: &Matrix| run.check().map(|()| judged.fitted(evidence, rows));
+        let temperatures = evidence.iter().map(fitted).collect::<Result<Vec<f64>>>()?;
         let losses: Vec<f64> = (evidence.iter().zip(&temperatures))
             .map(|(evidence, &t)| rows.iter().map(|&row| judged.loss(evidence, row, t)).sum())
             .collect();
@@ -191,17 +195,20 @@ impl Mixture {
             let best = largest(&weights);
             weights.iter_mut().enumerate().for_each(|(at, weight)| *weight = f64::from(u8::from(at == best)));
         }
-        Self { weights, temperatures, temperature: 1.0, base: judged.base.clone(), losses: losses_of_row }
+        Ok(Self { weights, temperatures, temperature: 1.0, base: judged.base.clone(), losses: losses_of_row })
     }
 
     /// The mixture by all labels, with the shares (l, c) that mixtures of the other folds give to each label.
-    pub fn new(judged: &Judged<'_>) -> (Self, Matrix) {
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`](lapwing_data::Error::Interrupted).
+    pub fn new(judged: &Judged<'_>, run: &Run) -> Result<(Self, Matrix)> {
         let (l, c) = (judged.classes.len(), judged.base.len());
         let evidence: Vec<Matrix> = judged.shares.iter().map(|shares| judged.evidence(shares)).collect();
         let mut nested = Matrix::filled(l, c, f64::NAN);
         for fold in 0..judged.bases.len() {
             let (own, others): (Vec<usize>, Vec<usize>) = (0..l).partition(|&at| judged.folds[at] == fold);
-            let mixture = Self::of_rows(judged, &evidence, &others);
+            let mixture = Self::of_rows(judged, &evidence, &others, run)?;
             own.iter().for_each(|&row| mixture.row(judged, row, nested.row_mut(row)));
         }
         let all: Vec<usize> = (0..l).collect();
@@ -209,13 +216,13 @@ impl Mixture {
         for row in 0..l {
             temper(nested.row_mut(row), &judged.bases[judged.folds[row]], temperature);
         }
-        let mut mixture = Self { temperature, ..Self::of_rows(judged, &evidence, &all) };
+        let mut mixture = Self { temperature, ..Self::of_rows(judged, &evidence, &all, run)? };
         if let [only] = mixture.weighted()[..] {
             // It labels alone, by its own rule, whose temperature leads to equal shares.
             let even = judged.evenly();
             mixture.temperatures[only] = even.fitted(&even.evidence(judged.shares[only]), &all);
         }
-        (mixture, nested)
+        Ok((mixture, nested))
     }
 
     /// The positions of the candidates with a weight.
@@ -264,6 +271,10 @@ mod tests {
         Matrix::new(10, 2, rows.collect()).unwrap()
     }
 
+    fn of_all(judged: &Judged<'_>) -> (Mixture, Matrix) {
+        Mixture::new(judged, &Run::new(Some(1), 0).unwrap()).unwrap()
+    }
+
     fn judged<'m>(shares: Vec<&'m Matrix>, classes: &'m [usize], folds: &'m [usize]) -> Judged<'m> {
         Judged::new(shares, classes, folds, false)
     }
@@ -273,12 +284,12 @@ mod tests {
         let classes: Vec<usize> = (0..10).map(|row| row % 2).collect();
         let folds: Vec<usize> = (0..10).map(|row| row / 2).collect();
         let (good, bad) = (shares(10), shares(5));
-        let (mixture, nested) = Mixture::new(&judged(vec![&bad, &good], &classes, &folds));
+        let (mixture, nested) = of_all(&judged(vec![&bad, &good], &classes, &folds));
         assert!(mixture.best() == 1 && mixture.weights[1] > 0.95, "{mixture:?}");
         assert!((mixture.weights.iter().sum::<f64>() - 1.0).abs() < 1e-12);
         assert!(nested.rows().zip(&classes).all(|(row, &class)| largest(row) == class));
         // Equal candidates share the weight.
-        let (mixture, _) = Mixture::new(&judged(vec![&good, &good], &classes, &folds));
+        let (mixture, _) = of_all(&judged(vec![&good, &good], &classes, &folds));
         assert!(mixture.weights.iter().all(|w| (w - 0.5).abs() < 1e-12));
     }
 
@@ -319,13 +330,13 @@ mod tests {
             let others = (0..l).filter(|&other| folds[other] != folds[at]);
             others.for_each(|other| most.row_mut(at)[classes[other]] += 1.0 / (l - l / 5) as f64);
         }
-        let (mixture, nested) = Mixture::new(&judged(vec![&told, &most], &classes, &folds));
+        let (mixture, nested) = of_all(&judged(vec![&told, &most], &classes, &folds));
         assert!(mixture.weights[0] > 0.9, "{mixture:?}");
         let right = nested.rows().zip(&classes).filter(|(row, class)| largest(row) == **class).count();
         assert!(right as f64 > 0.62 * l as f64, "{right}");
         // What says nothing is as good as the most frequent class.
         let nothing = Matrix::filled(l, c, 0.2);
-        let (mixture, _) = Mixture::new(&judged(vec![&nothing, &most], &classes, &folds));
+        let (mixture, _) = of_all(&judged(vec![&nothing, &most], &classes, &folds));
         assert!(mixture.weights.iter().all(|weight| *weight > 0.05), "{mixture:?}");
     }
 }

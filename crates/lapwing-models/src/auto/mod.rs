@@ -162,7 +162,7 @@ impl<'a> Chosen<'a> {
     ) -> Result<Self> {
         let Fitting { problem, ref mut report, run } = *fitting;
         loop {
-            let (took_part, mixture, nested) = contest.mixture(hidden, graphs.shared.is_none())?;
+            let (took_part, mixture, nested) = contest.mixture(hidden, graphs.shared.is_none(), run)?;
             let weighted: Vec<usize> = mixture.weighted().into_iter().map(|place| took_part[place]).collect();
             if contest.fit(&weighted, problem, graphs, report, run)? {
                 let fits = mixture.weighted().into_iter().zip(&weighted);

@@ -230,6 +230,7 @@ impl<'a> Contest<'a> {
         &mut self,
         hidden: Option<&Hidden>,
         is_single: bool,
+        run: &Run,
     ) -> Result<(Vec<usize>, Mixture, Option<Matrix>)> {
         let is_usable = |entry: &Entry<'_>| if hidden.is_some() { entry.shares.is_some() } else { !entry.is_out };
         let usable: Vec<usize> = (0..self.entries.len()).filter(|&at| is_usable(&self.entries[at])).collect();
@@ -241,7 +242,7 @@ impl<'a> Contest<'a> {
         }
         let Some(hidden) = hidden else { return Ok((vec![first.unwrap_or(0)], Mixture::alone(), None)) };
         let shares = usable.iter().filter_map(|&at| self.entries[at].shares.as_ref()).collect();
-        let (mixture, nested) = Mixture::new(&Judged::new(shares, &hidden.classes, &hidden.folds, is_single));
+        let (mixture, nested) = Mixture::new(&Judged::new(shares, &hidden.classes, &hidden.folds, is_single), run)?;
         Ok((usable, mixture, Some(nested)))
     }
 
@@ -308,7 +309,7 @@ impl<'a> Contest<'a> {
         let mut small = Contest { entries: entries.into_iter().map(Entry::moved).collect(), error: self.error.take() };
         let graphs = Graphs { shared: Some(&affinity), joined: None };
         small.round((&own, Some(&rows)), graphs, &hidden, clock, &run.part(GRAPH..1.0, ""))?;
-        let (took_part, mixture, _) = small.mixture(Some(&hidden), false)?;
+        let (took_part, mixture, _) = small.mixture(Some(&hidden), false, run)?;
         let mut order: Vec<usize> = (0..took_part.len()).collect();
         order.sort_by(|a, b| mixture.weights[*b].total_cmp(&mixture.weights[*a]).then(a.cmp(b)));
         let most = small.entries.len().div_ceil(2);

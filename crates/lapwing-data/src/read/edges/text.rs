@@ -99,6 +99,13 @@ fn first_line(lines: &[Vec<String>], has_header: Option<bool>) -> First {
     if others.is_empty() {
         return if are_known { First::Header } else { First::Edge };
     }
+    // No node is without a name; a column may be, as an index is that pandas wrote. Two columns are no index beside nodes.
+    let is_blank = |at: &usize| first[*at].trim().is_empty();
+    if (0..first.len().min(2)).any(|at| is_blank(&at)) {
+        let mut named = (0..first.len()).filter(|at| !is_blank(at)).peekable();
+        let is_edge = first.len() == 2 && named.peek().is_some() && named.all(is_number);
+        return if is_edge { First::Edge } else { First::Header };
+    }
     let mut typed = (0..first.len()).filter(|&at| Cells::of(others, at) != Cells::Text).peekable();
     if typed.peek().is_some() {
         // No column is called 0.5.
@@ -134,12 +141,26 @@ mod tests {
                 text.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect();
             first_line(&lines, None)
         };
-        for header in ["u,v\n0,1", ",0,1\n0,5,7", "source,target\n00701,02139", "a,b,c\nx,y,0.5", "source,target"] {
+        for header in [
+            "u,v\n0,1",
+            ",0,1\n0,5,7",
+            ",b2\na3,b3",
+            " ,a,b\n0,ann,bob",
+            "source,target\n00701,02139",
+            "a,b,c\nx,y,0.5",
+            "source,target",
+        ] {
             assert_eq!(of(header), First::Header, "{header:?}");
         }
-        for edge in
-            ["0,1\n1,2", "a1,b1\na2,b2\na3,b3", "ann,bob,1\nbob,cid,2", "ann,bob", "0,bob\n1,ann", "nan,1\ninf,2"]
-        {
+        for edge in [
+            "0,1\n1,2",
+            "a1,b1\na2,b2\na3,b3",
+            "ann,bob,1\nbob,cid,2",
+            "ann,bob",
+            "0,bob\n1,ann",
+            "nan,1\ninf,2",
+            ",5\n1,2",
+        ] {
             assert_eq!(of(edge), First::Edge, "{edge:?}");
         }
         let names = |is_header, is_sure| First::Names { is_header, is_sure };

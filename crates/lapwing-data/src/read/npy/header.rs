@@ -83,5 +83,10 @@ pub(super) fn read_text(source: &mut impl Read, limit: u64, origin: ArrayName<'_
     if text.contains(&0) {
         return Err(origin.error("the header is damaged (a zero byte)"));
     }
-    Ok((String::from_utf8_lossy(&text).into_owned(), offset))
+    // Versions 1 and 2 are Latin-1, whose bytes are the code points.
+    let text = match start[6] {
+        3 => String::from_utf8(text).map_err(|_| origin.error("the header is damaged (no UTF-8 text)"))?,
+        _ => text.into_iter().map(char::from).collect(),
+    };
+    Ok((text, offset))
 }

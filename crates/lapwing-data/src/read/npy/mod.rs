@@ -297,5 +297,6 @@ mod tests {
         assert!(text(b"PK\x03\x04abcdefgh").contains("not a NumPy array"));
         assert!(text(b"\x93NUMPY\x09\x00aaaa").contains("version 9"));
         assert!(text(b"\x93NUMPY\x02\x00\xff\xff\xff\xff").contains("truncated"));
+        assert!(text(b"\x93NUMPY\x03\x00\x04\x00\x00\x00{\xff}\n").contains("no UTF-8 text"));
     }
 }
