@@ -34,9 +34,9 @@ pub struct CsrInput<'py, T: Element>(
 
 /// Features as Python passes them.
 pub struct FeaturesInput<'py> {
-    values: ValuesInput<'py>,
-    /// The file behind the array, if NumPy has mapped one.
+    /// The file behind the array, if NumPy has mapped one. It is dropped before the array.
     watch: Option<Watch>,
+    values: ValuesInput<'py>,
 }
 
 #[derive(FromPyObject)]

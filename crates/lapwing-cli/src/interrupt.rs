@@ -5,7 +5,7 @@
 //! callers in Python, whose process goes on. But not all that takes time can ask: the sync of a file to a slow disk, a write to a pipe
 //! that nobody reads, memory that is freed or swapped, code of other libraries. So a second thread waits for [`PATIENCE`] and then ends
 //! the process with the same message and code. Before that it removes the temporary files, under a lock that keeps the other threads from
-//! creating more and from renaming some of several files only.
+//! creating more and from renaming some of several files only; a file system that hangs in one of these holds it up.
 //!
 //! A second signal ends the program at once in the same way, and so does the first one while no output has been begun.
 
@@ -53,6 +53,11 @@ impl Interrupts {
     /// Whether a signal ends the program at once from now on.
     pub fn may_exit(&self, may: bool) {
         self.may_exit.store(may, Ordering::SeqCst);
+    }
+
+    /// Signals end the program without a message from now on.
+    pub fn say_nothing(&self) {
+        self.prints.store(false, Ordering::SeqCst);
     }
 
     fn hear(&'static self) {

@@ -35,6 +35,7 @@ use crate::commands::{
     audit, compare, completions, demo, describe, graph, label, methods, predict, reference, sparsify, suggest,
 };
 use crate::failure::Failure;
+use crate::interrupt::INTERRUPTS;
 pub use crate::limits::Allocator;
 use crate::options::Subject;
 use crate::ranks::Ranks;
@@ -173,6 +174,8 @@ fn end_by(communicator: &dyn Communicator, result: &Result<Outcome, Failure>) ->
         }
         _ => {}
     }
+    // All is said. `mpirun` ends the ranks that are still there once the first has ended with an error.
+    INTERRUPTS.say_nothing();
     ending.code.into()
 }
 

@@ -26,6 +26,8 @@ pub fn labels_of(
     header: Option<bool>,
 ) -> Result<(SparseLabels, Vec<Warning>), Failure> {
     let (unlabeled, ignore_unknown) = (options.unlabeled.as_deref(), options.ignore.unknown);
+    // That the rows have a header says nothing of the labels.
+    let header = header.filter(|has_header| !has_header);
     let found = read_label_file(path, n_rows, names, &LabelFileOptions { unlabeled, ignore_unknown, header })?;
     let n_labels = found.n_unknown;
     let left_out = (n_labels > 0).then(|| Warning::UnknownLabels { n_labels, path: path.display().to_string() });

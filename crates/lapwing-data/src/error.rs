@@ -221,6 +221,7 @@ impl Error {
                 | Self::Version { .. }
                 | Self::Io { .. }
                 | Self::Comm { .. }
+                | Self::Internal { .. }
         )
     }
 

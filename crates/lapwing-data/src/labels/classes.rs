@@ -59,6 +59,11 @@ impl TextClasses {
         id
     }
 
+    /// Whether this text was a label, or a marker.
+    pub(crate) fn has(&self, text: &str) -> bool {
+        self.ids.contains_key(text)
+    }
+
     /// The number of the label, the same for equal texts; `None` for a marker.
     pub(crate) fn id(&mut self, written: &str) -> Option<u32> {
         let text = written.trim_matches(is_space);

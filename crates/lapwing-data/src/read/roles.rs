@@ -33,6 +33,9 @@ const STEMS: [&str; 5] = ["id", "node", "vertex", "name", "key"];
 /// Last letters of two names that are equal else: `node1`, `node2`.
 const NUMBERED: [(char, char); 3] = [('1', '2'), ('0', '1'), ('a', 'b')];
 
+/// Columns among which two are looked for whose names differ in the last letter.
+const MOST_COMPARED: usize = 64;
+
 /// Names of weights: those in front are sure.
 const WEIGHTS: [&str; 14] = [
     "weight",
@@ -260,7 +263,9 @@ pub(super) fn ends(names: &[String]) -> Option<[usize; 2]> {
             stem == other && !stem.is_empty() && !WEIGHTS.contains(&stem) && NUMBERED.contains(&(u, v))
         })
     };
-    let pairs = || (0..keys.len()).flat_map(|at| (0..keys.len()).map(move |other| [at, other]));
+    // Each name is compared with each: a table of many columns is no list of edges.
+    let n_compared = if keys.len() > MOST_COMPARED { 0 } else { keys.len() };
+    let pairs = || (0..n_compared).flat_map(|at| (0..n_compared).map(move |other| [at, other]));
     by_word.or_else(|| pairs().find(|&[at, other]| are_pair(at, other)))
 }
 

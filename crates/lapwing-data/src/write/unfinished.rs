@@ -47,7 +47,7 @@ pub fn remove_unfinished() {
 
 #[cfg(unix)]
 fn remove(path: &CString) {
-    // SAFETY: the path is a C string. A name that is gone is no harm: it holds random letters and is never used again.
+    // SAFETY: the path is a C string. A name that is gone is no harm.
     unsafe { libc::unlink(path.as_ptr()) };
 }
 

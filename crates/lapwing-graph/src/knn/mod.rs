@@ -145,7 +145,8 @@ fn among_distinct(
     run: &Run,
 ) -> Result<(Neighbors, KnnReport)> {
     let (n, k) = (features.n_rows(), params.n_neighbors);
-    let (found, mut report) = kneighbors(&features.select(kept)?, params, run)?;
+    let searched = kneighbors(&features.select(kept)?, params, run);
+    let (found, mut report) = searched.map_err(|e| e.at_rows("features", |row| kept[row] as usize))?;
     let mut neighbors = zero_rows::spread(&found, kept, n);
     let lists = neighbors.indices.chunks_exact_mut(k).zip(neighbors.distances.chunks_exact_mut(k)).enumerate();
     for (row, (ids, distances)) in lists {

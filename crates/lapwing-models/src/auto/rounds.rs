@@ -256,13 +256,14 @@ impl<'a> Contest<'a> {
         run: &Run,
     ) -> Result<bool> {
         for &at in which {
+            let is_first = self.entries[..at].iter().all(|entry| entry.is_out);
             let entry = &mut self.entries[at];
             if entry.fitted.is_some() {
                 continue;
             }
             let (begun, candidate) = (Instant::now(), &entry.candidate);
             let own = graphs.problem(problem, candidate);
-            let fitted = candidate.check_room(&own, at == 0, run).and_then(|()| {
+            let fitted = candidate.check_room(&own, is_first, run).and_then(|()| {
                 report.time(candidate.name, run, |_| candidate.method.fit(&own, &run.part(0.0..1.0, "")))
             });
             entry.seconds += begun.elapsed().as_secs_f64();

@@ -4,8 +4,9 @@
 //! standing of a class is s = (score − offset)·scale. Row i with label a is certified if s_a exceeds the standing of every other
 //! class b by more than the bound on the error of the difference: s_a − s_b > √vᵢ·E_ab/λ. Other rows keep their label and are
 //! called undecided; ties always are. If the mean score of the rows was subtracted, its error is at most the mean of their
-//! bounds, so √vᵢ + mean √v takes the place of √vᵢ. A certified label is that of the exact solution on this graph,
-//! with its weights as they are in f64; it need not be correct.
+//! bounds, so √vᵢ + mean √v takes the place of √vᵢ; for a weighted mean see `Opening`. A certified label is that of the exact
+//! solution on this graph, with its weights as they are in f64; it need not be correct. What is added for the sizes of classes counts
+//! as given.
 //!
 //! Most rows are settled by one comparison: of the best class with the next one, and the largest bound for any pair. Only the others
 //! are compared with each class by the bound of that pair, in O(1) each ([`lapwing_solve::Differences`]).

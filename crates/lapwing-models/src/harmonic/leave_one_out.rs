@@ -59,7 +59,7 @@ pub(super) struct Influence {
     slack: Vec<f64>,
     /// gᵢ: share of the label in the mean of the scores over the rows (q).
     pub(super) reach: Vec<f64>,
-    /// hᵢ: share of the label in the score of each row that labels reach (rows, q).
+    /// hᵢ: share of the label in the score of each row that labels reach (rows, q + 1); the last column is that of gᵢ.
     columns: Matrix,
 }
 
@@ -177,18 +177,19 @@ impl Verdict {
         targets: &Targets,
         components: &Components,
         sizes: &Sizes,
-    ) -> Self {
+        run: &Run,
+    ) -> Result<Self> {
         let left_out = LeftOut::new(function, influence, targets, components);
-        let [of_rows, of_open] = [Level::RowMean, Level::OpenMean].map(|level| left_out.at(level));
+        let (of_rows, of_open) = (left_out.at(Level::RowMean, run)?, left_out.at(Level::OpenMean, run)?);
         let known = |standings: &[Standing]| {
             let pairs = standings.iter().zip(&left_out.classes);
             let known = pairs.filter_map(|(standing, &class)| Some((standing.clone()?, class)));
             known.filter(|(standing, class)| standing[*class].is_finite()).collect()
         };
-        let trust = sizes.trust(&[known(&of_rows), known(&of_open)], &influence.reach);
+        let trust = sizes.trust(&[known(&of_rows), known(&of_open)], &influence.reach, run)?;
         let standings = if trust.level == Level::OpenMean { of_open } else { of_rows };
         let verdict = left_out.verdict(trust.level, standings, trust, &sizes.added(trust));
-        Verdict { shift: sizes.shift(trust), ..verdict }
+        Ok(Verdict { shift: sizes.shift(trust), ..verdict })
     }
 
     /// Leaves each label out of a `function` with a prior: the verdict at this level.
@@ -198,10 +199,11 @@ impl Verdict {
         targets: &Targets,
         components: &Components,
         level: Level,
-    ) -> Self {
+        run: &Run,
+    ) -> Result<Self> {
         let left_out = LeftOut::new(function, influence, targets, components);
-        let standings = left_out.at(level);
-        left_out.verdict(level, standings, Trust::default(), &vec![0.0; targets.n_columns()])
+        let standings = left_out.at(level, run)?;
+        Ok(left_out.verdict(level, standings, Trust::default(), &vec![0.0; targets.n_columns()]))
     }
 }
 
@@ -298,8 +300,9 @@ impl<'a> LeftOut<'a> {
     }
 
     /// Standings of all labels (q).
-    fn at(&self, level: Level) -> Vec<Standing> {
-        (0..self.classes.len()).into_par_iter().map(|place| self.standing(place, level)).collect()
+    fn at(&self, level: Level, run: &Run) -> Result<Vec<Standing>> {
+        let standing = |place| run.check().map(|()| self.standing(place, level));
+        (0..self.classes.len()).into_par_iter().map(standing).collect()
     }
 
     /// The mean of the rows, weighted by how open they are, if the label at `place` has the score `without` (c) of the others.

@@ -26,7 +26,7 @@
 //!
 //! Cost: O(n·c) for levels and typical temperatures; q·c for each of about 500 triples (level, T, κ), q left-out labels.
 
-use lapwing_data::Targets;
+use lapwing_data::{Result, Run, Targets};
 
 use super::HarmonicFunction;
 use super::leave_one_out::{Level, open_mean, row_mean};
@@ -101,7 +101,10 @@ impl Sizes {
     }
 
     /// The trust that fits `standings` of left-out labels, each with its class, above each of the levels; `reach` are gᵢ.
-    pub fn trust(&self, standings: &[Vec<(Vec<f64>, usize)>; 2], reach: &[f64]) -> Trust {
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`](lapwing_data::Error::Interrupted).
+    pub fn trust(&self, standings: &[Vec<(Vec<f64>, usize)>; 2], reach: &[f64], run: &Run) -> Result<Trust> {
         let shrink = self.shrink(reach);
         let powers = if shrink > 0.0 { &POWERS[..] } else { &POWERS[..1] };
         let mut best = (f64::INFINITY, Trust { shrink, ..Trust::default() });
@@ -109,6 +112,7 @@ impl Sizes {
             for &power in powers {
                 let shares = self.log_shares(shrink, power);
                 for step in -STEPS.0..=STEPS.0 {
+                    run.check()?;
                     let log_ratio = f64::from(step) * STEPS.1;
                     let cold = heat(origin, log_ratio.exp()).recip();
                     let losses = standings.iter().map(|(standing, class)| loss(standing, *class, cold, &shares));
@@ -119,7 +123,7 @@ impl Sizes {
                 }
             }
         }
-        best.1
+        Ok(best.1)
     }
 
     /// What is added to scores above the level (c): T·ln p, and what decides ties.
@@ -154,8 +158,8 @@ impl Sizes {
         if statistic > freedom && statistic.is_finite() { 1.0 - freedom / statistic } else { 0.0 }
     }
 
-    /// ln p less that of the largest class (c), so that nothing is added to scores of equal classes; 0 for classes without labels,
-    /// which are never chosen.
+    /// ln p less that of the largest class (c), so that nothing is added to scores of equal classes; that of the smallest for classes
+    /// that have parts of labels only.
     fn log_shares(&self, shrink: f64, power: f64) -> Vec<f64> {
         let classes = self.believed.iter().zip(&self.labeled).zip(&self.origins[0].mean);
         below_top(classes.map(|((believed, labeled), rows)| {
@@ -170,10 +174,11 @@ fn heat(origin: &Origin, ratio: f64) -> f64 {
     (origin.typical * ratio).max(LEAST_HEAT)
 }
 
-/// Values less the largest one; 0 for those that are not finite.
+/// Values less the largest one; the smallest in the place of those that are not finite.
 fn below_top(values: impl Iterator<Item = f64> + Clone) -> Vec<f64> {
-    let top = values.clone().filter(|value| value.is_finite()).fold(f64::NEG_INFINITY, f64::max);
-    values.map(|value| if value.is_finite() { value - top } else { 0.0 }).collect()
+    let finite = || values.clone().filter(|value| value.is_finite());
+    let (top, low) = (finite().fold(f64::NEG_INFINITY, f64::max), finite().fold(f64::INFINITY, f64::min));
+    values.map(|value| if value.is_finite() { value } else { low } - top).collect()
 }
 
 /// ln p̂ less its mean over the classes with labels, as far as counts differ by more than chance (c); −∞ for classes without labels.

@@ -153,7 +153,9 @@ impl Harmonic {
         if chooses_level {
             let sizes = run.install(|| Sizes::new(&function, targets));
             verdict = Some(match &function.influence {
-                Some(influence) => run.install(|| Verdict::new(&function, influence, targets, &components, &sizes)),
+                Some(influence) => {
+                    run.install(|| Verdict::new(&function, influence, targets, &components, &sizes, run))?
+                }
                 None => {
                     let trust = self.known.map_or(Trust::default(), |known| known.trust);
                     Verdict::without_labels(trust.level, trust, sizes.shift(trust))

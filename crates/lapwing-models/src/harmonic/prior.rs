@@ -145,7 +145,7 @@ impl Choosing<'_> {
             return Err(Error::Internal { reason: "a solve with a prior left no label out".into() });
         };
         let at_level = |&level: &Level| {
-            let verdict = Verdict::with_prior(&function, influence, targets, components, level);
+            let verdict = run.install(|| Verdict::with_prior(&function, influence, targets, components, level, run))?;
             let losses = verdict.held_out.as_ref().map(|standings| log_losses(standings, targets)).transpose()?;
             Ok((Choice { weight, verdict }, losses.unwrap_or_default()))
         };

@@ -340,9 +340,11 @@ fn stored_landmarks(file: &ModelFile, k: usize, width: f64, rows: RowFactor) -> 
     let (shape, landmarks) = file.numbers::<f32>("landmarks", &[Some(k), None], Must::Finite)?;
     let d = shape[1];
     // In single precision where that holds it.
-    let center: Vec<f64> = match file.numbers::<f32>("center", &[Some(d)], Must::Finite) {
-        Ok((_, center)) => center.as_slice().iter().map(|&center| center.into()).collect(),
-        Err(_) => file.numbers::<f64>("center", &[Some(d)], Must::Finite)?.1.as_slice().to_vec(),
+    let center: Vec<f64> = if file.type_of("center") == Some("f32") {
+        let (_, center) = file.numbers::<f32>("center", &[Some(d)], Must::Finite)?;
+        center.as_slice().iter().map(|&center| center.into()).collect()
+    } else {
+        file.numbers::<f64>("center", &[Some(d)], Must::Finite)?.1.as_slice().to_vec()
     };
     let width = file.setting("width", width, Must::Positive)?;
     if d == 0 || matches!(rows, RowFactor::Anchor { n_nearest } if n_nearest > k) {

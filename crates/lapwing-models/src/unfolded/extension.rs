@@ -281,7 +281,6 @@ impl<'a> UnfoldedExtension<'a> {
         let fits = neighbors.as_ref().is_none_or(|neighbors| neighbors.features.n_cols() == layers.n_features());
         if !fits
             || (!bias && !layers.center.is_empty())
-            || !layers.center.iter().all(|center| center.is_finite())
             || !settings.offset.is_finite()
             || settings.attention.is_some_and(|power| !(power > 0.0 && power < 2.0))
         {

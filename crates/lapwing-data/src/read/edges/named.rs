@@ -211,7 +211,7 @@ pub(in crate::read) struct Interned {
 pub(in crate::read) fn intern(mut edges: NamedEdges<'_>, run: &Run, mut take: impl FnMut(Edge)) -> Result<Interned> {
     let mut names = RowNames::new("node", Named::Nodes);
     let line = edges.first().filter(|line| line.is_open);
-    let (mut notes, mut comes_again) = (edges.notes().to_vec(), false);
+    let (mut notes, mut comes_again, mut n_edges) = (edges.notes().to_vec(), false, 0usize);
     let intern = |names: &mut RowNames, [u, v]: [&str; 2], weight| -> Result<Edge> {
         Ok(Edge { u: names.intern(u)?, v: names.intern(v)?, weight })
     };
@@ -221,10 +221,16 @@ pub(in crate::read) fn intern(mut edges: NamedEdges<'_>, run: &Run, mut take: im
     edges.each(run, &mut |nodes, weight, _| {
         let edge = intern(&mut names, nodes, weight)?;
         comes_again |= edge.u < n_doubtful || edge.v < n_doubtful;
+        n_edges += 1;
         take(edge);
         Ok(())
     })?;
-    let open = line.filter(|_| !comes_again);
+    let mut open = line.filter(|_| !comes_again);
+    if let Some(line) = &mut open {
+        // Where the nodes of other lines come again and again, two that do not are no nodes.
+        let n_others = names.len() - n_doubtful as usize;
+        line.is_header |= 2 * n_others < 3 * n_edges;
+    }
     notes.extend(open.as_ref().and_then(FirstLine::note));
     match open.is_some_and(|line| line.is_header) {
         false => Ok(Interned { names, n_header: 0, first, notes }),
@@ -270,10 +276,15 @@ pub(in crate::read) fn find(
         }
         Ok(())
     };
+    let mut notes = notes;
     if let Some(FirstLine { nodes: [u, v], line, is_header, .. }) = edges.first().filter(|_| !edges.has_weight())
         && (!is_header || names.find(&u).is_some() || names.find(&v).is_some())
     {
         look_up([&u, &v], NO_WEIGHT, Place::Line(line))?;
+        if is_header {
+            let (u, v) = (quoted(&u), quoted(&v));
+            notes.push(format!("the first line, {u} and {v}, is taken for an edge; if it names the columns, call them source and target"));
+        }
     }
     edges.each(run, &mut look_up)?;
     let found = Unknown { n_nodes: unknown.len(), n_edges: n_left_out, notes };

@@ -192,7 +192,7 @@ impl Extent {
         }
         let edges = if n_edges == 1 { "1 edge".to_owned() } else { format!("{n_edges} edges") };
         let reason = format!(
-            "node {} would make {n} nodes of only {edges}; if ids are numbers of rows, give the number of nodes (--nodes {n}), and if              they are names, say so (--nodes names)",
+            "node {} would make {n} nodes of only {edges}; if ids are numbers of rows, give the number of nodes (--nodes {n}), and if they are names, say so (--nodes names)",
             n - 1
         );
         match line_of(path, self.row, options, run) {

@@ -83,7 +83,13 @@ impl EdgeText {
         }
         let node = |at: usize| taken.first().and_then(|line| line.get(at)).cloned().unwrap_or_default();
         let (nodes, line) = (columns.nodes.map(node), records.line());
-        let first = (!taken.is_empty()).then_some(FirstLine { nodes, line, is_header, is_open, is_sure });
+        let first = (!taken.is_empty() && options.header.is_none()).then_some(FirstLine {
+            nodes,
+            line,
+            is_header,
+            is_open,
+            is_sure,
+        });
         Ok(Self { records, columns, has_names: has_names || is_open, first })
     }
 }

@@ -87,6 +87,11 @@ impl LabelTexts {
         self.rows.n_samples()
     }
 
+    /// Whether a row has this label, or mark of none.
+    pub(super) fn has(&self, text: &str) -> bool {
+        self.classes.has(text)
+    }
+
     /// A warning if labels differ in white space alone.
     pub(crate) fn spaced(&self) -> Option<Warning> {
         self.classes.spaced(|| self.rows.counts())
@@ -155,7 +160,8 @@ impl LabelIntegers {
 /// Reads the labels of `n_rows` rows from a file of their own.
 ///
 /// `.npy`: one label per row; integers, floats, truth values or fixed-width text. Text, also `.gz` and `.zst`: one label per
-/// line after an optional header `label`, `labels`, `class`, `target` or `y`, which is a label if the lines are as many as the rows; or
+/// line after an optional header `label`, `labels`, `class`, `target` or `y`, which is a label if it comes again and the lines are as many
+/// as the rows; or
 /// `row,label` pairs, with rows counted from 0 and an optional header, whose words tell the columns (further columns are ignored; an
 /// index without a name is one of rows); rows without a pair are unlabeled. Empty texts, −1,
 /// NaN, null, none and na, or texts equal to `unlabeled` mean no label: see [`Labels::from_texts`]. If no `unlabeled` is given and

@@ -25,20 +25,22 @@ pub(super) fn read(path: &Path, n_rows: usize, options: &LabelFileOptions<'_>) -
     }
     let fields: Vec<String> = (0..width).map(|at| lines.field(at).to_owned()).collect();
     let columns = label_columns(&fields, None);
-    // Rows are numbers: two words are a header.
-    let is_header = columns.is_some() || options.header.unwrap_or(fields[0].parse::<u64>().is_err());
+    // Rows are numbers: two words are a header, and no header names a column 0.
+    let is_number = fields[0].parse::<f64>().is_ok();
+    let is_header = columns.is_some() || (!is_number && options.header != Some(false));
     match (columns, width) {
         (None, 3..) => Err(lines.error(format!("{}; expected a row number and a label", n_fields(width)))),
         (columns, _) => read_pairs(lines, columns.unwrap_or([0, 1]), n_rows, is_header, options),
     }
 }
 
-/// Reads one label a line. A first line that may be a header is one if the lines are one more than the rows.
+/// Reads one label a line. A first line that may be a header is a label if the lines are as many as the rows and it comes again.
 pub(super) fn read_column(lines: Lines<'_>, n_rows: usize, options: &LabelFileOptions<'_>) -> Result<NamedLabels> {
-    let (path, may_be_header) = (lines.path, is_label_word(lines.field(0)));
+    let (path, word) = (lines.path, lines.field(0).to_owned());
+    let may_be_header = options.header.is_none() && is_label_word(&word);
     let mut has_header = may_be_header || options.header == Some(true);
     let mut texts = column(lines, has_header, options)?;
-    if may_be_header && texts.n_rows() + 1 == n_rows && is_rereadable(path) {
+    if may_be_header && texts.n_rows() + 1 == n_rows && texts.has(&word) && is_rereadable(path) {
         let mut lines = Lines::open(path)?;
         lines.next()?;
         has_header = false;

@@ -150,7 +150,9 @@ fn a_label_alone_in_its_component_says_nothing() {
     let influence = function.influence.as_ref().unwrap();
     assert!(influence.slack[4] < 0.01, "{:?}", influence.slack);
     let sizes = Sizes::new(&function, &targets);
-    let verdict = Verdict::new(&function, influence, &targets, &graph.components(), &sizes);
+    let verdict =
+        Verdict::new(&function, influence, &targets, &graph.components(), &sizes, &Run::new(Some(1), 0).unwrap())
+            .unwrap();
     assert!(verdict.accuracy.is_some_and(|accuracy| accuracy <= 0.8));
 }
 
