@@ -87,7 +87,7 @@ def whole_below(dtype: np.dtype[Any]) -> float:
 
 
 def _of_pandas(y: Any) -> NDArray[Any]:
-    if hasattr(y, "columns"):
+    if y.ndim == 2:
         return _of_columns([y.iloc[:, at] for at in range(y.shape[1])], y)
     dtype = y.dtype
     if hasattr(dtype, "categories"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import warnings
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
@@ -11,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._containers import as_label_array
-from ._tables import is_table
+from ._inputs import refuse_masked
+from ._tables import as_table, is_table
 
 #: Types of ends taken as they are; other integers become int64.
 END_TYPES = (np.uint32, np.int32, np.int64)
@@ -41,6 +43,8 @@ def portions(X: Any) -> Iterator[tuple[Any, Any]]:
 
 def edge_arrays(edges: Any, weights: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
     """Ends (m, 2) and weights (m) of edges: borrowed if type and order fit. A third column, or one of that name, holds the weights."""
+    refuse_masked(edges, "edges")
+    refuse_masked(weights, "weights")
     ends, given = _columns_of(edges) if is_table(edges) else (np.asarray(edges), None)
     if ends.size == 0:
         ends = np.empty((0, 2), dtype=np.int64)
@@ -54,8 +58,7 @@ def edge_arrays(edges: Any, weights: Any) -> tuple[NDArray[Any], NDArray[Any] | 
         raise ValueError("edges has a column of weights, and weights are given; expected them in one place")
     if ends.dtype.kind not in "iu":
         raise TypeError(f"edges must be integers, not {ends.dtype}")
-    if ends.dtype == np.uint64 and ends.size and ends.max() >= 2**63:
-        raise ValueError(f"edges holds {ends.max()}; nodes are numbers below n_samples")
+    ends = _checked(ends)
     ends = np.ascontiguousarray(ends if ends.dtype in END_TYPES else ends.astype(np.int64))
     if given is None and weights is None:
         return ends, None
@@ -63,6 +66,12 @@ def edge_arrays(edges: Any, weights: Any) -> tuple[NDArray[Any], NDArray[Any] | 
     if given.shape != (len(ends),):
         raise ValueError(f"weights has shape {given.shape}; expected ({len(ends)},), one for each edge")
     return ends, np.ascontiguousarray(given, dtype=None if given.dtype in (np.float32, np.float64) else np.float64)
+
+
+def _checked(ends: NDArray[Any]) -> NDArray[Any]:
+    if ends.dtype == np.uint64 and ends.size and ends.max() >= 2**63:
+        raise ValueError(f"edges holds {ends.max()}; nodes are numbers below n_samples")
+    return ends
 
 
 def _is_edge(item: Any) -> bool:
@@ -75,7 +84,7 @@ def _is_edge(item: Any) -> bool:
 
 def _is_pair(item: Any) -> bool:
     """Whether this is ``(edges, weights)``."""
-    return isinstance(item, tuple) and not _is_edge(item) and not all(map(_is_edge, item))
+    return isinstance(item, tuple) and len(item) == 2 and not _is_edge(item) and not all(map(_is_edge, item))
 
 
 def _array_of(edges: list[Any]) -> NDArray[Any]:
@@ -87,12 +96,27 @@ def _array_of(edges: list[Any]) -> NDArray[Any]:
 
 def _columns_of(table: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
     """Ends and weights in the columns of a table: found by their names, else the first two columns and the third."""
+    as_table(table, "edges")
+    if not hasattr(table, "columns"):
+        import pyarrow  # what else has Arrow's interface
+
+        table = pyarrow.table(table)
     names = [str(name).strip().lower() for name in (table.columns if hasattr(table, "iloc") else _names(table))]
     if len(set(names)) < len(names):
         raise ValueError(f"edges has two columns named {next(name for name in names if names.count(name) > 1)!r}; rename one")
     ends = next(([names.index(u), names.index(v)] for u, v in END_NAMES if u in names and v in names), None)
     weight = next((names.index(name) for name in WEIGHT_NAMES if name in names), None)
     others = [at for at in range(len(names)) if at not in (*(ends or ()), weight)]
+    if ends is not None and weight is None:
+        numeric = [at for at in others if as_label_array(_column(table, at)).dtype.kind in "iuf"]
+        if len(numeric) > 1:
+            listed = ", ".join(repr(names[at]) for at in numeric)
+            raise ValueError(f"edges has the columns {listed} besides the ends; call the one of weights 'weight', or leave them out")
+        weight = numeric[0] if numeric else None
+        others = [at for at in others if at != weight]
+    if ends is not None and others:
+        listed = ", ".join(repr(names[at]) for at in others)
+        warnings.warn(f"the columns {listed} of edges are left out", stacklevel=4)
     if ends is None:
         ends, others = others[:2], others[2:]
         weight, others = (others[0], others[1:]) if weight is None and others else (weight, others)
@@ -102,9 +126,14 @@ def _columns_of(table: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
                 "weight"
             )
     columns = [as_label_array(_column(table, at)) for at in (*ends, *([] if weight is None else [weight]))]
+    if not len(columns[0]):
+        return np.empty((0, 2), dtype=np.int64), None
     for at, column in zip(ends, columns, strict=False):
         if column.dtype.kind not in "iu":
             raise TypeError(f"column {names[at]!r} of edges must hold integers, the numbers of nodes, not {column.dtype}")
+    if columns[0].dtype != columns[1].dtype:
+        # The common type of signed and unsigned numbers is a floating-point one.
+        columns[:2] = [_checked(column).astype(np.int64) for column in columns[:2]]
     return np.column_stack(columns[:2]), None if weight is None else columns[2]
 
 

@@ -41,13 +41,13 @@ def unlabeled_mask(y: Any, unlabeled: Any = None, classes: NDArray[Any] | None =
     """Rows without a label: None, NaN, NaT, NA, masked cells and empty texts always; otherwise values equal to `unlabeled`, by default
     the number -1 and the texts `UNLABELED_TEXTS` and `MINUS_ONE_TEXTS`. Spaces around texts do not count.
 
-    As in the program, -1 is a class if no `unlabeled` is given and other rows have no label in another way, or if it is one of the
-    `classes` of a fit.
+    As in the program, -1 is a class if no `unlabeled` is given and other rows have no label in another way. Where the `classes` of a fit are
+    given, it is a class if it is one of these.
     """
     y = as_label_array(y)
     marks = _marks(y, unlabeled)
     none: NDArray[np.bool_] = marks == _NONE
-    is_class = none.any() or (classes is not None and _has_minus_one(classes))
+    is_class = none.any() if classes is None else _has_minus_one(classes)
     return none if is_class else marks != 0
 
 
@@ -205,7 +205,9 @@ def with_marker(labels: NDArray[Any], rows: NDArray[np.bool_], marker: Any) -> N
 def are_dates(labels: NDArray[Any]) -> bool:
     """Whether there are dates or durations among labels or values."""
     dates = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
-    return labels.dtype.kind in "mM" or (labels.dtype.kind == "O" and any(isinstance(label, dates) for label in labels.flat))
+    return labels.dtype.kind in "mM" or (
+        labels.dtype.kind == "O" and any(isinstance(label, dates) and not is_missing(label) for label in labels.flat)
+    )
 
 
 def _discrete(given: NDArray[Any]) -> NDArray[Any]:
@@ -247,6 +249,8 @@ def _numbers(given: NDArray[Any]) -> NDArray[Any]:
     """Numbers as an array of integers, or of floating-point numbers if some are and none loses a digit."""
     is_integer = [isinstance(label, numbers.Integral) for label in given]
     is_float = [isinstance(label, (float, np.floating)) for label in given]
+    if all(is_integer) and any(abs(int(label)) >= 2**64 for label in given):
+        return np.array([int(label) for label in given], dtype=object)
     floats: NDArray[np.float64] = given.astype(np.float64)
     is_whole = bool((np.isfinite(floats) & (floats == np.floor(floats))).all())
     is_small = bool((abs(floats) < whole_below(floats.dtype)).all())

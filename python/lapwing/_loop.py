@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import _lapwing
 from ._containers import as_label_array
 from ._control import Unpack
-from ._inputs import csr_from_parts, csr_parts
+from ._inputs import csr_from_parts, csr_parts, vector
 from ._labels import unlabeled_mask, with_marker
 from ._looped import LoopState
 from ._parameters import documented_by
@@ -166,7 +166,7 @@ class LabelLoop(PredictsSets):
             return None
         weights = np.ones(state.n_samples) if state.weights is None else state.weights.copy()
         if sample_weight is not None:
-            given = np.asarray(sample_weight, dtype=np.float64)
+            given = vector(sample_weight, "sample_weight")
             if given.shape != rows.shape or not (given > 0).all():
                 raise ValueError(f"sample_weight must hold a number above 0 for each of the {len(rows)} rows")
             weights[rows] = given

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from . import _lapwing
 from ._attributes import Values
 from ._base import GraphEstimator
+from ._inputs import vector
 from ._pages import FittedRows, KeepsRows
 from ._targets import marker_warnings, target_values
 
@@ -134,7 +135,7 @@ class SpreadingRegressor(KeepsRows, RegressorMixin, Values, GraphEstimator):  # 
     def _score_of(self, predicted: NDArray[np.float64], y: Any, sample_weight: Any) -> float:
         values = self._values(y, predicted.shape[0])
         known = ~np.isnan(values)
-        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        weights = None if sample_weight is None else vector(sample_weight, "sample_weight")[known]
         return float(r2_score(values[known], predicted[known], sample_weight=weights))
 
     def __sklearn_tags__(self) -> Any:

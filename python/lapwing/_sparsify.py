@@ -141,7 +141,7 @@ class StreamingSparsifier(StreamingSparsifierParameters, NamedParameters, BaseEs
 
         Parameters
         ----------
-        edges : array-like of shape (n_edges, 2), integers
+        edges : array-like of shape (n_edges, 2) or (n_edges, 3), or data frame
             As for :meth:`partial_fit`.
         weights : array-like of shape (n_edges,) or None, default=None
             As for :meth:`partial_fit`.

@@ -43,8 +43,16 @@ def target_values(y: Any, unlabeled: Any = None) -> NDArray[np.float64]:
     else:
         values = array.astype(np.float64)
     if unlabeled is not None:
-        values[unlabeled_mask(array, unlabeled)] = math.nan
+        values[unlabeled_mask(array, unlabeled) | unlabeled_mask(values, _number(unlabeled))] = math.nan
     return values
+
+
+def _number(marker: Any) -> Any:
+    """A marker as a number, if it is the text of one."""
+    try:
+        return float(marker)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
 
 
 def _value(cell: Any, at: int) -> float:

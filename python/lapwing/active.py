@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _lapwing
 from ._control import Callback, Seed, Unpack, run_control
+from ._labels import label_warnings
 from ._parameters import documented_by
 from ._shared import NextRows, NextRowsWithReport, given_labels, held_graph, next_rows, rows_of
 from ._signatures import SUGGEST_PARAMETERS, SUGGESTER_NEXT_PARAMETERS, SuggesterNextOptions, SuggestOptions
@@ -99,6 +100,7 @@ def suggest(
     rows = rows_of(X, graph, affinity, parameters, control)
     warn_of(rows.warnings, 3)
     labels = given_labels(y, rows.graph.n_samples, unlabeled)
+    warn_of(label_warnings(labels.classes.classes, unlabeled), 3)
     suggester = _lapwing.Suggester(rows.graph, {**control, "callback": None})
     options = {"strategy": strategy, "check": check, "explore": explore}
     found = next_rows(suggester, labels, n, rows.graph.n_samples, candidates, exclude, cost, options, control, False)
@@ -187,6 +189,7 @@ class Suggester:
         """
         n_samples = self._graph.n_samples
         labels = given_labels(y, n_samples, unlabeled)
+        warn_of(label_warnings(labels.classes.classes, unlabeled), 3)
         options = {"strategy": strategy, "check": check, "explore": explore}
         found = next_rows(
             self._suggester, labels, n, n_samples, candidates, exclude, cost, options, self._control, self._warm_start

@@ -12,6 +12,7 @@ from sklearn.base import is_regressor
 from sklearn.metrics import accuracy_score as _accuracy_score
 
 from ._containers import as_label_array
+from ._inputs import vector
 from ._labels import unlabeled_mask
 from ._targets import are_continuous, without_target
 
@@ -140,7 +141,7 @@ class _LabeledScorer:
         predicted = getattr(estimator, self.response_method)(X)
         kwargs = dict(self.kwargs)
         if sample_weight is not None:
-            kwargs["sample_weight"] = np.asarray(sample_weight)[known]
+            kwargs["sample_weight"] = vector(sample_weight, "sample_weight")[known]
         return self.sign * float(self.score_func(_plain(truth[known]), predicted[known], **kwargs))
 
 
@@ -155,7 +156,7 @@ def share_right(truth: NDArray[Any], y_pred: Any, counted: NDArray[np.bool_], sa
         _require_one_kind(known, said)
         known, said = known.astype(object), said.astype(object)
     right = (known == said).astype(bool)
-    weights = None if sample_weight is None else np.asarray(sample_weight, dtype=float)[counted]
+    weights = None if sample_weight is None else vector(sample_weight, "sample_weight")[counted]
     return float(np.average(right, weights=weights))
 
 

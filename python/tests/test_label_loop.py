@@ -417,3 +417,11 @@ def test_split_sets_know_the_names_of_columns(digits):
         warnings.simplefilter("error")
         sets = clf.predict_sets(X=frame[:50], method="split")
     assert sets.shape == (50, 10)
+
+
+def test_minus_one_marks_rows_among_more_labels_unless_it_is_a_class():
+    X = np.arange(16.0).reshape(8, 2)
+    clf = HarmonicClassifier(3).fit(X, [0, 0, -1, -1, 1, 1, -1, -1]).add_labels([2, 3], [-1, None])
+    assert clf.classes_.tolist() == [0, 1]
+    with pytest.warns(UserWarning, match="-1 is used as a class"):
+        suggest(X, [0, 0, -1, -1, 1, 1, None, None], n=1, n_neighbors=3)

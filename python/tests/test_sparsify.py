@@ -5,9 +5,13 @@ import threading
 import time
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from lapwing import HarmonicClassifier
+from lapwing._edges import edge_arrays
 from lapwing.graph import Graph, StreamingSparsifier, effective_resistances, knn_graph, sparsify
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -286,3 +290,23 @@ def test_labels_spread_over_a_snapshot(moons):
     expected = HarmonicClassifier(affinity="precomputed").fit(whole, y).transduction_
     found = HarmonicClassifier(affinity="precomputed").fit(sparse, y).transduction_
     assert (found == expected).mean() > 0.95
+
+
+def test_edges_of_tables_keep_their_weights_and_types():
+    ends = {"source": [0, 1], "target": [1, 2]}
+    unsigned = {"source": [0, 1], "target": np.array([1, 2], dtype=np.uint64)}
+    for table in (pd.DataFrame(unsigned), pl.DataFrame(unsigned), pa.table(unsigned), pa.table(ends).to_reader()):
+        found, weights = edge_arrays(table, None)
+        assert found.tolist() == [[0, 1], [1, 2]] and weights is None
+    # The only other column of numbers holds the weights, whatever its name is.
+    assert edge_arrays(pd.DataFrame({**ends, "similarity": [0.5, 2.0]}), None)[1].tolist() == [0.5, 2.0]
+    with pytest.warns(UserWarning, match="the columns 'kind' of edges are left out"):
+        assert edge_arrays(pd.DataFrame({**ends, "kind": ["x", "y"]}), None)[1] is None
+    with pytest.raises(ValueError, match="'a', 'b' besides the ends"):
+        edge_arrays(pd.DataFrame({**ends, "a": [1, 2], "b": [3, 4]}), None)
+    for empty in (pd.DataFrame(columns=["source", "target"]), pl.DataFrame({"source": [], "target": []})):
+        assert edge_arrays(empty, None)[0].shape == (0, 2)
+    with pytest.raises(ValueError, match="weights has 1 masked values"):
+        edge_arrays([[0, 1], [1, 2]], np.ma.array([1.0, 5.0], mask=[False, True]))
+    with pytest.raises(TypeError, match="LazyFrame"):
+        edge_arrays(pl.DataFrame(ends).lazy(), None)

@@ -121,3 +121,10 @@ def test_regressors_and_cross_validation_say_so():
         warnings.simplefilter("error")
         named = HarmonicRegressor(n_neighbors=3, unlabeled=-1).fit(X, y)
     np.testing.assert_array_equal(named.transduction_, HarmonicRegressor(n_neighbors=3).fit(X, np.where(y == -1, np.nan, y)).transduction_)
+
+
+def test_a_marker_of_values_is_one_as_number_and_as_text():
+    for marker in (-999, "-999"):
+        for y in (["1.5", "-999"], [1.5, -999], np.array([1.5, -999.0]), np.array(["1.5", "-999"], dtype=object)):
+            np.testing.assert_array_equal(target_values(y, marker), [1.5, np.nan])
+    np.testing.assert_array_equal(target_values([1.0, pd.NaT, 2.0]), [1.0, np.nan, 2.0])

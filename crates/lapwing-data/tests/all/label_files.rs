@@ -46,14 +46,21 @@ fn rows_and_labels_are_found_by_the_names_of_columns() {
 #[test]
 fn a_first_line_is_a_label_unless_it_is_a_header() {
     let folder = Folder::new();
-    // One label a line: the number of rows tells.
-    for (text, n_rows) in [("y\nn\ny\n", 3), ("y\nn\ny\n", 2), ("label\nn\ny\n", 2), ("class\nother\n", 2)] {
+    // One label a line: the number of rows and whether the word comes again tell. A lost line does not make a label of a header.
+    assert!(read(&folder, "label\nn\ny\n", 3, None, None).is_err());
+    assert!(read(&folder, "y\nn\nn\n", 3, None, None).is_err());
+    assert_eq!(read(&folder, "y\nn\nn\n", 3, None, Some(false)).unwrap().labels.n_labeled(), 3);
+    for (text, n_rows) in [("y\nn\ny\n", 3), ("y\nn\ny\n", 2), ("label\nn\ny\n", 2)] {
         let found = read(&folder, text, n_rows, None, None).unwrap();
         assert_eq!(
             (found.labels.n_samples, found.labels.n_labeled(), warnings(&found)),
             (n_rows, n_rows, String::new())
         );
     }
+    // Pairs: a line that begins with a number is none of names, whatever is said of the header.
+    assert_eq!(read(&folder, "0,cat\n2,dog\n", 3, None, Some(true)).unwrap().labels.n_labeled(), 2);
+    let marked = read(&folder, "-1,cat\n0,dog\n", 3, None, None).unwrap_err().to_string();
+    assert!(marked.contains("line 1: '-1' is no row number"), "{marked}");
     // Names: a name of the data, the words of a header, or a label that comes again.
     let names = Some(&["ann", "bob", "cid"][..]);
     let of = |text: &str, header| {
@@ -71,6 +78,7 @@ fn a_first_line_is_a_label_unless_it_is_a_header() {
             .contains("1 of 3 ids are no ids of the column 'id' of the data ('zoe' in line 1)")
     );
     assert!(text("who,team\nann,x\nbob,y\n", Some(false)).contains("('who' in line 1)"));
+    assert!(text("node,label\nann,x\nbob,y\n", Some(false)).contains("('node' in line 1)"));
 }
 
 #[test]
