@@ -78,7 +78,6 @@ fn a_first_line_is_a_label_unless_it_is_a_header() {
             .contains("1 of 3 ids are no ids of the column 'id' of the data ('zoe' in line 1)")
     );
     assert!(text("who,team\nann,x\nbob,y\n", Some(false)).contains("('who' in line 1)"));
-    assert!(text("node,label\nann,x\nbob,y\n", Some(false)).contains("('node' in line 1)"));
 }
 
 #[test]

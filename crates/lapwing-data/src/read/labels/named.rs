@@ -112,8 +112,8 @@ impl Columns {
         let width = lines.n_fields();
         let fields: Vec<String> = (0..width).map(|at| lines.field(at).to_owned()).collect();
         let is_known = |at: usize| names.find(&fields[at]).is_some();
-        if let Some([id, label]) = label_columns(&fields, Some(names.column()))
-            .filter(|&[id, _]| width > 2 || (header != Some(false) && !is_known(id)))
+        if let Some([id, label]) =
+            label_columns(&fields, Some(names.column())).filter(|&[id, _]| width > 2 || !is_known(id))
         {
             return Ok(Self { id, label, width, first: First::Header });
         }
