@@ -33,7 +33,7 @@ const STEMS: [&str; 5] = ["id", "node", "vertex", "name", "key"];
 /// Last letters of two names that are equal else: `node1`, `node2`.
 const NUMBERED: [(char, char); 3] = [('1', '2'), ('0', '1'), ('a', 'b')];
 
-/// Columns among which two are looked for whose names differ in the last letter.
+/// Most columns for which pairs of names such as `node1`, `node2` are looked for.
 const MOST_COMPARED: usize = 64;
 
 /// Names of weights: those in front are sure.
@@ -263,7 +263,7 @@ pub(super) fn ends(names: &[String]) -> Option<[usize; 2]> {
             stem == other && !stem.is_empty() && !WEIGHTS.contains(&stem) && NUMBERED.contains(&(u, v))
         })
     };
-    // Each name is compared with each: a table of many columns is no list of edges.
+    // The time grows with the square of the columns; a list of edges has few.
     let n_compared = if keys.len() > MOST_COMPARED { 0 } else { keys.len() };
     let pairs = || (0..n_compared).flat_map(|at| (0..n_compared).map(move |other| [at, other]));
     by_word.or_else(|| pairs().find(|&[at, other]| are_pair(at, other)))

@@ -227,7 +227,7 @@ pub(in crate::read) fn intern(mut edges: NamedEdges<'_>, run: &Run, mut take: im
     })?;
     let mut open = line.filter(|_| !comes_again);
     if let Some(line) = &mut open {
-        // Where the nodes of other lines come again and again, two that do not are no nodes.
+        // In most lists a node has several edges. Two words that occur in the first line only then name the columns.
         let n_others = names.len() - n_doubtful as usize;
         line.is_header |= 2 * n_others < 3 * n_edges;
     }

@@ -105,7 +105,7 @@ fn first_line(lines: &[Vec<String>], has_header: Option<bool>) -> First {
     if others.is_empty() {
         return if are_known { First::Header } else { First::Edge };
     }
-    // No node is without a name; a column may be, as an index is that pandas wrote. Two columns are no index beside nodes.
+    // A node has a name, but a column may have none, such as the index that pandas writes. With two columns there is no index.
     let is_blank = |at: &usize| first[*at].trim().is_empty();
     if (0..first.len().min(2)).any(|at| is_blank(&at)) {
         let mut named = (0..first.len()).filter(|at| !is_blank(at)).peekable();

@@ -25,7 +25,7 @@ pub(super) fn read(path: &Path, n_rows: usize, options: &LabelFileOptions<'_>) -
     }
     let fields: Vec<String> = (0..width).map(|at| lines.field(at).to_owned()).collect();
     let columns = label_columns(&fields, None);
-    // Rows are numbers: two words are a header, and no header names a column 0.
+    // Rows are numbered, so two words are a header. A line that begins with a number is none.
     let is_number = fields[0].parse::<f64>().is_ok();
     let is_header = columns.is_some() || (!is_number && options.header != Some(false));
     match (columns, width) {
