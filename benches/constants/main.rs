@@ -11,7 +11,7 @@ use std::time::Instant;
 use lapwing::data::{Features, GeneratedRows, Matrix, Result, Run};
 use lapwing::graph::{Graph, GraphParams, KnnMethod, KnnParams, affinity_graph, kneighbors};
 use lapwing::solve::{LaplacianParams, LaplacianSolver, PreconditionerChoice};
-use lapwing_data::gather;
+use lapwing_core::gather;
 use lapwing_solve::{Cholesky, Precision, gram_of_rows};
 
 /// A constant: its name, its value in the code, and a function that measures it.

@@ -7,7 +7,7 @@ use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterio
 use lapwing::data::{Features, GeneratedRows, Matrix, Result, Run};
 use lapwing::graph::learn::{LearnModel, LearnParams, LearnSolver};
 use lapwing::graph::{AffinityGraph, GraphParams, KnnMethod, KnnParams, affinity_graph, kneighbors};
-use lapwing_data::gather;
+use lapwing_core::gather;
 use lapwing_graph::learn::{Support, learn_weights};
 use lapwing_graph::low_rank::{Coefficients, FactorSpace, RowFactor, RowKernel, RowPass};
 use lapwing_solve::precond::Jacobi;

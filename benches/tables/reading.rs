@@ -6,9 +6,9 @@
 use std::path::Path;
 use std::time::Instant;
 
-use lapwing_data::prepare::prepare;
-use lapwing_data::read::{ReadOptions, read_samples};
-use lapwing_data::{Features, Result, Run, Standardize};
+use lapwing_core::{Features, Result, Run, Standardize};
+use lapwing_table::prepare::prepare;
+use lapwing_table::read::{ReadOptions, read_samples};
 
 fn main() -> Result<()> {
     // Cargo passes `--bench` to every benchmark.

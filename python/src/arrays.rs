@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use lapwing::data::{Buffer, Csr, Dense, DenseValues, Error, Features, Matrix, Result};
-use lapwing_data::mapped::Watch;
+use lapwing_core::mapped::Watch;
 use numpy::{Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use lapwing::data::Report;
 use lapwing::graph::{self, AffinityGraph, Graph, GraphParams, KnnParams, Neighbors};
-use lapwing_data::write::stage_matrix;
+use lapwing_table::write::stage_matrix;
 use numpy::{PyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};

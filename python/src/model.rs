@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use lapwing::data::{ClassNames, Scaling};
-use lapwing::models::Model;
+use lapwing::models::{Classifier, Model};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -36,37 +36,35 @@ pub struct ModelInput<'py> {
 #[pyfunction]
 pub fn save_model(py: Python<'_>, path: PathBuf, model: ModelInput<'_>, control: Control) -> PyResult<()> {
     let recipe = model.recipe.as_deref().map(parsed).transpose().map_err(to_py)?;
-    let saved = Model {
+    let classifier = Classifier {
         method: model.method,
         classes: (&model.classes).into(),
-        feature_names: model.feature_names,
-        recipe,
-        id: model.id,
         scaling: model.scaling.map_or(Scaling::None, Scaling::from),
         rule: model.rule.rule()?,
         extension: model.extension.extension()?,
     };
-    control.run(py, |run| saved.extension.prepare(run).and_then(|()| saved.save(&path)))
+    let saved = Model { classifier, feature_names: model.feature_names, recipe, id: model.id };
+    control.run(py, |run| saved.classifier.extension.prepare(run).and_then(|()| saved.save(&path)))
 }
 
 /// Loads a model file as a dict of its parts.
 #[pyfunction]
 pub fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
     let model = py.detach(|| Model::load(&path)).map_err(to_py)?;
-    let classes = match model.classes {
+    let classes = match model.classifier.classes {
         ClassNames::Integers(names) => names.into_pyobject(py)?,
         ClassNames::Texts(names) => names.into_pyobject(py)?,
     };
     Ok(py_dict!(
         py,
-        "method": model.method,
+        "method": model.classifier.method,
         "classes": classes,
         "feature_names": model.feature_names,
         "id": model.id,
         "recipe": model.recipe.as_ref().map(json).transpose().map_err(to_py)?,
-        "scaling": scaling_object(py, model.scaling)?,
-        "rule": rule_dict(py, &model.rule)?,
-        "n_features": model.extension.n_features(),
-        "extension": extension_object(py, model.extension)?,
+        "scaling": scaling_object(py, model.classifier.scaling)?,
+        "rule": rule_dict(py, &model.classifier.rule)?,
+        "n_features": model.classifier.extension.n_features(),
+        "extension": extension_object(py, model.classifier.extension)?,
     ))
 }

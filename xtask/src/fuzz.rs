@@ -17,8 +17,9 @@ const IS_RUSTC: &str = "LAPWING_XTASK_COVERAGE";
 
 /// Crates whose coverage is recorded, by name, or by a prefix of their names (`_` at the end). The parsers `csv-core` and
 /// `miniz_oxide` are left out: they build tables for each file, and their coverage would take most of the time.
-const FOLLOWED: [&str; 10] = [
-    "lapwing_data",
+const FOLLOWED: [&str; 11] = [
+    "lapwing_core",
+    "lapwing_table",
     "lapwing_graph",
     "lapwing_models",
     "csv",

@@ -28,9 +28,6 @@ fn checks(log: &mut Log) -> Result<()> {
         Call::cargo("clippy").args(scope).args(mpi::FEATURES).args(["--", "-D", "warnings"]).run()
     })?;
     log.step("documentation", || doc(&mpi::FEATURES))?;
-    log.step("lapwing-data without optional formats", || {
-        Call::cargo("check").args(["--release", "--locked", "--package", "lapwing-data", "--no-default-features"]).run()
-    })?;
     log.step("Rust tests", || Call::cargo("test").args(["--release", "--locked", "--workspace"]).run())?;
     log.step("kernels without vector instructions", levels::test)?;
     log.step("MPI tests", mpi::test)?;

@@ -3,8 +3,8 @@
 use std::io;
 
 use lapwing::data::{BadColumn, BadColumns, Error};
-use lapwing_data::read::join_columns;
-use lapwing_data::write::is_stdout;
+use lapwing_core::publish::is_stdout;
+use lapwing_table::read::join_columns;
 
 use crate::text::{plain, shell_word};
 use crate::{DONE, ERROR, INTERRUPTED, command_of_all, usage};

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use lapwing::data::Error;
-use lapwing_data::write::{check_distinct, check_writable};
+use lapwing_core::publish::{check_distinct, check_writable};
 
 use crate::failure::Failure;
 use crate::output::is_stdout;

@@ -11,7 +11,7 @@ use lapwing::data::{
 };
 use lapwing::graph::{AffinityGraph, Graph, GraphParams, affinity_graph};
 use lapwing::models::Problem;
-use lapwing_data::read::{holds_labels, is_table, names_labels};
+use lapwing_table::read::{holds_labels, is_table, names_labels};
 
 use crate::failure::Failure;
 use crate::named::{GivenGraph, graph_of, labels_of};

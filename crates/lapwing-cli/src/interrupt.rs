@@ -17,7 +17,7 @@ use std::thread;
 use std::time::Duration;
 
 use lapwing::data::{CancelToken, Error};
-use lapwing_data::write::{hold_files, remove_unfinished};
+use lapwing_core::publish::{hold_files, remove_unfinished};
 
 use crate::failure::Failure;
 use crate::progress::say;

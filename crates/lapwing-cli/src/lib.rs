@@ -29,7 +29,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use lapwing::data::{Communicator, Error};
-use lapwing_data::mapped::check_files;
+use lapwing_core::mapped::check_files;
 
 use crate::commands::{
     audit, compare, completions, demo, describe, graph, label, methods, predict, reference, sparsify, suggest,

@@ -2,8 +2,8 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
-use lapwing_data::memory::is_asking;
-use lapwing_data::write::{note_unfinished, remove_unfinished};
+use lapwing_core::memory::is_asking;
+use lapwing_core::publish::{note_unfinished, remove_unfinished};
 
 /// Lets writes beyond a limit on the size of files (`ulimit -f`) fail with an error, as on a full disk. Unfinished files are noted, so
 /// that an end without memory leaves none.
@@ -17,7 +17,7 @@ pub fn listen() {
 }
 
 /// The allocator of the system for a program. Large requests are refused with an error that the caller passes on
-/// ([`lapwing_data::memory`]). For all others, which cannot be refused, the program ends here with a message and the code of errors,
+/// ([`lapwing_core::memory`]). For all others, which cannot be refused, the program ends here with a message and the code of errors,
 /// and not by a fault that looks like one of its own. No output is left unfinished.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Allocator;

@@ -8,8 +8,9 @@ use clap::ValueEnum;
 use lapwing::data::write::{KeptColumns, LabelColumns, LabelWriter, LabeledRows};
 use lapwing::data::{ClassNames, Error, Matrix, RowNames, Run};
 use lapwing::models::{Labeling, PredictionSets};
-use lapwing_data::mapped::check_files;
-use lapwing_data::write::{ColumnTable, Staged, publish_all};
+use lapwing_core::mapped::check_files;
+use lapwing_core::publish::{Staged, publish_all};
+use lapwing_table::write::ColumnTable;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -84,7 +85,7 @@ impl Written {
     }
 }
 
-pub use lapwing_data::write::is_stdout;
+pub use lapwing_core::publish::is_stdout;
 
 /// The error for two results on one standard output.
 pub fn two_on_stdout(what: &str) -> Failure {

@@ -9,7 +9,7 @@ use lapwing::data::read::{ReadOptions, Samples, read_samples};
 use lapwing::data::{ClassNames, Dense, Error, Features, Matrix, Run, Targets};
 use lapwing::models::baselines::linear_prior;
 use lapwing::models::{Method, Problem, Settings};
-use lapwing_data::read::column_names;
+use lapwing_table::read::column_names;
 
 use crate::failure::Failure;
 use crate::files::Files;

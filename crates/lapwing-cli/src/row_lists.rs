@@ -7,7 +7,7 @@ use lapwing::data::read::{ReadOptions, TableFile};
 use lapwing::data::write::KeptColumns;
 use lapwing::data::{Error, RowNames, Run};
 use lapwing::models::Reason;
-use lapwing_data::read::{each_line, is_rereadable_table};
+use lapwing_table::read::{each_line, is_rereadable_table};
 
 use crate::failure::Failure;
 

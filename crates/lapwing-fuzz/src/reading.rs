@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use lapwing_data::read::{ReadOptions, read_graph, read_samples, read_sparse_labels};
-use lapwing_data::{Csr, Error, Features};
-use lapwing_models::Model;
+use lapwing::models::Model;
+use lapwing_core::{Csr, Error, Features};
+use lapwing_table::read::{ReadOptions, read_graph, read_samples, read_sparse_labels};
 use serde_json::{Value, json};
 
 use crate::targets::{self, Bench, Target};

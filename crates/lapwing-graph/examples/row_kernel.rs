@@ -6,7 +6,7 @@
 
 use std::time::Instant;
 
-use lapwing_data::{Features, GeneratedRows, Matrix, Result, RowSource, Run, Targets, gather};
+use lapwing_core::{Features, GeneratedRows, Matrix, Result, RowSource, Run, Targets, gather};
 use lapwing_graph::low_rank::{Blocks, Coefficients, FactorSpace, FactorSums, RowFactor, RowKernel, RowPass, SumTree};
 
 const ROWS: usize = 200_000;

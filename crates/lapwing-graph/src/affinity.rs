@@ -1,6 +1,6 @@
 //! Affinity graph of neighbors: kernel widths, edge weights, symmetrization.
 
-use lapwing_data::{Csr, Error, Features, GraphSummary, Report, Result, Run, Warning};
+use lapwing_core::{Csr, Error, Features, GraphSummary, Report, Result, Run, Warning};
 
 use crate::knn::{KnnReport, Neighbors};
 use crate::learn::{LearnModel, LearnReport, NeighborTable, learn_from_table, learn_graph};

@@ -1,6 +1,6 @@
 //! New rows for a graph that stands.
 
-use lapwing_data::{Csr, Error, Features, Result, Run};
+use lapwing_core::{Csr, Error, Features, Result, Run};
 
 use crate::affinity::single;
 use crate::knn::{NeighborIndex, Neighbors, kneighbors, query};

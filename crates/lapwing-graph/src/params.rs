@@ -1,7 +1,7 @@
 //! Parameters of neighbor searches and of affinity graphs.
 
-use lapwing_data::params::{Parameters, above, at_least};
-use lapwing_data::{Error, Features, Report, Result, Warning, choices, parameters};
+use lapwing_core::params::{Parameters, above, at_least};
+use lapwing_core::{Error, Features, Report, Result, Warning, choices, parameters};
 
 use crate::knn::distance::norm;
 use crate::knn::memory;
@@ -275,7 +275,7 @@ impl GraphParams {
 mod tests {
     use std::sync::Arc;
 
-    use lapwing_data::{Csr, Run};
+    use lapwing_core::{Csr, Run};
 
     use super::*;
     use crate::affinity_graph;

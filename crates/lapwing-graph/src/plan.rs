@@ -1,6 +1,6 @@
 //! Memory and size of a graph still to be built, added up from the allocations of the searches.
 
-use lapwing_data::Edge;
+use lapwing_core::Edge;
 
 use crate::knn::{KnnMethod, KnnParams, memory};
 use crate::learn::learn_bytes;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use lapwing_data::{Csr, Features, RowSource, Run, hash};
+use lapwing_core::{Csr, Features, RowSource, Run, hash};
 pub use lapwing_solve::testkit::*;
 
 use crate::knn::{Metric, Neighbors};

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::time::Instant;
 
-use lapwing_data::read::{ReadOptions, read_samples};
-use lapwing_data::{Features, Run};
+use lapwing_core::{Features, Run};
 use lapwing_graph::low_rank::{GlnpCenters, GlnpFactor, GlnpParams, GlnpSolver, GlnpStart, glnp};
+use lapwing_table::read::{ReadOptions, read_samples};
 
 const ROWS: usize = 4000;
 const PIXELS: usize = 784;

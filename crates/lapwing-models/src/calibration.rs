@@ -14,8 +14,8 @@
 //!
 //! With few labels the result is noise, so the typical temperature stays and the report says that confidence is a guess.
 
-use lapwing_data::hash::uniform;
-use lapwing_data::{Matrix, Report, Result, Targets};
+use lapwing_core::hash::uniform;
+use lapwing_core::{Matrix, Report, Result, Targets};
 use serde_json::json;
 
 use crate::Rule;

@@ -1,6 +1,6 @@
 //! Class mass normalization: scores scaled so that the sum of each class over the rows is its prior (Zhu et al. 2003, eq. 9).
 
-use lapwing_data::Matrix;
+use lapwing_core::Matrix;
 
 /// Factor of each class, π_c / Σᵢ (f_c(i) − offset_c) over the reached rows; 0 for a class whose sum is not positive.
 pub(crate) fn mass_scale(scores: &Matrix, offset: &[f64], prior: &[f64]) -> Vec<f64> {

@@ -1,6 +1,6 @@
 //! How often labels are right: an expected accuracy with its interval, and how well confidence agrees with it.
 
-use lapwing_data::{Report, Warning};
+use lapwing_core::{Report, Warning};
 use serde::Serialize;
 use serde_json::json;
 
@@ -184,7 +184,7 @@ pub fn reliability(held_out: &HeldOut) -> Vec<ReliabilityBin> {
 
 #[cfg(test)]
 mod tests {
-    use lapwing_data::{Matrix, Run, Stream};
+    use lapwing_core::{Matrix, Run, Stream};
     use rand::RngExt;
 
     use super::*;

@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use lapwing_data::{Error, Features, Matrix, Result, Run};
+use lapwing_core::{Error, Features, Matrix, Result, Run};
 use lapwing_graph::learn::single_node_weights;
 use lapwing_graph::{
     AffinityGraph, GraphParams, IndexCells, KnnMethod, KnnParams, Metric, NeighborIndex, Neighbors,

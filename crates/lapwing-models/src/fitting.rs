@@ -7,7 +7,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use lapwing_data::{Error, Features, Matrix, Report, Result, Run, SolveSummary, peak_memory_bytes};
+use lapwing_core::{Error, Features, Matrix, Report, Result, Run, SolveSummary, peak_memory_bytes};
 use lapwing_graph::{AffinityGraph, Components, GraphParams, affinity_graph};
 
 use crate::calibration::{Fallback, calibrate};

@@ -1,7 +1,7 @@
 //! Held-out rows: labeled rows whose scores did not see their own label. Candidates are chosen by their losses, confidence is fitted to
 //! their class shares, and the accuracy on rows without a label is estimated from them.
 
-use lapwing_data::{Matrix, Result, Run, Targets};
+use lapwing_core::{Matrix, Result, Run, Targets};
 use serde::Serialize;
 
 use crate::harmonic::{FOLDS, folds};
@@ -251,7 +251,7 @@ pub(crate) fn choose(losses: &[Vec<f64>], errors: f64) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use lapwing_data::{Features, Labels, Stream};
+    use lapwing_core::{Features, Labels, Stream};
     use rand::RngExt;
 
     use super::*;

@@ -1,11 +1,9 @@
 //! Labels, label distributions and confidence from scores, by a decision rule.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use lapwing_data::model_file::Must;
-use lapwing_data::write::{LabelColumns, LabelWriter, LabeledRows};
-use lapwing_data::{ClassNames, Error, Matrix, Result, RowNames};
+use lapwing_core::model_file::Must;
+use lapwing_core::{Error, Matrix, Result};
 use lapwing_simd::dispatch;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -69,37 +67,6 @@ impl Labeling {
     pub fn chosen(&self) -> Vec<Option<usize>> {
         let rows = self.labels.iter().zip(&self.reached);
         rows.map(|(&class, &reached)| reached.then_some(class as usize)).collect()
-    }
-
-    /// Writes a line for each row, with its label and confidence, in the format of the ending, as
-    /// [`write_labels`](lapwing_data::write::write_labels) does. `names` stand in the place of the numbers of the rows.
-    ///
-    /// # Errors
-    /// As [`LabelWriter::create_named`] and [`LabelWriter::write`].
-    pub fn write(
-        &self,
-        path: &Path,
-        classes: &ClassNames,
-        names: Option<&Arc<RowNames>>,
-        columns: LabelColumns,
-    ) -> Result<()> {
-        let columns = LabelColumns { certified: columns.certified && self.certified.is_some(), ..columns };
-        let mut writer = match names {
-            Some(names) => LabelWriter::create_named(path, classes, Arc::clone(names), columns)?,
-            None => LabelWriter::create(path, classes, self.labels.len(), columns)?,
-        };
-        writer.write(
-            0,
-            &LabeledRows {
-                classes,
-                labels: &self.chosen(),
-                confidence: &self.confidence,
-                reached: &self.reached,
-                certified: self.certified.as_deref().filter(|_| columns.certified),
-                probabilities: columns.probabilities.then_some(&self.label_distributions),
-            },
-        )?;
-        writer.finish()
     }
 }
 

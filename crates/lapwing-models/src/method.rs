@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lapwing_data::{EdgeSource, Error, Features, Matrix, Report, Result, Run, Targets, check_memory};
+use lapwing_core::{EdgeSource, Error, Features, Matrix, Report, Result, Run, Targets, check_memory};
 use lapwing_graph::{AffinityGraph, GraphParams};
 use serde::Serialize;
 

@@ -1,6 +1,6 @@
 //! Accuracy of predicted classes.
 
-use lapwing_data::UNLABELED;
+use lapwing_core::UNLABELED;
 
 /// Share of rows whose predicted class is the true one, over the rows of `truth` that have a label and for which
 /// `counted` holds; NaN if there is none.

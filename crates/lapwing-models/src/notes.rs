@@ -1,6 +1,6 @@
 //! Warnings that several methods write into their reports.
 
-use lapwing_data::{Report, SolveSummary, Targets, Warning};
+use lapwing_core::{Report, SolveSummary, Targets, Warning};
 
 use crate::Labeling;
 use crate::class_sizes::label_counts;
@@ -87,7 +87,7 @@ pub(crate) fn undecided(report: &mut Report, certificate: &CertificateSummary) {
 
 #[cfg(test)]
 mod tests {
-    use lapwing_data::{Features, Labels, Run};
+    use lapwing_core::{Features, Labels, Run};
     use lapwing_graph::{AffinityGraph, Graph, GraphParams};
 
     use super::*;

@@ -3,8 +3,8 @@
 //! [`METHODS`] is the only list of methods: the program, the Python package and the documentation read it. [`Settings`] holds the
 //! parameters of one method under their public names; the values are in the structs of [`MethodParams`].
 
-use lapwing_data::params::{Condition, Parameter, Parameters, Value, nearest, unknown};
-use lapwing_data::{Error, Result};
+use lapwing_core::params::{Condition, Parameter, Parameters, Value, nearest, unknown};
+use lapwing_core::{Error, Result};
 use lapwing_graph::GraphParams;
 
 use crate::auto::{AUTO, Auto, AutoParams};

@@ -1,6 +1,6 @@
 //! Stratified draws of labels to keep, and stratified folds.
 
-use lapwing_data::{Error, Labels, Result, Run, Stream, UNLABELED};
+use lapwing_core::{Error, Labels, Result, Run, Stream, UNLABELED};
 use rand::seq::SliceRandom;
 
 /// Keeps `n_labeled` of the given labels, drawn stratified, and hides the others. Draws with another number `draw` are

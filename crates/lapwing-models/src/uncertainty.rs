@@ -16,7 +16,7 @@
 //!
 //! Cost: one solve of 2·5 columns to [`TOL`]. It runs in parallel and in the order of [`harmonic()`].
 
-use lapwing_data::{Matrix, Result, Run, Targets};
+use lapwing_core::{Matrix, Result, Run, Targets};
 use lapwing_graph::Graph;
 use serde::Serialize;
 
@@ -74,7 +74,7 @@ impl HeldOutErrors {
     /// Rows that no error reaches get the width of the mean error. Zero only if the errors of 90 % are.
     ///
     /// # Errors
-    /// [`Error::Interrupted`](lapwing_data::Error::Interrupted).
+    /// [`Error::Interrupted`](lapwing_core::Error::Interrupted).
     pub fn half_widths(&self, graph: Option<&Graph>, n: usize, run: &Run) -> Result<Option<Vec<f64>>> {
         if self.errors.len() < FEWEST {
             return Ok(None);
@@ -225,7 +225,7 @@ mod tests {
     fn widths_follow_the_noise_and_the_scale_of_the_errors() {
         let graph = path(400);
         let error = |row: u32| {
-            let noise = (lapwing_data::hash::mix(u64::from(row)) % 1000) as f64 / 1000.0;
+            let noise = (lapwing_core::hash::mix(u64::from(row)) % 1000) as f64 / 1000.0;
             noise * if row < 200 { 1.0 } else { 10.0 }
         };
         let widths = |threads: usize, scale: f64| {

@@ -4,7 +4,7 @@
 mod elimination;
 
 use elimination::{Reference, Wide};
-use lapwing_data::{Labels, Run, Stream, Targets, Warning};
+use lapwing_core::{Labels, Run, Stream, Targets, Warning};
 use lapwing_graph::{AffinityGraph, Graph, GraphParams};
 use lapwing_models::{Certify, Clamp, Decision, Fitted, Form, Harmonic, HarmonicParams, Method, Problem};
 use rand::{Rng, RngExt};
@@ -22,7 +22,7 @@ fn targets(n: usize, given: &[(usize, i32)]) -> Targets {
     let mut index = vec![-1; n];
     given.iter().for_each(|&(row, class)| index[row] = class);
     let c = given.iter().map(|given| given.1).max().unwrap_or(0) + 1;
-    let classes = lapwing_data::ClassNames::Integers((0..i64::from(c)).collect());
+    let classes = lapwing_core::ClassNames::Integers((0..i64::from(c)).collect());
     Targets::one_hot(&Labels { classes, index }, None).unwrap()
 }
 

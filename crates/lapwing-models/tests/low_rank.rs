@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
-use lapwing_data::read::{ReadOptions, read_samples};
-use lapwing_data::{Features, Labels, Run, Stream, Targets};
+use lapwing_core::{Features, Labels, Run, Stream, Targets};
 use lapwing_graph::low_rank::LandmarkRule;
 use lapwing_models::low_rank::{Balance, FactorKind, Select};
 use lapwing_models::{Fitted, LowRank, LowRankParams, Method, Problem};
+use lapwing_table::read::{ReadOptions, read_samples};
 use rand::seq::index;
 
 const DRAWS: u64 = 5;

@@ -3,7 +3,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use lapwing_data::{Csr, Edge, EdgeSlice, Error, Labels, Matrix, Run, Targets, memory};
+use lapwing_core::{Csr, Edge, EdgeSlice, Error, Labels, Matrix, Run, Targets, memory};
 use lapwing_graph::sparsify::{SparsifyParams, sparsify};
 use lapwing_graph::{AffinityGraph, Graph, GraphParams};
 use lapwing_models::baselines::{SimpleHarmonic, SimpleHarmonicParams};

@@ -1,6 +1,6 @@
 //! Harmonic functions on sparsified graphs against those on the graphs themselves.
 
-use lapwing_data::{Edge, EdgeReader, EdgeSlice, EdgeSource, Features, Labels, Result, Run, Stream, Targets};
+use lapwing_core::{Edge, EdgeReader, EdgeSlice, EdgeSource, Features, Labels, Result, Run, Stream, Targets};
 use lapwing_graph::sparsify::{Budget, SparsifyParams};
 use lapwing_graph::{AffinityGraph, Graph, GraphParams, Symmetrize, Weighting, affinity_graph};
 use lapwing_models::{

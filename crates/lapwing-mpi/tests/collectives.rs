@@ -9,7 +9,7 @@ use std::process::{Command, ExitCode};
 
 use common::{Ran, mpirun, run};
 use lapwing::data::{Communicator, Error, Result};
-use lapwing_data::communicator::agree;
+use lapwing_core::communicator::agree;
 use lapwing_mpi::MpiCommunicator;
 
 /// Variable with the case that the ranks run.

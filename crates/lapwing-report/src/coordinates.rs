@@ -5,7 +5,7 @@
 
 use lapwing::data::{Features, Matrix, Result, Run};
 use lapwing::graph::Graph;
-use lapwing_data::Stream;
+use lapwing_core::Stream;
 use lapwing_solve::dense::principal_axes;
 use lapwing_solve::layout::layout;
 

@@ -25,7 +25,7 @@ mod thumbnails;
 use std::path::Path;
 
 use lapwing::data::{Report, Result};
-use lapwing_data::write::{Staged, stage_atomic};
+use lapwing_core::publish::{Staged, stage_atomic};
 
 pub use audit::AuditPage;
 pub use compare::ComparePage;

@@ -7,7 +7,7 @@ use faer::linalg::cholesky::llt::factor::{LltError, cholesky_in_place, cholesky_
 use faer::linalg::matmul::matmul;
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
 use faer::{Accum, MatMut, MatRef, Par};
-use lapwing_data::{Error, Result, Run};
+use lapwing_core::{Error, Result, Run};
 
 use crate::panels::{self, Factorization, Panel};
 
@@ -119,7 +119,7 @@ mod tests {
         let error = Cholesky::factor(n, values, &run).unwrap_err();
         assert!(matches!(error, Error::NotPositiveDefinite { pivot, .. } if pivot == Some(PANEL + 3)), "{error}");
         assert!(Cholesky::factor(2, vec![1.0; 3], &run).is_err());
-        let stop = lapwing_data::CancelToken::default();
+        let stop = lapwing_core::CancelToken::default();
         stop.cancel();
         assert!(matches!(Cholesky::factor(1, vec![1.0], &run.with_cancel(stop)), Err(Error::Interrupted)));
     }

@@ -2,7 +2,7 @@
 //!
 //! Union-find over the edges. Cost: nearly linear in the edges, 4 bytes a row.
 
-use lapwing_data::Csr;
+use lapwing_core::Csr;
 
 use crate::DisjointSets;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use faer::linalg::cholesky::llt::factor::LltError;
 use faer::linalg::solvers::Solve;
 use faer::{Mat, Side};
-use lapwing_data::{Error, Matrix, Result, Run};
+use lapwing_core::{Error, Matrix, Result, Run};
 use rand::{Rng, RngExt};
 
 use crate::cholesky::indefinite;
@@ -170,7 +170,7 @@ mod tests {
             Matrix::new(300, 300, (0..90_000).map(|at| 1.0 / (1 + at / 300 + at % 300) as f64).collect()).unwrap();
         let found = eigen_symmetric_of(larger.clone(), &run).unwrap();
         assert_eq!(found.0, run.install(|| eigen_symmetric(&larger)).unwrap().0);
-        let stop = lapwing_data::CancelToken::default();
+        let stop = lapwing_core::CancelToken::default();
         stop.cancel();
         assert!(matches!(eigen_symmetric_of(larger, &run.with_cancel(stop)), Err(Error::Interrupted)));
         for i in 0..3 {
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn principal_axes_follow_the_variance() {
-        let run = lapwing_data::Run::new(Some(1), 3).unwrap();
+        let run = lapwing_core::Run::new(Some(1), 3).unwrap();
         let mut x = Matrix::filled(200, 30, 0.0);
         for i in 0..200 {
             let (a, b) = (((i * 37) % 101) as f64 - 50.0, ((i * 53) % 89) as f64 - 44.0);
@@ -216,7 +216,7 @@ mod tests {
             row.iter_mut().enumerate().for_each(|(j, v)| *v = ((i * 13 + j * 7) % 11) as f64 * 0.01);
             (row[5], row[20]) = (a, 0.3 * b);
         }
-        let mut rng = run.rng(lapwing_data::Stream::Start, 0);
+        let mut rng = run.rng(lapwing_core::Stream::Start, 0);
         let axes = principal_axes(&x, 2, &mut rng).unwrap();
         assert!(axes.row(0)[5].abs() > 0.99 && axes.row(1)[20].abs() > 0.99);
         assert!(principal_axes(&x, 31, &mut rng).is_err());

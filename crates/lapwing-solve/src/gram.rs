@@ -8,8 +8,8 @@
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
-use lapwing_data::ordered::sum_of_parts;
-use lapwing_data::{Result, Run};
+use lapwing_core::ordered::sum_of_parts;
+use lapwing_core::{Result, Run};
 use rayon::prelude::*;
 
 use crate::Precision;
@@ -26,7 +26,7 @@ const PARTS: usize = 16;
 /// Lower triangle of XᵀX (d, d), column after column (the upper one holds zeros), of rows `x` (n, d).
 ///
 /// # Errors
-/// [`Error::Interrupted`](lapwing_data::Error::Interrupted).
+/// [`Error::Interrupted`](lapwing_core::Error::Interrupted).
 pub fn gram_of_rows(x: &[f32], d: usize, precision: Precision, run: &Run) -> Result<Vec<f64>> {
     let n = x.len() / d.max(1);
     let mut out = vec![0.0; d * d];

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use lapwing_data::{Csr, Error, GraphSummary, Result};
+use lapwing_core::{Csr, Error, GraphSummary, Result};
 use rayon::prelude::*;
 
 use crate::check::check_adjacency;

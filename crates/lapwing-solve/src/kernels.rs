@@ -5,8 +5,8 @@
 //! prefetched. Rows are read as vectors of a power of two of lanes, whatever the number of columns: the parts of a vector that would be left
 //! over take more instructions than whole ones. Cost: one pass over the entries for up to sixteen columns.
 
-use lapwing_data::Run;
-use lapwing_data::ordered::{sum_in_order, sum_of_parts, sum_over_rows};
+use lapwing_core::Run;
+use lapwing_core::ordered::{sum_in_order, sum_of_parts, sum_over_rows};
 use rayon::prelude::*;
 
 use crate::dispatch::{WIDEST, dispatch};
@@ -309,7 +309,7 @@ pub fn column_dots(a: &[f64], b: &[f64], n: usize, s: usize) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use lapwing_data::{Csr, Run};
+    use lapwing_core::{Csr, Run};
 
     use super::*;
 

@@ -23,7 +23,7 @@
 //!
 //! For eigenvectors to a tolerance: [`crate::eigen`].
 
-use lapwing_data::{Matrix, Result, Run, Stream};
+use lapwing_core::{Matrix, Result, Run, Stream};
 use rand::{Rng, RngExt};
 use rayon::prelude::*;
 
@@ -59,18 +59,18 @@ const TURN: f64 = 2.399_963_229_728_653;
 /// Coordinates of the rows of `graph` in a plane (n); see the [module](self).
 ///
 /// # Errors
-/// [`lapwing_data::Error::Interrupted`].
+/// [`lapwing_core::Error::Interrupted`].
 ///
 /// # Example
 /// ```
-/// use lapwing_data::Run;
+/// use lapwing_core::Run;
 /// use lapwing_solve::{Graph, layout::layout};
 ///
 /// let path = Graph::from_edges(30, &(0..29).map(|u| (u, u + 1, 1.0)).collect::<Vec<_>>())?;
 /// let points = layout(&path, &Run::new(None, 0)?)?;
 /// let distance = |a: usize, b: usize| (points[a][0] - points[b][0]).hypot(points[a][1] - points[b][1]);
 /// assert!(distance(0, 1) < distance(0, 29));
-/// # Ok::<(), lapwing_data::Error>(())
+/// # Ok::<(), lapwing_core::Error>(())
 /// ```
 pub fn layout(graph: &Graph, run: &Run) -> Result<Vec<[f64; 2]>> {
     run.install(|| {

@@ -8,7 +8,7 @@ use faer::linalg::lu::partial_pivoting::factor::{lu_in_place, lu_in_place_scratc
 use faer::linalg::matmul::matmul;
 use faer::linalg::triangular_solve::{solve_unit_lower_triangular_in_place, solve_upper_triangular_in_place};
 use faer::{Accum, MatMut, MatRef, Par};
-use lapwing_data::{Error, Result, Run};
+use lapwing_core::{Error, Result, Run};
 use rayon::prelude::*;
 
 use crate::panels::{self, Factorization, Panel};
@@ -157,7 +157,7 @@ mod tests {
         let text = Lu::factor(2, vec![1.0, 1.0, 1.0, 1.0], &run, |_| ()).unwrap_err().to_string();
         assert!(text.contains("singular at column 1"), "{text}");
         assert!(Lu::factor(2, vec![1.0; 3], &run, |_| ()).is_err());
-        let stop = lapwing_data::CancelToken::default();
+        let stop = lapwing_core::CancelToken::default();
         stop.cancel();
         assert!(matches!(Lu::factor(1, vec![1.0], &run.with_cancel(stop), |_| ()), Err(Error::Interrupted)));
     }

@@ -12,7 +12,7 @@
 //! Cost: O(k·|P| + |P|²) for each change of P, mostly |P| changes and seldom more than 2k; memory 8·k² bytes for the factor. On
 //! the calling thread; sums in the order of the columns.
 
-use lapwing_data::Matrix;
+use lapwing_core::Matrix;
 
 /// Steepest descent that counts as zero, over the length of the column and the largest such value at x = 0.
 const TOL: f64 = 1e-12;
@@ -66,7 +66,7 @@ impl<'a> Nnls<'a> {
     ///
     /// # Example
     /// ```
-    /// use lapwing_data::Matrix;
+    /// use lapwing_core::Matrix;
     /// use lapwing_solve::Nnls;
     ///
     /// // Without the bound x would be (2, −1).
@@ -74,7 +74,7 @@ impl<'a> Nnls<'a> {
     /// let mut x = [0.0; 2];
     /// assert!(Nnls::new(&gram).solve(&[3.0, 0.0], &mut x));
     /// assert!((x[0] - 1.5).abs() < 1e-15 && x[1] == 0.0);
-    /// # Ok::<(), lapwing_data::Error>(())
+    /// # Ok::<(), lapwing_core::Error>(())
     /// ```
     pub fn solve(&mut self, b: &[f64], x: &mut [f64]) -> bool {
         let k = self.inverse_lengths.len();
@@ -210,7 +210,7 @@ fn step_to_zero(start: f64, target: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use lapwing_data::{Run, Stream};
+    use lapwing_core::{Run, Stream};
     use proptest::prelude::*;
     use rand::RngExt;
 

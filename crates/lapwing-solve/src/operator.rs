@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use lapwing_data::{Csr, Error, Result, Run};
+use lapwing_core::{Csr, Error, Result, Run};
 use rayon::prelude::*;
 
 use crate::Graph;
@@ -272,7 +272,7 @@ impl<R: Real> Operator<R> for SddMatrix<'_> {
 
 #[cfg(test)]
 mod tests {
-    use lapwing_data::CancelToken;
+    use lapwing_core::CancelToken;
 
     use super::*;
 

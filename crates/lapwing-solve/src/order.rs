@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use lapwing_data::{Result, Run};
+use lapwing_core::{Result, Run};
 
 /// Vertices in clusters, cluster after cluster.
 pub(crate) struct Clusters {
@@ -18,7 +18,7 @@ pub(crate) struct Clusters {
 /// Clusters of at most `size` of `n` vertices; `neighbors(v)` are the ends of the edges at v.
 ///
 /// # Errors
-/// [`Error::Interrupted`](lapwing_data::Error::Interrupted).
+/// [`Error::Interrupted`](lapwing_core::Error::Interrupted).
 pub(crate) fn clusters<'a>(
     n: usize,
     size: usize,
@@ -81,7 +81,7 @@ fn joined(pieces: &[usize], size: usize) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use lapwing_data::{CancelToken, Error};
+    use lapwing_core::{CancelToken, Error};
 
     use super::*;
 

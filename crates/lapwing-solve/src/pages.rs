@@ -2,7 +2,7 @@
 
 use std::ops::{Add, Mul, Sub};
 
-use lapwing_data::Run;
+use lapwing_core::Run;
 use lapwing_simd::Number;
 pub(crate) use lapwing_simd::{Lines, prefetch, zeros};
 use rayon::prelude::*;

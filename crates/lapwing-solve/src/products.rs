@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
-use lapwing_data::{Csr, Matrix};
+use lapwing_core::{Csr, Matrix};
 
 use crate::dispatch::{WIDEST, dispatch, with_width};
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use lapwing_data::{Error, Matrix, Result};
+use lapwing_core::{Error, Matrix, Result};
 use rayon::prelude::*;
 
 use crate::cg::columns;
@@ -187,7 +187,7 @@ impl<'a> RightHandSides<'a> {
 
 #[cfg(test)]
 mod tests {
-    use lapwing_data::Run;
+    use lapwing_core::Run;
 
     use super::*;
 

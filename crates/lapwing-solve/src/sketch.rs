@@ -6,8 +6,8 @@
 //!
 //! Cost: N·log₂N additions for each column, in place, depth first so that halves stay in cache; parallel over halves.
 
-use lapwing_data::hash::mix;
-use lapwing_data::{Error, Result, Run, Stream};
+use lapwing_core::hash::mix;
+use lapwing_core::{Error, Result, Run, Stream};
 use rand::seq::index::sample;
 
 /// Values that one task transforms.

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use lapwing_data::{Result, Run};
+use lapwing_core::{Result, Run};
 use rayon::prelude::*;
 
 use crate::cg::Projection;

@@ -1,6 +1,6 @@
 //! Graphs that are hard for solvers and samplers, and dense reference solutions: shared by the tests of several crates.
 
-use lapwing_data::{Matrix, Run, Stream};
+use lapwing_core::{Matrix, Run, Stream};
 use rand::RngExt;
 
 use crate::Graph;

@@ -3,7 +3,7 @@
 mod elimination;
 
 use elimination::{Reference, Wide};
-use lapwing_data::{Matrix, Run, Stream};
+use lapwing_core::{Matrix, Run, Stream};
 use lapwing_solve::{
     Certificate, CountOpen, ErrorBounds, FallbackLevel, Goal, Graph, LaplacianParams, LaplacianSolver,
     PreconditionerChoice, RightHandSides, Solution, SolveInfo,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lapwing_data::{CancelToken, Error, Progress, Run};
+use lapwing_core::{CancelToken, Error, Progress, Run};
 use lapwing_solve::Graph;
 use lapwing_solve::dense::eigen_symmetric;
 use lapwing_solve::eigen::{EigenParams, Eigenpairs, smallest_eigenpairs};

@@ -1,6 +1,6 @@
 //! The Laplacian solver on graphs where solvers go wrong first, against dense elimination without subtractions.
 
-use lapwing_data::{Matrix, Run};
+use lapwing_core::{Matrix, Run};
 use lapwing_solve::testkit::{cube, dense_laplacian_solve, grid, nasty_graphs, preferential_attachment};
 use lapwing_solve::{
     Components, FallbackLevel, Graph, LaplacianParams, LaplacianSolver, NormalizedSolver, PreconditionerChoice, Stop,

@@ -1,6 +1,6 @@
 //! Systems of few rows for many right-hand sides, whose blocks of columns are solved side by side.
 
-use lapwing_data::{Matrix, Run};
+use lapwing_core::{Matrix, Run};
 use lapwing_solve::testkit::{grid, nasty_graphs, preferential_attachment};
 use lapwing_solve::{LaplacianParams, LaplacianSolver, Stop};
 

@@ -28,8 +28,8 @@ fn main() -> lapwing::Result<()> {
 
     let model = Model::load(&path)?;
     let labeling = model.predict(&half_circles(1000, 0.5)?, &run)?;
-    let right =
-        (0..1000).filter(|&row| model.classes.name(labeling.labels[row] as usize) == ["upper", "lower"][row % 2]);
+    let right = (0..1000)
+        .filter(|&row| model.classifier.classes.name(labeling.labels[row] as usize) == ["upper", "lower"][row % 2]);
     println!("{} of 1000 new rows get the right label", right.count());
     println!("the model is kept in {}", path.display());
     Ok(())

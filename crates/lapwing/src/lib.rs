@@ -23,13 +23,13 @@
 //! The parts, each a module: [`data`] (matrices, labels, files, run control), [`solve`] (Laplacian systems), [`graph`]
 //! (nearest neighbors, affinity graphs), [`models`] (the methods). What is used together stands in [`prelude`].
 //!
-//! Items stand here under the names of this crate. Their examples come from its parts: write `lapwing::data` for `lapwing_data`,
+//! Items stand here under the names of this crate. Their examples come from its parts: write `lapwing::data` for `lapwing_core` and `lapwing_table`,
 //! `lapwing::solve` for `lapwing_solve`, and so on.
 //!
 //! # What is stable
 //!
-//! This crate lists what is stable. The crates `lapwing-data`, `lapwing-solve`, `lapwing-graph`, `lapwing-models` and
-//! `lapwing-simd` are its internal parts: what is not listed here may change in any version, hidden methods included.
+//! This crate lists what is stable. The crates `lapwing-core`, `lapwing-table`, `lapwing-solve`, `lapwing-graph`,
+//! `lapwing-models` and `lapwing-simd` are its internal parts: what is not listed here may change in any version, hidden methods included.
 //!
 //! Parameters are structs of public fields: build them with `..Default::default()`, because a minor version may add fields;
 //! `#[non_exhaustive]` would forbid that expression. What only the library makes (reports, fits, errors) may get fields and
@@ -38,38 +38,41 @@
 //!
 //! No argument makes a function panic; it returns an [`Error`]. Only an index outside its range (`row(i)`) panics, as in a slice.
 
-pub use lapwing_data::{Error, Result};
+mod labeling;
+mod model;
+
+pub use lapwing_core::{Error, Result};
 
 /// What goes in and out: features, labels, files, run control, the report.
 pub mod data {
     // Features: dense or sparse, owned, borrowed or mapped.
     #[doc(inline)]
-    pub use lapwing_data::{Buffer, Csr, Dense, DenseValues, Features, Matrix};
+    pub use lapwing_core::{Buffer, Csr, Dense, DenseValues, Features, Matrix};
     // How features are scaled.
     #[doc(inline)]
-    pub use lapwing_data::{FittedScaling, Scaling, Standardize, Standardizer, TermWeights, Tfidf};
+    pub use lapwing_core::{FittedScaling, Scaling, Standardize, Standardizer, TermWeights, Tfidf};
     // Rows and edges too many to hold; a program may bring sources of its own.
     #[doc(inline)]
-    pub use lapwing_data::{Edge, EdgeReader, EdgeSlice, EdgeSource, GeneratedRows, RowReader, RowSource};
+    pub use lapwing_core::{Edge, EdgeReader, EdgeSlice, EdgeSource, GeneratedRows, RowReader, RowSource};
     // Labels, and what methods fit.
     #[doc(inline)]
-    pub use lapwing_data::{ClassNames, Labels, SparseLabels, Targets, UNLABELED};
+    pub use lapwing_core::{ClassNames, Labels, SparseLabels, Targets, UNLABELED};
     // Names of rows and nodes.
     #[doc(inline)]
-    pub use lapwing_data::{BadNames, Named, RowNames};
+    pub use lapwing_core::{BadNames, Named, RowNames};
     // Control of a run: threads, seed, progress, cancellation, processes.
     #[doc(inline)]
-    pub use lapwing_data::{Alone, CancelToken, Communicator, Progress, Run, Silent};
+    pub use lapwing_core::{Alone, CancelToken, Communicator, Progress, Run, Silent};
     // What a fit reports, and what went wrong.
     #[doc(inline)]
-    pub use lapwing_data::{
+    pub use lapwing_core::{
         BadCells, BadColumn, BadColumns, Error, Fault, GraphSummary, Phase, Report, Result, SolveSummary, Warning,
     };
 
     /// Tables as features: what is done with each column, for new rows too.
     pub mod prepare {
         #[doc(inline)]
-        pub use lapwing_data::prepare::{
+        pub use lapwing_table::prepare::{
             Applied, ColumnRecipe, ColumnSummary, DatePart, Description, LeftOut, LoadedTable, Prepared, PreparedRows,
             PreparedTable, Recipe, Step, prepare, prepare_rows,
         };
@@ -78,13 +81,13 @@ pub mod data {
     /// Parameters by their names, as files and command lines give them.
     pub mod params {
         #[doc(inline)]
-        pub use lapwing_data::params::{Condition, Domain, Number, Parameter, Parameters, Range, Value, set_all};
+        pub use lapwing_core::params::{Condition, Domain, Number, Parameter, Parameters, Range, Value, set_all};
     }
 
     /// Readers of features, labels, graphs and edges.
     pub mod read {
         #[doc(inline)]
-        pub use lapwing_data::read::{
+        pub use lapwing_table::read::{
             ColumnKind, Dialect, Doubt, EdgeFile, EdgeOptions, LabelFileOptions, NamedGraph, NamedLabels, NodeOptions,
             ReadOptions, RowFile, Samples, TableFile, read_graph, read_label_column, read_label_file, read_labels,
             read_named_graph, read_named_labels, read_names, read_samples, read_sparse_labels,
@@ -94,7 +97,11 @@ pub mod data {
     /// Writers of labels and graphs.
     pub mod write {
         #[doc(inline)]
-        pub use lapwing_data::write::{KeptColumns, LabelColumns, LabelWriter, LabeledRows, write_graph, write_labels};
+        pub use crate::labeling::write_labeling;
+        #[doc(inline)]
+        pub use lapwing_table::write::{
+            KeptColumns, LabelColumns, LabelWriter, LabeledRows, write_graph, write_labels,
+        };
     }
 }
 
@@ -168,8 +175,10 @@ pub mod models {
     pub use lapwing_models::{Plan, PlanStep, ProblemSize};
     // New rows, and fits kept in files.
     #[doc(inline)]
+    pub use crate::model::Model;
+    #[doc(inline)]
     pub use lapwing_models::{
-        Extended, Extension, KernelExtension, LowRankExtension, Model, NeighborExtension, UnfoldedExtension,
+        Classifier, Extended, Extension, KernelExtension, LowRankExtension, NeighborExtension, UnfoldedExtension,
     };
     // Harmonic functions, on the graph and on a sparsifier of it.
     #[doc(inline)]
@@ -249,11 +258,11 @@ pub mod models {
 
 /// What a program that labels rows needs.
 pub mod prelude {
-    pub use lapwing_data::{CancelToken, Features, Labels, Matrix, Report, Run, Scaling, Targets};
+    pub use lapwing_core::{CancelToken, Features, Labels, Matrix, Report, Run, Scaling, Targets};
     pub use lapwing_graph::{AffinityGraph, Graph, GraphParams, affinity_graph};
-    pub use lapwing_models::{
-        Fitted, Harmonic, HarmonicParams, Labeling, Method, MethodParams, Model, Problem, method,
-    };
+    pub use lapwing_models::{Fitted, Harmonic, HarmonicParams, Labeling, Method, MethodParams, Problem, method};
+
+    pub use crate::model::Model;
 }
 
 /// The Rust examples of the pages compile.

@@ -19,8 +19,8 @@ use lapwing::graph::{KnnEdges, KnnParams, NeighborIndex, Neighbors, Weighting, k
 use lapwing::models::lapsvm::{FitOptions, KernelKind, ValidationSet};
 use lapwing::models::split::{keep_labels, keep_labels_per_class, stratified_folds};
 use lapwing::models::{
-    ClassPrior, CompareParams, Extended, Keep, LapSvm, LapSvmParams, LowRank, LowRankParams, METHODS, Rule, Settings,
-    SizeParams, WithSizes, compare,
+    ClassPrior, Classifier, CompareParams, Extended, Keep, LapSvm, LapSvmParams, LowRank, LowRankParams, METHODS, Rule,
+    Settings, SizeParams, WithSizes, compare,
 };
 use lapwing::prelude::*;
 use lapwing::solve::{
@@ -217,19 +217,12 @@ fn every_method_checks_its_problem_and_its_new_rows() {
         refused(extension.extend(&Features::from_f32(1, 3, vec![f32::INFINITY; 3]).unwrap(), &run));
         let rule = Rule { prior: vec![1.0], ..fitted.rule.clone() };
         let classes = labels(N).classes;
-        let mut model = Model {
-            method: spec.name.into(),
-            classes,
-            feature_names: None,
-            recipe: None,
-            id: None,
-            scaling: Scaling::None,
-            rule: fitted.rule,
-            extension,
-        };
+        let (method, scaling) = (spec.name.into(), Scaling::None);
+        let classifier = Classifier { method, classes, scaling, rule: fitted.rule, extension };
+        let mut model = Model::from(classifier);
         assert_eq!(model.predict(&rows(4, 3), &run).unwrap().labels.len(), 4, "{}", spec.name);
         refused(model.predict_on(&rows(4, 3), &path(5), &run));
-        model.rule = rule;
+        model.classifier.rule = rule;
         refused(model.predict(&rows(4, 3), &run));
     }
 }

@@ -4,7 +4,7 @@ use std::fs;
 
 use lapwing::data::prepare::prepare;
 use lapwing::data::read::{ReadOptions, TableFile, read_labels, read_samples};
-use lapwing::data::write::LabelColumns;
+use lapwing::data::write::{LabelColumns, write_labeling};
 use lapwing::data::{Standardize, UNLABELED};
 use lapwing::graph::Metric;
 use lapwing::models::metrics::accuracy;
@@ -48,7 +48,7 @@ fn arrays_become_labels_a_file_and_a_model() {
     let folder = tempfile::tempdir().unwrap();
     let (table, file) = (folder.path().join("labels.csv"), folder.path().join("digits.lapwing"));
     let columns = LabelColumns { certified: true, probabilities: true };
-    fitted.labeling.write(&table, &known.classes, None, columns).unwrap();
+    write_labeling(&table, &fitted.labeling, &known.classes, None, columns).unwrap();
     let text = fs::read_to_string(&table).unwrap();
     assert!(text.starts_with("row,label,confidence,reached,certified,p_0,") && text.lines().count() == 1798);
 
@@ -57,7 +57,7 @@ fn arrays_become_labels_a_file_and_a_model() {
     let model = Model::of(fitted, known.classes.clone()).unwrap();
     Model { feature_names: names, ..model }.save(&file).unwrap();
     let loaded = Model::load(&file).unwrap();
-    assert_eq!(loaded.classes.names(), known.classes.names());
+    assert_eq!(loaded.classifier.classes.names(), known.classes.names());
     let again = loaded.predict(&features, &run).unwrap();
     let same = own.iter().zip(&again.labels).filter(|(a, b)| a == b).count();
     assert!(same > 1750, "{same}");

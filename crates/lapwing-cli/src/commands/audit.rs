@@ -6,11 +6,11 @@ use clap::Args;
 use lapwing::data::{Labels, Report, RowNames, Run, Targets};
 use lapwing::graph::GraphParams;
 use lapwing::models::{Audit as Found, AuditParams, ProblemSize, audit, plan_loop};
-use lapwing_data::params::{Both, Parameters};
-use lapwing_data::peak_memory_bytes;
-use lapwing_data::write::{COLUMN_ENDINGS, ColumnTable};
+use lapwing_core::params::{Both, Parameters};
+use lapwing_core::peak_memory_bytes;
 use lapwing_report::summary::{Row, of_audit, of_cost, of_graph, of_scaling, of_table, row};
 use lapwing_report::{AuditPage, by_doubt, stage_page};
+use lapwing_table::write::{COLUMN_ENDINGS, ColumnTable};
 use serde_json::{Value, json};
 
 use super::label::publish_after;

@@ -8,7 +8,8 @@ use flate2::read::GzDecoder;
 use lapwing::data::{Error, Features, Labels, Report, Targets};
 use lapwing::models::split::keep_labels_per_class;
 use lapwing::models::{HarmonicParams, MethodParams, method};
-use lapwing_data::write::{LABEL_ENDINGS, stage_atomic};
+use lapwing_core::publish::stage_atomic;
+use lapwing_table::write::LABEL_ENDINGS;
 
 use super::finished::Finished;
 use crate::Outcome;

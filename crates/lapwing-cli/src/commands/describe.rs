@@ -6,8 +6,8 @@ use clap::Args;
 use lapwing::data::prepare::{ColumnSummary, Description, LoadedTable};
 use lapwing::data::read::{ColumnKind, TableFile};
 use lapwing::data::{Labels, Report, Warning};
-use lapwing_data::read::is_table;
 use lapwing_report::summary::shortened;
+use lapwing_table::read::is_table;
 use serde_json::json;
 
 use crate::Outcome;

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use lapwing::data::write::KeptColumns;
 use lapwing::data::{Error, Labels, Matrix, Report, Warning};
-use lapwing::models::{Fitted, Labeling, Model, PredictionSets, SetsParams, least_labels, prediction_sets};
-use lapwing_data::peak_memory_bytes;
-use lapwing_data::write::Staged;
+use lapwing::models::{Classifier, Fitted, Labeling, Model, PredictionSets, SetsParams, least_labels, prediction_sets};
+use lapwing_core::peak_memory_bytes;
+use lapwing_core::publish::Staged;
 use lapwing_report::summary::{self, Row, row};
 use lapwing_report::{ClassSize, FitPage, FittedRows, Origin, accuracy, stage_page, texts};
 use serde_json::json;
@@ -158,19 +158,18 @@ impl<'a> Finished<'a> {
                 false => format!("--model: the method {method} cannot label new rows"),
             })
         })?;
-        let model = Model {
+        let classifier = Classifier {
             method: self.fitted.report.method.clone(),
             classes: self.given.classes.clone(),
-            feature_names: prepared.feature_names,
-            recipe: prepared.recipe,
             scaling: prepared.scaling.scaling,
-            id: self.input.id(),
             rule: self.fitted.rule.clone(),
             extension,
         };
+        let Prepared { feature_names, recipe, .. } = prepared;
+        let model = Model { classifier, feature_names, recipe, id: self.input.id() };
         let run = &self.session.run;
         // The index is built once here, not in every process that predicts.
-        let stage = |_: &mut Report| model.extension.prepare(run).and_then(|()| model.stage(path));
+        let stage = |_: &mut Report| model.classifier.extension.prepare(run).and_then(|()| model.stage(path));
         self.written.add("model", self.fitted.report.time("save model", run, stage)?);
         Ok(())
     }

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use lapwing::data::Report;
 use lapwing::graph::{AffinityGraph, GraphParams, Widths};
-use lapwing_data::peak_memory_bytes;
-use lapwing_data::write::{GRAPH_ENDINGS, check_named_graph, stage_named_graph};
+use lapwing_core::peak_memory_bytes;
 use lapwing_report::summary::{Row, of_cost, of_graph, of_scaling, row};
 use lapwing_report::{graph_page, stage_page};
+use lapwing_table::write::{GRAPH_ENDINGS, check_named_graph, stage_named_graph};
 use serde_json::json;
 
 use crate::Outcome;

@@ -9,10 +9,10 @@ use lapwing::data::write::KeptColumns;
 use lapwing::data::{Labels, Matrix, Report, Run, Targets, UNLABELED};
 use lapwing::graph::sparsify::Checkpoint;
 use lapwing::models::{LowRank, Method, Problem, Settings, SizeParams, method_names};
-use lapwing_data::available_memory_bytes;
-use lapwing_data::params::{Parameters, Value};
-use lapwing_data::read::is_rereadable_table;
-use lapwing_data::write::{COLUMN_ENDINGS, LABEL_ENDINGS};
+use lapwing_core::available_memory_bytes;
+use lapwing_core::params::{Parameters, Value};
+use lapwing_table::read::is_rereadable_table;
+use lapwing_table::write::{COLUMN_ENDINGS, LABEL_ENDINGS};
 
 use super::finished::Finished;
 use super::label_rows::LabelRows;

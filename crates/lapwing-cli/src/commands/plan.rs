@@ -5,9 +5,9 @@ use std::path::Path;
 use lapwing::data::read::{EdgeFile, EdgeOptions, RowFile, read_label_column, read_samples};
 use lapwing::data::{EdgeSource, Report, RowNames, RowSource, Run, TermWeights};
 use lapwing::models::{Plan, ProblemSize};
-use lapwing_data::prepare::probe_prepared;
-use lapwing_data::read::{can_stream, is_table, names_columns, probe};
 use lapwing_report::summary::{Row, row};
+use lapwing_table::prepare::probe_prepared;
+use lapwing_table::read::{can_stream, is_table, names_columns, probe};
 use serde_json::json;
 
 use crate::Outcome;

@@ -10,10 +10,11 @@ use lapwing::data::write::{KeptColumns, LabelColumns, LabeledRows};
 use lapwing::data::{Error, Features, Matrix, Report, RowNames, Warning};
 use lapwing::graph::Graph;
 use lapwing::models::{Extension, LowRankExtension, Model};
-use lapwing_data::peak_memory_bytes;
-use lapwing_data::read::{column_names, is_rereadable_table, is_table, join_columns, names_columns};
-use lapwing_data::write::{LABEL_ENDINGS, Staged};
+use lapwing_core::peak_memory_bytes;
+use lapwing_core::publish::Staged;
 use lapwing_report::summary::{self, row};
+use lapwing_table::read::{column_names, is_rereadable_table, is_table, join_columns, names_columns};
+use lapwing_table::write::LABEL_ENDINGS;
 use serde_json::json;
 
 use crate::Outcome;
@@ -109,7 +110,8 @@ impl Predict {
         let model = session.unless_interrupted(|| report.time("read model", &session.run, load))?;
         let recipe = self.recipe(&model)?;
         let in_blocks = are_rows(&self.data) || recipe.is_some();
-        if let (Extension::Landmarks(landmarks), true) = (&model.extension, model.scaling.is_none())
+        if let (Extension::Landmarks(landmarks), true) =
+            (&model.classifier.extension, model.classifier.scaling.is_none())
             && in_blocks
             && self.graph.is_none()
         {
@@ -127,7 +129,7 @@ impl Predict {
             Some(graph) => model.predict_on(&features, graph, &session.run),
             None => model.predict(&features, &session.run),
         })?;
-        if let (Extension::Network(network), None) = (&model.extension, &graph)
+        if let (Extension::Network(network), None) = (&model.classifier.extension, &graph)
             && network.neighbors().is_none()
         {
             report.warnings.push(Warning::NoGraph {});
@@ -141,7 +143,7 @@ impl Predict {
         let mut written = Written::default();
         let kept = self.kept(names.as_deref())?;
         let stage = |_: &mut Report| {
-            let (classes, probabilities) = (&model.classes, self.probabilities);
+            let (classes, probabilities) = (&model.classifier.classes, self.probabilities);
             output::stage(&self.output, classes, &labels, &labeling, probabilities, names.as_ref(), kept, &session.run)
         };
         written.add("labels", report.time("write", &session.run, stage)?);
@@ -199,17 +201,17 @@ impl Predict {
         let staged = report.time_steps("predict", n as u64, run, |_| -> Result<Staged, Failure> {
             let columns = LabelColumns { certified: false, probabilities: self.probabilities };
             let kept = self.kept(names.as_deref())?;
-            let mut writer = label_writer(&self.output, &model.classes, n, columns, names.as_ref(), kept)?;
+            let mut writer = label_writer(&self.output, &model.classifier.classes, n, columns, names.as_ref(), kept)?;
             let label = |_: usize, scores: Vec<f64>| {
-                let c = model.classes.len();
-                model.rule.apply(Arc::new(Matrix::new(scores.len() / c, c, scores)?))
+                let c = model.classifier.classes.len();
+                model.classifier.rule.apply(Arc::new(Matrix::new(scores.len() / c, c, scores)?))
             };
             let labeled = landmarks.each(rows.source(), 0..n, run, label, |first, labeling| {
                 n_unreached += labeling.reached.iter().filter(|reached| !**reached).count();
                 let labels = folded(&labeling, self.unreached);
                 let probabilities = self.probabilities.then_some(&labeling.label_distributions);
                 let (confidence, reached) = (&labeling.confidence, &labeling.reached);
-                let (classes, labels, certified) = (&model.classes, labels.as_slice(), None);
+                let (classes, labels, certified) = (&model.classifier.classes, labels.as_slice(), None);
                 writer.write(first, &LabeledRows { classes, labels, confidence, reached, certified, probabilities })
             });
             labeled.map_err(|error| needed(rows.explained(error, run)))?;
@@ -293,7 +295,7 @@ impl Predict {
             let samples = read_samples(&self.data, &options, run).map_err(needed)?;
             samples.check(run).map_err(needed)?;
             let names = samples.names.map(Arc::new);
-            return Ok((widen(samples.features, model.extension.n_features())?, names));
+            return Ok((widen(samples.features, model.classifier.extension.n_features())?, names));
         };
         let table = TableFile::open(&self.data, &options)?;
         let columns = self.columns.as_deref().map(Names::all);
@@ -331,13 +333,14 @@ fn needed(error: Error) -> Failure {
 }
 
 fn describe(report: &mut Report, model: &Model<'_>, (n_rows, n_cols): (usize, usize), n_unreached: usize) {
-    report.method = model.method.clone();
+    report.method = model.classifier.method.clone();
     report.n_samples = n_rows;
     report.n_features = Some(n_cols);
-    report.n_classes = Some(model.classes.len());
+    report.n_classes = Some(model.classifier.classes.len());
     report.n_unreached = n_unreached;
     if report.n_unreached > 0 {
-        let prefix = if matches!(model.extension, Extension::Landmarks(_)) { "" } else { "the neighbors of " };
+        let prefix =
+            if matches!(model.classifier.extension, Extension::Landmarks(_)) { "" } else { "the neighbors of " };
         report.warnings.push(Warning::UnreachedNew { prefix, n_rows: n_unreached, n_samples: n_rows });
     }
 }

@@ -9,9 +9,9 @@ use lapwing::data::read::{EdgeFile, read_graph};
 use lapwing::data::{Csr, EdgeSource, Phase, Report, RowNames, Warning};
 use lapwing::graph::AffinityGraph;
 use lapwing::graph::sparsify::{Checkpoint, Sparsifier, SparsifyParams, SparsifyReport};
-use lapwing_data::peak_memory_bytes;
-use lapwing_data::write::{GRAPH_ENDINGS, check_named_graph, stage_named_graph};
+use lapwing_core::peak_memory_bytes;
 use lapwing_report::summary::{of_cost, of_graph, of_sparsifier, row};
+use lapwing_table::write::{GRAPH_ENDINGS, check_named_graph, stage_named_graph};
 use serde_json::json;
 
 use crate::Outcome;

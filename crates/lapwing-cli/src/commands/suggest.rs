@@ -6,11 +6,11 @@ use clap::Args;
 use lapwing::data::{Labels, Report, Run, Targets, Warning};
 use lapwing::graph::GraphParams;
 use lapwing::models::{ProblemSize, SuggestParams, Suggester, Suggestion, Suggestions, Wanted, plan_loop};
-use lapwing_data::params::Both;
-use lapwing_data::peak_memory_bytes;
-use lapwing_data::read::is_rereadable_table;
-use lapwing_data::write::{COLUMN_ENDINGS, ColumnTable};
+use lapwing_core::params::Both;
+use lapwing_core::peak_memory_bytes;
 use lapwing_report::summary::{Row, of_cost, of_graph, of_scaling, of_table, row};
+use lapwing_table::read::is_rereadable_table;
+use lapwing_table::write::{COLUMN_ENDINGS, ColumnTable};
 use serde_json::{Value, json};
 
 use super::label::publish_after;

@@ -9,8 +9,8 @@ use lapwing::data::write::KeptColumns;
 use lapwing::data::{Error, Named, Report, RowNames, Run};
 use lapwing::graph::AffinityGraph;
 use lapwing::models::Method;
-use lapwing_data::read::{is_rereadable_table, split_columns};
-use lapwing_data::write::{GRAPH_ENDINGS, check_named_graph, stage_named_graph};
+use lapwing_table::read::{is_rereadable_table, split_columns};
+use lapwing_table::write::{GRAPH_ENDINGS, check_named_graph, stage_named_graph};
 
 use super::{Nodes, StandardizeOption, TableOptions, TextOptions, TfidfOption};
 use crate::failure::Failure;

@@ -9,7 +9,7 @@ mod table;
 pub use data::{
     BesideOptions, DataOptions, IdOption, IgnoreOption, LabelOptions, Names, SaveGraphOption, edge_options,
 };
-pub use lapwing_data::params::{count, duration};
+pub use lapwing_core::params::{count, duration};
 pub use parameters::option;
 pub use run::{ProgressStyle, RunOptions};
 pub use subject::{DEFAULT_METHOD, GraphSettings, ParamsOptions, Subject};

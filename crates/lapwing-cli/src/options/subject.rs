@@ -13,7 +13,7 @@ use lapwing::graph::GraphParams;
 use lapwing::graph::learn::LearnParams;
 use lapwing::graph::sparsify::SparsifyParams;
 use lapwing::models::{AuditParams, MethodSpec, Settings, SuggestParams, method_names};
-use lapwing_data::params::Both;
+use lapwing_core::params::Both;
 use serde_json::{Map, Value as Json};
 
 use super::parameters::{arguments, option, typed};

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 use lapwing::data::{Standardize, TermWeights};
-use lapwing_data::read::ReadOptions;
+use lapwing_table::read::ReadOptions;
 
 use super::{IdOption, Names};
 

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use lapwing_data::{Csr, Features, Labels, Result, Scaling, Standardizer, Targets};
-use lapwing_models::{MethodParams, Model, Problem, method, method_names};
+use lapwing::models::Model;
+use lapwing_core::{Csr, Features, Labels, Result, Scaling, Standardizer, Targets};
+use lapwing_models::{Classifier, MethodParams, Problem, method, method_names};
 
 use super::Seed;
 use crate::Bench;
@@ -46,23 +47,17 @@ fn fitted(bench: &Bench, name: &str, features: &Features<'_>) -> Result<Vec<u8>>
     let mut options = MethodParams::default();
     (options.graph.n_neighbors, options.low_rank.n_landmarks) = (5, 4);
     let fitted = method(name, &options)?.fit(&problem, bench.run())?;
-    let extension = fitted.extension.ok_or_else(|| lapwing_data::Error::labels("no extension"))?;
-    let model = Model {
-        method: name.into(),
-        classes: labels.classes,
-        id: None,
-        feature_names: Some((0..COLUMNS).map(|column| format!("x{column}")).collect()),
-        recipe: None,
-        scaling: match features {
-            Features::Dense(_) => Scaling::Standardize(Standardizer::fit(features, bench.run())?),
-            Features::Sparse(_) => Scaling::None,
-        },
-        rule: fitted.rule,
-        extension,
+    let extension = fitted.extension.ok_or_else(|| lapwing_core::Error::labels("no extension"))?;
+    let scaling = match features {
+        Features::Dense(_) => Scaling::Standardize(Standardizer::fit(features, bench.run())?),
+        Features::Sparse(_) => Scaling::None,
     };
+    let classifier = Classifier { method: name.into(), classes: labels.classes, scaling, rule: fitted.rule, extension };
+    let feature_names = Some((0..COLUMNS).map(|column| format!("x{column}")).collect());
+    let model = Model { feature_names, ..classifier.into() };
     let path = bench.path("seed.lapwing");
     model.save(&path)?;
-    std::fs::read(&path).map_err(|source| lapwing_data::Error::Io { path, source })
+    std::fs::read(&path).map_err(|source| lapwing_core::Error::Io { path, source })
 }
 
 /// Rows of two clusters in turns.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
-use lapwing_data::{Alone, Edge, GeneratedRows, Labels, Result, Run, Targets};
+use lapwing_core::{Alone, Edge, GeneratedRows, Labels, Result, Run, Targets};
 use lapwing_graph::sparsify::{Budget, Checkpoint, Sampler, Sparsifier, SparsifyParams};
 use lapwing_models::low_rank::FactorKind;
 use lapwing_models::{LowRank, LowRankParams, RowFit};

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use lapwing_data::read::{EdgeFile, NodeOptions, read_graph, read_named_graph};
-use lapwing_data::{Csr, Edge, EdgeSource, Error, Result, RowNames};
+use lapwing_core::{Csr, Edge, EdgeSource, Error, Result, RowNames};
 use lapwing_graph::sparsify::{Budget, Sparsifier, SparsifyParams};
+use lapwing_table::read::{EdgeFile, NodeOptions, read_graph, read_named_graph};
 
 use super::graphs::{check_matrix, check_written};
 use super::{Bench, Checked, accepted, answer, holds, refused};

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use lapwing_data::read::read_graph;
-use lapwing_data::write::write_graph;
-use lapwing_data::{Csr, Error};
+use lapwing_core::{Csr, Error};
 use lapwing_graph::Graph;
+use lapwing_table::read::read_graph;
+use lapwing_table::write::write_graph;
 
 use super::{Bench, Checked, accepted, answer, holds};
 use crate::judge::Verdict;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use lapwing_data::read::{read_labels, read_sparse_labels};
-use lapwing_data::{Error, SparseLabels};
+use lapwing_core::{Error, SparseLabels};
+use lapwing_table::read::{read_labels, read_sparse_labels};
 
 use super::samples::check_labels;
 use super::{Bench, Checked, accepted, answer, holds};

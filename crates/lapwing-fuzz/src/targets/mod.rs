@@ -10,7 +10,7 @@ mod samples;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use lapwing_data::{Error, Result, Run};
+use lapwing_core::{Error, Result, Run};
 
 use crate::judge::{Answer, Verdict};
 use crate::memory::keep_pages;

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use lapwing_data::Features;
-use lapwing_models::{Labeling, Model};
+use lapwing::models::Model;
+use lapwing_core::Features;
+use lapwing_models::Labeling;
 
 use super::{Bench, Checked, accepted, answer, holds};
 use crate::judge::Verdict;
@@ -18,13 +19,13 @@ const MOST_COLUMNS: usize = 1 << 12;
 /// A model of any kind.
 pub fn model(bench: &Bench, path: &Path, bytes: &[u8]) -> Verdict {
     let Some(model) = answer(Model::load(path))? else { return accepted(false) };
-    let n_features = model.extension.n_features();
+    let n_features = model.classifier.extension.n_features();
     if n_features > MOST_COLUMNS {
         return accepted(true);
     }
     let rows = new_rows(n_features)?;
     let Some(labeling) = answer(model.predict(&rows, &bench.run))? else { return accepted(false) };
-    check(&labeling, model.classes.len())?;
+    check(&labeling, model.classifier.classes.len())?;
     if Rng::new(bytes.len() as u64).one_in(4) {
         check_saved(bench, &model, &rows, &labeling)?;
     }

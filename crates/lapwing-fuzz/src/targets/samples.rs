@@ -3,11 +3,11 @@
 
 use std::path::Path;
 
-use lapwing_data::prepare::{PreparedRows, prepare};
-use lapwing_data::read::{
+use lapwing_core::{Features, Labels, Result, RowSource, SparseLabels, Standardize, UNLABELED, gather};
+use lapwing_table::prepare::{PreparedRows, prepare};
+use lapwing_table::read::{
     ReadOptions, RowFile, Samples, TableFile, can_stream, probe, read_label_column, read_samples,
 };
-use lapwing_data::{Features, Labels, Result, RowSource, SparseLabels, Standardize, UNLABELED, gather};
 
 use super::{Bench, Checked, accepted, answer, holds};
 use crate::judge::Verdict;
@@ -91,8 +91,8 @@ pub(super) fn check_labels(labels: &Labels) -> Checked {
     }
     holds(found.iter().all(|found| *found), || "a class without rows".into())?;
     let is_sorted = match &labels.classes {
-        lapwing_data::ClassNames::Integers(names) => names.is_sorted_by(|a, b| a < b),
-        lapwing_data::ClassNames::Texts(names) => names.is_sorted_by(|a, b| a < b),
+        lapwing_core::ClassNames::Integers(names) => names.is_sorted_by(|a, b| a < b),
+        lapwing_core::ClassNames::Texts(names) => names.is_sorted_by(|a, b| a < b),
     };
     holds(is_sorted, || format!("classes out of order: {:?}", labels.classes))
 }

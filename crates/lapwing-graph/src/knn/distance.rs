@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use lapwing_data::{Csr, Dense, DenseValues, Features};
+use lapwing_core::{Csr, Dense, DenseValues, Features};
 use lapwing_simd::prefetch_lines;
 use rayon::prelude::*;
 

@@ -6,7 +6,7 @@
 //! distance, and only the entries of y were read. For a few of 10⁵ pairs they do not, and [`Distances::get`] reads both rows. Cost:
 //! the entries of y; 8 bytes a column. Dense rows would gain nothing and use [`Distances::get`].
 
-use lapwing_data::Csr;
+use lapwing_core::Csr;
 
 use crate::knn::Metric;
 use crate::knn::distance::Distances;
@@ -106,7 +106,7 @@ impl Scattered<'_> {
 mod tests {
     use std::sync::Arc;
 
-    use lapwing_data::{Features, Run, Stream};
+    use lapwing_core::{Features, Run, Stream};
     use rand::RngExt;
 
     use super::*;

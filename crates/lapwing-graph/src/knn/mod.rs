@@ -16,8 +16,8 @@ mod recall;
 mod rows;
 mod zero_rows;
 
-use lapwing_data::params::Parameters;
-use lapwing_data::{Error, Features, Result, Run, check_memory};
+use lapwing_core::params::Parameters;
+use lapwing_core::{Error, Features, Result, Run, check_memory};
 use rayon::prelude::*;
 use serde::Serialize;
 

@@ -1,6 +1,6 @@
 //! Distances along the edges of a graph, and groups of equal rows: what tells duplicates and outliers.
 
-use lapwing_data::{Error, Features, Result, Run};
+use lapwing_core::{Error, Features, Result, Run};
 use rayon::prelude::*;
 
 use super::distance::Distances;

@@ -6,7 +6,7 @@
 //!
 //! Cost: one pass over the rows, 4 bytes a value.
 
-use lapwing_data::{Dense, Run};
+use lapwing_core::{Dense, Run};
 use rayon::prelude::*;
 
 use crate::knn::Metric;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lapwing_data::Csr;
+use lapwing_core::Csr;
 
 use super::*;
 use crate::testkit::{blobs, brute_force, dense_values};
@@ -113,7 +113,7 @@ fn many_equal_rows_have_the_neighbors_of_brute_force_without_a_search() {
             row
         }
     };
-    let value = |row: usize, column: usize| lapwing_data::hash::uniform((place(row) * d + column) as u64);
+    let value = |row: usize, column: usize| lapwing_core::hash::uniform((place(row) * d + column) as u64);
     let values: Vec<f64> = (0..n * d).map(|at| value(at / d, at % d)).collect();
     let dense = Features::from_f64(n, d, values.clone()).unwrap();
     let entries: Vec<(u32, u32, f32)> =

@@ -3,7 +3,7 @@
 //! A search puts them behind all other rows ([`crate::knn::rows::FAR`]). Afterwards they enter the lists of the others, where
 //! distance 1 is near enough, and get lists of their own. Cost: one pass over rows and lists.
 
-use lapwing_data::{Dense, DenseValues, Error, Features, Result, Run};
+use lapwing_core::{Dense, DenseValues, Error, Features, Result, Run};
 use rayon::prelude::*;
 
 use crate::knn::distance::norm;
@@ -96,7 +96,7 @@ pub(crate) fn merge(neighbors: &mut Neighbors, new: &[u32], train: &[u32], same:
 mod tests {
     use std::sync::Arc;
 
-    use lapwing_data::Csr;
+    use lapwing_core::Csr;
 
     use super::*;
     use crate::knn::{KnnMethod, KnnParams, kneighbors, query};

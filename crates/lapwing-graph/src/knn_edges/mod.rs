@@ -16,7 +16,7 @@
 mod pieces;
 mod reader;
 
-use lapwing_data::{Edge, EdgeReader, EdgeSource, Features, Result, Run};
+use lapwing_core::{Edge, EdgeReader, EdgeSource, Features, Result, Run};
 use rayon::prelude::*;
 
 use crate::Graph;
@@ -39,7 +39,7 @@ const MOST_HELD_BYTES: usize = 256 << 20;
 ///
 /// # Example
 /// ```
-/// use lapwing_data::{EdgeSource, Features, Run};
+/// use lapwing_core::{EdgeSource, Features, Run};
 /// use lapwing_graph::{GraphParams, KnnMethod, KnnEdges, affinity_graph};
 ///
 /// let run = Run::new(None, 0)?;
@@ -61,7 +61,7 @@ const MOST_HELD_BYTES: usize = 256 << 20;
 /// }
 /// let graph = affinity_graph(&rows, &params, &run)?.graph;
 /// assert!(degree.iter().zip(graph.degree()).all(|(a, b)| (a - b).abs() < 1e-12));
-/// # Ok::<(), lapwing_data::Error>(())
+/// # Ok::<(), lapwing_core::Error>(())
 /// ```
 pub struct KnnEdges<'a> {
     params: GraphParams,
@@ -93,7 +93,7 @@ impl<'a> KnnEdges<'a> {
         params.validate()?;
         if params.weights.model().is_some() {
             let expected = "one that a distance alone decides: learned weights are found for all edges together";
-            return Err(lapwing_data::Error::param("weights", params.weights.name(), expected));
+            return Err(lapwing_core::Error::param("weights", params.weights.name(), expected));
         }
         let params = &params.resolved(features);
         let is_held = is_held(features.n_rows(), features.n_cols(), matches!(features, Features::Sparse(_)), params);
@@ -126,7 +126,7 @@ impl<'a> KnnEdges<'a> {
     /// The graph in memory: 16 bytes an edge besides the matrix.
     ///
     /// # Errors
-    /// [`Error::Interrupted`](lapwing_data::Error::Interrupted).
+    /// [`Error::Interrupted`](lapwing_core::Error::Interrupted).
     pub fn into_graph(self, run: &Run) -> Result<AffinityGraph> {
         let mut edges = Vec::new();
         let mut reader = self.open(run)?;

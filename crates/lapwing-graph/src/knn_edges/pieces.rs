@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use lapwing_data::{Edge, Result, Run};
+use lapwing_core::{Edge, Result, Run};
 
 use crate::affinity::Widths;
 use crate::knn::Neighbors;

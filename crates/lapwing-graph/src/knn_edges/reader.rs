@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use lapwing_data::{Edge, EdgeReader, Result, Run};
+use lapwing_core::{Edge, EdgeReader, Result, Run};
 use rayon::prelude::*;
 
 use crate::knn_edges::pieces::Pieces;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lapwing_data::{Csr, Stream};
+use lapwing_core::{Csr, Stream};
 use proptest::prelude::*;
 use rand::RngExt;
 
@@ -200,15 +200,15 @@ fn widths_that_lose_a_row_are_refused() {
 
 #[test]
 fn a_stop_is_noticed_while_searching_and_while_reading() {
-    let cancel = lapwing_data::CancelToken::default();
+    let cancel = lapwing_core::CancelToken::default();
     let run = Run::new(Some(2), 0).unwrap().with_cancel(cancel.clone());
     let features = blobs(500, 3, 2);
     let params = GraphParams { n_neighbors: 200, ..GraphParams::default() };
     let graph = KnnEdges::new(&features, &params, &run).unwrap();
     let mut reader = graph.open(&run).unwrap();
     cancel.cancel();
-    assert!(matches!(reader.read(1, &mut Vec::new(), &run), Err(lapwing_data::Error::Interrupted)));
-    assert!(matches!(KnnEdges::new(&features, &params, &run), Err(lapwing_data::Error::Interrupted)));
+    assert!(matches!(reader.read(1, &mut Vec::new(), &run), Err(lapwing_core::Error::Interrupted)));
+    assert!(matches!(KnnEdges::new(&features, &params, &run), Err(lapwing_core::Error::Interrupted)));
 }
 
 proptest! {

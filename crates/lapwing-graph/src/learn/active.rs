@@ -4,7 +4,7 @@
 //! symmetric, positive definite and diagonally dominant, with a plus where a Laplacian has a minus. Cost of a product: one
 //! gather for each of the active entries, of which 4 bytes each are read in order.
 
-use lapwing_data::{Matrix, Result, Run};
+use lapwing_core::{Matrix, Result, Run};
 use lapwing_solve::precond::Jacobi;
 use lapwing_solve::{CgParams, Operator, Projection, column_dots, solve};
 use rayon::prelude::*;
@@ -17,7 +17,7 @@ use super::support::SquaredDistance;
 /// slowest column.
 ///
 /// # Errors
-/// [`lapwing_data::Error::Interrupted`].
+/// [`lapwing_core::Error::Interrupted`].
 pub(super) fn solve_step(
     curvature: &impl Operator,
     diagonal: Vec<f64>,

@@ -18,7 +18,7 @@
 //! Cost of one evaluation: a pass over the 2m entries of the support; the time goes into gathering offsets. Each row is summed
 //! by one thread, and blocks of rows are added in order.
 
-use lapwing_data::{Result, Run};
+use lapwing_core::{Result, Run};
 use rayon::prelude::*;
 
 use super::LearnModel;
@@ -280,7 +280,7 @@ impl<'a, R: SquaredDistance> Problem<'a, R> {
     /// Solves all rows one after the other, the ones with the cheapest pairs first, a few times.
     ///
     /// # Errors
-    /// [`lapwing_data::Error::Interrupted`].
+    /// [`lapwing_core::Error::Interrupted`].
     pub fn sweep(&self, multipliers: &mut Multipliers, run: &Run) -> Result<()> {
         let mut order: Vec<u32> = (0..self.nearest.len() as u32).collect();
         order.sort_by(|&a, &b| self.nearest[a as usize].total_cmp(&self.nearest[b as usize]));
@@ -296,7 +296,7 @@ impl<'a, R: SquaredDistance> Problem<'a, R> {
     /// Weights, degrees, values and gap of `multipliers`.
     ///
     /// # Errors
-    /// [`lapwing_data::Error::Interrupted`].
+    /// [`lapwing_core::Error::Interrupted`].
     pub fn evaluate(&self, multipliers: Multipliers, run: &Run) -> Result<State> {
         run.check()?;
         Ok(run.install(|| match self.offsets(&multipliers) {

@@ -238,7 +238,7 @@ fn total(x: [f64; LANES]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use lapwing_data::Run;
+    use lapwing_core::Run;
 
     use super::*;
 

@@ -35,8 +35,8 @@ mod weights;
 
 use std::time::Instant;
 
-use lapwing_data::params::Parameters;
-use lapwing_data::{Error, Features, Phase, Result, Run};
+use lapwing_core::params::Parameters;
+use lapwing_core::{Error, Features, Phase, Result, Run};
 
 use crate::knn::{KnnReport, kneighbors, sorted_neighbors};
 use crate::{Graph, GraphParams};
@@ -87,7 +87,7 @@ const WIDE: usize = 8;
 ///
 /// # Example
 /// ```
-/// use lapwing_data::{Features, Run};
+/// use lapwing_core::{Features, Run};
 /// use lapwing_graph::learn::learn_graph;
 /// use lapwing_graph::{GraphParams, Weighting};
 ///
@@ -98,7 +98,7 @@ const WIDE: usize = 8;
 /// let learned = learn_graph(&features, &params, None, &Run::new(Some(1), 0)?)?;
 /// assert!(learned.report.gap < 1e-8 && learned.graph.degree().iter().all(|&d| d > 0.0));
 /// assert!(learned.graph.degree()[8] < learned.graph.degree()[1]);
-/// # Ok::<(), lapwing_data::Error>(())
+/// # Ok::<(), lapwing_core::Error>(())
 /// ```
 pub fn learn_graph(
     features: &Features<'_>,
@@ -300,7 +300,7 @@ fn checked_start(start: Option<&[f64]>, n: usize, model: LearnModel) -> Result<O
 
 /// Checks that so many bytes are free.
 fn check_memory(what: &str, bytes: u64) -> Result<()> {
-    lapwing_data::check_memory(what, bytes, "give fewer rows, or fewer candidates for edges")
+    lapwing_core::check_memory(what, bytes, "give fewer rows, or fewer candidates for edges")
 }
 
 /// Seconds of the phases of a fit; those of one name add up.

@@ -15,7 +15,7 @@
 
 use std::ops::Add;
 
-use lapwing_data::{Matrix, Result, Run, fallen};
+use lapwing_core::{Matrix, Result, Run, fallen};
 use lapwing_solve::{CgParams, column_dots};
 use rayon::prelude::*;
 
@@ -63,7 +63,7 @@ pub(super) struct Arrived {
 /// Iterates from `start` until the relative gap is at most `tol`, or cannot be reduced.
 ///
 /// # Errors
-/// [`lapwing_data::Error::Interrupted`].
+/// [`lapwing_core::Error::Interrupted`].
 pub(super) fn newton<R: SquaredDistance>(
     problem: &Problem<'_, R>,
     start: Multipliers,

@@ -1,7 +1,7 @@
 //! Parameters of learned graphs.
 
-use lapwing_data::params::{above, at_least};
-use lapwing_data::{Error, Result, choices, parameters};
+use lapwing_core::params::{above, at_least};
+use lapwing_core::{Error, Result, choices, parameters};
 use serde::{Deserialize, Serialize};
 
 use crate::{GraphParams, KnnMethod, KnnParams, Metric};

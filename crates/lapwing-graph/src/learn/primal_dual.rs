@@ -11,7 +11,7 @@
 //! pass. Cost: hundreds to thousands of iterations of 24 bytes an entry. The duality gap, which takes another pass, is evaluated
 //! every twenty iterations. Memory: 8 bytes an entry more (l2-degree 16).
 
-use lapwing_data::{Result, Run, fallen};
+use lapwing_core::{Result, Run, fallen};
 use rayon::prelude::*;
 
 use super::LearnModel;
@@ -33,7 +33,7 @@ const LEAST: f64 = 1e-12;
 /// Iterates from zero weights until the relative gap is at most `tol`.
 ///
 /// # Errors
-/// [`lapwing_data::Error::Interrupted`].
+/// [`lapwing_core::Error::Interrupted`].
 pub(super) fn primal_dual<R: SquaredDistance>(
     problem: &Problem<'_, R>,
     tol: f64,

@@ -10,7 +10,7 @@
 //! Cost: a query for each row that is not certified; these are few where the support is wide enough. Repairs end when no such row
 //! is left, or when their neighbors would make the support four times as large.
 
-use lapwing_data::{Features, Result, Run};
+use lapwing_core::{Features, Result, Run};
 
 use super::dual::{Problem, State};
 use super::support::{NeighborTable, SquaredDistance};

@@ -1,6 +1,6 @@
 //! The report on a learned graph.
 
-use lapwing_data::{Phase, Warning};
+use lapwing_core::{Phase, Warning};
 use serde::Serialize;
 
 use super::dual::Problem;

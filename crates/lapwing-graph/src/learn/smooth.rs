@@ -10,7 +10,7 @@
 //! 30 to 70 steps, each of a few passes over the support and conjugate gradients over all its pairs, not only those that
 //! carry weight. Memory: 8 bytes an entry more.
 
-use lapwing_data::{Matrix, Result, Run, fallen};
+use lapwing_core::{Matrix, Result, Run, fallen};
 use lapwing_solve::{CgParams, Operator, column_dots};
 use rayon::prelude::*;
 
@@ -40,7 +40,7 @@ const MOST_PRODUCTS: usize = 3000;
 /// Follows the path from `start` until the relative gap is at most `tol` or steps make no more progress.
 ///
 /// # Errors
-/// [`lapwing_data::Error::Interrupted`].
+/// [`lapwing_core::Error::Interrupted`].
 pub(super) fn follow<R: SquaredDistance>(
     problem: &Problem<'_, R>,
     start: Multipliers,

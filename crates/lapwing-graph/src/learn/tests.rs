@@ -1,6 +1,6 @@
 //! Learned graphs against figures of other programs, closed forms, and optimality conditions.
 
-use lapwing_data::{Features, Run, Warning};
+use lapwing_core::{Features, Run, Warning};
 use proptest::prelude::*;
 
 use super::primal_dual::{Iterate, norm_bound};

@@ -1,6 +1,6 @@
 //! Learned weights as a function of pairs.
 
-use lapwing_data::{Csr, Error, Result, Run};
+use lapwing_core::{Csr, Error, Result, Run};
 use rayon::prelude::*;
 
 use super::dual::{Offsets, Problem, State};

@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use lapwing_data::ordered::{Summand, add};
-use lapwing_data::{Communicator, Error, Result};
+use lapwing_core::ordered::{Summand, add};
+use lapwing_core::{Communicator, Error, Result};
 
 use super::kernel::CHUNK_ROWS;
 
@@ -212,7 +212,7 @@ impl SumTree {
 
 #[cfg(test)]
 mod tests {
-    use lapwing_data::Alone;
+    use lapwing_core::Alone;
 
     use super::*;
 

@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 
-use lapwing_data::{Matrix, Result, Targets};
+use lapwing_core::{Matrix, Result, Targets};
 
 use super::blocks::BlockSums;
 use super::kernel::{

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lapwing_data::{Buffer, Csr, Dense, DenseValues, Error, Features, Result, RowSource, Run, gather_finite};
+use lapwing_core::{Buffer, Csr, Dense, DenseValues, Error, Features, Result, RowSource, Run, gather_finite};
 
 use super::kernel::{STRIP, StripRows};
 

@@ -16,8 +16,8 @@
 mod k_means;
 mod nearest;
 
-use lapwing_data::params::{Domain, Number, ParameterType, Value, above};
-use lapwing_data::{Csr, Error, Features, Result, RowSource, Run, Stream, check_memory, choices, gather_finite};
+use lapwing_core::params::{Domain, Number, ParameterType, Value, above};
+use lapwing_core::{Csr, Error, Features, Result, RowSource, Run, Stream, check_memory, choices, gather_finite};
 use rand::seq::index;
 use serde::{Deserialize, Serialize};
 

@@ -6,7 +6,7 @@
 //!
 //! Everything here is (k, k) and in double precision: O(k²·d + k³) time.
 
-use lapwing_data::{Matrix, Result};
+use lapwing_core::{Matrix, Result};
 use lapwing_solve::dense::eigen_symmetric;
 
 /// The map M.
@@ -22,7 +22,7 @@ impl NystromMap {
     /// From landmarks (k, d) and σ. Equal landmarks only lower the rank.
     ///
     /// # Errors
-    /// [`Error::Internal`](lapwing_data::Error) if the eigenvalue iteration fails.
+    /// [`Error::Internal`](lapwing_core::Error) if the eigenvalue iteration fails.
     pub fn new(landmarks: &[f32], n_features: usize, width: f64, rcond: f64) -> Result<Self> {
         let rows: Vec<&[f32]> = landmarks.chunks_exact(n_features.max(1)).collect();
         let k = rows.len();

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use lapwing_data::{Csr, Error, Result, RowReader, RowSource, Run};
+use lapwing_core::{Csr, Error, Result, RowReader, RowSource, Run};
 use rayon::prelude::*;
 
 use super::blocks::{BlockSums, Blocks, SumTree};

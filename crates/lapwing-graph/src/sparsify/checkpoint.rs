@@ -1,13 +1,13 @@
 //! A sparsifier in the middle of its stream, saved to a file or to bytes, from which another process continues to the same result.
 //!
-//! The container is that of model files (`lapwing-data/src/model_file.rs`), of the kind `sparsifier`. A file is written under a
+//! The container is that of model files (`lapwing-core/src/model_file.rs`), of the kind `sparsifier`. A file is written under a
 //! temporary name and then renamed: if the process is killed, the file holds this checkpoint or the one before.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use lapwing_data::model_file::{ModelFile, Must};
-use lapwing_data::{Error, Result, Run};
+use lapwing_core::model_file::{ModelFile, Must};
+use lapwing_core::{Error, Result, Run};
 use serde::{Deserialize, Serialize};
 
 use super::edge::SampledEdge;

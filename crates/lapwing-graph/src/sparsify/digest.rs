@@ -3,8 +3,8 @@
 //! The hash is the sum of 64-bit hashes of (number of the row, ends, weight), modulo 2⁶⁴: it depends on the order of the rows,
 //! but not on the portions they are read in. A change goes unnoticed with a probability of 2⁻⁶⁴. Cost: about a nanosecond an edge.
 
-use lapwing_data::Edge;
-use lapwing_data::hash::mix;
+use lapwing_core::Edge;
+use lapwing_core::hash::mix;
 
 /// Hash of row `row`.
 pub(super) fn of_row(row: u64, edge: &Edge) -> u64 {

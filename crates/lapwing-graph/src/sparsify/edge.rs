@@ -2,7 +2,7 @@
 //!
 //! Cost: 24 bytes an edge; a parallel sort, and two serial passes for the matrix.
 
-use lapwing_data::{Csr, Error, Result, memory};
+use lapwing_core::{Csr, Error, Result, memory};
 use rayon::prelude::*;
 
 /// An edge of the sparsifier. Its weight there is `weight · copies / (n_copies · probability)`, where every edge starts with

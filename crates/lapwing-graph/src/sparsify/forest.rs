@@ -7,7 +7,7 @@
 //! Cost: O(m + n·log n) on graphs whose heaviest edges reach most nodes, O(m·log m) at worst; 8 bytes an edge at most. The
 //! passes over edges and the sort are parallel, the joins are serial.
 
-use lapwing_data::hash::mix;
+use lapwing_core::hash::mix;
 use lapwing_solve::DisjointSets;
 use rayon::prelude::*;
 
@@ -65,7 +65,7 @@ fn last_rank(count: usize, wanted: usize, rank: impl Fn(usize) -> u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use lapwing_data::{Run, Stream};
+    use lapwing_core::{Run, Stream};
     use rand::RngExt;
 
     use super::*;

@@ -17,8 +17,8 @@
 
 use std::ops::Range;
 
-use lapwing_data::hash::{mix, uniform};
-use lapwing_data::{Csr, Error, Result, Run, Warning};
+use lapwing_core::hash::{mix, uniform};
+use lapwing_core::{Csr, Error, Result, Run, Warning};
 use lapwing_solve::{Propagator, PropagatorParams, Shortfall};
 use rayon::prelude::*;
 
@@ -218,7 +218,7 @@ fn drawn(leverages: &[f64], n_draws: usize, key: u64) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use lapwing_data::Matrix;
+    use lapwing_core::Matrix;
     use lapwing_solve::dense;
 
     use super::*;

@@ -1,9 +1,9 @@
 //! Parameters and report of a sparsifier.
 
-use lapwing_data::params::{
+use lapwing_core::params::{
     Domain, Number, Parameter, ParameterType, Parameters, Value, above, at_least, mismatch, unknown,
 };
-use lapwing_data::{Error, Result, Warning, choices, parameters};
+use lapwing_core::{Error, Result, Warning, choices, parameters};
 use serde::{Deserialize, Serialize};
 
 choices! {

@@ -5,9 +5,9 @@
 //! eigenvalue λ counts as λ⁻³, so that the weakest cuts decide. Cost: twice a few columns of one system, and two gathers for
 //! each edge.
 
-use lapwing_data::hash::mix;
-use lapwing_data::ordered::{add, sum_in_order};
-use lapwing_data::{Matrix, Result, Run};
+use lapwing_core::hash::mix;
+use lapwing_core::ordered::{add, sum_in_order};
+use lapwing_core::{Matrix, Result, Run};
 use lapwing_solve::{LaplacianParams, LaplacianSolver};
 use rayon::prelude::*;
 

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::mpsc::sync_channel;
 
-use lapwing_data::{Edge, EdgeSource, Error, Result, Run};
+use lapwing_core::{Edge, EdgeSource, Error, Result, Run};
 
 use super::digest;
 use super::stream::Counts;

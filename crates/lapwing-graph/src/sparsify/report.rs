@@ -1,6 +1,6 @@
 //! Report of a sparsifier: counts, comparison of the probes, warnings.
 
-use lapwing_data::{Run, Warning};
+use lapwing_core::{Run, Warning};
 
 use super::edge::SampledEdge;
 use super::stream::Counts;

@@ -11,8 +11,8 @@
 //! A solve that stops too soon gives an edge over a weak cut a small part of its resistance. See
 //! [`SparsifyParams::tol`](super::SparsifyParams::tol).
 
-use lapwing_data::hash::mix;
-use lapwing_data::{Error, Matrix, Result, Run, Warning};
+use lapwing_core::hash::mix;
+use lapwing_core::{Error, Matrix, Result, Run, Warning};
 use lapwing_simd::{dispatch, prefetch_lines};
 use lapwing_solve::dense::solve_spd;
 use lapwing_solve::{LaplacianParams, LaplacianSolver};
@@ -66,7 +66,7 @@ pub struct Resistances {
 ///
 /// # Example
 /// ```
-/// use lapwing_data::Run;
+/// use lapwing_core::Run;
 /// use lapwing_graph::Graph;
 /// use lapwing_graph::sparsify::{ResistanceMethod, effective_resistances};
 ///
@@ -74,7 +74,7 @@ pub struct Resistances {
 /// let triangle = Graph::from_edges(3, &[(0, 1, 1.0), (1, 2, 1.0), (0, 2, 1.0)])?;
 /// let resistances = effective_resistances(&triangle, ResistanceMethod::Exact, &Run::new(None, 0)?)?;
 /// assert!(resistances.values.iter().all(|r| (r - 2.0 / 3.0).abs() < 1e-12));
-/// # Ok::<(), lapwing_data::Error>(())
+/// # Ok::<(), lapwing_core::Error>(())
 /// ```
 pub fn effective_resistances(graph: &Graph, method: ResistanceMethod, run: &Run) -> Result<Resistances> {
     let edges: Vec<(u32, u32)> = upper_triangle(graph.adjacency()).map(|(u, v, _)| (u, v)).collect();

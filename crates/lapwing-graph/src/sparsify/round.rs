@@ -12,8 +12,8 @@
 
 use std::time::Instant;
 
-use lapwing_data::hash::mix;
-use lapwing_data::{Result, Run, Stream};
+use lapwing_core::hash::mix;
+use lapwing_core::{Result, Run, Stream};
 use rand::{Rng, RngExt};
 use rand_distr::{Binomial, Distribution};
 use rayon::prelude::*;
@@ -62,7 +62,7 @@ impl Round<'_> {
     /// Thins `edges`, which are sorted by their ends and stay so.
     ///
     /// # Errors
-    /// [`lapwing_data::Error::Interrupted`].
+    /// [`lapwing_core::Error::Interrupted`].
     pub fn thin(&self, edges: &mut Vec<SampledEdge>, run: &Run) -> Result<Outcome> {
         run.install(|| match self.strategy.rule {
             Rule::Scores(rule) => {

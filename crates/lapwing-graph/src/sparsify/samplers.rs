@@ -1,6 +1,6 @@
 //! The samplers: what each needs, the probability with which it keeps an edge in a round, and what it does between rounds.
 
-use lapwing_data::{Result, Run};
+use lapwing_core::{Result, Run};
 use lapwing_solve::times_power;
 
 use super::Sampler;

@@ -18,9 +18,9 @@
 //! below that of the projections. They are scaled so that the scores of the edges held, at their weights in the sparsifier, add
 //! up to the total. Cost: that of the resistances; one pass over the edges for the other scores.
 
-use lapwing_data::hash::uniform;
-use lapwing_data::ordered::sum_in_order;
-use lapwing_data::{Result, Run};
+use lapwing_core::hash::uniform;
+use lapwing_core::ordered::sum_in_order;
+use lapwing_core::{Result, Run};
 use lapwing_solve::DisjointSets;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -152,7 +152,7 @@ impl<'a> Network<'a> {
     /// The network of `edges`, sorted by their ends, among `n` nodes.
     ///
     /// # Errors
-    /// [`lapwing_data::Error::Interrupted`].
+    /// [`lapwing_core::Error::Interrupted`].
     pub fn new(n: usize, edges: &'a [SampledEdge], n_copies: f64, key: u64, run: &Run) -> Result<Self> {
         run.check()?;
         let forest = max_spanning_forest(n, edges.len(), |at| (edges[at].u, edges[at].v, edges[at].current(n_copies)));

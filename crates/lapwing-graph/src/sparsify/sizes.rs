@@ -1,6 +1,6 @@
 //! Sizes and memory of a sparsifier, from its parameters.
 
-use lapwing_data::{Edge, Error, Result};
+use lapwing_core::{Edge, Error, Result};
 
 use super::edge::{SampledEdge, adjacency_bytes};
 use super::read::AHEAD_BYTES;

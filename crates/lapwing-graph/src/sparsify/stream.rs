@@ -6,8 +6,8 @@
 
 use std::time::Instant;
 
-use lapwing_data::hash::mix;
-use lapwing_data::{Edge, Error, Matrix, Result, Run, check_memory, memory};
+use lapwing_core::hash::mix;
+use lapwing_core::{Edge, Error, Matrix, Result, Run, check_memory, memory};
 use lapwing_solve::{exponent_to_one, times_power};
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +28,7 @@ use crate::Graph;
 ///
 /// # Example
 /// ```
-/// use lapwing_data::{Edge, Run};
+/// use lapwing_core::{Edge, Run};
 /// use lapwing_graph::sparsify::{Budget, Sparsifier, SparsifyParams};
 ///
 /// let run = Run::new(None, 0)?;
@@ -41,7 +41,7 @@ use crate::Graph;
 /// let (graph, report) = sparsifier.finish(&run)?;
 /// assert!(report.n_edges == 1770 && graph.n_edges() < 900);
 /// assert_eq!(graph.components().sizes.len(), 1);
-/// # Ok::<(), lapwing_data::Error>(())
+/// # Ok::<(), lapwing_core::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Sparsifier {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lapwing_data::{Matrix, Result, Targets};
+use lapwing_core::{Matrix, Result, Targets};
 use lapwing_graph::{AffinityGraph, Components, GraphParams};
 use rayon::prelude::*;
 

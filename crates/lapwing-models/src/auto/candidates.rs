@@ -1,7 +1,7 @@
 //! The candidates: methods with parameters, and what each needs.
 
-use lapwing_data::params::{Parameters, Value};
-use lapwing_data::{Error, Result, Run, check_plan};
+use lapwing_core::params::{Parameters, Value};
+use lapwing_core::{Error, Result, Run, check_plan};
 use lapwing_graph::GraphParams;
 
 use super::given::GivenShares;

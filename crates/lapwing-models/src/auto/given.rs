@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lapwing_data::{Error, Matrix, Result, Run};
+use lapwing_core::{Error, Matrix, Result, Run};
 
 use crate::calibration::Fallback;
 use crate::fitting::Fitting;

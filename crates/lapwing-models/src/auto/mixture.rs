@@ -19,8 +19,8 @@
 //!
 //! The mixture is judged on labels that took no part in its weights and temperatures: those of the other folds determine them.
 
-use lapwing_data::hash::uniform;
-use lapwing_data::{Matrix, Result, Run};
+use lapwing_core::hash::uniform;
+use lapwing_core::{Matrix, Result, Run};
 
 use crate::class_sizes::shrunken_shares;
 use crate::labeling::largest;
@@ -182,7 +182,7 @@ impl Mixture {
     /// The mixture by some of the labels.
     ///
     /// # Errors
-    /// [`Error::Interrupted`](lapwing_data::Error::Interrupted).
+    /// [`Error::Interrupted`](lapwing_core::Error::Interrupted).
     fn of_rows(judged: &Judged<'_>, evidence: &[Matrix], rows: &[usize], run: &Run) -> Result<Self> {
         let fitted = |evidence: &Matrix| run.check().map(|()| judged.fitted(evidence, rows));
         let temperatures = evidence.iter().map(fitted).collect::<Result<Vec<f64>>>()?;
@@ -201,7 +201,7 @@ impl Mixture {
     /// The mixture by all labels, with the shares (l, c) that mixtures of the other folds give to each label.
     ///
     /// # Errors
-    /// [`Error::Interrupted`](lapwing_data::Error::Interrupted).
+    /// [`Error::Interrupted`](lapwing_core::Error::Interrupted).
     pub fn new(judged: &Judged<'_>, run: &Run) -> Result<(Self, Matrix)> {
         let (l, c) = (judged.classes.len(), judged.base.len());
         let evidence: Vec<Matrix> = judged.shares.iter().map(|shares| judged.evidence(shares)).collect();

@@ -27,7 +27,7 @@ mod mixture;
 mod params;
 mod rounds;
 
-use lapwing_data::{Error, Matrix, Result, Run};
+use lapwing_core::{Error, Matrix, Result, Run};
 use lapwing_graph::{AffinityGraph, GraphParams};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -86,7 +86,7 @@ impl Auto {
     /// Takes the parameters.
     ///
     /// # Errors
-    /// [`Error::Param`](lapwing_data::Error::Param) naming a parameter outside its range.
+    /// [`Error::Param`](lapwing_core::Error::Param) naming a parameter outside its range.
     pub fn new(params: AutoParams, graph: GraphParams) -> Result<Self> {
         params.validate()?;
         graph.validate()?;

@@ -1,7 +1,7 @@
 //! Parameters of the automatic choice.
 
-use lapwing_data::params::{Domain, ParameterType, Parameters, Seconds, Value, above};
-use lapwing_data::{Result, parameters};
+use lapwing_core::params::{Domain, ParameterType, Parameters, Seconds, Value, above};
+use lapwing_core::{Result, parameters};
 
 /// Methods that may be candidates, in the order in which they are tried: the default first, then by what they cost.
 pub(super) const CANDIDATES: &[&str] = &[
@@ -74,7 +74,7 @@ impl AutoParams {
     /// Checks every parameter against its range.
     ///
     /// # Errors
-    /// [`Error::Param`](lapwing_data::Error::Param) naming the first one outside.
+    /// [`Error::Param`](lapwing_core::Error::Param) naming the first one outside.
     pub fn validate(&self) -> Result<()> {
         self.check_ranges()
     }

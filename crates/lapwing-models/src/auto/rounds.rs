@@ -5,8 +5,8 @@
 
 use std::time::Instant;
 
-use lapwing_data::params::Seconds;
-use lapwing_data::{Error, Features, Matrix, Report, Result, Run, Stream, Targets, Warning};
+use lapwing_core::params::Seconds;
+use lapwing_core::{Error, Features, Matrix, Report, Result, Run, Stream, Targets, Warning};
 use lapwing_graph::{AffinityGraph, GraphParams, affinity_graph};
 use rand::seq::index::sample;
 

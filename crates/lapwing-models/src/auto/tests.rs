@@ -1,5 +1,5 @@
-use lapwing_data::params::{ParameterType, Parameters, Seconds, Value};
-use lapwing_data::{Features, Labels, Targets};
+use lapwing_core::params::{ParameterType, Parameters, Seconds, Value};
+use lapwing_core::{Features, Labels, Targets};
 use lapwing_graph::testkit::{blobs, dense_values};
 use lapwing_graph::{AffinityGraph, Graph, GraphParams, affinity_graph};
 

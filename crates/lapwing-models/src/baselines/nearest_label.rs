@@ -12,7 +12,7 @@
 
 use std::sync::Arc;
 
-use lapwing_data::{Features, Matrix, Result, Run, Targets, parameters};
+use lapwing_core::{Features, Matrix, Result, Run, Targets, parameters};
 use lapwing_graph::{GraphParams, Metric, ZeroRows, kneighbors};
 
 use crate::calibration::Fallback;
@@ -39,7 +39,7 @@ parameters! {
 ///
 /// # Example
 /// ```
-/// use lapwing_data::{Features, Labels, Run, Targets};
+/// use lapwing_core::{Features, Labels, Run, Targets};
 /// use lapwing_models::baselines::NearestLabel;
 /// use lapwing_models::{Method, Problem};
 ///
@@ -49,7 +49,7 @@ parameters! {
 /// let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
 /// let fitted = NearestLabel::default().fit(&problem, &Run::new(None, 0)?)?;
 /// assert_eq!(fitted.labeling.labels, [0, 0, 1, 1]);
-/// # Ok::<(), lapwing_data::Error>(())
+/// # Ok::<(), lapwing_core::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct NearestLabel {
@@ -147,7 +147,7 @@ impl Method for NearestLabel {
 
 #[cfg(test)]
 mod tests {
-    use lapwing_data::{Csr, Labels};
+    use lapwing_core::{Csr, Labels};
     use lapwing_graph::testkit::{blobs, dense_values};
 
     use super::*;

@@ -22,8 +22,8 @@
 
 use std::sync::Arc;
 
-use lapwing_data::params::{Parameters, above, at_least};
-use lapwing_data::{Error, Matrix, Report, Result, Run, Targets, Warning, parameters};
+use lapwing_core::params::{Parameters, above, at_least};
+use lapwing_core::{Error, Matrix, Report, Result, Run, Targets, Warning, parameters};
 use lapwing_graph::{AffinityGraph, GraphParams};
 use lapwing_solve::dense::least_squares;
 use lapwing_solve::eigen::{EigenParams, Eigenpairs, eigen_bytes, smallest_eigenpairs};
@@ -61,7 +61,7 @@ parameters! {
 ///
 /// # Example
 /// ```
-/// use lapwing_data::{Labels, Run, Targets};
+/// use lapwing_core::{Labels, Run, Targets};
 /// use lapwing_graph::{AffinityGraph, Graph};
 /// use lapwing_models::baselines::{SimpleHarmonic, SimpleHarmonicParams};
 /// use lapwing_models::{Method, Problem};
@@ -74,7 +74,7 @@ parameters! {
 /// let problem = Problem { graph: Some(&graph), ..Problem::new(&targets) };
 /// let method = SimpleHarmonic::new(SimpleHarmonicParams::default(), Default::default())?;
 /// assert_eq!(method.fit(&problem, &Run::new(None, 0)?)?.labeling.labels, [0, 0, 0, 1, 1, 1]);
-/// # Ok::<(), lapwing_data::Error>(())
+/// # Ok::<(), lapwing_core::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct SimpleHarmonic {

@@ -12,8 +12,8 @@
 
 use std::sync::Arc;
 
-use lapwing_data::params::{Parameters, at_least};
-use lapwing_data::{
+use lapwing_core::params::{Parameters, at_least};
+use lapwing_core::{
     Error, Features, Matrix, Report, Result, Run, Stream, Targets, Warning, parameters, peak_memory_bytes,
 };
 use lapwing_graph::GraphParams;
@@ -44,7 +44,7 @@ parameters! {
 ///
 /// # Example
 /// ```
-/// use lapwing_data::{Features, Labels, Run, Targets};
+/// use lapwing_core::{Features, Labels, Run, Targets};
 /// use lapwing_models::baselines::{Subsampling, SubsamplingParams};
 /// use lapwing_models::{HarmonicParams, Method, Problem};
 ///
@@ -57,7 +57,7 @@ parameters! {
 /// let method = Subsampling::new(params, HarmonicParams::default(), Default::default())?;
 /// let fitted = method.fit(&problem, &Run::new(None, 0)?)?;
 /// assert!((0..1000).all(|i| fitted.labeling.labels[i] == i as u32 % 2));
-/// # Ok::<(), lapwing_data::Error>(())
+/// # Ok::<(), lapwing_core::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Subsampling {
@@ -203,7 +203,7 @@ fn recount(report: &mut Report, labeling: &Labeling) {
 
 #[cfg(test)]
 mod tests {
-    use lapwing_data::Labels;
+    use lapwing_core::Labels;
     use lapwing_graph::testkit::{blobs, dense_values};
 
     use super::*;

@@ -1,15 +1,16 @@
 //! Tests of all baselines: two blobs, threads, models, refusals; and of Simple-HFS against dense eigenvectors.
 
+use lapwing_core::model_file::ModelFile;
 use std::sync::Arc;
 
-use lapwing_data::params::Parameters;
-use lapwing_data::{ClassNames, Csr, Features, Labels, Matrix, Run, Targets};
+use lapwing_core::params::Parameters;
+use lapwing_core::{ClassNames, Csr, Features, Labels, Matrix, Run, Targets};
 use lapwing_graph::testkit::{blobs, dense_values, nasty_graphs};
 use lapwing_graph::{AffinityGraph, Graph, GraphParams};
 use lapwing_solve::dense::{eigen_symmetric, least_squares};
 
 use super::*;
-use crate::{Method, MethodParams, Model, Problem, ProblemSize, method};
+use crate::{Classifier, Method, MethodParams, Problem, ProblemSize, method};
 
 const NAMES: [&str; 6] = [EIGENFUNCTION, SUBSAMPLING, SIMPLE_HARMONIC, NEAREST_LABEL, LINEAR, FOREST];
 
@@ -79,18 +80,15 @@ fn models_of_every_baseline_predict_the_same_bits_when_loaded() {
         let problem = Problem { features: Some(features), ..Problem::new(&targets) };
         for name in NAMES {
             let fitted = method(name, &options()).unwrap().fit(&problem, &run()).unwrap();
-            let model = Model {
+            let model = Classifier {
                 method: name.into(),
                 classes: ClassNames::Integers(vec![0, 1, 2]),
-                feature_names: None,
-                recipe: None,
-                id: None,
-                scaling: lapwing_data::Scaling::None,
+                scaling: lapwing_core::Scaling::None,
                 rule: fitted.rule,
                 extension: fitted.extension.unwrap(),
             };
-            model.save(&path).unwrap();
-            let loaded = Model::load(&path).unwrap();
+            model.to_file().unwrap().save(&path).unwrap();
+            let loaded = Classifier::from_file(&ModelFile::load(&path).unwrap()).unwrap();
             assert_eq!((loaded.method.as_str(), loaded.extension.n_features()), (name, d));
             let (expected, found) =
                 (model.predict(features, &run()).unwrap(), loaded.predict(features, &run()).unwrap());

@@ -3,7 +3,7 @@
 //! Labels drawn at random give the 90 % Wilson interval of the share of each class. If every class has about as many labels, they
 //! were chosen that way and say nothing about sizes; [`are_balanced`] detects this by Pearson's χ² test.
 
-use lapwing_data::Targets;
+use lapwing_core::Targets;
 use lapwing_graph::{Components, Graph};
 
 use crate::labeling::largest;

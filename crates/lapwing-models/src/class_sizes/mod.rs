@@ -23,8 +23,8 @@ mod with_sizes;
 
 use std::sync::Arc;
 
-use lapwing_data::params::{Parameters, at_least};
-use lapwing_data::{Error, Matrix, Result, Run, Targets, Warning, choices, parameters, peak_memory_bytes};
+use lapwing_core::params::{Parameters, at_least};
+use lapwing_core::{Error, Matrix, Result, Run, Targets, Warning, choices, parameters, peak_memory_bytes};
 use serde_json::Value;
 
 pub(crate) use self::bounds::{SizeBounds, are_spread, are_typical, label_counts, shrunken_shares, wilson};

@@ -7,7 +7,7 @@
 //! Cost: O(n) for each offset that is changed, typically 2 to 5 for each class, and O(n·c) before the first. Parallel over blocks of rows;
 //! counts and order statistics do not depend on the number of threads.
 
-use lapwing_data::{Matrix, Result, Run, Targets, Warning};
+use lapwing_core::{Matrix, Result, Run, Targets, Warning};
 use lapwing_graph::Graph;
 use rayon::prelude::*;
 use serde_json::{Value, json};
@@ -263,7 +263,7 @@ pub(super) fn class_of_rows(rule: &Rule, scores: &Matrix, labels: &[u32]) -> Vec
 
 #[cfg(test)]
 mod tests {
-    use lapwing_data::Run;
+    use lapwing_core::Run;
 
     use super::*;
 
@@ -273,7 +273,7 @@ mod tests {
         // Few values, so that there are ties, and rows that no label reaches.
         let value = |at: usize| match at / c % 50 {
             7 => f64::NAN,
-            _ => (lapwing_data::hash::uniform(at as u64) * 30.0).floor() / 8.0,
+            _ => (lapwing_core::hash::uniform(at as u64) * 30.0).floor() / 8.0,
         };
         let scores = Matrix::new(n, c, (0..n * c).map(value).collect()).unwrap();
         let mut rule = Rule::largest((0..c).map(|class| if class == 5 { 0.0 } else { 0.025 }).collect());

@@ -6,7 +6,7 @@
 //!
 //! Cost: O(m·c) for each step. Parallel over blocks of rows, the same bits for any number of threads.
 
-use lapwing_data::{Matrix, Result, Run, Targets};
+use lapwing_core::{Matrix, Result, Run, Targets};
 use lapwing_graph::Graph;
 use lapwing_solve::SddMatrix;
 use rayon::prelude::*;

@@ -1,6 +1,6 @@
 //! Decisions that hold classes to sizes.
 
-use lapwing_data::Labels;
+use lapwing_core::Labels;
 use lapwing_graph::{AffinityGraph, Graph};
 use proptest::prelude::*;
 
@@ -12,7 +12,7 @@ fn run() -> Run {
 
 /// Scores that have no ties.
 fn scores(n: usize, c: usize, seed: u64) -> Matrix {
-    let value = |at: usize| lapwing_data::hash::uniform(seed.wrapping_mul(1 << 20).wrapping_add(at as u64));
+    let value = |at: usize| lapwing_core::hash::uniform(seed.wrapping_mul(1 << 20).wrapping_add(at as u64));
     Matrix::new(n, c, (0..n * c).map(value).collect()).unwrap()
 }
 

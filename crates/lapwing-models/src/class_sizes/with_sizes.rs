@@ -1,7 +1,7 @@
 //! [`WithSizes`] holds the labels of any method with scores to class sizes.
 
-use lapwing_data::params::Parameters;
-use lapwing_data::{Error, Result, Run, Warning};
+use lapwing_core::params::Parameters;
+use lapwing_core::{Error, Result, Run, Warning};
 
 use super::{SizeParams, decide};
 use crate::baselines::{MAJORITY, NEAREST_LABEL};

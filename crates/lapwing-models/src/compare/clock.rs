@@ -4,7 +4,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lapwing_data::{CancelToken, Error, Result, Run};
+use lapwing_core::{CancelToken, Error, Result, Run};
 
 /// How often a run is checked against the budget.
 const EVERY: Duration = Duration::from_millis(20);

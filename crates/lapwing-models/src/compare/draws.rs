@@ -1,6 +1,6 @@
 //! Draws of labels to keep, and folds of labels to hide.
 
-use lapwing_data::{Error, Labels, Result, Run, UNLABELED};
+use lapwing_core::{Error, Labels, Result, Run, UNLABELED};
 
 use crate::split::{fold_labels, keep_labels, keep_labels_per_class};
 

@@ -9,7 +9,7 @@ mod winner;
 
 use std::time::{Duration, Instant};
 
-use lapwing_data::{Error, Features, Labels, Result, Run, Targets};
+use lapwing_core::{Error, Features, Labels, Result, Run, Targets};
 use lapwing_graph::{AffinityGraph, GraphParams, affinity_graph};
 use serde::Serialize;
 

@@ -1,7 +1,7 @@
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use lapwing_data::{Progress, UNLABELED};
+use lapwing_core::{Progress, UNLABELED};
 
 use super::*;
 use crate::baselines::{NearestLabel, NearestLabelParams};
@@ -141,7 +141,7 @@ fn a_method_that_cannot_run_is_listed_and_the_others_go_on() {
 fn a_canceled_comparison_is_interrupted() {
     let (features, labels) = clouds();
     let (methods, _) = noted(&[("endless", true)]);
-    let cancel = lapwing_data::CancelToken::default();
+    let cancel = lapwing_core::CancelToken::default();
     let run = run().with_cancel(cancel.clone());
     let params = CompareParams { budget: Some(Duration::from_secs(3600)), ..CompareParams::default() };
     let outcome = thread::scope(|scope| {

@@ -13,7 +13,7 @@
 //!
 //! Cost: O(n·c), and O(s²) for each system of s ≤ [`ErrorBounds::MOST_JOINT`] columns; n rows, c classes.
 
-use lapwing_data::{Matrix, choices};
+use lapwing_core::{Matrix, choices};
 use lapwing_solve::{Differences, ErrorBounds, RowError, SolveInfo};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -383,7 +383,7 @@ impl<'e> Pairs<'e> {
 
 #[cfg(test)]
 mod tests {
-    use lapwing_data::hash::uniform;
+    use lapwing_core::hash::uniform;
 
     use super::super::leave_one_out::open_mean;
     use super::*;

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use lapwing_data::{Matrix, Report, Result, Run, Targets, Warning};
+use lapwing_core::{Matrix, Report, Result, Run, Targets, Warning};
 use serde_json::json;
 
 use super::leave_one_out::Level;

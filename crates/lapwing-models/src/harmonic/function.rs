@@ -23,7 +23,7 @@
 //! Cost: one system with c − 1 right-hand sides; see [`LaplacianSolver`](lapwing_solve::LaplacianSolver) for how it is solved, in what time and memory, and what is
 //! parallel.
 
-use lapwing_data::{Error, Matrix, Result, Run, SolveSummary, Targets};
+use lapwing_core::{Error, Matrix, Result, Run, SolveSummary, Targets};
 use lapwing_graph::{Components, Graph};
 use lapwing_solve::{ErrorBounds, times_power};
 
@@ -70,7 +70,7 @@ pub struct HarmonicFunction {
 ///
 /// # Example
 /// ```
-/// use lapwing_data::{Run, Targets};
+/// use lapwing_core::{Run, Targets};
 /// use lapwing_graph::Graph;
 /// use lapwing_models::{Form, HarmonicParams, harmonic::harmonic};
 ///
@@ -80,7 +80,7 @@ pub struct HarmonicFunction {
 /// let hard = HarmonicParams { form: Form::Plain, clamp: lapwing_models::Clamp::Hard, ..Default::default() };
 /// let f = harmonic(&path, &targets, &hard, &Run::new(None, 0)?)?;
 /// assert!((f.scores.row(1)[0] - 1.0).abs() < 1e-6 && (f.scores.row(2)[0] - 2.0).abs() < 1e-6);
-/// # Ok::<(), lapwing_data::Error>(())
+/// # Ok::<(), lapwing_core::Error>(())
 /// ```
 pub fn harmonic(graph: &Graph, targets: &Targets, params: &HarmonicParams, run: &Run) -> Result<HarmonicFunction> {
     params.validate()?;

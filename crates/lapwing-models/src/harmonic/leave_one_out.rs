@@ -21,7 +21,7 @@
 //! most [`MOST_LABELS`] labels, drawn at random, are left out, with at most [`MOST_VALUES`] values in their columns. If that allows fewer
 //! than [`FEWEST_LABELS`], no label is left out.
 
-use lapwing_data::{Matrix, Result, Run, Stream, Targets};
+use lapwing_core::{Matrix, Result, Run, Stream, Targets};
 use lapwing_graph::{Components, Graph};
 use lapwing_solve::LaplacianSolver;
 use rand::seq::index::sample;

@@ -26,7 +26,7 @@
 //!
 //! Cost: O(n·c) for levels and typical temperatures; q·c for each of about 500 triples (level, T, κ), q left-out labels.
 
-use lapwing_data::{Result, Run, Targets};
+use lapwing_core::{Result, Run, Targets};
 
 use super::HarmonicFunction;
 use super::leave_one_out::{Level, open_mean, row_mean};
@@ -103,7 +103,7 @@ impl Sizes {
     /// The trust that fits `standings` of left-out labels, each with its class, above each of the levels; `reach` are gᵢ.
     ///
     /// # Errors
-    /// [`Error::Interrupted`](lapwing_data::Error::Interrupted).
+    /// [`Error::Interrupted`](lapwing_core::Error::Interrupted).
     pub fn trust(&self, standings: &[Vec<(Vec<f64>, usize)>; 2], reach: &[f64], run: &Run) -> Result<Trust> {
         let shrink = self.shrink(reach);
         let powers = if shrink > 0.0 { &POWERS[..] } else { &POWERS[..1] };
@@ -236,7 +236,7 @@ fn log_rising(a: f64, n: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use lapwing_data::Matrix;
+    use lapwing_core::Matrix;
 
     use super::*;
 

@@ -24,7 +24,7 @@ mod system;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use lapwing_data::{Matrix, Report, Result, Run, Targets, peak_memory_bytes};
+use lapwing_core::{Matrix, Report, Result, Run, Targets, peak_memory_bytes};
 use lapwing_graph::{AffinityGraph, Components, GraphParams};
 
 pub use certificate::{Certificate, CertificateSummary, Certify};
@@ -88,7 +88,7 @@ impl Harmonic {
     /// Takes the parameters.
     ///
     /// # Errors
-    /// [`Error::Param`](lapwing_data::Error::Param) naming a parameter outside its range.
+    /// [`Error::Param`](lapwing_core::Error::Param) naming a parameter outside its range.
     pub fn new(params: HarmonicParams, graph: GraphParams) -> Result<Self> {
         params.validate()?;
         graph.validate()?;

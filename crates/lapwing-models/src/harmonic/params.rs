@@ -1,7 +1,7 @@
 //! Parameters of the harmonic methods.
 
-use lapwing_data::params::{Domain, Number, ParameterType, Parameters, Value, above, at_least};
-use lapwing_data::{Error, Result, choices, parameters};
+use lapwing_core::params::{Domain, Number, ParameterType, Parameters, Value, above, at_least};
+use lapwing_core::{Error, Result, choices, parameters};
 use serde::{Deserialize, Serialize};
 
 use super::Certify;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use lapwing_data::{Matrix, Result, Targets};
+use lapwing_core::{Matrix, Result, Targets};
 use lapwing_graph::{Components, Graph};
 
 use super::Form;

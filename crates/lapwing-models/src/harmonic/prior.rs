@@ -21,7 +21,7 @@
 //!
 //! [`leave_one_out`]: super::leave_one_out
 
-use lapwing_data::{Error, Matrix, Result, Run, Targets};
+use lapwing_core::{Error, Matrix, Result, Run, Targets};
 use lapwing_graph::{Components, Graph};
 
 use super::function::{Solving, solve};

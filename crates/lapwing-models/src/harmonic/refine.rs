@@ -10,7 +10,7 @@
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use lapwing_data::{Edge, EdgeSource, Matrix, Result, Run};
+use lapwing_core::{Edge, EdgeSource, Matrix, Result, Run};
 use lapwing_graph::sparsify::for_each_portion;
 use lapwing_solve::precond::{Inverse, Preconditioner};
 use lapwing_solve::{CgParams, LaplacianSolver, Operator, Projection, column_dots, iterate};

@@ -2,7 +2,7 @@
 //!
 //! For forms and decisions without leave-one-out scores. Cost: one solve for each fold, so only for small problems.
 
-use lapwing_data::{Matrix, Result, Run, Targets};
+use lapwing_core::{Matrix, Result, Run, Targets};
 use lapwing_graph::{Components, Graph};
 
 use super::function::{Solving, solve};

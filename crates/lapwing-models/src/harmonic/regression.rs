@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use lapwing_data::{Result, Run};
+use lapwing_core::{Result, Run};
 
 use super::{Harmonic, Solved, select_regression};
 use crate::fitting::Fitting;

@@ -1,6 +1,6 @@
 //! Folds of the labeled rows.
 
-use lapwing_data::{Run, Stream};
+use lapwing_core::{Run, Stream};
 use rand::seq::SliceRandom;
 
 pub(crate) const FOLDS: usize = 5;

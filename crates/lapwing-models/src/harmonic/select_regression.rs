@@ -7,7 +7,7 @@
 //!
 //! Cost: for each candidate and fold, one solve of one column to [`TRIAL_TOL`].
 
-use lapwing_data::{Report, Result, Run, Stream, Targets};
+use lapwing_core::{Report, Result, Run, Stream, Targets};
 use lapwing_graph::Graph;
 use rand::seq::SliceRandom;
 use serde_json::json;

@@ -1,7 +1,7 @@
 //! Stopping rule of a certified solve: every label is certified, or the error of every regression value is small enough.
 
-use lapwing_data::ordered::sum_over_rows;
-use lapwing_data::{Result, Targets};
+use lapwing_core::ordered::sum_over_rows;
+use lapwing_core::{Result, Targets};
 use lapwing_solve::{CountOpen, ErrorBounds, Goal, Solution};
 
 use super::certificate::{Certify, Pairs, size};

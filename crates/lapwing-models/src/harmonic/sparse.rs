@@ -8,8 +8,8 @@
 
 use std::path::PathBuf;
 
-use lapwing_data::params::at_least;
-use lapwing_data::{EdgeSource, Error, Report, Result, Run, parameters};
+use lapwing_core::params::at_least;
+use lapwing_core::{EdgeSource, Error, Report, Result, Run, parameters};
 use lapwing_graph::sparsify::{Checkpoint, Sampler, Sparsifier, SparsifyParams, SparsifyReport};
 use lapwing_graph::{AffinityGraph, Graph, GraphParams, KnnEdges};
 

@@ -5,7 +5,7 @@
 //!
 //! Cost: one system with a right-hand side for each class but the last; see [`LaplacianSolver`].
 
-use lapwing_data::{Matrix, Result, Run};
+use lapwing_core::{Matrix, Result, Run};
 use lapwing_graph::Graph;
 use lapwing_solve::{LaplacianParams, LaplacianSolver, RightHandSides, SolveInfo};
 

@@ -1,6 +1,6 @@
 //! The harmonic methods against dense closed forms, golden figures, and the properties of exact solutions.
 
-use lapwing_data::{Error, Labels, Matrix, Run, Targets, Warning};
+use lapwing_core::{Error, Labels, Matrix, Run, Targets, Warning};
 use lapwing_graph::testkit::{blobs, nasty_graphs};
 use lapwing_graph::{AffinityGraph, Graph, affinity_graph};
 use proptest::prelude::*;

@@ -20,8 +20,8 @@ mod judge;
 mod near;
 mod values;
 
-use lapwing_data::params::{Parameters, at_least};
-use lapwing_data::{Error, Features, Matrix, Report, Result, Run, Targets, Warning, parameters, peak_memory_bytes};
+use lapwing_core::params::{Parameters, at_least};
+use lapwing_core::{Error, Features, Matrix, Report, Result, Run, Targets, Warning, parameters, peak_memory_bytes};
 use lapwing_graph::{Components, Graph, Metric};
 use serde::Serialize;
 

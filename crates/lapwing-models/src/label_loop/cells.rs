@@ -3,7 +3,7 @@
 //! The seeds grow breadth first, all at once. A row joins the cell of its heaviest neighbor among those that joined before. Cost: O(m),
 //! 4 bytes a row; the result does not depend on threads.
 
-use lapwing_data::{Result, Run};
+use lapwing_core::{Result, Run};
 use lapwing_graph::Graph;
 
 /// Marks a row that no seed reaches.

@@ -10,7 +10,7 @@
 //! Cost: O(m) for the cells of the labels, and one step for each pair of cells that touch or have a touching cell in common, at most
 //! [`MOST_STEPS`].
 
-use lapwing_data::{Result, Run};
+use lapwing_core::{Result, Run};
 use lapwing_graph::Graph;
 use rayon::prelude::*;
 

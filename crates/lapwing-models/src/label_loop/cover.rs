@@ -17,7 +17,7 @@
 //!
 //! Cost: O(m) for the cells, k³ once, k² for each pick; 8k² bytes.
 
-use lapwing_data::{Matrix, Result, Run, Stream};
+use lapwing_core::{Matrix, Result, Run, Stream};
 use lapwing_graph::{Components, Graph};
 use lapwing_solve::Cholesky;
 use rand::seq::index::sample;

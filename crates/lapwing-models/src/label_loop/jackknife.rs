@@ -15,7 +15,7 @@
 //! Cost: l columns of a solve, and 4 bytes for each row and known value. Beyond [`MOST_VALUES`] of these, f takes the place of f₋ᵢ (the
 //! jackknife), which costs what [`leave_one_out`](super::leave_one_out) does.
 
-use lapwing_data::{Error, Matrix, Result, Run, Targets};
+use lapwing_core::{Error, Matrix, Result, Run, Targets};
 use lapwing_graph::Graph;
 use rayon::prelude::*;
 

@@ -21,7 +21,7 @@
 //! outflow alone, and its scores above their mean over the rows of the component, which becomes mean(f) − gᵢ(yᵢ − Lᵢ), gᵢ =
 //! tᵢoᵢ/(λn). [`leave_one_out_scores`] gives all three.
 
-use lapwing_data::{Error, Matrix, Result, Run, Stream, Targets};
+use lapwing_core::{Error, Matrix, Result, Run, Stream, Targets};
 use lapwing_graph::Graph;
 use rand::RngExt;
 

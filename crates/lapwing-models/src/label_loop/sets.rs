@@ -12,8 +12,8 @@
 //! Sets that smooth the scores of neighbors (DAPS; Zargarbashi, Antonelli & Bojchevski 2023) undercover here: the neighbors have seen the
 //! label that is left out. Cost: O(n·c).
 
-use lapwing_data::params::{Parameters, above};
-use lapwing_data::{Error, Matrix, Result, parameters};
+use lapwing_core::params::{Parameters, above};
+use lapwing_core::{Error, Matrix, Result, parameters};
 use serde::Serialize;
 
 use crate::labeling::largest;

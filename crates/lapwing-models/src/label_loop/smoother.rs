@@ -19,7 +19,7 @@
 
 use std::borrow::Cow;
 
-use lapwing_data::{Error, Matrix, Result, Run, Targets};
+use lapwing_core::{Error, Matrix, Result, Run, Targets};
 use lapwing_graph::{Components, Graph};
 use lapwing_solve::{LaplacianParams, LaplacianSolver, SolveInfo};
 

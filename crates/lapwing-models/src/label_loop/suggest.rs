@@ -29,8 +29,8 @@ mod pick;
 use std::borrow::Cow;
 use std::ops::Deref;
 
-use lapwing_data::params::{Parameters, at_least};
-use lapwing_data::{Error, Matrix, Report, Result, Run, Stream, Targets, choices, parameters, peak_memory_bytes};
+use lapwing_core::params::{Parameters, at_least};
+use lapwing_core::{Error, Matrix, Report, Result, Run, Stream, Targets, choices, parameters, peak_memory_bytes};
 use lapwing_graph::{Components, Graph};
 use lapwing_solve::SolveInfo;
 use rand::seq::index::sample;

@@ -4,7 +4,7 @@
 //! [`super::newton`], and α = ½·M·Yβ. The pair to move is chosen by second-order gain (Fan, Chen & Lin 2005). Without a bias, the
 //! single β that violates its optimality condition most is moved. O(l) for each move.
 
-use lapwing_data::{Matrix, Result, Run};
+use lapwing_core::{Matrix, Result, Run};
 
 use super::loss::Loss;
 use super::objective::Solution;
@@ -47,7 +47,7 @@ struct Term {
 /// Solves the dual of one problem to a violation of `tol`.
 ///
 /// # Errors
-/// [`Interrupted`](lapwing_data::Error::Interrupted).
+/// [`Interrupted`](lapwing_core::Error::Interrupted).
 pub(super) fn dual(q: &Matrix, loss: &Loss, has_bias: bool, tol: f64, run: &Run) -> Result<Dual> {
     let terms: Vec<Term> = loss.terms().map(|(row, y, most)| Term { row, y, most }).collect();
     let l = terms.len();

@@ -1,15 +1,15 @@
 //! The extension to new rows: f(x) = Σ αⱼ·k(xⱼ, x) + b over the k rows with coefficients, k·d multiplications each, or f(x) = wᵀx
 //! + b.
 
-use lapwing_data::model_file::{ModelFile, Must};
-use lapwing_data::{Error, Features, Matrix, Result, Run};
+use lapwing_core::model_file::{ModelFile, Must};
+use lapwing_core::{Error, Features, Matrix, Result, Run};
 use lapwing_solve::products::add_product;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::kernel::{Kernel, KernelRows};
-use crate::model::{features_of, store_features};
+use crate::classifier::{features_of, store_features};
 
 /// New rows that are scored together.
 const ROWS: usize = 128;

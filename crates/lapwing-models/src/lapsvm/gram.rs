@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use lapwing_data::{Csr, Matrix, Result, Run, memory};
+use lapwing_core::{Csr, Matrix, Result, Run, memory};
 use lapwing_graph::low_rank::NystromMap;
 use lapwing_solve::SymmetricMatrix;
 use lapwing_solve::products::{add_transposed_product, product, product_transposed};
@@ -67,7 +67,7 @@ impl Gram<'_> {
     /// Y ← K·X for vectors one after the other (s, n).
     ///
     /// # Errors
-    /// Errors of blocks that are computed; [`Interrupted`](lapwing_data::Error::Interrupted).
+    /// Errors of blocks that are computed; [`Interrupted`](lapwing_core::Error::Interrupted).
     pub fn apply(&self, x: &[f64], y: &mut [f64], run: &Run) -> Result<()> {
         match self {
             Self::Matrix(matrix) => matrix.apply(x, y, run),
@@ -102,7 +102,7 @@ impl Factor {
     /// approximation.
     ///
     /// # Errors
-    /// A similarity that is not finite; [`Interrupted`](lapwing_data::Error::Interrupted).
+    /// A similarity that is not finite; [`Interrupted`](lapwing_core::Error::Interrupted).
     pub fn nystrom(
         similarities: impl Fn(Range<usize>) -> Result<Vec<f64>> + Sync,
         n: usize,
@@ -121,7 +121,7 @@ impl Factor {
                 product(&similarities, map.map.values(), map.map.n_rows(), &mut rows);
                 out.iter_mut().zip(&rows).for_each(|(out, value)| *out = *value as f32);
                 done.add(1);
-                Ok::<(), lapwing_data::Error>(())
+                Ok::<(), lapwing_core::Error>(())
             })
         })?;
         Ok(Self::Dense { rank, values })
@@ -185,7 +185,7 @@ impl Factor {
     /// with the number of finished columns.
     ///
     /// # Errors
-    /// [`Interrupted`](lapwing_data::Error::Interrupted).
+    /// [`Interrupted`](lapwing_core::Error::Interrupted).
     pub fn smooth_gram(&self, smoothness: &Smoothness<'_>, run: &Run, mut done: impl FnMut(usize)) -> Result<Matrix> {
         let (n, rank) = (self.n(), self.rank());
         let mut gram = Matrix::filled(rank, rank, 0.0);
@@ -302,7 +302,7 @@ pub(super) fn symmetrized(mut a: Matrix) -> Matrix {
 /// A·Bᵀ (m, k) of rows of `inner` numbers, rows of A in parallel.
 ///
 /// # Errors
-/// [`Interrupted`](lapwing_data::Error::Interrupted).
+/// [`Interrupted`](lapwing_core::Error::Interrupted).
 pub(super) fn products(a: &[f64], b: &[f64], inner: usize, run: &Run) -> Result<Matrix> {
     const ROWS: usize = 64;
     let (m, k) = (a.len() / inner.max(1), b.len() / inner.max(1));

@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use lapwing_data::{Csr, Dense, Error, Features, Result, Run, memory};
+use lapwing_core::{Csr, Dense, Error, Features, Result, Run, memory};
 use lapwing_solve::SymmetricBlocks;
 use lapwing_solve::products::product_transposed;
 use serde::{Deserialize, Serialize};
@@ -310,7 +310,7 @@ pub(super) fn middle(dense: &Dense<'_>) -> Vec<f64> {
 
 /// Half the median distance among drawn rows, the default of σ; 1 if all rows are equal.
 pub(super) fn typical_bandwidth(features: &Features<'_>, center: &[f64], run: &Run) -> Result<f64> {
-    use lapwing_data::Stream;
+    use lapwing_core::Stream;
     use rand::seq::index::sample;
     const ROWS: usize = 500;
     let n = features.n_rows();

@@ -5,7 +5,7 @@
 //! always. For both losses r = ∂/∂o has rᵢ = aᵢ·oᵢ − tᵢ, where aᵢ and tᵢ are the sums of c and of c·y over the active terms of
 //! row i. Error vectors are the rows with aᵢ > 0.
 
-use lapwing_data::Targets;
+use lapwing_core::Targets;
 
 /// The kind of loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,7 +160,7 @@ impl Loss {
 
 #[cfg(test)]
 mod tests {
-    use lapwing_data::Matrix;
+    use lapwing_core::Matrix;
 
     use super::*;
 

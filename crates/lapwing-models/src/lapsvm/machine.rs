@@ -1,7 +1,7 @@
 //! A fit on given rows as a sequence of phases: kernel, smooth, select, solve. This file decides which phases a fit needs; each
 //! states its own cost.
 
-use lapwing_data::{Error, Features, Matrix, Report, Result, Run, SolveSummary, Targets, Warning};
+use lapwing_core::{Error, Features, Matrix, Report, Result, Run, SolveSummary, Targets, Warning};
 use serde::Serialize;
 
 use super::basis::{Basis, Storage, has_few_weights};
@@ -402,7 +402,7 @@ fn check_memory(n: usize, l: usize, has_graph: bool) -> Result<()> {
     let dense = if has_graph { n.saturating_mul(n) } else { 0 };
     let bytes = (dense.saturating_add(2 * l.saturating_mul(n + l)) as u64).saturating_mul(8);
     let what = format!("the factorization of {n} rows (solver newton)");
-    lapwing_data::check_memory(&what, bytes, "take the solver cg, or landmarks")
+    lapwing_core::check_memory(&what, bytes, "take the solver cg, or landmarks")
 }
 
 /// γ_A·I + γ_I·ZᵀL^pZ (r, r), from ZᵀL^pZ.

@@ -42,7 +42,7 @@ mod validation;
 
 use std::sync::Arc;
 
-use lapwing_data::{Error, Features, Matrix, Result, Run, Targets};
+use lapwing_core::{Error, Features, Matrix, Result, Run, Targets};
 use lapwing_graph::{AffinityGraph, GraphParams};
 
 pub use extension::KernelExtension;
@@ -70,7 +70,7 @@ pub(crate) const LAPRLS: &str = "laprls";
 ///
 /// # Example
 /// ```
-/// use lapwing_data::{Features, Labels, Run, Targets};
+/// use lapwing_core::{Features, Labels, Run, Targets};
 /// use lapwing_models::{LapSvm, LapSvmParams, Method, Problem};
 ///
 /// // Two rows of points, one label each: the kernel alone would cut between the labels, the graph follows the rows.
@@ -87,7 +87,7 @@ pub(crate) const LAPRLS: &str = "laprls";
 /// let new = Features::from_f64(2, 2, vec![10.5, 0.5, 3.0, 3.5])?;
 /// let scores = fitted.extension.unwrap().extend(&new, &run)?;
 /// assert_eq!(fitted.rule.apply(scores.into())?.labels, [0, 1]);
-/// # Ok::<(), lapwing_data::Error>(())
+/// # Ok::<(), lapwing_core::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct LapSvm {

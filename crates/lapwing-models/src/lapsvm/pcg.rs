@@ -8,7 +8,7 @@
 //! f = K·α, h = L·f and K·d are recurrences; f and h are recomputed every fifty iterations, so that rounding does not accumulate.
 //! Directions are those of Polak and Ribière, restarted from the gradient when their factor would be negative.
 
-use lapwing_data::{Error, Result, Run, fallen};
+use lapwing_core::{Error, Result, Run, fallen};
 use rayon::prelude::*;
 
 use super::gram::Gram;
@@ -56,7 +56,7 @@ struct Column<'p> {
 /// Solves all problems from zero, or from `start`: α (n) and b of each.
 ///
 /// # Errors
-/// Errors of products with the Gram matrix; [`Interrupted`](lapwing_data::Error::Interrupted).
+/// Errors of products with the Gram matrix; [`Interrupted`](lapwing_core::Error::Interrupted).
 pub(super) fn solve(
     objective: &Objective<'_>,
     losses: &[Loss],
@@ -331,7 +331,7 @@ impl<'p> Column<'p> {
 
 #[cfg(test)]
 mod tests {
-    use lapwing_data::{Features, Labels, Targets};
+    use lapwing_core::{Features, Labels, Targets};
     use lapwing_graph::Graph;
     use lapwing_solve::{Precision, SymmetricMatrix};
 

@@ -11,7 +11,7 @@
 //! with either loss use the γ chosen this way. Likewise, the values at the rows F of a fold, of the machine without their labels, are
 //! y_F − (P_FF)⁻¹·ρ_F. Cost: O(n·k²) once for k columns, O(l²·k + l³) for each pair.
 
-use lapwing_data::{Error, Matrix, Report, Result, Run, Stream, Targets};
+use lapwing_core::{Error, Matrix, Report, Result, Run, Stream, Targets};
 use lapwing_solve::Lu;
 use lapwing_solve::dense::eigen_symmetric;
 use lapwing_solve::products::{product, times};
@@ -92,7 +92,7 @@ struct Trial {
 /// Chooses the parameters that are not given.
 ///
 /// # Errors
-/// [`Error::Interrupted`](lapwing_data::Error::Interrupted).
+/// [`Error::Interrupted`](lapwing_core::Error::Interrupted).
 pub(super) fn select(question: &Question<'_>, report: &mut Report, run: &Run) -> Result<Selected> {
     let (rows, targets) = drawn(question.targets, run)?;
     let spectrum = Spectrum::new(question, &rows, &run.part(0.0..SPECTRUM, ""))?;
@@ -274,7 +274,7 @@ fn compressed(gram: &Gram<'_>, labeled: &[u32], run: &Run) -> Result<Factor> {
 /// the fold of each label.
 ///
 /// # Errors
-/// [`Error::Interrupted`](lapwing_data::Error::Interrupted).
+/// [`Error::Interrupted`](lapwing_core::Error::Interrupted).
 pub(super) fn without_folds(question: &Question<'_>, regs: (f64, f64), folds: &[usize], run: &Run) -> Result<Matrix> {
     let targets = question.targets;
     let spectrum = Spectrum::new(question, targets.rows(), run)?;

@@ -1,6 +1,6 @@
 //! The Laplacian of a graph to a power p, applied p times and never formed: p·m multiplications for each vector and m edges.
 
-use lapwing_data::{Result, Run};
+use lapwing_core::{Result, Run};
 use lapwing_graph::Graph;
 use lapwing_solve::SddMatrix;
 use rayon::prelude::*;
@@ -38,7 +38,7 @@ impl<'g> Smoothness<'g> {
     /// X ← L^p·X on a block (n, s), row-major.
     ///
     /// # Errors
-    /// [`Interrupted`](lapwing_data::Error::Interrupted).
+    /// [`Interrupted`](lapwing_core::Error::Interrupted).
     pub fn apply(&self, x: &mut Vec<f64>, s: usize, run: &Run) -> Result<()> {
         if s == 0 {
             return Ok(());

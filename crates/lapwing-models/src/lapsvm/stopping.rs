@@ -5,7 +5,7 @@
 //! problems together hardly change. With one of many classes against the rest, nearly all rows are on one side from the first
 //! iteration on and never change it.
 
-use lapwing_data::Run;
+use lapwing_core::Run;
 use rayon::prelude::*;
 
 use super::params::Stopping;

@@ -1,8 +1,9 @@
 //! The machines compared with golden results of another program, with each other, and with properties of exact solutions.
 
+use lapwing_core::model_file::ModelFile;
 use std::sync::Arc;
 
-use lapwing_data::{Csr, Labels, Warning};
+use lapwing_core::{Csr, Labels, Warning};
 use lapwing_graph::testkit::{blobs, dense_values};
 use lapwing_graph::{Graph, affinity_graph};
 
@@ -11,7 +12,7 @@ use super::loss::Loss;
 use super::stopping::{FALLING, Rule as StoppingRule};
 use super::*;
 use crate::golden::golden;
-use crate::{Extension, Model};
+use crate::{Classifier, Extension};
 
 mod golden_machines;
 
@@ -318,18 +319,15 @@ fn models_keep_what_they_need() {
     for (params, most) in variants {
         let fitted = fit(&params, true, &problem, &run(2));
         assert!(machine(&fitted).coefficients().n_rows() <= most, "{params:?}");
-        let model = Model {
+        let model = Classifier {
             method: LAPSVM.into(),
-            classes: lapwing_data::ClassNames::Integers(vec![0, 1, 2]),
-            feature_names: None,
-            recipe: None,
-            id: None,
-            scaling: lapwing_data::Scaling::None,
+            classes: lapwing_core::ClassNames::Integers(vec![0, 1, 2]),
+            scaling: lapwing_core::Scaling::None,
             rule: fitted.rule.clone(),
             extension: fitted.extension.clone().unwrap(),
         };
-        model.save(&path).unwrap();
-        let loaded = Model::load(&path).unwrap();
+        model.to_file().unwrap().save(&path).unwrap();
+        let loaded = Classifier::from_file(&ModelFile::load(&path).unwrap()).unwrap();
         let (a, b) = (model.predict(&problem.0, &run(2)).unwrap(), loaded.predict(&problem.0, &run(1)).unwrap());
         assert!(a.scores == b.scores && a.labels == b.labels);
         let bytes = machine(&fitted).to_bytes().unwrap();

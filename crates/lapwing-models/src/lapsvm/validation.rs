@@ -1,6 +1,6 @@
 //! Labeled rows by which conjugate gradients stop: a given set, or held-out labels.
 
-use lapwing_data::{Error, Features, Result, Run, Stream, Targets};
+use lapwing_core::{Error, Features, Result, Run, Stream, Targets};
 use rand::seq::SliceRandom;
 
 use super::ValidationSet;

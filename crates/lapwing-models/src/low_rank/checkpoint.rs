@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use lapwing_data::communicator::agree;
-use lapwing_data::model_file::ModelFile;
-use lapwing_data::{Communicator, Error, Result};
+use lapwing_core::communicator::agree;
+use lapwing_core::model_file::ModelFile;
+use lapwing_core::{Communicator, Error, Result};
 use lapwing_graph::low_rank::SumTree;
 use serde_json::json;
 
@@ -174,7 +174,7 @@ fn read(files: &[PathBuf], of: &str) -> Result<Vec<Option<SumTree>>> {
 
 #[cfg(test)]
 mod tests {
-    use lapwing_data::Alone;
+    use lapwing_core::Alone;
     use lapwing_graph::low_rank::BlockSums;
 
     use super::*;

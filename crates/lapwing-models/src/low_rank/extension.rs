@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use lapwing_data::model_file::{ModelFile, Must};
-use lapwing_data::{Error, Features, Matrix, Result, RowSource, Run};
+use lapwing_core::model_file::{ModelFile, Must};
+use lapwing_core::{Error, Features, Matrix, Result, RowSource, Run};
 use lapwing_graph::low_rank::{
     Coefficients, FactorSpace, GlnpExtension, HeldRows, Landmarks, RowFactor, RowKernel, RowPass,
 };

@@ -2,8 +2,8 @@
 
 use std::sync::Mutex;
 
-use lapwing_data::communicator::agree;
-use lapwing_data::{Communicator, Error, Matrix, Report, Result, RowSource, Run, Targets, Warning};
+use lapwing_core::communicator::agree;
+use lapwing_core::{Communicator, Error, Matrix, Report, Result, RowSource, Run, Targets, Warning};
 use lapwing_graph::low_rank::{
     BlockSums, Blocks, FactorSpace, FactorSums, Landmarks, NystromMap, RowFactor, RowKernel, RowPass, Statistics,
     SumTree,

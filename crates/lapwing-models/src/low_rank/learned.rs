@@ -11,7 +11,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use lapwing_data::{Alone, Error, Matrix, Report, Result, RowSource, Run, Targets};
+use lapwing_core::{Alone, Error, Matrix, Report, Result, RowSource, Run, Targets};
 use lapwing_graph::low_rank::{
     BlockSums, Blocks, Coefficients, DegreeCounts, GlnpCenters, GlnpExtension, GlnpFactor, Statistics, SumTree, glnp,
 };

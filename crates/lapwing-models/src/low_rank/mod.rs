@@ -36,8 +36,8 @@ mod tests;
 
 use std::sync::Arc;
 
-use lapwing_data::communicator::agree;
-use lapwing_data::{
+use lapwing_core::communicator::agree;
+use lapwing_core::{
     Alone, Communicator, Error, Features, Matrix, Report, Result, RowSource, Run, SolveSummary, Targets, Warning,
     peak_memory_bytes,
 };
@@ -68,7 +68,7 @@ pub(crate) const LOW_RANK: &str = "low-rank";
 /// # Example
 /// A hundred thousand rows that are generated while they are read, thirty labels, and two passes over the rows:
 /// ```
-/// use lapwing_data::{Alone, GeneratedRows, Labels, Run, Targets};
+/// use lapwing_core::{Alone, GeneratedRows, Labels, Run, Targets};
 /// use lapwing_models::{LowRank, LowRankParams};
 ///
 /// let rows = GeneratedRows::new(100_000, 20, 3, 0)?;
@@ -84,7 +84,7 @@ pub(crate) const LOW_RANK: &str = "low-rank";
 ///     Ok(())
 /// })?;
 /// assert!(right > 60_000);
-/// # Ok::<(), lapwing_data::Error>(())
+/// # Ok::<(), lapwing_core::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct LowRank {

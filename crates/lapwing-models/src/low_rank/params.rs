@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use lapwing_data::params::{Parameters, above, at_least};
-use lapwing_data::{Error, Result, available_memory_bytes, choices, parameters};
+use lapwing_core::params::{Parameters, above, at_least};
+use lapwing_core::{Error, Result, available_memory_bytes, choices, parameters};
 use lapwing_graph::low_rank::{GlnpParams, GlnpSolver, GlnpStart, LandmarkBandwidth, LandmarkRule};
 
 use crate::ClassPrior;

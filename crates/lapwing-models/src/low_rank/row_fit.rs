@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lapwing_data::{Matrix, Report, Result, RowSource, Run, Targets, Warning, hash};
+use lapwing_core::{Matrix, Report, Result, RowSource, Run, Targets, Warning, hash};
 use lapwing_graph::low_rank::labeled_within;
 
 use super::LowRankExtension;

@@ -9,7 +9,7 @@
 //! A learned factor uses the sums of the fit itself. A fold costs O(l·k·c) for l labeled rows, and O(l·k² + k³) for the
 //! regression. At most 20,000 labeled rows are used.
 
-use lapwing_data::{Alone, Matrix, Report, Result, RowSource, Run, Targets};
+use lapwing_core::{Alone, Matrix, Report, Result, RowSource, Run, Targets};
 use lapwing_graph::low_rank::{FactorSpace, HeldRows, Landmarks, RowFactor, RowKernel, RowPass, RowSample};
 use lapwing_solve::products::{times, transposed_times};
 use serde_json::{Value, json};
@@ -313,7 +313,7 @@ fn summed(
     let fit = Fit { source: &rows, center, landmarks, targets: &none, communicator: &Alone, keeper: None };
     let summed = match fit.sum(params.factor, params, &mut Report::default(), run) {
         Ok(summed) => summed,
-        Err(lapwing_data::Error::Interrupted) => return Err(lapwing_data::Error::Interrupted),
+        Err(lapwing_core::Error::Interrupted) => return Err(lapwing_core::Error::Interrupted),
         Err(error) => return Ok(Err(error)),
     };
     let known = known(labeled, landmarks, &summed.factor, run)?;

@@ -1,8 +1,8 @@
 //! Sends what rank 0 chooses to all processes of a fit: landmarks and parameters, the identity of a checkpoint, the model.
 
-use lapwing_data::communicator::agree;
-use lapwing_data::model_file::{ModelFile, Must};
-use lapwing_data::{Communicator, Result, RowSource, Run, Stream, Targets, hash};
+use lapwing_core::communicator::agree;
+use lapwing_core::model_file::{ModelFile, Must};
+use lapwing_core::{Communicator, Result, RowSource, Run, Stream, Targets, hash};
 use lapwing_graph::low_rank::{HeldRows, Landmarks, RowSample};
 use rand::seq::index;
 

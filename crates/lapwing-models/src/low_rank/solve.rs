@@ -11,7 +11,7 @@
 //! Anchor graph regularization (Liu, He & Chang 2010): scores A·P with P = (Z_lᵀZ_l + γ·L̃)⁻¹·Z_lᵀ·y, where
 //! L̃ = ZᵀZ − ZᵀZ·Λ⁻¹·ZᵀZ.
 
-use lapwing_data::{Matrix, Result};
+use lapwing_core::{Matrix, Result};
 use lapwing_solve::dense::{eigen_symmetric, least_squares, solve_spd};
 use lapwing_solve::products::{times, transposed_times};
 

@@ -1,6 +1,7 @@
 //! Low-rank propagation against dense closed forms and golden figures.
 
-use lapwing_data::{Labels, UNLABELED};
+use lapwing_core::model_file::ModelFile;
+use lapwing_core::{Labels, UNLABELED};
 use lapwing_graph::low_rank::{GlnpCenters, LandmarkRule, Landmarks, NystromMap, glnp};
 use lapwing_graph::testkit::{blobs, dense_values};
 use lapwing_solve::dense::solve_spd;
@@ -9,7 +10,7 @@ use lapwing_solve::products::{times, transposed_times};
 use super::solve::Spectrum;
 use super::*;
 use crate::golden::golden;
-use crate::{Extension, Model};
+use crate::{Classifier, Extension};
 
 mod edge_cases;
 mod sparse_rows;
@@ -172,13 +173,10 @@ fn new_rows_are_scored_as_they_were_in_the_fit() {
         for row in (0..3000).filter(|&row| labels.index[row] == UNLABELED) {
             assert_eq!(again.row(row), fit.labeling.scores.row(row), "{params:?}");
         }
-        let model = Model {
+        let model = Classifier {
             method: LOW_RANK.into(),
             classes: labels.classes.clone(),
-            feature_names: None,
-            recipe: None,
-            id: None,
-            scaling: lapwing_data::Scaling::None,
+            scaling: lapwing_core::Scaling::None,
             rule: fit.rule,
             extension,
         };
@@ -187,9 +185,9 @@ fn new_rows_are_scored_as_they_were_in_the_fit() {
         assert_eq!(copy.extend(&features, &run).unwrap(), again);
         assert_eq!((copy.landmarks(), copy.bandwidth()), (landmarks.landmarks(), landmarks.bandwidth()));
         let path = folder.path().join("model");
-        model.save(&path).unwrap();
+        model.to_file().unwrap().save(&path).unwrap();
         assert!(path.metadata().unwrap().len() < 4000);
-        let loaded = Model::load(&path).unwrap();
+        let loaded = Classifier::from_file(&ModelFile::load(&path).unwrap()).unwrap();
         assert!(matches!(loaded.extension, Extension::Landmarks(_)));
         let (expected, found) = (model.predict(&features, &run).unwrap(), loaded.predict(&features, &run).unwrap());
         assert_eq!(expected.label_distributions, found.label_distributions);

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use lapwing_data::params::set_all;
-use lapwing_data::{Features, Labels, Run, Targets, hash};
+use lapwing_core::params::set_all;
+use lapwing_core::{Features, Labels, Run, Targets, hash};
 
 use super::*;
 use crate::Problem;
@@ -64,7 +64,7 @@ fn a_prior_is_one_parameter_of_propagation_and_of_sizes() {
 
 #[test]
 fn methods_that_name_another_give_its_results() {
-    use lapwing_data::{Features, Labels, Run, Targets};
+    use lapwing_core::{Features, Labels, Run, Targets};
 
     use crate::{Problem, ProblemSize};
     let n = 300;

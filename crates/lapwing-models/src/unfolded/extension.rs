@@ -10,8 +10,8 @@
 //! If the graph of the fit was given, new rows without a graph have no neighbors: z = f(x). With a graph of the new nodes, its
 //! whole system is solved.
 
-use lapwing_data::model_file::{ModelFile, Must};
-use lapwing_data::{Csr, Error, Features, Matrix, Result, Run};
+use lapwing_core::model_file::{ModelFile, Must};
+use lapwing_core::{Csr, Error, Features, Matrix, Result, Run};
 use lapwing_graph::Graph;
 use lapwing_solve::{PropagatorParams, Shortfall};
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ use serde_json::json;
 use super::attention::smoothed;
 use super::rows::Inputs;
 use crate::NeighborExtension;
-use crate::model::{store_neighbors, stored_neighbors};
+use crate::classifier::{store_neighbors, stored_neighbors};
 
 /// Residual of the scores that are returned.
 pub(super) const SCORES_TOL: f64 = 1e-8;

@@ -7,7 +7,7 @@
 //!
 //! Cost: one pass over (l, c) values. Sums over blocks of 1,024 nodes, added in order.
 
-use lapwing_data::{Matrix, Targets};
+use lapwing_core::{Matrix, Targets};
 use rayon::prelude::*;
 
 use super::params::NodeLoss;

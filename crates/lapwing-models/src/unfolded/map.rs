@@ -1,7 +1,7 @@
 //! The map from weights to scores of the labeled nodes and its transpose: Z = E·H⁻¹X·W, ∇ = XᵀH⁻¹Eᵀ·R. Computed from stored
 //! smoothed features, or by products with the graph.
 
-use lapwing_data::{Matrix, Result, Run};
+use lapwing_core::{Matrix, Result, Run};
 use lapwing_solve::Propagator;
 use lapwing_solve::products::{add_product, add_transposed_product};
 use rayon::prelude::*;
@@ -25,7 +25,7 @@ pub(crate) trait Map: Sync {
     /// Scores (l, c) of weights (k, c).
     ///
     /// # Errors
-    /// Errors of the solver; [`Interrupted`](lapwing_data::Error::Interrupted).
+    /// Errors of the solver; [`Interrupted`](lapwing_core::Error::Interrupted).
     fn forward(&self, weights: &Matrix, accuracy: Accuracy) -> Result<Matrix>;
 
     /// The transpose: (k, c) from (l, c).
@@ -162,7 +162,7 @@ impl Map for Stored<'_> {
                 self.rows.with_rows(block * ROWS, out.len() / c, |rows| {
                     add_product(rows, weights.values(), self.rows.width, out);
                 });
-                Ok::<(), lapwing_data::Error>(())
+                Ok::<(), lapwing_core::Error>(())
             })
         })?;
         Ok(out)

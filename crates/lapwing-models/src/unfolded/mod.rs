@@ -45,7 +45,7 @@ mod train;
 use std::sync::Arc;
 use std::time::Instant;
 
-use lapwing_data::{Dense, Error, Features, Matrix, Report, Result, Run, Targets, Warning};
+use lapwing_core::{Dense, Error, Features, Matrix, Report, Result, Run, Targets, Warning};
 use lapwing_graph::{AffinityGraph, Graph, GraphParams};
 use lapwing_solve::{Propagator, Shortfall};
 
@@ -82,7 +82,7 @@ const MOST_FAINT: f64 = 1e-3;
 ///
 /// # Example
 /// ```
-/// use lapwing_data::{Features, Labels, Run, Targets};
+/// use lapwing_core::{Features, Labels, Run, Targets};
 /// use lapwing_graph::{AffinityGraph, Graph, GraphParams};
 /// use lapwing_models::{Method, Problem, UnfoldedGnn, UnfoldedParams};
 ///
@@ -99,7 +99,7 @@ const MOST_FAINT: f64 = 1e-3;
 /// let params = UnfoldedParams { graph_reg: Some(5.0), ..Default::default() };
 /// let fitted = UnfoldedGnn::new(params, GraphParams::default())?.fit(&problem, &run)?;
 /// assert!((0..20).all(|node| fitted.labeling.labels[node] == u32::from(node >= 10)));
-/// # Ok::<(), lapwing_data::Error>(())
+/// # Ok::<(), lapwing_core::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct UnfoldedGnn {

@@ -15,7 +15,7 @@
 //! of the graph for each step; h columns when T is recomputed. If labels are few, E·H⁻¹ is held as a matrix (l, n), and a column
 //! costs l·n multiplications in place of a solve.
 
-use lapwing_data::{Features, Matrix, Report, Result, Stream};
+use lapwing_core::{Features, Matrix, Report, Result, Stream};
 use lapwing_solve::products::{add_transposed_product, product, product_transposed, times};
 use rand::RngExt;
 
@@ -387,7 +387,7 @@ impl LayerPreconditioner {
         for probe in 0..PROBES.div_ceil(c) {
             let mut signs = Matrix::filled(training.labeled.len(), c, 0.0);
             for (at, sign) in signs.values_mut().iter_mut().enumerate() {
-                let bits = lapwing_data::hash::mix((probe << 40 | at) as u64 ^ 0x6a61_636f);
+                let bits = lapwing_core::hash::mix((probe << 40 | at) as u64 ^ 0x6a61_636f);
                 *sign = training.loss.trust[at / c].sqrt() * if bits & 1 == 0 { 1.0 } else { -1.0 };
             }
             let back = network.back(point, layers, &network.spread_back(&signs)?)?;

@@ -1,7 +1,7 @@
 //! Parameters of unfolded graph networks.
 
-use lapwing_data::params::{Domain, Number, ParameterType, Parameters, Value, above, at_least};
-use lapwing_data::{Error, Result, choices, parameters};
+use lapwing_core::params::{Domain, Number, ParameterType, Parameters, Value, above, at_least};
+use lapwing_core::{Error, Result, choices, parameters};
 use lapwing_solve::PropagatorParams;
 use serde::{Deserialize, Serialize};
 

@@ -3,7 +3,7 @@
 //! Built from all rows of (roughly) smoothed features, from a sketch of them, or from norms of columns. Condition numbers are 1.1
 //! or less for all rows, about 2.4 for sketches of sixteen rows for each column.
 
-use lapwing_data::{Error, Matrix, Result, Run};
+use lapwing_core::{Error, Matrix, Result, Run};
 use lapwing_solve::dense::eigen_symmetric_of;
 use lapwing_solve::products::{add_transposed_product, product};
 use lapwing_solve::{Cholesky, Precision, gram_of_rows};
@@ -120,7 +120,7 @@ pub(super) const PROBES: usize = 16;
 /// is ‖q‖².
 pub(super) fn spread(map: &dyn Map, n_features: usize, trust: &[f64], constant: &[f64]) -> Result<f64> {
     let l = trust.len();
-    let sign = |at: usize| if lapwing_data::hash::mix(at as u64 ^ 0x7370_7264) & 1 == 0 { 1.0 } else { -1.0 };
+    let sign = |at: usize| if lapwing_core::hash::mix(at as u64 ^ 0x7370_7264) & 1 == 0 { 1.0 } else { -1.0 };
     let mut probes = Matrix::filled(l, PROBES, 0.0);
     let mut sums = [0.0; PROBES];
     for row in 0..l {

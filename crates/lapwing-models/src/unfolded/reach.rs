@@ -3,8 +3,8 @@
 //! Cost: l solves once; then l·n multiplications for a column, where a solve reads the graph in every iteration. Memory 8·l·n bytes.
 //! Parallel over blocks of nodes; sums over blocks are added in their order.
 
-use lapwing_data::ordered::sum_in_order;
-use lapwing_data::{Matrix, Result, Run};
+use lapwing_core::ordered::sum_in_order;
+use lapwing_core::{Matrix, Result, Run};
 use lapwing_solve::products::{add_transposed_product, product};
 use rayon::prelude::*;
 
@@ -76,7 +76,7 @@ impl Reach {
 
 #[cfg(test)]
 mod tests {
-    use lapwing_data::Run;
+    use lapwing_core::Run;
     use lapwing_graph::testkit::blobs;
     use lapwing_graph::{GraphParams, affinity_graph};
     use lapwing_solve::{Propagator, PropagatorParams};

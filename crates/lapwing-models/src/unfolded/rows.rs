@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use lapwing_data::{Csr, Dense, Features, Matrix, Result, Run};
+use lapwing_core::{Csr, Dense, Features, Matrix, Result, Run};
 use lapwing_solve::products::{add_product, add_sparse_product, add_transposed_product};
 use rayon::prelude::*;
 
@@ -29,7 +29,7 @@ const SUMMED_ROWS: usize = 4096;
 
 impl<'p, 'a> Inputs<'p, 'a> {
     /// # Errors
-    /// [`Error::TooLarge`](lapwing_data::Error) if sparse features by columns exceed the memory.
+    /// [`Error::TooLarge`](lapwing_core::Error) if sparse features by columns exceed the memory.
     pub fn new(features: &'p Features<'a>, bias: bool) -> Result<Self> {
         Self::centered(features, bias, &[])
     }

@@ -16,7 +16,7 @@
 
 use std::time::Instant;
 
-use lapwing_data::{Features, Matrix, Report, Result, Run, Targets};
+use lapwing_core::{Features, Matrix, Report, Result, Run, Targets};
 use lapwing_graph::Graph;
 use lapwing_solve::Propagator;
 use serde_json::json;
@@ -325,7 +325,7 @@ fn fitted(rows: &StoredRows, targets: &Targets, params: &UnfoldedParams, ridge: 
 
 #[cfg(test)]
 mod tests {
-    use lapwing_data::Stream;
+    use lapwing_core::Stream;
     use rand::RngExt;
 
     use super::*;

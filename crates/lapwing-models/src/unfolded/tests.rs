@@ -1,6 +1,7 @@
 //! Unfolded networks: routes of training against each other, and properties of their solutions.
 
-use lapwing_data::{CancelToken, ClassNames, Csr, Labels};
+use lapwing_core::model_file::ModelFile;
+use lapwing_core::{CancelToken, ClassNames, Csr, Labels};
 use lapwing_graph::Graph;
 use lapwing_graph::testkit::{blobs, dense_values};
 use lapwing_solve::dense;
@@ -10,7 +11,7 @@ use super::optimize::{State, Task, spectrum};
 use super::precondition::Preconditioner;
 use super::*;
 use crate::golden::golden;
-use crate::{Extension, Model};
+use crate::{Classifier, Extension};
 
 mod reference;
 
@@ -221,13 +222,10 @@ fn new_nodes_follow_the_graph_they_are_given_or_their_neighbors() {
         let again = network.extend_on(&features, &fitted.graph.as_ref().unwrap().graph, &run).unwrap();
         assert!(distance(&again, &fitted.labeling.scores) < 1e-6);
         assert!(network.extend_on(&features, &Graph::from_edges(3, &[]).unwrap(), &run).is_err());
-        let model = Model {
+        let model = Classifier {
             method: UNFOLDED.into(),
             classes: ClassNames::Integers(vec![0, 1, 2]),
-            feature_names: None,
-            recipe: None,
-            id: None,
-            scaling: lapwing_data::Scaling::None,
+            scaling: lapwing_core::Scaling::None,
             rule: fitted.rule.clone(),
             extension: fitted.extension.clone().unwrap(),
         };
@@ -236,8 +234,8 @@ fn new_nodes_follow_the_graph_they_are_given_or_their_neighbors() {
         assert_eq!(near.labels, [5, 77, 150].map(|row| fitted.labeling.labels[row]));
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model.lapwing");
-        model.save(&path).unwrap();
-        let loaded = Model::load(&path).unwrap().predict(&new, &run).unwrap();
+        model.to_file().unwrap().save(&path).unwrap();
+        let loaded = Classifier::from_file(&ModelFile::load(&path).unwrap()).unwrap().predict(&new, &run).unwrap();
         assert_eq!(*loaded.scores, *near.scores);
         let bytes = network.to_bytes().unwrap();
         let back = UnfoldedExtension::from_bytes(&bytes).unwrap();

@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use lapwing_data::{Error, Matrix, Report, Result, Run, SolveSummary, Warning, available_memory_bytes};
+use lapwing_core::{Error, Matrix, Report, Result, Run, SolveSummary, Warning, available_memory_bytes};
 use lapwing_graph::Graph;
 use lapwing_solve::products::times;
 use lapwing_solve::{Propagator, Shortfall};
@@ -158,7 +158,7 @@ impl Training<'_, '_> {
     /// Returns an error for matrices that exceed the memory.
     fn check_memory(&self, solver: LayerSolver, bytes: u64) -> Result<()> {
         let what = format!("the layer solver {}", solver.name());
-        lapwing_data::check_memory(&what, bytes, "take the solver matrix-free, which stores nothing")
+        lapwing_core::check_memory(&what, bytes, "take the solver matrix-free, which stores nothing")
     }
 
     pub fn on_graph(&self, tol: f64) -> OnGraph<'_> {
@@ -433,7 +433,7 @@ pub(crate) fn note_unconverged(trace: &Trace, tol: f64, report: &mut Report) {
 }
 
 /// Checks that the targets of cross-entropy are shares.
-pub(crate) fn check_targets(loss: NodeLoss, targets: &lapwing_data::Targets) -> Result<()> {
+pub(crate) fn check_targets(loss: NodeLoss, targets: &lapwing_core::Targets) -> Result<()> {
     if loss == NodeLoss::Mse {
         return Ok(());
     }

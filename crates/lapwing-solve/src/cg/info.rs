@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::laplacian::FallbackLevel;
-use lapwing_data::SolveSummary;
+use lapwing_core::SolveSummary;
 
 /// Why a solve ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

@@ -1,6 +1,6 @@
 //! The iteration itself: steps, directions, and which columns continue.
 
-use lapwing_data::{Result, Run, fallen};
+use lapwing_core::{Result, Run, fallen};
 
 use super::columns::{range_of, side_by_side, write_columns};
 use super::solution::{Solution, Total};

@@ -26,7 +26,7 @@ mod watch;
 
 use std::time::Instant;
 
-use lapwing_data::{Error, Matrix, Result, Run};
+use lapwing_core::{Error, Matrix, Result, Run};
 use rayon::prelude::*;
 
 pub(crate) use columns::{column_sums, columns, write_columns};

@@ -1,6 +1,6 @@
 //! Solutions that an iteration adds corrections to.
 
-use lapwing_data::Matrix;
+use lapwing_core::Matrix;
 
 use crate::pages::Real;
 

@@ -192,7 +192,7 @@ fn single_precision_reaches_small_residuals_without_starting_again() {
     let run = Run::new(Some(2), 0).unwrap();
     let w = crate::testkit::grid(60, 60, 0.0);
     let n = w.n_samples();
-    let mix = |at: u64| lapwing_data::hash::uniform(at);
+    let mix = |at: u64| lapwing_core::hash::uniform(at);
     let shift: Vec<f64> = (0..n).map(|row| if row % 300 == 0 { 1.0 } else { 0.0 }).collect();
     let op = SddMatrix::new(&w, shift).unwrap();
     let jacobi = Jacobi::new(op.diagonal()).unwrap();

@@ -1,6 +1,6 @@
 //! The iteration: generalized Davidson with thick restarts; see the [module](super).
 
-use lapwing_data::{Matrix, Result, SolveSummary, Stream, fallen};
+use lapwing_core::{Matrix, Result, SolveSummary, Stream, fallen};
 use rand::RngExt;
 use rayon::prelude::*;
 

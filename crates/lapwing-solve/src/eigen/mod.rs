@@ -32,7 +32,7 @@ use crate::dispatch::WIDEST;
 use crate::kernels::column_dots;
 use crate::scale::times_power;
 use crate::{Components, Graph, LaplacianParams, LaplacianSolver};
-use lapwing_data::{Error, Matrix, Result, Run, SolveSummary, check_memory};
+use lapwing_core::{Error, Matrix, Result, Run, SolveSummary, check_memory};
 
 /// Vectors kept beyond those wanted: the last wanted ones converge faster.
 const GUARDS: usize = 8;
@@ -103,7 +103,7 @@ impl EigenParams {
 ///
 /// # Example
 /// ```
-/// use lapwing_data::Run;
+/// use lapwing_core::Run;
 /// use lapwing_solve::Graph;
 /// use lapwing_solve::eigen::{EigenParams, smallest_eigenpairs};
 ///
@@ -112,7 +112,7 @@ impl EigenParams {
 /// let pairs = smallest_eigenpairs(&path, 2, &EigenParams::default(), &Run::new(None, 0)?)?;
 /// assert!((pairs.values[1] - (2.0 - 2.0 * (std::f64::consts::PI / 10.0).cos())).abs() < 1e-9);
 /// assert!(pairs.vectors.row(0)[1] * pairs.vectors.row(9)[1] < 0.0);
-/// # Ok::<(), lapwing_data::Error>(())
+/// # Ok::<(), lapwing_core::Error>(())
 /// ```
 pub fn smallest_eigenpairs(graph: &Graph, n_pairs: usize, params: &EigenParams, run: &Run) -> Result<Eigenpairs> {
     params.validate()?;

@@ -1,6 +1,6 @@
 //! Orthonormal bases with their products, in which the Rayleigh–Ritz method finds eigenvectors.
 
-use lapwing_data::{Matrix, Result, Run};
+use lapwing_core::{Matrix, Result, Run};
 
 use super::tall::{Tall, rotate, select, write};
 use crate::dense::eigen_symmetric;

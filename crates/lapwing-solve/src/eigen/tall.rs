@@ -3,8 +3,8 @@
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
-use lapwing_data::ordered::sum_over_rows;
-use lapwing_data::{Matrix, Result};
+use lapwing_core::ordered::sum_over_rows;
+use lapwing_core::{Matrix, Result};
 use rayon::prelude::*;
 
 use crate::cg;

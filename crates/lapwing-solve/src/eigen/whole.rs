@@ -1,6 +1,6 @@
 //! Small graphs, for which the basis is the whole space; and the last step of all that use L⁺.
 
-use lapwing_data::{Matrix, Result, SolveSummary};
+use lapwing_core::{Matrix, Result, SolveSummary};
 
 use super::Search;
 use super::tall::{orthonormal_in_order, select};

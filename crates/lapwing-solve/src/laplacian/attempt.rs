@@ -5,7 +5,7 @@
 
 use std::sync::OnceLock;
 
-use lapwing_data::{Error, Matrix, Result, Run};
+use lapwing_core::{Error, Matrix, Result, Run};
 
 use super::certificate::{Certificate, Goal, variances};
 use super::choice::is_sparse;

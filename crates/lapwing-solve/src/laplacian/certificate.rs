@@ -15,7 +15,7 @@
 //! Cost: a product, a sweep for v, and an application of M⁻¹ to s + 3 columns; O(n·s²) for the products of residuals of up to
 //! [`ErrorBounds::MOST_JOINT`] columns.
 
-use lapwing_data::{Matrix, Result, Run};
+use lapwing_core::{Matrix, Result, Run};
 use rayon::prelude::*;
 
 use super::LaplacianSolver;

@@ -7,8 +7,8 @@
 
 use std::borrow::Cow;
 
-use lapwing_data::hash::uniform;
-use lapwing_data::{Error, Matrix, Result, Run};
+use lapwing_core::hash::uniform;
+use lapwing_core::{Error, Matrix, Result, Run};
 use rayon::prelude::*;
 
 use super::fallback::{FallbackLevel, Placed};

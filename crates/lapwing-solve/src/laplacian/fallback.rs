@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-use lapwing_data::{Csr, Result, Run};
+use lapwing_core::{Csr, Result, Run};
 
 use super::{LaplacianSolver, PreconditionerChoice};
 use crate::cg::{columns, write_columns};

@@ -38,8 +38,8 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use lapwing_data::params::Parameters;
-use lapwing_data::{Error, Matrix, Result, Run, check_memory};
+use lapwing_core::params::Parameters;
+use lapwing_core::{Error, Matrix, Result, Run, check_memory};
 use rayon::prelude::*;
 
 pub use bounds::{Differences, ErrorBounds, RowError};
@@ -67,7 +67,7 @@ const BLOCKS_TOGETHER: usize = 32;
 ///
 /// # Example
 /// ```
-/// use lapwing_data::{Matrix, Run};
+/// use lapwing_core::{Matrix, Run};
 /// use lapwing_solve::{Graph, LaplacianParams, LaplacianSolver};
 ///
 /// // A path of four vertices, a current of 1 from one end to the other: potentials fall by 1 over each edge.
@@ -77,7 +77,7 @@ const BLOCKS_TOGETHER: usize = 32;
 /// let current = Matrix::new(4, 1, vec![1.0, 0.0, 0.0, -1.0])?;
 /// let (potential, info) = solver.solve(&current, None, &run)?;
 /// assert!(info.converged && (potential.row(0)[0] - potential.row(3)[0] - 3.0).abs() < 1e-6);
-/// # Ok::<(), lapwing_data::Error>(())
+/// # Ok::<(), lapwing_core::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct LaplacianSolver {

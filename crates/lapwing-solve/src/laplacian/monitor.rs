@@ -5,7 +5,7 @@
 
 use std::sync::OnceLock;
 
-use lapwing_data::{Result, Run, Stream};
+use lapwing_core::{Result, Run, Stream};
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 

@@ -1,7 +1,7 @@
 //! Parameters of a solver.
 
-use lapwing_data::params::{above, at_least};
-use lapwing_data::{choices, parameters};
+use lapwing_core::params::{above, at_least};
+use lapwing_core::{choices, parameters};
 
 choices! {
     /// Which preconditioner.

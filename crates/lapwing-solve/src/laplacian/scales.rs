@@ -1,6 +1,6 @@
 //! Columns brought near 1 by powers of two, which round nothing.
 
-use lapwing_data::Matrix;
+use lapwing_core::Matrix;
 use rayon::prelude::*;
 
 use crate::kernels::BLOCK_ROWS;

@@ -1,7 +1,7 @@
 //! The prepared system: its matrix, with rows reordered so that neighbors lie close together, and the preconditioner that is not
 //! a factor.
 
-use lapwing_data::{Matrix, Result, Run, check_memory};
+use lapwing_core::{Matrix, Result, Run, check_memory};
 
 use super::choice::{Built, Given};
 use super::fallback::Placed;

@@ -1,6 +1,6 @@
 //! Jacobi: M = diag(A). The cheapest preconditioner, for well-connected graphs with moderate weights.
 
-use lapwing_data::Result;
+use lapwing_core::Result;
 use rayon::prelude::*;
 
 use crate::check::{check_values, is_weight};
@@ -15,7 +15,7 @@ impl Jacobi {
     /// The inverse of a `diagonal` (n); a zero on it (an empty row) stays zero.
     ///
     /// # Errors
-    /// [`lapwing_data::Error::Value`] for an entry that is negative or not finite.
+    /// [`lapwing_core::Error::Value`] for an entry that is negative or not finite.
     pub fn new(diagonal: Vec<f64>) -> Result<Self> {
         let mut inverse = diagonal;
         check_values("the diagonal", &inverse, "a positive semidefinite matrix is needed", is_weight)?;

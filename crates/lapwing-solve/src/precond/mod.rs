@@ -9,7 +9,7 @@ mod jacobi;
 mod queue;
 mod two_level;
 
-use lapwing_data::{Result, Run};
+use lapwing_core::{Result, Run};
 
 pub(crate) use approx_cholesky::{ApproxCholesky, ApproxCholeskyParams, CLUSTER, Cliques};
 pub(crate) use cholesky::{Budget, SparseCholesky};
@@ -24,7 +24,7 @@ pub trait Preconditioner<R: Real = f64>: Sync {
     /// Z ← M⁻¹·R for blocks (n, s), row-major.
     ///
     /// # Errors
-    /// [`lapwing_data::Error::Interrupted`], and those of a preconditioner that solves a system of its own.
+    /// [`lapwing_core::Error::Interrupted`], and those of a preconditioner that solves a system of its own.
     fn apply(&self, r: &[R], z: &mut [R], s: usize, run: &Run) -> Result<()>;
 }
 

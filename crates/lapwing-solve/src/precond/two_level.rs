@@ -13,7 +13,7 @@
 
 use std::ops::Range;
 
-use lapwing_data::{Csr, Matrix, Result, Run};
+use lapwing_core::{Csr, Matrix, Result, Run};
 use rayon::prelude::*;
 
 use super::{Bounded, Inverse, Preconditioner};
@@ -23,7 +23,7 @@ use crate::dispatch::{WIDEST, dispatch, with_width};
 use crate::kernels::BLOCK_ROWS;
 use crate::order::clusters;
 use crate::pages::Real;
-use lapwing_data::hash::uniform;
+use lapwing_core::hash::uniform;
 
 /// Most cells: the inverse of their system then stays within the last-level cache.
 const MOST_CELLS: usize = 1024;

@@ -30,7 +30,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use lapwing_data::{Error, Matrix, Result, Run, check_memory};
+use lapwing_core::{Error, Matrix, Result, Run, check_memory};
 use rayon::prelude::*;
 
 pub use params::PropagatorParams;
@@ -81,7 +81,7 @@ pub type Take<'a, R> = &'a mut (dyn FnMut(Range<usize>, &[R]) -> Result<()> + Se
 ///
 /// # Example
 /// ```
-/// use lapwing_data::{Matrix, Run};
+/// use lapwing_core::{Matrix, Run};
 /// use lapwing_solve::{Graph, Propagator, PropagatorParams};
 ///
 /// // Two nodes that are joined, one that is not: the second gets a part of the value of the first.
@@ -92,7 +92,7 @@ pub type Take<'a, R> = &'a mut (dyn FnMut(Range<usize>, &[R]) -> Result<()> + Se
 /// // D = 2, L̂ = [[½, −½], [−½, ½]]: H⁻¹ = [[¾, ¼], [¼, ¾]].
 /// assert!((smooth.row(0)[0] - 0.75).abs() < 1e-9 && (smooth.row(1)[0] - 0.25).abs() < 1e-9);
 /// assert!((smooth.row(2)[0] - 1.0).abs() < 1e-9);
-/// # Ok::<(), lapwing_data::Error>(())
+/// # Ok::<(), lapwing_core::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Propagator {

@@ -1,6 +1,6 @@
 //! Parameters of a smoothing.
 
-use lapwing_data::{Error, Result};
+use lapwing_core::{Error, Result};
 
 /// Most steps of an unfolding.
 const MOST_STEPS: usize = 100_000;

@@ -10,8 +10,8 @@ mod tile;
 
 use std::ops::Range;
 
-use lapwing_data::ordered::add;
-use lapwing_data::{Error, Result, Run, memory};
+use lapwing_core::ordered::add;
+use lapwing_core::{Error, Result, Run, memory};
 use rayon::prelude::*;
 
 use self::tile::{Parts, Stored};
@@ -340,7 +340,7 @@ mod tests {
     #[test]
     fn a_stop_is_noticed() {
         let run = Run::new(Some(1), 0).unwrap();
-        let stop = lapwing_data::CancelToken::default();
+        let stop = lapwing_core::CancelToken::default();
         let matrix = SymmetricMatrix::made(Entries(300));
         stop.cancel();
         let run = run.with_cancel(stop);

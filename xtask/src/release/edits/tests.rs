@@ -13,12 +13,12 @@ fn tree(name: &str, file: &str, replace: [&str; 2]) -> PathBuf {
         (
             "Cargo.toml",
             "[workspace.package]\nversion = \"0.1.0\"\n\n[workspace.dependencies]\n\
-            lapwing-data = { path = \"crates/lapwing-data\", version = \"0.1.0\" }\nlibc = { version = \"0.1.0\" }\n",
+            lapwing-core = { path = \"crates/lapwing-core\", version = \"0.1.0\" }\nlibc = { version = \"0.1.0\" }\n",
         ),
         ("CITATION.cff", "cff-version: 1.2.0\nversion: 0.1.0\ndate-released: 2026-01-01\n"),
         ("packaging/conda/recipe.yaml", "context:\n  version: \"0.1.0\"\n\nrecipe:\n  version: ${{ version }}\n"),
         ("CHANGELOG.md", "# Changes\n\n## 0.2.0 (unreleased)\n\n- a\n\n## 0.1.0 (2026-01-01)\n"),
-        ("crates/lapwing-data/Cargo.toml", "[package]\nname = \"lapwing-data\"\nversion.workspace = true\n"),
+        ("crates/lapwing-core/Cargo.toml", "[package]\nname = \"lapwing-core\"\nversion.workspace = true\n"),
         ("python/Cargo.toml", "[package]\nversion.workspace = true\n"),
         ("xtask/Cargo.toml", "[package]\nversion.workspace = true\n"),
     ];
@@ -45,7 +45,7 @@ fn versions_and_dates_are_changed() {
     let text = |file| fs::read_to_string(root.join(file)).unwrap();
     assert_eq!(text("CITATION.cff"), "cff-version: 1.2.0\nversion: 0.2.0\ndate-released: 2026-02-03\n");
     assert_eq!(text("CHANGELOG.md"), "# Changes\n\n## 0.2.0 (2026-02-03)\n\n- a\n\n## 0.1.0 (2026-01-01)\n");
-    assert!(text("Cargo.toml").ends_with("lapwing-data\", version = \"0.2.0\" }\nlibc = { version = \"0.1.0\" }\n"));
+    assert!(text("Cargo.toml").ends_with("lapwing-core\", version = \"0.2.0\" }\nlibc = { version = \"0.1.0\" }\n"));
     assert!(text("packaging/conda/recipe.yaml").contains("\"0.2.0\""));
 }
 
@@ -67,9 +67,9 @@ fn errors_name_file_and_line() {
         ("CITATION.cff", ["date-released", "date"], "CITATION.cff: no line begins with `date-released`"),
         ("CHANGELOG.md", ["unreleased", "2026-01-02"], "CHANGELOG.md:3: the newest heading is `## 0.2.0 (2026-01-02)`"),
         (
-            "crates/lapwing-data/Cargo.toml",
+            "crates/lapwing-core/Cargo.toml",
             ["version.workspace = true", "version = \"0.1.0\""],
-            "lapwing-data/Cargo.toml:3: write",
+            "lapwing-core/Cargo.toml:3: write",
         ),
         (
             "xtask/Cargo.toml",

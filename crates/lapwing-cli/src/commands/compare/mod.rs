@@ -10,7 +10,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use lapwing::data::{Features, Labels, Report, Run, Targets};
 use lapwing::models::{Certify, CompareParams, Comparison, Keep, Method, ProblemSize, Settings, compare, method_names};
-use lapwing_data::peak_memory_bytes;
+use lapwing_core::peak_memory_bytes;
 use lapwing_report::summary::of_scaling;
 use lapwing_report::{ComparePage, Table, stage_page};
 use serde_json::json;

@@ -5,7 +5,7 @@ use std::path::Path;
 use lapwing::data::TermWeights;
 use lapwing::data::params::{Parameters, Value};
 use lapwing::models::Settings;
-use lapwing_data::read::join_columns;
+use lapwing_table::read::join_columns;
 
 use crate::options::{DataOptions, LabelOptions, Names, Nodes, StandardizeOption};
 use crate::text::shell_word;

@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use lapwing_data::Result;
+use lapwing_core::Result;
 use lapwing_simd::dispatch;
 use rayon::prelude::*;
 
@@ -153,7 +153,7 @@ impl CertifiedSearch<'_> {
 
 #[cfg(test)]
 mod tests {
-    use lapwing_data::{Features, Run};
+    use lapwing_core::{Features, Run};
 
     use super::super::certified::Reranker;
     use super::super::products::Target;

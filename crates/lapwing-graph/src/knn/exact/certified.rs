@@ -14,7 +14,7 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use lapwing_data::{Features, Result, Run};
+use lapwing_core::{Features, Result, Run};
 use rayon::prelude::*;
 
 use crate::knn::distance::Distances;

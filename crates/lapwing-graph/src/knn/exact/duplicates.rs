@@ -5,7 +5,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use lapwing_data::{DenseValues, Features, Run};
+use lapwing_core::{DenseValues, Features, Run};
 use rayon::prelude::*;
 
 /// Groups of more than k + 1 equal rows.

@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use lapwing_data::Csr;
+use lapwing_core::Csr;
 use lapwing_simd::{Floats, LANES, Lines, Simd, dispatch, lanes_mut};
 
 use super::products::TILE_ROWS;

@@ -16,7 +16,7 @@ pub(crate) mod sparse_rows;
 pub(crate) mod thresholds;
 pub(crate) mod tree;
 
-use lapwing_data::{Dense, Features, Result, Run};
+use lapwing_core::{Dense, Features, Result, Run};
 
 pub(crate) use duplicates::DuplicateGroups;
 
@@ -55,7 +55,7 @@ pub(crate) fn search(
 /// Prepares rows to be compared with each other; returns their frame too.
 ///
 /// # Errors
-/// [`lapwing_data::Error::TooLarge`] for sparse rows of too many columns.
+/// [`lapwing_core::Error::TooLarge`] for sparse rows of too many columns.
 pub(crate) fn ready(features: &Features<'_>, metric: Metric, run: &Run) -> Result<(Frame, Side)> {
     match features {
         Features::Dense(dense) => {

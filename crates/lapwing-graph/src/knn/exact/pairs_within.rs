@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use lapwing_data::{Result, Run};
+use lapwing_core::{Result, Run};
 
 use crate::knn::distance::Distances;
 use crate::knn::exact::bounds::before;

@@ -5,7 +5,7 @@
 //! Cost: one multiplication for each pair and column of dense rows; of sparse rows one for each entry in a frequent column
 //! and row of the other side, and one for each pair of entries in a rare column.
 
-use lapwing_data::Csr;
+use lapwing_core::Csr;
 use lapwing_simd::prefetch;
 use rayon::prelude::*;
 

@@ -6,7 +6,7 @@
 //! Cost for rows among themselves: Σ c·n/2 multiplications over the frequent columns, Σ c²/2 over the others; memory: a copy of
 //! the entries, one transposed copy of those in rare columns, and the lists of [`crate::knn::exact::certified`].
 
-use lapwing_data::{Csr, Error, Features, Result, Run};
+use lapwing_core::{Csr, Error, Features, Result, Run};
 use rayon::prelude::*;
 
 use crate::knn::distance::Distances;

@@ -8,7 +8,7 @@
 //! bounds rule out nothing (all rows equal, or far closer to each other than to the origin), the distances of all pairs are
 //! computed.
 
-use lapwing_data::{Features, Result, Run};
+use lapwing_core::{Features, Result, Run};
 use rayon::prelude::*;
 
 use crate::knn::distance::{self, Distances};
@@ -105,7 +105,7 @@ impl<'a> AllPairs<'a> {
     /// Nearest and `k`-th neighbor of every row.
     ///
     /// # Errors
-    /// [`lapwing_data::Error::Value`] for distances that overflow; [`lapwing_data::Error::Interrupted`].
+    /// [`lapwing_core::Error::Value`] for distances that overflow; [`lapwing_core::Error::Interrupted`].
     pub fn reached(&self, k: usize, run: &Run) -> Result<Vec<Reached>> {
         let (n, target, distances) = (self.n(), self.target(run), self.distances());
         let tile = Tile { pairs: self, target: &target, k };

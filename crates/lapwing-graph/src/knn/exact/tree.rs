@@ -13,7 +13,7 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use lapwing_data::{Dense, Result, Run};
+use lapwing_core::{Dense, Result, Run};
 use lapwing_simd::dispatch;
 use rayon::prelude::*;
 
@@ -317,7 +317,7 @@ fn reach(distance: f32) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use lapwing_data::Features;
+    use lapwing_core::Features;
     use rand::RngExt;
 
     use super::*;
@@ -342,7 +342,7 @@ mod tests {
 
     /// Rows on a grid: many are equal, and many distances.
     fn grid(n: usize, d: usize, cells: usize) -> Features<'static> {
-        let mut rng = run(1).rng(lapwing_data::Stream::Synthetic, 3);
+        let mut rng = run(1).rng(lapwing_core::Stream::Synthetic, 3);
         let values = (0..n * d).map(|_| (rng.random::<f64>().powi(3) * cells as f64).floor());
         Features::from_f64(n, d, values.collect()).unwrap()
     }
@@ -383,14 +383,14 @@ mod tests {
 
     #[test]
     fn a_stop_is_noticed_while_the_tree_grows() {
-        let stop = lapwing_data::CancelToken::default();
+        let stop = lapwing_core::CancelToken::default();
         let run = run(1).with_cancel(stop.clone());
         stop.cancel();
         let values: Vec<f64> = (0..2 * MOST_SERIAL_ROWS).map(|row| row as f64).collect();
         assert!(grow(&values, 1, &mut [0, 1, 2], 0, &run).is_ok());
         let mut ids: Vec<u32> = (0..values.len() as u32).collect();
-        assert!(matches!(grow(&values, 1, &mut ids, 0, &run), Err(lapwing_data::Error::Interrupted)));
-        assert!(matches!(Tree::new(&values[..20], 1, 5, &run), Err(lapwing_data::Error::Interrupted)));
+        assert!(matches!(grow(&values, 1, &mut ids, 0, &run), Err(lapwing_core::Error::Interrupted)));
+        assert!(matches!(Tree::new(&values[..20], 1, 5, &run), Err(lapwing_core::Error::Interrupted)));
     }
 
     #[test]

@@ -16,7 +16,7 @@ mod visits;
 
 use std::ops::Range;
 
-use lapwing_data::{Dense, Error, Features, Result, Run, Stream};
+use lapwing_core::{Dense, Error, Features, Result, Run, Stream};
 use rand::seq::index;
 use rayon::prelude::*;
 

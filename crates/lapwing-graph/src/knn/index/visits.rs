@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use lapwing_data::{Dense, Result, Run};
+use lapwing_core::{Dense, Result, Run};
 
 use crate::knn::exact::certified::{Reranker, limit, write};
 use crate::knn::exact::pass::{Limits, pass};

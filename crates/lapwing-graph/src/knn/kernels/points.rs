@@ -3,7 +3,7 @@
 //! Cost: one pass over the rows; 4 bytes a value as f32, one as bytes, and 8 a row.
 
 use bytemuck::Zeroable;
-use lapwing_data::{Dense, DenseValues, Result, Run};
+use lapwing_core::{Dense, DenseValues, Result, Run};
 use lapwing_simd::{LANES, prefetch_lines};
 use rayon::prelude::*;
 

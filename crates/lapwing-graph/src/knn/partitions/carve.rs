@@ -9,7 +9,7 @@
 //! multiplied, some n · 4), about twice that while carving. Parallel over sets and over the rows of large ones; the
 //! random stream of a set comes from its path in the tree, so the result is the same for any number of threads.
 
-use lapwing_data::{Counter, Result, Run, Stream};
+use lapwing_core::{Counter, Result, Run, Stream};
 use rand::RngExt;
 use rand::seq::index;
 use rayon::prelude::*;
@@ -280,7 +280,7 @@ mod tests {
     use crate::knn::kernels::points::{FloatSource, Points};
     use crate::knn::rows::Frame;
     use crate::testkit::blobs;
-    use lapwing_data::Features;
+    use lapwing_core::Features;
 
     fn rows(features: &Features<'_>, run: &Run) -> Points<Floats> {
         let Features::Dense(dense) = features else { unreachable!("the test makes dense rows") };

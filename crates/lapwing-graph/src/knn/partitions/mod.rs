@@ -21,7 +21,7 @@ pub(crate) mod polish;
 
 use std::ops::Range;
 
-use lapwing_data::{Dense, Features, Result, Run, Stream};
+use lapwing_core::{Dense, Features, Result, Run, Stream};
 use rand::seq::index;
 use rayon::prelude::*;
 

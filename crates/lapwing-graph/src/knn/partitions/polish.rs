@@ -8,7 +8,7 @@
 //! Cost: for k = 15 some 250 distances to rows that lie anywhere and 600 lookups in a table, for each row, in a first full
 //! round; a seventh of it in a second one. Memory: 4 bytes for each place of a neighbor in a snapshot, and 9 a row.
 
-use lapwing_data::{Result, Run};
+use lapwing_core::{Result, Run};
 use lapwing_simd::{Simd, dispatch, prefetch, prefetch_lines};
 use rayon::prelude::*;
 
@@ -94,7 +94,7 @@ impl Snapshot {
                             }
                         }
                     }
-                    Ok::<(), lapwing_data::Error>(())
+                    Ok::<(), lapwing_core::Error>(())
                 },
             )?;
             let rows =
@@ -120,7 +120,7 @@ impl Snapshot {
                     let known = before.map_or(&[][..], |before| before.near(row));
                     *fresh = (0..end).map(|at| u64::from(!known.contains(&ids[at])) << at).sum();
                 }
-                Ok::<(), lapwing_data::Error>(())
+                Ok::<(), lapwing_core::Error>(())
             })
         })?;
         Ok(Self { most, lens, ids, fresh })

@@ -20,7 +20,7 @@
 
 use std::mem::swap;
 
-use lapwing_data::{Matrix, Result};
+use lapwing_core::{Matrix, Result};
 use lapwing_solve::dense::eigen_symmetric;
 
 use super::moments::Moments;

@@ -9,7 +9,7 @@
 
 use std::ops::Range;
 
-use lapwing_data::{Error, Matrix, Result, RowReader, RowSource, Run};
+use lapwing_core::{Error, Matrix, Result, RowReader, RowSource, Run};
 use lapwing_solve::Nnls;
 use lapwing_solve::products::{add_transposed_product, product};
 

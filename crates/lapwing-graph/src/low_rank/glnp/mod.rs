@@ -40,7 +40,7 @@ mod rows;
 mod start;
 mod step;
 
-use lapwing_data::{Error, Matrix, Result, RowSource, Run};
+use lapwing_core::{Error, Matrix, Result, RowSource, Run};
 
 pub use extend::GlnpExtension;
 pub use params::{GlnpParams, GlnpSolver, GlnpStart};
@@ -86,7 +86,7 @@ pub struct GlnpFactor {
 ///
 /// # Example
 /// ```
-/// use lapwing_data::{Features, Run};
+/// use lapwing_core::{Features, Run};
 /// use lapwing_graph::low_rank::{GlnpCenters, GlnpParams, glnp};
 ///
 /// // Rows on two lines through the origin: rank 2 suffices.
@@ -101,7 +101,7 @@ pub struct GlnpFactor {
 ///     found.factor.row(i).iter().zip(found.factor.row(j)).map(|(a, b)| a * b).sum()
 /// };
 /// assert!(weight(90, 91) < 0.01 * weight(90, 92));
-/// # Ok::<(), lapwing_data::Error>(())
+/// # Ok::<(), lapwing_core::Error>(())
 /// ```
 pub fn glnp(
     source: &dyn RowSource,

@@ -6,7 +6,7 @@
 //!
 //! Cost: O(d·k²) time on the calling thread; memory 8·(d·k + 2k²) bytes for each.
 
-use lapwing_data::ordered::{Summand, add};
+use lapwing_core::ordered::{Summand, add};
 use lapwing_solve::products::{add_transposed_product, product};
 
 /// E, T and P of some F (n, k).

@@ -8,7 +8,7 @@
 //! Cost: one pass, 4·n·d·k + 6·n·k² operations an iteration; F is changed in place. Parallel over blocks of rows, sums in
 //! the order of [`rows`](super::rows).
 
-use lapwing_data::Result;
+use lapwing_core::Result;
 use lapwing_simd::dispatch;
 use lapwing_solve::products::{add_product, product};
 

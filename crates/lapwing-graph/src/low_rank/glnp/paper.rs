@@ -17,7 +17,7 @@
 
 use std::mem::swap;
 
-use lapwing_data::Result;
+use lapwing_core::Result;
 
 use super::moments::Moments;
 use super::rows::OffsetRows;

@@ -1,7 +1,7 @@
 //! Parameters of global linear neighborhoods.
 
-use lapwing_data::params::{Parameters, at_least};
-use lapwing_data::{Error, Result, choices, parameters};
+use lapwing_core::params::{Parameters, at_least};
+use lapwing_core::{Error, Result, choices, parameters};
 
 use super::rows::{BLOCK_ROWS, n_slots, tile_rows};
 

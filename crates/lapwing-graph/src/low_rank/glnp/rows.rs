@@ -10,8 +10,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use lapwing_data::ordered::{Summand, sum_of_parts};
-use lapwing_data::{Result, RowReader, RowSource, Run};
+use lapwing_core::ordered::{Summand, sum_of_parts};
+use lapwing_core::{Result, RowReader, RowSource, Run};
 use lapwing_simd::dispatch;
 use rayon::prelude::*;
 
@@ -58,7 +58,7 @@ enum Values<'a> {
     Source(&'a dyn RowSource),
     /// Rows in double precision, for golden figures; sources have none.
     #[cfg(test)]
-    Double(&'a lapwing_data::Matrix),
+    Double(&'a lapwing_core::Matrix),
 }
 
 /// A few rows of X in f64.
@@ -85,7 +85,7 @@ impl<'a> OffsetRows<'a> {
     }
 
     #[cfg(test)]
-    pub fn double(matrix: &'a lapwing_data::Matrix, run: &'a Run) -> Self {
+    pub fn double(matrix: &'a lapwing_core::Matrix, run: &'a Run) -> Self {
         Self::from_parts(Values::Double(matrix), matrix.n_rows(), matrix.n_cols(), run)
     }
 
@@ -102,8 +102,8 @@ impl<'a> OffsetRows<'a> {
     /// n·w values, w for each row; `slots` may have any length.
     ///
     /// # Errors
-    /// Those of the source; [`Error::Value`](lapwing_data::Error::Value) for the first value that is not finite;
-    /// [`Error::Interrupted`](lapwing_data::Error::Interrupted).
+    /// Those of the source; [`Error::Value`](lapwing_core::Error::Value) for the first value that is not finite;
+    /// [`Error::Interrupted`](lapwing_core::Error::Interrupted).
     pub fn pass<O: Send, S: Send>(
         &self,
         out: &mut [O],
@@ -273,7 +273,7 @@ impl Ahead<'_> {
 
 #[cfg(test)]
 mod tests {
-    use lapwing_data::{CancelToken, Error, Features};
+    use lapwing_core::{CancelToken, Error, Features};
 
     use super::*;
 

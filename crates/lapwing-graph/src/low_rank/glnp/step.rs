@@ -8,8 +8,8 @@
 //! Cost: 4·n·d·k + 6·n·k² operations. Parallel over blocks of rows, sums in the order of [`rows`](super::rows); those
 //! over the entries of a block by columns, then over columns.
 
-use lapwing_data::Result;
-use lapwing_data::ordered::{Summand, add};
+use lapwing_core::Result;
+use lapwing_core::ordered::{Summand, add};
 use lapwing_simd::dispatch;
 use lapwing_solve::products::{add_product, add_transposed_product, product};
 

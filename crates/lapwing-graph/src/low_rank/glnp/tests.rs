@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lapwing_data::{CancelToken, Features, Progress, RowReader};
+use lapwing_core::{CancelToken, Features, Progress, RowReader};
 
 use super::multiplicative::update;
 use super::step::{Point, step};

@@ -15,7 +15,7 @@ mod sums;
 
 use std::ops::Range;
 
-use lapwing_data::{Csr, Error, Result, RowSource, Run};
+use lapwing_core::{Csr, Error, Result, RowSource, Run};
 use lapwing_simd::{Floats, LANES, Simd, dispatch};
 
 use dense::{DenseKernel, Transposed};

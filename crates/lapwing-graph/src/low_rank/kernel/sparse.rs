@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use lapwing_data::{Csr, Result, Run};
+use lapwing_core::{Csr, Result, Run};
 use lapwing_simd::dispatch;
 
 use super::STRIP;

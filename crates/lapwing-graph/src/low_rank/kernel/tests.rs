@@ -6,7 +6,7 @@ use super::*;
 
 /// Values that look random in [−1, 1).
 fn values(n: usize, salt: u64) -> Vec<f32> {
-    (0..n as u64).map(|at| (2.0 * lapwing_data::hash::uniform(at ^ salt << 32) - 1.0) as f32).collect()
+    (0..n as u64).map(|at| (2.0 * lapwing_core::hash::uniform(at ^ salt << 32) - 1.0) as f32).collect()
 }
 
 fn strip_of(kernel: &DenseKernel, rows: &[f32]) -> Vec<f32> {

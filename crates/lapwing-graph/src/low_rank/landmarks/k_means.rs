@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use lapwing_data::{Csr, Result, Run, Stream};
+use lapwing_core::{Csr, Result, Run, Stream};
 use rand::RngExt;
 use rayon::prelude::*;
 

@@ -1,6 +1,6 @@
 //! The nearest landmark of each row of a sample, and its distance.
 
-use lapwing_data::{Csr, Result, Run};
+use lapwing_core::{Csr, Result, Run};
 use rayon::prelude::*;
 
 use super::RowSample;

@@ -141,7 +141,7 @@ fn sparse_rows_at_a_landmark_have_no_distance_and_bad_ones_are_named() {
     let text = RowSample::draw(&bad, 2, &run).unwrap_err().to_string();
     assert!(text.starts_with("row 1 of features holds NaN (column 7)"), "{text}");
 
-    let cancel = lapwing_data::CancelToken::default();
+    let cancel = lapwing_core::CancelToken::default();
     cancel.cancel();
     let sample = RowSample::draw(&texts(900, 50, 3), 20, &run).unwrap();
     let canceled = Run::new(Some(2), 3).unwrap().with_cancel(cancel);

@@ -1,6 +1,6 @@
 //! Steps 2 and 3: the smooth functions of one axis, on the histogram of the rows along it.
 
-use lapwing_data::{Matrix, Result};
+use lapwing_core::{Matrix, Result};
 use lapwing_solve::dense::eigen_symmetric;
 
 use super::EigenfunctionParams;

@@ -1,7 +1,7 @@
 //! Steps 5 and 6 for any row: clip, interpolate, scale, combine. Also stores the parts of a model.
 
-use lapwing_data::model_file::{ModelFile, Must};
-use lapwing_data::{Error, Features, Matrix, Result, Run};
+use lapwing_core::model_file::{ModelFile, Must};
+use lapwing_core::{Error, Features, Matrix, Result, Run};
 use rayon::prelude::*;
 
 use super::Chosen;

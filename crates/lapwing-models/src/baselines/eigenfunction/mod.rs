@@ -34,8 +34,8 @@ mod rotation;
 
 use std::sync::Arc;
 
-use lapwing_data::params::{Parameters, above, at_least};
-use lapwing_data::{Matrix, Result, Run, Targets, Warning, check_memory, parameters};
+use lapwing_core::params::{Parameters, above, at_least};
+use lapwing_core::{Matrix, Result, Run, Targets, Warning, check_memory, parameters};
 use lapwing_solve::dense::{least_squares, solve_spd};
 use lapwing_solve::products::times;
 use rayon::prelude::*;
@@ -87,7 +87,7 @@ parameters! {
 ///
 /// # Example
 /// ```
-/// use lapwing_data::{Features, Labels, Run, Targets};
+/// use lapwing_core::{Features, Labels, Run, Targets};
 /// use lapwing_models::baselines::{Eigenfunction, EigenfunctionParams};
 /// use lapwing_models::{Method, Problem};
 ///
@@ -100,7 +100,7 @@ parameters! {
 /// let run = Run::new(None, 0)?;
 /// let fitted = method.fit(&problem, &run)?;
 /// assert!((0..200).all(|i| fitted.labeling.labels[i] == i as u32 % 2));
-/// # Ok::<(), lapwing_data::Error>(())
+/// # Ok::<(), lapwing_core::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Eigenfunction {
@@ -111,7 +111,7 @@ impl Eigenfunction {
     /// Takes the parameters.
     ///
     /// # Errors
-    /// [`Error::Param`](lapwing_data::Error::Param) naming a parameter outside its range.
+    /// [`Error::Param`](lapwing_core::Error::Param) naming a parameter outside its range.
     pub fn new(params: EigenfunctionParams) -> Result<Self> {
         params.check_ranges()?;
         Ok(Self { params })

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use lapwing_data::{Csr, Dense, Error, Features, Matrix, Result, Run, Stream};
+use lapwing_core::{Csr, Dense, Error, Features, Matrix, Result, Run, Stream};
 use lapwing_solve::dense::{eigen_symmetric, gram, orthonormal_columns};
 use lapwing_solve::products::add_sparse_product;
 use rand::RngExt;

@@ -1,6 +1,6 @@
 //! Eigenfunctions against a straightforward version on dense matrices.
 
-use lapwing_data::{Features, Labels, Warning};
+use lapwing_core::{Features, Labels, Warning};
 use lapwing_graph::testkit::{blobs, dense_values};
 use lapwing_solve::dense::eigen_symmetric;
 

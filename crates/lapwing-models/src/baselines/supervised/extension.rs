@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use lapwing_data::model_file::{ModelFile, Must};
-use lapwing_data::{Error, Features, Matrix, Result, Run};
+use lapwing_core::model_file::{ModelFile, Must};
+use lapwing_core::{Error, Features, Matrix, Result, Run};
 use serde_json::json;
 
 use super::forest::Trees;

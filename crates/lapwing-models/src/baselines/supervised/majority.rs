@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use lapwing_data::{Matrix, Result, Run};
+use lapwing_core::{Matrix, Result, Run};
 
 use super::{SupervisedExtension, signed, standings};
 use crate::calibration::{Fallback, note};
@@ -21,7 +21,7 @@ pub(crate) const MAJORITY: &str = "majority";
 ///
 /// # Example
 /// ```
-/// use lapwing_data::{Labels, Run, Targets};
+/// use lapwing_core::{Labels, Run, Targets};
 /// use lapwing_models::baselines::Majority;
 /// use lapwing_models::{Method, Problem};
 ///
@@ -30,7 +30,7 @@ pub(crate) const MAJORITY: &str = "majority";
 /// let fitted = Majority.fit(&Problem::new(&targets), &Run::new(None, 0)?)?;
 /// assert_eq!(fitted.labeling.labels, [1; 5]);
 /// assert!((fitted.labeling.confidence[1] - 2.0 / 3.0).abs() < 1e-12);
-/// # Ok::<(), lapwing_data::Error>(())
+/// # Ok::<(), lapwing_core::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Majority;
@@ -99,10 +99,12 @@ impl Method for Majority {
 
 #[cfg(test)]
 mod tests {
-    use lapwing_data::{ClassNames, Features, Labels, Scaling, Targets};
+    use lapwing_core::{ClassNames, Features, Labels, Scaling, Targets};
 
     use super::*;
-    use crate::Model;
+    use lapwing_core::model_file::ModelFile;
+
+    use crate::Classifier;
 
     #[test]
     fn every_row_has_the_shares_of_the_labels() {
@@ -129,18 +131,15 @@ mod tests {
         let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
         let fitted = Majority.fit(&problem, &run).unwrap();
         let path = tempfile::tempdir().unwrap().keep().join("model.lapwing");
-        let model = Model {
+        let model = Classifier {
             method: MAJORITY.into(),
             classes: ClassNames::Integers(vec![3, 5]),
-            feature_names: None,
-            recipe: None,
-            id: None,
             scaling: Scaling::None,
             rule: fitted.rule,
             extension: fitted.extension.unwrap(),
         };
-        model.save(&path).unwrap();
-        let loaded = Model::load(&path).unwrap();
+        model.to_file().unwrap().save(&path).unwrap();
+        let loaded = Classifier::from_file(&ModelFile::load(&path).unwrap()).unwrap();
         let labeling = loaded.predict(&features, &run).unwrap();
         assert_eq!(labeling.label_distributions, fitted.labeling.label_distributions);
         let narrow = loaded.predict(&Features::from_f32(1, 1, vec![0.0]).unwrap(), &run).unwrap_err();

@@ -6,7 +6,7 @@ mod forest;
 mod linear;
 mod majority;
 
-use lapwing_data::{Matrix, Result, Run, Targets};
+use lapwing_core::{Matrix, Result, Run, Targets};
 
 pub use extension::SupervisedExtension;
 pub(crate) use forest::FOREST;

@@ -1,6 +1,6 @@
 //! Leave-one-out scores against solves without the label.
 
-use lapwing_data::Labels;
+use lapwing_core::Labels;
 use lapwing_graph::Graph;
 
 use super::*;

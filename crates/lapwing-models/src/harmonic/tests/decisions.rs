@@ -16,7 +16,7 @@ fn centered_decisions_survive_strong_regularization_and_unbalanced_labels() {
     let by_class = labels.rows_by_class().unwrap();
     // 1, 3, …, 19 labels per class.
     let unbalanced = |draw: usize| {
-        let mut index = vec![lapwing_data::UNLABELED; labels.len()];
+        let mut index = vec![lapwing_core::UNLABELED; labels.len()];
         for (class, rows) in by_class.iter().enumerate() {
             (0..2 * class + 1).for_each(|at| index[rows[(at * 7 + draw * 13) % rows.len()]] = class as i32);
         }
@@ -44,10 +44,10 @@ fn centered_decisions_survive_strong_regularization_and_unbalanced_labels() {
 }
 
 /// The digits of `lapwing demo`.
-fn digits() -> Option<(lapwing_data::Features<'static>, Labels)> {
+fn digits() -> Option<(lapwing_core::Features<'static>, Labels)> {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../lapwing-cli/data/digits.csv.gz");
-    let options = lapwing_data::read::ReadOptions { label_column: Some("digit".into()), ..Default::default() };
-    let samples = lapwing_data::read::read_samples(&path, &options, &run()).ok()?;
+    let options = lapwing_table::read::ReadOptions { label_column: Some("digit".into()), ..Default::default() };
+    let samples = lapwing_table::read::read_samples(&path, &options, &run()).ok()?;
     Some((samples.features, samples.labels?))
 }
 
@@ -87,7 +87,7 @@ fn any_number_of_threads_gives_the_same_bits() {
 
 #[test]
 fn a_canceled_fit_stops() {
-    let cancel = lapwing_data::CancelToken::default();
+    let cancel = lapwing_core::CancelToken::default();
     cancel.cancel();
     let features = blobs(500, 3, 2);
     let targets = Targets::one_hot(&three_classes(500), None).unwrap();
@@ -260,7 +260,7 @@ fn the_expected_accuracy_holds_where_features_say_nothing() {
         let (mut difference, mut held, n_draws) = (0.0, 0, 12u64);
         for draw in 0..n_draws {
             let features = blobs(300, 3, 1);
-            let class = |row: u64| (lapwing_data::hash::uniform(row + 1000 * draw) * n_classes as f64) as usize;
+            let class = |row: u64| (lapwing_core::hash::uniform(row + 1000 * draw) * n_classes as f64) as usize;
             let truth: Vec<usize> = (0..300).map(class).collect();
             let mut counts = vec![0; n_classes];
             let labels = Labels::from_integers((0..300).map(|row| {

@@ -1,6 +1,6 @@
 //! Fits that start from a prior: against dense closed forms, and what is chosen and refused.
 
-use lapwing_data::params::Parameters;
+use lapwing_core::params::Parameters;
 
 use super::*;
 use crate::{MethodParams, Settings, method, method_names};

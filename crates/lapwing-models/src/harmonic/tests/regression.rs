@@ -49,7 +49,7 @@ fn regression_is_chosen_by_squared_errors_of_held_out_values() {
 
 #[test]
 fn regression_does_not_follow_noise() {
-    let noise = |i: usize| (lapwing_data::hash::mix(i as u64) % 1000) as f64;
+    let noise = |i: usize| (lapwing_core::hash::mix(i as u64) % 1000) as f64;
     let spread =
         |fitted: &FittedRegression<'_>| fitted.values.rows().map(|row| (row[0] - fitted.mean).powi(2)).sum::<f64>();
     let fits = |n: usize| {

@@ -1,6 +1,6 @@
 //! What an audit says of the classes: which are taken for each other, which lack labels, and where a new one may be.
 
-use lapwing_data::{Matrix, Result, Targets};
+use lapwing_core::{Matrix, Result, Targets};
 use serde::Serialize;
 
 use super::super::cells::NO_CELL;

@@ -6,7 +6,7 @@
 //!
 //! The frequencies matter where classes are uneven: without them, small classes are proposed for many rows of large ones.
 
-use lapwing_data::{Matrix, Run, Targets};
+use lapwing_core::{Matrix, Run, Targets};
 use rayon::prelude::*;
 
 use super::super::leave_one_out::LeftOut;

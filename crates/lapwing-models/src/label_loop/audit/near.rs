@@ -11,7 +11,7 @@
 //!
 //! The outlier percentile ranks rows by their mean distance to their neighbors. It is weak where strangers come in groups.
 
-use lapwing_data::{Features, Result, Run, Targets};
+use lapwing_core::{Features, Result, Run, Targets};
 use lapwing_graph::{Graph, Metric, edge_distances, equal_rows};
 use lapwing_solve::DisjointSets;
 use rayon::prelude::*;

@@ -1,4 +1,4 @@
-use lapwing_data::Labels;
+use lapwing_core::Labels;
 use lapwing_graph::testkit::blobs;
 use lapwing_graph::{GraphParams, affinity_graph};
 
@@ -94,7 +94,7 @@ fn chance_neighbors_in_few_dimensions_are_no_duplicates() {
 fn near_duplicates_are_found_however_many_rows_have_some() {
     let (n, d) = (300, 12);
     let noise = |at: usize, purpose: u64| {
-        let mixed = lapwing_data::hash::mix(at as u64 ^ (purpose << 40));
+        let mixed = lapwing_core::hash::mix(at as u64 ^ (purpose << 40));
         (mixed >> 11) as f64 / (1u64 << 53) as f64
     };
     for (every, copies) in [(10, 1), (2, 1), (1, 1), (1, 3), (1, 6)] {

@@ -11,7 +11,7 @@
 //!
 //! Cost: the leave-one-out scores (33 columns of a solve, up to 128 more), and four passes over the edges.
 
-use lapwing_data::{Error, Report, Result, Run, Targets, peak_memory_bytes};
+use lapwing_core::{Error, Report, Result, Run, Targets, peak_memory_bytes};
 use lapwing_graph::Graph;
 use rayon::prelude::*;
 

@@ -1,4 +1,4 @@
-use lapwing_data::Labels;
+use lapwing_core::Labels;
 use lapwing_graph::testkit::blobs;
 use lapwing_graph::{GraphParams, affinity_graph};
 

@@ -1,4 +1,4 @@
-use lapwing_data::{Run, Stream};
+use lapwing_core::{Run, Stream};
 use rand::RngExt;
 
 use super::*;

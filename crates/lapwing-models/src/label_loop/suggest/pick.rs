@@ -1,6 +1,6 @@
 //! The picks of a batch.
 
-use lapwing_data::{Result, Run};
+use lapwing_core::{Result, Run};
 use lapwing_graph::Graph;
 use rayon::prelude::*;
 

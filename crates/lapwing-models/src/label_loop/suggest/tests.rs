@@ -1,6 +1,6 @@
 use std::collections::HashSet;
 
-use lapwing_data::Labels;
+use lapwing_core::Labels;
 use lapwing_graph::testkit::blobs;
 use lapwing_graph::{GraphParams, affinity_graph};
 

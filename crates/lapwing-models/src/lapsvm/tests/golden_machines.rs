@@ -153,7 +153,7 @@ fn stable_labels_stop_where_the_other_program_stopped() {
 #[test]
 fn many_classes_do_not_stop_while_the_objective_falls() {
     let (n, d, classes) = (600, 40, 20);
-    let uniform = |at: usize| (lapwing_data::hash::mix(at as u64) % 2001) as f64 / 1000.0 - 1.0;
+    let uniform = |at: usize| (lapwing_core::hash::mix(at as u64) % 2001) as f64 / 1000.0 - 1.0;
     let row = |i: usize| (0..d).map(move |j| uniform((i % classes) * d + j) + 1.5 * uniform((1000 + i) * d + j));
     let unit = |i: usize| {
         let length = row(i).map(|x| x * x).sum::<f64>().sqrt();

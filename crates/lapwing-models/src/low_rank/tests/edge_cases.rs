@@ -1,6 +1,6 @@
 //! Data at the edge of what can be labeled.
 
-use lapwing_data::Warning;
+use lapwing_core::Warning;
 
 use super::*;
 
@@ -94,7 +94,7 @@ fn negative_degrees_are_raised_and_counted() {
 fn confidence_does_not_depend_on_the_number_of_rows() {
     let run = Run::new(Some(2), 7).unwrap();
     let mean = |n: usize, factor| {
-        let rows = lapwing_data::GeneratedRows::new(n, 20, 4, 1).unwrap();
+        let rows = lapwing_core::GeneratedRows::new(n, 20, 4, 1).unwrap();
         let known = |i: usize| (i < 80).then(|| rows.class(i) as i64);
         let targets = Targets::one_hot(&Labels::from_integers((0..n).map(known)), None).unwrap();
         let params = LowRankParams { n_landmarks: 40, factor, ..LowRankParams::default() };

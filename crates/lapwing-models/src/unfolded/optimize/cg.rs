@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use lapwing_data::{Matrix, Result, Run};
+use lapwing_core::{Matrix, Result, Run};
 use lapwing_solve::dense::{eigen_symmetric, solve_spd};
 use lapwing_solve::products::{add_product, transposed_times};
 use rayon::prelude::*;
@@ -211,7 +211,7 @@ fn orthonormal(columns: &Matrix) -> Result<Option<Matrix>> {
 /// Extreme eigenvalues of P⁻¹(AᵀMA + ρI), estimated by `steps` iterations on a random column.
 pub(in crate::unfolded) fn spectrum(task: &Task<'_>, steps: usize) -> Result<(f64, f64)> {
     let k = task.map.width();
-    let bits = |at: usize| lapwing_data::hash::mix(at as u64 ^ 0x7370_6563) & 1;
+    let bits = |at: usize| lapwing_core::hash::mix(at as u64 ^ 0x7370_6563) & 1;
     let random = Matrix::new(k, 1, (0..k).map(|at| if bits(at) == 0 { 1.0 } else { -1.0 }).collect())?;
     // A right-hand side in the range of a matrix that may be singular.
     let scores = task.map.forward(&random, Accuracy::Step(0.0))?;

@@ -1,7 +1,7 @@
 //! Gradient descent and Adam, preconditioned as published: on W′ with W = P^(−1/2)·W′. Gradient descent does not depend on the
 //! choice of the root; Adam does, and takes the symmetric one.
 
-use lapwing_data::Result;
+use lapwing_core::Result;
 
 use super::{RENEW, State, Task, Trace, dot};
 use crate::unfolded::map::Accuracy;

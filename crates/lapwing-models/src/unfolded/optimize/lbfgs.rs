@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use lapwing_data::{Matrix, Result};
+use lapwing_core::{Matrix, Result};
 
 use super::{KEPT_BYTES, RENEW, State, Task, Trace, add, dot};
 

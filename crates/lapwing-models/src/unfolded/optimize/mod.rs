@@ -15,7 +15,7 @@ mod lbfgs;
 
 use std::time::Instant;
 
-use lapwing_data::{Matrix, Result, Run, fallen};
+use lapwing_core::{Matrix, Result, Run, fallen};
 
 pub(super) use cg::{cg, spectrum};
 pub(super) use descent::{Rule, descend};

@@ -1,6 +1,6 @@
 //! The columns of a factor, and their order by level. Cost of the order: O(entries + n log n) for n columns.
 
-use lapwing_data::{Result, Run};
+use lapwing_core::{Result, Run};
 
 use super::elimination::{FREE, UNCHECKED};
 

@@ -4,13 +4,13 @@
 //! neighbors' lists and are skipped when those are read; a full list drops them before it grows. No step searches: eliminating a
 //! vertex of degree d costs O(d log d).
 
-use lapwing_data::{Result, Run};
+use lapwing_core::{Result, Run};
 
 use super::Cliques;
 use super::columns::Columns;
 use crate::pages::prefetch;
 use crate::precond::queue::{DegreeQueue, Link, Links};
-use lapwing_data::hash::{mix, uniform};
+use lapwing_core::hash::{mix, uniform};
 
 /// State of a vertex that is not a neighbor of the one being eliminated.
 pub(super) const FREE: u32 = u32::MAX;

@@ -5,7 +5,7 @@
 //! elimination adds between them, are the graph of the next level. When too few vertices are inner (graphs without small
 //! separators), the rest is eliminated as one part.
 
-use lapwing_data::{Csr, Result, Run};
+use lapwing_core::{Csr, Result, Run};
 use rayon::prelude::*;
 
 use super::Cliques;

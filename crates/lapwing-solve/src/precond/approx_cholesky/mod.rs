@@ -26,7 +26,7 @@ mod sweeps;
 
 use std::borrow::Cow;
 
-use lapwing_data::{Csr, Error, Result, Run};
+use lapwing_core::{Csr, Error, Result, Run};
 
 use elimination::Rule;
 use levels::Level;

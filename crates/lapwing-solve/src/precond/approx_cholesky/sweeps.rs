@@ -4,7 +4,7 @@
 //! part first gathers from earlier levels (by rows), then scatters its own columns. The upward sweep only gathers. Sums are taken
 //! in one order whatever the threads.
 
-use lapwing_data::{Result, Run};
+use lapwing_core::{Result, Run};
 use rayon::prelude::*;
 
 use super::columns::Columns;
@@ -41,7 +41,7 @@ impl Factor {
     /// Puts the columns of all parts in one order, which is also returned; pivots are divided by `scale`.
     ///
     /// # Errors
-    /// [`Error::Interrupted`](lapwing_data::Error::Interrupted).
+    /// [`Error::Interrupted`](lapwing_core::Error::Interrupted).
     pub fn assemble(n: usize, levels: Levels, scale: f64, run: &Run) -> Result<(Vec<u32>, Self)> {
         run.check()?;
         let order: Vec<u32> = levels.iter().flatten().flat_map(|part| part.vertices.iter().copied()).collect();

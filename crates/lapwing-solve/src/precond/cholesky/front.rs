@@ -7,7 +7,7 @@
 //! Nothing is subtracted: a pivot is the sum of the weights at its vertex, and elimination adds wᵢwⱼ/W to other weights. All entries
 //! are therefore exact to a few units of rounding, whatever the range of the weights.
 
-use lapwing_data::{Csr, Result, Run};
+use lapwing_core::{Csr, Result, Run};
 
 use super::fronts::Fronts;
 use crate::dispatch::dispatch;
@@ -31,7 +31,7 @@ struct Left {
 /// Factors the Laplacian of `adjacency` plus diag(`ground`) (n), of which `fronts` is the structure; weights are multiplied by `scale`.
 ///
 /// # Errors
-/// [`Error::Interrupted`](lapwing_data::Error::Interrupted).
+/// [`Error::Interrupted`](lapwing_core::Error::Interrupted).
 pub(super) fn factor(fronts: &Fronts, adjacency: &Csr<f64>, ground: &[f64], scale: f64, run: &Run) -> Result<Columns> {
     let n = fronts.order.len();
     let mut positions = vec![0u32; n];

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use lapwing_data::{Csr, Result, Run};
+use lapwing_core::{Csr, Result, Run};
 
 use super::min_degree::{NONE, Quotient};
 

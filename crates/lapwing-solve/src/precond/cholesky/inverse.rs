@@ -6,7 +6,7 @@
 //!
 //! Cost: twice the multiplications of the factor; a square matrix for each front whose children have not been visited.
 
-use lapwing_data::{Result, Run};
+use lapwing_core::{Result, Run};
 
 use super::SparseCholesky;
 use crate::dispatch::dispatch;

@@ -9,7 +9,7 @@
 
 use std::ops::Range;
 
-use lapwing_data::Csr;
+use lapwing_core::Csr;
 
 use crate::precond::queue::{DegreeQueue, Link};
 

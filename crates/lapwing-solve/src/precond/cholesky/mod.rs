@@ -16,7 +16,7 @@ mod sweeps;
 #[cfg(test)]
 mod tests;
 
-use lapwing_data::{Csr, Error, Result, Run, check_memory};
+use lapwing_core::{Csr, Error, Result, Run, check_memory};
 
 use super::Factor;
 use front::Columns;

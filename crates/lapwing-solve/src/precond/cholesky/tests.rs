@@ -1,6 +1,6 @@
 //! Factors against dense inverses, and their orders on graphs whose best order is known.
 
-use lapwing_data::CancelToken;
+use lapwing_core::CancelToken;
 use lapwing_simd::each_level;
 
 use super::*;
@@ -14,7 +14,7 @@ fn run() -> Run {
 
 /// A number in [0, 1) for each pair of numbers.
 fn uniform(a: usize, b: usize) -> f64 {
-    lapwing_data::hash::uniform(lapwing_data::hash::mix(a as u64 + 1) ^ b as u64)
+    lapwing_core::hash::uniform(lapwing_core::hash::mix(a as u64 + 1) ^ b as u64)
 }
 
 fn graph(n: usize, edges: impl IntoIterator<Item = (usize, usize, f64)>) -> Csr<f64> {

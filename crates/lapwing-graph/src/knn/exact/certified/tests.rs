@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lapwing_data::Csr;
+use lapwing_core::Csr;
 
 use super::*;
 use crate::knn::{KnnMethod, Metric, kneighbors, query};
@@ -85,7 +85,7 @@ fn inner_products_are_ranked_exactly() {
 fn sparse_rows_with_frequent_and_rare_columns_are_ranked_exactly() {
     // Column c is used by one row in 1 + c: some are dense, most are indexed; more rows than one block.
     let (n, d) = (5000, 60);
-    let mut rng = run().rng(lapwing_data::Stream::Synthetic, 1);
+    let mut rng = run().rng(lapwing_core::Stream::Synthetic, 1);
     let mut entries = Vec::new();
     for row in 0..n {
         for column in 0..d {

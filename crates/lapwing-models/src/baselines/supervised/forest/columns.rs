@@ -1,6 +1,6 @@
 //! The labeled rows by columns, in f32: those with more than one value.
 
-use lapwing_data::{Dense, Features, Result};
+use lapwing_core::{Dense, Features, Result};
 
 /// Columns of the labeled rows.
 pub(super) struct Columns {
@@ -24,7 +24,7 @@ impl Columns {
     /// The columns of `labeled` that have more than one value.
     ///
     /// # Errors
-    /// [`Error::TooLarge`](lapwing_data::Error::TooLarge) for sparse rows of too many entries.
+    /// [`Error::TooLarge`](lapwing_core::Error::TooLarge) for sparse rows of too many entries.
     pub fn new(labeled: &Features<'_>) -> Result<Self> {
         let n_rows = labeled.n_rows();
         let centers = if let Features::Dense(dense) = labeled { centers(dense) } else { Vec::new() };

@@ -1,6 +1,6 @@
 //! Grows a tree.
 
-use lapwing_data::{Run, Targets};
+use lapwing_core::{Run, Targets};
 use rand::{Rng, RngExt};
 
 use super::columns::Columns;

@@ -37,8 +37,8 @@ mod trees;
 
 use std::sync::Arc;
 
-use lapwing_data::params::{Parameters, at_least};
-use lapwing_data::{Matrix, Result, Run, Stream, Targets, check_memory, parameters};
+use lapwing_core::params::{Parameters, at_least};
+use lapwing_core::{Matrix, Result, Run, Stream, Targets, check_memory, parameters};
 use rayon::prelude::*;
 
 use self::columns::Columns;
@@ -70,7 +70,7 @@ parameters! {
 ///
 /// # Example
 /// ```
-/// use lapwing_data::{Features, Labels, Run, Targets};
+/// use lapwing_core::{Features, Labels, Run, Targets};
 /// use lapwing_models::baselines::{Forest, ForestParams};
 /// use lapwing_models::{Method, Problem};
 ///
@@ -80,7 +80,7 @@ parameters! {
 /// let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
 /// let fitted = Forest::new(ForestParams::default())?.fit(&problem, &Run::new(None, 0)?)?;
 /// assert_eq!(fitted.labeling.labels, [0, 0, 1, 1]);
-/// # Ok::<(), lapwing_data::Error>(())
+/// # Ok::<(), lapwing_core::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Forest {
@@ -91,7 +91,7 @@ impl Forest {
     /// Takes the parameters.
     ///
     /// # Errors
-    /// [`Error::Param`](lapwing_data::Error::Param) naming a parameter outside its range.
+    /// [`Error::Param`](lapwing_core::Error::Param) naming a parameter outside its range.
     pub fn new(params: ForestParams) -> Result<Self> {
         params.check_ranges()?;
         Ok(Self { params })

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use lapwing_data::model_file::ModelFile;
-use lapwing_data::{Csr, Features, Labels};
+use lapwing_core::model_file::ModelFile;
+use lapwing_core::{Csr, Features, Labels};
 use lapwing_graph::testkit::{blobs, dense_values};
 use serde_json::json;
 
@@ -21,7 +21,7 @@ fn forest(n_trees: usize) -> Forest {
 fn rows(n: usize, d: usize) -> [Features<'static>; 2] {
     let mut values = dense_values(&blobs(n, d, 3));
     for (at, x) in values.iter_mut().enumerate() {
-        let random = lapwing_data::hash::uniform(at as u64);
+        let random = lapwing_core::hash::uniform(at as u64);
         *x = if random < 0.4 { 0.0 } else { (*x * 0.2 + 4.0 * random).round() };
     }
     let entries: Vec<(u32, u32, f32)> =
@@ -107,7 +107,7 @@ fn held_out_shares_are_those_of_fits_without_the_fold() {
 fn a_split_separates_classes_that_a_column_separates() {
     // Column 0 separates the classes widely, the others are noise: nearly all trees need one split only where it is drawn.
     let n = 200;
-    let noise = |at: usize| lapwing_data::hash::uniform(at as u64);
+    let noise = |at: usize| lapwing_core::hash::uniform(at as u64);
     let values = (0..n * 4).map(|at| if at % 4 == 0 { 10.0 * (at / 4 % 2) as f64 + noise(at) } else { noise(at) });
     let features = Features::from_f64(n, 4, values.collect()).unwrap();
     let class = |row: usize| (row < 60).then_some((row % 2) as i64);

@@ -5,7 +5,7 @@
 
 use std::time::Instant;
 
-use lapwing_data::{Features, Matrix, Result, Run, Targets};
+use lapwing_core::{Features, Matrix, Result, Run, Targets};
 
 use crate::unfolded::{
     Accuracy, Inputs, Loss, Map, NodeLoss, Preconditioner, State, Stored, StoredRows, StoredValues, Task, Trace, lbfgs,
@@ -60,7 +60,7 @@ impl Rows {
     /// The weights for the labels of these rows, from `start` or from zero.
     ///
     /// # Errors
-    /// [`Error::Interrupted`](lapwing_data::Error::Interrupted).
+    /// [`Error::Interrupted`](lapwing_core::Error::Interrupted).
     pub fn fit(
         &self,
         targets: &Targets,
@@ -85,7 +85,7 @@ impl Rows {
     /// Scores (l, c) of these rows.
     ///
     /// # Errors
-    /// [`Error::Interrupted`](lapwing_data::Error::Interrupted).
+    /// [`Error::Interrupted`](lapwing_core::Error::Interrupted).
     pub fn scores(&self, weights: &Matrix, run: &Run) -> Result<Matrix> {
         self.with_map(run, |map| map.forward(weights, Accuracy::Whole))
     }

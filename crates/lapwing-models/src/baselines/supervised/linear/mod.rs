@@ -26,8 +26,8 @@ mod tests;
 
 use std::sync::Arc;
 
-use lapwing_data::params::{Parameters, above, at_least};
-use lapwing_data::{Features, Matrix, Report, Result, Run, Targets, parameters};
+use lapwing_core::params::{Parameters, above, at_least};
+use lapwing_core::{Features, Matrix, Report, Result, Run, Targets, parameters};
 use serde_json::json;
 
 use self::fit::{Limits, Rows};
@@ -65,7 +65,7 @@ parameters! {
 ///
 /// # Example
 /// ```
-/// use lapwing_data::{Features, Labels, Run, Targets};
+/// use lapwing_core::{Features, Labels, Run, Targets};
 /// use lapwing_models::baselines::{Linear, LinearParams};
 /// use lapwing_models::{Method, Problem};
 ///
@@ -75,7 +75,7 @@ parameters! {
 /// let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
 /// let fitted = Linear::new(LinearParams::default())?.fit(&problem, &Run::new(None, 0)?)?;
 /// assert_eq!(fitted.labeling.labels, [0, 0, 1, 1]);
-/// # Ok::<(), lapwing_data::Error>(())
+/// # Ok::<(), lapwing_core::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Linear {
@@ -86,7 +86,7 @@ impl Linear {
     /// Takes the parameters.
     ///
     /// # Errors
-    /// [`Error::Param`](lapwing_data::Error::Param) naming a parameter outside its range.
+    /// [`Error::Param`](lapwing_core::Error::Param) naming a parameter outside its range.
     pub fn new(params: LinearParams) -> Result<Self> {
         params.check_ranges()?;
         Ok(Self { params })

@@ -6,7 +6,7 @@
 //! Few rows of many columns, l ≤ d and l ≤ 1,024, are taken in coordinates of the space that they span, from eigenvectors of their
 //! products (l, l). Scores and the norm of the coefficients stay the same ([`coordinates`]).
 
-use lapwing_data::{Csr, Dense, Features, Matrix, Result, Run};
+use lapwing_core::{Csr, Dense, Features, Matrix, Result, Run};
 use lapwing_solve::products::{add_transposed_product, times};
 use rayon::prelude::*;
 
@@ -32,7 +32,7 @@ impl Design {
     /// The rows `ids` of `features`.
     ///
     /// # Errors
-    /// [`Error::Interrupted`](lapwing_data::Error::Interrupted); an eigenproblem that fails.
+    /// [`Error::Interrupted`](lapwing_core::Error::Interrupted); an eigenproblem that fails.
     pub fn new(features: &Features<'_>, ids: &[u32], run: &Run) -> Result<Self> {
         let labeled = features.select(ids)?;
         let (l, d) = (labeled.n_rows(), labeled.n_cols());

@@ -6,7 +6,7 @@
 //!
 //! All values and folds share one [`Design`](super::rows::Design); each fit starts from the weights of the value before.
 
-use lapwing_data::{Matrix, Result, Run, Targets};
+use lapwing_core::{Matrix, Result, Run, Targets};
 use rayon::prelude::*;
 
 use super::fit::{Limits, Rows};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lapwing_data::{Csr, Features, Labels, Stream};
+use lapwing_core::{Csr, Features, Labels, Stream};
 use lapwing_graph::testkit::{blobs, dense_values};
 use lapwing_solve::dense::least_squares;
 use rand::RngExt;
@@ -161,7 +161,7 @@ fn the_penalty_follows_the_labels() {
     assert!(clear["cross_validation"].as_array().unwrap().len() >= 3);
     assert!(clear.contains_key("temperature"));
     // Labels at random: the more penalty, the better.
-    let random = problem(&noise, &one_hot(&|row| (row < 80).then_some(lapwing_data::hash::mix(row as u64) as i64 & 1)));
+    let random = problem(&noise, &one_hot(&|row| (row < 80).then_some(lapwing_core::hash::mix(row as u64) as i64 & 1)));
     assert_eq!(random["l2_reg"], 1.0);
     // Four labels of a class are too few to choose by.
     let few = problem(&blobs, &one_hot(&|row| (row < 8).then_some(row as i64 % 2)));

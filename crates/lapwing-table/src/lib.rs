@@ -1,0 +1,13 @@
+//! Tables: files as features, labels and graphs, and labels as files.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`read`] | files of any format: samples, labels, edges, names |
+//! | [`prepare`] | columns as features, by a recipe that new rows repeat |
+//! | [`mod@write`] | labels beside the columns of a table, and graphs |
+//!
+//! An internal part of lapwing: its items may change in any version. What is stable is what the crate `lapwing` lists.
+
+pub mod prepare;
+pub mod read;
+pub mod write;

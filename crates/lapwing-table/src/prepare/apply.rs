@@ -1,0 +1,127 @@
+//! Columns as features by a recipe: of the rows of its fit, and of new rows.
+
+use arrow_array::ArrayRef;
+
+use super::columns::unfit_cells;
+use super::encode::{Encoder, Unlike};
+use super::held::{Encoding, Held};
+use super::{Applied, ColumnRecipe, Recipe, summary};
+use crate::read::table::{CellType, ColumnType, Tally, no_rows};
+use crate::read::{ColumnKind, ReadOptions, TableFile};
+use lapwing_core::{Error, Fault, Result, Run, Warning};
+
+impl Recipe {
+    /// The features of new rows. Columns are found by their names, or by `columns`, the names that the used columns have in this table;
+    /// other columns of the table are not read.
+    ///
+    /// # Errors
+    /// [`Error::Format`] naming columns that are missing; [`Error::Shape`] for another number of `columns`; as [`TableFile::open`];
+    /// [`Error::Interrupted`].
+    pub fn apply(&self, table: &TableFile, columns: Option<&[String]>, run: &Run) -> Result<Applied> {
+        let (places, types) = self.places(table, columns)?;
+        let mut rows = table.scan_as(&places, &types, &self.written())?;
+        let are_single: Vec<bool> = places.iter().map(|&at| table.is_single(at)).collect();
+        let mut held = Held::new(table.path(), &types, &are_single, table.n_rows())?;
+        rows.each(|_| true, |arrays, _| held.push(table.path(), arrays), run)?;
+        if rows.n_rows() == 0 {
+            return Err(no_rows(table.path()));
+        }
+        // A column that no longer holds what it held is refused: most of its cells must be of its kind. The others are counted.
+        // Where numbers are taken as they are, all cells must be numbers.
+        let is_strict = self.keeps_gaps();
+        let is_other = |tally: &Tally| tally.unfit > if is_strict { 0 } else { tally.filled / 2 };
+        if let Some(error) = unfit_cells(Fault::Changed, table, &places, (rows.tallies(), rows.n_rows()), is_other) {
+            return Err(error);
+        }
+        let used = self.used_places();
+        let encoding = Encoding { recipe: self, path: table.path(), columns: &used };
+        let (features, unlike) = held.encode(encoding, run)?;
+        Ok(Applied { features, warnings: self.warnings(&used, &unlike, rows.tallies()) })
+    }
+
+    /// Places of the used columns among those of the recipe.
+    pub(super) fn used_places(&self) -> Vec<usize> {
+        (0..self.columns.len()).filter(|&at| self.columns[at].step.width() > 0).collect()
+    }
+
+    /// How the cells of the used columns were written in the fit.
+    pub(super) fn written(&self) -> Vec<Option<CellType>> {
+        self.used_places().into_iter().map(|at| self.columns[at].written).collect()
+    }
+
+    /// Places in a table, and types, of the used columns.
+    pub(super) fn places(
+        &self,
+        table: &TableFile,
+        columns: Option<&[String]>,
+    ) -> Result<(Vec<usize>, Vec<ColumnType>)> {
+        let used: Vec<&ColumnRecipe> = self.used_places().into_iter().map(|at| &self.columns[at]).collect();
+        let names = match columns {
+            None => used.iter().map(|column| column.name.clone()).collect(),
+            Some(columns) if columns.len() == used.len() => columns.to_vec(),
+            Some(columns) => {
+                let expected = format!("{} columns, those of the fit", used.len());
+                return Err(Error::shape("the list of columns", expected, format!("{} columns", columns.len())));
+            }
+        };
+        let options = ReadOptions { columns: Some(names), ..ReadOptions::default() };
+        let places = crate::read::choose(table.path(), table.names(), &options)?.features;
+        self.check_kinds(table, &places)?;
+        let types = used.iter().map(|column| column.kind.column_type().unwrap_or(ColumnType::Text)).collect();
+        Ok((places, types))
+    }
+
+    /// Refuses stored columns of another kind than the fit had. Cells that are texts are looked at one by one.
+    fn check_kinds(&self, table: &TableFile, places: &[usize]) -> Result<()> {
+        use ColumnKind::{Boolean, Empty, Number, Text, Vector};
+        for (used, &place) in self.used_places().into_iter().zip(places) {
+            let (column, kind) = (&self.columns[used], &table.kinds()[place]);
+            let agree = match (&column.kind, kind) {
+                (_, Empty) | (Text, _) | (Number | Boolean | Empty, Number | Boolean) => true,
+                (Vector(length), Vector(other)) => length == other,
+                (fit, new) => fit == new || table.is_stored_text(place),
+            };
+            if !agree {
+                let (name, fit, new) = (&table.names()[place], column.kind.word(), table.stored_type(place));
+                let reason = format!("column '{name}' holds {new}; expected the kind that it had in the fit, {fit}");
+                return Err(Error::format(table.path(), None, reason));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn encoders<'a>(&'a self, arrays: &'a [ArrayRef], columns: &[usize]) -> Option<Vec<Encoder<'a>>> {
+        let widths: Vec<usize> = self.columns.iter().map(|column| column.step.width()).collect();
+        let first = |at: usize| widths[..at].iter().sum();
+        let filled = self.gaps.as_ref().map_or_else(Vec::new, |gaps| gaps.filled(arrays, columns));
+        let filled = filled.into_iter().chain(std::iter::repeat(None));
+        let used = columns.iter().zip(arrays).zip(filled).filter(|((at, _), _)| widths[**at] > 0);
+        used.map(|((&at, array), filled)| Encoder::new(&self.columns[at].step, array, first(at), filled)).collect()
+    }
+
+    /// What is unlike the fit in new rows; `columns` are the places of the columns that were read.
+    pub(super) fn warnings(&self, columns: &[usize], unlike: &[Unlike], tallies: &[Tally]) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        for (place, (&at, unlike)) in columns.iter().zip(unlike).enumerate() {
+            let column = || self.columns[at].name.clone();
+            if let Some(first) = &unlike.first_unknown {
+                warnings.push(Warning::UnknownLevels {
+                    column: column(),
+                    n_cells: unlike.n_unknown,
+                    first: first.clone(),
+                });
+            }
+            if unlike.n_gaps > 0 {
+                warnings.push(Warning::NewGaps { column: column(), n_cells: unlike.n_gaps });
+            }
+            if let Some((tally, first)) =
+                tallies.get(place).and_then(|tally| Some((tally, tally.first_unfit.as_ref()?)))
+            {
+                let kind = summary::a_kind(&self.columns[at].kind);
+                let (n_cells, first, place) = (tally.unfit, first.text.clone(), first.place());
+                warnings.push(Warning::UnfitCells { column: column(), n_cells, kind, first, place });
+            }
+        }
+        warnings
+    }
+}

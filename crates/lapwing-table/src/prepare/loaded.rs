@@ -1,0 +1,118 @@
+//! A table in memory: read once, described, and made features.
+
+use std::fmt;
+
+use super::choose::{self, Verdict};
+use super::columns::{Columns, Extent, Scanned, decided, scan, suggested};
+use super::decide::Choices;
+use super::held::Encoding;
+use super::{Description, MAX_TERMS, Prepared, Recipe};
+use crate::read::{ReadOptions, TableFile};
+use lapwing_core::{Labels, Result, Run, SparseLabels, Spreads, Standardize};
+
+/// A table in memory whose columns have been looked at.
+///
+/// The typed columns are held until [`prepare`](Self::prepare) turns them into features, batch by batch: memory is needed for one copy of
+/// the larger of the two.
+pub struct LoadedTable {
+    table: TableFile,
+    columns: Columns,
+    /// Whether the user named the columns.
+    are_named: bool,
+    found: Scanned,
+    labels: Option<Labels>,
+}
+
+impl LoadedTable {
+    /// Reads the columns that `options` choose, and the label column if one is named.
+    ///
+    /// # Errors
+    /// As [`prepare`](super::prepare).
+    pub fn read(table: TableFile, options: &ReadOptions, run: &Run) -> Result<Self> {
+        let mut columns = Columns::of(&table, options)?;
+        let mut found = scan(&table, &mut columns, options, Extent::Held, run)?;
+        let labels = found.labels.take().map(Labels::from);
+        Ok(Self { table, columns, are_named: options.columns.is_some(), found, labels })
+    }
+
+    /// Number of rows.
+    pub fn n_rows(&self) -> usize {
+        self.found.n_rows
+    }
+
+    /// The labels, if a label column was named.
+    pub fn labels(&self) -> Option<&Labels> {
+        self.labels.as_ref()
+    }
+
+    /// What the table holds and what [`prepare`](Self::prepare) would do, also if no column tells rows apart.
+    pub fn describe(&self, standardize: Standardize, run: &Run) -> Description {
+        let choices = self.choices(standardize);
+        let (recipe, spreads) = suggested(&self.table, &self.columns, &self.found.surveys, &choices, run);
+        self.description(&recipe, (standardize, spreads))
+    }
+
+    /// Makes features of the columns. `labels` are those of the rows if they are not in the table: they are asked whether numbers are
+    /// scaled, where the numbers alone do not tell.
+    ///
+    /// # Errors
+    /// [`Error::Format`](lapwing_core::Error::Format) if no column tells rows apart;
+    /// [`Error::Interrupted`](lapwing_core::Error::Interrupted).
+    pub fn prepare(self, standardize: Standardize, labels: Option<&Labels>, run: &Run) -> Result<Prepared> {
+        let choices = self.choices(standardize);
+        let (mut recipe, spreads) = self.decided(&choices, run)?;
+        let known = labels.or(self.labels.as_ref()).map(SparseLabels::from);
+        let mut description = self.description(&recipe, (standardize, spreads));
+        if let Some(known) = known.filter(|_| is_open(&choices, &recipe, spreads)) {
+            let (scaled, _) = self.decided(&Choices { is_told: true, ..choices }, run)?;
+            if let Some(verdict) = self.verdict(&recipe, &scaled, &known) {
+                recipe = if verdict.scale { scaled } else { recipe };
+                description = self.description(&recipe, (standardize, spreads));
+                description.note(verdict);
+            }
+        }
+        let mut warnings = description.warnings(self.table.path());
+        warnings.extend(self.found.spaced.clone());
+        let Self { table, columns, found, labels, .. } = self;
+        let (_, _, readable) = columns.read();
+        let encoding = Encoding { recipe: &recipe, path: table.path(), columns: &readable };
+        let (features, _) = found.held.encode(encoding, run)?;
+        Ok(Prepared { features, recipe, labels, names: None, description, warnings })
+    }
+
+    fn choices(&self, standardize: Standardize) -> Choices {
+        Choices { standardize, is_told: false, are_named: self.are_named, max_terms: MAX_TERMS }
+    }
+
+    fn decided(&self, choices: &Choices, run: &Run) -> Result<(Recipe, Option<Spreads>)> {
+        decided(&self.table, &self.columns, &self.found.surveys, choices, run)
+    }
+
+    fn description(&self, recipe: &Recipe, spreads: (Standardize, Option<Spreads>)) -> Description {
+        Description::new(&self.table, &self.columns, recipe, &self.found.surveys, &self.found.tallies, spreads)
+    }
+
+    /// What the labels say about two recipes.
+    fn verdict(&self, raw: &Recipe, scaled: &Recipe, labels: &SparseLabels) -> Option<Verdict> {
+        let chosen = choose::chosen_rows(&labels.rows, &labels.index, raw.n_features());
+        let rows: Vec<usize> = chosen.iter().map(|&at| labels.rows[at] as usize).collect();
+        let classes: Vec<u32> = chosen.iter().map(|&at| labels.index[at]).collect();
+        let (_, _, readable) = self.columns.read();
+        let features = |recipe: &Recipe| self.found.held.some_rows(recipe, &readable, &rows);
+        choose::compare(&features(raw)?, &features(scaled)?, &classes)
+    }
+}
+
+/// Whether the numbers alone do not tell if they are to be scaled.
+fn is_open(choices: &Choices, recipe: &Recipe, spreads: Option<Spreads>) -> bool {
+    choices.standardize == Standardize::Auto && !recipe.is_scaled && spreads.is_some_and(|spreads| spreads.differ)
+}
+
+impl fmt::Debug for LoadedTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LoadedTable")
+            .field("table", &self.table)
+            .field("n_rows", &self.n_rows())
+            .finish_non_exhaustive()
+    }
+}

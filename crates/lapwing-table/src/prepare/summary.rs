@@ -1,0 +1,370 @@
+//! What was found in a table and done with it, column by column, in words.
+
+use std::path::Path;
+
+use serde::Serialize;
+use serde_json::json;
+
+use super::choose::Verdict;
+use super::columns::Columns;
+use super::decide::MAX_ONE_HOT;
+use super::recipe::{LeftOut, Recipe, Step};
+use super::survey::{Cells, Survey};
+use crate::read::table::Tally;
+use crate::read::{ColumnKind, Dialect, Doubt, TableFile};
+use lapwing_core::scaling::times;
+use lapwing_core::{Report, Spreads, Standardize, Warning};
+
+/// The most frequent levels that are listed.
+const MAX_LISTED: usize = 5;
+
+/// A table and what is done with its columns.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Description {
+    /// Number of rows.
+    pub n_rows: usize,
+    /// How the cells of a text are written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dialect: Option<Dialect>,
+    /// What the text does not tell about that.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<Doubt>,
+    /// The columns that may be features.
+    pub columns: Vec<ColumnSummary>,
+    /// Number of features.
+    pub n_features: usize,
+    /// Whether these are sparse.
+    pub is_sparse: bool,
+    /// Whether numbers are scaled, and why.
+    pub scaling: Option<String>,
+    /// How many times the largest spread of numbers is the smallest, if they are left although they differ.
+    #[serde(skip)]
+    ratio: Option<f64>,
+    /// The same, if they are scaled because of it.
+    #[serde(skip)]
+    ratio_scaled: Option<f64>,
+}
+
+/// A column and what is done with it.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct ColumnSummary {
+    /// Its name.
+    pub name: String,
+    /// What it holds.
+    pub kind: ColumnKind,
+    /// Number of missing cells.
+    pub n_missing: usize,
+    /// Number of different values: exact up to some thousand, else an estimate; `None` for more decimals than that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub n_distinct: Option<usize>,
+    /// Whether that is an estimate.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_estimate: bool,
+    /// The range of numbers, or the most frequent levels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub values: Option<String>,
+    /// What is done with it.
+    pub done: String,
+    /// Cells that do not fit the kind and count as missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unfit: Option<Unfit>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Unfit {
+    n_cells: usize,
+    first: String,
+    place: String,
+}
+
+impl Description {
+    pub(super) fn new(
+        table: &TableFile,
+        columns: &Columns,
+        recipe: &Recipe,
+        surveys: &[Survey],
+        tallies: &[Tally],
+        (standardize, spreads): (Standardize, Option<Spreads>),
+    ) -> Self {
+        let (_, _, readable) = columns.read();
+        let tally = |at: usize| readable.iter().position(|&place| place == at).and_then(|place| tallies.get(place));
+        let summary = |at: usize| {
+            let (column, survey) = (&recipe.columns[at], &surveys[at]);
+            let unfit = tally(at).and_then(|tally| {
+                let first = tally.first_unfit.as_ref()?;
+                Some(Unfit { n_cells: tally.unfit, first: first.text.clone(), place: first.place() })
+            });
+            let unfit = unfit.or_else(|| infinite(survey));
+            let (n_distinct, values) = found(survey);
+            let is_estimate = match &survey.cells {
+                Cells::Numbers(numbers) => n_distinct.is_some() && !numbers.distinct.is_exact(),
+                Cells::Texts(texts) => !texts.distinct.is_exact(),
+                _ => false,
+            };
+            let n_distinct = n_distinct.map(|n| n.min(survey.n_filled()));
+            let is_told = recipe.gaps.as_ref().is_some_and(|gaps| gaps.fills(at));
+            let done = done(&column.step, survey, is_told);
+            let (name, kind) = (column.name.clone(), column.kind.clone());
+            ColumnSummary { name, kind, n_missing: survey.n_missing, n_distinct, is_estimate, values, done, unfit }
+        };
+        let is_auto = standardize == Standardize::Auto;
+        let is_left = is_auto && !recipe.is_scaled && spreads.is_some_and(|spreads| spreads.differ);
+        let ratio = spreads.map(|spreads| spreads.ratio);
+        let decides =
+            is_auto && recipe.is_scaled && spreads.is_some_and(|spreads| spreads.decide) && are_numbers(recipe);
+        Self {
+            n_rows: surveys.first().map_or(0, |survey| survey.n_rows),
+            dialect: table.dialect(),
+            doubts: table.doubts().to_vec(),
+            columns: (0..recipe.columns.len()).map(summary).collect(),
+            n_features: recipe.n_features(),
+            is_sparse: recipe.is_sparse,
+            scaling: scaling(recipe, is_auto, spreads.filter(|_| is_auto)),
+            ratio: ratio.filter(|_| is_left),
+            ratio_scaled: ratio.filter(|_| decides),
+        }
+    }
+
+    /// Says what the labels decided about scaling.
+    pub(super) fn note(&mut self, verdict: Verdict) {
+        let Verdict { n_rows, n_right_raw, n_right_scaled, scale } = verdict;
+        if scale {
+            let told = format!(
+                "{n_right_scaled} of {n_rows} labels are then those of the nearest other, {n_right_raw} without"
+            );
+            let columns =
+                self.scaling.as_deref().and_then(|text| text.split_once(',')).map_or("", |(columns, _)| columns);
+            self.scaling = Some(format!("{columns}: {told}"));
+            self.ratio_scaled = self.ratio_scaled.or(Some(0.0));
+        }
+        self.ratio = None;
+    }
+
+    /// What to look at: cells that do not fit, doubts about the text, units that differ.
+    pub fn warnings(&self, path: &Path) -> Vec<Warning> {
+        let unfit = self.columns.iter().filter_map(|column| {
+            let unfit = column.unfit.clone()?;
+            let (n_cells, first, place) = (unfit.n_cells, unfit.first, unfit.place);
+            Some(Warning::UnfitCells { column: column.name.clone(), n_cells, kind: a_kind(&column.kind), first, place })
+        });
+        let path = || path.display().to_string();
+        let doubts = self.doubts.iter().map(|doubt| {
+            let (what, advice) = doubt_text(*doubt, self.dialect);
+            Warning::DoubtfulText { file: path(), what, advice }
+        });
+        let ratio = self.ratio.map(|ratio| Warning::UnequalSpreads { ratio });
+        unfit.chain(doubts).chain(ratio).collect()
+    }
+
+    /// The line about how a text was read, if it is not plain CSV.
+    pub fn reading(&self) -> Option<String> {
+        let dialect = self.dialect?;
+        let mut parts = Vec::new();
+        match dialect.delimiter {
+            b',' => {}
+            b'\t' => parts.push("cells between tabs".to_owned()),
+            other => parts.push(format!("cells between '{}'", char::from(other))),
+        }
+        parts.extend((dialect.decimal == b',').then(|| "decimal commas".to_owned()));
+        parts.extend((dialect.quote == b'\'').then(|| "single quotes".to_owned()));
+        parts.extend((!dialect.has_header).then(|| "no header: columns are numbered from 0".to_owned()));
+        (!parts.is_empty()).then(|| parts.join(", "))
+    }
+
+    /// Adds what was done to a report.
+    pub fn report(&self, report: &mut Report) {
+        let mut part = json!(self);
+        if let Some(reading) = self.reading() {
+            part["reading"] = json!(reading);
+        }
+        report.parts.insert("prepare".into(), part);
+        if let Some(text) = &self.scaling {
+            report
+                .parts
+                .insert("scaling".into(), json!({"kind": "standardize", "ratio": self.ratio_scaled, "text": text}));
+        }
+    }
+}
+
+fn doubt_text(doubt: Doubt, dialect: Option<Dialect>) -> (&'static str, &'static str) {
+    let dialect = dialect.unwrap_or_default();
+    match doubt {
+        Doubt::Delimiter => ("cells may be separated by another character", "--delimiter names it"),
+        Doubt::Header if dialect.has_header => {
+            ("the first line may be a row; it is taken as the names of the columns", "--no-header makes it a row")
+        }
+        Doubt::Header => ("the first line may name the columns; it is taken as a row", "--header makes it their names"),
+        Doubt::Decimal if dialect.decimal == b',' => (
+            "numbers such as 1,234 may be whole; the comma is taken as the decimal mark",
+            "--decimal point makes them whole",
+        ),
+        Doubt::Decimal => (
+            "numbers with one mark before three digits may be whole or have decimals; a point is taken as the decimal mark",
+            "--decimal comma takes the comma",
+        ),
+        Doubt::Dates => (
+            "dates such as 03/04/2024 may start with the day or the month; the day is taken",
+            "dates written as 2024-04-03 leave no doubt",
+        ),
+    }
+}
+
+/// What a cell of a kind holds, in words.
+pub(super) fn a_kind(kind: &ColumnKind) -> &'static str {
+    match kind {
+        ColumnKind::Boolean => "truth value",
+        ColumnKind::Date => "date",
+        ColumnKind::Vector(_) => "list of the length of the others",
+        _ => "number",
+    }
+}
+
+/// Whether all columns that are used are numbers.
+fn are_numbers(recipe: &Recipe) -> bool {
+    recipe.columns.iter().all(|column| matches!(column.step, Step::Number { .. } | Step::LeaveOut { .. }))
+}
+
+fn scaling(recipe: &Recipe, is_auto: bool, spreads: Option<Spreads>) -> Option<String> {
+    let numbers = |step: &Step| matches!(step, Step::Number { .. } | Step::Date { .. } | Step::Ordered { .. });
+    let n = recipe.columns.iter().filter(|column| numbers(&column.step)).count();
+    if !recipe.is_scaled || n == 0 {
+        return None;
+    }
+    let reason = match spreads.filter(|spreads| spreads.decide) {
+        _ if !are_numbers(recipe) => "so that every column weighs about the same".to_owned(),
+        Some(spreads) => format!("because their spreads differ by up to {} times", times(spreads.ratio)),
+        None => "as asked".to_owned(),
+    };
+    let columns = if n == 1 { "1 column".to_owned() } else { format!("{n} columns") };
+    let to = if is_auto { "one width" } else { "mean 0 and deviation 1" };
+    Some(format!("{columns} to {to}, {reason}"))
+}
+
+/// The numbers that are infinite or too large, if there are any.
+fn infinite(survey: &Survey) -> Option<Unfit> {
+    let Cells::Numbers(numbers) = &survey.cells else { return None };
+    let (row, value) = numbers.first_infinite?;
+    Some(Unfit { n_cells: numbers.n_infinite, first: format!("{value:e}"), place: format!("row {row}") })
+}
+
+/// The number of different values, and the range or the most frequent levels.
+fn found(survey: &Survey) -> (Option<usize>, Option<String>) {
+    match &survey.cells {
+        Cells::Numbers(numbers) if survey.n_filled() > 0 => {
+            let range = format!(
+                "{} to {}, median {}",
+                short(numbers.least),
+                short(numbers.most),
+                short(numbers.sample.median())
+            );
+            (numbers.n_distinct(), Some(range))
+        }
+        Cells::Truths { n_true } => (None, Some(format!("{n_true} true"))),
+        Cells::Texts(texts) => {
+            let mut levels: Vec<(&String, &usize)> = texts.levels.iter().collect();
+            levels.sort_unstable_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
+            let shown = |(level, count): &(&String, &usize)| {
+                let level: String = level.chars().take(24).map(|c| if c.is_control() { ' ' } else { c }).collect();
+                format!("{level} ({count})")
+            };
+            let mut listed: Vec<String> = levels.iter().take(MAX_LISTED).map(shown).collect();
+            listed.extend((levels.len() > MAX_LISTED).then(|| "…".to_owned()));
+            (Some(texts.distinct.count()), Some(listed.join(", ")))
+        }
+        Cells::Dates { limits: Some((first, last)), .. } => (None, Some(format!("{} to {}", day(*first), day(*last)))),
+        Cells::Vectors(vectors) => (None, Some(format!("{} numbers", vectors.moments.len()))),
+        _ => (None, None),
+    }
+}
+
+/// The day of a date.
+fn day(micros: i64) -> String {
+    chrono::DateTime::from_timestamp_micros(micros).map_or_else(String::new, |date| date.format("%Y-%m-%d").to_string())
+}
+
+/// A number to four digits.
+fn short(x: f64) -> String {
+    let size = x.abs();
+    match size {
+        _ if x == x.trunc() && size < 1e9 => format!("{x}"),
+        _ if (1e-3..1e6).contains(&size) => {
+            let decimals = (3 - size.log10().floor() as i32).clamp(0, 6) as usize;
+            format!("{x:.decimals$}")
+        }
+        _ => format!("{x:.3e}"),
+    }
+}
+
+/// What is done with a column, in words; `is_told` says that its gaps are told from other columns.
+fn done(step: &Step, survey: &Survey, is_told: bool) -> String {
+    let gaps = |with: &str| match survey.n_missing {
+        0 => String::new(),
+        1 => format!("; 1 gap {with}"),
+        n => format!("; {n} gaps {with}"),
+    };
+    match step {
+        Step::LeaveOut { reason } => left_out(*reason).to_owned(),
+        Step::Number { fill, scale, log, gap, .. } => {
+            let mut scaled = match log {
+                Some(_) => format!("logarithm of the number, divided by {}", short(*scale)),
+                None if *scale == 1.0 => "number".to_owned(),
+                None => format!("number, divided by {}", short(*scale)),
+            };
+            if names_rows(survey) {
+                scaled += "; all cells differ: drop it if it names the rows";
+            }
+            let with = match gap {
+                None => String::new(),
+                Some(_) if is_told => "filled from the other numbers of the row and marked".to_owned(),
+                Some(_) => format!("filled with {} and marked", short(*fill)),
+            };
+            scaled + &gaps(&with)
+        }
+        Step::Boolean { .. } => "true or false".to_owned() + &gaps("filled and marked"),
+        Step::Category { levels, .. } => {
+            let columns = match levels.len() {
+                1 => "1 level, a column for it".to_owned(),
+                n => format!("{n} levels, a column for each"),
+            };
+            columns + &gaps("as a level of their own")
+        }
+        Step::Ordered { levels, .. } => {
+            let (first, last) = (levels.first().map_or("", |level| level), levels.last().map_or("", |level| level));
+            format!("{} levels in order, '{first}' to '{last}'", levels.len()) + &gaps("filled and marked")
+        }
+        Step::Hashed { width, .. } => {
+            format!("more than {MAX_ONE_HOT} levels, which share {width} columns") + &gaps("as a level of their own")
+        }
+        Step::Date { parts, .. } => {
+            let words: Vec<&str> = parts.iter().map(|(part, ..)| part.word()).collect();
+            format!("date: {}", words.join(", ")) + &gaps("filled with the median and marked")
+        }
+        Step::Text { terms, weight } => {
+            format!("text: {} terms (TF-IDF), weight {}", terms.len(), short(weight * weight)) + &gaps("left empty")
+        }
+        Step::Vector { fill, weight, .. } => {
+            let weighed =
+                weight.map_or(String::new(), |weight| format!(", to one length, weight {}", short(weight * weight)));
+            format!("list of {} numbers{weighed}", fill.len()) + &gaps("filled with the means and marked")
+        }
+    }
+}
+
+/// Whether whole numbers may name the rows: all differ, and most have many digits.
+fn names_rows(survey: &Survey) -> bool {
+    let Cells::Numbers(numbers) = &survey.cells else { return false };
+    let are_long = numbers.are_integers && numbers.sample.median().abs() >= 1e5;
+    are_long && survey.n_filled() >= 20 && numbers.distinct.unique_share() == 1.0
+}
+
+fn left_out(reason: LeftOut) -> &'static str {
+    match reason {
+        LeftOut::Empty => "left out: all cells are missing",
+        LeftOut::Constant => "left out: all cells are equal",
+        LeftOut::Identifier => "left out: names the rows, all cells differ",
+        LeftOut::Counter => "left out: counts the rows",
+        LeftOut::Type => "left out: its type cannot be used",
+    }
+}

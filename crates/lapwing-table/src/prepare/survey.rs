@@ -1,0 +1,330 @@
+//! What the cells of a column say about it: gaps, levels, moments, a sample.
+//!
+//! A survey takes the arrays of a column in order. Its memory does not grow with the rows: of many different values it keeps those with
+//! the smallest hashes, of many rows every k-th.
+
+use std::collections::HashMap;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float32Type, Float64Type, TimestampMicrosecondType};
+use arrow_array::{Array, ArrayRef};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::dates::{DatePart, parts_of};
+use super::encode::{is_usable, logged};
+use super::sketch::{Distinct, GROUP, Moments, Sample, limits};
+use super::terms;
+use crate::read::ColumnKind;
+use lapwing_core::spreads::width;
+
+/// Levels of a text whose names and counts are kept.
+const MAX_LEVELS: usize = 10_000;
+
+/// How much farther the high half of numbers reaches than the low half, if they are taken by their logarithm.
+const SKEWED: f64 = 5.0;
+
+/// Numbers.
+#[derive(Clone, Debug)]
+pub(super) struct NumberSurvey {
+    pub moments: Moments,
+    pub sample: Sample,
+    pub distinct: Distinct,
+    pub least: f64,
+    pub most: f64,
+    /// Number of values that are infinite or too large, which count as missing; the row of the first, and the value.
+    pub n_infinite: usize,
+    pub first_infinite: Option<(usize, f64)>,
+    pub are_integers: bool,
+    /// Whether each number is larger than the one before it, or each is smaller.
+    pub ascend: bool,
+    pub descend: bool,
+    /// Whether the difference to the number before is always 1.
+    pub count_up: bool,
+    last: f64,
+}
+
+impl Default for NumberSurvey {
+    fn default() -> Self {
+        Self {
+            moments: Moments::default(),
+            sample: Sample::default(),
+            distinct: Distinct::default(),
+            least: f64::INFINITY,
+            most: f64::NEG_INFINITY,
+            n_infinite: 0,
+            first_infinite: None,
+            are_integers: true,
+            ascend: true,
+            descend: true,
+            count_up: true,
+            last: f64::NAN,
+        }
+    }
+}
+
+impl NumberSurvey {
+    /// The number of different values: exact up to some thousand, else an estimate; `None` for as many decimals.
+    pub(super) fn n_distinct(&self) -> Option<usize> {
+        (self.are_integers || self.distinct.is_exact()).then(|| self.distinct.count())
+    }
+
+    /// What is added before the logarithm is taken, if the numbers are spread over orders of magnitude: none is negative, and from the
+    /// median to the highest hundredth it is [`SKEWED`] times as far as from the least to the median.
+    pub(super) fn log_shift(&self) -> Option<f64> {
+        let mut known = self.known();
+        known.sort_unstable_by(f64::total_cmp);
+        let median = *known.get(known.len().checked_sub(1)? / 2)?;
+        let high = known[(0.99 * (known.len() - 1) as f64) as usize];
+        let is_skewed = self.least >= 0.0 && median > self.least && high - median > SKEWED * (median - self.least);
+        is_skewed.then_some(if self.least > 0.0 { self.least } else { median })
+    }
+
+    /// The mean and the deviation; of logarithms, by the sample of rows.
+    pub(super) fn mean_and_deviation(&self, log: Option<f64>) -> (f64, f64) {
+        if log.is_none() {
+            return (self.moments.mean(), self.moments.deviation());
+        }
+        let mut moments = Moments::default();
+        moments.add(self.known().iter().map(|&x| logged(x, log)));
+        (moments.mean(), moments.deviation())
+    }
+
+    /// The width that scaling makes the same for all columns.
+    pub(super) fn width(&self, log: Option<f64>) -> f64 {
+        let range = (logged(self.most, log) - logged(self.least, log)).max(0.0);
+        width(range, self.known().iter().map(|&x| logged(x, log)).collect())
+    }
+
+    /// The numbers of the sample that are not missing.
+    fn known(&self) -> Vec<f64> {
+        self.sample.values.iter().copied().filter(|x| !x.is_nan()).collect()
+    }
+
+    fn add(&mut self, row: usize, values: &[f64]) {
+        // Short passes, each of which the compiler vectorizes, over values that stay in the L1 cache.
+        for (at, piece) in values.chunks(GROUP).enumerate() {
+            let is_infinite = |x: f64| !x.is_nan() && !is_usable(x);
+            let n_infinite = piece.iter().filter(|x| is_infinite(**x)).count();
+            if n_infinite == 0 {
+                self.add_piece(row + at * GROUP, piece);
+            } else {
+                self.n_infinite += n_infinite;
+                let first =
+                    piece.iter().position(|x| is_infinite(*x)).map(|place| (row + at * GROUP + place, piece[place]));
+                self.first_infinite = self.first_infinite.or(first);
+                let usable = |x: &f64| if is_usable(*x) { *x } else { f64::NAN };
+                self.add_piece(row + at * GROUP, &piece.iter().map(usable).collect::<Vec<_>>());
+            }
+        }
+    }
+
+    /// Adds numbers that are finite or NaN.
+    fn add_piece(&mut self, row: usize, values: &[f64]) {
+        self.moments.add_all(values);
+        let (least, most) = limits(values);
+        self.least = self.least.min(least);
+        self.most = self.most.max(most);
+        if self.are_integers {
+            self.are_integers = values.iter().all(|x| x.is_nan() || x.fract() == 0.0);
+        }
+        if self.ascend || self.descend {
+            for x in values.iter().copied().filter(|x| !x.is_nan()) {
+                self.ascend &= self.last.is_nan() || x > self.last;
+                self.descend &= self.last.is_nan() || x < self.last;
+                self.count_up &= self.last.is_nan() || x == self.last + 1.0;
+                self.last = x;
+            }
+            self.count_up &= self.ascend;
+        }
+        // Many decimals are not counted: only whole numbers may name the rows.
+        if self.are_integers || self.distinct.is_exact() {
+            self.distinct.add_numbers(values);
+        }
+        self.sample.add(row, values);
+    }
+}
+
+/// Texts.
+#[derive(Clone, Debug, Default)]
+pub(super) struct TextSurvey {
+    pub distinct: Distinct,
+    /// Levels with their counts, at most [`MAX_LEVELS`].
+    pub levels: HashMap<String, usize>,
+    /// Words of all cells.
+    pub n_words: usize,
+    pub terms: terms::TermCounts,
+}
+
+impl TextSurvey {
+    fn add(&mut self, text: &str) {
+        self.distinct.add(xxh3_64(text.as_bytes()));
+        self.n_words += text.split_whitespace().count();
+        let is_full = self.levels.len() >= MAX_LEVELS;
+        match self.levels.get_mut(text) {
+            Some(count) => *count += 1,
+            None if is_full => {}
+            None => {
+                self.levels.insert(text.to_owned(), 1);
+            }
+        }
+        self.terms.add(text);
+    }
+}
+
+/// Lists of numbers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct VectorSurvey {
+    /// Of each of the numbers of a list.
+    pub moments: Vec<Moments>,
+}
+
+/// What is known of the cells of a column, by the kind of the column.
+#[derive(Clone, Debug)]
+pub(super) enum Cells {
+    Numbers(NumberSurvey),
+    /// The numbers of cells that are true.
+    Truths {
+        n_true: usize,
+    },
+    /// The moments of each part.
+    Dates {
+        parts: Vec<(DatePart, Moments)>,
+        sample: Sample,
+        /// The first and the last, in microseconds since 1970.
+        limits: Option<(i64, i64)>,
+    },
+    Texts(Box<TextSurvey>),
+    Vectors(VectorSurvey),
+    /// A kind that cannot be used.
+    None,
+}
+
+/// The survey of a column.
+#[derive(Clone, Debug)]
+pub(super) struct Survey {
+    pub n_rows: usize,
+    pub n_missing: usize,
+    pub cells: Cells,
+}
+
+impl Survey {
+    pub(super) fn new(kind: &ColumnKind) -> Self {
+        let cells = match kind {
+            ColumnKind::Empty | ColumnKind::Number => Cells::Numbers(NumberSurvey::default()),
+            ColumnKind::Boolean => Cells::Truths { n_true: 0 },
+            ColumnKind::Date => {
+                let parts = DatePart::ALL.iter().map(|&part| (part, Moments::default())).collect();
+                Cells::Dates { parts, sample: Sample::default(), limits: None }
+            }
+            ColumnKind::Text => Cells::Texts(Box::default()),
+            ColumnKind::Vector(_) => Cells::Vectors(VectorSurvey::default()),
+            ColumnKind::Other(_) => Cells::None,
+        };
+        Self { n_rows: 0, n_missing: 0, cells }
+    }
+
+    /// Says how many rows there are; cells that were not read are missing, unless their kind cannot be read.
+    pub(super) fn set_rows(&mut self, n_rows: usize) {
+        self.n_missing += if matches!(self.cells, Cells::None) { 0 } else { n_rows - self.n_rows };
+        self.n_rows = n_rows;
+    }
+
+    /// Number of cells that are not missing.
+    pub(super) fn n_filled(&self) -> usize {
+        self.n_rows - self.n_missing
+    }
+
+    /// Takes the next cells.
+    pub(super) fn add(&mut self, array: &ArrayRef) {
+        let row = self.n_rows;
+        self.n_rows += array.len();
+        let mut doubles = Vec::new();
+        match &mut self.cells {
+            Cells::Numbers(numbers) => {
+                let values = match array.as_primitive_opt::<Float64Type>() {
+                    Some(array) => &array.values()[..],
+                    None => {
+                        let singles = array.as_primitive_opt::<Float32Type>().map_or(&[][..], |array| array.values());
+                        doubles.extend(singles.iter().map(|&x| f64::from(x)));
+                        &doubles
+                    }
+                };
+                self.n_missing += values.iter().filter(|x| !is_usable(**x)).count();
+                numbers.add(row, values);
+            }
+            Cells::Truths { n_true } => {
+                self.n_missing += array.null_count();
+                *n_true += array.as_boolean().true_count();
+            }
+            Cells::Dates { parts, sample, limits } => {
+                self.n_missing += array.null_count();
+                let micros: Vec<Option<i64>> = array.as_primitive::<TimestampMicrosecondType>().iter().collect();
+                let known =
+                    || limits.iter().flat_map(|limits| [limits.0, limits.1]).chain(micros.iter().flatten().copied());
+                *limits = known().min().zip(known().max());
+                let found: Vec<Option<[f64; DatePart::ALL.len()]>> =
+                    micros.iter().map(|micros| micros.map(parts_of)).collect();
+                for (at, (_, moments)) in parts.iter_mut().enumerate() {
+                    moments.add(found.iter().map(|parts| parts.map_or(f64::NAN, |parts| parts[at])));
+                }
+                doubles.extend(micros.iter().map(|micros| micros.map_or(f64::NAN, |micros| micros as f64)));
+                sample.add(row, &doubles);
+            }
+            Cells::Texts(texts) => {
+                self.n_missing += array.null_count();
+                array.as_string::<i32>().iter().flatten().for_each(|text| texts.add(text));
+            }
+            Cells::Vectors(vectors) => {
+                self.n_missing += array.null_count();
+                let lists = array.as_fixed_size_list();
+                let width = lists.value_length().max(0) as usize;
+                let values = lists.values().as_primitive::<Float32Type>().values();
+                vectors.moments.resize(width, Moments::default());
+                for (at, moments) in vectors.moments.iter_mut().enumerate() {
+                    moments.add((0..lists.len()).map(|row| match lists.is_valid(row) {
+                        true if is_usable(f64::from(values[row * width + at])) => f64::from(values[row * width + at]),
+                        _ => f64::NAN,
+                    }));
+                }
+            }
+            Cells::None => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::Float64Array;
+
+    use super::*;
+
+    #[test]
+    fn numbers_are_the_same_in_pieces_of_any_size() {
+        let values: Vec<f64> =
+            (0..50_000).map(|at| if at % 10 == 3 { f64::NAN } else { ((at * 7919) % 1000) as f64 + 1e6 }).collect();
+        let of = |piece: usize| {
+            let mut survey = Survey::new(&ColumnKind::Number);
+            values
+                .chunks(piece)
+                .for_each(|part| survey.add(&(Arc::new(Float64Array::from(part.to_vec())) as ArrayRef)));
+            let Cells::Numbers(numbers) = survey.cells else { unreachable!("numbers stay numbers") };
+            (survey.n_missing, numbers)
+        };
+        let (n_missing, whole) = of(50_000);
+        assert_eq!(of(77).1.moments, whole.moments);
+        let known: Vec<f64> = values.iter().copied().filter(|x| !x.is_nan()).collect();
+        let mean = known.iter().sum::<f64>() / known.len() as f64;
+        let variance = known.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / known.len() as f64;
+        assert!(n_missing == 5_000 && (whole.moments.mean() - mean).abs() < 1e-6);
+        assert!((whole.moments.deviation() / variance.sqrt() - 1.0).abs() < 1e-12);
+        for piece in [1, 77, 4096] {
+            let (_, other) = of(piece);
+            let bits = |sample: &Sample| sample.values.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+            assert_eq!(bits(&other.sample), bits(&whole.sample), "{piece}");
+            assert_eq!(other.distinct.count(), whole.distinct.count());
+        }
+        assert!((whole.sample.median() - mean).abs() < 30.0);
+    }
+}

@@ -1,0 +1,309 @@
+//! Edge lists read in blocks: files of edges that need not fit in memory.
+//!
+//! Every format has a reader of rows (`array`, `csv`, `parquet`) that implements [`EdgeReader`]; `rows` opens it and
+//! checks every row. [`EdgeFile`] reads a file any number of times, [`read_graph`](super::read_graph) once into a
+//! matrix.
+
+mod array;
+mod csv;
+mod layout;
+mod named;
+mod parquet;
+mod rows;
+mod text;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+pub(super) use self::array::ArrayEdges;
+use self::csv::CsvEdges;
+use self::named::NamedReader;
+pub(super) use self::named::{NamedEdges, Unknown, are_named, find, intern, is_once, late_name, needs_ids};
+use self::rows::check_count;
+pub(super) use self::rows::{Checks, EdgeList, Extent, WEIGHTS, is_weight, most_nodes};
+pub(super) use self::text::EdgeText;
+use super::format::{Format, ONLY_ONCE, is_rereadable, is_tsv, only_once};
+use super::text::Known;
+use lapwing_core::{Edge, EdgeReader, EdgeSource, Error, Result, RowNames, Run, Warning};
+
+/// Least number of rows between two reports of the progress of a scan.
+const SCAN_ROWS: u64 = 1 << 20;
+
+/// Formats that can be read in blocks.
+const KNOWN: &str = "edges as .npy, .parquet, .csv, .csv.gz or .csv.zst";
+
+/// What is known of a list of edges before it is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EdgeOptions {
+    /// Number of nodes; `None` is up to the largest, if the edges explain so many: 100,000 and 20 for each edge.
+    pub n_nodes: Option<usize>,
+    /// Whether ids are names even if all of them are written as numbers of rows.
+    pub are_names: bool,
+    /// Whether the first line of a text names the columns; `None` if the text tells it.
+    pub header: Option<bool>,
+    /// The byte between the cells of a text; `None` if the text tells it.
+    pub delimiter: Option<u8>,
+    /// The byte before the decimals of a weight in a text; `None` if the text tells it.
+    pub decimal: Option<u8>,
+}
+
+impl EdgeOptions {
+    /// What is known about the dialect of a text.
+    fn known(&self, path: &Path) -> Known {
+        Known { delimiter: self.delimiter, decimal: self.decimal, is_tsv: is_tsv(path), ..Known::default() }
+    }
+}
+
+/// A file of edges as a stream, of any size.
+///
+/// Rows are u, v\[, weight\] of nodes counted from 0; without weights, all are 1. Columns are found by their names: `source` and
+/// `target`, `from` and `to`, `u` and `v`, `src` and `dst`, `node1` and `node2` and the like, `weight`, `w`, `value`; else by their
+/// places, ends before the weight. [`warnings`](Self::warnings) say what was left open, and which columns were left out.
+///
+/// | ending | contents | skipping rows |
+/// |---|---|---|
+/// | `.npy` of records | one dimension; two integer fields and perhaps a number: `[('u', '<u4'), ('v', '<u4'), ('weight', '<f4')]` is the most compact, 12 bytes a row | at once |
+/// | `.npy` of numbers | (m, 2) or (m, 3), integers or floats, C or Fortran order | at once |
+/// | `.parquet` | two integer columns and perhaps a numeric one | at once before the first row is read, else decodes |
+/// | `.csv`, `.tsv`, `.txt`, also `.gz` and `.zst`, or `-` for standard input | cells between commas, tabs, semicolons, bars or spaces; a header if the cells below are of another type | reads |
+///
+/// Records of little-endian u32 nodes without gaps, with no weight or one in f32 or f64, decode fastest; any other
+/// array takes about four times as long, Parquet twice, and CSV ten times as long.
+///
+/// A pipe or standard input can be read only once, and only if the number of nodes is given.
+///
+/// # Complexity
+/// Memory for one block of the file, whatever its size: 256 KiB of an array or of text, some thousand rows and the
+/// pages of their columns of a Parquet file. Nothing is mapped.
+///
+/// # Example
+/// ```
+/// # use lapwing_core::{EdgeSource, Run, read::EdgeFile};
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("edges.csv");
+/// std::fs::write(&path, "u,v,weight\n0,1,0.5\n4,1,2\n")?;
+/// let run = Run::new(None, 0)?;
+/// let file = EdgeFile::open(&path, None, &run)?;
+/// assert_eq!((file.n_nodes(), file.n_edges()), (5, Some(2)));
+///
+/// let (mut reader, mut block, mut volume) = (file.open(&run)?, Vec::new(), 0.0);
+/// loop {
+///     block.clear();
+///     reader.read(1 << 16, &mut block, &run)?;
+///     if block.is_empty() {
+///         break;
+///     }
+///     volume += block.iter().map(|edge| 2.0 * edge.weight).sum::<f64>();
+/// }
+/// assert_eq!(volume, 5.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct EdgeFile {
+    path: PathBuf,
+    n_nodes: usize,
+    n_edges: Option<u64>,
+    options: EdgeOptions,
+    notes: Vec<String>,
+    /// For a file that can be read only once: the stream, until it is taken.
+    once: Option<Mutex<Option<CsvEdges>>>,
+    /// The names of the nodes, if they have any, and the edge of the first line of text.
+    named: Option<(Arc<RowNames>, Option<Edge>)>,
+}
+
+impl std::fmt::Debug for EdgeFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { path, n_nodes, n_edges, .. } = self;
+        let mut debug = f.debug_struct("EdgeFile");
+        debug.field("path", path).field("n_nodes", n_nodes).field("n_edges", n_edges).finish_non_exhaustive()
+    }
+}
+
+impl EdgeFile {
+    /// Opens a file of edges among `n_nodes` nodes and reads its header; if the number is not given, reads the whole
+    /// file once to find the largest node.
+    ///
+    /// # Errors
+    /// [`Error::Format`] for an unknown ending, columns that are no edges, and, if the whole file is read, as
+    /// [`EdgeReader::read`]; [`Error::Param`] for more than 2³² − 1 nodes, or if their number is not given for a file
+    /// that can be read only once; [`Error::Io`], [`Error::Interrupted`].
+    pub fn open(path: &Path, n_nodes: Option<usize>, run: &Run) -> Result<Self> {
+        Self::of_numbers(path, EdgeOptions { n_nodes, ..EdgeOptions::default() }, run)
+    }
+
+    fn of_numbers(path: &Path, options: EdgeOptions, run: &Run) -> Result<Self> {
+        check_count(options.n_nodes)?;
+        if is_once(path) {
+            options.n_nodes.ok_or_else(uncounted)?;
+            return Self::once(path, EdgeText::open(path, &options)?, options);
+        }
+        let mut rows = open_rows(path, &options, Checks { n_nodes: options.n_nodes })?;
+        let notes = std::mem::take(&mut rows.notes);
+        let (n_nodes, n_edges) = match options.n_nodes {
+            Some(n_nodes) => (n_nodes, rows.n_rows),
+            None => scan(path, rows, &options, run).map(|(n_nodes, n_edges)| (n_nodes, Some(n_edges)))?,
+        };
+        Ok(Self { path: path.to_owned(), n_nodes, n_edges, options, notes, once: None, named: None })
+    }
+
+    /// A text that can be read only once.
+    fn once(path: &Path, mut text: EdgeText, options: EdgeOptions) -> Result<Self> {
+        let n_nodes = options.n_nodes.ok_or_else(uncounted)?;
+        let notes = std::mem::take(&mut text.columns.notes);
+        let once = Some(Mutex::new(Some(CsvEdges::new(text, Checks { n_nodes: Some(n_nodes) })?)));
+        Ok(Self { path: path.to_owned(), n_nodes, n_edges: None, options, notes, once, named: None })
+    }
+
+    /// As [`open`](Self::open), for nodes with names too: a list of them is read once to number the names in the order in which
+    /// they appear first. Every pass then looks up the names.
+    ///
+    /// Nodes have names if one of them is no number as a program writes it (`bob`, `007`); names are kept as written. Two names in the
+    /// first line of a text are an edge if one of them comes again; else what the line says decides, with a warning. A pipe has no
+    /// names.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open); [`Error::Param`] for a number of nodes, where names are counted.
+    ///
+    /// # Complexity
+    /// For nodes with names: memory for these, about 20 bytes each besides their text, and one pass.
+    pub fn open_named(path: &Path, n_nodes: Option<usize>, run: &Run) -> Result<Self> {
+        Self::open_with(path, &EdgeOptions { n_nodes, ..EdgeOptions::default() }, run)
+    }
+
+    /// As [`open_named`](Self::open_named), with more that is known of the list.
+    ///
+    /// # Errors
+    /// As [`open_named`](Self::open_named).
+    pub fn open_with(path: &Path, options: &EdgeOptions, run: &Run) -> Result<Self> {
+        if is_once(path) {
+            check_count(options.n_nodes)?;
+            options.n_nodes.ok_or_else(uncounted)?;
+            let text = EdgeText::open(path, options)?;
+            return match text.has_names || options.are_names {
+                true => Err(Error::param("file", path.display(), "a file, since nodes with names are read twice")),
+                false => Self::once(path, text, *options),
+            };
+        }
+        if !is_rereadable(path) {
+            return Self::of_numbers(path, *options, run);
+        }
+        if are_named(path, options) {
+            return Self::of_names(path, options, run);
+        }
+        match Self::of_numbers(path, *options, run) {
+            // A name may stand behind many numbers.
+            Err(error @ Error::Format { .. }) => match late_name(path, options, run).ok().flatten() {
+                Some(note) => {
+                    let mut named = Self::of_names(path, options, run)?;
+                    named.notes.push(note);
+                    Ok(named)
+                }
+                None => Err(error),
+            },
+            found => found,
+        }
+    }
+
+    fn of_names(path: &Path, options: &EdgeOptions, run: &Run) -> Result<Self> {
+        if let Some(n_nodes) = options.n_nodes {
+            return Err(Error::param("number of nodes", n_nodes, "none: the nodes have names, which are counted"));
+        }
+        let (mut n_edges, mut next) = (0, 0);
+        run.progress().start("scan", 0);
+        let edges = NamedEdges::open(path, options, KNOWN)?;
+        let is_counted = edges.share().is_none();
+        let found = intern(edges, run, |_| {
+            n_edges += 1;
+            if is_counted && n_edges >= next {
+                run.progress().update(n_edges, "rows");
+                next = n_edges + SCAN_ROWS;
+            }
+        });
+        run.progress().finish();
+        let found = found?;
+        let n_edges = Some(n_edges + u64::from(found.first.is_some()));
+        let (n_nodes, named) = (found.names.len(), Some((Arc::new(found.names), found.first)));
+        Ok(Self { path: path.to_owned(), n_nodes, n_edges, options: *options, notes: found.notes, once: None, named })
+    }
+
+    /// What to look at in the choice of columns and of the first line.
+    pub fn warnings(&self) -> Vec<Warning> {
+        edge_warning(&self.path, &self.notes).into_iter().collect()
+    }
+
+    /// The names of the nodes, if they have any.
+    pub fn names(&self) -> Option<&Arc<RowNames>> {
+        self.named.as_ref().map(|(names, _)| names)
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl EdgeSource for EdgeFile {
+    fn path(&self) -> Option<&Path> {
+        Some(&self.path)
+    }
+
+    /// False for pipes and standard input.
+    fn is_rereadable(&self) -> bool {
+        self.once.is_none()
+    }
+
+    fn n_nodes(&self) -> usize {
+        self.n_nodes
+    }
+
+    fn n_edges(&self) -> Option<u64> {
+        self.n_edges
+    }
+
+    fn open<'s>(&'s self, _: &Run) -> Result<Box<dyn EdgeReader + 's>> {
+        if let Some((names, first)) = &self.named {
+            let edges = NamedEdges::open(&self.path, &self.options, KNOWN)?;
+            return Ok(Box::new(NamedReader { edges, names, first: *first }));
+        }
+        let checks = Checks { n_nodes: Some(self.n_nodes) };
+        let Some(once) = &self.once else { return Ok(open_rows(&self.path, &self.options, checks)?.reader) };
+        // A thread that panicked while it held the lock has left the option intact.
+        let reader = once.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
+        reader.map(|reader| Box::new(reader) as _).ok_or_else(|| only_once(&self.path))
+    }
+}
+
+/// The warning of notes about a list.
+pub(super) fn edge_warning(path: &Path, notes: &[String]) -> Option<Warning> {
+    let what = notes.join("; ");
+    (!notes.is_empty()).then(|| Warning::ReadAs { path: path.display().to_string(), what })
+}
+
+fn open_rows<'a>(path: &'a Path, options: &EdgeOptions, checks: Checks) -> Result<EdgeList<'a>> {
+    match Format::from_path(path) {
+        Format::Npz => Err(Error::format(path, None, format!("archives are not read in blocks; expected {KNOWN}"))),
+        _ => EdgeList::open(path, options, checks, KNOWN),
+    }
+}
+
+fn uncounted() -> Error {
+    Error::param("number of nodes", "not given", format!("one, since {ONLY_ONCE}"))
+}
+
+/// Counts nodes and rows.
+fn scan(path: &Path, rows: EdgeList<'_>, options: &EdgeOptions, run: &Run) -> Result<(usize, u64)> {
+    let total = rows.n_rows.unwrap_or(0);
+    // Else the share of the file is reported.
+    let is_counted = total > 0 || rows.reader.share().is_none();
+    let (step, mut next) = (SCAN_ROWS.max(total / 128), 0);
+    let mut found = Extent::default();
+    run.progress().start("scan", total);
+    let result = rows.each(run, |edges| {
+        found.add(edges);
+        if is_counted && found.n_edges >= next {
+            run.progress().update(found.n_edges, "rows");
+            next = found.n_edges + step;
+        }
+    });
+    run.progress().finish();
+    result.and_then(|()| Ok((found.nodes(path, options, run)?, found.n_edges)))
+}

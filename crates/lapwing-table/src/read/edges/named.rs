@@ -1,0 +1,349 @@
+//! Edge lists whose nodes have names: `alice,bob,0.3`.
+//!
+//! A list is named if a node is no number as a program writes it, or if the rows of the data have names: nodes are then compared as
+//! text, as written. Two names in the first line of a text may be a header ([`FirstLine`]). If the list is read alone, they are an edge
+//! if one of them comes again; if the names are known, if one of them is among these.
+
+use std::path::Path;
+
+use super::EdgeOptions;
+use super::csv::weight;
+use super::rows::{Checks, EdgeList, NO_WEIGHT, Shares, WEIGHTS, is_weight};
+use super::text::{EdgeText, FirstLine};
+use crate::read::format::{Format, is_rereadable};
+use crate::read::roles::is_canonical;
+use lapwing_core::row_names::{BadNames, Named, Tally, quoted};
+use lapwing_core::{Edge, EdgeReader, Error, Result, RowNames, Run};
+
+/// Rows of a block of numbers.
+const BLOCK_ROWS: usize = 1 << 12;
+
+/// Takes an edge: its nodes, weight, and place in the file.
+pub(super) type Take<'t> = &'t mut dyn FnMut([&str; 2], f64, Place) -> Result<()>;
+
+/// The place of an edge.
+#[derive(Clone, Copy)]
+pub(super) enum Place {
+    Line(u64),
+    Row(u64),
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Line(line) => write!(f, "line {line}"),
+            Self::Row(row) => write!(f, "row {row}"),
+        }
+    }
+}
+
+/// An open list, whose nodes are read as text.
+pub(in crate::read) struct NamedEdges<'a> {
+    path: &'a Path,
+    source: Source<'a>,
+}
+
+enum Source<'a> {
+    Text(Box<EdgeText>),
+    Table(Box<super::parquet::TextNodes>),
+    /// Nodes are numbers in the file, and names in the data. With the next row.
+    Numbers(EdgeList<'a>, u64),
+}
+
+/// Whether the nodes of a list have names, by its first rows. A damaged list has none: its reader says what is wrong.
+pub(in crate::read) fn are_named(path: &Path, options: &EdgeOptions) -> bool {
+    options.are_names
+        || match Format::from_path(path) {
+            Format::Csv => EdgeText::open(path, options).is_ok_and(|text| text.has_names),
+            Format::Parquet => super::parquet::has_names(path),
+            _ => false,
+        }
+}
+
+/// A note on the first id of a text that is no number as a program writes it, which makes names of all ids; the text is read up to it.
+pub(in crate::read) fn late_name(path: &Path, options: &EdgeOptions, run: &Run) -> Result<Option<String>> {
+    if Format::from_path(path) != Format::Csv || !is_rereadable(path) {
+        return Ok(None);
+    }
+    let EdgeText { mut records, columns, .. } = EdgeText::open(path, options)?;
+    let is_name = |cell: &[u8]| !cell.is_empty() && !std::str::from_utf8(cell).is_ok_and(is_canonical);
+    while records.next(run)? {
+        if let Some(&at) = columns.nodes.iter().find(|&&at| is_name(records.cell(at))) {
+            let (line, name) = (records.line(), quoted(&records.shown(at)));
+            return Ok(Some(format!("all ids are names, since {name} in line {line} is no number of a row")));
+        }
+    }
+    Ok(None)
+}
+
+impl<'a> NamedEdges<'a> {
+    /// Opens a list whose nodes are compared with names as text.
+    pub(in crate::read) fn open(path: &'a Path, options: &EdgeOptions, expected: &str) -> Result<Self> {
+        let source = match Format::from_path(path) {
+            Format::Csv => Source::Text(Box::new(EdgeText::open(path, options)?)),
+            Format::Parquet => Source::Table(Box::new(super::parquet::TextNodes::open(path)?)),
+            _ => Source::Numbers(EdgeList::open(path, options, Checks { n_nodes: None }, expected)?, 0),
+        };
+        Ok(Self { path, source })
+    }
+
+    /// A list of numbers.
+    pub(in crate::read) fn of_numbers(path: &'a Path, edges: EdgeList<'a>) -> Self {
+        Self { path, source: Source::Numbers(edges, 0) }
+    }
+
+    /// A text.
+    pub(in crate::read) fn of_text(path: &'a Path, text: EdgeText) -> Self {
+        Self { path, source: Source::Text(Box::new(text)) }
+    }
+
+    /// Whether a text has weights.
+    fn has_weight(&self) -> bool {
+        matches!(&self.source, Source::Text(text) if text.columns.weight.is_some())
+    }
+
+    /// The first line, if it may be an edge.
+    fn first(&self) -> Option<FirstLine> {
+        if let Source::Text(text) = &self.source { text.first.clone() } else { None }
+    }
+
+    /// What to look at in the choice of columns.
+    pub(super) fn notes(&self) -> &[String] {
+        match &self.source {
+            Source::Text(text) => &text.columns.notes,
+            Source::Table(table) => &table.notes,
+            Source::Numbers(edges, _) => &edges.notes,
+        }
+    }
+
+    /// Share of the list that has been read, if it is known.
+    pub(super) fn share(&self) -> Option<f64> {
+        match &self.source {
+            Source::Text(text) => text.records.share(),
+            Source::Table(_) => None,
+            Source::Numbers(edges, row) => edges.n_rows.map(|n_rows| *row as f64 / n_rows.max(1) as f64),
+        }
+    }
+
+    /// Hands all rows to `take`, and reports the share that has been read, if it is known.
+    fn each(&mut self, run: &Run, take: Take<'_>) -> Result<()> {
+        let mut shares = Shares::default();
+        while self.read(BLOCK_ROWS, run, &mut *take)? > 0 {
+            self.share().into_iter().for_each(|share| shares.report(share, run));
+        }
+        Ok(())
+    }
+
+    /// Hands at most `most` of the next rows to `take`; returns their number, 0 at the end.
+    fn read(&mut self, most: usize, run: &Run, take: Take<'_>) -> Result<usize> {
+        let path = self.path;
+        let take = &mut |nodes: [&str; 2], weight: f64, place: Place| {
+            check(path, nodes, weight, place)?;
+            take(nodes, weight, place)
+        };
+        match &mut self.source {
+            Source::Text(text) => text.read(most, run, take),
+            Source::Table(table) => table.read(most, run, take),
+            Source::Numbers(edges, row) => {
+                let mut block = Vec::new();
+                edges.reader.read(most.min(BLOCK_ROWS), &mut block, run)?;
+                let [mut u, mut v] = [itoa::Buffer::new(), itoa::Buffer::new()];
+                for edge in &block {
+                    take([u.format(edge.u), v.format(edge.v)], edge.weight, Place::Row(*row))?;
+                    *row += 1;
+                }
+                Ok(block.len())
+            }
+        }
+    }
+}
+
+/// Refuses empty names and weights that are none.
+fn check(path: &Path, nodes: [&str; 2], weight: f64, place: Place) -> Result<()> {
+    let reason = match nodes.iter().any(|node| node.is_empty()) {
+        true => "a node has no name".into(),
+        false if !is_weight(weight) => format!("weight {weight}; {WEIGHTS}"),
+        false => return Ok(()),
+    };
+    Err(match place {
+        Place::Line(line) => Error::format(path, Some(line), reason),
+        Place::Row(row) => Error::format(path, None, super::rows::row_text(row, &reason)),
+    })
+}
+
+impl EdgeText {
+    /// Hands at most `most` of the next rows to `take`; returns their number, 0 at the end.
+    fn read(&mut self, most: usize, run: &Run, take: Take<'_>) -> Result<usize> {
+        let mut n_rows = 0;
+        let [u, v] = self.columns.nodes;
+        while n_rows < most && self.records.next(run)? {
+            let records = &self.records;
+            let node = |at| {
+                let text = std::str::from_utf8(records.cell(at));
+                text.map_err(|_| records.error(format!("the node '{}' is not UTF-8 text", records.shown(at))))
+            };
+            let weight = self.columns.weight.map_or(Ok(NO_WEIGHT), |at| weight(records, at))?;
+            take([node(u)?.trim(), node(v)?.trim()], weight, Place::Line(records.line()))?;
+            n_rows += 1;
+        }
+        Ok(n_rows)
+    }
+}
+
+/// The nodes of a list in the order in which they appear first.
+pub(in crate::read) struct Interned {
+    pub names: RowNames,
+    /// Names that were taken for nodes and were a header: nodes handed to the caller count from here.
+    pub n_header: u32,
+    /// The edge of the first line, if that may have been a header; it has not been handed to the caller.
+    pub first: Option<Edge>,
+    /// What to look at.
+    pub notes: Vec<String>,
+}
+
+/// Numbers the nodes of a list by their names, and hands all edges but that of the first line to `take`.
+pub(in crate::read) fn intern(mut edges: NamedEdges<'_>, run: &Run, mut take: impl FnMut(Edge)) -> Result<Interned> {
+    let mut names = RowNames::new("node", Named::Nodes);
+    let line = edges.first().filter(|line| line.is_open);
+    let (mut notes, mut comes_again, mut n_edges) = (edges.notes().to_vec(), false, 0usize);
+    let intern = |names: &mut RowNames, [u, v]: [&str; 2], weight| -> Result<Edge> {
+        Ok(Edge { u: names.intern(u)?, v: names.intern(v)?, weight })
+    };
+    let first = line.as_ref().map(|line| intern(&mut names, line.nodes.each_ref().map(String::as_str), NO_WEIGHT));
+    let first = first.transpose()?;
+    let n_doubtful = names.len() as u32;
+    edges.each(run, &mut |nodes, weight, _| {
+        let edge = intern(&mut names, nodes, weight)?;
+        comes_again |= edge.u < n_doubtful || edge.v < n_doubtful;
+        n_edges += 1;
+        take(edge);
+        Ok(())
+    })?;
+    let mut open = line.filter(|_| !comes_again);
+    if let Some(line) = &mut open {
+        // In most lists a node has several edges. Two words that occur in the first line only then name the columns.
+        let n_others = names.len() - n_doubtful as usize;
+        line.is_header |= 2 * n_others < 3 * n_edges;
+    }
+    notes.extend(open.as_ref().and_then(FirstLine::note));
+    match open.is_some_and(|line| line.is_header) {
+        false => Ok(Interned { names, n_header: 0, first, notes }),
+        true => {
+            let names = names.without_first(n_doubtful as usize)?;
+            Ok(Interned { names, n_header: n_doubtful, first: None, notes })
+        }
+    }
+}
+
+/// Edges with nodes of unknown names.
+#[derive(Default)]
+pub(in crate::read) struct Unknown {
+    /// Distinct names.
+    pub n_nodes: usize,
+    pub n_edges: usize,
+    /// What to look at.
+    pub notes: Vec<String>,
+}
+
+/// Hands the edges of a list between known names to `take`; unknown ones are refused unless `ignore_unknown`.
+pub(in crate::read) fn find(
+    mut edges: NamedEdges<'_>,
+    names: &RowNames,
+    ignore_unknown: bool,
+    run: &Run,
+    mut take: impl FnMut(Edge),
+) -> Result<Unknown> {
+    let (mut unknown, mut shown, mut n_edges) = (RowNames::new("node", Named::Nodes), Tally::default(), 0);
+    let (mut n_left_out, path, notes) = (0, edges.path, edges.notes().to_vec());
+    let mut look_up = |[u, v]: [&str; 2], weight: f64, place: Place| {
+        n_edges += 1;
+        if let (Some(u), Some(v)) = (names.find(u), names.find(v)) {
+            take(Edge { u, v, weight });
+            return Ok(());
+        }
+        n_left_out += 1;
+        for node in [u, v].into_iter().filter(|node| names.find(node).is_none()) {
+            if unknown.find(node).is_none() {
+                unknown.intern(node)?;
+                shown.note(|| format!("{} in {place}", quoted(node)));
+            }
+        }
+        Ok(())
+    };
+    let mut notes = notes;
+    if let Some(FirstLine { nodes: [u, v], line, is_header, .. }) = edges.first().filter(|_| !edges.has_weight())
+        && (!is_header || names.find(&u).is_some() || names.find(&v).is_some())
+    {
+        look_up([&u, &v], NO_WEIGHT, Place::Line(line))?;
+        if is_header {
+            let (u, v) = (quoted(&u), quoted(&v));
+            notes.push(format!("the first line, {u} and {v}, is taken for an edge; if it names the columns, call them source and target"));
+        }
+    }
+    edges.each(run, &mut look_up)?;
+    let found = Unknown { n_nodes: unknown.len(), n_edges: n_left_out, notes };
+    if found.n_nodes == 0 || ignore_unknown {
+        return Ok(found);
+    }
+    Err(unknown_error(path, names, &shown, [n_left_out, n_edges]))
+}
+
+fn unknown_error(path: &Path, names: &RowNames, shown: &Tally, [n_left_out, n_edges]: [usize; 2]) -> Error {
+    let known = names.iter().next().filter(|_| n_left_out == n_edges);
+    let known = known.map_or_else(String::new, |name| format!(", where the first is {}", quoted(name)));
+    let be = if shown.count == 1 { "is no id" } else { "are no ids" };
+    let nodes = shown.counted("node");
+    let fact = format!(
+        "{nodes}, in {n_left_out} of {n_edges} edges, {be} of the column '{}' of the data{known} {}",
+        names.column(),
+        shown.list()
+    );
+    let (what, advice) = (path.display().to_string(), "correct these names");
+    Error::names(BadNames { what, facts: vec![fact], advice, has_unknown: true })
+}
+
+/// The error for a list with names beside rows without.
+pub(in crate::read) fn needs_ids(path: &Path) -> Error {
+    let reason =
+        "its nodes have names, and the rows of the data have none; give the column that names the rows: --id COLUMN";
+    Error::graph(format!("{}: {reason}", path.display()))
+}
+
+/// Whether names must be found in a single reading.
+pub(in crate::read) fn is_once(path: &Path) -> bool {
+    !is_rereadable(path) && Format::from_path(path) == Format::Csv
+}
+
+/// A pass over a list whose nodes are known by their names.
+pub(super) struct NamedReader<'s> {
+    pub edges: NamedEdges<'s>,
+    pub names: &'s RowNames,
+    /// The edge of the first line, until it is read.
+    pub first: Option<Edge>,
+}
+
+impl EdgeReader for NamedReader<'_> {
+    fn read(&mut self, most: usize, out: &mut Vec<Edge>, run: &Run) -> Result<()> {
+        let mut left = most;
+        if left > 0
+            && let Some(first) = self.first.take()
+        {
+            out.push(first);
+            left -= 1;
+        }
+        let (names, path) = (self.names, self.edges.path);
+        let changed = || Error::format(path, None, "the file has changed (it has other nodes)");
+        while left > 0 {
+            let n_rows = self.edges.read(left, run, &mut |[u, v], weight, _| {
+                let (u, v) = names.find(u).zip(names.find(v)).ok_or_else(changed)?;
+                out.push(Edge { u, v, weight });
+                Ok(())
+            })?;
+            if n_rows == 0 {
+                break;
+            }
+            left -= n_rows;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,180 @@
+//! Lists of edges as text: what their first lines tell about the others.
+
+use std::path::Path;
+
+use super::EdgeOptions;
+use crate::read::records::{AS_UTF8, Records};
+use crate::read::roles::{Cells, EdgeColumns, edge_columns, ends};
+use lapwing_core::row_names::quoted;
+use lapwing_core::{Error, Result};
+
+/// A text of edges none of which was read.
+pub(in crate::read) struct EdgeText {
+    pub records: Records,
+    pub columns: EdgeColumns,
+    /// Whether an id in the first lines is no number as a program writes it: then all ids are names.
+    pub has_names: bool,
+    /// The first line, if it was not left to be read as an edge.
+    pub first: Option<FirstLine>,
+}
+
+/// A first line that is or may be a header.
+#[derive(Clone, Debug)]
+pub(in crate::read) struct FirstLine {
+    pub nodes: [String; 2],
+    pub line: u64,
+    /// Whether it rather is a header than an edge without a weight.
+    pub is_header: bool,
+    /// Whether it is an edge if one of its names comes again.
+    pub is_open: bool,
+    is_sure: bool,
+}
+
+impl FirstLine {
+    /// What to look at if no name comes again.
+    pub(in crate::read) fn note(&self) -> Option<String> {
+        let [u, v] = self.nodes.each_ref().map(|node| quoted(node));
+        let text = match self.is_header {
+            true => format!("the first line, {u} and {v}, is taken for a header; if it is an edge, pass --no-header"),
+            false => {
+                format!("the first line, {u} and {v}, is taken for an edge; if it names the columns, pass --header")
+            }
+        };
+        (!self.is_sure).then_some(text)
+    }
+}
+
+/// What the first line is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum First {
+    Header,
+    Edge,
+    /// Two names: most likely a header, or an edge; and whether it is rather sure.
+    Names {
+        is_header: bool,
+        is_sure: bool,
+    },
+}
+
+impl EdgeText {
+    pub(in crate::read) fn open(path: &Path, options: &EdgeOptions) -> Result<Self> {
+        let (mut records, start) = Records::open(path, options.known(path))?;
+        let kind = first_line(&start, options.header);
+        let (taken, edges) = start.split_at(usize::from(kind != First::Edge).min(start.len()));
+        let (is_header, is_open, is_sure) = match kind {
+            First::Names { is_header, is_sure } => (is_header, true, is_sure),
+            _ => (true, false, true),
+        };
+        let names = taken.first().filter(|_| is_header).map_or(&[][..], Vec::as_slice);
+        if let Some(at) = names.iter().position(|name| name.contains(char::REPLACEMENT_CHARACTER)) {
+            let reason = format!("the name '{}' of column {at} is not UTF-8 text; {AS_UTF8}", names[at]);
+            return Err(Error::format(path, Some(1), reason));
+        }
+        let width = start.first().map_or(0, Vec::len);
+        let cells: Vec<Cells> = (0..width).map(|at| Cells::of(edges, at)).collect();
+        let columns = match start.is_empty() {
+            // What is wrong with the text is told when its first line is read.
+            true => EdgeColumns { nodes: [0, 1], weight: None, notes: Vec::new() },
+            false => edge_columns(names, &cells).map_err(|reason| Error::format(path, None, reason))?,
+        };
+        let has_names = columns.nodes.iter().any(|&at| cells.get(at).is_some_and(|cells| !cells.are_whole()));
+        if !taken.is_empty() {
+            records.advance()?;
+        }
+        let node = |at: usize| taken.first().and_then(|line| line.get(at)).cloned().unwrap_or_default();
+        let (nodes, line) = (columns.nodes.map(node), records.line());
+        let first = (!taken.is_empty() && options.header.is_none()).then_some(FirstLine {
+            nodes,
+            line,
+            is_header,
+            is_open,
+            is_sure,
+        });
+        Ok(Self { records, columns, has_names: has_names || is_open, first })
+    }
+}
+
+/// Tells what the first of some lines is: its cells fit the types of the others, or they do not.
+fn first_line(lines: &[Vec<String>], has_header: Option<bool>) -> First {
+    let Some((first, others)) = lines.split_first() else { return First::Edge };
+    if let Some(has_header) = has_header {
+        return if has_header { First::Header } else { First::Edge };
+    }
+    let is_number = |at: usize| Cells::of(&lines[..1], at) != Cells::Text && !first[at].is_empty();
+    let are_known = ends(first).is_some();
+    if others.is_empty() {
+        return if are_known { First::Header } else { First::Edge };
+    }
+    // A node has a name, but a column may have none, such as the index that pandas writes. With two columns there is no index.
+    let is_blank = |at: &usize| first[*at].trim().is_empty();
+    if (0..first.len().min(2)).any(|at| is_blank(&at)) {
+        let mut named = (0..first.len()).filter(|at| !is_blank(at)).peekable();
+        let is_edge = first.len() == 2 && named.peek().is_some() && named.all(is_number);
+        return if is_edge { First::Edge } else { First::Header };
+    }
+    let mut typed = (0..first.len()).filter(|&at| Cells::of(others, at) != Cells::Text).peekable();
+    if typed.peek().is_some() {
+        // No column is called 0.5.
+        let has_decimals = (0..first.len()).any(|at| Cells::of(&lines[..1], at) == Cells::Number);
+        return if has_decimals || typed.all(is_number) { First::Edge } else { First::Header };
+    }
+    let has_digit = |cell: &String| cell.contains(|c: char| c.is_ascii_digit());
+    let numbered = |at: &usize| others.len() > 1 && others.iter().all(|record| record.get(*at).is_some_and(has_digit));
+    let mut numbered = (0..first.len()).filter(numbered).peekable();
+    if are_known {
+        // A node may be called u.
+        let is_short = |cell: &String| cell.chars().nth(1).is_none();
+        let is_sure = !first.iter().any(is_short) || !others.iter().flatten().any(is_short);
+        return First::Names { is_header: true, is_sure };
+    }
+    match numbered.peek().is_some() {
+        // A third cell is a weight, or none, which its line tells.
+        _ if first.len() > 2 => First::Edge,
+        true if numbered.all(|at| has_digit(&first[at])) => First::Edge,
+        true => First::Names { is_header: true, is_sure: false },
+        false => First::Names { is_header: false, is_sure: false },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_lines_are_headers_or_edges() {
+        let of = |text: &str| {
+            let lines: Vec<Vec<String>> =
+                text.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect();
+            first_line(&lines, None)
+        };
+        for header in [
+            "u,v\n0,1",
+            ",0,1\n0,5,7",
+            ",b2\na3,b3",
+            " ,a,b\n0,ann,bob",
+            "source,target\n00701,02139",
+            "a,b,c\nx,y,0.5",
+            "source,target",
+        ] {
+            assert_eq!(of(header), First::Header, "{header:?}");
+        }
+        for edge in [
+            "0,1\n1,2",
+            "a1,b1\na2,b2\na3,b3",
+            "ann,bob,1\nbob,cid,2",
+            "ann,bob",
+            "0,bob\n1,ann",
+            "nan,1\ninf,2",
+            ",5\n1,2",
+        ] {
+            assert_eq!(of(edge), First::Edge, "{edge:?}");
+        }
+        let names = |is_header, is_sure| First::Names { is_header, is_sure };
+        assert_eq!(of("from,to\nann,bob"), names(true, true));
+        assert_eq!(of("u,v\nann,bob"), names(true, true));
+        assert_eq!(of("a,b\nc,d"), names(true, false));
+        assert_eq!(of("paper,cites\np1,p2\np3,p4"), names(true, false));
+        assert_eq!(of("buyer,seller\nann,bob"), names(false, false));
+        assert_eq!(first_line(&[vec!["u".into(), "v".into()]], Some(false)), First::Edge);
+    }
+}

@@ -1,0 +1,101 @@
+//! Arrow IPC files and streams (Feather).
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use arrow_array::{ArrayRef, RecordBatchReader};
+use arrow_ipc::reader::{FileReader, StreamReader};
+use arrow_schema::{DataType, SchemaRef};
+
+use super::parquet::{arrow_error, guarded};
+use super::table::{ColumnKind, kind_of};
+use lapwing_core::mapped::open_filled;
+use lapwing_core::{Error, Result, Run};
+
+/// The bytes with which an IPC file starts; a stream has none.
+const MAGIC: &[u8] = b"ARROW1";
+
+/// An Arrow IPC file or stream whose schema has been read.
+#[derive(Debug)]
+pub(super) struct IpcTable {
+    path: PathBuf,
+    schema: SchemaRef,
+    is_file: bool,
+    bytes: u64,
+}
+
+impl IpcTable {
+    pub(super) fn open(path: &Path) -> Result<Self> {
+        use std::io::{Read, Seek};
+        let (mut file, bytes) = open_filled(path)?;
+        let mut start = Vec::new();
+        (&mut file).take(MAGIC.len() as u64).read_to_end(&mut start).map_err(|e| Error::io(path, e))?;
+        file.rewind().map_err(|e| Error::io(path, e))?;
+        let is_file = start == MAGIC;
+        let reader = reader(path, is_file, None)?;
+        Ok(Self { path: path.to_owned(), schema: reader.schema(), is_file, bytes })
+    }
+
+    pub(super) fn names(&self) -> Vec<String> {
+        let mut names = self.schema.fields().iter().map(|field| field.name().clone()).collect::<Vec<_>>();
+        super::columns::make_distinct(&mut names);
+        names
+    }
+
+    pub(super) fn kinds(&self) -> Vec<ColumnKind> {
+        self.schema.fields().iter().map(|field| kind_of(field.data_type())).collect()
+    }
+
+    pub(super) fn data_type(&self, at: usize) -> DataType {
+        self.schema.field(at).data_type().clone()
+    }
+
+    pub(super) fn stored_type(&self, at: usize) -> String {
+        self.schema.field(at).data_type().to_string()
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub(super) fn is_single(&self, at: usize) -> bool {
+        *self.schema.field(at).data_type() == DataType::Float32
+    }
+
+    pub(super) fn scan(&self, columns: &[usize]) -> Result<IpcScan> {
+        let mut in_file = columns.to_vec();
+        in_file.sort_unstable();
+        let places = columns.iter().map(|at| in_file.partition_point(|other| other < at)).collect();
+        let reader = reader(&self.path, self.is_file, Some(in_file))?;
+        Ok(IpcScan { path: self.path.clone(), reader, places })
+    }
+}
+
+fn reader(path: &Path, is_file: bool, columns: Option<Vec<usize>>) -> Result<Box<dyn RecordBatchReader + Send>> {
+    let (file, _) = open_filled(path)?;
+    let file: BufReader<File> = BufReader::with_capacity(1 << 18, file);
+    guarded(path, || {
+        Ok(match is_file {
+            true => Box::new(FileReader::try_new(file, columns).map_err(|e| arrow_error(path, e))?) as _,
+            false => Box::new(StreamReader::try_new(file, columns).map_err(|e| arrow_error(path, e))?) as _,
+        })
+    })
+}
+
+/// Reads chosen columns batch by batch.
+pub(super) struct IpcScan {
+    path: PathBuf,
+    reader: Box<dyn RecordBatchReader + Send>,
+    /// Position in a batch of each chosen column.
+    places: Vec<usize>,
+}
+
+impl IpcScan {
+    pub(super) fn next(&mut self, run: &Run) -> Result<Option<Vec<ArrayRef>>> {
+        run.check()?;
+        let (path, reader) = (&self.path, &mut self.reader);
+        let batch = guarded(path, || reader.next().transpose().map_err(|e| arrow_error(path, e)))?;
+        Ok(batch.map(|batch| self.places.iter().map(|&at| batch.column(at).clone()).collect()))
+    }
+}

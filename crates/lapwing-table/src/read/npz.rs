@@ -1,0 +1,422 @@
+//! Archives of arrays (`.npz`): samples and graphs.
+
+use std::fs::File;
+use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
+use std::sync::Arc;
+
+use zip::ZipArchive;
+use zip::read::ZipFile;
+use zip::result::ZipError;
+
+use super::array::converted;
+use super::edges::most_nodes;
+use super::npy::{ArrayName, Dtype, Element, Header, NpyReader, Number, Source};
+use super::origin::SampleOrigin;
+use super::{ReadOptions, Samples, Size, columns, labels};
+use lapwing_core::mapped::{open, open_filled};
+use lapwing_core::{Csr, Error, Features, Labels, Result, Run, memory};
+
+/// Most bytes that one deflated byte can decode to, rounded up.
+const MAX_DEFLATE_RATIO: u64 = 1040;
+
+/// Byte, in the header before a member, of the length of its name.
+const NAME_LENGTH_AT: u64 = 26;
+
+/// Bytes of an entry of the directory without its texts, of the end of the directory, and of the additional records
+/// before that in archives beyond 4 GiB.
+const ENTRY_BYTES: u64 = 46;
+const END_BYTES: u64 = 22;
+const END64_BYTES: u64 = 56 + 20;
+
+/// First bytes of an archive with members, and of one without.
+const MEMBER_MARK: &[u8] = b"PK\x03\x04";
+const EMPTY_MARK: &[u8] = b"PK\x05\x06";
+/// The newest version of the ZIP format, 6.3.
+const NEWEST_VERSION: u16 = 63;
+/// Flags of members that are encrypted or patches of other files.
+const UNKNOWN_FLAGS: u16 = 1 | 1 << 5 | 1 << 6;
+
+/// An open `.npz` file.
+pub(super) struct Archive<'a> {
+    path: &'a Path,
+    zip: ZipArchive<BufReader<File>>,
+    /// Names of the arrays, sorted.
+    names: Vec<String>,
+}
+
+/// Arrays of a sparse matrix in an archive.
+#[derive(Clone, Copy)]
+struct SparseNames {
+    data: &'static str,
+    indices: &'static str,
+    indptr: &'static str,
+    shape: &'static str,
+}
+
+const SCIPY: SparseNames = SparseNames { data: "data", indices: "indices", indptr: "indptr", shape: "shape" };
+const X: SparseNames = SparseNames { data: "X_data", indices: "X_indices", indptr: "X_indptr", shape: "X_shape" };
+
+/// A member of an archive, whose length and CRC-32 are checked at its end.
+pub(super) struct Member<'z> {
+    entry: ZipFile<'z>,
+    /// Remaining bytes, by the directory of the archive.
+    left: u64,
+}
+
+impl Read for Member<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let damaged = |reason| std::io::Error::new(std::io::ErrorKind::InvalidData, reason);
+        // The crate compares the CRC-32 at the end of the member.
+        let read = self.entry.read(buffer).map_err(|error| match error.to_string().as_str() {
+            "Invalid checksum" => damaged("its CRC-32 is another"),
+            _ => error,
+        })?;
+        if read == 0 && !buffer.is_empty() && self.left > 0 {
+            return Err(damaged("it is shorter than the archive says"));
+        }
+        self.left = self.left.checked_sub(read as u64).ok_or_else(|| damaged("it is longer than the archive says"))?;
+        Ok(read)
+    }
+}
+
+/// A member is read from its start to its end only.
+impl Source for Member<'_> {
+    fn go_to(&mut self, _: u64) -> std::io::Result<()> {
+        Err(std::io::ErrorKind::Unsupported.into())
+    }
+}
+
+/// Checks the directory of an archive of `length` bytes: the headers of the members have the same names, and the
+/// entries fill the directory. Otherwise, one changed byte could hide a member.
+fn check_directory(path: &Path, zip: &mut ZipArchive<BufReader<File>>, length: u64) -> Result<()> {
+    let mut file = BufReader::new(open(path)?);
+    let mut end = 0;
+    for index in 0..zip.len() {
+        let entry = zip.by_index_raw(index).map_err(|e| zip_error(path, e))?;
+        let name = entry.name().to_owned();
+        let damaged =
+            |reason: &str| Error::format(path, None, format!("member '{name}': the file is damaged ({reason})"));
+        let own = own_name(&mut file, entry.header_start()).map_err(|_| damaged("it has no header"))?;
+        if own != entry.name_raw() {
+            return Err(damaged("its header has another name"));
+        }
+        for needs_at in [entry.header_start() + 4, entry.central_header_start() + 6] {
+            match Needs::read(&mut file, needs_at).map_err(|_| damaged("it has no header"))? {
+                Needs { version, .. } if version > NEWEST_VERSION => {
+                    return Err(damaged("it asks for a version of the format that does not exist"));
+                }
+                Needs { flags, .. } if flags & UNKNOWN_FLAGS != 0 => {
+                    return Err(damaged("it claims to be a patch, or encrypted"));
+                }
+                _ => {}
+            }
+        }
+        let texts = own.len() + entry.extra_data().len() + entry.comment().len();
+        end = end.max(entry.central_header_start() + ENTRY_BYTES + texts as u64);
+    }
+    let behind = length - length.min(end);
+    match [END_BYTES, END_BYTES + END64_BYTES].contains(&(behind - behind.min(zip.comment().len() as u64))) || end == 0
+    {
+        true => Ok(()),
+        false => Err(Error::format(path, None, "the archive is damaged (its directory has another length)")),
+    }
+}
+
+/// Refuses bytes before the archive, which ZIP allows but NumPy does not.
+fn check_start(path: &Path, mut file: &File) -> Result<()> {
+    let mut start = Vec::new();
+    file.take(MEMBER_MARK.len() as u64)
+        .read_to_end(&mut start)
+        .and_then(|_| file.rewind())
+        .map_err(|e| Error::io(path, e))?;
+    match start == MEMBER_MARK || start == EMPTY_MARK {
+        true => Ok(()),
+        false => Err(Error::format(path, None, "not an .npz archive (it starts with other bytes)")),
+    }
+}
+
+/// The version and the flags of a member, which its own header and the directory both state.
+struct Needs {
+    version: u16,
+    flags: u16,
+}
+
+impl Needs {
+    fn read(file: &mut BufReader<File>, at: u64) -> std::io::Result<Self> {
+        file.seek(SeekFrom::Start(at))?;
+        let mut bytes = [0; 4];
+        file.read_exact(&mut bytes)?;
+        let [version, flags] = [[bytes[0], bytes[1]], [bytes[2], bytes[3]]].map(u16::from_le_bytes);
+        Ok(Self { version, flags })
+    }
+}
+
+/// The name in the header before a member.
+fn own_name(file: &mut BufReader<File>, start: u64) -> std::io::Result<Vec<u8>> {
+    file.seek(SeekFrom::Start(start + NAME_LENGTH_AT))?;
+    let mut lengths = [0; 4];
+    file.read_exact(&mut lengths)?;
+    let mut name = vec![0; usize::from(u16::from_le_bytes([lengths[0], lengths[1]]))];
+    file.read_exact(&mut name)?;
+    Ok(name)
+}
+
+impl<'a> Archive<'a> {
+    pub(super) fn open(path: &'a Path) -> Result<Self> {
+        let (file, length) = open_filled(path)?;
+        check_start(path, &file)?;
+        let mut zip = ZipArchive::new(BufReader::new(file)).map_err(|e| zip_error(path, e))?;
+        check_directory(path, &mut zip, length)?;
+        let mut names: Vec<String> =
+            zip.file_names().filter_map(|name| name.strip_suffix(".npy").map(str::to_owned)).collect();
+        names.sort();
+        // NumPy reads both `X` and `X.npy` as the array X, so an archive with both is ambiguous.
+        let is_double =
+            |name: &str| name.strip_suffix(".npy").is_some_and(|array| zip.file_names().any(|n| n == array));
+        if zip.len() != zip.file_names().count() || zip.file_names().any(is_double) {
+            return Err(Error::format(path, None, "two members of the archive have the same name"));
+        }
+        Ok(Self { path, zip, names })
+    }
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.names.iter().any(|known| known == name)
+    }
+
+    /// The error for an archive without an expected array.
+    pub(super) fn unknown(&self, expected: &str) -> Error {
+        let found = if self.names.is_empty() { "nothing".to_owned() } else { self.names.join(", ") };
+        Error::format(self.path, None, format!("expected {expected}; the archive holds {found}"))
+    }
+
+    /// Opens an array and reads its header.
+    ///
+    /// Reading all its values then checks the length and the CRC-32 of the member.
+    pub(super) fn array<'s, D: Element>(&'s mut self, name: &'s str) -> Result<NpyReader<'s, Member<'s>, D>> {
+        let path = self.path;
+        let origin = ArrayName { path, array: name };
+        let file = format!("{name}.npy");
+        let at = self.zip.file_names().position(|known| known == file);
+        at.ok_or_else(|| self.unknown(&format!("an array '{name}'")))?;
+        // Checks the raw entry first: the crate panics when it opens a member with an unknown compression method.
+        let index = (0..self.zip.len()).find(|&i| self.zip.by_index_raw(i).is_ok_and(|entry| entry.name() == file));
+        let index = index.ok_or_else(|| origin.error("the archive is damaged"))?;
+        let raw = self.zip.by_index_raw(index).map_err(|e| zip_error(path, e))?;
+        let limit = match raw.compression() {
+            zip::CompressionMethod::Stored => raw.size().min(raw.compressed_size()),
+            zip::CompressionMethod::Deflated => {
+                raw.size().min(raw.compressed_size().saturating_mul(MAX_DEFLATE_RATIO).saturating_add(1024))
+            }
+            method => return Err(origin.error(format!("compressed by {method}; expected deflate or none"))),
+        };
+        drop(raw);
+        let entry = self.zip.by_index(index).map_err(|e| zip_error(path, e))?;
+        let mut reader = NpyReader::new(Member { left: entry.size(), entry }, limit, origin)?;
+        reader.is_checked = true;
+        Ok(reader)
+    }
+
+    pub(super) fn numbers<N: Number>(&mut self, name: &str, run: &Run) -> Result<Vec<N>> {
+        self.array(name)?.numbers(run)
+    }
+
+    fn header(&mut self, name: &str) -> Result<Header> {
+        Ok(self.array(name)?.header)
+    }
+
+    /// Reads the sparse matrix that `scipy.sparse.save_npz` wrote; `None` if there is none.
+    pub(super) fn scipy_sparse<N: Number + std::ops::Add<Output = N>>(&mut self, run: &Run) -> Result<Option<Csr<N>>> {
+        match self.scipy_format(run)?.as_deref() {
+            None => Ok(None),
+            Some("csr") => self.csr(SCIPY, false, run).map(Some),
+            Some("csc") => {
+                let transposed = self.csr(SCIPY, true, run)?;
+                self.check_size(transposed.n_cols(), transposed.nnz())?;
+                transposed.transpose().map(Some)
+            }
+            Some("coo") => self.coo(run).map(Some),
+            Some(other) => {
+                let reason = format!("a sparse matrix in format '{other}'; save it as CSR (matrix.tocsr())");
+                Err(Error::format(self.path, None, reason))
+            }
+        }
+    }
+
+    fn scipy_format(&mut self, run: &Run) -> Result<Option<String>> {
+        if !self.has("format") || !self.has(SCIPY.shape) || !self.has(SCIPY.data) {
+            return Ok(None);
+        }
+        let format = self.array::<Dtype>("format")?;
+        let origin_error = format.origin.error("expected the name of a sparse format");
+        if format.header.dtype.is_number() {
+            return Err(origin_error);
+        }
+        format.last_text(run)?.map(Some).ok_or(origin_error)
+    }
+
+    /// Number of rows and columns of a sparse matrix.
+    fn sparse_shape(&mut self, names: SparseNames, run: &Run) -> Result<(usize, usize)> {
+        let shape: Vec<i64> = self.numbers(names.shape, run)?;
+        match shape[..] {
+            [n_rows @ 0..=0xffff_ffff, n_cols @ 0..=0xffff_ffff] => Ok((n_rows as usize, n_cols as usize)),
+            _ => Err(self.damaged(names.shape, &format!("{shape:?} is no shape of a matrix"))),
+        }
+    }
+
+    fn damaged(&self, array: &str, reason: &str) -> Error {
+        ArrayName { path: self.path, array }.error(reason)
+    }
+
+    /// A matrix in compressed rows, or (`by_column`) the transpose of a matrix in compressed columns.
+    fn csr<N: Number + std::ops::Add<Output = N>>(
+        &mut self,
+        names: SparseNames,
+        by_column: bool,
+        run: &Run,
+    ) -> Result<Csr<N>> {
+        let (mut n_rows, mut n_cols) = self.sparse_shape(names, run)?;
+        if by_column {
+            (n_rows, n_cols) = (n_cols, n_rows);
+        }
+        let indptr: Vec<i64> = self.numbers(names.indptr, run)?;
+        let indptr: Option<Vec<u64>> = indptr.into_iter().map(|offset| u64::try_from(offset).ok()).collect();
+        let indptr = indptr.ok_or_else(|| self.damaged(names.indptr, "a negative offset"))?;
+        let indices = self.ids(names.indices, n_cols, run)?;
+        let values: Vec<N> = self.numbers(names.data, run)?;
+        let path = self.path;
+        canonical(n_rows, n_cols, indptr, indices, values)
+            .map_err(|error| Error::format(path, None, format!("not a sparse matrix: {error}")))
+    }
+
+    fn coo<N: Number + std::ops::Add<Output = N>>(&mut self, run: &Run) -> Result<Csr<N>> {
+        let (n_rows, n_cols) = self.sparse_shape(SCIPY, run)?;
+        let rows = self.ids("row", n_rows, run)?;
+        let cols = self.ids("col", n_cols, run)?;
+        let values: Vec<N> = self.numbers(SCIPY.data, run)?;
+        if rows.len() != values.len() || cols.len() != values.len() {
+            return Err(self.damaged("row", "as many entries expected as in 'col' and 'data'"));
+        }
+        self.check_size(n_rows, values.len())?;
+        let entries: Vec<(u32, u32, N)> =
+            rows.iter().zip(&cols).zip(values).map(|((&row, &col), value)| (row, col, value)).collect();
+        Csr::from_entries(n_rows, n_cols, &entries)
+    }
+
+    /// Refuses rows that few entries do not explain: memory for each is taken, and unlike compressed rows the file holds none.
+    fn check_size(&self, n_rows: usize, n_entries: usize) -> Result<()> {
+        match n_rows as u64 > most_nodes(n_entries as u64) {
+            true => {
+                let reason =
+                    format!("a matrix of {n_rows} rows with only {n_entries} entries; save it as CSR (matrix.tocsr())");
+                Err(Error::format(self.path, None, reason))
+            }
+            false => Ok(()),
+        }
+    }
+
+    /// An array of row or column numbers below `end`, which is at most 2³² − 1.
+    fn ids(&mut self, name: &str, end: usize, run: &Run) -> Result<Vec<u32>> {
+        let reader = self.array::<Dtype>(name)?;
+        if !reader.header.dtype.is_integer() {
+            return Err(reader.origin.error("expected integers"));
+        }
+        let path = reader.origin.path.display().to_string();
+        let mut ids = memory::with_capacity(&path, reader.n_elements, "give fewer entries")?;
+        let mut bad = None;
+        reader.each_number(run, |id: i64| {
+            if !(0..end as i64).contains(&id) {
+                bad.get_or_insert(ids.len());
+            }
+            ids.push(id as u32);
+        })?;
+        match bad {
+            Some(at) => Err(self.damaged(name, &format!("entry {at} is not between 0 and {}", end as i64 - 1))),
+            None => Ok(ids),
+        }
+    }
+}
+
+/// A matrix of compressed rows. SciPy allows unsorted and repeated columns: these are sorted and added.
+fn canonical<N: Number + std::ops::Add<Output = N>>(
+    n_rows: usize,
+    n_cols: usize,
+    indptr: Vec<u64>,
+    indices: Vec<u32>,
+    values: Vec<N>,
+) -> Result<Csr<N>> {
+    let fits = indptr.len() == n_rows + 1
+        && indptr.is_sorted()
+        && indptr[0] == 0
+        && indptr[n_rows] == indices.len() as u64
+        && indices.len() == values.len();
+    let row = |row: usize| indptr[row] as usize..indptr[row + 1] as usize;
+    if !fits || (0..n_rows).all(|at| indices[row(at)].is_sorted_by(|a, b| a < b)) {
+        return Csr::new(n_rows, n_cols, indptr, indices, values);
+    }
+    let rows = (0..n_rows).flat_map(|at| row(at).map(move |_| at as u32));
+    let entries: Vec<(u32, u32, N)> = rows.zip(indices).zip(values).map(|((row, col), x)| (row, col, x)).collect();
+    Csr::from_entries(n_rows, n_cols, &entries)
+}
+
+fn zip_error(path: &Path, error: ZipError) -> Error {
+    match error {
+        ZipError::Io(e)
+            if !matches!(e.kind(), std::io::ErrorKind::UnexpectedEof | std::io::ErrorKind::InvalidInput) =>
+        {
+            Error::io(path, e)
+        }
+        other => Error::format(path, None, format!("not an .npz archive, or truncated ({other})")),
+    }
+}
+
+const EXPECTED: &str =
+    "arrays X (and y), X_data, X_indices, X_indptr and X_shape (and y), or a matrix of scipy.sparse.save_npz";
+
+/// Reads samples, with the labels `y` if there are any.
+pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Result<Samples> {
+    let mut archive = Archive::open(path)?;
+    let features = if archive.has("X") {
+        converted(archive.array("X")?, run)?
+    } else if archive.has(X.data) {
+        Features::Sparse(Arc::new(archive.csr(X, false, run)?))
+    } else {
+        let sparse = archive.scipy_sparse(run)?.ok_or_else(|| archive.unknown(EXPECTED))?;
+        Features::Sparse(Arc::new(sparse))
+    };
+    let label = options.label_column.as_deref().or_else(|| archive.has("y").then_some("y"));
+    let unlabeled = options.unlabeled.as_deref();
+    let labels = label.map(|name| labels::from_array(archive.array(name)?, features.n_rows(), unlabeled, run));
+    let labels = labels.transpose()?.map(Labels::from);
+    let keep = columns::by_number(path, features.n_cols(), options)?;
+    let features = columns::select(features, keep.as_deref())?;
+    let origin = SampleOrigin { positions: keep, ..SampleOrigin::new(path) };
+    Ok(Samples { features, feature_names: None, labels, names: None, warnings: Vec::new(), origin })
+}
+
+/// Size of the features, from the headers of the arrays.
+pub(super) fn probe(path: &Path, options: &ReadOptions) -> Result<Size> {
+    let run = Run::new(Some(1), 0)?;
+    let mut archive = Archive::open(path)?;
+    let size = if archive.has("X") {
+        let reader = archive.array("X")?;
+        let (n_rows, n_cols) = reader.header.feature_shape(reader.origin)?;
+        Size::dense(n_rows, n_cols, reader.header.dtype.feature_bytes())
+    } else {
+        let names = if archive.has(X.data) { X } else { SCIPY };
+        if !archive.has(names.data) || !archive.has(names.shape) {
+            return Err(archive.unknown(EXPECTED));
+        }
+        let (n_rows, n_cols) = archive.sparse_shape(names, &run)?;
+        Size::sparse(n_rows, n_cols, archive.header(names.data)?.shape.iter().product())
+    };
+    match columns::by_number(path, size.n_cols, options)? {
+        None => Ok(size),
+        // The number of entries in the chosen columns of a sparse matrix is unknown; the number of all is an upper
+        // bound.
+        Some(keep) if size.n_entries.is_some() => Ok(Size { n_cols: keep.len(), ..size }),
+        Some(keep) => {
+            Ok(Size::dense(size.n_rows, keep.len(), size.bytes_in_memory / (size.n_rows * size.n_cols).max(1)))
+        }
+    }
+}

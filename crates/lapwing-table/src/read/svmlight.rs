@@ -1,0 +1,139 @@
+//! Sparse samples in the format of SVMlight and LIBSVM: `label index:value index:value … # comment`.
+//!
+//! Indices count from 1 by convention; they count from 0 in a file with an index 0. As in all formats, the label −1
+//! means "no label": for files with the classes +1 and −1, choose another marker.
+
+use std::collections::BTreeMap;
+use std::io::BufRead;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::array::refuse_label_column;
+use super::format::open_text;
+use super::labels::LabelTexts;
+use super::origin::SampleOrigin;
+use super::records::text_error;
+use super::{ReadOptions, Samples, Size, columns};
+use lapwing_core::bad_columns::is_bad;
+use lapwing_core::{Csr, Error, Features, Labels, Result, Run};
+
+/// Lines between two checks of the run's cancellation.
+const CHECK_LINES: u64 = 1024;
+
+/// Reads samples and their labels.
+pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Result<Samples> {
+    refuse_label_column(options)?;
+    let mut texts = LabelTexts::new(options.unlabeled.as_deref());
+    let (mut indptr, mut indices, mut values) = (vec![0u64], Vec::new(), Vec::new());
+    let mut bad_lines = BTreeMap::new();
+    let bounds = each_line(path, run, |line, label, entries| {
+        texts.push(label);
+        for (index, _) in entries.iter().filter(|entry| is_bad(entry.1.into())) {
+            bad_lines.entry(*index).or_insert(line);
+        }
+        indices.extend(entries.iter().map(|entry| entry.0));
+        values.extend(entries.iter().map(|entry| entry.1));
+        indptr.push(indices.len() as u64);
+    })?;
+    if bounds.first == 1 {
+        indices.iter_mut().for_each(|index| *index -= 1);
+    }
+    let sparse = Csr::new(indptr.len() - 1, bounds.n_cols(), indptr, indices, values)?;
+    let keep = columns::by_number(path, sparse.n_cols(), options)?;
+    let features = columns::select(Features::Sparse(Arc::new(sparse)), keep.as_deref())?;
+    let column = |index: u32| {
+        let at = (index - bounds.first) as usize;
+        keep.as_ref().map_or(Some(at), |keep| keep.iter().position(|&other| other == at))
+    };
+    let lines = bad_lines.into_iter().filter_map(|(index, line)| Some((column(index)?, line))).collect();
+    let origin = SampleOrigin { positions: keep, lines, ..SampleOrigin::new(path) };
+    let warnings = texts.spaced().into_iter().collect();
+    let labels = Some(Labels::from(texts.finish()?));
+    Ok(Samples { features, feature_names: None, labels, names: None, warnings, origin })
+}
+
+/// Counts rows and entries.
+pub(super) fn probe(path: &Path, options: &ReadOptions) -> Result<Size> {
+    let (mut n_rows, mut n_entries) = (0, 0);
+    let bounds = each_line(path, &Run::new(Some(1), 0)?, |_, _, entries| {
+        n_rows += 1;
+        n_entries += entries.len();
+    })?;
+    let keep = columns::by_number(path, bounds.n_cols(), options)?;
+    Ok(Size::sparse(n_rows, keep.map_or(bounds.n_cols(), |keep| keep.len()), n_entries))
+}
+
+/// Range of the indices of a file.
+struct Bounds {
+    /// Number of the first column: 0 or 1.
+    first: u32,
+    /// Largest index plus 1; 0 if there is none.
+    end: u32,
+}
+
+impl Bounds {
+    fn n_cols(&self) -> usize {
+        self.end.saturating_sub(self.first) as usize
+    }
+}
+
+/// Calls `take` with the number, the label and the entries of each line, sorted by their indices as written.
+fn each_line(path: &Path, run: &Run, mut take: impl FnMut(u64, &str, &[(u32, f32)])) -> Result<Bounds> {
+    let mut reader = open_text(path)?;
+    let (mut line, mut number) = (String::new(), 0u64);
+    let mut entries: Vec<(u32, f32)> = Vec::new();
+    let mut bounds = Bounds { first: 1, end: 0 };
+    let mut n_rows = 0u64;
+    loop {
+        line.clear();
+        number += 1;
+        if number.is_multiple_of(CHECK_LINES) {
+            run.check()?;
+        }
+        if reader.read_line(&mut line).map_err(|e| read_error(path, number, e))? == 0 {
+            break;
+        }
+        // Some programs write a byte order mark before text.
+        let text = if number == 1 { line.strip_prefix('\u{feff}').unwrap_or(&line) } else { &line };
+        let content = text.split('#').next().unwrap_or_default();
+        let mut tokens = content.split_ascii_whitespace();
+        let Some(label) = tokens.next() else { continue };
+        parse_entries(tokens, &mut entries).map_err(|reason| Error::format(path, Some(number), reason))?;
+        if let (Some(first), Some(last)) = (entries.first(), entries.last()) {
+            bounds.first = bounds.first.min(first.0);
+            bounds.end = bounds.end.max(last.0 + 1);
+        }
+        take(number, label, &entries);
+        n_rows += 1;
+    }
+    match n_rows {
+        0 => Err(Error::format(path, None, "the file is empty")),
+        _ => Ok(bounds),
+    }
+}
+
+fn parse_entries<'t>(tokens: impl Iterator<Item = &'t str>, entries: &mut Vec<(u32, f32)>) -> Result<(), String> {
+    entries.clear();
+    for token in tokens.filter(|token| !token.starts_with("qid:")) {
+        let entry = token.split_once(':').and_then(|(index, value)| Some((index.parse().ok()?, value.parse().ok()?)));
+        entries.push(
+            entry
+                .filter(|entry: &(u32, f32)| entry.0 < u32::MAX)
+                .ok_or_else(|| format!("'{token}' is no pair index:value"))?,
+        );
+    }
+    entries.sort_unstable_by_key(|entry| entry.0);
+    match entries.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        Some(pair) => Err(format!("index {} occurs twice", pair[0].0)),
+        None => Ok(()),
+    }
+}
+
+/// An error of reading lines.
+pub(super) fn read_error(path: &Path, line: u64, error: std::io::Error) -> Error {
+    match error.get_ref() {
+        // An error of `read_line`: errors of decompression have an inner error.
+        None if error.kind() == std::io::ErrorKind::InvalidData => Error::format(path, Some(line), "not UTF-8 text"),
+        _ => text_error(path, Some(line), error),
+    }
+}

@@ -1,0 +1,296 @@
+//! Stored arrays as arrays of the five types of a table.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float32Type, Float64Type};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, FixedSizeListArray, Float32Array, Float64Array, StringArray,
+    TimestampMicrosecondArray,
+};
+use arrow_buffer::NullBuffer;
+use arrow_cast::cast;
+use arrow_schema::{ArrowError, DataType, Field, TimeUnit};
+
+use super::{ColumnKind, ColumnType, Tally};
+use crate::read::text::{CellType, NumberStyle, UnfitCell, any_date, any_truth, is_missing, parsed_as, truth};
+use lapwing_core::{Error, Result};
+
+/// The kind of a column of a stored type.
+pub(crate) fn kind_of(stored: &DataType) -> ColumnKind {
+    use DataType::{
+        Boolean, Date32, Date64, Dictionary, FixedSizeList, LargeList, LargeUtf8, List, Null, RunEndEncoded, Time32,
+        Time64, Timestamp, Utf8, Utf8View,
+    };
+    match stored {
+        Null => ColumnKind::Empty,
+        Boolean => ColumnKind::Boolean,
+        Utf8 | LargeUtf8 | Utf8View => ColumnKind::Text,
+        Date32 | Date64 | Time32(_) | Time64(_) | Timestamp(..) => ColumnKind::Date,
+        Dictionary(_, values) => kind_of(values),
+        RunEndEncoded(_, values) => kind_of(values.data_type()),
+        FixedSizeList(field, length) if field.data_type().is_numeric() => {
+            ColumnKind::Vector(usize::try_from(*length).unwrap_or(0))
+        }
+        // The length is told by the first rows.
+        List(field) | LargeList(field) if field.data_type().is_numeric() => ColumnKind::Vector(0),
+        numeric if numeric.is_numeric() => ColumnKind::Number,
+        other => ColumnKind::Other(other.to_string()),
+    }
+}
+
+/// Cells of a text column that are looked at.
+const LOOKED_AT: usize = 1000;
+
+/// How the texts of a column are read as something else, if some of them tell so.
+pub(super) fn parsed_texts(array: &ArrayRef) -> Option<(CellType, ColumnKind)> {
+    let texts = cast(array, &DataType::Utf8).ok()?;
+    let cells = texts.as_string::<i32>().iter().take(LOOKED_AT).flatten().map(|text| text.trim().as_bytes());
+    let (parsed, kind) = parsed_as(cells)?;
+    let kind = match kind {
+        ColumnType::Boolean => ColumnKind::Boolean,
+        ColumnType::Date => ColumnKind::Date,
+        _ => ColumnKind::Number,
+    };
+    Some((parsed, kind))
+}
+
+/// An array as values of a type; the first row is row `row` of the table. Missing numbers are NaN, other missing cells null. Stored
+/// texts are read as `parsed` says.
+pub(crate) fn canonical(
+    path: &Path,
+    array: &ArrayRef,
+    (kind, parsed): (ColumnType, Option<CellType>),
+    row: usize,
+    tally: &mut Tally,
+) -> Result<ArrayRef> {
+    let failed = |error: ArrowError| Error::format(path, None, format!("the file is damaged ({error})"));
+    let stored = array.data_type();
+    let is_text = kind_of(stored) == ColumnKind::Text;
+    if is_text && !matches!(kind, ColumnType::Label | ColumnType::Vector(_)) {
+        let texts = cast(array, &DataType::Utf8).map_err(failed)?;
+        return Ok(of_texts(texts.as_string::<i32>(), kind, parsed, row, tally));
+    }
+    let converted = match kind {
+        ColumnType::Number if *stored == DataType::Float32 => as_numbers::<Float32Type>(array, f32::NAN),
+        ColumnType::Number => {
+            let array = match stored {
+                DataType::Boolean => cast(&cast(array, &DataType::Int8).map_err(failed)?, &DataType::Float64),
+                _ => cast(array, &DataType::Float64),
+            };
+            as_numbers::<Float64Type>(&array.map_err(failed)?, f64::NAN)
+        }
+        ColumnType::Boolean => cast(array, &DataType::Boolean).map_err(failed)?,
+        ColumnType::Date => dates(array).map_err(failed)?,
+        ColumnType::Label => label_texts(array).map_err(failed)?,
+        ColumnType::Text => cast(array, &DataType::Utf8).map_err(failed)?,
+        ColumnType::Vector(length) => vectors(array, length).map_err(failed)?,
+    };
+    count(array, &converted, row, tally);
+    Ok(converted)
+}
+
+/// Numbers without nulls, NaN in their place.
+fn as_numbers<T: arrow_array::types::ArrowPrimitiveType>(array: &ArrayRef, missing: T::Native) -> ArrayRef {
+    let numbers = array.as_primitive::<T>();
+    if numbers.null_count() == 0 {
+        return Arc::clone(array);
+    }
+    let mut filled = vec![missing; numbers.len()];
+    for (start, end) in numbers.nulls().into_iter().flat_map(|nulls| nulls.valid_slices()) {
+        filled[start..end].copy_from_slice(&numbers.values()[start..end]);
+    }
+    Arc::new(arrow_array::PrimitiveArray::<T>::new(filled.into(), None))
+}
+
+/// Labels as texts: whole numbers without decimals, truth values as 0 and 1.
+fn label_texts(array: &ArrayRef) -> std::result::Result<ArrayRef, ArrowError> {
+    let values = match array.data_type() {
+        DataType::Dictionary(_, values) => (**values).clone(),
+        other => other.clone(),
+    };
+    match values {
+        DataType::Boolean => cast(&cast(array, &DataType::Int8)?, &DataType::Utf8),
+        floating if floating.is_floating() => {
+            let numbers = cast(array, &DataType::Float64)?;
+            let text = |x: Option<f64>| x.filter(|x| !x.is_nan()).map(crate::read::labels::number_text);
+            Ok(Arc::new(numbers.as_primitive::<Float64Type>().iter().map(text).collect::<StringArray>()))
+        }
+        _ => cast(array, &DataType::Utf8),
+    }
+}
+
+fn dates(array: &ArrayRef) -> std::result::Result<ArrayRef, ArrowError> {
+    let micros = DataType::Timestamp(TimeUnit::Microsecond, None);
+    let array = match array.data_type() {
+        DataType::Time32(_) => cast(&cast(array, &DataType::Time64(TimeUnit::Microsecond))?, &DataType::Int64)?,
+        DataType::Time64(_) => cast(&cast(array, &DataType::Time64(TimeUnit::Microsecond))?, &DataType::Int64)?,
+        DataType::Timestamp(_, Some(_)) => cast(array, &DataType::Timestamp(TimeUnit::Microsecond, None))?,
+        _ => Arc::clone(array),
+    };
+    cast(&array, &micros)
+}
+
+/// Lists of `length` numbers; lists of other lengths are missing.
+fn vectors(array: &ArrayRef, length: usize) -> std::result::Result<ArrayRef, ArrowError> {
+    let field = Arc::new(Field::new_list_field(DataType::Float32, true));
+    let width = i32::try_from(length).unwrap_or(0);
+    if let DataType::FixedSizeList(_, stored) = array.data_type()
+        && *stored == width
+    {
+        return cast(array, &DataType::FixedSizeList(field, width));
+    }
+    let large = cast(array, &DataType::LargeList(field.clone()))?;
+    let lists = large.as_list::<i64>();
+    let mut values = vec![f32::NAN; lists.len() * length];
+    let mut filled = vec![false; lists.len()];
+    for (row, out) in values.chunks_exact_mut(length.max(1)).enumerate().take(lists.len()) {
+        if lists.is_null(row) {
+            continue;
+        }
+        let list = lists.value(row);
+        let numbers = as_numbers::<Float32Type>(&list, f32::NAN);
+        if numbers.len() == length {
+            out.copy_from_slice(numbers.as_primitive::<Float32Type>().values());
+            filled[row] = true;
+        }
+    }
+    let values: ArrayRef = Arc::new(Float32Array::from(values));
+    Ok(Arc::new(FixedSizeListArray::try_new(field, width, values, Some(NullBuffer::from(filled)))?))
+}
+
+/// Counts the cells of a stored array, and those that its conversion lost.
+fn count(stored: &ArrayRef, converted: &ArrayRef, row: usize, tally: &mut Tally) {
+    let stored_nulls = stored.logical_nulls();
+    let n_missing = stored_nulls.as_ref().map_or(0, NullBuffer::null_count);
+    tally.filled += stored.len() - n_missing;
+    if converted.null_count() <= n_missing {
+        return;
+    }
+    let was_filled = |at: usize| stored_nulls.as_ref().is_none_or(|nulls| nulls.is_valid(at));
+    for at in (0..stored.len()).filter(|&at| converted.is_null(at) && was_filled(at)) {
+        tally.unfit += 1;
+        tally.first_unfit.get_or_insert_with(|| UnfitCell { row: row + at, line: 0, text: shown(stored) });
+    }
+}
+
+/// A stored cell in messages.
+fn shown(stored: &ArrayRef) -> String {
+    use DataType::{FixedSizeList, LargeList, List};
+    match stored.data_type() {
+        List(_) | LargeList(_) | FixedSizeList(..) => "a list of another length".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// Texts as values of a type; those that do not fit it are missing, and counted.
+fn of_texts(
+    texts: &StringArray,
+    kind: ColumnType,
+    parsed: Option<CellType>,
+    row: usize,
+    tally: &mut Tally,
+) -> ArrayRef {
+    let cells = || texts.iter().map(|text| text.map(str::trim).filter(|text| !is_missing(text.as_bytes())));
+    let mut unfit = |at: usize, text: &str| {
+        tally.unfit += 1;
+        let shown = || text.chars().take(40).collect();
+        tally.first_unfit.get_or_insert_with(|| UnfitCell { row: row + at, line: 0, text: shown() });
+    };
+    let array: ArrayRef = match kind {
+        ColumnType::Number => {
+            let style = match parsed {
+                Some(CellType::Number(style)) => style,
+                _ => NumberStyle::Written(b'.'),
+            };
+            let number = |(at, cell): (usize, Option<&str>)| {
+                let Some(text) = cell else { return f64::NAN };
+                style.parse(text.as_bytes()).unwrap_or_else(|| {
+                    unfit(at, text);
+                    f64::NAN
+                })
+            };
+            Arc::new(Float64Array::from_iter_values(cells().enumerate().map(number)))
+        }
+        ColumnType::Boolean | ColumnType::Date => {
+            let value = |text: &str| match parsed {
+                Some(CellType::Boolean(words)) => truth(words, text.as_bytes()).map(i64::from),
+                Some(CellType::Date(style)) => style.parse(text.as_bytes()),
+                _ if kind == ColumnType::Date => any_date(text.as_bytes()),
+                _ => any_truth(text.as_bytes()).map(i64::from),
+            };
+            let values = cells().enumerate().map(|(at, cell)| {
+                let found = value(cell?);
+                if found.is_none() {
+                    unfit(at, cell.unwrap_or_default());
+                }
+                found
+            });
+            match kind {
+                ColumnType::Boolean => Arc::new(values.map(|truth| truth.map(|x| x != 0)).collect::<BooleanArray>()),
+                _ => Arc::new(values.collect::<TimestampMicrosecondArray>()),
+            }
+        }
+        _ => Arc::new(cells().collect::<StringArray>()),
+    };
+    tally.filled += cells().flatten().count();
+    array
+}
+
+/// The most frequent length of some lists; 0 if there are none.
+pub(crate) fn usual_length(array: &ArrayRef) -> usize {
+    let Ok(large) = cast(array, &DataType::LargeList(Arc::new(Field::new_list_field(DataType::Float32, true)))) else {
+        return 0;
+    };
+    let lists = large.as_list::<i64>();
+    let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+    for row in (0..lists.len()).filter(|&row| lists.is_valid(row)) {
+        *counts.entry(lists.value_length(row) as usize).or_default() += 1;
+    }
+    counts.into_iter().max_by_key(|(_, count)| *count).map_or(0, |(length, _)| length)
+}
+
+/// The type of the arrays of values of a type, with nulls for missing numbers.
+pub(super) fn data_type(kind: &ColumnType) -> DataType {
+    match kind {
+        ColumnType::Number => DataType::Float64,
+        ColumnType::Boolean => DataType::Boolean,
+        ColumnType::Date => DataType::Timestamp(TimeUnit::Microsecond, None),
+        ColumnType::Text | ColumnType::Label => DataType::Utf8,
+        ColumnType::Vector(length) => {
+            let field = Arc::new(Field::new_list_field(DataType::Float32, true));
+            DataType::FixedSizeList(field, i32::try_from(*length).unwrap_or(0))
+        }
+    }
+}
+
+/// An array with nulls in the place of NaN, as doubles if it holds numbers.
+pub(super) fn with_nulls(array: &ArrayRef, kind: &ColumnType) -> ArrayRef {
+    if *kind != ColumnType::Number {
+        return Arc::clone(array);
+    }
+    let filled = |x: f64| Some(x).filter(|x| !x.is_nan());
+    match array.as_primitive_opt::<Float64Type>() {
+        Some(doubles) => Arc::new(doubles.values().iter().map(|&x| filled(x)).collect::<Float64Array>()),
+        None => {
+            let singles = array.as_primitive_opt::<Float32Type>().map_or(&[][..], |array| array.values());
+            Arc::new(singles.iter().map(|&x| filled(x.into())).collect::<Float64Array>())
+        }
+    }
+}
+
+/// The kind of a column that has two kinds in two parts of a table.
+pub(crate) fn common(a: &ColumnKind, b: &ColumnKind) -> ColumnKind {
+    match (a, b) {
+        (a, b) if a == b => a.clone(),
+        (ColumnKind::Empty, other) | (other, ColumnKind::Empty) => other.clone(),
+        (ColumnKind::Vector(0), other @ ColumnKind::Vector(_))
+        | (other @ ColumnKind::Vector(_), ColumnKind::Vector(0)) => other.clone(),
+        (ColumnKind::Vector(_) | ColumnKind::Other(_), _) | (_, ColumnKind::Vector(_) | ColumnKind::Other(_)) => {
+            ColumnKind::Other("different types in different parts".into())
+        }
+        _ => ColumnKind::Text,
+    }
+}

@@ -1,0 +1,99 @@
+//! Several files as one table: a folder of parts, or a pattern with `*` in the name.
+
+use std::path::{Path, PathBuf};
+
+use super::{Source, TableFile};
+use crate::read::ReadOptions;
+use crate::read::format::Format;
+use lapwing_core::{Error, Result};
+
+/// The files that `path` stands for, ascending by name; `None` if it is a file itself.
+pub(crate) fn parts_of(path: &Path) -> Result<Option<Vec<PathBuf>>> {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let is_folder = path.is_dir();
+    if !is_folder && (!name.contains('*') || path.exists()) {
+        return Ok(None);
+    }
+    let folder = if is_folder { path } else { path.parent().unwrap_or(Path::new("")) };
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let entries = std::fs::read_dir(folder).map_err(|e| Error::io(folder, e))?;
+    let mut parts = Vec::new();
+    for entry in entries {
+        let found = entry.map_err(|e| Error::io(folder, e))?.path();
+        let found_name = found.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        // Other programs put marks such as _SUCCESS and hidden files beside the parts.
+        let is_hidden = found_name.starts_with(['.', '_']);
+        let is_wanted = if is_folder { is_table(&found) } else { matches(&name, &found_name) };
+        if found.is_file() && !is_hidden && is_wanted {
+            parts.push(found);
+        }
+    }
+    parts.sort();
+    match parts.is_empty() {
+        true if is_folder => Err(Error::format(path, None, "the folder holds no table (.csv, .parquet, …)")),
+        true => Err(Error::format(path, None, "no file has such a name")),
+        false => Ok(Some(parts)),
+    }
+}
+
+fn is_table(path: &Path) -> bool {
+    matches!(Format::from_path(path), Format::Csv | Format::JsonLines | Format::Parquet | Format::Ipc)
+}
+
+/// Whether a name fits a pattern in which `*` stands for any characters.
+fn matches(pattern: &str, name: &str) -> bool {
+    let pieces: Vec<&str> = pattern.split('*').collect();
+    let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else { return false };
+    let Some(mut rest) = name.strip_prefix(first) else { return false };
+    for piece in &pieces[1..pieces.len() - 1] {
+        let Some(at) = rest.find(piece) else { return false };
+        rest = &rest[at + piece.len()..];
+    }
+    rest.len() >= last.len() && rest.ends_with(last)
+}
+
+/// Opens parts as one table with the columns of the first.
+pub(super) fn open(path: &Path, paths: &[PathBuf], options: &ReadOptions) -> Result<TableFile> {
+    let mut parts: Vec<(TableFile, Vec<usize>)> = Vec::new();
+    let (mut names, mut kinds) = (Vec::new(), Vec::new());
+    for part in paths {
+        let table = TableFile::open(part, options)?;
+        if parts.is_empty() {
+            (names, kinds) = (table.names.clone(), table.kinds.clone());
+        }
+        let place = |name: &String| table.names.iter().position(|other| other == name);
+        let missing: Vec<&str> = names.iter().filter(|name| place(name).is_none()).map(String::as_str).collect();
+        let further: Vec<&str> = table.names.iter().filter(|name| !names.contains(name)).map(String::as_str).collect();
+        if !missing.is_empty() || !further.is_empty() {
+            let first = paths[0].display();
+            let listed = |what: &str, names: &[&str]| match names {
+                [] => String::new(),
+                names => format!(" {what} {};", names.join(", ")),
+            };
+            let reason = format!(
+                "the columns are not those of {first}:{}{} give files with the same columns",
+                listed("without", &missing),
+                listed("with further", &further)
+            );
+            return Err(Error::format(part, None, reason));
+        }
+        let places: Vec<usize> = names.iter().filter_map(place).collect();
+        // A column that is empty in one part has the kind that it has in another; numbers beside text are text.
+        for (at, &there) in places.iter().enumerate() {
+            kinds[at] = super::canonical::common(&kinds[at], &table.kinds[there]);
+        }
+        parts.push((table, places));
+    }
+    Ok(TableFile { path: path.to_owned(), names, kinds, parsed: Vec::new(), source: Source::Parts(parts.into()) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stars_stand_for_any_characters() {
+        assert!(matches("part-*.csv", "part-01.csv") && matches("*", "x") && matches("a*b*c", "a1b2c"));
+        assert!(!matches("part-*.csv", "part-01.csv.gz") && !matches("a*a", "a") && !matches("x*", "y"));
+    }
+}

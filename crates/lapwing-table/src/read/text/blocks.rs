@@ -1,0 +1,173 @@
+//! Text in blocks that end with a line.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::read::format::{is_compressed, is_stdin, open_text};
+use crate::read::records::text_error;
+use lapwing_core::mapped::open;
+use lapwing_core::{Error, Result};
+
+/// Bytes of a block, about.
+pub(super) const BLOCK_BYTES: usize = 1 << 20;
+
+/// Bytes of the longest line; a longer one follows a quote that is not closed.
+pub(super) const MAX_LINE_BYTES: usize = 1 << 28;
+
+/// The byte order mark that some programs write before UTF-8 text.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Where a text comes from. It can be read any number of times.
+#[derive(Clone, Debug)]
+pub(super) enum Text {
+    File(PathBuf),
+    /// What a pipe or standard input held.
+    Held(PathBuf, Arc<[u8]>),
+}
+
+impl Text {
+    /// The text of a file. A pipe, which can be read only once, is read into memory.
+    pub(super) fn open(path: &Path) -> Result<Self> {
+        if crate::read::format::is_rereadable(path) {
+            return Ok(Self::File(path.to_owned()));
+        }
+        let mut bytes = Vec::new();
+        open_text(path)?.read_to_end(&mut bytes).map_err(|e| text_error(path, None, e))?;
+        Ok(Self::Held(path.to_owned(), bytes.into()))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        match self {
+            Self::File(path) | Self::Held(path, _) => path,
+        }
+    }
+
+    /// Bytes of the text as stored, if known.
+    pub(super) fn stored_bytes(&self) -> u64 {
+        match self {
+            Self::File(path) => std::fs::metadata(path).map_or(0, |metadata| metadata.len()),
+            Self::Held(_, bytes) => bytes.len() as u64,
+        }
+    }
+
+    /// Whether reading can start at any byte.
+    pub(super) fn is_seekable(&self) -> bool {
+        match self {
+            Self::File(path) => !is_compressed(path),
+            Self::Held(..) => true,
+        }
+    }
+
+    /// Blocks from byte `start` on, which must be 0 if the text is not seekable.
+    pub(super) fn blocks(&self, start: u64) -> Result<Blocks> {
+        use std::io::{Seek, SeekFrom};
+        let path = self.path().to_owned();
+        let reader: Box<dyn Read + Send> = match self {
+            Self::Held(_, bytes) => {
+                let mut text = std::io::Cursor::new(bytes.clone());
+                text.set_position(start);
+                Box::new(text)
+            }
+            Self::File(path) if is_compressed(path) || is_stdin(path) => Box::new(open_text(path)?),
+            Self::File(path) => {
+                let mut file = open(path)?;
+                file.seek(SeekFrom::Start(start)).map_err(|e| Error::io(path, e))?;
+                Box::new(file)
+            }
+        };
+        Ok(Blocks { path, reader, left: Vec::new(), start, is_ended: false })
+    }
+}
+
+/// A piece of text that ends with a line, or with the text.
+pub(super) struct Block {
+    /// Place of its first byte in the text.
+    pub start: u64,
+    pub bytes: Vec<u8>,
+    /// Whether the text ends with it.
+    pub is_last: bool,
+}
+
+/// Reads a text block by block.
+pub(super) struct Blocks {
+    path: PathBuf,
+    reader: Box<dyn Read + Send>,
+    /// Text behind the last block that has been read.
+    left: Vec<u8>,
+    /// Place of that text.
+    start: u64,
+    is_ended: bool,
+}
+
+impl Blocks {
+    /// The next block; `None` at the end.
+    pub(super) fn next(&mut self) -> Result<Option<Block>> {
+        let mut bytes = std::mem::take(&mut self.left);
+        let mut most = BLOCK_BYTES.max(bytes.len() + BLOCK_BYTES / 4);
+        loop {
+            self.fill(&mut bytes, most)?;
+            let end = if self.is_ended { Some(bytes.len()) } else { last_line(&bytes) };
+            if let Some(end) = end {
+                self.left = bytes.split_off(end);
+                break;
+            }
+            if most > MAX_LINE_BYTES {
+                let reason = format!("a line is longer than {} MiB; is this a text with lines?", MAX_LINE_BYTES >> 20);
+                return Err(Error::format(&self.path, None, reason));
+            }
+            most *= 2;
+        }
+        let mut start = self.start;
+        self.start += bytes.len() as u64;
+        if start == 0 && bytes.starts_with(BYTE_ORDER_MARK) {
+            bytes.drain(..BYTE_ORDER_MARK.len());
+            start = BYTE_ORDER_MARK.len() as u64;
+        }
+        let is_last = self.is_ended && self.left.is_empty();
+        Ok((!bytes.is_empty()).then_some(Block { start, bytes, is_last }))
+    }
+
+    /// Reads until there are `most` bytes, or the text ends.
+    fn fill(&mut self, bytes: &mut Vec<u8>, most: usize) -> Result<()> {
+        bytes.reserve_exact(most.saturating_sub(bytes.len()));
+        while bytes.len() < most && !self.is_ended {
+            let wanted = (most - bytes.len()) as u64;
+            let read = self.reader.by_ref().take(wanted).read_to_end(bytes);
+            self.is_ended = read.map_err(|e| text_error(&self.path, None, e))? == 0;
+        }
+        // Whether more follows decides if the last line is complete.
+        Ok(())
+    }
+}
+
+/// End of the last complete line.
+fn last_line(bytes: &[u8]) -> Option<usize> {
+    let end = memchr::memrchr(b'\n', bytes).or_else(|| {
+        // In a text whose lines end with `\r`, the last byte may be half of `\r\n`.
+        memchr::memrchr(b'\r', &bytes[..bytes.len().saturating_sub(1)])
+    });
+    end.map(|at| at + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_end_with_lines_and_make_up_the_text() {
+        for end in ["\n", "\r\n", "\r"] {
+            let text: String = (0..200_000).map(|row| format!("{row},\"x\"{end}")).collect();
+            let held = Text::Held("t.csv".into(), text.clone().into_bytes().into());
+            let (mut blocks, mut found) = (held.blocks(0).unwrap(), Vec::new());
+            let mut is_last = false;
+            while let Some(block) = blocks.next().unwrap() {
+                assert!(!is_last && block.start == found.len() as u64);
+                assert!(block.bytes.ends_with(end.as_bytes()));
+                found.extend(block.bytes);
+                is_last = block.is_last;
+            }
+            assert!(found == text.as_bytes());
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Rows of a CSV file, read in order in blocks that are parsed in parallel.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use rayon::prelude::*;
+
+use super::blocks::{Block, Blocks, MAX_LINE_BYTES};
+use super::cells::Cells;
+use super::columns::{Malformed, Parsed, Plan, Tally};
+use super::{CellType, ColumnType, Layout, TextTable, unclosed};
+use crate::read::fields::n_fields;
+use crate::read::records::AS_UTF8;
+use lapwing_core::{Error, Result, Run};
+
+/// Blocks parsed at a time, for each thread.
+const BLOCKS_OF_A_THREAD: usize = 2;
+
+/// Where a block starts, so that a later scan can start there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RowMark {
+    pub byte: u64,
+    pub row: usize,
+    /// Lines before it.
+    pub lines: u64,
+}
+
+/// Reads chosen columns in order.
+pub(crate) struct TextScan {
+    table: Arc<TextTable>,
+    plan: Plan,
+    blocks: Blocks,
+    /// Blocks that have been parsed.
+    ready: VecDeque<(Block, Parsed)>,
+    /// Whether the header is still to be passed over.
+    before_header: bool,
+    /// Where the next block starts.
+    place: RowMark,
+    /// Where the blocks returned so far start.
+    pub marks: Vec<RowMark>,
+    /// Counts of the columns, in the order of the columns.
+    pub tallies: Vec<Tally>,
+}
+
+impl TextTable {
+    /// Reads the columns `columns` as values of `types`, from a place on at which a block starts. Cells are written as `written` says, an
+    /// entry for each column.
+    pub(crate) fn scan_from(
+        self: &Arc<Self>,
+        place: RowMark,
+        columns: &[usize],
+        types: &[ColumnType],
+        written: &[Option<CellType>],
+    ) -> Result<TextScan> {
+        let mut places = vec![None; self.names.len()];
+        columns.iter().enumerate().for_each(|(at, &column)| places[column] = Some(at));
+        let types = types.iter().zip(written).map(|(&kind, &written)| self.cell_type(kind, written)).collect();
+        let keys = match self.layout {
+            Layout::Cells(_) => HashMap::new(),
+            Layout::Json => {
+                let place = |(name, place): (&String, &Option<usize>)| place.map(|place| (name.clone(), place));
+                self.names.iter().zip(&places).filter_map(place).collect()
+            }
+        };
+        let plan = Plan { layout: self.layout, width: self.names.len(), places, keys, types };
+        Ok(TextScan {
+            table: self.clone(),
+            plan,
+            blocks: self.text.blocks(place.byte)?,
+            ready: VecDeque::new(),
+            before_header: self.dialect().is_some_and(|dialect| dialect.has_header) && place.byte == 0,
+            place,
+            marks: Vec::new(),
+            tallies: vec![Tally::default(); columns.len()],
+        })
+    }
+}
+
+impl TextScan {
+    /// The next rows, one array for each column; `None` at the end.
+    ///
+    /// # Errors
+    /// [`Error::Format`] naming the line of a record of another length, of a cell that is not UTF-8, or of a quote that is not closed.
+    pub(crate) fn next(&mut self, run: &Run) -> Result<Option<Vec<ArrayRef>>> {
+        loop {
+            run.check()?;
+            if self.ready.is_empty() {
+                self.read_ahead(run)?;
+            }
+            let Some((block, parsed)) = self.ready.pop_front() else { return Ok(None) };
+            if let Some(malformed) = parsed.malformed {
+                return Err(self.malformed(malformed));
+            }
+            if parsed.n_bytes < block.bytes.len() {
+                let rest = block.bytes[parsed.n_bytes..].to_vec();
+                self.rejoin(rest, block.start + parsed.n_bytes as u64, &parsed.unclosed, block.is_last)?;
+            }
+            self.marks.push(self.place);
+            for (tally, of_block) in self.tallies.iter_mut().zip(parsed.tallies) {
+                tally.add(of_block, self.place.row, self.place.lines);
+            }
+            self.place.row += parsed.n_rows;
+            self.place.lines += parsed.n_lines;
+            self.place.byte = block.start + parsed.n_bytes as u64;
+            if parsed.n_rows > 0 {
+                return Ok(Some(parsed.arrays));
+            }
+        }
+    }
+
+    /// Number of rows read so far.
+    pub(crate) fn n_rows(&self) -> usize {
+        self.place.row
+    }
+
+    /// Bytes of text read so far.
+    pub(crate) fn n_bytes(&self) -> u64 {
+        self.place.byte
+    }
+
+    /// Reads and parses the next blocks.
+    fn read_ahead(&mut self, run: &Run) -> Result<()> {
+        let mut blocks = Vec::new();
+        while blocks.len() < BLOCKS_OF_A_THREAD * run.threads() {
+            let Some(mut block) = self.blocks.next()? else { break };
+            if std::mem::take(&mut self.before_header) {
+                self.pass_header(&mut block);
+            }
+            blocks.push(block);
+        }
+        let plan = &self.plan;
+        let parsed: Vec<Parsed> = run.install(|| blocks.par_iter().map(|block| plan.parse(&block.bytes)).collect());
+        self.ready.extend(blocks.into_iter().zip(parsed));
+        Ok(())
+    }
+
+    /// Removes the header from the first block.
+    fn pass_header(&mut self, block: &mut Block) {
+        let Layout::Cells(dialect) = self.plan.layout else { return };
+        let mut cells = Cells::new(&block.bytes, &dialect);
+        if cells.start().is_some() && cells.record(|_, _| ()).is_some() {
+            let end = cells.place();
+            self.place.lines = super::cells::count_lines(&block.bytes[..end]);
+            block.bytes.drain(..end);
+            block.start += end as u64;
+            self.place.byte = block.start;
+        }
+    }
+
+    /// Puts text with an open quote before the next block, and parses both together.
+    fn rejoin(&mut self, mut rest: Vec<u8>, start: u64, open: &Option<(u64, String)>, is_last: bool) -> Result<()> {
+        let next = match self.ready.pop_front() {
+            Some((block, _)) => Some(block),
+            None if is_last => None,
+            None => self.blocks.next()?,
+        };
+        let Some(next) = next.filter(|_| rest.len() < MAX_LINE_BYTES) else {
+            let (line, text) = open.clone().unwrap_or_default();
+            return Err(unclosed(self.table.path(), self.place.lines + line, &text));
+        };
+        rest.extend_from_slice(&next.bytes);
+        let block = Block { start, bytes: rest, is_last: next.is_last };
+        let parsed = self.plan.parse(&block.bytes);
+        self.ready.push_front((block, parsed));
+        Ok(())
+    }
+
+    fn malformed(&self, malformed: Malformed) -> Error {
+        let (line, reason) = match malformed {
+            Malformed::Width { line, found } => {
+                (line, format!("{}; the lines before have {}", n_fields(found), self.plan.width))
+            }
+            Malformed::Json { line, reason } => (line, format!("not a JSON object ({reason})")),
+            Malformed::Encoding { line, at, text } => {
+                (line, format!("'{text}' in column '{}' is not UTF-8 text; {AS_UTF8}", self.table.names[at]))
+            }
+        };
+        Error::format(self.table.path(), Some(self.place.lines + line), reason)
+    }
+}

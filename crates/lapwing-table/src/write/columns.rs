@@ -1,0 +1,198 @@
+//! Tables of any columns: what a command found, with a line for each row that it names.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray, UInt64Array};
+use arrow_schema::{ArrowError, Field, Schema};
+use arrow_select::concat::concat;
+use arrow_select::take::take;
+
+use super::KeptColumns;
+use super::kept::{header, lines};
+use lapwing_core::publish::AtomicFile;
+use lapwing_core::publish::Staged;
+use lapwing_core::publish::check_writable;
+use lapwing_core::{Error, Result, RowNames, Run};
+
+/// Endings of tables of columns.
+pub const COLUMN_ENDINGS: [&str; 2] = [".parquet", ".csv"];
+
+/// A table that is built column by column.
+#[derive(Debug, Default)]
+pub struct ColumnTable {
+    names: Vec<String>,
+    arrays: Vec<ArrayRef>,
+}
+
+impl ColumnTable {
+    /// A table whose first column names `rows`: by their numbers, or by `names` if they have any.
+    pub fn of_rows(rows: &[u32], names: Option<&RowNames>) -> Self {
+        let mut table = Self::default();
+        match names {
+            None => table.integers("row", rows.iter().map(|&row| Some(i64::from(row)))),
+            Some(names) if names.are_integers() => {
+                table.integers(names.column(), rows.iter().map(|&row| names.name(row as usize).parse().ok()));
+            }
+            Some(names) => table.texts(names.column(), rows.iter().map(|&row| Some(names.name(row as usize)))),
+        }
+        table
+    }
+
+    fn push(&mut self, name: &str, array: ArrayRef) {
+        self.names.push(name.to_owned());
+        self.arrays.push(array);
+    }
+
+    /// Adds a column of integers.
+    pub fn integers(&mut self, name: &str, values: impl IntoIterator<Item = Option<i64>>) {
+        self.push(name, Arc::new(Int64Array::from_iter(values)));
+    }
+
+    /// Adds a column of numbers; NaN is an empty cell.
+    pub fn numbers(&mut self, name: &str, values: impl IntoIterator<Item = f64>) {
+        let values = values.into_iter().map(|value| Some(value).filter(|value| !value.is_nan()));
+        self.push(name, Arc::new(Float64Array::from_iter(values)));
+    }
+
+    /// Adds a column of truth values.
+    pub fn flags(&mut self, name: &str, values: impl IntoIterator<Item = bool>) {
+        self.push(name, Arc::new(BooleanArray::from(values.into_iter().collect::<Vec<bool>>())));
+    }
+
+    /// Adds a column of texts.
+    pub fn texts<S: AsRef<str>>(&mut self, name: &str, values: impl IntoIterator<Item = Option<S>>) {
+        self.push(name, Arc::new(StringArray::from_iter(values)));
+    }
+
+    /// Adds columns of the input, at these rows.
+    ///
+    /// # Errors
+    /// Those of reading the input again.
+    pub fn kept(&mut self, kept: KeptColumns, rows: &[u32], is_text: bool, run: &Run) -> Result<()> {
+        for (name, array) in kept.at(rows, is_text, run)? {
+            self.push(&name, array);
+        }
+        Ok(())
+    }
+
+    /// Writes the table in the format of the ending; `-` is CSV on standard output. A name that is taken gets a number behind it.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for an unknown ending; [`Error::Shape`] for columns of different lengths; [`Error::Io`] when the file cannot be
+    /// written.
+    pub fn stage(mut self, path: &Path) -> Result<Staged> {
+        check_writable(path, &COLUMN_ENDINGS)?;
+        let n = self.arrays.first().map_or(0, |array| array.len());
+        if let Some(other) = self.arrays.iter().find(|array| array.len() != n) {
+            return Err(Error::shape("a column of the table", format!("{n} rows"), format!("{} rows", other.len())));
+        }
+        crate::read::make_distinct(&mut self.names);
+        let fields =
+            self.names.iter().zip(&self.arrays).map(|(name, array)| Field::new(name, array.data_type().clone(), true));
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<Field>>()));
+        let batch = RecordBatch::try_new(schema.clone(), self.arrays).map_err(broken)?;
+        let file = AtomicFile::create(path)?;
+        write(file, &schema, &batch, path)?.stage()
+    }
+}
+
+fn write(mut file: AtomicFile, schema: &Arc<Schema>, batch: &RecordBatch, path: &Path) -> Result<AtomicFile> {
+    use std::io::Write;
+    if super::writer::ending(path).as_deref() == Some("parquet") {
+        let io = |error| Error::io(path, super::parquet::io_error(error));
+        let mut writer = super::parquet::table_writer(file, schema).map_err(|error| Error::io(path, error))?;
+        writer.write(batch).map_err(io)?;
+        return writer.into_inner().map_err(io);
+    }
+    file.write_all(&header(schema)).map_err(|error| Error::io(path, error))?;
+    file.write_all(&lines(batch).map_err(broken)?).map_err(|error| Error::io(path, error))?;
+    Ok(file)
+}
+
+/// Rows of blocks of arrays that arrive in order.
+pub(super) struct Chosen {
+    /// The wanted rows, ascending, with their places.
+    wanted: Vec<(u32, usize)>,
+    next: usize,
+    first_row: usize,
+    found: Vec<Vec<ArrayRef>>,
+}
+
+impl Chosen {
+    pub(super) fn new(rows: &[u32]) -> Self {
+        let mut wanted: Vec<(u32, usize)> = rows.iter().copied().zip(0..).collect();
+        wanted.sort_unstable();
+        Self { wanted, next: 0, first_row: 0, found: Vec::new() }
+    }
+
+    /// Takes the wanted rows of the next block.
+    pub(super) fn take(&mut self, arrays: &[ArrayRef]) -> Result<()> {
+        let length = arrays.first().map_or(0, |array| array.len());
+        let end =
+            self.next + self.wanted[self.next..].partition_point(|(row, _)| (*row as usize) < self.first_row + length);
+        let inside = self.wanted[self.next..end].iter().map(|(row, _)| (*row as usize - self.first_row) as u64);
+        let places = UInt64Array::from_iter_values(inside);
+        let taken = arrays.iter().map(|array| take(array, &places, None)).collect::<std::result::Result<_, _>>();
+        self.found.push(taken.map_err(broken)?);
+        (self.next, self.first_row) = (end, self.first_row + length);
+        Ok(())
+    }
+
+    /// Whether all rows have been found.
+    pub(super) fn is_done(&self) -> bool {
+        self.next == self.wanted.len()
+    }
+
+    /// The columns, in the order in which the rows were asked for.
+    pub(super) fn finish(self) -> Result<Vec<ArrayRef>> {
+        let mut order = vec![0u64; self.wanted.len()];
+        self.wanted.iter().enumerate().for_each(|(at, (_, place))| order[*place] = at as u64);
+        let order = UInt64Array::from(order);
+        let n_columns = self.found.first().map_or(0, Vec::len);
+        let column = |at: usize| {
+            let pieces: Vec<&dyn Array> = self.found.iter().map(|block| block[at].as_ref()).collect();
+            take(&concat(&pieces)?, &order, None)
+        };
+        (0..n_columns).map(column).collect::<std::result::Result<_, _>>().map_err(broken)
+    }
+}
+
+fn broken(error: ArrowError) -> Error {
+    Error::Internal { reason: format!("a table cannot be written: {error}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::read::{ReadOptions, TableFile};
+
+    #[test]
+    fn rows_are_written_in_the_order_in_which_they_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let (input, output) = (folder.path().join("in.csv"), folder.path().join("out.csv"));
+        fs::write(&input, "name,size\nfirst,1.50\n\"second, odd\",2\nthird,3\n").unwrap();
+        let table = TableFile::open(&input, &ReadOptions::default()).unwrap();
+        let kept = KeptColumns::open(table, None, None, Vec::new()).unwrap();
+        let run = Run::new(Some(1), 0).unwrap();
+        let rows = [2, 0, 1];
+        let mut found = ColumnTable::of_rows(&rows, None);
+        found.texts("label", [Some("a"), None, Some("b, c")]);
+        found.numbers("score", [0.5, f64::NAN, 1.0]);
+        found.flags("size", [true, false, true]);
+        found.kept(kept, &rows, true, &run).unwrap();
+        found.stage(&output).unwrap().publish().unwrap();
+        let expected = "row,label,score,size,name,size.1\n2,a,0.5,true,third,3\n0,,,false,first,1.50\n1,\"b, c\",1.0,true,\"second, odd\",2\n";
+        assert_eq!(fs::read_to_string(&output).unwrap(), expected);
+        let uneven = {
+            let mut table = ColumnTable::of_rows(&[1], None);
+            table.flags("x", []);
+            table.stage(&output).unwrap_err().to_string()
+        };
+        assert!(uneven.contains("1 rows") && fs::read_to_string(&output).unwrap() == expected, "{uneven}");
+        let unknown = ColumnTable::of_rows(&[1], None).stage(&folder.path().join("x.npy")).unwrap_err().to_string();
+        assert!(unknown.contains("csv"), "{unknown}");
+    }
+}

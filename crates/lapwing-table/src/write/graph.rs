@@ -1,0 +1,224 @@
+//! Graphs: sparse matrices in SciPy's format, and edge lists.
+
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use zip::write::FileOptions;
+use zip::{CompressionMethod, DateTime, ZipWriter};
+
+use super::csv::push_float;
+use super::npy::npy_header;
+use super::writer::ending;
+use lapwing_core::publish::Staged;
+use lapwing_core::publish::check_writable;
+use lapwing_core::publish::{AtomicFile, stage_atomic, stage_file};
+use lapwing_core::{Csr, Error, Result, RowNames, Run};
+
+/// Endings that [`write_graph`] accepts.
+pub const GRAPH_ENDINGS: [&str; 4] = [".npz", ".parquet", ".csv", ".npy"];
+
+/// Rows between two reports of progress.
+const TOLD_ROWS: usize = 1 << 14;
+
+/// Writes a symmetric matrix of weights: `.npz` as `scipy.sparse.save_npz` does, the other endings as a list of the
+/// edges u < v with their weights (in `.npy` an m × 3 array). `-` is CSV on standard output.
+///
+/// An edge list does not hold the number of nodes: a reader must get it if the last nodes are isolated.
+///
+/// # Errors
+/// [`Error::Param`](lapwing_core::Error) for an unknown ending, [`Error::Io`](lapwing_core::Error) when the file cannot be written;
+/// no partial file remains.
+pub fn write_graph(path: &Path, graph: &Csr<f64>) -> Result<()> {
+    stage_graph(path, graph)?.publish()
+}
+
+/// [`write_graph`] without the renaming: [`publish_all`](super::publish_all) renames several files together.
+///
+/// # Errors
+/// As [`write_graph`].
+pub fn stage_graph(path: &Path, graph: &Csr<f64>) -> Result<Staged> {
+    stage(path, graph, None, &|_| ())
+}
+
+/// Writes a matrix as `.npz` whatever the ending is; [`publish_all`](super::publish_all) renames it.
+///
+/// # Errors
+/// [`Error::Io`].
+#[doc(hidden)]
+pub fn stage_matrix(path: &Path, graph: &Csr<f64>) -> Result<Staged> {
+    stage_file(path, |file| write_npz(file, graph))
+}
+
+/// Refuses to write nodes with names as a matrix or an array, which hold numbers.
+///
+/// # Errors
+/// [`Error::Param`].
+pub fn check_named_graph(path: &Path) -> Result<()> {
+    match ending(path).as_deref() {
+        Some("npz" | "npy") => {
+            let expected = "a file .csv or .parquet: the nodes have names, which matrices and arrays do not hold";
+            Err(Error::param("output", path.display(), expected))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// [`stage_graph`], which reports its progress, with the names of the nodes in the columns u and v of a `.csv` or `.parquet`. The other endings hold
+/// numbers in the order of the names: [`check_named_graph`] refuses them.
+///
+/// # Errors
+/// As [`write_graph`]; [`Error::Shape`] for names of other nodes.
+pub fn stage_named_graph(path: &Path, graph: &Csr<f64>, names: Option<&RowNames>, run: &Run) -> Result<Staged> {
+    stage(path, graph, names, &|share| run.share(share, ""))
+}
+
+/// The same; `told` is told the share of the rows that has been written.
+fn stage(path: &Path, graph: &Csr<f64>, names: Option<&RowNames>, told: &(dyn Fn(f64) + Sync)) -> Result<Staged> {
+    check_writable(path, &GRAPH_ENDINGS)?;
+    if let Some(names) = names.filter(|names| names.len() != graph.n_rows()) {
+        return Err(Error::shape("the list of names", format!("{} names, one per node", graph.n_rows()), names.len()));
+    }
+    match ending(path).as_deref() {
+        Some("npz") => stage_matrix(path, graph),
+        Some("npy") => stage_atomic(path, |out| {
+            let n_edges = edges(graph, &|_| ()).count();
+            out.write_all(&npy_header("'<f8'", &[n_edges, 3]))?;
+            let values = edges(graph, told).flat_map(|(u, v, weight)| [f64::from(u), f64::from(v), weight]);
+            write_values(out, values.map(f64::to_le_bytes))
+        }),
+        Some("parquet") => {
+            let edges: Vec<_> = edges(graph, told).collect();
+            stage_atomic(path, |out| super::parquet::write_edges(out, &edges, names))
+        }
+        _ => stage_atomic(path, |out| write_csv(out, graph, names, told)),
+    }
+}
+
+/// Edges of the upper triangle in order; `told` is told the share of the rows that has been passed.
+fn edges<'g>(graph: &'g Csr<f64>, told: &'g dyn Fn(f64)) -> impl Iterator<Item = (u32, u32, f64)> + 'g {
+    (0..graph.n_rows()).flat_map(move |row| {
+        if row.is_multiple_of(TOLD_ROWS) {
+            told(row as f64 / graph.n_rows() as f64);
+        }
+        let (columns, weights) = graph.row(row);
+        let upper = columns.iter().zip(weights).filter(move |&(&col, _)| col as usize > row);
+        upper.map(move |(&col, &weight)| (row as u32, col, weight))
+    })
+}
+
+fn write_csv(
+    out: &mut (dyn Write + Send),
+    graph: &Csr<f64>,
+    names: Option<&RowNames>,
+    told: &dyn Fn(f64),
+) -> io::Result<()> {
+    let mut csv = ::csv::Writer::from_writer(out);
+    csv.write_record(["u", "v", "weight"])?;
+    let mut cell = Vec::new();
+    for (u, v, weight) in edges(graph, told) {
+        for node in [u, v] {
+            if let Some(names) = names {
+                csv.write_field(names.name(node as usize))?;
+                continue;
+            }
+            cell.clear();
+            write!(cell, "{node}")?;
+            csv.write_field(&cell)?;
+        }
+        cell.clear();
+        push_float(&mut cell, weight);
+        csv.write_field(&cell)?;
+        csv.write_record(None::<&[u8]>)?;
+    }
+    csv.flush()
+}
+
+/// The five arrays of a CSR matrix, stored without compression: weights hardly compress, and reading stays fast.
+fn write_npz(file: &mut AtomicFile, graph: &Csr<f64>) -> io::Result<()> {
+    let mut out = Fused { out: file, failure: None };
+    let written = write_arrays(ZipWriter::new(&mut out), graph);
+    out.failure.map_or(written, Err)
+}
+
+fn write_arrays(mut zip: ZipWriter<&mut Fused<'_>>, graph: &Csr<f64>) -> io::Result<()> {
+    let mut array =
+        |name: &str, descr: &str, shape: &[usize], values: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>| {
+            let options = FileOptions::default()
+                .compression_method(CompressionMethod::Stored)
+                .last_modified_time(DateTime::default())
+                .large_file(true);
+            zip.start_file(format!("{name}.npy"), options)?;
+            zip.write_all(&npy_header(descr, shape))?;
+            values(&mut zip)
+        };
+    let shape = [graph.n_rows() as i64, graph.n_cols() as i64];
+    array("format", "'|S3'", &[], &mut |out| out.write_all(b"csr"))?;
+    array("shape", "'<i8'", &[2], &mut |out| write_values(out, shape.iter().map(|dim| dim.to_le_bytes())))?;
+    array("data", "'<f8'", &[graph.nnz()], &mut |out| {
+        write_values(out, graph.values().iter().map(|weight| weight.to_le_bytes()))
+    })?;
+    // SciPy stores both index arrays in one type, the narrower one if it suffices.
+    let (indptr, indices) = (graph.indptr(), graph.indices());
+    if graph.nnz().max(graph.n_rows()).max(graph.n_cols()) <= i32::MAX as usize {
+        array("indptr", "'<i4'", &[indptr.len()], &mut |out| {
+            write_values(out, indptr.iter().map(|&offset| (offset as i32).to_le_bytes()))
+        })?;
+        array("indices", "'<i4'", &[indices.len()], &mut |out| {
+            write_values(out, indices.iter().map(|&col| (col as i32).to_le_bytes()))
+        })?;
+    } else {
+        array("indptr", "'<i8'", &[indptr.len()], &mut |out| {
+            write_values(out, indptr.iter().map(|offset| offset.to_le_bytes()))
+        })?;
+        array("indices", "'<i8'", &[indices.len()], &mut |out| {
+            write_values(out, indices.iter().map(|&col| i64::from(col).to_le_bytes()))
+        })?;
+    }
+    zip.finish()?;
+    Ok(())
+}
+
+/// A writer that keeps the first error of the system and then discards all bytes. An unfinished archive tries to finish
+/// when it is dropped, and would print a failure on standard error.
+struct Fused<'f> {
+    out: &'f mut AtomicFile,
+    failure: Option<io::Error>,
+}
+
+impl Fused<'_> {
+    fn unless_failed<T>(&mut self, otherwise: T, work: impl FnOnce(&mut AtomicFile) -> io::Result<T>) -> io::Result<T> {
+        if self.failure.is_some() {
+            return Ok(otherwise);
+        }
+        work(self.out).map_err(|error| {
+            let kind = error.kind();
+            self.failure = Some(error);
+            kind.into()
+        })
+    }
+}
+
+impl Write for Fused<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.unless_failed(bytes.len(), |out| out.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.unless_failed((), |out| out.flush())
+    }
+}
+
+impl Seek for Fused<'_> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.unless_failed(0, |out| out.seek(to))
+    }
+}
+
+/// Writes values in large pieces, to make few calls.
+fn write_values<const SIZE: usize>(out: &mut dyn Write, values: impl Iterator<Item = [u8; SIZE]>) -> io::Result<()> {
+    let mut out = BufWriter::with_capacity(1 << 16, out);
+    for value in values {
+        out.write_all(&value)?;
+    }
+    out.flush()
+}
