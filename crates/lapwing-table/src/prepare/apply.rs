@@ -6,7 +6,7 @@ use super::columns::unfit_cells;
 use super::encode::{Encoder, Unlike};
 use super::held::{Encoding, Held};
 use super::{Applied, ColumnRecipe, Recipe, summary};
-use crate::read::table::{CellType, ColumnType, Tally, no_rows};
+use crate::read::table::{ColumnType, Reading, Tally, no_rows};
 use crate::read::{ColumnKind, ReadOptions, TableFile};
 use lapwing_core::{Error, Fault, Result, Run, Warning};
 
@@ -19,7 +19,7 @@ impl Recipe {
     /// [`Error::Interrupted`].
     pub fn apply(&self, table: &TableFile, columns: Option<&[String]>, run: &Run) -> Result<Applied> {
         let (places, types) = self.places(table, columns)?;
-        let mut rows = table.scan_as(&places, &types, &self.written())?;
+        let mut rows = table.scan_as(&places, &types, &self.readings())?;
         let are_single: Vec<bool> = places.iter().map(|&at| table.is_single(at)).collect();
         let mut held = Held::new(table.path(), &types, &are_single, table.n_rows())?;
         rows.each(|_| true, |arrays, _| held.push(table.path(), arrays), run)?;
@@ -44,9 +44,9 @@ impl Recipe {
         (0..self.columns.len()).filter(|&at| self.columns[at].step.width() > 0).collect()
     }
 
-    /// How the cells of the used columns were written in the fit.
-    pub(super) fn written(&self) -> Vec<Option<CellType>> {
-        self.used_places().into_iter().map(|at| self.columns[at].written).collect()
+    /// How the cells of the used columns were read in the fit.
+    pub(super) fn readings(&self) -> Vec<Reading> {
+        self.used_places().into_iter().map(|at| self.columns[at].reading).collect()
     }
 
     /// Places in a table, and types, of the used columns.
@@ -114,11 +114,9 @@ impl Recipe {
             if unlike.n_gaps > 0 {
                 warnings.push(Warning::NewGaps { column: column(), n_cells: unlike.n_gaps });
             }
-            if let Some((tally, first)) =
-                tallies.get(place).and_then(|tally| Some((tally, tally.first_unfit.as_ref()?)))
-            {
+            if let Some((tally, first)) = tallies.get(place).and_then(|tally| Some((tally, tally.first_unfit()?))) {
                 let kind = summary::a_kind(&self.columns[at].kind);
-                let (n_cells, first, place) = (tally.unfit, first.text.clone(), first.place());
+                let (n_cells, first, place) = (tally.unfit, first.shown(), first.place());
                 warnings.push(Warning::UnfitCells { column: column(), n_cells, kind, first, place });
             }
         }

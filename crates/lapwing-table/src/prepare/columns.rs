@@ -7,9 +7,10 @@ use rayon::prelude::*;
 use super::decide::{self, Choices, Surveyed};
 use super::held::Held;
 use super::recipe::Recipe;
-use super::survey::Survey;
+use super::survey::{Cells, Survey, TextSurvey};
+use crate::read::cell::infer_counted;
 use crate::read::labels::LabelTexts;
-use crate::read::table::{CellType, ColumnType, RowMark, Tally, no_rows};
+use crate::read::table::{CellType, ColumnType, Reading, RowMark, Tally, no_rows};
 use crate::read::{ColumnKind, ReadOptions, TableFile};
 use lapwing_core::{BadCells, BadColumn, BadColumns, Error, Fault, Result, Run, SparseLabels, Spreads, Warning};
 
@@ -19,14 +20,23 @@ pub(super) struct Columns {
     /// Places of the columns that may become features.
     pub features: Vec<usize>,
     pub kinds: Vec<ColumnKind>,
+    /// How the cells of the features are read.
+    pub readings: Vec<Reading>,
     pub label: Option<usize>,
+    /// How often the kind of each column was found wrong.
+    n_changes: Vec<u32>,
 }
+
+/// Changes of a column, after which it is text.
+const MAX_CHANGES: u32 = 3;
 
 impl Columns {
     pub(super) fn of(table: &TableFile, options: &ReadOptions) -> Result<Self> {
         let choice = crate::read::choose(table.path(), table.names(), options)?;
-        let kinds = choice.features.iter().map(|&at| table.kinds()[at].clone()).collect();
-        Ok(Self { features: choice.features, kinds, label: choice.label })
+        let kinds: Vec<ColumnKind> = choice.features.iter().map(|&at| table.kinds()[at].clone()).collect();
+        let readings = choice.features.iter().map(|&at| table.written(at).into()).collect();
+        let n_changes = vec![0; kinds.len()];
+        Ok(Self { features: choice.features, kinds, readings, label: choice.label, n_changes })
     }
 
     /// Places and types of all columns that are read: features, then the label.
@@ -42,25 +52,72 @@ impl Columns {
         (places, types, readable.into_iter().map(|(at, _)| at).collect())
     }
 
-    /// Takes columns as text whose cells do not fit their type, and leaves lists of different lengths; true if there are any.
-    fn correct(&mut self, tallies: &[Tally], readable: &[usize]) -> bool {
+    /// How the cells of all columns that are read are read: features, then the label.
+    fn all_readings(&self, readable: &[usize]) -> Vec<Reading> {
+        readable.iter().map(|&at| self.readings[at]).chain(self.label.map(|_| Reading::default())).collect()
+    }
+
+    /// Decides again what columns hold whose cells, all of which are known now, do not fit what the first ones showed; true if a column
+    /// is to be read as something else.
+    fn correct(
+        &mut self,
+        table: &TableFile,
+        tallies: &[Tally],
+        surveys: &[Survey],
+        readable: &[usize],
+    ) -> Result<bool> {
         let mut is_changed = false;
         for (&at, tally) in readable.iter().zip(tallies) {
-            let has_other = match self.kinds[at] {
-                ColumnKind::Boolean => tally.unfit > 0,
-                ColumnKind::Empty | ColumnKind::Number | ColumnKind::Date => !tally.are_few_unfit(),
-                _ => false,
-            };
-            if has_other {
-                self.kinds[at] = ColumnKind::Text;
+            let place = self.features[at];
+            if let (Cells::Numbers(numbers), None) = (&surveys[at].cells, self.readings[at].sentinel)
+                && let Some(sentinel) = numbers.sentinel()
+            {
+                self.readings[at].sentinel = Some(sentinel);
                 is_changed = true;
-            } else if matches!(self.kinds[at], ColumnKind::Vector(_)) && !tally.are_few_unfit() {
-                self.kinds[at] = ColumnKind::Other("lists of different lengths".into());
+            }
+            let written = self.readings[at].cells;
+            let found = match (&surveys[at].cells, written) {
+                _ if !table.is_stored_text(place) => {
+                    if matches!(self.kinds[at], ColumnKind::Vector(_)) && !tally.are_few_unfit() {
+                        self.kinds[at] = ColumnKind::Other("lists of different lengths".into());
+                        is_changed = true;
+                    }
+                    continue;
+                }
+                (Cells::Texts(texts), _) if self.n_changes[at] == 0 => of_levels(texts, table.decimal()),
+                (Cells::Texts(_), _) => continue,
+                _ if tally.unfit == 0 => continue,
+                (_, written) => of_tally(&table.sample(place)?, written, tally, table.decimal()),
+            };
+            let found = found.filter(|_| self.n_changes[at] < MAX_CHANGES).unwrap_or(CellType::Text);
+            let is_same = written == Some(found) || (found == CellType::Text && self.kinds[at] == ColumnKind::Text);
+            if !is_same {
+                self.kinds[at] = ColumnKind::of_cells(Some(found));
+                self.readings[at].cells = Some(found);
+                self.n_changes[at] += 1;
                 is_changed = true;
             }
         }
-        is_changed
+        Ok(is_changed)
     }
+}
+
+/// What the levels of a column of texts are written as.
+fn of_levels(texts: &TextSurvey, decimal: u8) -> Option<CellType> {
+    let mut levels: Vec<(&[u8], usize)> = texts.levels.iter().map(|(text, &count)| (text.as_bytes(), count)).collect();
+    levels.sort_unstable_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+    infer_counted(levels.into_iter(), decimal).kind
+}
+
+/// What the cells of a column are written as: the first ones, of which those that fit `written` stand for all that do, and the others.
+fn of_tally(sample: &[Vec<u8>], written: Option<CellType>, tally: &Tally, decimal: u8) -> Option<CellType> {
+    let fit = || sample.iter().map(Vec::as_slice).filter(|cell| written.is_some_and(|written| written.fits(cell)));
+    let (n_sample, n_others) =
+        (fit().count().max(1), tally.others.iter().map(|other| other.count).sum::<usize>().max(1));
+    let weight = ((tally.filled - tally.unfit) / n_sample).max(1);
+    let others =
+        tally.others.iter().map(|other| (other.text.as_slice(), (other.count * tally.unfit / n_others).max(1)));
+    infer_counted(fit().map(|cell| (cell, weight)).chain(others), decimal).kind
 }
 
 /// What a scan of a table found.
@@ -89,7 +146,7 @@ pub(super) enum Extent {
     First(usize),
 }
 
-/// Reads columns and surveys them. If the cells of a column do not fit its type, the column is text, and all is read again.
+/// Reads columns and surveys them. If all cells of a column show that it holds something else than the first ones did, all is read again.
 pub(super) fn scan(
     table: &TableFile,
     columns: &mut Columns,
@@ -101,7 +158,7 @@ pub(super) fn scan(
         let (places, types, readable) = columns.read();
         let mut surveys: Vec<Survey> = columns.kinds.iter().map(Survey::new).collect();
         let mut labels = columns.label.map(|at| LabelTexts::of_column(table, at, options.unlabeled.as_deref()));
-        let mut rows = table.scan(&places, &types)?;
+        let mut rows = table.scan_read(&places, &types, &columns.all_readings(&readable))?;
         let total = table.bytes_of(&places);
         let are_single: Vec<bool> = places[..readable.len()].iter().map(|&at| table.is_single(at)).collect();
         let is_held = extent == Extent::Held;
@@ -125,7 +182,7 @@ pub(super) fn scan(
             return Err(no_rows(table.path()));
         }
         surveys.iter_mut().for_each(|survey| survey.set_rows(n_rows));
-        if !columns.correct(rows.tallies(), &readable) {
+        if !columns.correct(table, rows.tallies(), &surveys, &readable)? {
             let spaced = labels.as_ref().and_then(LabelTexts::spaced);
             let labels = labels.map(LabelTexts::finish).transpose()?;
             let (tallies, marks) = (rows.tallies().to_vec(), rows.take_marks());
@@ -171,9 +228,8 @@ pub(super) fn suggested(
 ) -> (Recipe, Option<Spreads>) {
     let names: Vec<String> = columns.features.iter().map(|&at| table.names()[at].clone()).collect();
     let are_single = columns.features.iter().all(|&at| table.is_single(at));
-    let written: Vec<Option<CellType>> = columns.features.iter().map(|&at| table.written(at)).collect();
     decide::decided(
-        &Surveyed { names: &names, kinds: &columns.kinds, surveys, written: &written, are_single },
+        &Surveyed { names: &names, kinds: &columns.kinds, surveys, readings: &columns.readings, are_single },
         choices,
         run,
     )
@@ -208,10 +264,10 @@ pub(super) fn unfit_cells(
     is_bad: impl Fn(&Tally) -> bool,
 ) -> Option<Error> {
     let bad = places.iter().zip(tallies).filter(|(_, tally)| is_bad(tally)).filter_map(|(&at, tally)| {
-        let first = tally.first_unfit.as_ref()?;
+        let first = tally.first_unfit()?;
         let line = Some(first.line).filter(|line| *line > 0);
         let cells = Some(BadCells { count: tally.unfit, row: first.row, line });
-        Some(BadColumn { at, name: Some(table.names()[at].clone()), cells, value: first.text.clone() })
+        Some(BadColumn { at, name: Some(table.names()[at].clone()), cells, value: first.shown() })
     });
     let mut columns: Vec<BadColumn> = bad.collect();
     columns.sort_unstable_by_key(|column| column.at);

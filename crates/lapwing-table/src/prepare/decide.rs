@@ -6,21 +6,25 @@ use super::recipe::{ColumnRecipe, LeftOut, Recipe, Step};
 use super::scale::{Counts, GAP, NumberScale, Scale};
 use super::sketch::Moments;
 use super::survey::{Cells, NumberSurvey, Survey, TextSurvey};
+use super::terms::Tokens;
 use crate::read::ColumnKind;
-use crate::read::table::CellType;
+use crate::read::table::Reading;
 use lapwing_core::{Run, Spreads, Standardize};
 
 /// Most levels of a category that has a column for each.
-pub(super) const MAX_ONE_HOT: usize = 30;
-
-/// Columns of a category with more levels.
-const HASHED_WIDTH: usize = 64;
+const MAX_ONE_HOT: usize = 30;
 
 /// Fewest rows in which different cells show that a column names the rows.
 const FEWEST_ROWS: usize = 20;
 
 /// Words a text has at least; shorter cells are levels or names.
 const FEWEST_WORDS: f64 = 2.5;
+
+/// Levels beyond which cells that are lists are taken apart.
+const FEWEST_LISTS: usize = 12;
+
+/// Most columns of runs of characters.
+const MAX_RUNS: usize = 1 << 12;
 
 /// Choices of a fit.
 #[derive(Clone, Copy, Debug)]
@@ -39,8 +43,8 @@ pub(super) struct Surveyed<'s> {
     pub names: &'s [String],
     pub kinds: &'s [ColumnKind],
     pub surveys: &'s [Survey],
-    /// How the cells of each column are written, where they are texts.
-    pub written: &'s [Option<CellType>],
+    /// How the cells of each column are read.
+    pub readings: &'s [Reading],
     /// Whether single precision keeps the numbers of all columns.
     pub are_single: bool,
 }
@@ -52,9 +56,8 @@ enum Role {
     Boolean,
     Category,
     Ordered(Vec<String>),
-    Hashed,
     Date,
-    Text,
+    Text(Tokens),
     Vector,
 }
 
@@ -72,11 +75,11 @@ pub(super) fn decided(table: &Surveyed<'_>, choices: &Choices, run: &Run) -> (Re
         .names
         .iter()
         .zip(table.kinds)
-        .zip(table.written)
+        .zip(table.readings)
         .zip(steps)
-        .map(|(((name, kind), written), step)| {
-            let written = written.filter(|written| written.is_special() && step.width() > 0);
-            ColumnRecipe { name: name.clone(), kind: kind.clone(), written, step }
+        .map(|(((name, kind), &reading), step)| {
+            let reading = if step.width() > 0 { reading } else { Reading::default() };
+            ColumnRecipe { name: name.clone(), kind: kind.clone(), reading, step }
         })
         .collect();
     let mut recipe = Recipe { columns, is_sparse: false, is_double: false, is_scaled: scale.is_scaled, gaps };
@@ -92,7 +95,7 @@ impl Counts {
         Self {
             all: roles.len(),
             used: count(|role| !matches!(role, Role::LeaveOut(_))),
-            rich: count(|role| matches!(role, Role::Text | Role::Vector)),
+            rich: count(|role| matches!(role, Role::Text(_) | Role::Vector)),
         }
     }
 }
@@ -109,9 +112,11 @@ fn numbers_of<'s>(table: &Surveyed<'s>, roles: &[Role]) -> Vec<(usize, &'s Numbe
 /// Entries of a row that are not 0, about.
 pub(super) fn entries_of_row(recipe: &Recipe, surveys: &[Survey]) -> f64 {
     let entries = |(column, survey): (&ColumnRecipe, &Survey)| match (&column.step, &survey.cells) {
-        (Step::Text { .. }, Cells::Texts(texts)) => texts.n_words as f64 / survey.n_rows.max(1) as f64,
+        (Step::Text { terms, .. }, Cells::Texts(texts)) => {
+            let n_words = texts.n_words as f64 / survey.n_rows.max(1) as f64;
+            if terms.tokens == Tokens::Characters { 3.0 * texts.mean_chars() } else { n_words }
+        }
         (Step::Category { .. }, _) => 1.0,
-        (Step::Hashed { .. }, _) => 2.0,
         (step, _) => step.width() as f64,
     };
     recipe.columns.iter().zip(surveys).map(entries).sum()
@@ -131,7 +136,7 @@ fn role(name: &str, survey: &Survey, choices: &Choices) -> Role {
             Role::LeaveOut(LeftOut::Constant)
         }
         Cells::Dates { .. } => Role::Date,
-        Cells::Texts(texts) => text_role(survey, texts, choices),
+        Cells::Texts(texts) => text_role(name, survey, texts, choices),
         Cells::Vectors(vectors) if vectors.moments.iter().all(|moments| moments.deviation() == 0.0) => {
             Role::LeaveOut(LeftOut::Constant)
         }
@@ -146,13 +151,20 @@ fn number_role(name: &str, survey: &Survey, numbers: &NumberSurvey, choices: &Ch
     }
     let may_name = !choices.are_named && survey.n_filled() >= FEWEST_ROWS && numbers.are_integers;
     let all_differ = may_name && numbers.distinct.unique_share() == 1.0;
+    // A shuffled index has every number of its range once, and no name of its own.
+    let is_full = numbers.most - numbers.least + 1.0 == survey.n_filled() as f64;
     match () {
-        () if may_name && (numbers.count_up || ((numbers.ascend || numbers.descend) && survey.n_missing == 0)) => {
-            Role::LeaveOut(LeftOut::Counter)
-        }
+        () if may_name && (numbers.count_up || numbers.count_down) => Role::LeaveOut(LeftOut::Counter),
+        () if all_differ && is_full && is_nameless(name) => Role::LeaveOut(LeftOut::Counter),
         () if all_differ && names_rows(name) => Role::LeaveOut(LeftOut::Identifier),
         () => Role::Number,
     }
+}
+
+/// Whether a column has no name of its own, as an index that was written has.
+fn is_nameless(name: &str) -> bool {
+    let lower = name.trim().to_lowercase();
+    lower.is_empty() || lower.starts_with("unnamed") || lower == "index" || lower.starts_with("__index_level_")
 }
 
 /// Whether the name of a column says that it names the rows.
@@ -166,22 +178,29 @@ fn names_rows(name: &str) -> bool {
         || ["id", "ids", "uuid", "guid", "key", "index", "number", "nr", "no"].iter().any(|word| is_last_word(word))
 }
 
-fn text_role(survey: &Survey, texts: &TextSurvey, choices: &Choices) -> Role {
+fn text_role(name: &str, survey: &Survey, texts: &TextSurvey, choices: &Choices) -> Role {
     let (n_levels, n_filled) = (texts.distinct.count(), survey.n_filled());
-    let words = texts.n_words as f64 / n_filled as f64;
     if n_levels == 1 && survey.n_missing == 0 {
         return Role::LeaveOut(LeftOut::Constant);
     }
-    let all_differ = n_filled >= FEWEST_ROWS && texts.distinct.unique_share() > 0.98;
-    if all_differ && words < FEWEST_WORDS && !choices.are_named {
-        return Role::LeaveOut(LeftOut::Identifier);
+    if n_levels > FEWEST_LISTS
+        && let Some(mark) = texts.list_mark()
+    {
+        return Role::Text(Tokens::Pieces(mark));
     }
     if n_levels <= MAX_ONE_HOT {
         return ordered(texts.levels.keys().map(String::as_str)).map_or(Role::Category, Role::Ordered);
     }
-    match words >= FEWEST_WORDS {
-        true => Role::Text,
-        false => Role::Hashed,
+    let all_differ = n_filled >= FEWEST_ROWS && texts.distinct.unique_share() > 0.98;
+    let words = texts.n_words as f64 / n_filled as f64;
+    let is_short = words < FEWEST_WORDS;
+    match () {
+        () if texts.is_unspaced() => Role::Text(Tokens::Characters),
+        () if !is_short => Role::Text(Tokens::Words),
+        () if all_differ && !choices.are_named && (names_rows(name) || !texts.parts_recur()) => {
+            Role::LeaveOut(LeftOut::Identifier)
+        }
+        () => Role::Text(Tokens::Characters),
     }
 }
 
@@ -205,7 +224,6 @@ fn step(at: usize, role: Role, survey: &Survey, scale: &Scale, choices: &Choices
             Step::Category { levels, has_gap }
         }
         (Role::Ordered(levels), Cells::Texts(texts)) => ordered_step(levels, texts, scale, gap),
-        (Role::Hashed, _) => Step::Hashed { width: HASHED_WIDTH, has_gap },
         (Role::Date, Cells::Dates { parts, sample, .. }) => {
             let varying: Vec<_> = parts.iter().filter(|(_, moments)| moments.deviation() > 0.0).collect();
             let weight = (varying.len() as f64).sqrt();
@@ -213,8 +231,14 @@ fn step(at: usize, role: Role, survey: &Survey, scale: &Scale, choices: &Choices
                 varying.iter().map(|(part, moments)| (*part, moments.mean(), weight * moments.deviation())).collect();
             Step::Date { parts, fill: sample.median() as i64, gap }
         }
-        (Role::Text, Cells::Texts(texts)) => {
-            let terms = texts.terms.columns(survey.n_filled(), choices.max_terms);
+        (Role::Text(tokens), Cells::Texts(texts)) => {
+            let terms = match tokens {
+                Tokens::Words => texts.terms.columns(survey.n_filled(), choices.max_terms),
+                _ => {
+                    let n_cells = texts.levels.values().sum();
+                    texts.terms_of(tokens).columns(n_cells, choices.max_terms.min(MAX_RUNS))
+                }
+            };
             Step::Text { terms, weight: scale.rich }
         }
         (Role::Vector, Cells::Vectors(vectors)) => {

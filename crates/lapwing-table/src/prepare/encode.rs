@@ -3,7 +3,6 @@
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type, TimestampMicrosecondType};
 use arrow_array::{Array, ArrayRef, BooleanArray, FixedSizeListArray, StringArray, TimestampMicrosecondArray};
-use xxhash_rust::xxh3::xxh3_64;
 
 use super::dates::parts_of;
 use super::recipe::Step;
@@ -112,7 +111,7 @@ impl<'a> Encoder<'a> {
             },
             Step::Boolean { .. } => Cells::Truths(array.as_boolean_opt()?),
             Step::Date { .. } => Cells::Dates(array.as_primitive_opt::<TimestampMicrosecondType>()?),
-            Step::Category { .. } | Step::Ordered { .. } | Step::Hashed { .. } | Step::Text { .. } => {
+            Step::Category { .. } | Step::Ordered { .. } | Step::Text { .. } => {
                 Cells::Texts(array.as_string_opt::<i32>()?)
             }
             Step::Vector { fill, .. } => {
@@ -191,11 +190,6 @@ impl<'a> Encoder<'a> {
                     }
                 }
             }
-            (Step::Hashed { width, has_gap }, Cells::Texts(texts)) => match filled(texts, row) {
-                Some(text) => hashed(text, *width).into_iter().for_each(|(at, x)| put(first + at, x)),
-                None if *has_gap => put(first + width, 1.0),
-                None => unlike.n_gaps += 1,
-            },
             (Step::Date { parts, fill, gap }, Cells::Dates(dates)) => {
                 let is_missing = dates.is_null(row);
                 let all = parts_of(if is_missing { *fill } else { dates.value(row) });
@@ -290,17 +284,4 @@ fn note_gap(is_missing: bool, gap: &Option<f64>, at: usize, unlike: &mut Unlike,
 fn unknown(unlike: &mut Unlike, text: &str) {
     unlike.n_unknown += 1;
     unlike.first_unknown.get_or_insert_with(|| text.chars().take(40).collect());
-}
-
-/// The two columns of a text among `width`, ascending, with their numbers.
-fn hashed(text: &str, width: usize) -> [(usize, f64); 2] {
-    let hash = xxh3_64(text.as_bytes());
-    let first = (hash % width as u64) as usize;
-    let second = (first + 1 + ((hash >> 32) % (width as u64 - 1)) as usize) % width;
-    let sign = |bit: u32| {
-        if hash >> bit & 1 == 0 { std::f64::consts::FRAC_1_SQRT_2 } else { -std::f64::consts::FRAC_1_SQRT_2 }
-    };
-    let mut pair = [(first, sign(62)), (second, sign(63))];
-    pair.sort_unstable_by_key(|entry| entry.0);
-    pair
 }

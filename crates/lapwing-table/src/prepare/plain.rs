@@ -11,7 +11,7 @@ use super::held::{Encoding, Held};
 use crate::prepare::{ColumnRecipe, Step};
 use crate::read::labels::LabelTexts;
 use crate::read::origin::SampleOrigin;
-use crate::read::table::{ColumnType, TableRows, Tally, no_rows};
+use crate::read::table::{ColumnType, Reading, TableRows, Tally, no_rows};
 use crate::read::{ColumnKind, ReadOptions, Samples, Size, TableFile};
 use lapwing_core::bad_columns::ValueSurvey;
 use lapwing_core::{BadColumn, BadColumns, Error, Fault, Labels, Result, Run, SparseLabels};
@@ -110,7 +110,7 @@ fn plain_recipe(table: &TableFile, columns: &Columns) -> Recipe {
     };
     let column = |(&at, kind): (&usize, &ColumnKind)| {
         let (name, step) = (table.names()[at].clone(), step(kind));
-        ColumnRecipe { name, kind: kind.clone(), written: None, step }
+        ColumnRecipe { name, kind: kind.clone(), reading: Reading::default(), step }
     };
     let is_double = !columns.features.iter().all(|&at| table.is_single(at));
     let columns = columns.features.iter().zip(&columns.kinds).map(column).collect();

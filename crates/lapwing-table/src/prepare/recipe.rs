@@ -6,7 +6,7 @@ use super::dates::DatePart;
 use super::gaps::GapFill;
 use super::terms::TermColumns;
 use crate::read::ColumnKind;
-use crate::read::table::CellType;
+use crate::read::table::Reading;
 
 /// How a table becomes a matrix of features: a step for each of its columns, learned from the rows of a fit.
 ///
@@ -36,10 +36,10 @@ pub struct ColumnRecipe {
     pub name: String,
     /// What it held in the fit.
     pub kind: ColumnKind,
-    /// How its cells were written in the fit, where new ones alone may not tell: the order of day and month, the words for yes and no, a
-    /// unit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) written: Option<CellType>,
+    /// How its cells were read in the fit, where new ones alone may not tell: the order of day and month, the words for yes and no, a
+    /// unit, a number that stands for none.
+    #[serde(default)]
+    pub(crate) reading: Reading,
     /// What is done with it.
     pub step: Step,
 }
@@ -116,13 +116,6 @@ pub enum Step {
         /// As for numbers.
         gap: Option<f64>,
     },
-    /// The hash of the text chooses two of `width` columns, which are ±1/√2.
-    Hashed {
-        /// Number of columns.
-        width: usize,
-        /// Whether missing cells have a column of their own.
-        has_gap: bool,
-    },
     /// Parts of a date, scaled as numbers are, all together with the weight of one column.
     Date {
         /// The parts with their means and the scales by which they are divided.
@@ -158,7 +151,6 @@ impl Step {
             Self::LeaveOut { .. } => 0,
             Self::Number { gap, .. } | Self::Boolean { gap, .. } | Self::Ordered { gap, .. } => 1 + extra(gap),
             Self::Category { levels, has_gap } => levels.len() + usize::from(*has_gap),
-            Self::Hashed { width, has_gap } => width + usize::from(*has_gap),
             Self::Date { parts, gap, .. } => parts.len() + extra(gap),
             Self::Text { terms, .. } => terms.len(),
             Self::Vector { fill, gap, .. } => fill.len() + extra(gap),
@@ -176,7 +168,6 @@ impl Step {
             Self::Category { levels, has_gap } => {
                 (levels.iter().map(|level| format!("{name}_{level}")).collect(), *has_gap)
             }
-            Self::Hashed { width, has_gap } => (numbered(*width), *has_gap),
             Self::Date { parts, gap, .. } => {
                 (parts.iter().map(|(part, ..)| format!("{name}_{}", part.word())).collect(), gap.is_some())
             }
@@ -202,7 +193,6 @@ impl Step {
             Self::Ordered { levels, fill, center, scale, gap } => {
                 !levels.is_empty() && are_finite(&[*fill, *center]) && *scale > 0.0 && is_gap(gap)
             }
-            Self::Hashed { width, .. } => (2..=1 << 20).contains(width),
             Self::Date { parts, gap, .. } => {
                 parts.iter().all(|(_, center, scale)| center.is_finite() && *scale > 0.0) && is_gap(gap)
             }

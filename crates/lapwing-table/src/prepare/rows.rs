@@ -14,7 +14,7 @@ use super::encode::{Feature, Unlike, write_dense};
 use super::plain::{Plain, counted};
 use super::summary::Description;
 use super::{MAX_STREAMED_TERMS, MAX_TERMS, Recipe};
-use crate::read::table::{CellType, ColumnType, RowMark, TableRows, no_rows};
+use crate::read::table::{ColumnType, Reading, RowMark, TableRows, no_rows};
 use crate::read::{ReadOptions, Size, TableFile, fingerprint};
 use lapwing_core::scan::{Centered, Place, RowScan, RowSink, Value};
 use lapwing_core::{Error, Result, RowReader, RowSource, Run, SparseLabels, Standardize, Warning};
@@ -26,8 +26,8 @@ pub struct PreparedRows {
     recipe: Recipe,
     columns: Vec<usize>,
     types: Vec<ColumnType>,
-    /// How cells were written in the fit.
-    written: Vec<Option<CellType>>,
+    /// How cells are read.
+    readings: Vec<Reading>,
     /// Places of the columns among those of the recipe.
     used: Vec<usize>,
     n_rows: usize,
@@ -123,13 +123,14 @@ impl PreparedRows {
         n_rows: usize,
         marks: Vec<RowMark>,
     ) -> Result<Self> {
-        let (bytes, used, written) = (table.bytes_of(&columns), recipe.used_places(), recipe.written());
+        let (bytes, used) = (table.bytes_of(&columns), recipe.used_places());
+        let readings = table.reconciled(&columns, &recipe.readings())?;
         Ok(Self {
             table,
             recipe,
             columns,
             types,
-            written,
+            readings,
             used,
             n_rows,
             bytes,
@@ -193,7 +194,7 @@ impl PreparedRows {
         center: &'s [f64],
         run: &Run,
     ) -> Result<Box<dyn RowReader + 's>> {
-        let rows = self.table.scan_from(place.row, &self.marks, &self.columns, &self.types, &self.written)?;
+        let rows = self.table.scan_from(place.row, &self.marks, &self.columns, &self.types, &self.readings)?;
         Ok(match self.recipe.is_double {
             true => Centered::boxed(RecipeScan::<f64>::from(self, rows, place.row, run)?, place, center),
             false => Centered::boxed(RecipeScan::<f32>::from(self, rows, place.row, run)?, place, center),

@@ -7,9 +7,9 @@ use serde_json::json;
 
 use super::choose::Verdict;
 use super::columns::Columns;
-use super::decide::MAX_ONE_HOT;
 use super::recipe::{LeftOut, Recipe, Step};
 use super::survey::{Cells, Survey};
+use super::terms::Tokens;
 use crate::read::table::Tally;
 use crate::read::{ColumnKind, Dialect, Doubt, TableFile};
 use lapwing_core::scaling::times;
@@ -70,6 +70,9 @@ pub struct ColumnSummary {
     /// Cells that do not fit the kind and count as missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     unfit: Option<Unfit>,
+    /// The number that counts as missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sentinel: Option<f64>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -93,8 +96,8 @@ impl Description {
         let summary = |at: usize| {
             let (column, survey) = (&recipe.columns[at], &surveys[at]);
             let unfit = tally(at).and_then(|tally| {
-                let first = tally.first_unfit.as_ref()?;
-                Some(Unfit { n_cells: tally.unfit, first: first.text.clone(), place: first.place() })
+                let first = tally.first_unfit()?;
+                Some(Unfit { n_cells: tally.unfit, first: first.shown(), place: first.place() })
             });
             let unfit = unfit.or_else(|| infinite(survey));
             let (n_distinct, values) = found(survey);
@@ -107,7 +110,17 @@ impl Description {
             let is_told = recipe.gaps.as_ref().is_some_and(|gaps| gaps.fills(at));
             let done = done(&column.step, survey, is_told);
             let (name, kind) = (column.name.clone(), column.kind.clone());
-            ColumnSummary { name, kind, n_missing: survey.n_missing, n_distinct, is_estimate, values, done, unfit }
+            ColumnSummary {
+                name,
+                kind,
+                n_missing: survey.n_missing,
+                n_distinct,
+                is_estimate,
+                values,
+                done,
+                unfit,
+                sentinel: columns.readings[at].sentinel,
+            }
         };
         let is_auto = standardize == Standardize::Auto;
         let is_left = is_auto && !recipe.is_scaled && spreads.is_some_and(|spreads| spreads.differ);
@@ -155,7 +168,11 @@ impl Description {
             Warning::DoubtfulText { file: path(), what, advice }
         });
         let ratio = self.ratio.map(|ratio| Warning::UnequalSpreads { ratio });
-        unfit.chain(doubts).chain(ratio).collect()
+        let sentinels = self.columns.iter().filter_map(|column| {
+            let value = format!("{}", column.sentinel?);
+            Some(Warning::Sentinel { column: column.name.clone(), value })
+        });
+        unfit.chain(sentinels).chain(doubts).chain(ratio).collect()
     }
 
     /// The line about how a text was read, if it is not plain CSV.
@@ -334,15 +351,18 @@ fn done(step: &Step, survey: &Survey, is_told: bool) -> String {
             let (first, last) = (levels.first().map_or("", |level| level), levels.last().map_or("", |level| level));
             format!("{} levels in order, '{first}' to '{last}'", levels.len()) + &gaps("filled and marked")
         }
-        Step::Hashed { width, .. } => {
-            format!("more than {MAX_ONE_HOT} levels, which share {width} columns") + &gaps("as a level of their own")
-        }
         Step::Date { parts, .. } => {
             let words: Vec<&str> = parts.iter().map(|(part, ..)| part.word()).collect();
             format!("date: {}", words.join(", ")) + &gaps("filled with the median and marked")
         }
         Step::Text { terms, weight } => {
-            format!("text: {} terms (TF-IDF), weight {}", terms.len(), short(weight * weight)) + &gaps("left empty")
+            let what = match terms.tokens {
+                Tokens::Words => "text: {} terms".to_owned(),
+                Tokens::Pieces(mark) => format!("list with '{mark}': {{}} entries"),
+                Tokens::Characters => "characters: {} runs of 2 to 4".to_owned(),
+            };
+            let what = what.replace("{}", &terms.len().to_string());
+            format!("{what} (TF-IDF), weight {}", short(weight * weight)) + &gaps("left empty")
         }
         Step::Vector { fill, weight, .. } => {
             let weighed =

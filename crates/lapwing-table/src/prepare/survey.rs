@@ -3,7 +3,7 @@
 //! A survey takes the arrays of a column in order. Its memory does not grow with the rows: of many different values it keeps those with
 //! the smallest hashes, of many rows every k-th.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type, TimestampMicrosecondType};
@@ -20,6 +20,17 @@ use lapwing_core::spreads::width;
 /// Levels of a text whose names and counts are kept.
 const MAX_LEVELS: usize = 10_000;
 
+/// Cells of a sample that hold a number that stands for none, at least.
+const MIN_SENTINELS: usize = 3;
+
+/// Whether people write such a number where there is none: all digits are nines, eights or sevens, or it is a negative number of hundreds.
+fn is_code(x: f64) -> bool {
+    let digits = format!("{:.0}", x.abs());
+    let are_all = |digit: char| digits.len() >= 2 && digits.chars().all(|c| c == digit);
+    let is_round = x < 0.0 && x % 100.0 == 0.0 && digits.trim_end_matches('0').len() == 1;
+    x.fract() == 0.0 && x.abs() < 1e12 && (['9', '8', '7'].into_iter().any(are_all) || is_round)
+}
+
 /// How much farther the high half of numbers reaches than the low half, if they are taken by their logarithm.
 const SKEWED: f64 = 5.0;
 
@@ -35,11 +46,9 @@ pub(super) struct NumberSurvey {
     pub n_infinite: usize,
     pub first_infinite: Option<(usize, f64)>,
     pub are_integers: bool,
-    /// Whether each number is larger than the one before it, or each is smaller.
-    pub ascend: bool,
-    pub descend: bool,
-    /// Whether the difference to the number before is always 1.
+    /// Whether the difference to the number before is always 1, or always −1.
     pub count_up: bool,
+    pub count_down: bool,
     last: f64,
 }
 
@@ -54,9 +63,8 @@ impl Default for NumberSurvey {
             n_infinite: 0,
             first_infinite: None,
             are_integers: true,
-            ascend: true,
-            descend: true,
             count_up: true,
+            count_down: true,
             last: f64::NAN,
         }
     }
@@ -77,6 +85,25 @@ impl NumberSurvey {
         let high = known[(0.99 * (known.len() - 1) as f64) as usize];
         let is_skewed = self.least >= 0.0 && median > self.least && high - median > SKEWED * (median - self.least);
         is_skewed.then_some(if self.least > 0.0 { self.least } else { median })
+    }
+
+    /// The number that stands for no number, if there clearly is one: the least or the largest, which comes again, is a code such as −200
+    /// or 9999, and is farther from all others than these are from each other.
+    pub(super) fn sentinel(&self) -> Option<f64> {
+        let mut known = self.known();
+        known.sort_unstable_by(f64::total_cmp);
+        let (&least, &most) = (known.first()?, known.last()?);
+        let of = |x: f64| {
+            let n_equal = known.iter().filter(|other| **other == x).count();
+            let mut others = known.iter().copied().filter(|other| *other != x);
+            let first = others.next()?;
+            let last = others.next_back().unwrap_or(first);
+            let gap = if x < first { first - x } else { x - last };
+            let is_apart = last > first && gap > last - first;
+            let is_rare = (MIN_SENTINELS..=known.len() * 3 / 4).contains(&n_equal);
+            (is_apart && is_rare && is_code(x)).then_some(x)
+        };
+        of(least).or_else(|| of(most))
     }
 
     /// The mean and the deviation; of logarithms, by the sample of rows.
@@ -127,14 +154,12 @@ impl NumberSurvey {
         if self.are_integers {
             self.are_integers = values.iter().all(|x| x.is_nan() || x.fract() == 0.0);
         }
-        if self.ascend || self.descend {
+        if self.count_up || self.count_down {
             for x in values.iter().copied().filter(|x| !x.is_nan()) {
-                self.ascend &= self.last.is_nan() || x > self.last;
-                self.descend &= self.last.is_nan() || x < self.last;
                 self.count_up &= self.last.is_nan() || x == self.last + 1.0;
+                self.count_down &= self.last.is_nan() || x == self.last - 1.0;
                 self.last = x;
             }
-            self.count_up &= self.ascend;
         }
         // Many decimals are not counted: only whole numbers may name the rows.
         if self.are_integers || self.distinct.is_exact() {
@@ -155,7 +180,85 @@ pub(super) struct TextSurvey {
     pub terms: terms::TermCounts,
 }
 
+/// Marks between the pieces of a list.
+const LIST_MARKS: [char; 4] = ['|', ';', ',', '/'];
+
+/// The share of cells that hold a mark, and how often a piece comes on average, in a column of lists.
+const LISTED: f64 = 0.3;
+const PIECE_RECURS: f64 = 3.0;
+
+/// Letters of a part of a name, and the share of the cells that have a part of others, in a column whose parts recur.
+const PART_CHARS: usize = 3;
+const PARTS_RECUR: f64 = 0.5;
+
+/// The share of the letters that belong to scripts without blanks, in a text of such a script.
+const UNSPACED: f64 = 0.3;
+
 impl TextSurvey {
+    /// Levels in the order of their texts, with their counts.
+    fn sorted(&self) -> Vec<(&str, usize)> {
+        let mut levels: Vec<(&str, usize)> = self.levels.iter().map(|(text, &count)| (text.as_str(), count)).collect();
+        levels.sort_unstable();
+        levels
+    }
+
+    /// The terms of the levels that are known.
+    pub(super) fn terms_of(&self, tokens: terms::Tokens) -> terms::TermCounts {
+        terms::TermCounts::of(tokens, self.sorted().into_iter())
+    }
+
+    /// The characters of a level, on average.
+    pub(super) fn mean_chars(&self) -> f64 {
+        let n: usize = self.levels.keys().map(|text| text.chars().count()).sum();
+        n as f64 / self.levels.len().max(1) as f64
+    }
+
+    /// The mark between the pieces of cells that are lists, if pieces come again and again.
+    pub(super) fn list_mark(&self) -> Option<char> {
+        LIST_MARKS.into_iter().find(|&mark| {
+            let (mut pieces, mut n_pieces, mut n_lists) = (HashSet::new(), 0usize, 0usize);
+            for text in self.levels.keys() {
+                let cut: Vec<&str> = text.split(mark).map(str::trim).filter(|piece| !piece.is_empty()).collect();
+                n_lists += usize::from(cut.len() > 1);
+                n_pieces += cut.len();
+                // Pieces of many words are sentences.
+                pieces.extend(cut.into_iter().filter(|piece| piece.split_whitespace().count() <= 3));
+            }
+            n_lists as f64 >= LISTED * self.levels.len() as f64
+                && n_pieces as f64 >= PIECE_RECURS * pieces.len().max(1) as f64
+                && !pieces.is_empty()
+        })
+    }
+
+    /// Whether most letters belong to scripts without blanks.
+    pub(super) fn is_unspaced(&self) -> bool {
+        let (mut n, mut n_unspaced) = (0usize, 0usize);
+        for c in self.levels.keys().flat_map(|text| text.chars()).filter(|c| c.is_alphabetic()) {
+            n += 1;
+            n_unspaced += usize::from(terms::is_unspaced(c));
+        }
+        n_unspaced as f64 > UNSPACED * n.max(1) as f64
+    }
+
+    /// Whether parts of the cells, runs of letters, come in several cells and not in nearly all.
+    pub(super) fn parts_recur(&self) -> bool {
+        let levels: Vec<&String> = self.levels.keys().collect();
+        let is_code =
+            |text: &str| text.len() >= 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+        if levels.iter().all(|text| is_code(text)) {
+            return false;
+        }
+        let parts = |text: &str| -> HashSet<String> {
+            let runs = text.split(|c: char| !c.is_alphabetic());
+            runs.filter(|run| run.chars().count() >= PART_CHARS).map(str::to_lowercase).collect()
+        };
+        let mut counts: HashMap<String, usize> = HashMap::new();
+        levels.iter().for_each(|text| parts(text).into_iter().for_each(|part| *counts.entry(part).or_default() += 1));
+        let is_shared = |part: &String| (2..=levels.len() * 9 / 10).contains(&counts[part]);
+        let n_shared = levels.iter().filter(|text| parts(text).iter().any(is_shared)).count();
+        n_shared as f64 >= PARTS_RECUR * levels.len() as f64
+    }
+
     fn add(&mut self, text: &str) {
         self.distinct.add(xxh3_64(text.as_bytes()));
         self.n_words += text.split_whitespace().count();

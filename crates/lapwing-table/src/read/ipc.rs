@@ -19,7 +19,7 @@ const MAGIC: &[u8] = b"ARROW1";
 /// An Arrow IPC file or stream whose schema has been read.
 #[derive(Debug)]
 pub(super) struct IpcTable {
-    path: PathBuf,
+    pub(super) path: PathBuf,
     schema: SchemaRef,
     is_file: bool,
     bytes: u64,
@@ -51,16 +51,8 @@ impl IpcTable {
         self.schema.field(at).data_type().clone()
     }
 
-    pub(super) fn stored_type(&self, at: usize) -> String {
-        self.schema.field(at).data_type().to_string()
-    }
-
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
-    }
-
-    pub(super) fn is_single(&self, at: usize) -> bool {
-        *self.schema.field(at).data_type() == DataType::Float32
     }
 
     pub(super) fn scan(&self, columns: &[usize]) -> Result<IpcScan> {

@@ -9,6 +9,7 @@
 //! gives an error, never a panic.
 
 mod array;
+pub(crate) mod cell;
 mod columns;
 mod edges;
 mod fields;

@@ -194,7 +194,7 @@ fn cells_that_do_not_fit_are_counted_or_make_the_column_text() {
     assert_eq!(warnings, ["column 'a': 1 cell holds no number, first 'broken' in line 502; counted as missing"]);
     std::fs::write(&path, text(100_000)).unwrap();
     let found = prepare(&path, &ReadOptions::default(), Standardize::Auto, &run(2)).unwrap();
-    assert!(matches!(found.recipe.columns[0].step, Step::Hashed { .. }), "{:?}", found.recipe.columns[0].step);
+    assert!(matches!(found.recipe.columns[0].step, Step::Text { .. }), "{:?}", found.recipe.columns[0].step);
     assert!(
         read_samples(&path, &ReadOptions::default(), &run(2)).unwrap_err().to_string().contains("10001 of 100000 rows")
     );

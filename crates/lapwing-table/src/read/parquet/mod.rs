@@ -113,14 +113,6 @@ impl Table {
     pub(super) fn is_integer(&self, at: usize) -> bool {
         self.types[at].is_integer()
     }
-
-    /// Whether single precision keeps the values of all `columns`.
-    pub(super) fn are_single(&self, columns: &[usize]) -> bool {
-        use DataType::{Boolean, Float16, Float32, Int8, Int16, Null, UInt8, UInt16};
-        let is_single =
-            |at: &usize| matches!(self.types[*at], Boolean | Float16 | Float32 | Int8 | Int16 | Null | UInt8 | UInt16);
-        columns.iter().all(is_single)
-    }
 }
 
 /// The row group that holds row `skip`, and the number of that row within the group.

@@ -6,16 +6,13 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type};
-use arrow_array::{
-    Array, ArrayRef, BooleanArray, FixedSizeListArray, Float32Array, Float64Array, StringArray,
-    TimestampMicrosecondArray,
-};
+use arrow_array::{Array, ArrayRef, FixedSizeListArray, Float32Array, Float64Array, StringArray};
 use arrow_buffer::NullBuffer;
 use arrow_cast::cast;
 use arrow_schema::{ArrowError, DataType, Field, TimeUnit};
 
 use super::{ColumnKind, ColumnType, Tally};
-use crate::read::text::{CellType, NumberStyle, UnfitCell, any_date, any_truth, is_missing, parsed_as, truth};
+use crate::read::cell::{Broken, Builder, CellType};
 use lapwing_core::{Error, Result};
 
 /// The kind of a column of a stored type.
@@ -41,37 +38,21 @@ pub(crate) fn kind_of(stored: &DataType) -> ColumnKind {
     }
 }
 
-/// Cells of a text column that are looked at.
-const LOOKED_AT: usize = 1000;
-
-/// How the texts of a column are read as something else, if some of them tell so.
-pub(super) fn parsed_texts(array: &ArrayRef) -> Option<(CellType, ColumnKind)> {
-    let texts = cast(array, &DataType::Utf8).ok()?;
-    let cells = texts.as_string::<i32>().iter().take(LOOKED_AT).flatten().map(|text| text.trim().as_bytes());
-    let (parsed, kind) = parsed_as(cells)?;
-    let kind = match kind {
-        ColumnType::Boolean => ColumnKind::Boolean,
-        ColumnType::Date => ColumnKind::Date,
-        _ => ColumnKind::Number,
-    };
-    Some((parsed, kind))
-}
-
 /// An array as values of a type; the first row is row `row` of the table. Missing numbers are NaN, other missing cells null. Stored
 /// texts are read as `parsed` says.
 pub(crate) fn canonical(
     path: &Path,
     array: &ArrayRef,
-    (kind, parsed): (ColumnType, Option<CellType>),
+    (kind, cells): (ColumnType, CellType),
     row: usize,
     tally: &mut Tally,
 ) -> Result<ArrayRef> {
     let failed = |error: ArrowError| Error::format(path, None, format!("the file is damaged ({error})"));
     let stored = array.data_type();
     let is_text = kind_of(stored) == ColumnKind::Text;
-    if is_text && !matches!(kind, ColumnType::Label | ColumnType::Vector(_)) {
+    if is_text && kind != ColumnType::Label {
         let texts = cast(array, &DataType::Utf8).map_err(failed)?;
-        return Ok(of_texts(texts.as_string::<i32>(), kind, parsed, row, tally));
+        return of_texts(path, texts.as_string::<i32>(), cells, row, tally);
     }
     let converted = match kind {
         ColumnType::Number if *stored == DataType::Float32 => as_numbers::<Float32Type>(array, f32::NAN),
@@ -103,6 +84,19 @@ fn as_numbers<T: arrow_array::types::ArrowPrimitiveType>(array: &ArrayRef, missi
         filled[start..end].copy_from_slice(&numbers.values()[start..end]);
     }
     Arc::new(arrow_array::PrimitiveArray::<T>::new(filled.into(), None))
+}
+
+/// Numbers, NaN in the place of those that stand for none.
+pub(super) fn without(array: &ArrayRef, sentinel: f64) -> ArrayRef {
+    if let Some(doubles) = array.as_primitive_opt::<Float64Type>() {
+        return Arc::new(doubles.unary::<_, Float64Type>(|x| if x == sentinel { f64::NAN } else { x }));
+    }
+    match array.as_primitive_opt::<Float32Type>() {
+        Some(singles) => {
+            Arc::new(singles.unary::<_, Float32Type>(|x| if f64::from(x) == sentinel { f32::NAN } else { x }))
+        }
+        None => Arc::clone(array),
+    }
 }
 
 /// Labels as texts: whole numbers without decimals, truth values as 0 and 1.
@@ -171,8 +165,8 @@ fn count(stored: &ArrayRef, converted: &ArrayRef, row: usize, tally: &mut Tally)
     }
     let was_filled = |at: usize| stored_nulls.as_ref().is_none_or(|nulls| nulls.is_valid(at));
     for at in (0..stored.len()).filter(|&at| converted.is_null(at) && was_filled(at)) {
-        tally.unfit += 1;
-        tally.first_unfit.get_or_insert_with(|| UnfitCell { row: row + at, line: 0, text: shown(stored) });
+        tally.note(row + at, 0, shown(stored).as_bytes());
+        tally.filled -= 1;
     }
 }
 
@@ -185,58 +179,15 @@ fn shown(stored: &ArrayRef) -> String {
     }
 }
 
-/// Texts as values of a type; those that do not fit it are missing, and counted.
-fn of_texts(
-    texts: &StringArray,
-    kind: ColumnType,
-    parsed: Option<CellType>,
-    row: usize,
-    tally: &mut Tally,
-) -> ArrayRef {
-    let cells = || texts.iter().map(|text| text.map(str::trim).filter(|text| !is_missing(text.as_bytes())));
-    let mut unfit = |at: usize, text: &str| {
-        tally.unfit += 1;
-        let shown = || text.chars().take(40).collect();
-        tally.first_unfit.get_or_insert_with(|| UnfitCell { row: row + at, line: 0, text: shown() });
-    };
-    let array: ArrayRef = match kind {
-        ColumnType::Number => {
-            let style = match parsed {
-                Some(CellType::Number(style)) => style,
-                _ => NumberStyle::Written(b'.'),
-            };
-            let number = |(at, cell): (usize, Option<&str>)| {
-                let Some(text) = cell else { return f64::NAN };
-                style.parse(text.as_bytes()).unwrap_or_else(|| {
-                    unfit(at, text);
-                    f64::NAN
-                })
-            };
-            Arc::new(Float64Array::from_iter_values(cells().enumerate().map(number)))
-        }
-        ColumnType::Boolean | ColumnType::Date => {
-            let value = |text: &str| match parsed {
-                Some(CellType::Boolean(words)) => truth(words, text.as_bytes()).map(i64::from),
-                Some(CellType::Date(style)) => style.parse(text.as_bytes()),
-                _ if kind == ColumnType::Date => any_date(text.as_bytes()),
-                _ => any_truth(text.as_bytes()).map(i64::from),
-            };
-            let values = cells().enumerate().map(|(at, cell)| {
-                let found = value(cell?);
-                if found.is_none() {
-                    unfit(at, cell.unwrap_or_default());
-                }
-                found
-            });
-            match kind {
-                ColumnType::Boolean => Arc::new(values.map(|truth| truth.map(|x| x != 0)).collect::<BooleanArray>()),
-                _ => Arc::new(values.collect::<TimestampMicrosecondArray>()),
-            }
-        }
-        _ => Arc::new(cells().collect::<StringArray>()),
-    };
-    tally.filled += cells().flatten().count();
-    array
+/// Texts as cells of a type; those that do not fit it are missing, and counted.
+fn of_texts(path: &Path, texts: &StringArray, cells: CellType, row: usize, tally: &mut Tally) -> Result<ArrayRef> {
+    let mut builder = Builder::new(cells);
+    // Unlike bytes of a file, texts may have any kind of space around them.
+    texts.iter().enumerate().for_each(|(at, text)| builder.push(text.unwrap_or_default().trim().as_bytes(), at, 0));
+    let broken = |_: Broken| Error::format(path, None, "the file is damaged");
+    let (array, counts) = builder.finish(texts.len(), None).map_err(broken)?;
+    tally.add(counts, row, 0);
+    Ok(array)
 }
 
 /// The most frequent length of some lists; 0 if there are none.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ColumnType;
+use super::{CellType, ColumnType};
 
 /// What a column of a table holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +35,18 @@ impl ColumnKind {
             Self::Text => Some(ColumnType::Text),
             Self::Vector(length) => Some(ColumnType::Vector(*length)),
             Self::Other(_) => None,
+        }
+    }
+
+    /// The kind of a column of such cells of text; empty if none is filled.
+    pub(crate) fn of_cells(cells: Option<CellType>) -> Self {
+        match cells.map(CellType::column_type) {
+            None => Self::Empty,
+            Some(ColumnType::Number) => Self::Number,
+            Some(ColumnType::Boolean) => Self::Boolean,
+            Some(ColumnType::Date) => Self::Date,
+            Some(ColumnType::Vector(length)) => Self::Vector(length),
+            Some(ColumnType::Text | ColumnType::Label) => Self::Text,
         }
     }
 

@@ -1,15 +1,15 @@
 //! Tables of typed columns, from any file that holds one.
 //!
 //! A [`TableFile`] knows the names and kinds of its columns. Its scans yield the rows in order, some thousand at a time, as arrays of
-//! five types: numbers, truth values, dates, texts, and vectors. What a file stores otherwise (decimals, dictionaries, times) is
-//! converted; cells that do not fit the type asked for are missing, and counted.
+//! five types: numbers, truth values, dates, texts, and vectors. What a source stores otherwise (decimals, dictionaries, times) is
+//! converted; cells that do not fit the type asked for are missing, and counted. Every format is a [`Source`].
 
 mod canonical;
 mod kind;
 mod parts;
 mod rows;
+mod source;
 
-use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,17 +20,16 @@ pub(crate) use self::canonical::kind_of;
 use self::canonical::usual_length;
 pub use self::kind::ColumnKind;
 pub(crate) use self::parts::parts_of;
-use self::rows::{Kept, Scan, Stored};
 pub(crate) use self::rows::{KeptRows, TableRows};
+use self::source::{Ask, Held, Source, kinds_of};
 use super::ReadOptions;
+pub(crate) use super::cell::{CellType, ColumnType, Reading, Tally};
+use super::cell::{infer, reconciled};
 use super::format::{Format, unknown_ending};
 use super::parquet;
-pub(crate) use super::text::{CellType, ColumnType, RowMark, Tally};
-use super::text::{Dialect, Doubt, Known, TextTable, reconciled};
+pub(crate) use super::text::RowMark;
+use super::text::{Dialect, Doubt, Known, TextTable};
 use lapwing_core::{Error, Result, Run};
-
-/// Parts of the columns of a Parquet file that are decoded at the same time.
-const MAX_PARTS: usize = 16;
 
 /// A file, or several, as a table whose columns have names and kinds.
 #[derive(Debug)]
@@ -38,24 +37,14 @@ pub struct TableFile {
     path: PathBuf,
     names: Vec<String>,
     kinds: Vec<ColumnKind>,
-    /// How stored texts are read as numbers, truth values or dates; empty, or one for each column.
-    parsed: Vec<Option<CellType>>,
-    source: Source,
-}
-
-#[derive(Debug)]
-enum Source {
-    Text(Arc<TextTable>),
-    Parquet(Arc<parquet::Table>),
-    Ipc(Box<super::ipc::IpcTable>),
-    /// Arrays in memory, batch by batch.
-    Held(Vec<RecordBatch>),
-    /// Tables with the same columns, one below the other; for each, the place of every column.
-    Parts(Arc<Vec<(TableFile, Vec<usize>)>>),
+    /// How the cells of columns of text seem to be written, one for each column.
+    written: Vec<Option<CellType>>,
+    doubts: Vec<Doubt>,
+    source: Arc<dyn Source>,
 }
 
 impl TableFile {
-    /// Opens a table and tells the kinds of its columns. Reads the first block of a text, the footer of a Parquet file.
+    /// Opens a table and tells what its columns seem to hold. Reads the first block of a text, the footer of a Parquet file.
     ///
     /// # Errors
     /// [`Error::Format`] for files that hold no table, or are damaged; [`Error::Io`].
@@ -63,25 +52,20 @@ impl TableFile {
         if let Some(paths) = parts_of(path)? {
             return parts::open(path, &paths, options);
         }
-        let mut table = Self::open_one(path, options)?;
-        table.look_inside()?;
-        Ok(table)
-    }
-
-    fn open_one(path: &Path, options: &ReadOptions) -> Result<Self> {
         match Format::from_path(path) {
             format @ (Format::Csv | Format::JsonLines) => {
                 let known = Known { is_json: format == Format::JsonLines, ..options.known(path) };
-                TextTable::open(path, known).map(Self::from_text)
+                TextTable::open(path, known).map(|table| Self::from_text(Arc::new(table)))
             }
-            Format::Parquet => parquet::Table::open(path).map(Self::from_parquet),
-            Format::Ipc => super::ipc::IpcTable::open(path).map(|table| Self {
-                path: path.to_owned(),
-                names: table.names(),
-                kinds: table.kinds(),
-                parsed: Vec::new(),
-                source: Source::Ipc(Box::new(table)),
-            }),
+            Format::Parquet => {
+                let table = parquet::Table::open(path)?;
+                let (names, kinds) = (table.names.clone(), kinds_of(&table.types));
+                Self::from_stored(path.to_owned(), names, kinds, Arc::new(Arc::new(table)))
+            }
+            Format::Ipc => {
+                let table = super::ipc::IpcTable::open(path)?;
+                Self::from_stored(path.to_owned(), table.names(), table.kinds(), Arc::new(table))
+            }
             _ => Err(unknown_ending(path, "a table: .csv, .tsv, .txt, .jsonl, .parquet, .arrow or .feather")),
         }
     }
@@ -101,73 +85,59 @@ impl TableFile {
                 got,
             ));
         }
-        let mut names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+        let path: PathBuf = name.into();
+        let names = schema.fields().iter().map(|field| field.name().clone()).collect();
+        let kinds = kinds_of(&expected);
+        Self::from_stored(path.clone(), names, kinds, Arc::new(Held { path, types: expected, batches }))
+    }
+
+    /// A table of stored types. What these do not state is told by the first rows: the lengths of lists, and what is stored as text.
+    fn from_stored(
+        path: PathBuf,
+        mut names: Vec<String>,
+        mut kinds: Vec<ColumnKind>,
+        source: Arc<dyn Source>,
+    ) -> Result<Self> {
         super::columns::make_distinct(&mut names);
-        let kinds = expected.iter().map(kind_of).collect();
-        let mut table = Self { path: name.into(), names, kinds, parsed: Vec::new(), source: Source::Held(batches) };
-        table.look_inside()?;
-        Ok(table)
-    }
-
-    /// Tells what the types of a file do not state from its first rows: the lengths of lists; numbers, truth values and dates that are
-    /// stored as text.
-    fn look_inside(&mut self) -> Result<()> {
-        let is_open = |kind: &ColumnKind| matches!(kind, ColumnKind::Vector(0) | ColumnKind::Text);
-        let open: Vec<usize> = (0..self.kinds.len()).filter(|&at| is_open(&self.kinds[at])).collect();
-        if open.is_empty() || matches!(self.source, Source::Text(_) | Source::Parts(_)) {
-            return Ok(());
-        }
-        let run = Run::new(Some(1), 0)?;
-        self.parsed = vec![None; self.kinds.len()];
-        let first = self.stored(&open)?.next(&run)?.unwrap_or_default();
-        for (place, at) in open.into_iter().enumerate() {
-            let array = first.get(place);
-            if self.kinds[at] == ColumnKind::Text {
-                let (parsed, kind) = array.and_then(canonical::parsed_texts).unzip();
-                self.parsed[at] = parsed;
-                self.kinds[at] = kind.unwrap_or(ColumnKind::Text);
-                continue;
+        let open =
+            |is: fn(&ColumnKind) -> bool| -> Vec<usize> { (0..kinds.len()).filter(|&at| is(&kinds[at])).collect() };
+        let (texts, lists) =
+            (open(|kind| *kind == ColumnKind::Text), open(|kind| matches!(kind, ColumnKind::Vector(0))));
+        let (mut written, mut doubts) = (vec![None; kinds.len()], Vec::new());
+        if !texts.is_empty() {
+            for (&at, cells) in texts.iter().zip(source.samples(&texts)?) {
+                let found = infer(cells.iter().map(Vec::as_slice), b'.');
+                written[at] = found.kind;
+                kinds[at] = ColumnKind::of_cells(found.kind.or(Some(CellType::Text)));
+                doubts.extend(found.is_doubtful.then_some(Doubt::Dates).filter(|doubt| !doubts.contains(doubt)));
             }
-            self.kinds[at] = match array.map_or(0, usual_length) {
-                0 => ColumnKind::Other("empty lists".into()),
-                length => ColumnKind::Vector(length),
+        }
+        if !lists.is_empty() {
+            let run = Run::new(Some(1), 0)?;
+            let first = match source.stored_rows(&lists, 0)? {
+                Some(mut rows) => rows.next(&run)?.unwrap_or_default(),
+                None => Vec::new(),
             };
+            for (place, &at) in lists.iter().enumerate() {
+                kinds[at] = match first.get(place).map_or(0, usual_length) {
+                    0 => ColumnKind::Other("empty lists".into()),
+                    length => ColumnKind::Vector(length),
+                };
+            }
         }
-        Ok(())
+        Ok(Self { path, names, kinds, written, doubts, source })
     }
 
-    /// Whether the cells of column `at` are stored as text.
-    pub(crate) fn is_stored_text(&self, at: usize) -> bool {
-        match &self.source {
-            Source::Text(_) => true,
-            Source::Parts(parts) => parts.iter().any(|(table, places)| table.is_stored_text(places[at])),
-            _ => self.kinds[at] == ColumnKind::Text || self.parsed.get(at).is_some_and(Option::is_some),
-        }
-    }
-
-    fn from_text(table: TextTable) -> Self {
-        let kind = |at| match table.column_type(at) {
-            None => ColumnKind::Empty,
-            Some(ColumnType::Number) => ColumnKind::Number,
-            Some(ColumnType::Boolean) => ColumnKind::Boolean,
-            Some(ColumnType::Date) => ColumnKind::Date,
-            Some(_) => ColumnKind::Text,
-        };
-        let kinds = (0..table.names.len()).map(kind).collect();
+    fn from_text(table: Arc<TextTable>) -> Self {
+        let written: Vec<Option<CellType>> = (0..table.names.len()).map(|at| table.written(at)).collect();
         Self {
             path: table.path().to_owned(),
             names: table.names.to_vec(),
-            kinds,
-            parsed: Vec::new(),
-            source: Source::Text(Arc::new(table)),
+            kinds: written.iter().map(|&written| ColumnKind::of_cells(written)).collect(),
+            written,
+            doubts: table.doubts.clone(),
+            source: Arc::new(table),
         }
-    }
-
-    fn from_parquet(table: parquet::Table) -> Self {
-        let mut names = table.names.clone();
-        super::columns::make_distinct(&mut names);
-        let kinds = table.types.iter().map(canonical::kind_of).collect();
-        Self { path: table.path.clone(), names, kinds, parsed: Vec::new(), source: Source::Parquet(Arc::new(table)) }
     }
 
     /// The file.
@@ -180,185 +150,99 @@ impl TableFile {
         &self.names
     }
 
-    /// Whether the table is a text, whose cells have no types of their own.
-    pub(crate) fn is_text(&self) -> bool {
-        match &self.source {
-            Source::Text(_) => true,
-            Source::Parts(parts) => parts.iter().all(|(table, _)| table.is_text()),
-            _ => false,
-        }
-    }
-
-    /// Whether the cells of column `at` can name rows: texts or integers.
-    pub(crate) fn has_names(&self, at: usize) -> bool {
-        match &self.source {
-            Source::Parquet(table) => table.is_integer(at) || self.is_stored_text(at),
-            _ => self.is_stored_text(at) || self.kinds[at] == ColumnKind::Number,
-        }
-    }
-
-    /// The stored type of column `at`, in words.
-    pub(crate) fn stored_type(&self, at: usize) -> String {
-        match &self.source {
-            Source::Parquet(table) => table.types[at].to_string(),
-            Source::Ipc(table) => table.stored_type(at),
-            Source::Held(batches) => {
-                batches.first().map_or_else(|| "nothing".into(), |batch| batch.column(at).data_type().to_string())
-            }
-            Source::Text(_) => self.kinds[at].word().to_owned(),
-            Source::Parts(parts) => {
-                parts.first().map_or_else(|| "nothing".into(), |(table, places)| table.stored_type(places[at]))
-            }
-        }
-    }
-
-    /// Kinds of the columns.
+    /// Kinds of the columns, as far as the first rows show them.
     pub fn kinds(&self) -> &[ColumnKind] {
         &self.kinds
     }
 
     /// How the cells of a text are written; `None` for other formats.
     pub fn dialect(&self) -> Option<Dialect> {
-        match &self.source {
-            Source::Text(table) => table.dialect(),
-            Source::Parts(parts) => parts.first().and_then(|(table, _)| table.dialect()),
-            _ => None,
-        }
+        self.source.dialect()
     }
 
     /// What the text does not tell about its dialect.
     pub fn doubts(&self) -> &[Doubt] {
-        match &self.source {
-            Source::Text(table) => &table.doubts,
-            Source::Parts(parts) => parts.first().map_or(&[], |(table, _)| table.doubts()),
-            _ => &[],
-        }
+        &self.doubts
     }
 
     /// The number of rows, if the file states it.
     pub fn n_rows(&self) -> Option<usize> {
-        match &self.source {
-            Source::Text(_) => None,
-            Source::Parquet(table) => Some(table.n_rows),
-            Source::Ipc(_) => None,
-            Source::Held(batches) => Some(batches.iter().map(RecordBatch::num_rows).sum()),
-            Source::Parts(parts) => parts.iter().map(|(table, _)| table.n_rows()).sum(),
-        }
+        self.source.n_rows()
     }
 
-    /// Bytes of the file, or those of the columns `columns` if they can be read alone.
-    pub(crate) fn bytes_of(&self, columns: &[usize]) -> u64 {
-        match &self.source {
-            Source::Text(table) => table.bytes(),
-            Source::Parquet(table) => table.bytes_of(columns),
-            Source::Ipc(table) => table.bytes(),
-            Source::Held(batches) => {
-                let column = |batch: &RecordBatch, at: &usize| batch.column(*at).get_array_memory_size() as u64;
-                batches.iter().flat_map(|batch| columns.iter().map(move |at| column(batch, at))).sum()
-            }
-            Source::Parts(parts) => parts.iter().map(|(table, _)| table.bytes_of(columns)).sum(),
-        }
+    /// Whether the table is a text, whose cells have no types of their own.
+    pub(crate) fn is_text(&self) -> bool {
+        self.source.is_text()
+    }
+
+    /// Whether the cells of column `at` are stored as text.
+    pub(crate) fn is_stored_text(&self, at: usize) -> bool {
+        kind_of(&self.source.stored_type(at)) == ColumnKind::Text
+    }
+
+    /// Whether the cells of column `at` can name rows: texts or integers.
+    pub(crate) fn has_names(&self, at: usize) -> bool {
+        self.is_stored_text(at) || self.source.stored_type(at).is_integer()
+    }
+
+    /// The stored type of column `at`, in words.
+    pub(crate) fn stored_type(&self, at: usize) -> String {
+        if self.is_text() { self.kinds[at].word().to_owned() } else { self.source.stored_type(at).to_string() }
     }
 
     /// Whether single precision keeps the numbers of column `at`.
     pub(crate) fn is_single(&self, at: usize) -> bool {
-        match &self.source {
-            Source::Text(_) => false,
-            Source::Parquet(table) => table.are_single(&[at]),
-            Source::Ipc(table) => table.is_single(at),
-            Source::Held(batches) => batches.iter().all(|batch| *batch.column(at).data_type() == DataType::Float32),
-            Source::Parts(parts) => parts.iter().all(|(table, places)| table.is_single(places[at])),
-        }
+        use DataType::{Boolean, Float16, Float32, Int8, Int16, Null, UInt8, UInt16};
+        matches!(self.source.stored_type(at), Boolean | Float16 | Float32 | Int8 | Int16 | Null | UInt8 | UInt16)
     }
 
-    /// Starts to read the columns `columns` as values of `types`.
-    pub(crate) fn scan(&self, columns: &[usize], types: &[ColumnType]) -> Result<TableRows> {
-        self.scan_as(columns, types, &vec![None; columns.len()])
-    }
-
-    /// As [`scan`](Self::scan), with cells that were written in another table, the one of a fit, as `fit` says.
-    pub(crate) fn scan_as(
-        &self,
-        columns: &[usize],
-        types: &[ColumnType],
-        fit: &[Option<CellType>],
-    ) -> Result<TableRows> {
-        let written = self.reconciled(columns, fit);
-        let scan = match &self.source {
-            Source::Text(table) => {
-                Scan::Text(Box::new(table.scan_from(RowMark::default(), columns, types, &written)?))
-            }
-            Source::Parts(parts) => {
-                let (columns, fit) = (columns.to_vec(), fit.to_vec());
-                Scan::Parts { parts: parts.clone(), next: 0, rows: None, columns, fit }
-            }
-            _ => Scan::Stored(self.stored(columns)?),
-        };
-        Ok(self.rows(scan, columns, types, written, 0))
-    }
-
-    /// How the cells of column `at` are written, where they are texts.
-    pub(crate) fn written(&self, at: usize) -> Option<CellType> {
-        match &self.source {
-            Source::Text(table) => table.written(at),
-            Source::Parts(parts) => parts.iter().find_map(|(table, places)| table.written(places[at])),
-            _ => self.parsed.get(at).copied().flatten(),
-        }
-    }
-
-    /// How the cells of columns are read, if those of a fit were written as `fit` says.
-    fn reconciled(&self, columns: &[usize], fit: &[Option<CellType>]) -> Vec<Option<CellType>> {
-        let is_file_of_text = matches!(self.source, Source::Text(_) | Source::Parts(_));
-        columns.iter().zip(fit).map(|(&at, &fit)| reconciled(self.written(at), fit, is_file_of_text)).collect()
-    }
-
-    /// Starts to read columns as they are: in their stored types, or those of a text as texts if `as_text`, else as the kinds that were
-    /// told.
-    pub(crate) fn kept(&self, columns: &[usize], as_text: bool) -> Result<KeptRows> {
-        if let Source::Text(_) | Source::Parts(_) = &self.source {
-            let kind = |at: &usize| match self.kinds[*at].column_type() {
-                Some(kind) if !(as_text && self.is_text()) => kind,
-                _ => ColumnType::Label,
-            };
-            let types: Vec<ColumnType> = columns.iter().map(kind).collect();
-            return Ok(KeptRows(Kept::Typed(self.scan(columns, &types)?, types)));
-        }
-        let stored = columns.iter().map(|&at| self.data_type(at)).collect();
-        Ok(KeptRows(Kept::Stored(self.path.clone(), self.stored(columns)?, stored)))
-    }
-
-    /// The stored type of column `at`.
-    fn data_type(&self, at: usize) -> DataType {
-        match &self.source {
-            Source::Parquet(table) => table.types[at].clone(),
-            Source::Ipc(table) => table.data_type(at),
-            Source::Held(batches) => {
-                batches.first().map_or(DataType::Null, |batch| batch.column(at).data_type().clone())
-            }
-            Source::Text(_) | Source::Parts(_) => DataType::Utf8,
-        }
+    /// Bytes of the file, or those of the columns `columns` if they can be read alone.
+    pub(crate) fn bytes_of(&self, columns: &[usize]) -> u64 {
+        self.source.bytes_of(columns)
     }
 
     /// Whether reading can start at any row at little cost.
     pub(crate) fn is_seekable(&self) -> bool {
-        match &self.source {
-            Source::Text(table) => table.is_seekable(),
-            Source::Parquet(_) => true,
-            Source::Held(_) => true,
-            Source::Ipc(_) => false,
-            Source::Parts(_) => false,
-        }
+        self.source.is_seekable()
     }
 
     /// The files.
-    pub(crate) fn files(&self) -> Vec<&Path> {
-        match &self.source {
-            Source::Parts(parts) => parts.iter().flat_map(|(table, _)| table.files()).collect(),
-            _ => vec![&self.path],
-        }
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        self.source.files().unwrap_or_else(|| vec![self.path.clone()])
     }
 
-    /// As [`scan_as`](Self::scan_as), from the last of `marks` at or before row `row` on, if the format needs such; see
+    /// How the cells of column `at` seem to be written, where they are texts; `None` if the first are all missing.
+    pub(crate) fn written(&self, at: usize) -> Option<CellType> {
+        self.written[at]
+    }
+
+    /// Cells of a column of texts in some of the first rows.
+    pub(crate) fn sample(&self, at: usize) -> Result<Vec<Vec<u8>>> {
+        Ok(self.source.samples(&[at])?.pop().unwrap_or_default())
+    }
+
+    /// The decimal mark of numbers that do not show it.
+    pub(crate) fn decimal(&self) -> u8 {
+        self.dialect().map_or(b'.', |dialect| dialect.decimal)
+    }
+
+    /// Starts to read the columns `columns` as values of `types`.
+    pub(crate) fn scan(&self, columns: &[usize], types: &[ColumnType]) -> Result<TableRows> {
+        let readings: Vec<Reading> = columns.iter().map(|&at| self.written[at].into()).collect();
+        self.scan_read(columns, types, &readings)
+    }
+
+    /// As [`scan`](Self::scan), with cells that are read as `readings` say.
+    pub(crate) fn scan_read(&self, columns: &[usize], types: &[ColumnType], readings: &[Reading]) -> Result<TableRows> {
+        self.read(columns, types, readings, RowMark::default())
+    }
+
+    /// As [`scan`](Self::scan), with cells that were read in another table, the one of a fit, as `fit` says.
+    pub(crate) fn scan_as(&self, columns: &[usize], types: &[ColumnType], fit: &[Reading]) -> Result<TableRows> {
+        self.scan_read(columns, types, &self.reconciled(columns, fit)?)
+    }
+
+    /// As [`scan_read`](Self::scan_read), from the last of `marks` at or before row `row` on, if the format needs such; see
     /// [`TableRows::first_row`].
     pub(crate) fn scan_from(
         &self,
@@ -366,49 +250,51 @@ impl TableFile {
         marks: &[RowMark],
         columns: &[usize],
         types: &[ColumnType],
-        fit: &[Option<CellType>],
+        readings: &[Reading],
     ) -> Result<TableRows> {
-        let written = self.reconciled(columns, fit);
-        let (scan, first_row) = match &self.source {
-            Source::Text(table) if table.is_seekable() => {
-                let before = marks.partition_point(|mark| mark.row <= row).checked_sub(1);
-                let mark = before.map(|at| marks[at]).unwrap_or_default();
-                (Scan::Text(Box::new(table.scan_from(mark, columns, types, &written)?)), mark.row)
+        let mark = match (self.is_seekable(), self.is_text()) {
+            (false, _) => RowMark::default(),
+            (true, false) => RowMark { row, ..RowMark::default() },
+            (true, true) => {
+                marks.partition_point(|mark| mark.row <= row).checked_sub(1).map(|at| marks[at]).unwrap_or_default()
             }
-            Source::Parquet(table) => {
-                let scan = parquet::TableScan::in_parallel(table.clone(), columns.to_vec(), row, MAX_PARTS);
-                (Scan::Stored(Stored::Parquet(Box::new(scan))), row)
-            }
-            _ => return self.scan_as(columns, types, fit),
         };
-        Ok(self.rows(scan, columns, types, written, first_row))
+        self.read(columns, types, readings, mark)
     }
 
-    fn rows(
-        &self,
-        scan: Scan,
-        columns: &[usize],
-        types: &[ColumnType],
-        parsed: Vec<Option<CellType>>,
-        first_row: usize,
-    ) -> TableRows {
-        let (types, tallies) = (types.to_vec(), vec![Tally::default(); columns.len()]);
-        TableRows { path: self.path.clone(), scan, types, parsed, tallies, first_row, n_rows: first_row }
+    /// How the cells of columns are read, if those of a fit were read as `fit` says.
+    pub(crate) fn reconciled(&self, columns: &[usize], fit: &[Reading]) -> Result<Vec<Reading>> {
+        let of = |(&at, fit): (&usize, &Reading)| {
+            let cells = match (self.written[at], fit.cells) {
+                (own, fit) if own == fit || fit.is_none() || own.is_none() => fit.or(own),
+                (own, fit) => reconciled(own, fit, self.sample(at)?.iter().map(Vec::as_slice)),
+            };
+            Ok(Reading { cells, ..*fit })
+        };
+        columns.iter().zip(fit).map(of).collect()
     }
 
-    /// Starts to read columns in the types of the file. Texts and parts have no such types, and nothing to read here.
-    fn stored(&self, columns: &[usize]) -> Result<Stored> {
-        Ok(match &self.source {
-            Source::Parquet(table) => Stored::Parquet(Box::new(parquet::TableScan::in_parallel(
-                table.clone(),
-                columns.to_vec(),
-                0,
-                MAX_PARTS,
-            ))),
-            Source::Ipc(table) => Stored::Ipc(Box::new(table.scan(columns)?)),
-            Source::Held(batches) => Stored::Held { batches: batches.clone().into(), columns: columns.to_vec() },
-            Source::Text(_) | Source::Parts(_) => Stored::Held { batches: VecDeque::new(), columns: Vec::new() },
-        })
+    fn read(&self, columns: &[usize], types: &[ColumnType], readings: &[Reading], from: RowMark) -> Result<TableRows> {
+        let cells = |(kind, reading): (&ColumnType, &Reading)| kind.cell_type(reading.cells, self.decimal());
+        let cells = types.iter().zip(readings).map(cells).collect();
+        let ask = Ask { columns: columns.to_vec(), types: types.to_vec(), cells };
+        let sentinels = readings.iter().map(|reading| reading.sentinel).collect();
+        Ok(TableRows::new(self.path.clone(), self.source.rows(ask, from)?, sentinels))
+    }
+
+    /// Starts to read columns as they are: in their stored types, or those of a text as texts if `as_text`, else as the kinds that were
+    /// told.
+    pub(crate) fn kept(&self, columns: &[usize], as_text: bool) -> Result<KeptRows> {
+        if let Some(stored) = self.source.stored_rows(columns, 0)? {
+            let types = columns.iter().map(|&at| self.source.stored_type(at)).collect();
+            return Ok(KeptRows::stored(self.path.clone(), stored, types));
+        }
+        let kind = |at: &usize| match self.kinds[*at].column_type() {
+            Some(kind) if !(as_text && self.is_text()) => kind,
+            _ => ColumnType::Label,
+        };
+        let types: Vec<ColumnType> = columns.iter().map(kind).collect();
+        Ok(KeptRows::typed(self.scan(columns, &types)?, types))
     }
 }
 

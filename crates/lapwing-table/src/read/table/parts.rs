@@ -1,11 +1,110 @@
 //! Several files as one table: a folder of parts, or a pattern with `*` in the name.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use super::{Source, TableFile};
+use arrow_array::ArrayRef;
+use arrow_schema::DataType;
+
+use super::source::{Ask, Rows, Source};
+use super::{RowMark, TableFile, TableRows, Tally};
 use crate::read::ReadOptions;
+use crate::read::cell::Reading;
 use crate::read::format::Format;
-use lapwing_core::{Error, Result};
+use crate::read::text::Dialect;
+use lapwing_core::{Error, Result, Run};
+
+/// Tables with the same columns, one below the other; for each, the place of every column.
+#[derive(Debug)]
+struct Parts(Arc<Vec<(TableFile, Vec<usize>)>>);
+
+/// Reads parts one after the other.
+struct PartRows {
+    parts: Arc<Vec<(TableFile, Vec<usize>)>>,
+    next: usize,
+    current: Option<TableRows>,
+    ask: Ask,
+    tallies: Vec<Tally>,
+    n_rows: usize,
+}
+
+impl Source for Parts {
+    fn stored_type(&self, at: usize) -> DataType {
+        let types = || self.0.iter().map(|(table, places)| table.source.stored_type(places[at]));
+        types().find(|stored| *stored == DataType::Utf8).or_else(|| types().next()).unwrap_or(DataType::Null)
+    }
+
+    fn n_rows(&self) -> Option<usize> {
+        self.0.iter().map(|(table, _)| table.n_rows()).sum()
+    }
+
+    fn bytes_of(&self, columns: &[usize]) -> u64 {
+        let of_part = |(table, places): &(TableFile, Vec<usize>)| {
+            table.bytes_of(&columns.iter().map(|&at| places[at]).collect::<Vec<_>>())
+        };
+        self.0.iter().map(of_part).sum()
+    }
+
+    fn rows(&self, ask: Ask, _: RowMark) -> Result<Box<dyn Rows>> {
+        let tallies = vec![Tally::default(); ask.columns.len()];
+        Ok(Box::new(PartRows { parts: Arc::clone(&self.0), next: 0, current: None, ask, tallies, n_rows: 0 }))
+    }
+
+    fn samples(&self, columns: &[usize]) -> Result<Vec<Vec<Vec<u8>>>> {
+        let mut all = vec![Vec::new(); columns.len()];
+        for (table, places) in self.0.iter() {
+            let columns: Vec<usize> = columns.iter().map(|&at| places[at]).collect();
+            all.iter_mut().zip(table.source.samples(&columns)?).for_each(|(all, cells)| all.extend(cells));
+        }
+        Ok(all)
+    }
+
+    fn is_text(&self) -> bool {
+        self.0.iter().all(|(table, _)| table.is_text())
+    }
+
+    fn dialect(&self) -> Option<Dialect> {
+        self.0.first().and_then(|(table, _)| table.dialect())
+    }
+
+    fn files(&self) -> Option<Vec<PathBuf>> {
+        Some(self.0.iter().flat_map(|(table, _)| table.files()).collect())
+    }
+}
+
+impl Rows for PartRows {
+    fn next(&mut self, run: &Run) -> Result<Option<Vec<ArrayRef>>> {
+        loop {
+            if self.current.is_none() {
+                let Some((table, places)) = self.parts.get(self.next) else { return Ok(None) };
+                let columns: Vec<usize> = self.ask.columns.iter().map(|&at| places[at]).collect();
+                let cells: Vec<Reading> = self.ask.cells.iter().map(|&cells| Some(cells).into()).collect();
+                self.current = Some(table.scan_as(&columns, &self.ask.types, &cells)?);
+                self.next += 1;
+            }
+            let Some(part) = &mut self.current else { continue };
+            let n_before = part.n_rows();
+            if let Some(arrays) = part.next(run)? {
+                self.n_rows += part.n_rows() - n_before;
+                return Ok(Some(arrays));
+            }
+            // The rows of a part start where those before it end.
+            let before = self.n_rows - part.n_rows();
+            for (all, of_part) in self.tallies.iter_mut().zip(part.tallies()) {
+                all.add(of_part.clone(), before, 0);
+            }
+            self.current = None;
+        }
+    }
+
+    fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+
+    fn tallies(&self) -> &[Tally] {
+        &self.tallies
+    }
+}
 
 /// The files that `path` stands for, ascending by name; `None` if it is a file itself.
 pub(crate) fn parts_of(path: &Path) -> Result<Option<Vec<PathBuf>>> {
@@ -84,7 +183,11 @@ pub(super) fn open(path: &Path, paths: &[PathBuf], options: &ReadOptions) -> Res
         }
         parts.push((table, places));
     }
-    Ok(TableFile { path: path.to_owned(), names, kinds, parsed: Vec::new(), source: Source::Parts(parts.into()) })
+    let written =
+        (0..names.len()).map(|at| parts.iter().find_map(|(table, places)| table.written(places[at]))).collect();
+    let doubts = parts.first().map_or_else(Vec::new, |(table, _)| table.doubts().to_vec());
+    let source = Arc::new(Parts(Arc::new(parts)));
+    Ok(TableFile { path: path.to_owned(), names, kinds, written, doubts, source })
 }
 
 #[cfg(test)]

@@ -116,7 +116,7 @@ impl<'b> Cells<'b> {
 }
 
 /// Number of line ends in a text.
-pub(super) fn count_lines(bytes: &[u8]) -> u64 {
+pub(crate) fn count_lines(bytes: &[u8]) -> u64 {
     let newlines = memchr::memchr_iter(b'\n', bytes).count();
     let returns = memchr::memchr_iter(b'\r', bytes).filter(|at| bytes.get(at + 1) != Some(&b'\n')).count();
     (newlines + returns) as u64

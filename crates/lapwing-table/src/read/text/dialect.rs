@@ -9,8 +9,7 @@ use std::collections::HashMap;
 use serde::{Serialize, Serializer};
 
 use super::cells::Cells;
-use super::number::{is_missing, plain};
-use super::types::{CellType, Found, infer};
+use crate::read::cell::{CellType, Found, Marks, infer, is_missing, plain};
 
 /// Records of the sample that are looked at.
 pub(super) const MAX_RECORDS: usize = 1000;
@@ -81,10 +80,12 @@ pub(super) struct Sniffed {
     /// Types of the columns.
     pub columns: Vec<Found>,
     pub doubts: Vec<Doubt>,
+    /// The records behind the header.
+    pub records: Sample,
 }
 
 /// Records of a sample.
-type Sample = Vec<Vec<Vec<u8>>>;
+pub(super) type Sample = Vec<Vec<Vec<u8>>>;
 
 /// Tells the dialect of a text from its start; `is_whole` says that this is all of it.
 pub(super) fn sniff(sample: &[u8], is_whole: bool, known: Known) -> Sniffed {
@@ -92,7 +93,7 @@ pub(super) fn sniff(sample: &[u8], is_whole: bool, known: Known) -> Sniffed {
     let quote = if memchr::memchr(b'"', sample).is_none() { single_quote(sample, known) } else { b'"' };
     let delimiter = known.delimiter.unwrap_or_else(|| delimiter(sample, is_whole, quote, known.is_tsv, &mut doubts));
     let mut dialect = Dialect { delimiter, quote, ..Dialect::default() };
-    let records = records(sample, is_whole, &dialect);
+    let mut records = records(sample, is_whole, &dialect);
     dialect.decimal = known.decimal.unwrap_or_else(|| decimal(&records, delimiter, &mut doubts));
     let body = types(&records[records.len().min(1)..], dialect.decimal);
     dialect.has_header = known.has_header.unwrap_or_else(|| has_header(&records, &body, dialect.decimal, &mut doubts));
@@ -104,8 +105,8 @@ pub(super) fn sniff(sample: &[u8], is_whole: bool, known: Known) -> Sniffed {
         // Each line may be one number with a decimal comma.
         doubts.push(Doubt::Delimiter);
     }
-    let header = if dialect.has_header { records.into_iter().next().unwrap_or_default() } else { Vec::new() };
-    Sniffed { dialect, header, columns, doubts }
+    let header = if dialect.has_header && !records.is_empty() { records.remove(0) } else { Vec::new() };
+    Sniffed { dialect, header, columns, doubts, records }
 }
 
 /// How cells of a small table are written, told from the start of its text. Where nothing else is between cells, a space may be.
@@ -224,21 +225,8 @@ fn spaced_texts(records: &[Vec<Vec<u8>>], sample: &[u8], delimiter: u8) -> f64 {
     0.5 * places.iter().filter(|at| is_prose(at)).count() as f64 / places.len().max(1) as f64
 }
 
-/// What numbers say about the decimal mark.
-#[derive(Default)]
-struct Marks {
-    /// Numbers that have decimals behind a point, and behind a comma.
-    point: usize,
-    comma: usize,
-    /// Numbers such as 1,234 that may be whole, and such as 1.234.
-    unclear: usize,
-    unclear_point: usize,
-}
-
 fn decimal(records: &Sample, delimiter: u8, doubts: &mut Vec<Doubt>) -> u8 {
-    let mut marks = Marks::default();
-    records.iter().flatten().filter(|cell| cell.iter().any(u8::is_ascii_digit)).for_each(|cell| marks.look(cell));
-    match marks {
+    match Marks::of(records.iter().flatten().map(Vec::as_slice)) {
         Marks { comma, point, .. } if comma > point => b',',
         Marks { comma: 0, point: 0, unclear, .. } if unclear > 0 && delimiter != b',' => {
             doubts.push(Doubt::Decimal);
@@ -250,49 +238,6 @@ fn decimal(records: &Sample, delimiter: u8, doubts: &mut Vec<Doubt>) -> u8 {
         }
         _ => b'.',
     }
-}
-
-/// The decimal mark of a column whose cells are stored as text: a comma if more numbers have decimals behind one than behind a point.
-pub(super) fn decimal_of_column(cells: &[&[u8]]) -> u8 {
-    let mut marks = Marks::default();
-    cells.iter().filter(|cell| cell.iter().any(u8::is_ascii_digit)).for_each(|cell| marks.look(cell));
-    if marks.comma > marks.point { b',' } else { b'.' }
-}
-
-impl Marks {
-    fn look(&mut self, cell: &[u8]) {
-        let digits: Vec<u8> =
-            cell.iter().copied().filter(|b| !matches!(b, b'$' | b'%' | b' ' | b'-' | b'+') && b.is_ascii()).collect();
-        if digits.iter().any(|byte| !byte.is_ascii_digit() && !matches!(byte, b'.' | b',')) {
-            return;
-        }
-        let count = |mark: u8| digits.iter().filter(|&&byte| byte == mark).count();
-        let behind = |mark: u8| digits.iter().rev().take_while(|&&byte| byte != mark).count();
-        let before = |mark: u8| digits.iter().take_while(|&&byte| byte != mark).count();
-        match (count(b'.'), count(b',')) {
-            (0, 1) if behind(b',') == 3 && (1..=3).contains(&before(b',')) && digits.first() != Some(&b'0') => {
-                self.unclear += 1;
-            }
-            (0, 1) => self.comma += 1,
-            (1, 0) if behind(b'.') == 3 && (1..=3).contains(&before(b'.')) && digits.first() != Some(&b'0') => {
-                self.unclear_point += 1;
-            }
-            (1, 0) => self.point += 1,
-            // 1,234,567 and 1.234.567: the mark that comes again separates groups.
-            (0, 2..) if behind(b',') == 3 => self.point += 1,
-            (2.., 0) if behind(b'.') == 3 && before(b'.') <= 3 && count(b'.') + 1 > 2 && is_grouped(&digits) => {
-                self.comma += 1
-            }
-            (1, 1..) if behind(b'.') < behind(b',') => self.point += 1,
-            (1.., 1) if behind(b',') < behind(b'.') => self.comma += 1,
-            _ => {}
-        }
-    }
-}
-
-/// Whether all groups between points but the first have three digits.
-fn is_grouped(digits: &[u8]) -> bool {
-    digits.split(|&byte| byte == b'.').skip(1).all(|group| group.len() == 3)
 }
 
 /// Whether the first record names the columns; `body` are the types of the others.

@@ -1,6 +1,6 @@
 //! Texts as tables of typed columns: CSV, and JSON lines.
 //!
-//! Opening a file tells its dialect and the types of its columns from the first block of text (`dialect`, `types`). A scan then
+//! Opening a file tells its dialect, and what its columns seem to hold, from the first block of text (`dialect`). A scan then
 //! reads it in blocks, several at a time in parallel: a block ends with a line, and is taken to start a record. That is wrong only if a
 //! quoted cell holds the end of the block before it; then that block ends in an open quote, and both are read again together. So the
 //! records are always those of one reader from the start to the end.
@@ -8,42 +8,20 @@
 mod blocks;
 mod cells;
 mod columns;
-mod date;
 mod dialect;
 mod json;
-mod number;
 mod scan;
-mod types;
 
 use std::path::Path;
 use std::sync::Arc;
 
 use self::blocks::Text;
-pub(crate) use self::columns::{Tally, UnfitCell};
+pub(crate) use self::cells::count_lines;
 pub use self::dialect::{Dialect, Doubt};
 pub(crate) use self::dialect::{Known, delimiter_of};
-pub(crate) use self::number::{NumberStyle, is_missing};
 pub(crate) use self::scan::{RowMark, TextScan};
-use self::types::Found;
-pub(crate) use self::types::{CellType, reconciled, truth};
+use super::cell::{CellType, Found};
 use lapwing_core::{Error, Result};
-
-/// What a column is read as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ColumnType {
-    /// Numbers, as doubles; NaN if missing.
-    Number,
-    /// Truth values.
-    Boolean,
-    /// Microseconds since 1970.
-    Date,
-    /// Texts.
-    Text,
-    /// Texts as they are: no text means that the cell is missing.
-    Label,
-    /// Lists of so many numbers.
-    Vector(usize),
-}
 
 /// A text whose layout and types are known.
 #[derive(Clone, Debug)]
@@ -53,6 +31,8 @@ pub(crate) struct TextTable {
     pub names: Arc<[String]>,
     found: Vec<Found>,
     pub doubts: Vec<Doubt>,
+    /// The first records, whose cells say how columns are written.
+    sample: Arc<[Vec<Vec<u8>>]>,
 }
 
 /// How a text holds its records.
@@ -84,7 +64,8 @@ impl TextTable {
                 return Err(Error::format(path, Some(1), reason));
             }
             let found = dialect::json_columns(&records, names.len());
-            return Ok(Self { text, layout: Layout::Json, names: names.into(), found, doubts: Vec::new() });
+            let (names, sample) = (names.into(), records.into());
+            return Ok(Self { text, layout: Layout::Json, names, found, doubts: Vec::new(), sample });
         }
         let sniffed = dialect::sniff(&first.bytes, first.is_last, known);
         if let Some((line, text)) = dialect::unclosed_header(&first.bytes, &sniffed.dialect) {
@@ -96,7 +77,8 @@ impl TextTable {
         let names = names(path, &sniffed.header, sniffed.columns.len())?;
         let mut found = sniffed.columns;
         found.resize(names.len(), Found { kind: None, is_doubtful: false });
-        Ok(Self { text, layout: Layout::Cells(sniffed.dialect), names: names.into(), found, doubts: sniffed.doubts })
+        let (layout, names, sample) = (Layout::Cells(sniffed.dialect), names.into(), sniffed.records.into());
+        Ok(Self { text, layout, names, found, doubts: sniffed.doubts, sample })
     }
 
     /// How cells are written; `None` for JSON.
@@ -121,61 +103,15 @@ impl TextTable {
         self.text.is_seekable()
     }
 
-    /// The type of column `at`, as its first cells tell it; `None` if these are all missing.
-    pub(crate) fn column_type(&self, at: usize) -> Option<ColumnType> {
-        self.found[at].kind.map(|kind| match kind {
-            CellType::Number(_) => ColumnType::Number,
-            CellType::Boolean(_) => ColumnType::Boolean,
-            CellType::Date(_) => ColumnType::Date,
-            CellType::Text | CellType::Label => ColumnType::Text,
-        })
-    }
-
     /// How the cells of column `at` seem to be written; `None` if the first are all missing.
     pub(crate) fn written(&self, at: usize) -> Option<CellType> {
         self.found[at].kind
     }
 
-    /// How the cells of column `at`, written as `written` says, are read as values of a type.
-    fn cell_type(&self, kind: ColumnType, written: Option<CellType>) -> CellType {
-        match (kind, written) {
-            (ColumnType::Number, Some(found @ CellType::Number(_)))
-            | (ColumnType::Boolean, Some(found @ CellType::Boolean(_)))
-            | (ColumnType::Date, Some(found @ CellType::Date(_))) => found,
-            (ColumnType::Number, _) => {
-                CellType::Number(NumberStyle::Written(self.dialect().unwrap_or_default().decimal))
-            }
-            (ColumnType::Boolean, _) => CellType::Boolean(0),
-            (ColumnType::Date, _) => CellType::Date(date::DateStyle::YearFirst),
-            (ColumnType::Text | ColumnType::Vector(_), _) => CellType::Text,
-            (ColumnType::Label, _) => CellType::Label,
-        }
+    /// The cells of column `at` in the first records.
+    pub(crate) fn sample(&self, at: usize) -> impl Iterator<Item = &[u8]> {
+        self.sample.iter().filter_map(move |record| record.get(at).map(Vec::as_slice))
     }
-}
-
-/// How the texts of a stored column are read as numbers, truth values or dates, as some of them tell; `None` if they are texts.
-pub(crate) fn parsed_as<'c>(cells: impl Iterator<Item = &'c [u8]>) -> Option<(CellType, ColumnType)> {
-    let cells: Vec<&[u8]> = cells.collect();
-    let decimal = dialect::decimal_of_column(&cells);
-    let found = types::infer(cells.into_iter(), decimal);
-    let kind = found.kind.filter(|_| !found.is_doubtful)?;
-    let as_type = match kind {
-        CellType::Number(_) => ColumnType::Number,
-        CellType::Boolean(_) => ColumnType::Boolean,
-        CellType::Date(_) => ColumnType::Date,
-        CellType::Text | CellType::Label => return None,
-    };
-    Some((kind, as_type))
-}
-
-/// The date in a cell of any style.
-pub(crate) fn any_date(cell: &[u8]) -> Option<i64> {
-    date::DateStyle::ALL.iter().find_map(|style| style.parse(cell))
-}
-
-/// The truth of a cell in any of the known words.
-pub(crate) fn any_truth(cell: &[u8]) -> Option<bool> {
-    (0..types::TRUTHS.len()).find_map(|words| truth(words, cell))
 }
 
 /// The error for a quote that is not closed.

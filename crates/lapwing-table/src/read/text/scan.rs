@@ -8,8 +8,9 @@ use rayon::prelude::*;
 
 use super::blocks::{Block, Blocks, MAX_LINE_BYTES};
 use super::cells::Cells;
-use super::columns::{Malformed, Parsed, Plan, Tally};
-use super::{CellType, ColumnType, Layout, TextTable, unclosed};
+use super::columns::{Malformed, Parsed, Plan};
+use super::{Layout, TextTable, unclosed};
+use crate::read::cell::{CellType, Tally};
 use crate::read::fields::n_fields;
 use crate::read::records::AS_UTF8;
 use lapwing_core::{Error, Result, Run};
@@ -44,18 +45,15 @@ pub(crate) struct TextScan {
 }
 
 impl TextTable {
-    /// Reads the columns `columns` as values of `types`, from a place on at which a block starts. Cells are written as `written` says, an
-    /// entry for each column.
+    /// Reads the columns `columns` as cells of `types`, from a place on at which a block starts.
     pub(crate) fn scan_from(
         self: &Arc<Self>,
         place: RowMark,
         columns: &[usize],
-        types: &[ColumnType],
-        written: &[Option<CellType>],
+        types: Vec<CellType>,
     ) -> Result<TextScan> {
         let mut places = vec![None; self.names.len()];
         columns.iter().enumerate().for_each(|(at, &column)| places[column] = Some(at));
-        let types = types.iter().zip(written).map(|(&kind, &written)| self.cell_type(kind, written)).collect();
         let keys = match self.layout {
             Layout::Cells(_) => HashMap::new(),
             Layout::Json => {

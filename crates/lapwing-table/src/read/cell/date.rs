@@ -1,10 +1,30 @@
 //! Dates and times as people write them in tables.
 //!
-//! A cell is split into numbers, names of months and marks. The order of day, month and year belongs to the column: one
-//! cell such as 03/04/2024 does not tell it.
+//! A cell is split into numbers, names of months and marks; names of weekdays and brackets around are passed over. The order of day,
+//! month and year belongs to the column: one cell such as 03/04/2024 does not tell it.
 
 use chrono::{NaiveDate, NaiveTime};
 use serde::{Deserialize, Serialize};
+
+const WEEKDAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
+
+/// Names of zones and their offsets from UTC in hours.
+const ZONES: [(&str, i64); 14] = [
+    ("UTC", 0),
+    ("GMT", 0),
+    ("WET", 0),
+    ("BST", 1),
+    ("CET", 1),
+    ("MEZ", 1),
+    ("CEST", 2),
+    ("EET", 2),
+    ("EST", -5),
+    ("EDT", -4),
+    ("CST", -6),
+    ("MST", -7),
+    ("PST", -8),
+    ("PDT", -7),
+];
 
 const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
@@ -12,7 +32,7 @@ const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "au
 const DAY: i64 = 86_400_000_000;
 
 /// Bytes of the longest cell that may be a date.
-const MAX_BYTES: usize = 40;
+const MAX_BYTES: usize = 50;
 
 /// The order of the parts of a date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,32 +46,84 @@ pub(crate) enum DateStyle {
     MonthFirst,
     /// 31-Jan-2024, Jan 31, 2024.
     NamedMonth,
+    /// A month without a day: 2024-05, May 2024.
+    Month,
+    /// 2024-W05 or 2024-W05-3.
+    Week,
     /// A time of day without a date.
     Time,
 }
 
 impl DateStyle {
     /// All styles; of two that fit equally, the first is taken.
-    pub(super) const ALL: [Self; 5] = [Self::YearFirst, Self::NamedMonth, Self::DayFirst, Self::MonthFirst, Self::Time];
+    pub(super) const ALL: [Self; 7] =
+        [Self::YearFirst, Self::NamedMonth, Self::DayFirst, Self::MonthFirst, Self::Month, Self::Week, Self::Time];
 
     /// Microseconds since 1970 of the date in a cell; `None` if the cell holds anything else.
     pub(crate) fn parse(self, cell: &[u8]) -> Option<i64> {
         if cell.len() < 4 || cell.len() > MAX_BYTES {
             return None;
         }
-        let text = std::str::from_utf8(cell).ok()?;
+        let text = without_weekday(std::str::from_utf8(cell).ok()?);
+        let text = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
         if self == Self::Time {
             return time(text);
         }
         let (date, rest) = match self {
             Self::NamedMonth => named(text)?,
+            Self::Month => month(text)?,
+            Self::Week => week(text)?,
             _ => numeric(text, self)?,
         };
         let days = date.signed_duration_since(NaiveDate::default()).num_days();
-        let rest = rest.strip_prefix(['T', 't']).unwrap_or(rest).trim();
+        // Logs have a colon between the date and the time.
+        let rest = rest.strip_prefix(['T', 't', ':', ',', '_']).unwrap_or(rest).trim();
         let within = if rest.is_empty() { 0 } else { time(rest)? };
         Some(days * DAY + within)
     }
+}
+
+/// Whether a cell stands for no date: 0000-00-00, with or without a time.
+pub(super) fn is_no_date(cell: &[u8]) -> bool {
+    let (date, time) = cell.split_at(cell.len().min(10));
+    let are_zeros =
+        |text: &[u8]| text.iter().all(|byte| matches!(byte, b'0' | b'-' | b'/' | b'.' | b':' | b' ' | b'T' | b'Z'));
+    cell.len() >= 8 && date.iter().filter(|byte| **byte == b'0').count() >= 6 && are_zeros(date) && are_zeros(time)
+}
+
+/// A text without the name of a weekday before it: Mon, Monday.
+fn without_weekday(text: &str) -> &str {
+    let length = text.bytes().take_while(u8::is_ascii_alphabetic).count();
+    let is_weekday = text.get(..3).is_some_and(|start| WEEKDAYS.iter().any(|day| start.eq_ignore_ascii_case(day)));
+    let is_whole = length == 3 || text[..length].to_ascii_lowercase().ends_with("day");
+    if is_weekday && is_whole { text[length..].trim_start_matches([',', '.', ' ']) } else { text }
+}
+
+/// A month without a day, and the rest of the text: 2024-05, 2024/05, May 2024, May-24.
+fn month(text: &str) -> Option<(NaiveDate, &str)> {
+    if let Some((year, 4, rest)) = number(text, 4) {
+        let (month, 2, rest) = number(rest.strip_prefix(['-', '/', '.'])?, 2)? else { return None };
+        return Some((NaiveDate::from_ymd_opt(full_year(year, 4)?, month, 1)?, rest))
+            .filter(|(_, rest)| rest.is_empty());
+    }
+    let length = text.bytes().take_while(u8::is_ascii_alphabetic).count();
+    let name = text.get(..3).filter(|_| (3..=9).contains(&length))?.to_ascii_lowercase();
+    let month = MONTHS.iter().position(|known| *known == name)? as u32 + 1;
+    let (year, digits, rest) = number(text[length..].trim_start_matches([' ', '-', '/', '.', ',']), 4)?;
+    Some((NaiveDate::from_ymd_opt(full_year(year, digits)?, month, 1)?, rest)).filter(|(_, rest)| rest.is_empty())
+}
+
+/// A week of a year and perhaps its day, and the rest of the text.
+fn week(text: &str) -> Option<(NaiveDate, &str)> {
+    let (year, 4, rest) = number(text, 4)? else { return None };
+    let rest = rest.strip_prefix('-').unwrap_or(rest);
+    let (week, _, rest) = number(rest.strip_prefix(['W', 'w'])?, 2)?;
+    let (day, rest) = match rest.strip_prefix('-').and_then(|rest| number(rest, 1)) {
+        Some((day, _, rest)) => (day, rest),
+        None => (1, rest),
+    };
+    let day = chrono::Weekday::try_from(u8::try_from(day.checked_sub(1)?).ok()?).ok()?;
+    Some((NaiveDate::from_isoywd_opt(full_year(year, 4)?, week, day)?, rest))
 }
 
 /// The number at the start of a text of at most `most` digits, how many digits it has, and the rest.
@@ -147,8 +219,17 @@ fn time(text: &str) -> Option<i64> {
 
 /// A time without its zone, and the offset of the zone in microseconds.
 fn without_zone(text: &str) -> Option<(&str, i64)> {
+    // A name behind the offset adds nothing: +02:00[Europe/Berlin], -0700 (PDT).
+    let text = match text.find(['[', '(']).filter(|_| text.ends_with([']', ')'])) {
+        Some(at) if at > 0 => text[..at].trim_end(),
+        _ => text,
+    };
     if let Some(rest) = text.strip_suffix(['Z', 'z']) {
         return Some((rest.trim_end(), 0));
+    }
+    let word = &text[text.trim_end_matches(|c: char| c.is_ascii_alphabetic()).len()..];
+    if let Some((name, hours)) = ZONES.iter().find(|(name, _)| word.eq_ignore_ascii_case(name)) {
+        return Some((text[..text.len() - name.len()].trim_end(), hours * 3_600_000_000));
     }
     let Some(at) = text.rfind(['+', '-']).filter(|&at| at > 0) else { return Some((text, 0)) };
     let (time, zone) = text.split_at(at);
@@ -182,12 +263,26 @@ mod tests {
             (DateStyle::NamedMonth, "3-Jan-2024", "2024-01-03 00:00:00"),
             (DateStyle::NamedMonth, "January 3, 2024", "2024-01-03 00:00:00"),
             (DateStyle::NamedMonth, "3 Mar 1970", "1970-03-03 00:00:00"),
+            (DateStyle::YearFirst, "2024-06-08 08:23:51 UTC", "2024-06-08 08:23:51"),
+            (DateStyle::YearFirst, "2024-06-08T08:23:51+02:00[Europe/Berlin]", "2024-06-08 06:23:51"),
+            (DateStyle::NamedMonth, "Mon, 03 Jun 2024 10:00:00 +0200", "2024-06-03 08:00:00"),
+            (DateStyle::NamedMonth, "[10/Oct/2000:13:55:36 -0700]", "2000-10-10 20:55:36"),
+            (DateStyle::NamedMonth, "Monday, June 3, 2024 10:00 EST", "2024-06-03 15:00:00"),
+            (DateStyle::Month, "2024-05", "2024-05-01 00:00:00"),
+            (DateStyle::Month, "May 2024", "2024-05-01 00:00:00"),
+            (DateStyle::Week, "2024-W05-3", "2024-01-31 00:00:00"),
             (DateStyle::Time, "12:30", "1970-01-01 12:30:00"),
             (DateStyle::Time, "12:30:15", "1970-01-01 12:30:15"),
         ];
         for (style, text, expected) in texts {
             assert_eq!(style.parse(text.as_bytes()).map(shown).as_deref(), Some(expected), "{text}");
         }
+    }
+
+    #[test]
+    fn zero_dates_are_no_dates() {
+        assert!(["0000-00-00", "0000-00-00 00:00:00", "00/00/0000"].iter().all(|cell| is_no_date(cell.as_bytes())));
+        assert!(["2000-00-00", "0", "00000", "2000-10-10"].iter().all(|cell| !is_no_date(cell.as_bytes())));
     }
 
     #[test]

@@ -1,0 +1,144 @@
+//! Lengths of time as people write them: 26:15:00, 168:55, 1 day 02:03, PT1H5M, 1h 05min.
+
+/// Names of units, in the lower case, and their seconds.
+const UNITS: [(&[&str], f64); 8] = [
+    (&["w", "wk", "wks", "week", "weeks"], 604_800.0),
+    (&["d", "day", "days", "tag", "tage", "jour", "jours"], 86_400.0),
+    (&["h", "hr", "hrs", "hour", "hours", "std"], 3_600.0),
+    (&["m", "min", "mins", "minute", "minutes", "'", "′"], 60.0),
+    (&["s", "sec", "secs", "second", "seconds", "sek", "\"", "″"], 1.0),
+    (&["ms", "msec", "millisecond", "milliseconds"], 1e-3),
+    (&["us", "µs", "μs", "microsecond", "microseconds"], 1e-6),
+    (&["ns", "nanosecond", "nanoseconds"], 1e-9),
+];
+
+/// Bytes of the longest text that may be a length of time.
+const MAX_BYTES: usize = 60;
+
+/// The seconds of a length of time; `None` for any other text. A text of one part, such as 5 h, is a number with a unit.
+pub(super) fn seconds(text: &str) -> Option<f64> {
+    if text.len() < 3 || text.len() > MAX_BYTES || !text.bytes().any(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let (is_negative, text) = match text.strip_prefix(['-', '\u{2212}']) {
+        Some(rest) => (true, rest),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let total = iso(text).or_else(|| in_words(text))?;
+    Some(if is_negative { -total } else { total })
+}
+
+/// ISO 8601: P1DT2H3M4.5S, P2W.
+fn iso(text: &str) -> Option<f64> {
+    let rest = text.strip_prefix(['P', 'p'])?;
+    let (date, time) = match rest.split_once(['T', 't']) {
+        Some((date, time)) => (date, Some(time).filter(|time| !time.is_empty())?),
+        None => (rest, ""),
+    };
+    let units = |letter: char, is_time: bool| match (letter.to_ascii_uppercase(), is_time) {
+        ('Y', false) => Some(365.25 * 86_400.0),
+        ('M', false) => Some(30.4375 * 86_400.0),
+        ('W', false) => Some(604_800.0),
+        ('D', false) => Some(86_400.0),
+        ('H', true) => Some(3_600.0),
+        ('M', true) => Some(60.0),
+        ('S', true) => Some(1.0),
+        _ => None,
+    };
+    let mut total = None;
+    for (part, is_time) in [(date, false), (time, true)] {
+        let mut rest = part;
+        while !rest.is_empty() {
+            let end = rest.find(|c: char| c.is_ascii_alphabetic())?;
+            let value: f64 = rest[..end].replace(',', ".").parse().ok()?;
+            let letter = rest[end..].chars().next()?;
+            total = Some(total.unwrap_or(0.0) + value * units(letter, is_time)?);
+            rest = &rest[end + letter.len_utf8()..];
+        }
+    }
+    total
+}
+
+/// Numbers with units, and a clock of hours, minutes and seconds: at least two parts.
+fn in_words(text: &str) -> Option<f64> {
+    let (mut rest, mut total, mut n_parts) = (text.trim_start(), 0.0, 0);
+    let mut last_unit = f64::INFINITY;
+    while !rest.is_empty() {
+        let end = rest.find(|c: char| !(c.is_ascii_digit() || matches!(c, ':' | '.' | ','))).unwrap_or(rest.len());
+        let (number, behind) = rest.split_at(end);
+        if number.contains(':') {
+            let (clock, parts) = clock(number)?;
+            (total, n_parts, rest) = (total + clock, n_parts + parts, behind.trim_start());
+            return (rest.is_empty() && n_parts > 1).then_some(total);
+        }
+        let value: f64 = number.replace(',', ".").parse().ok()?;
+        let behind = behind.trim_start();
+        let length = behind.find(|c: char| c.is_ascii_digit() || c.is_whitespace() || c == ',').unwrap_or(behind.len());
+        let word = behind[..length].trim_end_matches('.').to_lowercase();
+        let (_, unit) = UNITS.iter().find(|(names, _)| names.contains(&word.as_str()))?;
+        if *unit >= last_unit {
+            return None;
+        }
+        (last_unit, total, n_parts) = (*unit, total + value * unit, n_parts + 1);
+        rest = behind[length..].trim_start_matches([' ', ',', '\u{a0}']);
+        rest = rest.strip_prefix("and ").unwrap_or(rest);
+    }
+    (n_parts > 1).then_some(total)
+}
+
+/// Hours and minutes, or hours, minutes and seconds, of which the first may be beyond 24 or 60; and the number of parts.
+fn clock(text: &str) -> Option<(f64, usize)> {
+    let parts: Vec<&str> = text.split(':').collect();
+    let is_short = |part: &str| part.len() == 2 && part.bytes().all(|byte| byte.is_ascii_digit()) && part < "60";
+    let first: f64 = parts.first().filter(|part| part.bytes().all(|byte| byte.is_ascii_digit()))?.parse().ok()?;
+    match parts[1..] {
+        [minutes] if is_short(minutes) => Some((first * 3600.0 + minutes.parse::<f64>().ok()? * 60.0, 2)),
+        [minutes, seconds] if is_short(minutes) && seconds.get(..2).is_some_and(is_short) => {
+            let seconds: f64 = seconds.replace(',', ".").parse().ok()?;
+            Some((first * 3600.0 + minutes.parse::<f64>().ok()? * 60.0 + seconds, 3))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_of_every_form_are_read() {
+        for (text, expected) in [
+            ("26:15:00", 94_500.0),
+            ("168:55", 608_100.0),
+            ("1 day 02:03", 93_780.0),
+            ("2 days 00:00:01.500", 172_801.5),
+            ("-1 days 00:00", -86_400.0),
+            ("PT1H5M", 3_900.0),
+            ("P1DT12H", 129_600.0),
+            ("P2W", 1_209_600.0),
+            ("1h 05min", 3_900.0),
+            ("1h05m", 3_900.0),
+            ("5 min 3 s", 303.0),
+            ("1 hour and 2 minutes", 3_720.0),
+            ("0:30", 1_800.0),
+        ] {
+            assert_eq!(seconds(text), Some(expected), "{text}");
+        }
+        for odd in [
+            "5 h",
+            "12",
+            "1:2",
+            "12:75",
+            "P",
+            "PT",
+            "1h 2h",
+            "3 apples 2 pears",
+            "2024-01-01",
+            "a:10",
+            "10:30 pm",
+            "1.5.3",
+        ] {
+            assert_eq!(seconds(odd), None, "{odd}");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! The decimal mark of numbers.
+
+/// What numbers say about their decimal mark.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Marks {
+    /// Numbers that have decimals behind a point, and behind a comma.
+    pub point: usize,
+    pub comma: usize,
+    /// Numbers such as 1,234 that may be whole, and such as 1.234.
+    pub unclear: usize,
+    pub unclear_point: usize,
+}
+
+impl Marks {
+    /// Looks at cells.
+    pub(crate) fn of<'c>(cells: impl Iterator<Item = &'c [u8]>) -> Self {
+        let mut marks = Self::default();
+        cells.for_each(|cell| marks.look(cell));
+        marks
+    }
+
+    /// The mark, if the numbers show it.
+    pub(crate) fn decimal(&self) -> Option<u8> {
+        match self.comma.cmp(&self.point) {
+            std::cmp::Ordering::Greater => Some(b','),
+            std::cmp::Ordering::Less => Some(b'.'),
+            std::cmp::Ordering::Equal => None,
+        }
+    }
+
+    /// Looks at a cell, from its first digit to its last; texts around them are those of units and currencies.
+    fn look(&mut self, cell: &[u8]) {
+        let Some(first) = cell.iter().position(u8::is_ascii_digit) else { return };
+        let last = cell.iter().rposition(u8::is_ascii_digit).unwrap_or(first);
+        // A mark before all digits: .5 and ,5.
+        let first = if first > 0 && matches!(cell[first - 1], b'.' | b',') { first - 1 } else { first };
+        let digits = &cell[first..=last];
+        if digits.iter().any(|byte| !byte.is_ascii_digit() && !matches!(byte, b'.' | b',')) {
+            return;
+        }
+        let count = |mark: u8| digits.iter().filter(|&&byte| byte == mark).count();
+        let behind = |mark: u8| digits.iter().rev().take_while(|&&byte| byte != mark).count();
+        let before = |mark: u8| digits.iter().take_while(|&&byte| byte != mark).count();
+        let may_group = |mark: u8| behind(mark) == 3 && (1..=3).contains(&before(mark)) && digits[0] != b'0';
+        match (count(b'.'), count(b',')) {
+            (0, 1) if may_group(b',') => self.unclear += 1,
+            (0, 1) => self.comma += 1,
+            (1, 0) if may_group(b'.') => self.unclear_point += 1,
+            (1, 0) => self.point += 1,
+            // 1,234,567 and 1.234.567: the mark that comes again separates groups.
+            (0, 2..) if behind(b',') == 3 => self.point += 1,
+            (2.., 0) if before(b'.') <= 3 && are_groups(digits) => self.comma += 1,
+            (1, 1..) if behind(b'.') < behind(b',') => self.point += 1,
+            (1.., 1) if behind(b',') < behind(b'.') => self.comma += 1,
+            _ => {}
+        }
+    }
+}
+
+/// Whether all groups between points but the first have three digits.
+fn are_groups(digits: &[u8]) -> bool {
+    digits.split(|&byte| byte == b'.').skip(1).all(|group| group.len() == 3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_are_shown_by_numbers() {
+        let of = |cells: &[&str]| Marks::of(cells.iter().map(|cell| cell.as_bytes())).decimal();
+        assert_eq!(of(&["1,5", "2"]), Some(b','));
+        assert_eq!(of(&["12,5 km", "1.234,5 km"]), Some(b','));
+        assert_eq!(of(&["€1.5M", ",5"]), None);
+        assert_eq!(of(&["1,234,567", "$2,345"]), Some(b'.'));
+        assert_eq!(of(&["1,234", "2,345"]), None);
+        assert_eq!(of(&["1.234.567"]), Some(b','));
+        assert_eq!(of(&["192.168.0.1", "2024-01-02"]), None);
+    }
+}

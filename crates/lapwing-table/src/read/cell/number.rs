@@ -1,0 +1,451 @@
+//! Numbers as people write them in tables.
+//!
+//! A plain number has a sign, digits, a decimal mark and an exponent. What else people write around the digits is of two kinds: signs
+//! that any cell of a column may have (currency, separators between groups of digits, a percent sign; 45 % is 45), and what belongs to
+//! the column (a unit that all cells share, letters for thousands and millions, durations).
+
+use serde::{Deserialize, Serialize};
+
+use super::duration;
+
+/// Powers of ten that double precision holds exactly.
+const POWERS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
+    1e21, 1e22,
+];
+
+/// Largest number up to which double precision holds all integers.
+const MAX_EXACT: u64 = 1 << 53;
+
+/// How the numbers of a column are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum NumberStyle {
+    /// Plain numbers with this decimal mark.
+    Plain(u8),
+    /// Numbers with this decimal mark that may have separators, currency and percent signs, a sign behind, and parentheses.
+    Written(u8),
+    /// The same, with the same text before or behind every number.
+    Unit(u8, Affix),
+    /// The same, with letters or words for thousands, millions and so on behind: 565K, 1.1 Mio, 3 lakh.
+    Scaled(u8),
+    /// The same, with CR (credit) or DR (debit, which is negative) behind every number.
+    Ledger(u8),
+    /// The same, with marks at some numbers: <0.5, >100, ~3, 12.3*, 12 p.
+    Flagged(u8),
+    /// Seconds of a length of time: 26:15:00, 1 day 02:03, PT1H5M, 1h 05min.
+    Duration,
+    /// The middle of an interval: (0.5, 1.25].
+    Interval(u8),
+}
+
+/// What stands before or behind the numbers of a column (mm, km/h, °C, EUR), filled up with zeros.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct Affix {
+    text: [u8; MAX_AFFIX],
+    is_before: bool,
+}
+
+/// Bytes of the longest text before or behind a number.
+const MAX_AFFIX: usize = 12;
+
+/// Codes and words of currencies; signs of one character are told by [`is_currency`].
+const CURRENCIES: [&str; 60] = [
+    "USD", "EUR", "GBP", "JPY", "CHF", "INR", "CNY", "RMB", "AUD", "CAD", "NZD", "SEK", "NOK", "DKK", "PLN", "CZK",
+    "HUF", "RUB", "BRL", "MXN", "ZAR", "KRW", "SGD", "HKD", "TRY", "ILS", "THB", "IDR", "MYR", "PHP", "VND", "AED",
+    "SAR", "EGP", "NGN", "KES", "PKR", "BDT", "UAH", "RON", "BGN", "CLP", "COP", "ARS", "TWD", "Rs.", "Rs", "US$",
+    "R$", "A$", "C$", "HK$", "NZ$", "S$", "NT$", "kr.", "kr", "zł", "Kč", "Ft",
+];
+
+/// Words behind numbers, in the lower case, and what they multiply by.
+const MULTIPLIERS: [(&str, f64); 34] = [
+    ("k", 1e3),
+    ("tsd", 1e3),
+    ("tsd.", 1e3),
+    ("thousand", 1e3),
+    ("tausend", 1e3),
+    ("mil", 1e3),
+    ("lakh", 1e5),
+    ("lakhs", 1e5),
+    ("lac", 1e5),
+    ("lacs", 1e5),
+    ("m", 1e6),
+    ("mm", 1e6),
+    ("mn", 1e6),
+    ("mln", 1e6),
+    ("mio", 1e6),
+    ("mio.", 1e6),
+    ("million", 1e6),
+    ("millions", 1e6),
+    ("millionen", 1e6),
+    ("cr", 1e7),
+    ("crore", 1e7),
+    ("crores", 1e7),
+    ("b", 1e9),
+    ("bn", 1e9),
+    ("mrd", 1e9),
+    ("mrd.", 1e9),
+    ("md", 1e9),
+    ("billion", 1e9),
+    ("billions", 1e9),
+    ("milliarden", 1e9),
+    ("t", 1e12),
+    ("tn", 1e12),
+    ("trillion", 1e12),
+    ("trillions", 1e12),
+];
+
+/// Marks before numbers that are approximate or lie beyond a limit.
+const MARKS_BEFORE: [&str; 15] =
+    ["<=", ">=", "<", ">", "≤", "≥", "~", "≈", "±", "ca. ", "ca.", "c. ", "circa ", "about ", "approx. "];
+
+impl Affix {
+    /// What follows or precedes the digits of a cell, if it can be a unit.
+    pub(super) fn of(cell: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(cell).ok()?.trim();
+        let (first, last) = (text.find(is_digit)?, text.rfind(is_digit)?);
+        let before = text[..first].trim_end_matches(['-', '+', '(', '.', ',', ' ']).trim();
+        let behind = text[last + 1..].trim_start_matches(['-', ')', '.', ',']).trim();
+        let is_word = |text: &str| text.starts_with(|c: char| c.is_alphabetic() || matches!(c, '°' | '$' | '#' | '№'));
+        match (before, behind) {
+            ("", unit) if is_word(unit) => Self::new(unit, false),
+            (unit, "") if is_word(unit) => Self::new(unit, true),
+            _ => None,
+        }
+    }
+
+    fn new(unit: &str, is_before: bool) -> Option<Self> {
+        let mut text = [0; MAX_AFFIX];
+        text.get_mut(..unit.len())?.copy_from_slice(unit.as_bytes());
+        Some(Self { text, is_before })
+    }
+
+    /// A cell without its unit.
+    fn strip(self, cell: &str) -> Option<&str> {
+        let length = self.text.iter().position(|byte| *byte == 0).unwrap_or(MAX_AFFIX);
+        let unit = std::str::from_utf8(&self.text[..length]).ok()?;
+        if self.is_before { cell.strip_prefix(unit) } else { cell.strip_suffix(unit) }.map(str::trim)
+    }
+}
+
+impl NumberStyle {
+    /// The number in a cell; `None` if the cell holds anything else.
+    #[inline]
+    pub(crate) fn parse(self, cell: &[u8]) -> Option<f64> {
+        match self {
+            Self::Plain(decimal) => plain(cell, decimal),
+            Self::Duration => duration::seconds(std::str::from_utf8(cell).ok()?),
+            Self::Unit(..) | Self::Ledger(_) | Self::Interval(_) => self.decorated(cell),
+            Self::Written(decimal) | Self::Scaled(decimal) | Self::Flagged(decimal) => {
+                plain(cell, decimal).or_else(|| self.decorated(cell))
+            }
+        }
+    }
+
+    /// The number in a cell that is not plain.
+    fn decorated(self, cell: &[u8]) -> Option<f64> {
+        let text = std::str::from_utf8(cell).ok()?;
+        match self {
+            Self::Plain(_) | Self::Duration => None,
+            Self::Written(decimal) => written(text, decimal),
+            Self::Unit(decimal, unit) => number(unit.strip(text)?, decimal),
+            Self::Scaled(decimal) => scaled(text, decimal).or_else(|| written(text, decimal)),
+            Self::Ledger(decimal) => ledger(text, decimal),
+            Self::Flagged(decimal) => written(text, decimal).or_else(|| number(without_flags(text)?, decimal)),
+            Self::Interval(decimal) => interval(text, decimal),
+        }
+    }
+
+    /// Whether a cell has a mark of [`Flagged`](Self::Flagged).
+    pub(super) fn is_flagged(self, cell: &[u8]) -> bool {
+        matches!(self, Self::Flagged(decimal) if Self::Written(decimal).parse(cell).is_none())
+    }
+}
+
+fn is_digit(c: char) -> bool {
+    c.is_ascii_digit()
+}
+
+/// Whether a character is the sign of a currency.
+fn is_currency(c: char) -> bool {
+    matches!(c, '$' | '¢'..='¥' | '\u{58f}' | '\u{60b}' | '\u{9f2}' | '\u{9f3}' | '\u{af1}' | '\u{bf9}' | '\u{e3f}' | '\u{17db}'
+        | '\u{20a0}'..='\u{20cf}' | '\u{fdfc}' | '\u{fe69}' | '\u{ff04}' | '\u{ffe0}' | '\u{ffe1}' | '\u{ffe5}' | '\u{ffe6}')
+}
+
+/// The plain number in a cell, rounded to the nearest double.
+#[inline]
+pub(crate) fn plain(cell: &[u8], decimal: u8) -> Option<f64> {
+    let (is_negative, digits) = match cell {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        _ => (false, cell),
+    };
+    let (mut mantissa, mut n_digits, mut n_decimals, mut at) = (0u64, 0usize, 0usize, 0);
+    while let Some(digit) = digits.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10) {
+        mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(digit));
+        (n_digits, at) = (n_digits + 1, at + 1);
+    }
+    if digits.get(at) == Some(&decimal) {
+        at += 1;
+        while let Some(digit) = digits.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10) {
+            mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(digit));
+            (n_digits, n_decimals, at) = (n_digits + 1, n_decimals + 1, at + 1);
+        }
+    }
+    // With few digits neither the integer nor the power of ten is rounded, so that one operation rounds correctly.
+    let is_exact = at == digits.len() && (1..=19).contains(&n_digits) && mantissa <= MAX_EXACT;
+    if is_exact && n_decimals < POWERS.len() {
+        let value = mantissa as f64 / POWERS[n_decimals];
+        return Some(if is_negative { -value } else { value });
+    }
+    slow(cell, decimal)
+}
+
+/// A number with many digits or an exponent, or an infinite one.
+#[cold]
+fn slow(cell: &[u8], decimal: u8) -> Option<f64> {
+    let text = std::str::from_utf8(cell).ok()?;
+    if decimal == b'.' {
+        return text.parse().ok();
+    }
+    if text.contains('.') { None } else { text.replace(char::from(decimal), ".").parse().ok() }
+}
+
+/// A plain or a written number.
+fn number(text: &str, decimal: u8) -> Option<f64> {
+    plain(text.as_bytes(), decimal).or_else(|| written(text, decimal))
+}
+
+/// The number in a cell with separators, currency, percent signs or signs behind it.
+fn written(text: &str, decimal: u8) -> Option<f64> {
+    // Spreadsheets write texts that look like numbers as ="12" and '12.
+    let text = text.strip_prefix("=\"").and_then(|rest| rest.strip_suffix('"')).unwrap_or(text);
+    let text = text.strip_prefix('\'').unwrap_or(text).trim();
+    // Accounts have negative numbers in parentheses.
+    let in_parentheses = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
+    let (mut is_negative, mut text) = (in_parentheses.is_some(), in_parentheses.unwrap_or(text));
+    let (mut has_sign, mut has_money) = (is_negative, false);
+    loop {
+        let before = text;
+        text = text.trim();
+        if !has_sign {
+            let minus = ['-', '\u{2212}', '\u{2013}'];
+            let signed = text.strip_prefix(minus).or_else(|| text.strip_suffix(minus));
+            let plus = || text.strip_prefix('+').or_else(|| text.strip_suffix('+'));
+            if let Some(rest) = signed.or_else(plus) {
+                (has_sign, is_negative) = (true, signed.is_some());
+                text = rest;
+            }
+        }
+        if !has_money && let Some(rest) = without_currency(text) {
+            (has_money, text) = (true, rest);
+        }
+        if text == before {
+            break;
+        }
+    }
+    let text = text.strip_suffix(['%', '‰', '％']).map_or(text, str::trim_end);
+    let value = digits(text, decimal)?;
+    Some(if is_negative { -value } else { value })
+}
+
+/// A text without the sign or the code of a currency before or behind it.
+fn without_currency(text: &str) -> Option<&str> {
+    let sign = text.strip_prefix(is_currency).or_else(|| text.strip_suffix(is_currency));
+    let is_apart = |rest: &str, c: Option<char>| !rest.is_empty() && c.is_some_and(|c| !c.is_alphabetic());
+    let code = || {
+        CURRENCIES.iter().find_map(|code| {
+            let before = text.strip_prefix(code).filter(|rest| is_apart(rest, rest.chars().next()));
+            before.or_else(|| text.strip_suffix(code).filter(|rest| is_apart(rest, rest.chars().next_back())))
+        })
+    };
+    sign.or_else(code)
+}
+
+/// Digits that may have separators, decimals and an exponent.
+fn digits(text: &str, decimal: u8) -> Option<f64> {
+    let are_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let (text, exponent) = match text.split_once(['e', 'E']) {
+        Some((text, exponent)) if are_digits(exponent.strip_prefix(['-', '+']).unwrap_or(exponent)) => (text, exponent),
+        Some(_) => return None,
+        None => (text, "0"),
+    };
+    let (whole, decimals) = match text.split_once(char::from(decimal)) {
+        Some(("", decimals)) => ("0", decimals),
+        Some((whole, decimals)) => (whole, decimals),
+        None => (text, "0"),
+    };
+    let whole = match whole {
+        _ if are_digits(whole) => whole.to_owned(),
+        _ => without_separators(whole, decimal)?,
+    };
+    if !are_digits(decimals) {
+        return None;
+    }
+    format!("{whole}.{decimals}e{exponent}").parse().ok()
+}
+
+/// Digits without the separators between their groups: of three, or, as in India, of two before the last three.
+fn without_separators(text: &str, decimal: u8) -> Option<String> {
+    let separator = text.chars().find(|c| !c.is_ascii_digit())?;
+    let is_separator = matches!(separator, '.' | ',' | '\'' | '’' | ' ' | '\u{a0}' | '\u{202f}' | '\u{2009}' | '_');
+    if !is_separator || separator == char::from(decimal) {
+        return None;
+    }
+    let groups: Vec<&str> = text.split(separator).collect();
+    let (first, last) = (groups.first()?, groups.last()?);
+    let are_digits = groups.iter().all(|group| group.bytes().all(|byte| byte.is_ascii_digit()));
+    let middle = &groups[1..groups.len() - 1];
+    let are_of = |length: usize| middle.iter().all(|group| group.len() == length);
+    let is_plain = (1..=3).contains(&first.len()) && are_of(3);
+    let is_indian = (1..=2).contains(&first.len()) && !middle.is_empty() && are_of(2) && separator == ',';
+    (are_digits && last.len() == 3 && (is_plain || is_indian)).then(|| groups.concat())
+}
+
+/// A number with a word that multiplies it.
+fn scaled(text: &str, decimal: u8) -> Option<f64> {
+    let text = text.trim().trim_end_matches(is_currency).trim_end();
+    let end = text.rfind(is_digit)? + 1;
+    let word = text[end..].trim().to_lowercase();
+    let (_, factor) = MULTIPLIERS.iter().find(|(known, _)| *known == word)?;
+    Some(number(text[..end].trim(), decimal)? * factor)
+}
+
+/// A number with CR or DR behind it.
+fn ledger(text: &str, decimal: u8) -> Option<f64> {
+    let (text, side) = text.split_at_checked(text.len().checked_sub(2)?)?;
+    let value = number(text.trim(), decimal)?;
+    match side {
+        _ if side.eq_ignore_ascii_case("cr") => Some(value),
+        _ if side.eq_ignore_ascii_case("dr") => Some(-value),
+        _ => None,
+    }
+}
+
+/// A text without marks before or behind its number.
+fn without_flags(text: &str) -> Option<&str> {
+    let before = MARKS_BEFORE.iter().find_map(|mark| text.strip_prefix(mark)).unwrap_or(text);
+    let end = before.rfind(is_digit)? + 1;
+    let mark = before[end..].trim();
+    let is_note = |text: &str| text.len() <= 4 && text.starts_with(['(', '[']) && text.ends_with([')', ']']);
+    let is_mark =
+        |c: char| matches!(c, '*' | '†' | '‡' | '§' | '^' | '#' | '?' | '!' | '+' | '¹' | '²' | '³' | 'ª' | 'º');
+    let is_letter = || {
+        let mut letters = mark.chars();
+        letters.next().is_some_and(char::is_alphabetic) && letters.next().is_none()
+    };
+    let is_known = mark.is_empty() || mark.chars().all(is_mark) || is_note(mark) || is_letter();
+    (is_known && (before.len() < text.len() || !mark.is_empty())).then(|| before[..end].trim())
+}
+
+/// The middle of an interval with two finite ends.
+fn interval(text: &str, decimal: u8) -> Option<f64> {
+    let inner = text.strip_prefix(['(', '[', ']'])?.strip_suffix([')', ']', '['])?;
+    let (low, high) = inner.split_once(if decimal == b',' { ';' } else { ',' })?;
+    let (low, high) = (number(low.trim(), decimal)?, number(high.trim(), decimal)?);
+    (low <= high).then_some(low + (high - low) / 2.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn written_numbers_lose_their_decoration() {
+        let point = NumberStyle::Written(b'.');
+        let texts = [
+            ("1,234.50", 1234.5),
+            ("$1,299.00", 1299.0),
+            ("-$5", -5.0),
+            ("$-5", -5.0),
+            ("45%", 45.0),
+            ("45 %", 45.0),
+            ("1 234 567", 1234567.0),
+            ("12 €", 12.0),
+            ("1'000", 1000.0),
+            ("€ 3.5", 3.5),
+            ("7", 7.0),
+            ("1e3", 1000.0),
+            ("(1,234.50)", -1234.5),
+            ("($5)", -5.0),
+            ("1,200-", -1200.0),
+            ("₹12,34,567", 1234567.0),
+            ("USD 12.5", 12.5),
+            ("12 kr", 12.0),
+            ("R$ 7", 7.0),
+            ("=\"95.82\"", 95.82),
+            ("'12", 12.0),
+            ("−5", -5.0),
+            ("+ 5", 5.0),
+            ("1.5e3 €", 1500.0),
+            (".5 £", 0.5),
+        ];
+        texts.iter().for_each(|(text, value)| assert_eq!(point.parse(text.as_bytes()), Some(*value), "{text}"));
+        let comma = NumberStyle::Written(b',');
+        let texts = [("1.234,50", 1234.5), ("1.234", 1234.0), ("0,5", 0.5), ("1,5e3", 1500.0), ("12,00 €", 12.0)];
+        texts.iter().for_each(|(text, value)| assert_eq!(comma.parse(text.as_bytes()), Some(*value), "{text}"));
+        for odd in
+            ["1,23,4", "12,34.5", "1.2.3", "", "$", "%", "5$5", "1,2345", ",5,", "--5", "1 2", "USD", "12 km", "EURO 5"]
+        {
+            assert_eq!(point.parse(odd.as_bytes()), None, "{odd}");
+        }
+        assert_eq!(comma.parse(b"1.5"), None);
+        assert_eq!(NumberStyle::Plain(b',').parse(b"1.5"), None);
+        assert_eq!(NumberStyle::Plain(b'.').parse(b"1,500"), None);
+    }
+
+    #[test]
+    fn columns_may_have_words_and_marks_at_their_numbers() {
+        for (style, text, value) in [
+            (NumberStyle::Scaled(b'.'), "€1.1M", 1.1e6),
+            (NumberStyle::Scaled(b'.'), "565K", 565e3),
+            (NumberStyle::Scaled(b'.'), "3 lakh", 3e5),
+            (NumberStyle::Scaled(b'.'), "2.5 bn $", 2.5e9),
+            (NumberStyle::Scaled(b','), "1,5 Mio", 1.5e6),
+            (NumberStyle::Scaled(b'.'), "12", 12.0),
+            (NumberStyle::Ledger(b'.'), "1,200 CR", 1200.0),
+            (NumberStyle::Ledger(b'.'), "5Dr", -5.0),
+            (NumberStyle::Flagged(b'.'), "<0.5", 0.5),
+            (NumberStyle::Flagged(b'.'), ">= 100", 100.0),
+            (NumberStyle::Flagged(b'.'), "12.3*", 12.3),
+            (NumberStyle::Flagged(b'.'), "12 p", 12.0),
+            (NumberStyle::Flagged(b'.'), "~1,200 [a]", 1200.0),
+            (NumberStyle::Interval(b'.'), "(0.5, 1.5]", 1.0),
+        ] {
+            let found = style.parse(text.as_bytes());
+            assert!(found.is_some_and(|found| (found - value).abs() <= 1e-9 * value.abs()), "{text}: {found:?}");
+        }
+        for odd in ["M", "5 cats", "<", "<a", "(5"] {
+            assert_eq!(NumberStyle::Flagged(b'.').parse(odd.as_bytes()), None, "{odd}");
+            assert_eq!(NumberStyle::Scaled(b'.').parse(odd.as_bytes()), None, "{odd}");
+        }
+    }
+
+    #[test]
+    fn units_are_those_of_all_cells() {
+        let style = NumberStyle::Unit(b'.', Affix::of(b"51.3 mm").unwrap());
+        assert_eq!(style.parse(b"1,051.3 mm"), Some(1051.3));
+        assert_eq!((style.parse(b"7mm"), style.parse(b"7 km"), style.parse(b"7")), (Some(7.0), None, None));
+        assert_eq!(Affix::of("21 °C".as_bytes()), Affix::of("3°C".as_bytes()));
+        ["mm", "7", "7 kilometers in all", "7 -", "7 (x)", "a 7 b"]
+            .iter()
+            .for_each(|cell| assert_eq!(Affix::of(cell.as_bytes()), None, "{cell}"));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+        #[test]
+        fn plain_numbers_are_those_of_the_standard_library(
+            bits in any::<u64>(), short in -1e6..1e6f64, digits in 0usize..8, whole in any::<i64>(), text in "[-+0-9.eE]{0,24}",
+        ) {
+            let texts = [f64::from_bits(bits).to_string(), format!("{short:.digits$}"), whole.to_string(), text];
+            for text in texts {
+                let found = plain(text.as_bytes(), b'.').map(f64::to_bits);
+                let known = text.parse::<f64>().ok().map(f64::to_bits);
+                prop_assert!(found == known || text.contains("NaN"), "{text}: {found:?} {known:?}");
+            }
+        }
+    }
+}
