@@ -6,8 +6,8 @@ use std::sync::Arc;
 use lapwing::data::prepare::{Description, LoadedTable, Recipe};
 use lapwing::data::read::{EdgeFile, EdgeOptions, ReadOptions, Samples, TableFile, read_names, read_samples};
 use lapwing::data::{
-    Csr, EdgeSource, Error, Features, FittedScaling, Labels, Named, Report, RowNames, Run, Scaling, Targets,
-    TermWeights, Warning,
+    Csr, EdgeSource, Error, Features, FittedScaling, Labels, Named, Report, RowNames, Run, Scaling, SparseLabels,
+    Targets, TermWeights, Warning,
 };
 use lapwing::graph::{AffinityGraph, Graph, GraphParams, affinity_graph};
 use lapwing::models::Problem;
@@ -299,6 +299,42 @@ pub fn read_options(table: &TableOptions, labels: Option<&LabelOptions>) -> Read
     };
     table.text.apply(&mut options);
     options
+}
+
+/// Labels of which half and more differ are measurements rather than classes, from this number on.
+const MANY_NUMBERS: usize = 20;
+
+/// Refuses labels that are measurements, and those of [`check_some_open`].
+pub fn check_classes(labels: &SparseLabels, has_model: bool) -> Result<(), Failure> {
+    let names = labels.classes.names();
+    let are_numbers =
+        names.iter().all(|name| name.parse::<f64>().is_ok()) && names.iter().any(|name| name.contains('.'));
+    if are_numbers && names.len() >= MANY_NUMBERS && 2 * names.len() > labels.n_labeled() {
+        return Err(Failure::usage(format!(
+            "the labels are {} different numbers, such as {}: measurements rather than classes; HarmonicRegressor of the Python package \
+             predicts numbers, and numbers that are classes need a letter before them",
+            names.len(),
+            names[0]
+        )));
+    }
+    check_some_open(labels, has_model)
+}
+
+/// Refuses labels that leave no row without one, unless a model for new rows is wanted: most often the most frequent label is a mark of rows
+/// without one.
+fn check_some_open(labels: &SparseLabels, has_model: bool) -> Result<(), Failure> {
+    if has_model || labels.n_labeled() < labels.n_samples || labels.n_samples == 0 {
+        return Ok(());
+    }
+    let mut counts = vec![0usize; labels.n_classes()];
+    labels.index.iter().for_each(|&class| counts[class as usize] += 1);
+    let Some((class, count)) = counts.iter().enumerate().rev().max_by_key(|(_, count)| **count) else { return Ok(()) };
+    let (name, n) = (labels.classes.name(class), labels.n_samples);
+    let quoted = if name.chars().all(char::is_alphanumeric) { name.clone() } else { format!("'{name}'") };
+    Err(Failure::usage(format!(
+        "every row has a label, so there is none to find; the most frequent is '{name}' ({count} of {n} rows): if it marks rows without a \
+         label, add --unlabeled {quoted}; to fit a model for new rows, add --model FILE"
+    )))
 }
 
 /// Sparse rows with the `n_cols` columns of a model: files of sparse rows do not name columns that no row uses.

@@ -6,7 +6,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use lapwing::data::read::TableFile;
 use lapwing::data::write::KeptColumns;
-use lapwing::data::{Labels, Matrix, Report, Run, Targets, UNLABELED};
+use lapwing::data::{Labels, Matrix, Report, Run, SparseLabels, Targets, UNLABELED};
 use lapwing::graph::sparsify::Checkpoint;
 use lapwing::models::{LowRank, Method, Problem, Settings, SizeParams, method_names};
 use lapwing_core::available_memory_bytes;
@@ -20,7 +20,7 @@ use super::plan::{Planned, print_plan};
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::files::{ANY_ENDING, Files, REPORT_ENDINGS};
-use crate::input::{Input, check_checkpoint, check_label_source, is_once, read_options};
+use crate::input::{Input, check_checkpoint, check_classes, check_label_source, is_once, read_options};
 use crate::options::{
     BesideOptions, DEFAULT_METHOD, DataOptions, LabelOptions, ParamsOptions, RunOptions, SaveGraphOption,
 };
@@ -305,6 +305,7 @@ impl Label {
             run,
         )?;
         let labels = input.labels(&self.labels)?;
+        check_classes(&SparseLabels::from(&labels), self.outputs.model.is_some())?;
         let targets = Targets::one_hot(&labels, None)?;
         let shares = |prior: &Prior| prior.shares(&labels.classes, &input, &targets, run);
         let prior = self.prior.as_ref().map(shares).transpose()?;

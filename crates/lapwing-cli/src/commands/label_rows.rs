@@ -22,7 +22,7 @@ use serde_json::json;
 use super::label::{OutputOptions, publish_after};
 use crate::Outcome;
 use crate::failure::Failure;
-use crate::input::read_options;
+use crate::input::{check_classes, read_options};
 use crate::named::{names_of, numbered};
 use crate::options::{DataOptions, LabelOptions, StandardizeOption};
 use crate::output::{self, Written, folded, is_stdout, label_writer};
@@ -143,6 +143,7 @@ impl LabelRows<'_> {
             None => rows.labels(path, table, self.labels, names.as_deref(), run)?,
         };
         let targets = Targets::from_sparse(&labels)?;
+        check_classes(&labels, self.outputs.model.is_some())?;
         let doubtful = labels.classes.doubtful_marker(self.labels.unlabeled.as_deref());
         Ok(Read { rows, labels, targets, names, warnings: left_out.into_iter().chain(doubtful).collect() })
     }

@@ -2,21 +2,21 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use unicode_normalization::UnicodeNormalization;
+
 use super::ClassNames;
-use super::minus_one::SPELLINGS;
+use super::open_markers::is_open_marker;
 use crate::Warning;
 
-/// Texts, in any case, that mark rows without a label if no other marker is given; an empty text always does.
-pub const UNLABELED_TEXTS: [&str; 6] = ["-1", "-1.0", "nan", "null", "none", "na"];
-
 /// Classes of texts, by the rules of [`Labels::from_texts`](super::Labels); holds each distinct text once.
+///
+/// Texts that differ only in spaces, in the case of their letters, in how these are composed, or in a point at the end, and whole numbers
+/// with and without decimals, are ways to write one class; it is named as it is written most often.
 pub struct TextClasses {
     unlabeled: Option<String>,
-    /// The number of each text that is a label; `None` for a marker.
+    /// The number of each text as it is written; `None` for a marker.
     ids: HashMap<String, Option<u32>>,
     n_ids: u32,
-    /// How often labels were written with spaces around them, by their numbers.
-    spaced: BTreeMap<(u32, String), usize>,
 }
 
 /// Characters without width that are no white space to Unicode, and that no one sees.
@@ -35,20 +35,38 @@ fn shown(text: &str) -> String {
     format!("'{}'", text.chars().take(40).map(visible).collect::<String>())
 }
 
+/// What is the same for all ways to write a label.
+fn folded(text: &str) -> String {
+    let visible = text.chars().filter(|c| !INVISIBLE.contains(c)).nfc().collect::<String>();
+    let text = visible.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (sign, digits) = text.strip_prefix('-').map_or(("", text.as_str()), |digits| ("-", digits));
+    let (whole, decimals) = digits.split_once('.').unwrap_or((digits, "0"));
+    let are_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if are_digits(whole)
+        && (whole == "0" || !whole.starts_with('0'))
+        && !decimals.is_empty()
+        && decimals.bytes().all(|b| b == b'0')
+    {
+        return format!("{sign}{whole}");
+    }
+    // Single letters in both cases may be classes, as those of handwriting are.
+    if text.chars().nth(1).is_none() {
+        return text;
+    }
+    let lower = text.to_lowercase();
+    lower.strip_suffix('.').filter(|rest| !rest.is_empty()).map_or(lower.clone(), str::to_owned)
+}
+
 impl TextClasses {
     pub fn new(unlabeled: Option<&str>) -> Self {
-        Self {
-            unlabeled: unlabeled.map(|marker| marker.trim_matches(is_space).to_owned()),
-            ids: HashMap::new(),
-            n_ids: 0,
-            spaced: BTreeMap::new(),
-        }
+        let unlabeled = unlabeled.map(|marker| marker.trim_matches(is_space).to_owned());
+        Self { unlabeled, ids: HashMap::new(), n_ids: 0 }
     }
 
-    /// Which spelling of −1 a text is, if it is open whether that marks rows without a label: if no marker is given.
-    pub fn minus_one(&self, text: &str) -> Option<usize> {
-        let is_open = self.unlabeled.is_none() && text.trim_start().starts_with('-');
-        is_open.then(|| SPELLINGS.iter().position(|spelling| text.trim() == *spelling)).flatten()
+    /// The text without spaces around it, if it is open whether it marks rows without a label: if no marker is given.
+    pub fn open_marker<'t>(&self, text: &'t str) -> Option<&'t str> {
+        let text = text.trim_matches(is_space);
+        (self.unlabeled.is_none() && is_open_marker(text)).then_some(text)
     }
 
     /// The number of a label that would mark rows without one, but is a class.
@@ -66,88 +84,72 @@ impl TextClasses {
 
     /// The number of the label, the same for equal texts; `None` for a marker.
     pub fn id(&mut self, written: &str) -> Option<u32> {
-        let text = written.trim_matches(is_space);
-        let id = self.id_of(text);
-        if let (true, Some(id)) = (text.len() < written.len(), id) {
-            *self.spaced.entry((id, written.to_owned())).or_default() += 1;
+        if let Some(&id) = self.ids.get(written) {
+            return id;
         }
-        id
-    }
-
-    fn id_of(&mut self, text: &str) -> Option<u32> {
+        let text = written.trim_matches(is_space);
         if text.is_empty() {
             return None;
         }
-        if let Some(&id) = self.ids.get(text) {
-            return id;
-        }
         let id = (!self.is_marker(text)).then_some(self.n_ids);
         self.n_ids += u32::from(id.is_some());
-        self.ids.insert(text.to_owned(), id);
+        self.ids.insert(written.to_owned(), id);
         id
     }
 
     fn is_marker(&self, text: &str) -> bool {
-        match &self.unlabeled {
-            Some(marker) => text == marker,
-            None => UNLABELED_TEXTS.iter().any(|marker| text.eq_ignore_ascii_case(marker)),
-        }
+        self.unlabeled.as_ref().map_or_else(|| is_open_marker(text), |marker| text == marker)
     }
 
-    /// A warning if labels differ in white space alone: at their ends, where they are one class, or within them, where they are not.
-    /// `counts` returns how many labels have each number.
+    /// The ways to write each class, with their numbers, the most frequent first; `counts` says how many labels have each number.
+    fn ways(&self, counts: &HashMap<u32, usize>) -> Vec<Vec<(&str, u32)>> {
+        let mut classes: BTreeMap<String, Vec<(&str, u32)>> = BTreeMap::new();
+        let texts = self.ids.iter().filter_map(|(text, id)| Some((text.as_str(), (*id)?)));
+        texts.for_each(|(text, id)| classes.entry(folded(text)).or_default().push((text, id)));
+        let count = |id: u32| counts.get(&id).copied().unwrap_or(0);
+        let mut ways: Vec<_> = classes.into_values().collect();
+        ways.iter_mut().for_each(|ways| ways.sort_unstable_by_key(|&(_, id)| (std::cmp::Reverse(count(id)), id)));
+        ways
+    }
+
+    /// A warning if classes are written in several ways. `counts` returns how many labels have each number.
     pub fn spaced(&self, counts: impl FnOnce() -> HashMap<u32, usize>) -> Option<Warning> {
-        let texts: Vec<(&String, u32)> = self.ids.iter().filter_map(|(text, id)| Some((text, (*id)?))).collect();
-        let mut ways: BTreeMap<u32, Vec<(&str, usize)>> = BTreeMap::new();
-        self.spaced.iter().for_each(|((id, way), n)| ways.entry(*id).or_default().push((way, *n)));
-        let counts = if ways.is_empty() { HashMap::new() } else { counts() };
-        for (text, id) in &texts {
-            let Some(ways) = ways.get_mut(id) else { continue };
-            let n_spaced: usize = ways.iter().map(|way| way.1).sum();
-            let n_plain = counts.get(id).map_or(0, |n| n.saturating_sub(n_spaced));
-            ways.extend((n_plain > 0).then_some((text.as_str(), n_plain)));
-        }
-        let merged = ways.into_values().filter(|ways| ways.len() > 1).map(|ways| {
-            let ways: Vec<String> = ways.iter().rev().map(|(way, n)| format!("{} ({n})", shown(way))).collect();
-            format!("{} count as one class", ways.join(" and "))
-        });
-        let mut alike: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-        for (text, _) in texts.iter().filter(|(text, _)| text.contains(is_space)) {
-            let folded = text.split(char::is_whitespace).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
-            alike.entry(folded.replace(&INVISIBLE[..], "")).or_default().push(text);
-        }
-        for (folded, ways) in &mut alike {
-            // Without invisible characters, a text may be one without any space.
-            ways.extend(self.ids.get_key_value(folded).filter(|(_, id)| id.is_some()).map(|(text, _)| text.as_str()));
-            ways.sort_unstable();
-            ways.dedup();
-        }
-        let apart = alike.into_values().filter(|ways| ways.len() > 1);
-        let apart = apart.map(|ways| {
-            format!("{} stay different classes", ways.into_iter().map(shown).collect::<Vec<_>>().join(" and "))
-        });
-        let all: Vec<String> = merged.chain(apart).collect();
-        let more = if all.len() > MOST_SHOWN { "; …" } else { "" };
-        let list = all[..all.len().min(MOST_SHOWN)].join("; ") + more;
-        (!all.is_empty()).then_some(Warning::SpacedLabels { list })
+        let counts = counts();
+        let ways = self.ways(&counts);
+        let several: Vec<String> = ways
+            .iter()
+            .filter(|ways| ways.len() > 1)
+            .map(|ways| {
+                let count = |id: u32| counts.get(&id).copied().unwrap_or(0);
+                let ways: Vec<String> =
+                    ways.iter().map(|&(way, id)| format!("{} ({})", shown(way), count(id))).collect();
+                format!("{} count as one class", ways.join(" and "))
+            })
+            .collect();
+        let more = if several.len() > MOST_SHOWN { "; …" } else { "" };
+        let list = several[..several.len().min(MOST_SHOWN)].join("; ") + more;
+        (!several.is_empty()).then_some(Warning::SpacedLabels { list })
     }
 
-    /// The names of the classes, and the class of each number. The names are integers if every label is the text of
-    /// one.
-    pub fn finish(self) -> (ClassNames, Vec<u32>) {
-        let mut texts: Vec<(u32, String)> = self.ids.into_iter().filter_map(|(text, id)| Some((id?, text))).collect();
-        texts.sort_unstable();
-        let texts: Vec<String> = texts.into_iter().map(|(_, text)| text).collect();
-        match texts.iter().map(|text| parse_integer(text)).collect::<Option<Vec<i64>>>() {
+    /// The names of the classes, ascending, and the class of each number; `counts` says how many labels have each number.
+    pub fn finish(self, counts: &HashMap<u32, usize>) -> (ClassNames, Vec<u32>) {
+        let ways = self.ways(counts);
+        let names: Vec<String> = ways.iter().map(|ways| ways[0].0.trim_matches(is_space).to_owned()).collect();
+        let (names, ranks) = match names.iter().map(|text| parse_integer(text)).collect::<Option<Vec<i64>>>() {
             Some(integers) => {
-                let (names, class_of) = ranked(&integers);
-                (ClassNames::Integers(names), class_of)
+                let (names, ranks) = ranked(&integers);
+                (ClassNames::Integers(names), ranks)
             }
             None => {
-                let (names, class_of) = ranked(&texts);
-                (ClassNames::Texts(names), class_of)
+                let (names, ranks) = ranked(&names);
+                (ClassNames::Texts(names), ranks)
             }
+        };
+        let mut class_of = vec![0; self.n_ids as usize];
+        for (ways, rank) in ways.iter().zip(ranks) {
+            ways.iter().for_each(|&(_, id)| class_of[id as usize] = rank);
         }
+        (names, class_of)
     }
 }
 

@@ -1,16 +1,18 @@
 //! Given labels: classes, the unlabeled marker, and targets for solvers.
 
 mod classes;
-mod minus_one;
+mod open_markers;
 mod sparse;
 mod targets;
+
+use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result, Warning};
 
 pub use self::classes::{IntegerClasses, TextClasses};
-pub use self::minus_one::MinusOne;
+pub use self::open_markers::{OpenMarkers, is_open_marker};
 pub use self::sparse::LabelRows;
 pub use self::sparse::SparseLabels;
 pub use self::targets::Targets;
@@ -19,8 +21,26 @@ pub use self::targets::Targets;
 pub const UNLABELED: i32 = -1;
 
 /// Texts that may mark rows without a label, in lower case, and are used as classes with a warning.
-const MARKERS: [&str; 11] =
-    ["?", "-", "--", ".", "n/a", "#n/a", "<na>", "unknown", "unlabeled", "unlabelled", "missing"];
+const MARKERS: [&str; 18] = [
+    "?",
+    "-",
+    "--",
+    ".",
+    "n/a",
+    "n.a.",
+    "#n/a",
+    "<na>",
+    "unknown",
+    "unlabeled",
+    "unlabelled",
+    "missing",
+    "tbd",
+    "tba",
+    "todo",
+    "to do",
+    "pending",
+    "unassigned",
+];
 
 /// Names of the classes, ascending: integers or strings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,20 +82,19 @@ impl ClassNames {
         }
     }
 
-    /// A warning if no marker of rows without a label was given and a class may be one: −1, which readers of files take for a marker
-    /// unless other rows have an empty label; or a text such as `?` or `unknown`.
+    /// A warning if no marker of rows without a label was given and a class may be one: −1, `None` and the like, which readers of files
+    /// take for markers unless other rows have an empty label; or a text such as `?` or `unknown`.
     pub fn doubtful_marker(&self, unlabeled: Option<&str>) -> Option<Warning> {
-        let has_minus_one = match self {
-            Self::Integers(names) => names.contains(&-1),
-            Self::Texts(names) => names.iter().any(|name| minus_one::SPELLINGS.contains(&name.as_str())),
-        };
-        match (unlabeled, self) {
-            (Some(_), _) => None,
-            (None, _) if has_minus_one => Some(Warning::MinusOneClass {}),
-            (None, Self::Integers(_)) => None,
-            (None, Self::Texts(names)) => {
-                let name = names.iter().find(|name| MARKERS.contains(&name.to_lowercase().as_str()))?;
-                Some(Warning::MarkerClass { name: name.clone() })
+        if unlabeled.is_some() {
+            return None;
+        }
+        match self {
+            Self::Integers(names) => names.contains(&-1).then(|| Warning::OpenClass { name: "-1".into() }),
+            Self::Texts(names) => {
+                let open = names.iter().find(|name| is_open_marker(name));
+                let marker = || names.iter().find(|name| MARKERS.contains(&name.to_lowercase().as_str()));
+                open.map(|name| Warning::OpenClass { name: name.clone() })
+                    .or_else(|| marker().map(|name| Warning::MarkerClass { name: name.clone() }))
             }
         }
     }
@@ -103,16 +122,19 @@ impl Labels {
         Self::from_ids(&ids, classes.finish())
     }
 
-    /// Labels from texts, without the spaces around them. Empty texts mean no label, and so do texts equal to
-    /// `unlabeled`; if no marker is given, `-1`, `-1.0`, `nan`, `null`, `none` and `na` (in any case) do. Classes are
+    /// Labels from texts. What differs only in spaces, in the case of letters or in how they are composed, in a point at the end, or in
+    /// decimals of zeros (1 and 1.0) is one class. Empty texts mean no label, and so do texts equal to
+    /// `unlabeled`; if no marker is given, `-1`, `-1.0`, `nan`, `nat`, `null`, `none` and `na` (in any case) do. Classes are
     /// integers if every other label is the canonical text of one, and otherwise texts: `007`, `+7` and `7.0` are not
     /// canonical.
     ///
-    /// Readers of files take `-1` for a class if other rows have no label in another way, and warn.
+    /// Readers of files take these for classes if other rows have no label in another way, and warn.
     pub fn from_texts<S: AsRef<str>>(labels: impl IntoIterator<Item = S>, unlabeled: Option<&str>) -> Self {
         let mut classes = TextClasses::new(unlabeled);
         let ids: Vec<_> = labels.into_iter().map(|label| classes.id(label.as_ref())).collect();
-        Self::from_ids(&ids, classes.finish())
+        let mut counts = HashMap::new();
+        ids.iter().flatten().for_each(|id| *counts.entry(*id).or_default() += 1);
+        Self::from_ids(&ids, classes.finish(&counts))
     }
 
     fn from_ids(ids: &[Option<u32>], (classes, class_of): (ClassNames, Vec<u32>)) -> Self {

@@ -33,6 +33,7 @@ const MAX_CHANGES: u32 = 3;
 impl Columns {
     pub(super) fn of(table: &TableFile, options: &ReadOptions) -> Result<Self> {
         let choice = crate::read::choose(table.path(), table.names(), options)?;
+        options.label_column.as_deref().map(|name| table.label_place(name)).transpose()?;
         let kinds: Vec<ColumnKind> = choice.features.iter().map(|&at| table.kinds()[at].clone()).collect();
         let readings = choice.features.iter().map(|&at| table.written(at).into()).collect();
         let n_changes = vec![0; kinds.len()];

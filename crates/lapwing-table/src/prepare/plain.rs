@@ -185,7 +185,7 @@ pub(super) fn counted(table: &TableFile, run: &Run) -> Result<TableRows> {
 /// Reads the label column alone.
 pub(crate) fn read_labels(path: &Path, options: &ReadOptions, column: &str, run: &Run) -> Result<SparseLabels> {
     let table = TableFile::open(path, options)?;
-    let at = crate::read::find_name(table.path(), table.names(), column)?;
+    let at = table.label_place(column)?;
     let mut labels = LabelTexts::of_column(&table, at, options.unlabeled.as_deref());
     let mut rows = table.scan(&[at], &[ColumnType::Label])?;
     while let Some(arrays) = rows.next(run)? {

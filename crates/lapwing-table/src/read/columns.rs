@@ -99,9 +99,9 @@ fn check_known(path: &Path, names: &[String], options: &ReadOptions) -> Result<(
     }
 }
 
-/// Appends numbers to names that repeat an earlier one: `a`, `a` become `a`, `a.1`.
-pub(crate) fn make_distinct(names: &mut [String]) {
-    let mut seen: HashSet<String> = HashSet::new();
+/// Appends numbers to names that repeat an earlier one: `a`, `a` become `a`, `a.1`. Returns the names that are repeated.
+pub(crate) fn make_distinct(names: &mut [String]) -> Vec<String> {
+    let (mut seen, mut repeated): (HashSet<String>, Vec<String>) = (HashSet::new(), Vec::new());
     for name in names {
         let mut number = 0;
         let first = name.clone();
@@ -109,7 +109,9 @@ pub(crate) fn make_distinct(names: &mut [String]) {
             number += 1;
             *name = format!("{first}.{number}");
         }
+        repeated.extend((number > 0 && !repeated.contains(&first)).then_some(first));
     }
+    repeated
 }
 
 /// The position of the column `name`.

@@ -38,9 +38,7 @@ impl IpcTable {
     }
 
     pub(super) fn names(&self) -> Vec<String> {
-        let mut names = self.schema.fields().iter().map(|field| field.name().clone()).collect::<Vec<_>>();
-        super::columns::make_distinct(&mut names);
-        names
+        self.schema.fields().iter().map(|field| field.name().clone()).collect()
     }
 
     pub(super) fn kinds(&self) -> Vec<ColumnKind> {

@@ -14,7 +14,7 @@ pub use self::text::each_line;
 use super::format::{Format, unknown_ending};
 use super::npy::{ArrayName, NpyReader};
 use super::{ColumnKind, ReadOptions, TableFile};
-use lapwing_core::labels::{IntegerClasses, LabelRows, MinusOne, TextClasses};
+use lapwing_core::labels::{IntegerClasses, LabelRows, OpenMarkers, TextClasses};
 use lapwing_core::mapped::open_filled;
 use lapwing_core::row_names::Named;
 use lapwing_core::{Error, Labels, Result, RowNames, Run, SparseLabels, UNLABELED, Warning, check_memory};
@@ -23,7 +23,7 @@ use lapwing_core::{Error, Labels, Result, RowNames, Run, SparseLabels, UNLABELED
 pub(crate) struct LabelTexts {
     classes: TextClasses,
     rows: LabelRows,
-    minus_one: MinusOne,
+    open: OpenMarkers,
 }
 
 impl LabelTexts {
@@ -31,7 +31,7 @@ impl LabelTexts {
     /// none.
     pub(super) fn new(unlabeled: Option<&str>) -> Self {
         let classes = TextClasses::new(unlabeled);
-        Self { classes, rows: LabelRows::default(), minus_one: MinusOne::default() }
+        Self { classes, rows: LabelRows::default(), open: OpenMarkers::default() }
     }
 
     /// No labels yet, among `n_rows` rows.
@@ -47,13 +47,13 @@ impl LabelTexts {
 
     /// The number of the label of `row`, if it surely has one.
     fn id(&mut self, row: usize, text: &str) -> Option<u32> {
-        if let Some(spelling) = self.classes.minus_one(text) {
-            self.minus_one.add(spelling, row);
+        if let Some(marker) = self.classes.open_marker(text) {
+            self.open.add(marker, row);
             return None;
         }
         let id = self.classes.id(text);
         if id.is_none() {
-            self.minus_one.gap();
+            self.open.gap();
         }
         id
     }
@@ -99,11 +99,12 @@ impl LabelTexts {
     }
 
     pub(crate) fn finish(mut self) -> Result<SparseLabels> {
-        for (text, rows) in self.minus_one.classes() {
+        for (text, rows) in self.open.classes() {
             let id = self.classes.class(text);
             rows.for_each(|row| self.rows.put(row, id));
         }
-        self.rows.finish(self.classes.finish())
+        let counts = self.rows.counts();
+        self.rows.finish(self.classes.finish(&counts))
     }
 }
 
@@ -124,7 +125,7 @@ pub(super) struct LabelIntegers {
     rows: LabelRows,
     marker: Option<i64>,
     /// If no marker is given: the rows with −1, and whether others have no label.
-    minus_one: Option<MinusOne>,
+    open: Option<OpenMarkers>,
 }
 
 impl LabelIntegers {
@@ -132,16 +133,16 @@ impl LabelIntegers {
     /// have no label.
     pub(super) fn new(unlabeled: Option<&str>) -> Self {
         let marker = unlabeled.map_or(Some(i64::from(UNLABELED)), |text| integer(text.trim()));
-        let minus_one = unlabeled.is_none().then(MinusOne::default);
-        Self { classes: IntegerClasses::default(), rows: LabelRows::default(), marker, minus_one }
+        let open = unlabeled.is_none().then(OpenMarkers::default);
+        Self { classes: IntegerClasses::default(), rows: LabelRows::default(), marker, open }
     }
 
     /// Adds the label of the next row.
     pub(super) fn push(&mut self, label: Option<i64>) {
-        if let Some(minus_one) = &mut self.minus_one {
+        if let Some(open) = &mut self.open {
             match label {
-                None => minus_one.gap(),
-                Some(-1) => minus_one.add(0, self.rows.n_samples()),
+                None => open.gap(),
+                Some(-1) => open.add("-1", self.rows.n_samples()),
                 Some(_) => {}
             }
         }
@@ -150,7 +151,7 @@ impl LabelIntegers {
     }
 
     pub(super) fn finish(mut self) -> Result<SparseLabels> {
-        for (_, rows) in self.minus_one.iter().flat_map(MinusOne::classes) {
+        for (_, rows) in self.open.iter().flat_map(OpenMarkers::classes) {
             let id = self.classes.id(i64::from(UNLABELED));
             rows.for_each(|row| self.rows.put(row, id));
         }

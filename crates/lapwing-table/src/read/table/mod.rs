@@ -36,6 +36,8 @@ use lapwing_core::{Error, Result, Run};
 pub struct TableFile {
     path: PathBuf,
     names: Vec<String>,
+    /// Names that several columns have in the file.
+    repeated: Vec<String>,
     kinds: Vec<ColumnKind>,
     /// How the cells of columns of text seem to be written, one for each column.
     written: Vec<Option<CellType>>,
@@ -98,7 +100,7 @@ impl TableFile {
         mut kinds: Vec<ColumnKind>,
         source: Arc<dyn Source>,
     ) -> Result<Self> {
-        super::columns::make_distinct(&mut names);
+        let repeated = super::columns::make_distinct(&mut names);
         let open =
             |is: fn(&ColumnKind) -> bool| -> Vec<usize> { (0..kinds.len()).filter(|&at| is(&kinds[at])).collect() };
         let (texts, lists) =
@@ -125,14 +127,17 @@ impl TableFile {
                 };
             }
         }
-        Ok(Self { path, names, kinds, written, doubts, source })
+        Ok(Self { path, names, repeated, kinds, written, doubts, source })
     }
 
     fn from_text(table: Arc<TextTable>) -> Self {
         let written: Vec<Option<CellType>> = (0..table.names.len()).map(|at| table.written(at)).collect();
+        let mut names = table.names.to_vec();
+        let repeated = super::columns::make_distinct(&mut names);
         Self {
             path: table.path().to_owned(),
-            names: table.names.to_vec(),
+            names,
+            repeated,
             kinds: written.iter().map(|&written| ColumnKind::of_cells(written)).collect(),
             written,
             doubts: table.doubts.clone(),
@@ -148,6 +153,18 @@ impl TableFile {
     /// Names of the columns; a name that repeats an earlier one has a number behind it.
     pub fn names(&self) -> &[String] {
         &self.names
+    }
+
+    /// The place of the column of labels.
+    ///
+    /// # Errors
+    /// [`Error::Format`] if no column or several have that name.
+    pub(crate) fn label_place(&self, name: &str) -> Result<usize> {
+        if self.repeated.iter().any(|repeated| repeated == name) {
+            let reason = format!("two columns are named '{name}', and either may hold the labels; rename one");
+            return Err(Error::format(&self.path, None, reason));
+        }
+        super::columns::find_name(&self.path, &self.names, name)
     }
 
     /// Kinds of the columns, as far as the first rows show them.

@@ -154,11 +154,11 @@ fn matches(pattern: &str, name: &str) -> bool {
 /// Opens parts as one table with the columns of the first.
 pub(super) fn open(path: &Path, paths: &[PathBuf], options: &ReadOptions) -> Result<TableFile> {
     let mut parts: Vec<(TableFile, Vec<usize>)> = Vec::new();
-    let (mut names, mut kinds) = (Vec::new(), Vec::new());
+    let (mut names, mut repeated, mut kinds) = (Vec::new(), Vec::new(), Vec::new());
     for part in paths {
         let table = TableFile::open(part, options)?;
         if parts.is_empty() {
-            (names, kinds) = (table.names.clone(), table.kinds.clone());
+            (names, repeated, kinds) = (table.names.clone(), table.repeated.clone(), table.kinds.clone());
         }
         let place = |name: &String| table.names.iter().position(|other| other == name);
         let missing: Vec<&str> = names.iter().filter(|name| place(name).is_none()).map(String::as_str).collect();
@@ -187,7 +187,7 @@ pub(super) fn open(path: &Path, paths: &[PathBuf], options: &ReadOptions) -> Res
         (0..names.len()).map(|at| parts.iter().find_map(|(table, places)| table.written(places[at]))).collect();
     let doubts = parts.first().map_or_else(Vec::new, |(table, _)| table.doubts().to_vec());
     let source = Arc::new(Parts(Arc::new(parts)));
-    Ok(TableFile { path: path.to_owned(), names, kinds, written, doubts, source })
+    Ok(TableFile { path: path.to_owned(), names, repeated, kinds, written, doubts, source })
 }
 
 #[cfg(test)]

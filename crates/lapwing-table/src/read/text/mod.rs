@@ -120,7 +120,7 @@ fn unclosed(path: &Path, line: u64, text: &str) -> Error {
     Error::format(path, Some(line), format!("the quote that opens before '{text}' {advice}"))
 }
 
-/// The names of the columns: those of the header, or numbers. Empty and repeated names are made different.
+/// The names of the columns: those of the header, or numbers.
 fn names(path: &Path, header: &[Vec<u8>], n_columns: usize) -> Result<Vec<String>> {
     if header.is_empty() {
         return Ok((0..n_columns).map(|at| at.to_string()).collect());
@@ -137,7 +137,5 @@ fn names(path: &Path, header: &[Vec<u8>], n_columns: usize) -> Result<Vec<String
             Err(Error::format(path, Some(1), reason))
         }
     };
-    let mut names = header.iter().enumerate().map(name).collect::<Result<Vec<String>>>()?;
-    super::columns::make_distinct(&mut names);
-    Ok(names)
+    header.iter().enumerate().map(name).collect()
 }
