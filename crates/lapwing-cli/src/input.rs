@@ -114,7 +114,13 @@ impl Input {
     pub fn labels(&mut self, options: &LabelOptions) -> Result<Labels, Failure> {
         let unlabeled = options.unlabeled.as_deref();
         // The labels of a table have been read with it.
-        let labels = match (self.labels.take(), &options.labels, self.names.as_deref()) {
+        let own = self.labels.take();
+        if let (Some(_), Some(path)) = (&own, &options.labels) {
+            let (path, what) =
+                (path.display().to_string(), "its labels are used, and those in the file of the data are not");
+            self.warnings.push(Warning::ReadAs { path, what: what.into() });
+        }
+        let labels = match (own.filter(|_| options.labels.is_none()), &options.labels, self.names.as_deref()) {
             (Some(labels), _, _) => labels,
             (None, Some(path), names) => {
                 let (labels, warnings) = labels_of(path, self.n_samples(), names, options, self.header)?;

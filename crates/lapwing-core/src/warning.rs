@@ -216,6 +216,8 @@ warnings! {
         "column '{column}': {value} is far from all other numbers and comes again; it counts as missing: write nothing there, or take the \
          column as it is"
             => Sentinel { column: String, value: String }
+        "{file}: passed over {what}"
+            => PassedLines { file: String, what: String }
         "{file}: {what}; {advice}"
             => DoubtfulText { file: String, what: &'static str, advice: &'static str }
     }

@@ -128,6 +128,8 @@ pub(super) struct Scanned {
     pub labels: Option<SparseLabels>,
     /// What to look at in the labels.
     pub spaced: Option<Warning>,
+    /// What was passed over in a text, in words.
+    pub passed: Vec<String>,
     pub n_rows: usize,
     pub tallies: Vec<Tally>,
     /// Rows of a text at which reading can start.
@@ -187,7 +189,8 @@ pub(super) fn scan(
             let spaced = labels.as_ref().and_then(LabelTexts::spaced);
             let labels = labels.map(LabelTexts::finish).transpose()?;
             let (tallies, marks) = (rows.tallies().to_vec(), rows.take_marks());
-            return Ok(Scanned { surveys, labels, spaced, n_rows, tallies, marks, held });
+            let passed = table.passed().iter().cloned().chain(rows.passed()).collect();
+            return Ok(Scanned { surveys, labels, spaced, passed, n_rows, tallies, marks, held });
         }
     }
 }

@@ -89,7 +89,8 @@ impl LoadedTable {
     }
 
     fn description(&self, recipe: &Recipe, spreads: (Standardize, Option<Spreads>)) -> Description {
-        Description::new(&self.table, &self.columns, recipe, &self.found.surveys, &self.found.tallies, spreads)
+        let found = &self.found;
+        Description::new(&self.table, &self.columns, recipe, &found.surveys, &found.tallies, &found.passed, spreads)
     }
 
     /// What the labels say about two recipes.

@@ -71,7 +71,8 @@ pub fn prepare_rows(path: &Path, options: &ReadOptions, standardize: Standardize
     // Rows that are read in blocks are dense.
     recipe.is_sparse = false;
     let spreads = (standardize, spreads);
-    let description = Description::new(&table, &columns, &recipe, &found.surveys, &found.tallies, spreads);
+    let description =
+        Description::new(&table, &columns, &recipe, &found.surveys, &found.tallies, &found.passed, spreads);
     let mut warnings = description.warnings(table.path());
     warnings.extend(found.spaced);
     let places = recipe.places(&table, None)?;

@@ -11,7 +11,7 @@ use super::recipe::{LeftOut, Recipe, Step};
 use super::survey::{Cells, Survey};
 use super::terms::Tokens;
 use crate::read::table::Tally;
-use crate::read::{ColumnKind, Dialect, Doubt, TableFile};
+use crate::read::{ColumnKind, Dialect, Doubt, Separator, TableFile};
 use lapwing_core::scaling::times;
 use lapwing_core::{Report, Spreads, Standardize, Warning};
 
@@ -30,6 +30,9 @@ pub struct Description {
     /// What the text does not tell about that.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<Doubt>,
+    /// What was passed over in a text.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub passed: Vec<String>,
     /// The columns that may be features.
     pub columns: Vec<ColumnSummary>,
     /// Number of features.
@@ -89,6 +92,7 @@ impl Description {
         recipe: &Recipe,
         surveys: &[Survey],
         tallies: &[Tally],
+        passed: &[String],
         (standardize, spreads): (Standardize, Option<Spreads>),
     ) -> Self {
         let (_, _, readable) = columns.read();
@@ -131,6 +135,7 @@ impl Description {
             n_rows: surveys.first().map_or(0, |survey| survey.n_rows),
             dialect: table.dialect(),
             doubts: table.doubts().to_vec(),
+            passed: passed.to_vec(),
             columns: (0..recipe.columns.len()).map(summary).collect(),
             n_features: recipe.n_features(),
             is_sparse: recipe.is_sparse,
@@ -172,7 +177,9 @@ impl Description {
             let value = format!("{}", column.sentinel?);
             Some(Warning::Sentinel { column: column.name.clone(), value })
         });
-        unfit.chain(sentinels).chain(doubts).chain(ratio).collect()
+        let passed =
+            (!self.passed.is_empty()).then(|| Warning::PassedLines { file: path(), what: self.passed.join("; ") });
+        passed.into_iter().chain(unfit).chain(sentinels).chain(doubts).chain(ratio).collect()
     }
 
     /// The line about how a text was read, if it is not plain CSV.
@@ -182,10 +189,17 @@ impl Description {
         match dialect.delimiter {
             b',' => {}
             b'\t' => parts.push("cells between tabs".to_owned()),
+            b' ' => parts.push("cells between blanks".to_owned()),
+            other if dialect.separator == Separator::Two => {
+                let mark = char::from(other);
+                parts.push(format!("cells between '{mark}{mark}'"));
+            }
             other => parts.push(format!("cells between '{}'", char::from(other))),
         }
         parts.extend((dialect.decimal == b',').then(|| "decimal commas".to_owned()));
-        parts.extend((dialect.quote == b'\'').then(|| "single quotes".to_owned()));
+        parts.extend((dialect.quote == Some(b'\'')).then(|| "single quotes".to_owned()));
+        parts.extend(dialect.quote.is_none().then(|| "quotes that are part of cells".to_owned()));
+        parts.extend(dialect.escape.is_some().then(|| "backslashes before quotes".to_owned()));
         parts.extend((!dialect.has_header).then(|| "no header: columns are numbered from 0".to_owned()));
         (!parts.is_empty()).then(|| parts.join(", "))
     }

@@ -47,7 +47,7 @@ use self::origin::SampleOrigin;
 pub use self::rows::{RowFile, can_stream};
 pub use self::table::{ColumnKind, TableFile};
 use self::text::Known;
-pub use self::text::{Dialect, Doubt};
+pub use self::text::{Dialect, Doubt, Separator};
 use crate::prepare::plain;
 use lapwing_core::{Features, Labels, Result, RowNames, Run, Warning};
 
@@ -78,7 +78,10 @@ pub struct ReadOptions {
 impl ReadOptions {
     /// What is known about the dialect of a text.
     pub(crate) fn known(&self, path: &Path) -> Known {
+        let asked = self.label_column.iter().chain(self.columns.iter().flatten()).chain(&self.drop).chain(&self.id);
         Known {
+            names: asked.cloned().collect(),
+            is_list: false,
             delimiter: self.delimiter,
             has_header: self.header,
             decimal: self.decimal,

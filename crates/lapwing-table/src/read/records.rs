@@ -113,7 +113,8 @@ impl Records {
 
     /// Reads cells as a dialect writes them.
     fn written_as(mut self, dialect: &Dialect) -> Self {
-        self.parser = csv_core::ReaderBuilder::new().delimiter(dialect.delimiter).quote(dialect.quote).build();
+        self.parser =
+            csv_core::ReaderBuilder::new().delimiter(dialect.delimiter).quote(dialect.quote.unwrap_or(0)).build();
         self.parser.read_record(b"\n", &mut [0], &mut [0]);
         self.decimal = dialect.decimal;
         self

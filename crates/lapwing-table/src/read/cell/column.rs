@@ -63,6 +63,16 @@ impl OtherCells {
         }
     }
 
+    fn take_back(&mut self, text: &[u8]) {
+        let Some(&place) = self.places.get(text) else { return };
+        self.cells[place].count -= 1;
+        // Only the last cell is taken back, so that a text that is new is the last one.
+        if self.cells[place].count == 0 {
+            self.cells.pop();
+            self.places.remove(text);
+        }
+    }
+
     pub(crate) fn iter(&self) -> std::slice::Iter<'_, OtherCell> {
         self.cells.iter()
     }
@@ -160,6 +170,31 @@ impl Builder {
         if !self.kind.is_gap(cell) {
             // Becomes the line at the end.
             self.tally.note(row, start as u64, cell);
+        }
+    }
+
+    /// Takes the last cell, which was `cell`, back.
+    pub(crate) fn take_back(&mut self, cell: &[u8]) {
+        let was_taken = match &mut self.values {
+            Values::Numbers(values) => values.pop().is_some_and(|value| !value.is_nan()),
+            Values::Truths(values) => values.pop().flatten().is_some(),
+            Values::Dates(values) => values.pop().flatten().is_some(),
+            Values::Vectors { values, filled, length } => {
+                values.truncate(values.len().saturating_sub(*length));
+                filled.pop() == Some(true)
+            }
+            Values::Texts { bytes, ends, filled } => {
+                ends.pop();
+                bytes.truncate(ends.last().map_or(0, |end| *end as usize));
+                filled.pop() == Some(true)
+            }
+        };
+        if was_taken || !self.kind.is_gap(cell) {
+            self.tally.filled = self.tally.filled.saturating_sub(1);
+        }
+        if !was_taken && !self.kind.is_gap(cell) {
+            self.tally.unfit = self.tally.unfit.saturating_sub(1);
+            self.tally.others.take_back(cell);
         }
     }
 

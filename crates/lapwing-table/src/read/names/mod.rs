@@ -39,7 +39,7 @@ pub fn read_names(path: &Path, options: &ReadOptions, run: &Run) -> Result<RowNa
     }
     let table = TableFile::open(path, options)?;
     let at = find_name(path, table.names(), column)?;
-    match table.dialect().filter(|_| !path.is_dir() && path.exists()) {
+    match table.dialect().filter(|_| table.is_plain_text() && !path.is_dir() && path.exists()) {
         Some(dialect) => of_text(path, &dialect, at, column, run),
         None => of_table(&table, at, column, run),
     }

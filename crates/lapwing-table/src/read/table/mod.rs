@@ -28,7 +28,7 @@ use super::cell::{infer, reconciled};
 use super::format::{Format, unknown_ending};
 use super::parquet;
 pub(crate) use super::text::RowMark;
-use super::text::{Dialect, Doubt, Known, TextTable};
+use super::text::{Dialect, Doubt, Known, Separator, TextTable};
 use lapwing_core::{Error, Result, Run};
 
 /// A file, or several, as a table whose columns have names and kinds.
@@ -42,6 +42,8 @@ pub struct TableFile {
     /// How the cells of columns of text seem to be written, one for each column.
     written: Vec<Option<CellType>>,
     doubts: Vec<Doubt>,
+    /// What was passed over before the rows of a text.
+    passed: Vec<String>,
     source: Arc<dyn Source>,
 }
 
@@ -127,7 +129,7 @@ impl TableFile {
                 };
             }
         }
-        Ok(Self { path, names, repeated, kinds, written, doubts, source })
+        Ok(Self { path, names, repeated, kinds, written, doubts, passed: Vec::new(), source })
     }
 
     fn from_text(table: Arc<TextTable>) -> Self {
@@ -141,6 +143,7 @@ impl TableFile {
             kinds: written.iter().map(|&written| ColumnKind::of_cells(written)).collect(),
             written,
             doubts: table.doubts.clone(),
+            passed: table.passed.clone(),
             source: Arc::new(table),
         }
     }
@@ -190,6 +193,22 @@ impl TableFile {
     /// Whether the table is a text, whose cells have no types of their own.
     pub(crate) fn is_text(&self) -> bool {
         self.source.is_text()
+    }
+
+    /// Whether the table is a text of a header and rows, whose cells have one byte between them.
+    pub(crate) fn is_plain_text(&self) -> bool {
+        let is_plain = |dialect: Dialect| {
+            dialect.separator == Separator::One
+                && dialect.quote.is_some()
+                && dialect.escape.is_none()
+                && dialect.comment.is_none()
+        };
+        self.passed.is_empty() && self.dialect().is_some_and(is_plain)
+    }
+
+    /// What was passed over before the rows of a text.
+    pub(crate) fn passed(&self) -> &[String] {
+        &self.passed
     }
 
     /// Whether the cells of column `at` are stored as text.

@@ -186,8 +186,9 @@ pub(super) fn open(path: &Path, paths: &[PathBuf], options: &ReadOptions) -> Res
     let written =
         (0..names.len()).map(|at| parts.iter().find_map(|(table, places)| table.written(places[at]))).collect();
     let doubts = parts.first().map_or_else(Vec::new, |(table, _)| table.doubts().to_vec());
+    let passed = parts.first().map_or_else(Vec::new, |(table, _)| table.passed.clone());
     let source = Arc::new(Parts(Arc::new(parts)));
-    Ok(TableFile { path: path.to_owned(), names, repeated, kinds, written, doubts, source })
+    Ok(TableFile { path: path.to_owned(), names, repeated, kinds, written, doubts, passed, source })
 }
 
 #[cfg(test)]

@@ -60,6 +60,11 @@ impl TableRows {
         self.rows.tallies()
     }
 
+    /// What was passed over among the rows of a text, in words.
+    pub(crate) fn passed(&self) -> Vec<String> {
+        self.rows.passed()
+    }
+
     /// The row with which reading started.
     pub(crate) fn first_row(&self) -> usize {
         self.first_row

@@ -99,6 +99,11 @@ pub(super) trait Rows: Send {
         0
     }
 
+    /// What was passed over among the rows of a text, in words.
+    fn passed(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Places of a text at which reading can start, of those read so far; they are taken out.
     fn take_marks(&mut self) -> Vec<RowMark> {
         Vec::new()
@@ -204,6 +209,10 @@ impl Rows for TextScan {
 
     fn n_bytes(&self) -> u64 {
         TextScan::n_bytes(self)
+    }
+
+    fn passed(&self) -> Vec<String> {
+        self.passed.words()
     }
 
     fn take_marks(&mut self) -> Vec<RowMark> {

@@ -1,11 +1,11 @@
 //! Records and cells of a piece of text, by the rules of RFC 4180 as the crate `csv` reads them.
 //!
 //! A quote is special at the start of a cell, or behind spaces there; within quotes, two quotes stand for one. Lines end with `\n`, `\r\n` or
-//! `\r`, and empty lines are skipped.
+//! `\r`, and empty lines are skipped. Some texts have runs of blanks between cells, or two characters, or backslashes before quotes.
 
-use memchr::{memchr, memchr3};
+use memchr::{memchr, memchr2, memchr3};
 
-use super::dialect::Dialect;
+use super::dialect::{Dialect, Separator};
 
 /// Goes through the records of a text.
 pub(super) struct Cells<'b> {
@@ -13,8 +13,10 @@ pub(super) struct Cells<'b> {
     /// Start of the next record, or of line ends before it.
     at: usize,
     delimiter: u8,
+    separator: Separator,
     /// The quote, if the text has any.
     quote: Option<u8>,
+    escape: Option<u8>,
     /// Start of a cell whose quote is not closed.
     open: Option<usize>,
     /// A cell without its quotes.
@@ -24,17 +26,28 @@ pub(super) struct Cells<'b> {
 impl<'b> Cells<'b> {
     /// The records of `bytes`, whose first byte starts a record.
     pub(super) fn new(bytes: &'b [u8], dialect: &Dialect) -> Self {
-        let quote = Some(dialect.quote).filter(|&quote| memchr(quote, bytes).is_some());
-        Self { bytes, at: 0, delimiter: dialect.delimiter, quote, open: None, unquoted: Vec::new() }
+        let quote = dialect.quote.filter(|&quote| memchr(quote, bytes).is_some());
+        let Dialect { delimiter, separator, escape, .. } = *dialect;
+        Self { bytes, at: 0, delimiter, separator, quote, escape, open: None, unquoted: Vec::new() }
     }
 
     /// Skips line ends and returns the start of the next record; `None` at the end.
     #[inline]
     pub(super) fn start(&mut self) -> Option<usize> {
-        while let Some(b'\n' | b'\r') = self.bytes.get(self.at) {
+        while let Some(&byte) = self.bytes.get(self.at) {
+            // DOS ended files with a byte of its own.
+            let is_end = matches!(byte, b'\n' | b'\r') || (byte == 0x1a && self.at + 1 == self.bytes.len());
+            if !is_end && !(self.separator == Separator::Run && byte == self.delimiter) {
+                break;
+            }
             self.at += 1;
         }
         (self.at < self.bytes.len()).then_some(self.at)
+    }
+
+    /// Passes over the line at the current place.
+    pub(super) fn skip_line(&mut self) {
+        self.at = memchr2(b'\n', b'\r', &self.bytes[self.at..]).map_or(self.bytes.len(), |length| self.at + length);
     }
 
     /// Hands the cells of the record at the current place to `take`, each with its number, as written;
@@ -60,7 +73,11 @@ impl<'b> Cells<'b> {
             width += 1;
             self.at = end + 1;
             match self.bytes.get(end) {
-                Some(&byte) if byte == self.delimiter => {}
+                Some(&byte) if byte == self.delimiter => {
+                    if self.separator != Separator::One && self.pass_separator() {
+                        return Some(width);
+                    }
+                }
                 found => {
                     let is_pair = found == Some(&b'\r') && self.bytes.get(end + 1) == Some(&b'\n');
                     self.at = end + usize::from(found.is_some()) + usize::from(is_pair);
@@ -68,6 +85,20 @@ impl<'b> Cells<'b> {
                 }
             }
         }
+    }
+
+    /// Passes over the rest of a separator of several characters; true if the record ends behind it.
+    #[cold]
+    fn pass_separator(&mut self) -> bool {
+        if self.separator == Separator::Two {
+            self.at += 1;
+            return false;
+        }
+        while self.bytes.get(self.at) == Some(&self.delimiter) {
+            self.at += 1;
+        }
+        // Blanks at the end of a line separate nothing.
+        self.bytes.get(self.at).is_none_or(|byte| matches!(byte, b'\n' | b'\r'))
     }
 
     /// Whether a quote starts the cell at the current place; goes to the quote, past spaces.
@@ -82,8 +113,18 @@ impl<'b> Cells<'b> {
 
     /// The first delimiter or line end at or behind `at`.
     #[inline]
-    fn plain_end(&self, at: usize) -> usize {
-        memchr3(self.delimiter, b'\n', b'\r', &self.bytes[at..]).map_or(self.bytes.len(), |length| at + length)
+    fn plain_end(&self, mut at: usize) -> usize {
+        loop {
+            let end = memchr3(self.delimiter, b'\n', b'\r', &self.bytes[at..]);
+            let end = end.map_or(self.bytes.len(), |length| at + length);
+            let is_half = self.separator == Separator::Two
+                && self.bytes.get(end) == Some(&self.delimiter)
+                && self.bytes.get(end + 1) != Some(&self.delimiter);
+            if !is_half {
+                return end;
+            }
+            at = end + 1;
+        }
     }
 
     /// Removes the quotes of the current cell, and returns its end.
@@ -92,8 +133,17 @@ impl<'b> Cells<'b> {
         self.unquoted.clear();
         let mut at = self.at + 1;
         loop {
-            let end = at + memchr(quote, self.bytes.get(at..)?)?;
+            let rest = self.bytes.get(at..)?;
+            let end = at + memchr2(quote, self.escape.unwrap_or(quote), rest)?;
             self.unquoted.extend_from_slice(&self.bytes[at..end]);
+            if self.bytes[end] != quote {
+                let escaped = self.bytes.get(end + 1)?;
+                // A backslash before anything else is itself.
+                self.unquoted.extend((*escaped != quote && Some(*escaped) != self.escape).then_some(self.bytes[end]));
+                self.unquoted.push(*escaped);
+                at = end + 2;
+                continue;
+            }
             if self.bytes.get(end + 1) != Some(&quote) {
                 let rest = self.plain_end(end + 1);
                 self.unquoted.extend_from_slice(&self.bytes[end + 1..rest]);
@@ -173,5 +223,24 @@ mod tests {
     fn lines_end_in_three_ways() {
         assert_eq!(count_lines(b"a\nb\r\nc\rd"), 3);
         assert_eq!(count_lines(b"\r"), 1);
+    }
+
+    #[test]
+    fn cells_are_apart_in_other_ways_too() {
+        let of = |text: &str, dialect: Dialect| {
+            let (mut cells, mut records) = (Cells::new(text.as_bytes(), &dialect), Vec::new());
+            while cells.start().is_some() {
+                let mut record = Vec::new();
+                cells.record(|_, cell| record.push(String::from_utf8_lossy(cell).into_owned())).unwrap();
+                records.push(record.join("|"));
+            }
+            records.join("\n")
+        };
+        let with = |delimiter, separator| Dialect { delimiter, separator, ..Dialect::default() };
+        assert_eq!(of("  a   b\nc d  \n\x1a", with(b' ', Separator::Run)), "a|b\nc|d");
+        assert_eq!(of("1::Up: a::x\n::y::", with(b':', Separator::Two)), "1|Up: a|x\n|y|");
+        let escaped = Dialect { escape: Some(b'\\'), ..Dialect::default() };
+        assert_eq!(of(r#"1,"a \"b\", c\n",2"#, escaped), r#"1|a "b", c\n|2"#);
+        assert_eq!(of("\"a\tb", Dialect { delimiter: b'\t', quote: None, ..Dialect::default() }), "\"a|b");
     }
 }

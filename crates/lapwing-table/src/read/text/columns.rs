@@ -35,6 +35,48 @@ pub(super) struct Parsed {
     pub unclosed: Option<(u64, String)>,
     /// The first malformed record; the rows end before it.
     pub malformed: Option<Malformed>,
+    /// The lines that are no rows.
+    pub passed: Passed,
+    /// The line of the first record of one cell at the end of the block; more rows behind it would make it malformed.
+    pub narrow: Option<u64>,
+}
+
+/// Lines that were passed over, and rows that were mended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Passed {
+    /// Lines of comment.
+    pub comments: usize,
+    /// Headers that come again.
+    pub headers: usize,
+    /// Lines behind the table.
+    pub behind: usize,
+    /// Rows that lack their last cells.
+    pub short: usize,
+    /// Rows with empty cells behind the last.
+    pub long: usize,
+}
+
+impl Passed {
+    pub(super) fn add(&mut self, other: &Self) {
+        self.comments += other.comments;
+        self.headers += other.headers;
+        self.behind += other.behind;
+        self.short += other.short;
+        self.long += other.long;
+    }
+
+    /// What was done, in words.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let lines = |n: usize| if n == 1 { "1 line".to_owned() } else { format!("{n} lines") };
+        let rows = |n: usize| if n == 1 { "1 row".to_owned() } else { format!("{n} rows") };
+        let mut words = Vec::new();
+        words.extend((self.comments > 0).then(|| format!("{} of comment among the rows", lines(self.comments))));
+        words.extend((self.headers > 0).then(|| format!("{} that repeat the header", lines(self.headers))));
+        words.extend((self.behind > 0).then(|| format!("{} of one cell behind the table", lines(self.behind))));
+        words.extend((self.short > 0).then(|| format!("the last cells of {}, which are missing", rows(self.short))));
+        words.extend((self.long > 0).then(|| format!("empty cells behind the last of {}", rows(self.long))));
+        words
+    }
 }
 
 /// What is read of each record.
@@ -48,6 +90,8 @@ pub(super) struct Plan {
     pub keys: HashMap<String, usize>,
     /// Types of the arrays.
     pub types: Vec<CellType>,
+    /// The line of the header.
+    pub header: Vec<u8>,
 }
 
 impl Plan {
@@ -74,14 +118,37 @@ impl Plan {
     fn parse_cells(&self, bytes: &[u8], dialect: &Dialect, builders: &mut [Builder]) -> Parsed {
         let (mut cells, mut parsed) = (Cells::new(bytes, dialect), Parsed::default());
         while let Some(start) = cells.start() {
-            let width = cells.record(|at, cell| {
-                if let Some(Some(place)) = self.places.get(at) {
-                    builders[*place].push(cell, parsed.n_rows, start);
-                }
+            if dialect.comment == Some(bytes[start]) {
+                cells.skip_line();
+                parsed.passed.comments += 1;
+                continue;
+            }
+            if self.is_header(&bytes[start..]) {
+                cells.skip_line();
+                parsed.passed.headers += 1;
+                continue;
+            }
+            let mut has_more = false;
+            let width = cells.record(|at, cell| match self.places.get(at) {
+                Some(Some(place)) => builders[*place].push(cell, parsed.n_rows, start),
+                Some(None) => {}
+                None => has_more |= !cell.trim_ascii().is_empty(),
             });
             let Some(width) = width else { break };
-            if width != self.width {
-                parsed.malformed = Some(Malformed::Width { line: count_lines(&bytes[..start]) + 1, found: width });
+            if width != self.width
+                && !self.mend(&bytes[start..cells.place()], width, has_more, (start, builders), &mut parsed)
+            {
+                let line = count_lines(&bytes[..start]) + 1;
+                parsed.malformed = Some(Malformed::Width { line, found: width });
+                break;
+            }
+            if width == 1 && self.width > 2 {
+                parsed.narrow.get_or_insert_with(|| count_lines(&bytes[..start]) + 1);
+                parsed.passed.behind += 1;
+                continue;
+            }
+            if let Some(line) = parsed.narrow {
+                parsed.malformed = Some(Malformed::Width { line, found: 1 });
                 break;
             }
             parsed.n_rows += 1;
@@ -89,6 +156,42 @@ impl Plan {
         parsed.n_bytes = cells.place();
         parsed.unclosed = cells.unclosed().map(|(at, cell)| (count_lines(&bytes[..at]) + 1, shown(cell.trim_ascii())));
         parsed
+    }
+
+    /// Whether a record is the header again.
+    #[inline]
+    fn is_header(&self, record: &[u8]) -> bool {
+        !self.header.is_empty()
+            && record.starts_with(&self.header)
+            && record.get(self.header.len()).is_none_or(|byte| matches!(byte, b'\n' | b'\r'))
+    }
+
+    /// Makes a record of another width one of the table: fills missing last cells, and takes the cells of a line behind the table back.
+    /// False for a record that is malformed.
+    #[cold]
+    fn mend(
+        &self,
+        record: &[u8],
+        width: usize,
+        has_more: bool,
+        (start, builders): (usize, &mut [Builder]),
+        parsed: &mut Parsed,
+    ) -> bool {
+        if width > self.width {
+            parsed.passed.long += 1;
+            return !has_more;
+        }
+        if width == 1 && self.width > 2 {
+            if let Some(Some(place)) = self.places.first() {
+                builders[*place].take_back(record.trim_ascii());
+            }
+            return true;
+        }
+        for place in self.places[width..].iter().flatten() {
+            builders[*place].push(b"", parsed.n_rows, start);
+        }
+        parsed.passed.short += 1;
+        true
     }
 
     fn parse_json(&self, bytes: &[u8], builders: &mut [Builder]) -> Parsed {

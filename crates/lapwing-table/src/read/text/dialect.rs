@@ -11,11 +11,28 @@ use serde::{Serialize, Serializer};
 use super::cells::Cells;
 use crate::read::cell::{CellType, Found, Marks, infer, is_missing, plain};
 
+/// Lines before a table, at most.
+const MAX_PREAMBLE: usize = 50;
+
 /// Records of the sample that are looked at.
 pub(super) const MAX_RECORDS: usize = 1000;
 
 /// Delimiters that are tried; of equally likely ones, the first is taken.
 const DELIMITERS: [u8; 4] = [b'\t', b';', b'|', b','];
+
+/// What is between two cells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Separator {
+    /// One delimiter.
+    #[default]
+    One,
+    /// Two, as in `a::b`.
+    Two,
+    /// One or more, as blanks in aligned columns; those around a line separate nothing.
+    Run,
+}
 
 /// How the cells of a CSV file are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -24,9 +41,17 @@ pub struct Dialect {
     /// The byte between two cells.
     #[serde(serialize_with = "as_char")]
     pub delimiter: u8,
+    /// How often it stands there.
+    pub separator: Separator,
     /// The byte around cells that hold delimiters or line ends.
-    #[serde(serialize_with = "as_char")]
-    pub quote: u8,
+    #[serde(serialize_with = "as_text")]
+    pub quote: Option<u8>,
+    /// The byte before a quote that belongs to the cell, besides a second quote.
+    #[serde(serialize_with = "as_text")]
+    pub escape: Option<u8>,
+    /// The byte at the start of lines that are no records.
+    #[serde(serialize_with = "as_text")]
+    pub comment: Option<u8>,
     /// Whether the first line names the columns.
     pub has_header: bool,
     /// The byte before the decimals of a number.
@@ -38,9 +63,21 @@ fn as_char<S: Serializer>(byte: &u8, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_char(char::from(*byte))
 }
 
+fn as_text<S: Serializer>(byte: &Option<u8>, serializer: S) -> Result<S::Ok, S::Error> {
+    byte.map(char::from).serialize(serializer)
+}
+
 impl Default for Dialect {
     fn default() -> Self {
-        Self { delimiter: b',', quote: b'"', has_header: true, decimal: b'.' }
+        Self {
+            delimiter: b',',
+            separator: Separator::One,
+            quote: Some(b'"'),
+            escape: None,
+            comment: None,
+            has_header: true,
+            decimal: b'.',
+        }
     }
 }
 
@@ -60,8 +97,12 @@ pub enum Doubt {
 }
 
 /// What is known about the dialect before the text is looked at.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Known {
+    /// Names of columns that the user asked for: a line that holds all of them is the header.
+    pub names: Vec<String>,
+    /// Whether the text is a small table of a fixed form, such as a list of edges.
+    pub is_list: bool,
     pub delimiter: Option<u8>,
     pub has_header: Option<bool>,
     pub decimal: Option<u8>,
@@ -82,57 +123,219 @@ pub(super) struct Sniffed {
     pub doubts: Vec<Doubt>,
     /// The records behind the header.
     pub records: Sample,
+    /// Where the rows start.
+    pub body: usize,
+    /// What was passed over before.
+    pub passed: Vec<String>,
+    /// The line of the header, if it names the columns.
+    pub header_line: Vec<u8>,
 }
 
-/// Records of a sample.
+/// Cells of records.
 pub(super) type Sample = Vec<Vec<Vec<u8>>>;
 
 /// Tells the dialect of a text from its start; `is_whole` says that this is all of it.
-pub(super) fn sniff(sample: &[u8], is_whole: bool, known: Known) -> Sniffed {
-    let mut doubts = Vec::new();
-    let quote = if memchr::memchr(b'"', sample).is_none() { single_quote(sample, known) } else { b'"' };
-    let delimiter = known.delimiter.unwrap_or_else(|| delimiter(sample, is_whole, quote, known.is_tsv, &mut doubts));
-    let mut dialect = Dialect { delimiter, quote, ..Dialect::default() };
-    let mut records = records(sample, is_whole, &dialect);
-    dialect.decimal = known.decimal.unwrap_or_else(|| decimal(&records, delimiter, &mut doubts));
-    let body = types(&records[records.len().min(1)..], dialect.decimal);
-    dialect.has_header = known.has_header.unwrap_or_else(|| has_header(&records, &body, dialect.decimal, &mut doubts));
-    let columns = if dialect.has_header { body } else { types(&records, dialect.decimal) };
+pub(super) fn sniff(sample: &[u8], is_whole: bool, known: &Known) -> Sniffed {
+    let (mut doubts, mut passed) = (Vec::new(), Vec::new());
+    let mut known = known.clone();
+    let (start, delimiter) = separator_line(sample);
+    if start > 0 {
+        passed.push("the line that names the separator".to_owned());
+        known.delimiter = known.delimiter.or(delimiter);
+    }
+    let table = best_table(&sample[start..], is_whole, &known, &mut doubts);
+    let Table { mut dialect, lines, shape } = table;
+    let (first, width) = (shape.first, shape.width);
+    let own = &lines[first..];
+    let cells: Sample = own.iter().filter(|line| !line.is_comment).map(|line| line.cells.clone()).collect();
+    dialect.decimal = known.decimal.unwrap_or_else(|| decimal(&cells, dialect.delimiter, &mut doubts));
+    // Names of rows, as R writes them, have no name of their own.
+    let mut cells = cells;
+    if let Some(top) = cells.first_mut().filter(|_| shape.has_row_names) {
+        top.insert(0, b"row_names".to_vec());
+    }
+    let is_asked = !known.names.is_empty() && cells.first().is_some_and(|top| holds_names(top, &known.names));
+    let body = types(&cells[cells.len().min(1)..], dialect.decimal);
+    let mut told = || has_header(&cells, &body, dialect.decimal, &mut doubts);
+    dialect.has_header = known.has_header.unwrap_or_else(|| is_asked || shape.has_row_names || told());
+    let mut header = Vec::new();
+    let mut header_line = Vec::new();
+    let mut at = first;
+    let before = lines[..first].iter().filter(|line| !line.is_comment).count();
+    let comments = lines[..first].len() - before;
+    if dialect.has_header && !cells.is_empty() {
+        header = cells.remove(0);
+        header_line = lines[first].text(&sample[start..]).to_vec();
+        at += 1;
+        let further = further_header_lines(&cells, dialect.decimal);
+        passed.extend((further > 0).then(|| format!("{} with types or units below the header", lines_of(further))));
+        cells.drain(..further);
+        at += further;
+    } else if let Some(commented) = lines[..first].last().filter(|line| line.is_comment) {
+        // # x,y,label
+        let names: Vec<Vec<u8>> = commented.cells.clone();
+        if names.len() == width && names.iter().all(|name| plain(name, dialect.decimal).is_none()) {
+            header = names;
+        }
+    }
+    if before > 0 {
+        let text: String = String::from_utf8_lossy(lines[..first][0].text(&sample[start..])).chars().take(40).collect();
+        passed.push(format!("{} before the header, first '{}'", lines_of(before), text.replace(char::is_control, " ")));
+    }
+    passed.extend((comments > 0).then(|| format!("{} of comment", lines_of(comments))));
+    let columns = types(&cells, dialect.decimal);
     doubts.extend(columns.iter().any(|column| column.is_doubtful).then_some(Doubt::Dates));
     let is_pair =
         |record: &Vec<Vec<u8>>| record.len() == 2 && record.iter().all(|cell| cell.iter().all(u8::is_ascii_digit));
-    if known.delimiter.is_none() && delimiter == b',' && !dialect.has_header && records.iter().all(is_pair) {
+    if known.delimiter.is_none() && dialect.delimiter == b',' && !dialect.has_header && cells.iter().all(is_pair) {
         // Each line may be one number with a decimal comma.
         doubts.push(Doubt::Delimiter);
     }
-    let header = if dialect.has_header && !records.is_empty() { records.remove(0) } else { Vec::new() };
-    Sniffed { dialect, header, columns, doubts, records }
+    let mut columns = columns;
+    columns.truncate(if header.is_empty() { usize::MAX } else { header.len() });
+    let end = lines.get(at).map_or_else(|| lines.last().map_or(0, |line| line.end), |line| line.start);
+    Sniffed { dialect, header, columns, doubts, records: cells, body: start + end, passed, header_line }
+}
+
+fn lines_of(n: usize) -> String {
+    if n == 1 { "1 line".to_owned() } else { format!("{n} lines") }
+}
+
+/// The length of a first line such as `sep=;`, and its delimiter.
+fn separator_line(sample: &[u8]) -> (usize, Option<u8>) {
+    let length = memchr::memchr(b'\n', sample).map_or(sample.len(), |at| at + 1);
+    let line = sample[..length].trim_ascii();
+    let line = line.strip_prefix(b"\"").and_then(|line| line.strip_suffix(b"\"")).unwrap_or(line);
+    match line {
+        [b's' | b'S', b'e' | b'E', b'p' | b'P', b'=', delimiter] => (length, Some(*delimiter)),
+        b"sep=" => (length, Some(b'\t')),
+        _ => (0, None),
+    }
+}
+
+/// Whether a record holds all names.
+fn holds_names(record: &[Vec<u8>], names: &[String]) -> bool {
+    names.iter().all(|name| record.iter().any(|cell| cell == name.trim().as_bytes()))
+}
+
+/// A line of a sample, or several if a cell has line ends.
+#[derive(Clone, Debug)]
+struct Line {
+    start: usize,
+    end: usize,
+    cells: Vec<Vec<u8>>,
+    /// Whether it starts with a mark of comments; its cells are those behind the mark.
+    is_comment: bool,
+}
+
+impl Line {
+    fn text<'s>(&self, sample: &'s [u8]) -> &'s [u8] {
+        sample[self.start..self.end].trim_ascii_end()
+    }
+}
+
+/// Where the table is among the lines of a sample.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    /// The first line of the table.
+    first: usize,
+    width: usize,
+    /// Whether the first line has no name for the first column.
+    has_row_names: bool,
+    /// The share of the lines that are records of the table, about.
+    consistent: f64,
+}
+
+/// A sample as a table.
+struct Table {
+    dialect: Dialect,
+    lines: Vec<Line>,
+    shape: Shape,
+}
+
+/// Marks of comments.
+const COMMENTS: [u8; 2] = [b'#', b'%'];
+
+/// The lines of a sample; the last one counts only if the text ends with it.
+fn lines(sample: &[u8], is_whole: bool, dialect: &Dialect) -> Vec<Line> {
+    let (mut cells, mut lines) = (Cells::new(sample, dialect), Vec::new());
+    while lines.len() < MAX_RECORDS
+        && let Some(start) = cells.start()
+    {
+        let is_comment = COMMENTS.contains(&sample[start]);
+        let mut record = Vec::new();
+        if cells.record(|_, cell| record.push(cell.trim_ascii().to_vec())).is_none() {
+            break;
+        }
+        if is_comment && let Some(first) = record.first_mut() {
+            let inner: Vec<u8> =
+                first.iter().copied().skip_while(|byte| COMMENTS.contains(byte) || *byte == b' ').collect();
+            *first = inner;
+        }
+        if is_whole || cells.place() < sample.len() {
+            lines.push(Line { start, end: cells.place(), cells: record, is_comment });
+        }
+    }
+    // What starts with the mark and is as wide as all others is a row.
+    let n_comments = lines.iter().filter(|line| line.is_comment).count();
+    if n_comments * 2 > lines.len() {
+        lines.iter_mut().for_each(|line| line.is_comment = false);
+    }
+    lines
+}
+
+/// Where the table is among lines.
+fn shape(lines: &[Line], names: &[String]) -> Shape {
+    let records: Vec<(usize, &Line)> = lines.iter().enumerate().filter(|(_, line)| !line.is_comment).collect();
+    let mut widths: HashMap<usize, usize> = HashMap::new();
+    records.iter().for_each(|(_, line)| *widths.entry(line.cells.len()).or_default() += 1);
+    let usual = widths.iter().map(|(&width, &n)| (n, width)).max().map_or(0, |(_, width)| width);
+    // The line that holds the names that were asked for is the header.
+    let asked =
+        records.iter().take(MAX_PREAMBLE).position(|(_, line)| !names.is_empty() && holds_names(&line.cells, names));
+    let width_at = |at: usize| records.get(at).map_or(0, |(_, line)| line.cells.len());
+    let is_empty_last = |line: &Line| line.cells.last().is_some_and(Vec::is_empty);
+    // Behind lines of titles, the table starts with its first wide line.
+    let wide =
+        records.iter().take(MAX_PREAMBLE).position(|(_, line)| line.cells.len() + 1 >= usual && line.cells.len() > 1);
+    let at = asked
+        .or(wide)
+        .filter(|&at| asked.is_some() || (0..at).all(|before| width_at(before) < width_at(at)))
+        .unwrap_or(0);
+    let top = width_at(at);
+    let body = records.get(at + 1..).unwrap_or_default();
+    let (n, n_wider) = (body.len(), body.iter().filter(|(_, line)| line.cells.len() > top).count());
+    let n_by_one = body.iter().filter(|(_, line)| line.cells.len() == top + 1).count();
+    let have_extra = body.iter().filter(|(_, line)| line.cells.len() == top + 1).all(|(_, line)| is_empty_last(line));
+    let has_row_names = n > 1 && n_by_one * 10 >= n * 9 && !have_extra && top > 1;
+    let width = match () {
+        () if has_row_names => top + 1,
+        // Rows may lack their last cells, or have delimiters behind these.
+        () if top >= usual && top > 1 => top,
+        () if n_wider == n_by_one && have_extra && n_wider > 0 => top,
+        () => usual,
+    };
+    let fits = |line: &Line| match line.cells.len() {
+        found if found == width => 1.0,
+        found if found == width + 1 && is_empty_last(line) => 0.9,
+        found if found + 1 == width && found > 1 => 0.8,
+        found if found < width && found > 1 => 0.3,
+        _ => 0.0,
+    };
+    let total: f64 = body.iter().map(|(_, line)| fits(line)).sum::<f64>() + if n == 0 { 1.0 } else { 0.0 };
+    let first = records.get(at).map_or(0, |(place, _)| *place);
+    Shape { first, width, has_row_names, consistent: total / n.max(1) as f64 }
 }
 
 /// How cells of a small table are written, told from the start of its text. Where nothing else is between cells, a space may be.
 pub(crate) fn delimiter_of(sample: &[u8], is_whole: bool, known: Known) -> Dialect {
-    let found = sniff(sample, is_whole, known).dialect;
-    let width = |dialect: &Dialect| records(sample, is_whole, dialect).first().map_or(0, Vec::len);
+    let found = sniff(sample, is_whole, &Known { is_list: true, ..known.clone() }).dialect;
+    let width = |dialect: &Dialect| lines(sample, is_whole, dialect).first().map_or(0, |line| line.cells.len());
     let spaced = Dialect { delimiter: b' ', ..found };
     match known.delimiter.is_none() && width(&found) == 1 && width(&spaced) > 1 {
         true => spaced,
         false => found,
     }
-}
-
-/// The first records of a sample. The last one counts only if the text ends with it.
-fn records(sample: &[u8], is_whole: bool, dialect: &Dialect) -> Sample {
-    let (mut cells, mut records) = (Cells::new(sample, dialect), Vec::new());
-    while records.len() < MAX_RECORDS && cells.start().is_some() {
-        let mut record = Vec::new();
-        if cells.record(|_, cell| record.push(cell.trim_ascii().to_vec())).is_none() {
-            break;
-        }
-        if is_whole || cells.place() < sample.len() {
-            records.push(record);
-        }
-    }
-    records
 }
 
 /// Line and text of a cell of the first record whose quote is not closed.
@@ -144,6 +347,55 @@ pub(super) fn unclosed_header(sample: &[u8], dialect: &Dialect) -> Option<(u64, 
     }
     let (at, cell) = cells.unclosed()?;
     Some((super::cells::count_lines(&sample[..at]) + 1, crate::read::records::shown(cell.trim_ascii())))
+}
+
+/// Lines below the header that hold types or units of the columns: at most two.
+fn further_header_lines(records: &[Vec<Vec<u8>>], decimal: u8) -> usize {
+    const TYPES: [&str; 22] = [
+        "continuous",
+        "discrete",
+        "string",
+        "c",
+        "d",
+        "s",
+        "t",
+        "time",
+        "text",
+        "numeric",
+        "number",
+        "nominal",
+        "categorical",
+        "integer",
+        "int",
+        "int64",
+        "float",
+        "float64",
+        "double",
+        "str",
+        "object",
+        "date",
+    ];
+    const FLAGS: [&str; 7] = ["class", "meta", "ignore", "i", "m", "feature", "target"];
+    let are_of = |record: &[Vec<u8>], words: &[&str]| {
+        let is_word = |cell: &Vec<u8>| words.iter().any(|word| cell.eq_ignore_ascii_case(word.as_bytes()));
+        record.iter().any(is_word) && record.iter().all(|cell| cell.is_empty() || is_word(cell))
+    };
+    let Some(first) = records.first().filter(|_| records.len() > 3) else { return 0 };
+    if are_of(first, &TYPES) {
+        return 1
+            + usize::from(records[1].iter().any(|cell| !cell.is_empty()) && are_of(&records[1], &FLAGS))
+            + usize::from(records[1].iter().all(Vec::is_empty));
+    }
+    let body = types(&records[1..], decimal);
+    let is_typed = |at: usize| body.get(at).and_then(|found| found.kind).is_some_and(|kind| kind != CellType::Text);
+    let typed: Vec<usize> = (0..first.len()).filter(|&at| is_typed(at)).collect();
+    let is_unit = |cell: &[u8]| {
+        let in_brackets = matches!((cell.first(), cell.last()), (Some(b'(' | b'['), Some(b')' | b']')));
+        !is_missing(cell) && cell.len() <= 12 && (in_brackets || !cell.iter().any(u8::is_ascii_digit))
+    };
+    let kind = |at: usize| body[at].kind;
+    let are_units = typed.iter().all(|&at| is_unit(&first[at]) && kind(at).is_some_and(|kind| !kind.fits(&first[at])));
+    usize::from(!typed.is_empty() && are_units)
 }
 
 /// The types of the columns of JSON lines.
@@ -161,7 +413,7 @@ fn types(records: &[Vec<Vec<u8>>], decimal: u8) -> Vec<Found> {
 }
 
 /// The single quote, if cells are put in such quotes; else the double quote.
-fn single_quote(sample: &[u8], known: Known) -> u8 {
+fn single_quote(sample: &[u8], known: &Known) -> u8 {
     let delimiters = known.delimiter.map_or(DELIMITERS.to_vec(), |delimiter| vec![delimiter]);
     let is_end = |byte: Option<&u8>| byte.is_none_or(|byte| matches!(byte, b'\n' | b'\r') || delimiters.contains(byte));
     let places = || memchr::memchr_iter(b'\'', sample);
@@ -170,46 +422,101 @@ fn single_quote(sample: &[u8], known: Known) -> u8 {
     if n_opening >= 2 && n_opening == n_closing { b'\'' } else { b'"' }
 }
 
-/// How well a delimiter explains a sample.
-struct Candidate {
-    delimiter: u8,
-    width: usize,
-    score: f64,
-}
+/// How much better another way to read a text must be than the plain ones.
+const UNUSUAL: f64 = 0.3;
 
-fn delimiter(sample: &[u8], is_whole: bool, quote: u8, is_tsv: bool, doubts: &mut Vec<Doubt>) -> u8 {
-    let candidate = |&delimiter: &u8| candidate(sample, is_whole, delimiter, quote, is_tsv);
-    let mut candidates: Vec<Candidate> = DELIMITERS.iter().map(candidate).filter(|found| found.width > 1).collect();
-    // The order of the list decides between equal scores.
-    candidates.sort_by(|a, b| b.score.total_cmp(&a.score));
-    match candidates.as_slice() {
-        [] if is_tsv => b'\t',
-        [] => b',',
-        [first, second, ..] if first.score - second.score < 0.05 => {
-            doubts.push(Doubt::Delimiter);
-            first.delimiter
+/// What counts against a way to read a text: a cell of several records, and a first line of another width than the rows.
+const MERGED: f64 = 0.5;
+const OTHER_HEADER: f64 = 1.0;
+
+/// What counts for one: a line with the names that were asked for.
+const ASKED: f64 = 2.0;
+
+/// The most likely table in a sample.
+fn best_table(sample: &[u8], is_whole: bool, known: &Known, doubts: &mut Vec<Doubt>) -> Table {
+    let has = |byte: u8| memchr::memchr(byte, sample).is_some();
+    let quote = if has(b'"') { b'"' } else { single_quote(sample, known) };
+    let delimiters = known.delimiter.map_or(DELIMITERS.to_vec(), |delimiter| vec![delimiter]);
+    let plain = |delimiter: u8| Dialect { delimiter, quote: Some(quote), ..Dialect::default() };
+    let mut ways: Vec<(Dialect, f64)> = delimiters.iter().map(|&delimiter| (plain(delimiter), 0.0)).collect();
+    if !known.is_list {
+        let mut further: Vec<(Dialect, f64)> = Vec::new();
+        for (dialect, _) in &ways {
+            if has(quote) {
+                further.push((Dialect { quote: None, ..*dialect }, UNUSUAL));
+            }
+            if has(b'\\') && memchr::memmem::find(sample, &[b'\\', quote]).is_some() {
+                further.push((Dialect { escape: Some(b'\\'), ..*dialect }, UNUSUAL / 2.0));
+            }
         }
-        [first, ..] => first.delimiter,
+        if known.delimiter.is_none() {
+            if memchr::memmem::find(sample, b"::").is_some() {
+                further.push((Dialect { separator: Separator::Two, ..plain(b':') }, UNUSUAL / 2.0));
+            }
+            further.push((Dialect { separator: Separator::Run, ..plain(b' ') }, 2.0 * UNUSUAL));
+        }
+        ways.extend(further);
     }
+    let mut tables: Vec<(Table, f64)> = ways
+        .into_iter()
+        .map(|(dialect, penalty)| {
+            let (table, score) = scored(sample, is_whole, dialect, known);
+            (table, score - penalty)
+        })
+        .collect();
+    let is_wide = |table: &Table| table.shape.width > 1;
+    // The order of the list decides between equal scores.
+    tables.sort_by(|a, b| is_wide(&b.0).cmp(&is_wide(&a.0)).then(b.1.total_cmp(&a.1)));
+    if let [(first, best), others @ ..] = tables.as_slice()
+        && is_wide(first)
+        && known.delimiter.is_none()
+        && others.iter().any(|(other, score)| {
+            is_wide(other) && other.dialect.delimiter != first.dialect.delimiter && best - score < 0.05
+        })
+    {
+        doubts.push(Doubt::Delimiter);
+    }
+    let is_none = tables.first().is_none_or(|(table, _)| !is_wide(table));
+    let fallback = known.delimiter.unwrap_or(if known.is_tsv { b'\t' } else { b',' });
+    if is_none {
+        return scored(sample, is_whole, plain(fallback), known).0;
+    }
+    tables.swap_remove(0).0
 }
 
-fn candidate(sample: &[u8], is_whole: bool, delimiter: u8, quote: u8, is_tsv: bool) -> Candidate {
-    let records = records(sample, is_whole, &Dialect { delimiter, quote, ..Dialect::default() });
-    let mut widths: HashMap<usize, usize> = HashMap::new();
-    records.iter().for_each(|record| *widths.entry(record.len()).or_default() += 1);
-    let (width, n_equal) = widths.into_iter().max_by_key(|&(width, n)| (n, width)).unwrap_or((0, 0));
-    let consistent = n_equal as f64 / records.len().max(1) as f64;
-    let body = if records.len() > 1 { &records[1..] } else { &records[..] };
+/// A sample read in a dialect, and how likely that is: by records of one width and cells of clear types.
+fn scored(sample: &[u8], is_whole: bool, dialect: Dialect, known: &Known) -> (Table, f64) {
+    let lines = lines(sample, is_whole, &dialect);
+    let shape = shape(&lines, &known.names);
+    let own = lines.get(shape.first + 1..).filter(|own| !own.is_empty()).unwrap_or(&lines);
+    let body: Sample = own.iter().filter(|line| !line.is_comment).map(|line| line.cells.clone()).collect();
     // Decimal commas are numbers too.
-    let columns = [b'.', b','].map(|decimal| types(body, decimal));
+    let columns = [b'.', b','].map(|decimal| types(&body, decimal));
     let is_typed = |at: usize| {
         columns.iter().any(|columns| columns.get(at).is_some_and(|found| !matches!(found.kind, Some(CellType::Text))))
     };
+    let width = shape.width;
     let typed = (0..width).filter(|&at| is_typed(at)).count() as f64 / width.max(1) as f64;
-    let spaced = spaced_texts(body, sample, delimiter);
-    let named = if is_tsv && delimiter == b'\t' { 1.0 } else { 0.0 };
-    let score = 4.0 * consistent * consistent + typed + 0.3 * (1.0 - 1.0 / width.max(1) as f64) - spaced + named;
-    Candidate { delimiter, width, score }
+    let spaced = spaced_texts(&body, sample, dialect.delimiter);
+    let named = if known.is_tsv && dialect.delimiter == b'\t' { 1.0 } else { 0.0 };
+    let asked =
+        lines.get(shape.first).is_some_and(|line| !known.names.is_empty() && holds_names(&line.cells, &known.names));
+    // A cell that holds delimiters and line ends most often starts with a quote that is its own.
+    let is_merged = |cell: &Vec<u8>| cell.contains(&b'\n') && cell.contains(&dialect.delimiter);
+    let merged = body.iter().flatten().any(is_merged);
+    let top = lines.get(shape.first).map_or(0, |line| line.cells.len() + usize::from(shape.has_row_names));
+    let odd = [spaced, if merged { MERGED } else { 0.0 }, if top != width { OTHER_HEADER } else { 0.0 }];
+    let even = [
+        4.0 * shape.consistent * shape.consistent,
+        typed,
+        0.3 * (1.0 - 1.0 / width.max(1) as f64),
+        named,
+        if asked { ASKED } else { 0.0 },
+    ];
+    let score = even.iter().sum::<f64>() - odd.iter().sum::<f64>();
+    let has_comments = lines.iter().any(|line| line.is_comment);
+    let comment = lines.iter().find(|line| line.is_comment).map(|line| sample[line.start]).filter(|_| has_comments);
+    (Table { dialect: Dialect { comment, ..dialect }, lines, shape }, score)
 }
 
 /// The share of delimiters that a space follows and a letter precedes, as in prose.
@@ -282,7 +589,7 @@ mod tests {
     use super::*;
 
     fn of(text: &str) -> Sniffed {
-        sniff(text.as_bytes(), true, Known::default())
+        sniff(text.as_bytes(), true, &Known::default())
     }
 
     #[test]
@@ -297,8 +604,8 @@ mod tests {
         ] {
             assert_eq!(of(text).dialect.delimiter, delimiter, "{text:?}");
         }
-        assert_eq!(of("a,b\n'x, y',1\n'z',2\n").dialect.quote, b'\'');
-        assert_eq!(of("a,b\nO'Brien,1\nO'Neil,2\n").dialect.quote, b'"');
+        assert_eq!(of("a,b\n'x, y',1\n'z',2\n").dialect.quote, Some(b'\''));
+        assert_eq!(of("a,b\nO'Brien,1\nO'Neil,2\n").dialect.quote, Some(b'"'));
     }
 
     #[test]

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use self::blocks::Text;
 pub(crate) use self::cells::count_lines;
-pub use self::dialect::{Dialect, Doubt};
+pub use self::dialect::{Dialect, Doubt, Separator};
 pub(crate) use self::dialect::{Known, delimiter_of};
 pub(crate) use self::scan::{RowMark, TextScan};
 use super::cell::{CellType, Found};
@@ -33,6 +33,12 @@ pub(crate) struct TextTable {
     pub doubts: Vec<Doubt>,
     /// The first records, whose cells say how columns are written.
     sample: Arc<[Vec<Vec<u8>>]>,
+    /// Bytes before the rows.
+    body: usize,
+    /// What was passed over there.
+    pub passed: Vec<String>,
+    /// The line of the header, which may come again.
+    header_line: Vec<u8>,
 }
 
 /// How a text holds its records.
@@ -65,9 +71,10 @@ impl TextTable {
             }
             let found = dialect::json_columns(&records, names.len());
             let (names, sample) = (names.into(), records.into());
-            return Ok(Self { text, layout: Layout::Json, names, found, doubts: Vec::new(), sample });
+            let (doubts, passed, header_line) = (Vec::new(), Vec::new(), Vec::new());
+            return Ok(Self { text, layout: Layout::Json, names, found, doubts, sample, body: 0, passed, header_line });
         }
-        let sniffed = dialect::sniff(&first.bytes, first.is_last, known);
+        let sniffed = dialect::sniff(&first.bytes, first.is_last, &known);
         if let Some((line, text)) = dialect::unclosed_header(&first.bytes, &sniffed.dialect) {
             return Err(unclosed(path, line, &text));
         }
@@ -78,7 +85,8 @@ impl TextTable {
         let mut found = sniffed.columns;
         found.resize(names.len(), Found { kind: None, is_doubtful: false });
         let (layout, names, sample) = (Layout::Cells(sniffed.dialect), names.into(), sniffed.records.into());
-        Ok(Self { text, layout, names, found, doubts: sniffed.doubts, sample })
+        let dialect::Sniffed { doubts, body, passed, header_line, .. } = sniffed;
+        Ok(Self { text, layout, names, found, doubts, sample, body, passed, header_line })
     }
 
     /// How cells are written; `None` for JSON.

@@ -7,8 +7,7 @@ use arrow_array::ArrayRef;
 use rayon::prelude::*;
 
 use super::blocks::{Block, Blocks, MAX_LINE_BYTES};
-use super::cells::Cells;
-use super::columns::{Malformed, Parsed, Plan};
+use super::columns::{Malformed, Parsed, Passed, Plan};
 use super::{Layout, TextTable, unclosed};
 use crate::read::cell::{CellType, Tally};
 use crate::read::fields::n_fields;
@@ -34,8 +33,12 @@ pub(crate) struct TextScan {
     blocks: Blocks,
     /// Blocks that have been parsed.
     ready: VecDeque<(Block, Parsed)>,
-    /// Whether the header is still to be passed over.
-    before_header: bool,
+    /// Whether the lines before the rows are still to be passed over.
+    before_rows: bool,
+    /// The line of the first record of one cell behind all rows so far.
+    narrow: Option<u64>,
+    /// Lines passed over so far.
+    pub passed: Passed,
     /// Where the next block starts.
     place: RowMark,
     /// Where the blocks returned so far start.
@@ -61,13 +64,16 @@ impl TextTable {
                 self.names.iter().zip(&places).filter_map(place).collect()
             }
         };
-        let plan = Plan { layout: self.layout, width: self.names.len(), places, keys, types };
+        let header = self.header_line.clone();
+        let plan = Plan { layout: self.layout, width: self.names.len(), places, keys, types, header };
         Ok(TextScan {
             table: self.clone(),
             plan,
             blocks: self.text.blocks(place.byte)?,
             ready: VecDeque::new(),
-            before_header: self.dialect().is_some_and(|dialect| dialect.has_header) && place.byte == 0,
+            before_rows: place.byte == 0,
+            narrow: None,
+            passed: Passed::default(),
             place,
             marks: Vec::new(),
             tallies: vec![Tally::default(); columns.len()],
@@ -94,6 +100,11 @@ impl TextScan {
                 let rest = block.bytes[parsed.n_bytes..].to_vec();
                 self.rejoin(rest, block.start + parsed.n_bytes as u64, &parsed.unclosed, block.is_last)?;
             }
+            if let Some(line) = self.narrow.filter(|_| parsed.n_rows > 0) {
+                return Err(self.malformed(Malformed::Width { line: line - self.place.lines, found: 1 }));
+            }
+            self.narrow = self.narrow.or(parsed.narrow.map(|line| line + self.place.lines));
+            self.passed.add(&parsed.passed);
             self.marks.push(self.place);
             for (tally, of_block) in self.tallies.iter_mut().zip(parsed.tallies) {
                 tally.add(of_block, self.place.row, self.place.lines);
@@ -122,8 +133,8 @@ impl TextScan {
         let mut blocks = Vec::new();
         while blocks.len() < BLOCKS_OF_A_THREAD * run.threads() {
             let Some(mut block) = self.blocks.next()? else { break };
-            if std::mem::take(&mut self.before_header) {
-                self.pass_header(&mut block);
+            if std::mem::take(&mut self.before_rows) {
+                self.pass_lines(&mut block);
             }
             blocks.push(block);
         }
@@ -133,17 +144,13 @@ impl TextScan {
         Ok(())
     }
 
-    /// Removes the header from the first block.
-    fn pass_header(&mut self, block: &mut Block) {
-        let Layout::Cells(dialect) = self.plan.layout else { return };
-        let mut cells = Cells::new(&block.bytes, &dialect);
-        if cells.start().is_some() && cells.record(|_, _| ()).is_some() {
-            let end = cells.place();
-            self.place.lines = super::cells::count_lines(&block.bytes[..end]);
-            block.bytes.drain(..end);
-            block.start += end as u64;
-            self.place.byte = block.start;
-        }
+    /// Removes the lines before the rows from the first block.
+    fn pass_lines(&mut self, block: &mut Block) {
+        let end = self.table.body.min(block.bytes.len());
+        self.place.lines = super::cells::count_lines(&block.bytes[..end]);
+        block.bytes.drain(..end);
+        block.start += end as u64;
+        self.place.byte = block.start;
     }
 
     /// Puts text with an open quote before the next block, and parses both together.
