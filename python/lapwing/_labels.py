@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 from ._containers import as_label_array, whole_below
 
 #: Texts that may mark rows without a label, in lower case, and are used as classes with a warning.
-DOUBTFUL_TEXTS = frozenset({"?", "-", "--", ".", "n/a", "#n/a", "<na>", "unknown", "unlabeled", "unlabelled", "missing"})
-#: Texts that mark rows without a label, in any case, where no other marker is given: those of the program.
-UNLABELED_TEXTS = frozenset({"nan", "null", "none", "na"})
-#: Spellings of -1, which marks rows without a label too, unless these have another mark.
-MINUS_ONE_TEXTS = ("-1", "-1.0")
+DOUBTFUL_TEXTS = frozenset(
+    {"?", "-", "--", ".", "n/a", "n.a.", "#n/a", "<na>", "unknown", "unlabeled", "unlabelled", "missing", "tbd", "tba", "todo", "to do"}
+    | {"pending", "unassigned"}
+)
+#: Texts that mark rows without a label, in any case, where no other marker is given and these rows have no other mark: those of the program.
+UNLABELED_TEXTS = frozenset({"-1", "-1.0", "nan", "nat", "null", "none", "na"})
 
-_NONE, _MINUS_ONE = 1, 2
+_NONE, _OPEN = 1, 2
 
 
 @dataclass(frozen=True)
@@ -39,20 +40,25 @@ class ClassLabels:
 
 def unlabeled_mask(y: Any, unlabeled: Any = None, classes: NDArray[Any] | None = None) -> NDArray[np.bool_]:
     """Rows without a label: None, NaN, NaT, NA, masked cells and empty texts always; otherwise values equal to `unlabeled`, by default
-    the number -1 and the texts `UNLABELED_TEXTS` and `MINUS_ONE_TEXTS`. Spaces around texts do not count.
+    the number -1 and the texts `UNLABELED_TEXTS`. Spaces around texts do not count.
 
-    As in the program, -1 is a class if no `unlabeled` is given and other rows have no label in another way. Where the `classes` of a fit are
-    given, it is a class if it is one of these.
+    As in the program, these are classes if no `unlabeled` is given and other rows have no label in another way. Where the `classes` of a fit
+    are given, they are classes if they are among these.
     """
     y = as_label_array(y)
     marks = _marks(y, unlabeled)
     none: NDArray[np.bool_] = marks == _NONE
-    is_class = none.any() if classes is None else _has_minus_one(classes)
-    return none if is_class else marks != 0
+    if classes is None:
+        return none if none.any() else marks != 0
+    known = set(_open_names(classes))
+    if known:
+        names = np.fromiter((_open_name(label) in known for label in y.flat), np.bool_, count=y.size).reshape(y.shape)
+        return none | ((marks == _OPEN) & ~names)
+    return marks != 0
 
 
 def _marks(y: NDArray[Any], unlabeled: Any) -> NDArray[np.int8]:
-    """Where there is surely no label, and where there may be none because it is -1."""
+    """Where there is surely no label, and where there may be none because it is -1 or such a text."""
     kind, open_marker = y.dtype.kind, unlabeled is None
     if kind in "US":
         # There are few distinct texts in many rows.
@@ -67,29 +73,29 @@ def _marks(y: NDArray[Any], unlabeled: Any) -> NDArray[np.int8]:
     # A boolean never equals the number 1, and a number never equals its text.
     is_alike = isinstance(marker, (numbers.Number, np.bool_)) and (kind == "b") == isinstance(marker, (bool, np.bool_))
     if is_alike and kind in "biuf":
-        marks[y == marker] = _MINUS_ONE if open_marker else _NONE
+        marks[y == marker] = _OPEN if open_marker else _NONE
     if kind in "fmM":
         marks[np.isnat(y) if kind in "mM" else np.isnan(y)] = _NONE
     return marks
 
 
 def _mark(label: Any, unlabeled: Any) -> int:
-    """Whether a cell is a mark of no label, or -1, which may be one."""
+    """Whether a cell is a mark of no label, or one of those that may be classes."""
     if is_missing(label):
         return _NONE
     if isinstance(label, str):
         text = label.strip()
-        if not text or (unlabeled is None and text.lower() in UNLABELED_TEXTS):
+        if not text:
             return _NONE
         if unlabeled is None:
-            return _MINUS_ONE if text in MINUS_ONE_TEXTS else 0
+            return _OPEN if text.lower() in UNLABELED_TEXTS else 0
         marker = unlabeled.decode("utf-8", "replace") if isinstance(unlabeled, bytes) else unlabeled
         return _NONE if isinstance(marker, str) and text == marker.strip() else 0
     marker = -1 if unlabeled is None else unlabeled
     is_other = isinstance(label, (bool, np.bool_)) != isinstance(marker, (bool, np.bool_))
     if is_other or isinstance(marker, (str, bytes)) or is_missing(marker) or not label == marker:
         return 0
-    return _MINUS_ONE if unlabeled is None else _NONE
+    return _OPEN if unlabeled is None else _NONE
 
 
 def is_missing(label: Any) -> bool:
@@ -101,10 +107,16 @@ def is_missing(label: Any) -> bool:
     return isinstance(label, (float, np.floating, decimal.Decimal)) and bool(label != label)
 
 
-def _has_minus_one(classes: NDArray[Any]) -> bool:
+def _open_name(label: Any) -> Any:
+    """What is the same for equal labels: a text without spaces around it, or a number."""
+    return label.strip() if isinstance(label, str) else label
+
+
+def _open_names(classes: NDArray[Any]) -> list[Any]:
+    """The classes that could be marks of no label."""
     if classes.dtype.kind in "iuf":
-        return bool((classes == -1).any())
-    return classes.dtype.kind in "UO" and any(_mark(name, None) == _MINUS_ONE for name in classes)
+        return [-1] if bool((classes == -1).any()) else []
+    return [_open_name(name) for name in classes if _mark(name, None) == _OPEN] if classes.dtype.kind in "UO" else []
 
 
 def class_labels(
@@ -129,7 +141,7 @@ def class_labels(
 
 def default_marker(classes: NDArray[Any]) -> Any:
     """What marks no label beside these classes, if the caller has not said it."""
-    if classes.dtype.kind in "iu" and not _has_minus_one(classes):
+    if classes.dtype.kind in "iu" and not _open_names(classes):
         return -1
     return np.nan if classes.dtype.kind == "f" else None
 
@@ -142,9 +154,10 @@ def label_warnings(classes: NDArray[Any], unlabeled: Any) -> list[dict[str, str]
 
 
 def _doubtful_marker(classes: NDArray[Any]) -> str | None:
-    if _has_minus_one(classes):
-        text = "-1 is used as a class, because rows without a label have another mark; if it marks such rows too, pass unlabeled={}"
-        return text.format(-1 if classes.dtype.kind in "iuf" else repr(MINUS_ONE_TEXTS[0]))
+    if names := _open_names(classes):
+        name = str(names[0]) if isinstance(names[0], str) else names[0]
+        text = "{} is used as a class, because rows without a label have another mark; if it marks such rows too, pass unlabeled={!r}"
+        return text.format(name if name == -1 or name == "-1" else repr(name), name)
     texts = [name for name in classes if isinstance(name, str) and name.strip().lower() in DOUBTFUL_TEXTS]
     if not texts:
         return None

@@ -58,13 +58,12 @@ def _number(marker: Any) -> Any:
 def _value(cell: Any, at: int) -> float:
     if is_missing(cell):
         return math.nan
-    if isinstance(cell, str) and (not cell.strip() or cell.strip().lower() in UNLABELED_TEXTS):
-        return math.nan
     try:
         if isinstance(cell, (str, *_NUMBERS)):
             return float(cell)
     except (ValueError, OverflowError):
-        pass
+        if isinstance(cell, str) and (not cell.strip() or cell.strip().lower() in UNLABELED_TEXTS):
+            return math.nan
     raise ValueError(f"y holds {cell!r} in row {at}; expected numbers, NaN where unknown")
 
 

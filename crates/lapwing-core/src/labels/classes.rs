@@ -108,7 +108,9 @@ impl TextClasses {
         texts.for_each(|(text, id)| classes.entry(folded(text)).or_default().push((text, id)));
         let count = |id: u32| counts.get(&id).copied().unwrap_or(0);
         let mut ways: Vec<_> = classes.into_values().collect();
-        ways.iter_mut().for_each(|ways| ways.sort_unstable_by_key(|&(_, id)| (std::cmp::Reverse(count(id)), id)));
+        ways.iter_mut().for_each(|ways| {
+            ways.sort_unstable_by_key(|&(way, id)| (std::cmp::Reverse(count(id)), way.len(), way));
+        });
         ways
     }
 

@@ -80,7 +80,8 @@ impl ReadOptions {
     pub(crate) fn known(&self, path: &Path) -> Known {
         let asked = self.label_column.iter().chain(self.columns.iter().flatten()).chain(&self.drop).chain(&self.id);
         Known {
-            names: asked.cloned().collect(),
+            // Numbers may be those of columns without names.
+            names: asked.filter(|name| name.parse::<u64>().is_err()).cloned().collect(),
             is_list: false,
             delimiter: self.delimiter,
             has_header: self.header,

@@ -15,3 +15,4 @@ mod row_names;
 mod sniffing;
 mod sparse_labels;
 mod tables;
+mod ways;

@@ -74,14 +74,14 @@ fn quotes_that_are_no_quotes_stay_text() {
 fn lines_are_counted_right_whatever_ends_them() {
     let folder = Folder::new();
     for end in ["\n", "\r\n", "\r"] {
-        let text = ["a,b", "1,2", "", "\"3\n\",4", "5,red", "6"].join(end);
-        let bad = folder.file("t.csv", text.clone() + ",7" + end);
+        let text = ["a,b", "1,2", "", "\"3\n\",4", "5,red", "6,7"].join(end);
+        let bad = folder.file("t.csv", text.clone() + end);
         for text in [samples_error(&bad, &ReadOptions::default()), rows_error(&bad, &ReadOptions::default())] {
             assert!(text.contains("'b' (1 of 4 rows, first 'red' in line 6)"), "{end:?}: {text}");
         }
-        let ragged = folder.file("r.csv", text.replace("red", "8") + end);
+        let ragged = folder.file("r.csv", text.replace("red", "8") + ",9" + end);
         for text in [samples_error(&ragged, &ReadOptions::default()), rows_error(&ragged, &ReadOptions::default())] {
-            assert!(text.contains("r.csv, line 7: 1 field; the lines before have 2"), "{end:?}: {text}");
+            assert!(text.contains("r.csv, line 7: 3 fields; the lines before have 2"), "{end:?}: {text}");
         }
     }
     let edges = folder.file("e.csv", "0,1\r\n1,2\r\n1,x\r\n");

@@ -98,9 +98,9 @@ fn errors_name_line_and_column_wherever_reading_starts() {
         assert!(text.contains(expected), "{text}");
     }
     assert!(read(&file, 15_001, &[], 999).is_ok());
-    let short = folder.file("s.csv", "a,b\n1,2\n3\n");
+    let short = folder.file("s.csv", "a,b\n1,2\n3,4,5\n");
     let text = RowFile::open(&short, &ReadOptions::default(), &run()).unwrap_err().to_string();
-    assert!(text.ends_with("s.csv, line 3: 1 field; the lines before have 2"), "{text}");
+    assert!(text.ends_with("s.csv, line 3: 3 fields; the lines before have 2"), "{text}");
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn differences(answer: &csv::StringRecord, run: &Run) -> Vec<String> {
         Err(error) => error.to_string(),
     };
     let decimal = if dialect.decimal == b',' { "comma" } else { "point" };
-    let quote = if dialect.quote == b'\'' { "single" } else { "double" };
+    let quote = if dialect.quote == Some(b'\'') { "single" } else { "double" };
     let found = [
         ("delimiter", delimiter.to_owned(), &answer[1]),
         ("quote", if &answer[2] == "none" && quote == "double" { "none".into() } else { quote.to_owned() }, &answer[2]),

@@ -8,16 +8,21 @@ use lapwing_core::{ClassNames, Error, Labels, SparseLabels, Targets, UNLABELED};
 use lapwing_table::read::{ReadOptions, read_label_column, read_labels, read_samples, read_sparse_labels};
 use proptest::prelude::*;
 
-/// The rules for texts, written down once more without regard to memory. In a file, −1 is a class if other rows are empty.
+/// The rules for texts, written down once more without regard to memory. In a file, −1 and `nan` are classes if other rows are empty.
 fn twin(texts: &[&str], unlabeled: Option<&str>, in_file: bool) -> Labels {
-    let is_gap = |text: &str| ["", "nan", "null", "none", "na"].contains(&&*text.trim().to_lowercase());
-    let is_class = in_file && texts.iter().any(|text| is_gap(text));
+    let is_open = |text: &str| ["-1", "-1.0", "nan", "null", "none", "na"].contains(&&*text.to_lowercase());
+    let is_class = in_file && texts.iter().any(|text| text.trim().is_empty());
     let marks = |text: &str| match unlabeled {
         Some(marker) => text == marker,
-        None => is_gap(text) || (!is_class && ["-1", "-1.0"].contains(&text)),
+        None => !is_class && is_open(text),
     };
     let kept: Vec<Option<&str>> =
         texts.iter().map(|text| Some(text.trim()).filter(|text| !text.is_empty() && !marks(text))).collect();
+    // −1 and −1.0 are two ways to write a class, which is named as it is written more often.
+    let count = |way: &str| kept.iter().filter(|text| **text == Some(way)).count();
+    let usual = if count("-1.0") > count("-1") { "-1.0" } else { "-1" };
+    let kept: Vec<Option<&str>> =
+        kept.iter().map(|text| text.map(|text| if ["-1", "-1.0"].contains(&text) { usual } else { text })).collect();
     let integer = |text: &str| text.parse().ok().filter(|number: &i64| format!("{number}") == text);
     let integers: Option<Vec<i64>> = kept.iter().flatten().map(|text| integer(text)).collect();
     match integers {

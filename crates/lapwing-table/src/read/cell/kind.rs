@@ -23,6 +23,9 @@ const MAX_UNFIT: f64 = 0.05;
 const MAX_GAP_TEXTS: usize = 8;
 const VALUES_OF_A_GAP_TEXT: usize = 5;
 
+/// Most levels of a scale that is written with limits.
+const MAX_SCALE: usize = 30;
+
 /// Cells on which a type is tried first, and the share of them that must fit it to be tried on all.
 const TRIED: usize = 40;
 const LEAST_TRIED: f64 = 0.3;
@@ -182,7 +185,8 @@ pub(crate) fn infer_counted<'c>(cells: impl Iterator<Item = Counted<'c>>, decima
         }
         if let CellType::Number(style @ NumberStyle::Flagged(_)) = kind {
             let flagged: usize = filled.iter().filter(|(cell, _)| style.is_flagged(cell)).map(|(_, count)| count).sum();
-            if 2 * flagged > fit.n {
+            // A few levels such as <18 and >65 are a scale.
+            if 2 * flagged > fit.n && filled.len() <= MAX_SCALE {
                 continue;
             }
         }

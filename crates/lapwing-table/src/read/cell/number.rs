@@ -57,6 +57,9 @@ const CURRENCIES: [&str; 60] = [
     "R$", "A$", "C$", "HK$", "NZ$", "S$", "NT$", "kr.", "kr", "zł", "Kč", "Ft",
 ];
 
+/// Further words of money that stand before numbers, as in `Fr 5`.
+const MONEY_BEFORE: [&str; 9] = ["Fr", "Fr.", "Rp", "Rp.", "Bs", "Bs.", "Kz", "Ksh", "S/"];
+
 /// Words behind numbers, in the lower case, and what they multiply by.
 const MULTIPLIERS: [(&str, f64); 34] = [
     ("k", 1e3),
@@ -107,9 +110,12 @@ impl Affix {
         let before = text[..first].trim_end_matches(['-', '+', '(', '.', ',', ' ']).trim();
         let behind = text[last + 1..].trim_start_matches(['-', ')', '.', ',']).trim();
         let is_word = |text: &str| text.starts_with(|c: char| c.is_alphabetic() || matches!(c, '°' | '$' | '#' | '№'));
+        // Words before numbers are names of things (user 17) unless they look like those of money.
+        let is_code = |text: &str| text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_uppercase());
+        let is_money = |text: &str| is_code(text) || text.ends_with('$') || MONEY_BEFORE.contains(&text);
         match (before, behind) {
             ("", unit) if is_word(unit) => Self::new(unit, false),
-            (unit, "") if is_word(unit) => Self::new(unit, true),
+            (unit, "") if is_money(unit) => Self::new(unit, true),
             _ => None,
         }
     }
@@ -429,7 +435,7 @@ mod tests {
         assert_eq!(style.parse(b"1,051.3 mm"), Some(1051.3));
         assert_eq!((style.parse(b"7mm"), style.parse(b"7 km"), style.parse(b"7")), (Some(7.0), None, None));
         assert_eq!(Affix::of("21 °C".as_bytes()), Affix::of("3°C".as_bytes()));
-        ["mm", "7", "7 kilometers in all", "7 -", "7 (x)", "a 7 b"]
+        ["mm", "7", "7 kilometers in all", "7 -", "7 (x)", "a 7 b", "user 7", "C-0001"]
             .iter()
             .for_each(|cell| assert_eq!(Affix::of(cell.as_bytes()), None, "{cell}"));
     }

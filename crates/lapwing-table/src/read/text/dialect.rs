@@ -464,11 +464,19 @@ fn best_table(sample: &[u8], is_whole: bool, known: &Known, doubts: &mut Vec<Dou
             (table, score - penalty)
         })
         .collect();
-    let is_wide = |table: &Table| table.shape.width > 1;
+    // A single column is a table where each of its cells is in quotes.
+    let is_quoted = |line: &Line| {
+        let text = line.text(sample);
+        text.len() > 1 && text.first() == Some(&quote) && text.last() == Some(&quote)
+    };
+    let is_wide = |table: &Table| {
+        let is_column = || table.lines.len() > 1 && table.dialect.quote.is_some() && table.lines.iter().all(is_quoted);
+        table.shape.width > 1 || is_column()
+    };
     // The order of the list decides between equal scores.
     tables.sort_by(|a, b| is_wide(&b.0).cmp(&is_wide(&a.0)).then(b.1.total_cmp(&a.1)));
     if let [(first, best), others @ ..] = tables.as_slice()
-        && is_wide(first)
+        && first.shape.width > 1
         && known.delimiter.is_none()
         && others.iter().any(|(other, score)| {
             is_wide(other) && other.dialect.delimiter != first.dialect.delimiter && best - score < 0.05
@@ -476,7 +484,7 @@ fn best_table(sample: &[u8], is_whole: bool, known: &Known, doubts: &mut Vec<Dou
     {
         doubts.push(Doubt::Delimiter);
     }
-    let is_none = tables.first().is_none_or(|(table, _)| !is_wide(table));
+    let is_none = tables.first().is_none_or(|(table, _)| table.shape.width < 2);
     let fallback = known.delimiter.unwrap_or(if known.is_tsv { b'\t' } else { b',' });
     if is_none {
         return scored(sample, is_whole, plain(fallback), known).0;
