@@ -45,7 +45,8 @@ class TableEncoder(Documented, TransformerMixin, BaseEstimator):  # type: ignore
                                       by their logarithm where they spread over orders of magnitude
     truth values                      one column
     texts of up to 30 levels          a column for each level; one in all if the levels have a known order
-    texts of more levels              64 columns, two of which a hash of the text chooses
+    lists of words                    weights of their entries (TF-IDF)
+    texts of more levels              weights of their runs of two to four characters (TF-IDF)
     longer texts                      weights of their terms (TF-IDF), sparse
     dates                             year, month, weekday, time of day, seconds
     lists of numbers                  themselves, divided by one number

@@ -126,7 +126,9 @@ def test_abstaining_gives_the_marker(labels, unlabeled, expected):
 def test_mask_compares_like_with_like():
     np.testing.assert_array_equal(unlabeled_mask(["-1", "b", "c", "-1.0"]), [True, False, False, True])
     np.testing.assert_array_equal(unlabeled_mask(["-1", "b", ""], 7), [False, False, True])
-    np.testing.assert_array_equal(unlabeled_mask(np.array([b"NA", b"b", b""])), [True, False, True])
+    np.testing.assert_array_equal(unlabeled_mask(np.array([b"NA", b"b", b""])), [False, False, True])
+    np.testing.assert_array_equal(unlabeled_mask(["None", "b", "NaT"]), [True, False, True])
+    np.testing.assert_array_equal(unlabeled_mask(["None", "b", "nan"], classes=np.array(["None", "b"])), [False, False, True])
     np.testing.assert_array_equal(unlabeled_mask([True, False], 1), [False, False])
     np.testing.assert_array_equal(unlabeled_mask([-1.0, 0.0, 2.0]), [True, False, False])
     np.testing.assert_array_equal(unlabeled_mask(["a", None, pd.NA, -1, 1], "a"), [True, True, True, False, False])

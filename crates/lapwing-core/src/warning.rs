@@ -185,7 +185,7 @@ warnings! {
             => ManyNeighbors { given: usize, used: usize, n_samples: usize }
         "{wanted} rows are wanted, but only {n_free} {} left to choose from; all of them follow", are(n_free)
             => FewRowsLeft { wanted: usize, n_free: usize }
-        "'{name}' is used as a class, because rows without a label are empty; if it marks such rows too, pass --unlabeled '{name}'"
+        "{name} is used as a class, because rows without a label are empty; if it marks such rows too, pass --unlabeled {name}"
             => OpenClass { name: String }
         "'{name}' is used as a class; if it marks rows without a label, pass --unlabeled '{name}'"
             => MarkerClass { name: String }

@@ -28,3 +28,4 @@ mod sparse_harmonic;
 mod sparsify;
 mod tables;
 mod unfolded;
+mod ways;

@@ -42,7 +42,7 @@ fn rows_have_their_names_in_labels_files_and_outputs() {
     folder.write("tabs.txt", "name\tkind\np5\tcedar\np0\talder\np1\tbirch\np3\talder\np2\tcedar\n");
     folder.ok("label t.csv --id id --labels tabs.txt --method harmonic -o tabs.csv");
     assert_eq!(folder.read("tabs.csv"), out);
-    folder.ok("label t.csv --id id --labels out.csv --method harmonic -o again.csv");
+    folder.ok("label t.csv --id id --labels out.csv --method harmonic -o again.csv --model m.lapwing");
     assert_eq!(column(&folder.read("again.csv"), 1), column(&out, 1));
     // The model knows the column.
     folder.ok("predict m.lapwing t.csv -o predicted.csv");
@@ -91,7 +91,7 @@ fn rows_in_blocks_have_names_too() {
     assert_says(&ran.stderr, &["out.npy holds row numbers, counted from 0, and no ids"]);
     folder.ok(&format!("label t.csv {run} -o out.parquet"));
     folder.ok(
-        "label out.parquet --id id --label-column label --drop reached --method low-rank --n-landmarks 6 -o again.csv",
+        "label out.parquet --id id --label-column label --drop reached --method low-rank --n-landmarks 6 -o again.csv --model m.lapwing",
     );
     assert!(folder.read("again.csv").starts_with("id,label,confidence,reached\np0,"));
 }
@@ -293,7 +293,7 @@ fn edges_are_read_as_their_names_and_options_say() {
     assert_eq!(column(&out, 0), ["7", "1", "007", "2", "3", "4"]);
     folder.write("spaced.csv", "node,label\n3,x\n4,y\n1,x\u{a0}\n");
     let (_, ran) = label("z.csv", "--labels spaced.csv");
-    assert_says(&ran.stderr, &["labels differ in white space only: ", "'x\\u{a0}' (1)", "count as one class"]);
+    assert_says(&ran.stderr, &["labels are written in several ways: ", "'x\\u{a0}' (1)", "count as one class"]);
 }
 
 #[test]

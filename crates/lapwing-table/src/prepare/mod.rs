@@ -2,7 +2,7 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `columns` | reads the columns of a table, as what their first cells tell |
+//! | `columns` | reads the columns of a table, as what their cells tell |
 //! | `survey`, `sketch` | looks at all cells, in memory that does not grow with the rows |
 //! | `decide`, `scale`, `levels`, `choose` | chooses a step for each column: by its survey, its width, the order of its levels, what labels say |
 //! | `recipe` | the steps, as they are stored |
@@ -83,18 +83,19 @@ pub struct Applied {
 /// | numbers | themselves; scaled if the table has other kinds of columns, or their units differ by orders of magnitude |
 /// | truth values | one column |
 /// | texts of up to 30 levels | one column for each level; one in all if the levels have a known order |
-/// | texts of more levels | 64 columns, two of which a hash of the text chooses |
+/// | lists of words | weights of their entries (TF-IDF) |
+/// | texts of more levels, names, addresses, languages without blanks | weights of their runs of two to four characters (TF-IDF) |
 /// | longer texts | weights of their terms (TF-IDF), sparse |
 /// | dates | year, month, weekday, time of day, seconds |
 /// | lists of numbers of one length | themselves, scaled to one length |
 /// | missing cells | what the other numbers of the row tell, else the median (a level of their own among levels); and a mark in an extra column |
-/// | constant columns, row numbers, names of the rows | nothing |
+/// | constant columns, numbers and names of the rows | nothing |
 ///
 /// # Errors
 /// As [`TableFile::open`]; [`Error::Format`](lapwing_core::Error) if no column tells rows apart; [`Error::Interrupted`](lapwing_core::Error).
 ///
 /// # Complexity
-/// One pass over the file, two if cells far behind its start do not fit the type of their column, and one more if the rows have names.
+/// One pass over the file, more if cells far behind its start show that a column holds something else, and one more if the rows have names.
 pub fn prepare(path: &Path, options: &ReadOptions, standardize: Standardize, run: &Run) -> Result<Prepared> {
     let names = options.id.as_ref().map(|_| read_names(path, options, run)).transpose()?;
     let prepared = LoadedTable::read(TableFile::open(path, options)?, options, run)?.prepare(standardize, None, run)?;

@@ -46,7 +46,10 @@ const MAX_MISSING: usize = 8;
 /// Whether a cell, without spaces around it, holds nothing.
 #[inline]
 pub(crate) fn is_missing(cell: &[u8]) -> bool {
-    cell.is_empty() || (cell.len() <= MAX_MISSING && MISSING.iter().any(|text| text.eq_ignore_ascii_case(cell)))
+    let Some(first) = cell.first() else { return true };
+    // Most cells start with none of these.
+    let may_be = matches!(first, b'n' | b'N' | b'-' | b'.' | b'?' | b'#' | b'(' | b'[' | b'<' | b'\\' | b'1' | 0xe2);
+    may_be && cell.len() <= MAX_MISSING && MISSING.iter().any(|text| text.eq_ignore_ascii_case(cell))
 }
 
 #[cfg(test)]
