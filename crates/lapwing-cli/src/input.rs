@@ -310,8 +310,9 @@ pub fn read_options(table: &TableOptions, labels: Option<&LabelOptions>) -> Read
 /// Labels of which half and more differ are measurements rather than classes, from this number on.
 const MANY_NUMBERS: usize = 20;
 
-/// Refuses labels that are measurements, and those of [`check_some_open`].
-pub fn check_classes(labels: &SparseLabels, has_model: bool) -> Result<(), Failure> {
+/// Refuses labels that are measurements, and labels that leave no row without one and may mark such rows: if the most frequent one has half
+/// of the rows, or looks like a mark. The warning is for others that leave no row without one.
+pub fn check_classes(labels: &SparseLabels, has_model: bool) -> Result<Option<Warning>, Failure> {
     let names = labels.classes.names();
     let are_numbers =
         names.iter().all(|name| name.parse::<f64>().is_ok()) && names.iter().any(|name| name.contains('.'));
@@ -323,19 +324,15 @@ pub fn check_classes(labels: &SparseLabels, has_model: bool) -> Result<(), Failu
             names[0]
         )));
     }
-    check_some_open(labels, has_model)
-}
-
-/// Refuses labels that leave no row without one, unless a model for new rows is wanted: most often the most frequent label is a mark of rows
-/// without one.
-fn check_some_open(labels: &SparseLabels, has_model: bool) -> Result<(), Failure> {
-    if has_model || labels.n_labeled() < labels.n_samples || labels.n_samples == 0 {
-        return Ok(());
-    }
-    let mut counts = vec![0usize; labels.n_classes()];
+    let n = labels.n_samples;
+    let mut counts = vec![0usize; names.len()];
     labels.index.iter().for_each(|&class| counts[class as usize] += 1);
-    let Some((class, count)) = counts.iter().enumerate().rev().max_by_key(|(_, count)| **count) else { return Ok(()) };
-    let (name, n) = (labels.classes.name(class), labels.n_samples);
+    let most = counts.iter().enumerate().rev().max_by_key(|(_, count)| **count);
+    let Some((class, &count)) = most.filter(|_| !has_model && labels.n_labeled() == n) else { return Ok(None) };
+    let name = names[class].clone();
+    if names.len() < 3 || (2 * count < n && !labels.classes.is_marker(class)) {
+        return Ok(Some(Warning::AllLabeled { name, count, n }));
+    }
     let quoted = if name.chars().all(char::is_alphanumeric) { name.clone() } else { format!("'{name}'") };
     Err(Failure::usage(format!(
         "every row has a label, so there is none to find; the most frequent is '{name}' ({count} of {n} rows): if it marks rows without a \

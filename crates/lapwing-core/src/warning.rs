@@ -189,6 +189,9 @@ warnings! {
             => OpenClass { name: String }
         "'{name}' is used as a class; if it marks rows without a label, pass --unlabeled '{name}'"
             => MarkerClass { name: String }
+        "every row has a label, so there is none to find; the most frequent is '{name}' ({count} of {n} rows): if it marks rows without a \
+         label, pass --unlabeled"
+            => AllLabeled { name: String, count: usize, n: usize }
         "labels are written in several ways: {list}; write them alike"
             => SpacedLabels { list: String }
         "{path}: {what}"

@@ -305,7 +305,7 @@ impl Label {
             run,
         )?;
         let labels = input.labels(&self.labels)?;
-        check_classes(&SparseLabels::from(&labels), self.outputs.model.is_some())?;
+        input.warnings.extend(check_classes(&SparseLabels::from(&labels), self.outputs.model.is_some())?);
         let targets = Targets::one_hot(&labels, None)?;
         let shares = |prior: &Prior| prior.shares(&labels.classes, &input, &targets, run);
         let prior = self.prior.as_ref().map(shares).transpose()?;

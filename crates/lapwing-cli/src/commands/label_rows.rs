@@ -143,9 +143,15 @@ impl LabelRows<'_> {
             None => rows.labels(path, table, self.labels, names.as_deref(), run)?,
         };
         let targets = Targets::from_sparse(&labels)?;
-        check_classes(&labels, self.outputs.model.is_some())?;
+        let complete = check_classes(&labels, self.outputs.model.is_some())?;
         let doubtful = labels.classes.doubtful_marker(self.labels.unlabeled.as_deref());
-        Ok(Read { rows, labels, targets, names, warnings: left_out.into_iter().chain(doubtful).collect() })
+        Ok(Read {
+            rows,
+            labels,
+            targets,
+            names,
+            warnings: left_out.into_iter().chain(doubtful).chain(complete).collect(),
+        })
     }
 
     /// Opens a table and decides what is done with its columns; with the labels, if the table holds them.

@@ -80,6 +80,10 @@ pub struct TextOptions {
     /// Mark before the decimals of a number in a text [default: told from the text]
     #[arg(long, value_enum, value_name = "point|comma", hide_possible_values = true, hide_short_help = true)]
     pub decimal: Option<Decimal>,
+
+    /// Sheet of a spreadsheet [default: the first that holds anything]
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
+    pub sheet: Option<String>,
 }
 
 impl TextOptions {
@@ -105,6 +109,7 @@ impl TextOptions {
     pub fn apply(&self, options: &mut ReadOptions) {
         options.delimiter = self.delimiter();
         options.header = self.header();
+        options.sheet.clone_from(&self.sheet);
         options.decimal = self.decimal();
     }
 }

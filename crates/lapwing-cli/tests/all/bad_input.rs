@@ -47,8 +47,8 @@ fn too_many_neighbors() {
 
 #[test]
 fn ragged_and_empty_tables() {
-    let ragged = clouds(60, 2) + "1.0,2.0\n";
-    assert_says(&about_table(&ragged, LABEL), &["in.csv, line 62", "2 fields", "3"]);
+    let ragged = clouds(60, 2) + "1.0,2.0,x,y\n";
+    assert_says(&about_table(&ragged, LABEL), &["in.csv, line 62", "4 fields", "3"]);
     assert_says(&about_table("", LABEL), &["in.csv", "empty"]);
     assert_says(&about_table("x,y,kind\n", LABEL), &["no rows"]);
 }
@@ -57,8 +57,10 @@ fn ragged_and_empty_tables() {
 fn files_that_are_not_there_or_not_known() {
     let folder = Folder::new();
     assert_says(&folder.error(&format!("label nowhere.csv {LABEL}")), &["nowhere.csv", "No such file"]);
+    folder.write("in.doc", "x");
+    assert_says(&folder.error(&format!("label in.doc {LABEL}")), &["in.doc", ".parquet"]);
     folder.write("in.xlsx", "x");
-    assert_says(&folder.error(&format!("label in.xlsx {LABEL}")), &["in.xlsx", ".parquet"]);
+    assert_says(&folder.error(&format!("label in.xlsx {LABEL}")), &["in.xlsx", "no spreadsheet"]);
 }
 
 #[test]

@@ -100,6 +100,13 @@ impl ClassNames {
         }
     }
 
+    /// Whether the name of a class is one of those by which people mark rows without a label.
+    pub fn is_marker(&self, class: usize) -> bool {
+        const NUMBERS: [&str; 7] = ["0", "-1", "99", "999", "9999", "-99", "-999"];
+        let name = self.name(class).to_lowercase();
+        is_open_marker(&name) || MARKERS.contains(&name.as_str()) || NUMBERS.contains(&name.as_str())
+    }
+
     /// All names as text, in class order.
     pub fn names(&self) -> Vec<String> {
         (0..self.len()).map(|class| self.name(class)).collect()

@@ -239,7 +239,9 @@ fn step(at: usize, role: Role, survey: &Survey, scale: &Scale, choices: &Choices
                     texts.terms_of(tokens).columns(n_cells, choices.max_terms.min(MAX_RUNS))
                 }
             };
-            Step::Text { terms, weight: scale.rich }
+            // Levels that come again are those of a category, which weighs as other columns do.
+            let is_category = tokens == Tokens::Characters && 2 * texts.distinct.count() <= survey.n_filled();
+            Step::Text { terms, weight: if is_category && !texts.is_unspaced() { 1.0 } else { scale.rich } }
         }
         (Role::Vector, Cells::Vectors(vectors)) => {
             let fill = vectors.moments.iter().map(Moments::mean).collect();

@@ -196,6 +196,7 @@ impl Description {
             }
             other => parts.push(format!("cells between '{}'", char::from(other))),
         }
+        parts.extend((dialect.encoding != "UTF-8").then(|| dialect.encoding.to_owned()));
         parts.extend((dialect.decimal == b',').then(|| "decimal commas".to_owned()));
         parts.extend((dialect.quote == Some(b'\'')).then(|| "single quotes".to_owned()));
         parts.extend(dialect.quote.is_none().then(|| "quotes that are part of cells".to_owned()));

@@ -4,6 +4,10 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
+use chardetng::EncodingDetector;
+use encoding_rs::Encoding;
+use encoding_rs_io::DecodeReaderBytesBuilder;
+
 use lapwing_core::mapped::open;
 use lapwing_core::{Error, Result};
 
@@ -22,6 +26,8 @@ pub(super) enum Format {
     JsonLines,
     /// Arrow IPC, also called Feather.
     Ipc,
+    /// A sheet of a spreadsheet.
+    Sheet,
     Svmlight,
     /// Anything else.
     Other,
@@ -41,6 +47,7 @@ impl Format {
             ("jsonl" | "ndjson", _) => Self::JsonLines,
             ("arrow" | "feather" | "ipc", false) => Self::Ipc,
             ("svm" | "libsvm" | "svmlight", _) => Self::Svmlight,
+            ("xlsx" | "xls" | "xlsb" | "xlsm" | "ods", false) => Self::Sheet,
             ("npy", false) => Self::Npy,
             ("npz", false) => Self::Npz,
             ("parquet", false) => Self::Parquet,
@@ -96,8 +103,20 @@ pub(super) fn unknown_ending(path: &Path, known: &str) -> Error {
     Error::format(path, None, format!("the format cannot be told from the name; expected {known}"))
 }
 
-/// Opens text for reading, decompressing by the ending.
+/// Opens text for reading as UTF-8, decompressing by the ending.
 pub(super) fn open_text(path: &Path) -> Result<Box<dyn BufRead + Send>> {
+    let mut text = open_stored(path)?;
+    match encoding_of(text.fill_buf().map_err(|e| Error::io(path, e))?) {
+        None => Ok(text),
+        Some(encoding) => {
+            let decoder = DecodeReaderBytesBuilder::new().encoding(Some(encoding)).build(text);
+            Ok(Box::new(BufReader::with_capacity(TEXT_BYTES, decoder)))
+        }
+    }
+}
+
+/// Opens text as it is stored, decompressing by the ending.
+fn open_stored(path: &Path) -> Result<Box<dyn BufRead + Send>> {
     if is_stdin(path) {
         return Ok(Box::new(BufReader::with_capacity(TEXT_BYTES, std::io::stdin())));
     }
@@ -106,6 +125,37 @@ pub(super) fn open_text(path: &Path) -> Result<Box<dyn BufRead + Send>> {
         return open_compressed(path, file, lowercase_name(path).ends_with(".gz"));
     }
     Ok(Box::new(BufReader::with_capacity(TEXT_BYTES, file)))
+}
+
+/// The encoding of a text, told from its start; `None` for UTF-8, with or without its mark.
+pub(super) fn encoding_of(start: &[u8]) -> Option<&'static Encoding> {
+    if let Some((encoding, _)) = Encoding::for_bom(start) {
+        return Some(encoding).filter(|&encoding| encoding != encoding_rs::UTF_8);
+    }
+    // Every second byte of most texts in UTF-16 is 0.
+    let n_zeros = |odd: usize| start.iter().skip(odd).step_by(2).filter(|byte| **byte == 0).count();
+    let half = start.len() / 2;
+    match (n_zeros(0), n_zeros(1)) {
+        (0, low) if half > 1 && 2 * low > half => return Some(encoding_rs::UTF_16LE),
+        (high, 0) if half > 1 && 2 * high > half => return Some(encoding_rs::UTF_16BE),
+        _ => {}
+    }
+    match std::str::from_utf8(start) {
+        Ok(_) => None,
+        // The last character is cut.
+        Err(error) if error.error_len().is_none() => None,
+        Err(_) => {
+            let mut detector = EncodingDetector::new();
+            detector.feed(start, false);
+            Some(detector.guess(None, true)).filter(|&encoding| encoding != encoding_rs::UTF_8)
+        }
+    }
+}
+
+/// The encoding of the text of a file that can be read more than once; `None` for UTF-8.
+pub(super) fn encoding_of_file(path: &Path) -> Result<Option<&'static Encoding>> {
+    let mut text = open_stored(path)?;
+    Ok(encoding_of(text.fill_buf().map_err(|e| Error::io(path, e))?))
 }
 
 fn open_compressed(path: &Path, file: File, gzip: bool) -> Result<Box<dyn BufRead + Send>> {

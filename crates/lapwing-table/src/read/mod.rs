@@ -26,6 +26,7 @@ mod parquet;
 mod records;
 mod roles;
 mod rows;
+mod sheet;
 mod svmlight;
 pub(crate) mod table;
 mod text;
@@ -51,7 +52,7 @@ pub use self::text::{Dialect, Doubt, Separator};
 use crate::prepare::plain;
 use lapwing_core::{Features, Labels, Result, RowNames, Run, Warning};
 
-const KNOWN: &str = ".csv, .tsv, .txt, .jsonl, .svm or .libsvm, each also with .gz or .zst behind it; .parquet, .arrow, .npy or .npz; or \
+const KNOWN: &str = ".csv, .tsv, .txt, .jsonl, .svm or .libsvm, each also with .gz or .zst behind it; .parquet, .arrow, .xlsx, .xls, .ods, .npy or .npz; or \
                      a folder of tables";
 
 /// How to read a file of samples.
@@ -73,6 +74,8 @@ pub struct ReadOptions {
     pub decimal: Option<u8>,
     /// Column of a table whose cells name the rows; it is no feature.
     pub id: Option<String>,
+    /// The sheet of a spreadsheet; `None` for the first that holds anything.
+    pub sheet: Option<String>,
 }
 
 impl ReadOptions {
@@ -160,7 +163,10 @@ pub fn names_labels(path: &Path) -> bool {
 
 /// Whether `path` is a table of columns that may hold anything: a text, Parquet, Arrow, or a folder of these.
 pub fn is_table(path: &Path) -> bool {
-    let is_one = matches!(Format::from_path(path), Format::Csv | Format::Parquet | Format::JsonLines | Format::Ipc);
+    let is_one = matches!(
+        Format::from_path(path),
+        Format::Csv | Format::Parquet | Format::JsonLines | Format::Ipc | Format::Sheet
+    );
     is_one || table::parts_of(path).is_ok_and(|parts| parts.is_some())
 }
 
@@ -181,6 +187,7 @@ pub fn names_columns(path: &Path) -> bool {
 /// | `.npy` | two dimensions; f32, f64 and u8 in C order are memory-mapped, other numbers converted |
 /// | `.npz` | arrays `X` and `y`; the four arrays `X_data`, `X_indices`, `X_indptr`, `X_shape` of a CSR matrix; or what `scipy.sparse.save_npz` wrote |
 /// | `.csv`, `.tsv`, `.txt`, `.jsonl`, `.parquet`, `.arrow`, a folder of these | one column per feature; a CSV file starts with the names unless its first line is all numbers |
+/// | `.xlsx`, `.xls`, `.xlsb`, `.ods` | the first sheet that holds anything, or the one that the options name, read as a text is |
 /// | `.svm`, `.libsvm`, `.svmlight` | a label and `index:value` pairs per line, counted from 1, or from 0 if an index 0 occurs |
 ///
 /// Texts may also be compressed: `.gz` or `.zst` behind their ending.

@@ -26,7 +26,8 @@ use lapwing_core::{ClassNames, Error, Result, RowNames};
 ///
 /// # Example
 /// ```
-/// use lapwing_core::{ClassNames, write::{LabelColumns, LabelWriter, LabeledRows}};
+/// use lapwing_core::ClassNames;
+/// use lapwing_table::write::{LabelColumns, LabelWriter, LabeledRows};
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("labels.csv");
 /// let classes = ClassNames::Texts(vec!["ham".into(), "spam".into()]);

@@ -397,11 +397,123 @@ fn stored_columns_of_another_kind_are_refused_and_lists_have_their_usual_length(
 }
 
 #[test]
-fn text_of_sixteen_bits_is_told_apart() {
+fn texts_of_other_encodings_are_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("wide.csv");
-    let units = "\u{feff}a,b\n1,2\n".encode_utf16().flat_map(u16::to_le_bytes);
-    std::fs::write(&path, units.collect::<Vec<u8>>()).unwrap();
-    let error = TableFile::open(&path, &ReadOptions::default()).unwrap_err().to_string();
-    assert!(error.contains("iconv -f UTF-16 -t UTF-8"), "{error}");
+    let wide = |text: &str, units: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(units).collect::<Vec<u8>>();
+    let table = |word: &str| {
+        format!("größe,{word}\n{}", (0..40).map(|at| format!("{at}.5,{word}{}\n", at % 3)).collect::<String>())
+    };
+    let latin = |text: &str| text.chars().map(|c| u32::from(c) as u8).collect::<Vec<u8>>();
+    let encoded = |encoding: &'static encoding_rs::Encoding, text: &str| encoding.encode(text).0.into_owned();
+    let cases = [
+        ("UTF-16LE", "größe", "fußball", wide(&format!("\u{feff}{}", table("fußball")), u16::to_le_bytes)),
+        ("UTF-16LE", "größe", "fussball", wide(&table("fussball"), u16::to_le_bytes)),
+        ("UTF-16BE", "größe", "fußball", wide(&format!("\u{feff}{}", table("fußball")), u16::to_be_bytes)),
+        ("windows-1252", "größe", "fußball", latin(&table("fußball"))),
+        (
+            "Shift_JIS",
+            "大きさ",
+            "すもうのちから",
+            encoded(encoding_rs::SHIFT_JIS, &table("すもうのちから").replace("größe", "大きさ")),
+        ),
+        (
+            "GBK",
+            "尺寸",
+            "送货很快包装很好",
+            encoded(encoding_rs::GB18030, &table("送货很快包装很好").replace("größe", "尺寸")),
+        ),
+    ];
+    for (encoding, first, second, bytes) in cases {
+        std::fs::write(&path, &bytes).unwrap();
+        let table = TableFile::open(&path, &ReadOptions::default()).unwrap();
+        assert_eq!(table.names(), [first, second], "{encoding}");
+        assert_eq!(table.dialect().unwrap().encoding, encoding);
+        let found = prepare(&path, &ReadOptions::default(), Standardize::Auto, &run(1)).unwrap();
+        assert!(found.description.reading().unwrap().contains(encoding));
+        let Step::Category { levels, .. } = &found.recipe.columns[1].step else { panic!("{:?}", found.recipe) };
+        assert_eq!(levels[2], format!("{second}2"));
+    }
+}
+
+/// A spreadsheet with these sheets, whose cells are numbers where they look like these, else texts.
+fn workbook(sheets: &[(&str, &str)]) -> Vec<u8> {
+    use std::io::{Cursor, Write};
+    let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    let mut add = |name: &str, text: String| {
+        zip.start_file(name, zip::write::FileOptions::default()).unwrap();
+        zip.write_all(text.as_bytes()).unwrap();
+    };
+    let of_all = |each: &dyn Fn(usize, &str) -> String| -> String {
+        sheets.iter().enumerate().map(|(at, (name, _))| each(at + 1, name)).collect()
+    };
+    let main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
+    let relation = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
+    let package = "http://schemas.openxmlformats.org/package/2006";
+    let kind = "application/vnd.openxmlformats-officedocument.spreadsheetml";
+    let parts = of_all(&|at, _| {
+        format!("<Override PartName='/xl/worksheets/sheet{at}.xml' ContentType='{kind}.worksheet+xml'/>")
+    });
+    add(
+        "[Content_Types].xml",
+        format!(
+            "<Types xmlns='{package}/content-types'><Default Extension='rels' ContentType='application/vnd.openxmlformats-package.relationships+xml'/><Override PartName='/xl/workbook.xml' ContentType='{kind}.sheet.main+xml'/>{parts}</Types>"
+        ),
+    );
+    add(
+        "_rels/.rels",
+        format!(
+            "<Relationships xmlns='{package}/relationships'><Relationship Id='r1' Type='{relation}/officeDocument' Target='xl/workbook.xml'/></Relationships>"
+        ),
+    );
+    let listed = of_all(&|at, name| format!("<sheet name='{name}' sheetId='{at}' r:id='r{at}'/>"));
+    add(
+        "xl/workbook.xml",
+        format!("<workbook xmlns='{main}' xmlns:r='{relation}'><sheets>{listed}</sheets></workbook>"),
+    );
+    let targets = of_all(&|at, _| {
+        format!("<Relationship Id='r{at}' Type='{relation}/worksheet' Target='worksheets/sheet{at}.xml'/>")
+    });
+    add(
+        "xl/_rels/workbook.xml.rels",
+        format!("<Relationships xmlns='{package}/relationships'>{targets}</Relationships>"),
+    );
+    for (at, (_, text)) in sheets.iter().enumerate() {
+        let cell = |cell: &str| match cell.parse::<f64>() {
+            Ok(_) => format!("<c><v>{cell}</v></c>"),
+            Err(_) => format!("<c t='inlineStr'><is><t>{cell}</t></is></c>"),
+        };
+        let row = |line: &str| format!("<row>{}</row>", line.split(',').map(cell).collect::<String>());
+        let rows: String = text.lines().map(row).collect();
+        add(
+            &format!("xl/worksheets/sheet{}.xml", at + 1),
+            format!("<worksheet xmlns='{main}'><sheetData>{rows}</sheetData></worksheet>"),
+        );
+    }
+    zip.finish().unwrap().into_inner()
+}
+
+#[test]
+fn sheets_of_spreadsheets_are_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.xlsx");
+    let rows =
+        |from: usize| (from..from + 40).map(|at| format!("{}.5,red{}\n", at * 7 % 41, at % 3)).collect::<String>();
+    let first = format!("Report of the year\nx,color\n{}", rows(0));
+    std::fs::write(&path, workbook(&[("all", &first), ("more", &format!("y,color\n{}", rows(9)))])).unwrap();
+    let found = prepare(&path, &ReadOptions::default(), Standardize::Off, &run(1)).unwrap();
+    assert_eq!(found.recipe.feature_names(), ["x", "color_red0", "color_red1", "color_red2"]);
+    let said: Vec<String> = found.warnings.iter().map(ToString::to_string).collect();
+    assert!(
+        said[0].contains("1 line before the header, first 'Report of the year'")
+            && said[0].contains("the sheets 'more'"),
+        "{said:?}"
+    );
+    let named = ReadOptions { sheet: Some("more".into()), ..ReadOptions::default() };
+    assert_eq!(TableFile::open(&path, &named).unwrap().names(), ["y", "color"]);
+    let unknown = ReadOptions { sheet: Some("none".into()), ..ReadOptions::default() };
+    let error = TableFile::open(&path, &unknown).unwrap_err().to_string();
+    assert!(error.contains("no sheet 'none'; the sheets are 'all', 'more'"), "{error}");
+    std::fs::write(&path, "no workbook").unwrap();
+    assert!(TableFile::open(&path, &ReadOptions::default()).unwrap_err().to_string().contains("no spreadsheet"));
 }

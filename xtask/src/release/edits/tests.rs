@@ -54,10 +54,10 @@ fn errors_name_file_and_line() {
     let cases = [
         (
             "Cargo.toml",
-            ["data\", version = \"0.1.0\"", "data\", version = \"0.0.9\""],
+            ["core\", version = \"0.1.0\"", "core\", version = \"0.0.9\""],
             "Cargo.toml:5: the version is 0.0.9, not 0.1.0",
         ),
-        ("Cargo.toml", ["data\", version = \"0.1.0\"", "data\""], "Cargo.toml:5: `version = \"…` is missing"),
+        ("Cargo.toml", ["core\", version = \"0.1.0\"", "core\""], "Cargo.toml:5: `version = \"…` is missing"),
         (
             "Cargo.toml",
             ["[workspace.package]", "[package]"],

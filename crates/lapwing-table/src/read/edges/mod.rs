@@ -78,7 +78,8 @@ impl EdgeOptions {
 ///
 /// # Example
 /// ```
-/// # use lapwing_core::{EdgeSource, Run, read::EdgeFile};
+/// # use lapwing_core::{EdgeSource, Run};
+/// # use lapwing_table::read::EdgeFile;
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("edges.csv");
 /// std::fs::write(&path, "u,v,weight\n0,1,0.5\n4,1,2\n")?;

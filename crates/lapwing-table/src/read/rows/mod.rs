@@ -45,7 +45,8 @@ const KNOWN: &str = "rows as .npy, .parquet, .arrow, .jsonl, .csv, .csv.gz or .c
 ///
 /// # Example
 /// ```
-/// # use lapwing_core::{RowSource, Run, read::{ReadOptions, RowFile}};
+/// # use lapwing_core::{RowSource, Run};
+/// # use lapwing_table::read::{ReadOptions, RowFile};
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("points.csv");
 /// std::fs::write(&path, "x,y,class\n0,1,a\n2,3,\n4,5,b\n")?;

@@ -61,6 +61,16 @@ impl TableFile {
                 let known = Known { is_json: format == Format::JsonLines, ..options.known(path) };
                 TextTable::open(path, known).map(|table| Self::from_text(Arc::new(table)))
             }
+            Format::Sheet => {
+                let bytes = super::sheet::text_of(path, options.sheet.as_deref())?;
+                let known = Known { delimiter: Some(b','), decimal: Some(b'.'), ..options.known(path) };
+                let mut table = Self::from_text(Arc::new(TextTable::held(path, bytes, known)?));
+                let others = if options.sheet.is_none() { super::sheet::others(path) } else { Vec::new() };
+                let named =
+                    |others: &[String]| others.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
+                table.passed.extend((!others.is_empty()).then(|| format!("the sheets {}", named(&others))));
+                Ok(table)
+            }
             Format::Parquet => {
                 let table = parquet::Table::open(path)?;
                 let (names, kinds) = (table.names.clone(), kinds_of(&table.types));
@@ -70,7 +80,10 @@ impl TableFile {
                 let table = super::ipc::IpcTable::open(path)?;
                 Self::from_stored(path.to_owned(), table.names(), table.kinds(), Arc::new(table))
             }
-            _ => Err(unknown_ending(path, "a table: .csv, .tsv, .txt, .jsonl, .parquet, .arrow or .feather")),
+            _ => Err(unknown_ending(
+                path,
+                "a table: .csv, .tsv, .txt, .jsonl, .parquet, .arrow, .feather, .xlsx, .xls or .ods",
+            )),
         }
     }
 

@@ -136,7 +136,7 @@ pub(crate) fn parts_of(path: &Path) -> Result<Option<Vec<PathBuf>>> {
 }
 
 fn is_table(path: &Path) -> bool {
-    matches!(Format::from_path(path), Format::Csv | Format::JsonLines | Format::Parquet | Format::Ipc)
+    matches!(Format::from_path(path), Format::Csv | Format::JsonLines | Format::Parquet | Format::Ipc | Format::Sheet)
 }
 
 /// Whether a name fits a pattern in which `*` stands for any characters.

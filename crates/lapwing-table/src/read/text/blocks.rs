@@ -4,8 +4,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::read::format::{is_compressed, is_stdin, open_text};
+use crate::read::format::{encoding_of_file, is_compressed, is_stdin, open_text};
 use crate::read::records::text_error;
+use encoding_rs::Encoding;
 use lapwing_core::mapped::open;
 use lapwing_core::{Error, Result};
 
@@ -21,7 +22,8 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Where a text comes from. It can be read any number of times.
 #[derive(Clone, Debug)]
 pub(super) enum Text {
-    File(PathBuf),
+    /// A file, with its encoding if that is not UTF-8.
+    File(PathBuf, Option<&'static Encoding>),
     /// What a pipe or standard input held.
     Held(PathBuf, Arc<[u8]>),
 }
@@ -30,7 +32,7 @@ impl Text {
     /// The text of a file. A pipe, which can be read only once, is read into memory.
     pub(super) fn open(path: &Path) -> Result<Self> {
         if crate::read::format::is_rereadable(path) {
-            return Ok(Self::File(path.to_owned()));
+            return Ok(Self::File(path.to_owned(), encoding_of_file(path)?));
         }
         let mut bytes = Vec::new();
         open_text(path)?.read_to_end(&mut bytes).map_err(|e| text_error(path, None, e))?;
@@ -39,22 +41,30 @@ impl Text {
 
     pub(super) fn path(&self) -> &Path {
         match self {
-            Self::File(path) | Self::Held(path, _) => path,
+            Self::File(path, _) | Self::Held(path, _) => path,
         }
     }
 
     /// Bytes of the text as stored, if known.
     pub(super) fn stored_bytes(&self) -> u64 {
         match self {
-            Self::File(path) => std::fs::metadata(path).map_or(0, |metadata| metadata.len()),
+            Self::File(path, _) => std::fs::metadata(path).map_or(0, |metadata| metadata.len()),
             Self::Held(_, bytes) => bytes.len() as u64,
+        }
+    }
+
+    /// The encoding of the file, if it is known and not UTF-8.
+    pub(super) fn encoding(&self) -> Option<&'static str> {
+        match self {
+            Self::File(_, encoding) => encoding.map(Encoding::name),
+            Self::Held(..) => None,
         }
     }
 
     /// Whether reading can start at any byte.
     pub(super) fn is_seekable(&self) -> bool {
         match self {
-            Self::File(path) => !is_compressed(path),
+            Self::File(path, encoding) => encoding.is_none() && !is_compressed(path),
             Self::Held(..) => true,
         }
     }
@@ -69,8 +79,10 @@ impl Text {
                 text.set_position(start);
                 Box::new(text)
             }
-            Self::File(path) if is_compressed(path) || is_stdin(path) => Box::new(open_text(path)?),
-            Self::File(path) => {
+            Self::File(path, encoding) if encoding.is_some() || is_compressed(path) || is_stdin(path) => {
+                Box::new(open_text(path)?)
+            }
+            Self::File(path, _) => {
                 let mut file = open(path)?;
                 file.seek(SeekFrom::Start(start)).map_err(|e| Error::io(path, e))?;
                 Box::new(file)

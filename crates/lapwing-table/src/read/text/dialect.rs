@@ -57,6 +57,8 @@ pub struct Dialect {
     /// The byte before the decimals of a number.
     #[serde(serialize_with = "as_char")]
     pub decimal: u8,
+    /// The encoding of the text, by its name in the standard of the web.
+    pub encoding: &'static str,
 }
 
 fn as_char<S: Serializer>(byte: &u8, serializer: S) -> Result<S::Ok, S::Error> {
@@ -77,6 +79,7 @@ impl Default for Dialect {
             comment: None,
             has_header: true,
             decimal: b'.',
+            encoding: "UTF-8",
         }
     }
 }

@@ -56,13 +56,22 @@ impl TextTable {
     /// # Errors
     /// [`Error::Format`] for an empty file, and for names that are not UTF-8; [`Error::Io`].
     pub(crate) fn open(path: &Path, known: Known) -> Result<Self> {
-        let text = Text::open(path)?;
+        Self::of(Text::open(path)?, known)
+    }
+
+    /// A text in memory, named `path` in messages.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub(crate) fn held(path: &Path, bytes: Vec<u8>, known: Known) -> Result<Self> {
+        Self::of(Text::Held(path.to_owned(), bytes.into()), known)
+    }
+
+    fn of(text: Text, known: Known) -> Result<Self> {
+        let path = text.path().to_owned();
+        let path = path.as_path();
         let empty = || Error::format(path, None, "the file is empty");
         let first = text.blocks(0)?.next()?.ok_or_else(empty)?;
-        if first.bytes.starts_with(&[0xff, 0xfe]) || first.bytes.starts_with(&[0xfe, 0xff]) {
-            let reason = "the file is UTF-16 text; expected UTF-8: iconv -f UTF-16 -t UTF-8 makes it that";
-            return Err(Error::format(path, Some(1), reason));
-        }
         if known.is_json {
             let (names, records) = json::sample(&first.bytes, first.is_last, dialect::MAX_RECORDS);
             if names.is_empty() {
@@ -84,7 +93,8 @@ impl TextTable {
         let names = names(path, &sniffed.header, sniffed.columns.len())?;
         let mut found = sniffed.columns;
         found.resize(names.len(), Found { kind: None, is_doubtful: false });
-        let (layout, names, sample) = (Layout::Cells(sniffed.dialect), names.into(), sniffed.records.into());
+        let dialect = Dialect { encoding: text.encoding().unwrap_or("UTF-8"), ..sniffed.dialect };
+        let (layout, names, sample) = (Layout::Cells(dialect), names.into(), sniffed.records.into());
         let dialect::Sniffed { doubts, body, passed, header_line, .. } = sniffed;
         Ok(Self { text, layout, names, found, doubts, sample, body, passed, header_line })
     }
