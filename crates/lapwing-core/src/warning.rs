@@ -219,6 +219,8 @@ warnings! {
         "column '{column}': {value} is far from all other numbers and comes again; it counts as missing: write nothing there, or take the \
          column as it is"
             => Sentinel { column: String, value: String }
+        "column '{column}' is left out: its type, {stored}, cannot be used"
+            => UnusableColumn { column: String, stored: String }
         "{file}: passed over {what}"
             => PassedLines { file: String, what: String }
         "{file}: {what}; {advice}"

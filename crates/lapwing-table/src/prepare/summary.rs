@@ -179,7 +179,13 @@ impl Description {
         });
         let passed =
             (!self.passed.is_empty()).then(|| Warning::PassedLines { file: path(), what: self.passed.join("; ") });
-        passed.into_iter().chain(unfit).chain(sentinels).chain(doubts).chain(ratio).collect()
+        let unusable = self.columns.iter().filter_map(|column| match &column.kind {
+            ColumnKind::Other(stored) => {
+                Some(Warning::UnusableColumn { column: column.name.clone(), stored: stored.clone() })
+            }
+            _ => None,
+        });
+        passed.into_iter().chain(unusable).chain(unfit).chain(sentinels).chain(doubts).chain(ratio).collect()
     }
 
     /// The line about how a text was read, if it is not plain CSV.

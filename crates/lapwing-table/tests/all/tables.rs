@@ -384,6 +384,15 @@ fn stored_columns_of_another_kind_are_refused_and_lists_have_their_usual_length(
         let loaded = LoadedTable::read(table(columns), &ReadOptions::default(), &run(2)).unwrap();
         loaded.prepare(Standardize::Auto, None, &run(2)).unwrap()
     };
+    // Lengths of time are numbers of seconds; what cannot be used is named.
+    let lengths: ArrayRef =
+        Arc::new(arrow_array::DurationMillisecondArray::from_iter_values((0..200).map(|at| 500 * at)));
+    let bytes: ArrayRef = Arc::new(arrow_array::BinaryArray::from_iter_values((0..200).map(|at| [at as u8])));
+    let found = fit(vec![("t", lengths), ("b", bytes)]);
+    assert_eq!((found.recipe.n_features(), crate::common::values(&found.features)[3]), (1, 1.5));
+    assert!(
+        found.warnings.iter().any(|warning| warning.to_string().contains("column 'b' is left out: its type, Binary"))
+    );
     // The first list is of another length than the others.
     let found = fit(vec![("x", numbers(1.0)), ("v", lists(&|at| at > 0))]);
     assert_eq!(found.recipe.n_features(), 1 + 3 + 1);

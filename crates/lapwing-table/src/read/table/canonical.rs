@@ -18,14 +18,16 @@ use lapwing_core::{Error, Result};
 /// The kind of a column of a stored type.
 pub(crate) fn kind_of(stored: &DataType) -> ColumnKind {
     use DataType::{
-        Boolean, Date32, Date64, Dictionary, FixedSizeList, LargeList, LargeUtf8, List, Null, RunEndEncoded, Time32,
-        Time64, Timestamp, Utf8, Utf8View,
+        Boolean, Date32, Date64, Dictionary, Duration, FixedSizeList, LargeList, LargeUtf8, List, Null, RunEndEncoded,
+        Time32, Time64, Timestamp, Utf8, Utf8View,
     };
     match stored {
         Null => ColumnKind::Empty,
         Boolean => ColumnKind::Boolean,
         Utf8 | LargeUtf8 | Utf8View => ColumnKind::Text,
         Date32 | Date64 | Time32(_) | Time64(_) | Timestamp(..) => ColumnKind::Date,
+        // Seconds.
+        Duration(_) => ColumnKind::Number,
         Dictionary(_, values) => kind_of(values),
         RunEndEncoded(_, values) => kind_of(values.data_type()),
         FixedSizeList(field, length) if field.data_type().is_numeric() => {
@@ -59,6 +61,7 @@ pub(crate) fn canonical(
         ColumnType::Number => {
             let array = match stored {
                 DataType::Boolean => cast(&cast(array, &DataType::Int8).map_err(failed)?, &DataType::Float64),
+                DataType::Duration(_) => seconds(array),
                 _ => cast(array, &DataType::Float64),
             };
             as_numbers::<Float64Type>(&array.map_err(failed)?, f64::NAN)
@@ -71,6 +74,13 @@ pub(crate) fn canonical(
     };
     count(array, &converted, row, tally);
     Ok(converted)
+}
+
+/// The seconds of lengths of time.
+fn seconds(array: &ArrayRef) -> std::result::Result<ArrayRef, ArrowError> {
+    let nanos = cast(&cast(array, &DataType::Duration(TimeUnit::Nanosecond))?, &DataType::Int64)?;
+    let nanos = cast(&nanos, &DataType::Float64)?;
+    Ok(Arc::new(nanos.as_primitive::<Float64Type>().unary::<_, Float64Type>(|x| x / 1e9)))
 }
 
 /// Numbers without nulls, NaN in their place.
