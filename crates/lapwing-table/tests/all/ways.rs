@@ -148,6 +148,26 @@ fn read(folder: &Folder, text: &str, twin: &Prepared) -> Read {
 }
 
 #[test]
+fn rows_that_begin_with_a_mark_of_comments_are_rows() {
+    let folder = Folder::new();
+    let row = |at: usize| format!("{}{at:06x},{}.5,{}\n", ["#", "b", "#"][at % 3], at * 7 % 31, class(at));
+    let text: String = (0..60).map(row).collect();
+    let options = ReadOptions { label_column: Some("kind".into()), ..ReadOptions::default() };
+    for text in
+        [format!("color,x,kind\n{text}"), format!("# colors\ncolor,x,kind\n{text}"), format!("#color,x,kind\n{text}")]
+    {
+        let found = prepare(&folder.file("t.csv", &text), &options, Standardize::Off, &run()).unwrap();
+        assert_eq!(found.description.n_rows, 60, "{}", &text[..40]);
+        assert_eq!(found.recipe.columns[0].name.trim_start_matches('#'), "color");
+    }
+    // # x,y,kind
+    let bare: String = (0..60).map(|at| format!("{}.5,{},{}\n", at * 7 % 31, at % 9, class(at))).collect();
+    let found =
+        prepare(&folder.file("t.csv", format!("# x,y,kind\n{bare}")), &options, Standardize::Off, &run()).unwrap();
+    assert_eq!((found.description.n_rows, found.recipe.feature_names()), (60, vec!["x".to_owned(), "y".into()]));
+}
+
+#[test]
 fn tables_are_read_as_their_plain_twin_or_something_is_said() {
     let folder = Folder::new();
     let plain = |gap: Option<&str>| {

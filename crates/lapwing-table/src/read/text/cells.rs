@@ -45,6 +45,11 @@ impl<'b> Cells<'b> {
         (self.at < self.bytes.len()).then_some(self.at)
     }
 
+    /// Goes back to the start of a record.
+    pub(super) fn back_to(&mut self, start: usize) {
+        (self.at, self.open) = (start, None);
+    }
+
     /// Passes over the line at the current place.
     pub(super) fn skip_line(&mut self) {
         self.at = memchr2(b'\n', b'\r', &self.bytes[self.at..]).map_or(self.bytes.len(), |length| self.at + length);

@@ -119,9 +119,13 @@ impl Plan {
         let (mut cells, mut parsed) = (Cells::new(bytes, dialect), Parsed::default());
         while let Some(start) = cells.start() {
             if dialect.comment == Some(bytes[start]) {
-                cells.skip_line();
-                parsed.passed.comments += 1;
-                continue;
+                // A line with the mark that is as wide as rows are is a row.
+                let is_row = cells.record(|_, _| ()).is_none_or(|width| width == self.width);
+                if !is_row {
+                    parsed.passed.comments += 1;
+                    continue;
+                }
+                cells.back_to(start);
             }
             if self.is_header(&bytes[start..]) {
                 cells.skip_line();

@@ -176,7 +176,11 @@ pub(super) fn sniff(sample: &[u8], is_whole: bool, known: &Known) -> Sniffed {
         at += further;
     } else if let Some(commented) = lines[..first].last().filter(|line| line.is_comment) {
         // # x,y,label
-        let names: Vec<Vec<u8>> = commented.cells.clone();
+        let mut names: Vec<Vec<u8>> = commented.cells.clone();
+        if let Some(first) = names.first_mut() {
+            let length = first.iter().take_while(|byte| COMMENTS.contains(byte) || **byte == b' ').count();
+            first.drain(..length);
+        }
         if names.len() == width && names.iter().all(|name| plain(name, dialect.decimal).is_none()) {
             header = names;
         }
@@ -227,7 +231,7 @@ struct Line {
     start: usize,
     end: usize,
     cells: Vec<Vec<u8>>,
-    /// Whether it starts with a mark of comments; its cells are those behind the mark.
+    /// Whether it starts with a mark of comments, and is no row.
     is_comment: bool,
 }
 
@@ -270,25 +274,15 @@ fn lines(sample: &[u8], is_whole: bool, dialect: &Dialect) -> Vec<Line> {
         if cells.record(|_, cell| record.push(cell.trim_ascii().to_vec())).is_none() {
             break;
         }
-        if is_comment && let Some(first) = record.first_mut() {
-            let inner: Vec<u8> =
-                first.iter().copied().skip_while(|byte| COMMENTS.contains(byte) || *byte == b' ').collect();
-            *first = inner;
-        }
         if is_whole || cells.place() < sample.len() {
             lines.push(Line { start, end: cells.place(), cells: record, is_comment });
         }
-    }
-    // What starts with the mark and is as wide as all others is a row.
-    let n_comments = lines.iter().filter(|line| line.is_comment).count();
-    if n_comments * 2 > lines.len() {
-        lines.iter_mut().for_each(|line| line.is_comment = false);
     }
     lines
 }
 
 /// Where the table is among lines.
-fn shape(lines: &[Line], names: &[String]) -> Shape {
+fn shape_of(lines: &[Line], names: &[String]) -> Shape {
     let records: Vec<(usize, &Line)> = lines.iter().enumerate().filter(|(_, line)| !line.is_comment).collect();
     let mut widths: HashMap<usize, usize> = HashMap::new();
     records.iter().for_each(|(_, line)| *widths.entry(line.cells.len()).or_default() += 1);
@@ -497,8 +491,17 @@ fn best_table(sample: &[u8], is_whole: bool, known: &Known, doubts: &mut Vec<Dou
 
 /// A sample read in a dialect, and how likely that is: by records of one width and cells of clear types.
 fn scored(sample: &[u8], is_whole: bool, dialect: Dialect, known: &Known) -> (Table, f64) {
-    let lines = lines(sample, is_whole, &dialect);
-    let shape = shape(&lines, &known.names);
+    let mut lines = lines(sample, is_whole, &dialect);
+    let mut shape = shape_of(&lines, &known.names);
+    // Lines with the mark among the rows, and as wide as these, are rows: colors, hashtags.
+    let is_row = |line: &Line| line.is_comment && line.cells.len() == shape.width;
+    let n_comments = lines.iter().filter(|line| line.is_comment).count();
+    let has_rows = lines.get(shape.first + 1..).is_some_and(|own| own.iter().any(is_row));
+    if has_rows || n_comments * 2 > lines.len() || (shape.width < 2 && n_comments > 0 && lines.len() > n_comments + 1) {
+        let width = shape.width;
+        lines.iter_mut().for_each(|line| line.is_comment &= has_rows && line.cells.len() != width);
+        shape = shape_of(&lines, &known.names);
+    }
     let own = lines.get(shape.first + 1..).filter(|own| !own.is_empty()).unwrap_or(&lines);
     let body: Sample = own.iter().filter(|line| !line.is_comment).map(|line| line.cells.clone()).collect();
     // Decimal commas are numbers too.
@@ -525,8 +528,7 @@ fn scored(sample: &[u8], is_whole: bool, dialect: Dialect, known: &Known) -> (Ta
         if asked { ASKED } else { 0.0 },
     ];
     let score = even.iter().sum::<f64>() - odd.iter().sum::<f64>();
-    let has_comments = lines.iter().any(|line| line.is_comment);
-    let comment = lines.iter().find(|line| line.is_comment).map(|line| sample[line.start]).filter(|_| has_comments);
+    let comment = lines.iter().find(|line| line.is_comment).map(|line| sample[line.start]).filter(|_| !has_rows);
     (Table { dialect: Dialect { comment, ..dialect }, lines, shape }, score)
 }
 
