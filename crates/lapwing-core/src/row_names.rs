@@ -311,6 +311,7 @@ impl Ids {
     }
 
     /// Number of rows.
+    #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
         self.names.len()
     }

@@ -125,7 +125,11 @@ fn classes_may_be_called_none_and_markers_are_asked_for() {
     folder.write("t.csv", "x,kind,kind\n1,a,b\n2,,\n");
     assert!(folder.refused("label t.csv --label-column kind -o o.csv").contains("two columns are named 'kind'"));
     let row = |row: usize| {
-        format!("{},{}\n", row * 7 % 53, if row % 4 == 0 { format!("{}.37", 100 + row) } else { String::new() })
+        format!(
+            "{},{}\n",
+            row * 7 % 53,
+            if row.is_multiple_of(4) { format!("{}.37", 100 + row) } else { String::new() }
+        )
     };
     folder.write("t.csv", format!("x,kind\n{}", (0..120).map(row).collect::<String>()));
     assert!(folder.refused("label t.csv --label-column kind -o o.csv").contains("measurements rather than classes"));

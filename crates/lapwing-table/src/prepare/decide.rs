@@ -79,6 +79,7 @@ pub(super) fn decided(table: &Surveyed<'_>, choices: &Choices, run: &Run) -> (Re
         .zip(steps)
         .map(|(((name, kind), &reading), step)| {
             let reading = if step.width() > 0 { reading } else { Reading::default() };
+            let reading = Reading { cells: reading.cells.filter(|cells| cells.is_special()), ..reading };
             ColumnRecipe { name: name.clone(), kind: kind.clone(), reading, step }
         })
         .collect();

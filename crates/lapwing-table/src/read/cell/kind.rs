@@ -92,6 +92,16 @@ pub(super) fn are_few(unfit: usize, filled: usize) -> bool {
 }
 
 impl CellType {
+    /// Whether new cells alone may not tell that they are written so.
+    pub(crate) fn is_special(self) -> bool {
+        match self {
+            Self::Number(style) => style != NumberStyle::Plain(b'.'),
+            Self::Boolean(_) => true,
+            Self::Date(style) => style != DateStyle::YearFirst,
+            Self::Text | Self::Label | Self::Vector(_) => false,
+        }
+    }
+
     /// Whether a filled cell is of this type.
     pub(crate) fn fits(self, cell: &[u8]) -> bool {
         match self {

@@ -37,7 +37,8 @@ impl<'b> Cells<'b> {
         while let Some(&byte) = self.bytes.get(self.at) {
             // DOS ended files with a byte of its own.
             let is_end = matches!(byte, b'\n' | b'\r') || (byte == 0x1a && self.at + 1 == self.bytes.len());
-            if !is_end && !(self.separator == Separator::Run && byte == self.delimiter) {
+            let is_blank = self.separator == Separator::Run && byte == self.delimiter;
+            if !(is_end || is_blank) {
                 break;
             }
             self.at += 1;

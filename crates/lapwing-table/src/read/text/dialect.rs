@@ -422,7 +422,9 @@ fn single_quote(sample: &[u8], known: &Known) -> u8 {
 /// How much better another way to read a text must be than the plain ones.
 const UNUSUAL: f64 = 0.3;
 
-/// What counts against a way to read a text: a cell of several records, and a first line of another width than the rows.
+/// What counts against a way to read a text: lines before the table, a cell of several records, and a first line of another width than the
+/// rows.
+const TITLES: f64 = 0.3;
 const MERGED: f64 = 0.5;
 const OTHER_HEADER: f64 = 1.0;
 
@@ -519,7 +521,13 @@ fn scored(sample: &[u8], is_whole: bool, dialect: Dialect, known: &Known) -> (Ta
     let is_merged = |cell: &Vec<u8>| cell.contains(&b'\n') && cell.contains(&dialect.delimiter);
     let merged = body.iter().flatten().any(is_merged);
     let top = lines.get(shape.first).map_or(0, |line| line.cells.len() + usize::from(shape.has_row_names));
-    let odd = [spaced, if merged { MERGED } else { 0.0 }, if top != width { OTHER_HEADER } else { 0.0 }];
+    let has_titles = lines[..shape.first].iter().any(|line| !line.is_comment);
+    let odd = [
+        if has_titles { TITLES } else { 0.0 },
+        spaced,
+        if merged { MERGED } else { 0.0 },
+        if top != width { OTHER_HEADER } else { 0.0 },
+    ];
     let even = [
         4.0 * shape.consistent * shape.consistent,
         typed,
