@@ -48,13 +48,14 @@ def unlabeled_mask(y: Any, unlabeled: Any = None, classes: NDArray[Any] | None =
     y = as_label_array(y)
     marks = _marks(y, unlabeled)
     none: NDArray[np.bool_] = marks == _NONE
+    any_mark: NDArray[np.bool_] = marks != 0
     if classes is None:
-        return none if none.any() else marks != 0
+        return none if none.any() else any_mark
     known = set(_open_names(classes))
     if known:
-        names = np.fromiter((_open_name(label) in known for label in y.flat), np.bool_, count=y.size).reshape(y.shape)
-        return none | ((marks == _OPEN) & ~names)
-    return marks != 0
+        is_class = np.fromiter((_open_name(label) in known for label in y.flat), np.bool_, count=y.size)
+        any_mark &= none | ~is_class.reshape(y.shape)
+    return any_mark
 
 
 def _marks(y: NDArray[Any], unlabeled: Any) -> NDArray[np.int8]:

@@ -28,7 +28,7 @@ fn table(name: &str, cell: impl Fn(usize) -> String, classes: [&str; 3]) -> (Str
     let mut truth = Vec::new();
     for row in 0..ROWS {
         let own = classes[class(row)];
-        let label = if row % 5 == 0 { own } else { "" };
+        let label = if row.is_multiple_of(5) { own } else { "" };
         let cell = cell(row).replace('"', "\"\"");
         text += &format!("\"{cell}\",{:.2},{label}\n", any(row, 4000) as f64 / 100.0);
         truth.push(own.to_owned());

@@ -15,7 +15,7 @@ fn number(row: usize, column: usize) -> f64 {
 }
 
 fn class(row: usize) -> &'static str {
-    if row % 5 == 0 { ["beta", "alpha"][row / 5 % 2] } else { "" }
+    if row.is_multiple_of(5) { ["beta", "alpha"][row / 5 % 2] } else { "" }
 }
 
 /// Digits in groups: of three, or as in India.
@@ -25,7 +25,7 @@ fn grouped(x: f64, mark: &str, decimal: &str, is_indian: bool) -> String {
     let mut out = String::new();
     for (at, digit) in whole.chars().enumerate() {
         let left = whole.len() - at;
-        let is_end = if is_indian { left == 3 || (left > 3 && left % 2 == 1) } else { left % 3 == 0 };
+        let is_end = if is_indian { left == 3 || (left > 3 && left % 2 == 1) } else { left.is_multiple_of(3) };
         if at > 0 && is_end {
             out.push_str(mark);
         }
