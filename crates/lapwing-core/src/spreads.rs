@@ -5,8 +5,8 @@
 //! things are asked, of a sample of rows. The spread of a column is the width of the middle nine tenths of its values, so that a few
 //! far values do not make it large.
 //!
-//! - The largest spread is at least [`ORDERS`] times the median spread; or the decimal logarithms of the spreads have a standard
-//!   deviation of at least [`DEVIATIONS`], the smallest tenth of the spreads left out. From [`ORDER`] times or [`DEVIATION`] on, auto
+//! - The largest spread is at least `ORDERS` times the median spread; or the decimal logarithms of the spreads have a standard
+//!   deviation of at least `DEVIATIONS`, the smallest tenth of the spreads left out. From `ORDER` times or `DEVIATION` on, auto
 //!   only says so: there some tables gain by scaling, and others lose more (positions in meters beside angles).
 //! - The spreads do not descend from the first column to the last, as those of principal components do.
 //!
@@ -153,7 +153,7 @@ fn deviation_of_logs(spreads: &[f64]) -> f64 {
     (logs.iter().map(|log| (log - mean) * (log - mean)).sum::<f64>() / n).sqrt()
 }
 
-/// The width of a column with values in `range`, which scaling makes the same for all columns: that of the range, but at most [`FAR`]
+/// The width of a column with values in `range`, which scaling makes the same for all columns: that of the range, but at most `FAR`
 /// times that of the middle 98 hundredths of `sample`, if these are not all equal.
 pub fn width(range: f64, mut sample: Vec<f64>) -> f64 {
     sample.sort_unstable_by(f64::total_cmp);

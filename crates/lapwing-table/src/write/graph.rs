@@ -32,7 +32,7 @@ pub fn write_graph(path: &Path, graph: &Csr<f64>) -> Result<()> {
     stage_graph(path, graph)?.publish()
 }
 
-/// [`write_graph`] without the renaming: [`publish_all`](super::publish_all) renames several files together.
+/// [`write_graph`] without the renaming: [`publish_all`](lapwing_core::publish::publish_all) renames several files together.
 ///
 /// # Errors
 /// As [`write_graph`].
@@ -40,7 +40,7 @@ pub fn stage_graph(path: &Path, graph: &Csr<f64>) -> Result<Staged> {
     stage(path, graph, None, &|_| ())
 }
 
-/// Writes a matrix as `.npz` whatever the ending is; [`publish_all`](super::publish_all) renames it.
+/// Writes a matrix as `.npz` whatever the ending is; [`publish_all`](lapwing_core::publish::publish_all) renames it.
 ///
 /// # Errors
 /// [`Error::Io`].

@@ -171,7 +171,7 @@ impl RecordFile {
         self.stage(run)?.publish()
     }
 
-    /// [`commit`](Self::commit) without the renaming: [`publish_all`](super::publish_all) renames several files
+    /// [`commit`](Self::commit) without the renaming: [`publish_all`](lapwing_core::publish::publish_all) renames several files
     /// together.
     ///
     /// # Errors
@@ -196,7 +196,7 @@ impl RecordFile {
         self.stage_transcoded(final_path, run)?.publish()
     }
 
-    /// [`transcode`](Self::transcode) without the renaming: [`publish_all`](super::publish_all) renames several files
+    /// [`transcode`](Self::transcode) without the renaming: [`publish_all`](lapwing_core::publish::publish_all) renames several files
     /// together.
     ///
     /// # Errors

@@ -103,7 +103,7 @@ pub fn write_labels(path: &Path, rows: &LabeledRows<'_>) -> Result<()> {
     stage_labels(path, rows)?.publish()
 }
 
-/// [`write_labels`] without the renaming: [`publish_all`](super::publish_all) renames several files together.
+/// [`write_labels`] without the renaming: [`publish_all`](lapwing_core::publish::publish_all) renames several files together.
 ///
 /// # Errors
 /// As [`write_labels`].

@@ -205,7 +205,7 @@ impl LabelWriter {
         self.stage()?.publish()
     }
 
-    /// [`finish`](Self::finish) without the renaming: [`publish_all`](super::publish_all) renames several files
+    /// [`finish`](Self::finish) without the renaming: [`publish_all`](lapwing_core::publish::publish_all) renames several files
     /// together.
     ///
     /// # Errors
