@@ -216,12 +216,12 @@ warnings! {
             => UnknownLevels { column: String, n_cells: usize, first: String }
         "column '{column}': {} nothing, though every cell of the fit held something; they say nothing about these rows", cells_hold(n_cells)
             => NewGaps { column: String, n_cells: usize }
-        "column '{column}': {value} is far from all other numbers and comes again; it counts as missing: write nothing there, or take the \
-         column as it is"
+        "column '{column}': {value} is far from all other numbers and comes again; it counts as missing; --prepare none takes all \
+         columns as they are"
             => Sentinel { column: String, value: String }
         "column '{column}' is left out: its type, {stored}, cannot be used"
             => UnusableColumn { column: String, stored: String }
-        "{file}: passed over {what}"
+        "{file}: {what}"
             => PassedLines { file: String, what: String }
         "{file}: {what}; {advice}"
             => DoubtfulText { file: String, what: &'static str, advice: &'static str }

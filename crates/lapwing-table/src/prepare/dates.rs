@@ -44,6 +44,11 @@ impl DatePart {
     }
 }
 
+/// The day of the month of a date in microseconds since 1970.
+pub(super) fn day_of(micros: i64) -> u32 {
+    DateTime::from_timestamp_micros(micros).unwrap_or_default().day()
+}
+
 /// All parts of a date in microseconds since 1970, in the order of [`DatePart::ALL`].
 pub(super) fn parts_of(micros: i64) -> [f64; 5] {
     let seconds = micros as f64 / SECOND as f64;

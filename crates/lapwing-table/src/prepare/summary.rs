@@ -10,7 +10,8 @@ use super::columns::Columns;
 use super::recipe::{LeftOut, Recipe, Step};
 use super::survey::{Cells, Survey};
 use super::terms::Tokens;
-use crate::read::table::Tally;
+use crate::read::cell::DateStyle;
+use crate::read::table::{CellType, Reading, Tally};
 use crate::read::{ColumnKind, Dialect, Doubt, Separator, TableFile};
 use lapwing_core::scaling::times;
 use lapwing_core::{Report, Spreads, Standardize, Warning};
@@ -126,6 +127,12 @@ impl Description {
                 sentinel: columns.readings[at].sentinel,
             }
         };
+        // All cells of a column may tell the order of day and month that its first ones leave open.
+        let is_undated = |(reading, survey): (&Reading, &Survey)| {
+            let is_day_first = reading.cells == Some(CellType::Date(DateStyle::DayFirst));
+            is_day_first && matches!(survey.cells, Cells::Dates { has_late_day: false, .. })
+        };
+        let is_open = |doubt: &Doubt| *doubt != Doubt::Dates || columns.readings.iter().zip(surveys).any(is_undated);
         let is_auto = standardize == Standardize::Auto;
         let is_left = is_auto && !recipe.is_scaled && spreads.is_some_and(|spreads| spreads.differ);
         let ratio = spreads.map(|spreads| spreads.ratio);
@@ -134,7 +141,7 @@ impl Description {
         Self {
             n_rows: surveys.first().map_or(0, |survey| survey.n_rows),
             dialect: table.dialect(),
-            doubts: table.doubts().to_vec(),
+            doubts: table.doubts().iter().copied().filter(is_open).collect(),
             passed: passed.to_vec(),
             columns: (0..recipe.columns.len()).map(summary).collect(),
             n_features: recipe.n_features(),

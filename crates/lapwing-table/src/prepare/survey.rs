@@ -10,7 +10,7 @@ use arrow_array::types::{Float32Type, Float64Type, TimestampMicrosecondType};
 use arrow_array::{Array, ArrayRef};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::dates::{DatePart, parts_of};
+use super::dates::{DatePart, day_of, parts_of};
 use super::encode::{is_usable, logged};
 use super::sketch::{Distinct, GROUP, Moments, Sample, limits};
 use super::terms;
@@ -295,6 +295,8 @@ pub(super) enum Cells {
         sample: Sample,
         /// The first and the last, in microseconds since 1970.
         limits: Option<(i64, i64)>,
+        /// Whether a day of a month is beyond 12, so that it is no month.
+        has_late_day: bool,
     },
     Texts(Box<TextSurvey>),
     Vectors(VectorSurvey),
@@ -317,7 +319,7 @@ impl Survey {
             ColumnKind::Boolean => Cells::Truths { n_true: 0 },
             ColumnKind::Date => {
                 let parts = DatePart::ALL.iter().map(|&part| (part, Moments::default())).collect();
-                Cells::Dates { parts, sample: Sample::default(), limits: None }
+                Cells::Dates { parts, sample: Sample::default(), limits: None, has_late_day: false }
             }
             ColumnKind::Text => Cells::Texts(Box::default()),
             ColumnKind::Vector(_) => Cells::Vectors(VectorSurvey::default()),
@@ -359,9 +361,10 @@ impl Survey {
                 self.n_missing += array.null_count();
                 *n_true += array.as_boolean().true_count();
             }
-            Cells::Dates { parts, sample, limits } => {
+            Cells::Dates { parts, sample, limits, has_late_day } => {
                 self.n_missing += array.null_count();
                 let micros: Vec<Option<i64>> = array.as_primitive::<TimestampMicrosecondType>().iter().collect();
+                *has_late_day = *has_late_day || micros.iter().flatten().any(|&micros| day_of(micros) > 12);
                 let known =
                     || limits.iter().flat_map(|limits| [limits.0, limits.1]).chain(micros.iter().flatten().copied());
                 *limits = known().min().zip(known().max());

@@ -101,16 +101,6 @@ impl Records {
         Ok((read(Box::new(std::io::Cursor::new(bytes).chain(text))), records))
     }
 
-    /// Opens a file in a known dialect, behind its header.
-    pub(super) fn open_as(path: &Path, dialect: &Dialect) -> Result<Self> {
-        let (text, skipped) = without_mark(open_text(path)?).map_err(|e| text_error(path, None, e))?;
-        let mut records = Self::from_text(path, text, Mark { byte: skipped, lines: 0 }).written_as(dialect);
-        if dialect.has_header {
-            records.advance()?;
-        }
-        Ok(records)
-    }
-
     /// Reads cells as a dialect writes them.
     fn written_as(mut self, dialect: &Dialect) -> Self {
         self.parser =

@@ -8,11 +8,19 @@ use lapwing_core::{Error, Result};
 
 use super::parquet::guarded;
 
-/// A sheet as CSV with commas: the one named `name`, or the first that holds anything.
+/// A sheet as text.
+pub(super) struct Sheet {
+    /// CSV with commas.
+    pub text: Vec<u8>,
+    /// The other sheets that hold anything, if none was asked for.
+    pub others: Vec<String>,
+}
+
+/// Reads the sheet named `name`, or the first that holds anything.
 ///
 /// # Errors
 /// [`Error::Format`] for a damaged file, and for a name that no sheet has, listing those that there are.
-pub(super) fn text_of(path: &Path, name: Option<&str>) -> Result<Vec<u8>> {
+pub(super) fn read(path: &Path, name: Option<&str>) -> Result<Sheet> {
     lapwing_core::mapped::open_filled(path)?;
     guarded(path, || {
         let failed = |error: calamine::Error| Error::format(path, None, format!("no spreadsheet ({error})"));
@@ -22,21 +30,20 @@ pub(super) fn text_of(path: &Path, name: Option<&str>) -> Result<Vec<u8>> {
             let known = names.iter().map(|known| format!("'{known}'")).collect::<Vec<_>>().join(", ");
             return Err(Error::format(path, None, format!("no sheet '{name}'; the sheets are {known}")));
         }
-        for sheet in names.iter().filter(|sheet| name.is_none_or(|name| name == sheet.as_str())) {
-            let range = book.worksheet_range(sheet).map_err(failed)?;
-            let Some((first, _)) = range.start() else { continue };
-            return lines(path, first as usize, &range.rows().collect::<Vec<_>>());
+        let (mut found, mut others) = (None, Vec::new());
+        for sheet in names.into_iter().filter(|sheet| name.is_none_or(|name| name == sheet.as_str())) {
+            let range = book.worksheet_range(&sheet).map_err(failed)?;
+            match (range.start(), &found) {
+                (None, _) => {}
+                (Some((first, _)), None) => {
+                    found = Some(lines(path, first as usize, &range.rows().collect::<Vec<_>>())?);
+                }
+                (Some(_), Some(_)) => others.push(sheet),
+            }
         }
-        Err(Error::format(path, None, "all sheets are empty"))
+        let text = found.ok_or_else(|| Error::format(path, None, "all sheets are empty"))?;
+        Ok(Sheet { text, others })
     })
-}
-
-/// The number of sheets of a spreadsheet that hold anything beside the first.
-pub(super) fn others(path: &Path) -> Vec<String> {
-    let Ok(mut book) = open_workbook_auto(path) else { return Vec::new() };
-    let names = book.sheet_names();
-    let filled = |name: &String| book.worksheet_range(name).is_ok_and(|range| !range.is_empty());
-    names.into_iter().filter(filled).skip(1).collect()
 }
 
 /// Rows as lines, behind an empty line for each row above them. Titles above a table and notes below it are lines of one cell.

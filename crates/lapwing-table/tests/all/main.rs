@@ -5,6 +5,7 @@ mod common;
 mod damaged_files;
 mod edge_columns;
 mod edge_files;
+mod formats;
 mod label_files;
 mod label_writer;
 mod read_labels_and_graphs;

@@ -9,9 +9,8 @@ use arrow_array::cast::AsArray;
 
 use super::columns::find_name;
 use super::format::{is_rereadable, only_once, unknown_ending};
-use super::records::Records;
-use super::table::{ColumnType, no_rows};
-use super::{Dialect, ReadOptions, TableFile};
+use super::table::no_rows;
+use super::{ReadOptions, TableFile};
 use lapwing_core::row_names::Ids;
 use lapwing_core::{Error, Result, RowNames, Run};
 
@@ -39,10 +38,7 @@ pub fn read_names(path: &Path, options: &ReadOptions, run: &Run) -> Result<RowNa
     }
     let table = TableFile::open(path, options)?;
     let at = find_name(path, table.names(), column)?;
-    match table.dialect().filter(|_| table.is_plain_text() && !path.is_dir() && path.exists()) {
-        Some(dialect) => of_text(path, &dialect, at, column, run),
-        None => of_table(&table, at, column, run),
-    }
+    of_table(&table, at, column, run)
 }
 
 /// The names of all columns of a table; `None` for other files, and for those that can be read only once.
@@ -69,19 +65,6 @@ pub(super) fn changed(path: &Path) -> Error {
     Error::format(path, None, "the file has changed while it was read (it has another number of rows)")
 }
 
-/// The names of a text, whose lines are told in messages.
-fn of_text(path: &Path, dialect: &Dialect, at: usize, column: &str, run: &Run) -> Result<RowNames> {
-    let mut records = Records::open_as(path, dialect)?;
-    let mut ids = Ids::new(column);
-    while records.next(run)? {
-        let id = std::str::from_utf8(records.cell(at)).map_err(|_| {
-            records.error(format!("the id '{}' in column '{column}' is not UTF-8 text", records.shown(at)))
-        })?;
-        ids.push(id, Some(records.line()))?;
-    }
-    if ids.len() == 0 { Err(no_rows(path)) } else { ids.finish(&path.display().to_string()) }
-}
-
 fn of_table(table: &TableFile, at: usize, column: &str, run: &Run) -> Result<RowNames> {
     let path = table.path();
     if !table.has_names(at) {
@@ -89,10 +72,12 @@ fn of_table(table: &TableFile, at: usize, column: &str, run: &Run) -> Result<Row
         return Err(Error::format(path, None, reason));
     }
     let mut ids = Ids::new(column);
-    let mut rows = table.scan(&[at], &[ColumnType::Label])?;
+    let mut rows = table.scan_names(at)?;
     while let Some(arrays) = rows.next(run)? {
-        let texts = arrays.iter().filter_map(|array| array.as_string_opt::<i32>());
-        texts.flat_map(|texts| texts.iter()).try_for_each(|text| ids.push(text.unwrap_or_default(), None))?;
+        let texts = arrays.iter().filter_map(|array| array.as_string_opt::<i32>()).flat_map(|texts| texts.iter());
+        for (place, text) in texts.enumerate() {
+            ids.push(text.unwrap_or_default(), rows.lines().get(place).copied())?;
+        }
     }
     if ids.len() == 0 { Err(no_rows(path)) } else { ids.finish(&path.display().to_string()) }
 }

@@ -27,8 +27,9 @@ pub(crate) use super::cell::{CellType, ColumnType, Reading, Tally};
 use super::cell::{infer, reconciled};
 use super::format::{Format, unknown_ending};
 use super::parquet;
+use super::sheet::Sheet;
 pub(crate) use super::text::RowMark;
-use super::text::{Dialect, Doubt, Known, Separator, TextTable};
+use super::text::{Dialect, Doubt, Known, TextTable};
 use lapwing_core::{Error, Result, Run};
 
 /// A file, or several, as a table whose columns have names and kinds.
@@ -62,13 +63,11 @@ impl TableFile {
                 TextTable::open(path, known).map(|table| Self::from_text(Arc::new(table)))
             }
             Format::Sheet => {
-                let bytes = super::sheet::text_of(path, options.sheet.as_deref())?;
+                let Sheet { text, others } = super::sheet::read(path, options.sheet.as_deref())?;
                 let known = Known { delimiter: Some(b','), decimal: Some(b'.'), ..options.known(path) };
-                let mut table = Self::from_text(Arc::new(TextTable::held(path, bytes, known)?));
-                let others = if options.sheet.is_none() { super::sheet::others(path) } else { Vec::new() };
-                let named =
-                    |others: &[String]| others.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
-                table.passed.extend((!others.is_empty()).then(|| format!("the sheets {}", named(&others))));
+                let mut table = Self::from_text(Arc::new(TextTable::held(path, text, known)?));
+                let others = others.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
+                table.passed.extend((!others.is_empty()).then(|| format!("other sheets are passed over: {others}")));
                 Ok(table)
             }
             Format::Parquet => {
@@ -208,17 +207,6 @@ impl TableFile {
         self.source.is_text()
     }
 
-    /// Whether the table is a text of a header and rows, whose cells have one byte between them.
-    pub(crate) fn is_plain_text(&self) -> bool {
-        let is_plain = |dialect: Dialect| {
-            dialect.separator == Separator::One
-                && dialect.quote.is_some()
-                && dialect.escape.is_none()
-                && dialect.comment.is_none()
-        };
-        self.passed.is_empty() && self.dialect().is_some_and(is_plain)
-    }
-
     /// What was passed over before the rows of a text.
     pub(crate) fn passed(&self) -> &[String] {
         &self.passed
@@ -283,7 +271,7 @@ impl TableFile {
 
     /// As [`scan`](Self::scan), with cells that are read as `readings` say.
     pub(crate) fn scan_read(&self, columns: &[usize], types: &[ColumnType], readings: &[Reading]) -> Result<TableRows> {
-        self.read(columns, types, readings, RowMark::default())
+        self.read((columns, types, readings), RowMark::default(), false)
     }
 
     /// As [`scan`](Self::scan), with cells that were read in another table, the one of a fit, as `fit` says.
@@ -308,7 +296,7 @@ impl TableFile {
                 marks.partition_point(|mark| mark.row <= row).checked_sub(1).map(|at| marks[at]).unwrap_or_default()
             }
         };
-        self.read(columns, types, readings, mark)
+        self.read((columns, types, readings), mark, false)
     }
 
     /// How the cells of columns are read, if those of a fit were read as `fit` says.
@@ -323,10 +311,20 @@ impl TableFile {
         columns.iter().zip(fit).map(of).collect()
     }
 
-    fn read(&self, columns: &[usize], types: &[ColumnType], readings: &[Reading], from: RowMark) -> Result<TableRows> {
+    /// Starts to read a column of names as texts, with the lines of the rows of a text.
+    pub(crate) fn scan_names(&self, column: usize) -> Result<TableRows> {
+        self.read((&[column], &[ColumnType::Label], &[Reading::default()]), RowMark::default(), true)
+    }
+
+    fn read(
+        &self,
+        (columns, types, readings): (&[usize], &[ColumnType], &[Reading]),
+        from: RowMark,
+        with_lines: bool,
+    ) -> Result<TableRows> {
         let cells = |(kind, reading): (&ColumnType, &Reading)| kind.cell_type(reading.cells, self.decimal());
         let cells = types.iter().zip(readings).map(cells).collect();
-        let ask = Ask { columns: columns.to_vec(), types: types.to_vec(), cells };
+        let ask = Ask { columns: columns.to_vec(), types: types.to_vec(), cells, with_lines };
         let sentinels = readings.iter().map(|reading| reading.sentinel).collect();
         Ok(TableRows::new(self.path.clone(), self.source.rows(ask, from)?, sentinels))
     }

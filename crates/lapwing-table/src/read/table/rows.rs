@@ -65,6 +65,11 @@ impl TableRows {
         self.rows.passed()
     }
 
+    /// The lines of the last rows of a text, if they were wanted.
+    pub(crate) fn lines(&self) -> &[u64] {
+        self.rows.lines()
+    }
+
     /// The row with which reading started.
     pub(crate) fn first_row(&self) -> usize {
         self.first_row

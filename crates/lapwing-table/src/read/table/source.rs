@@ -29,6 +29,8 @@ pub(super) struct Ask {
     pub columns: Vec<usize>,
     pub types: Vec<ColumnType>,
     pub cells: Vec<CellType>,
+    /// Whether the lines of the rows of a text are wanted.
+    pub with_lines: bool,
 }
 
 /// A table whose columns have names and stored types.
@@ -104,6 +106,11 @@ pub(super) trait Rows: Send {
         Vec::new()
     }
 
+    /// The lines of the last rows of a text, if they were wanted.
+    fn lines(&self) -> &[u64] {
+        &[]
+    }
+
     /// Places of a text at which reading can start, of those read so far; they are taken out.
     fn take_marks(&mut self) -> Vec<RowMark> {
         Vec::new()
@@ -174,7 +181,7 @@ impl Source for Arc<TextTable> {
     }
 
     fn rows(&self, ask: Ask, from: RowMark) -> Result<Box<dyn Rows>> {
-        Ok(Box::new(self.scan_from(from, &ask.columns, ask.cells)?))
+        Ok(Box::new(self.scan_from(from, &ask.columns, ask.cells, ask.with_lines)?))
     }
 
     fn samples(&self, columns: &[usize]) -> Result<Vec<Vec<Vec<u8>>>> {
@@ -213,6 +220,10 @@ impl Rows for TextScan {
 
     fn passed(&self) -> Vec<String> {
         self.passed.words()
+    }
+
+    fn lines(&self) -> &[u64] {
+        &self.lines
     }
 
     fn take_marks(&mut self) -> Vec<RowMark> {
@@ -310,9 +321,8 @@ impl Source for Held {
         self.batches.iter().flat_map(|batch| columns.iter().map(move |at| column(batch, at))).sum()
     }
 
-    fn rows(&self, ask: Ask, from: RowMark) -> Result<Box<dyn Rows>> {
-        // Reading starts with the first batch, whatever row was asked for.
-        let _ = from;
+    /// Reading starts with the first batch, whatever row was asked for.
+    fn rows(&self, ask: Ask, _: RowMark) -> Result<Box<dyn Rows>> {
         Converted::boxed(self.path.clone(), self.stored_rows(&ask.columns, 0)?, ask, 0)
     }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use arrow_array::ArrayRef;
 
 use super::cells::{Cells, count_lines};
-use super::dialect::Dialect;
+use super::dialect::{Dialect, passed_over};
 use super::{Layout, json};
 use crate::read::cell::{Broken, Builder, CellType, Tally};
 use crate::read::records::shown;
@@ -39,6 +39,8 @@ pub(super) struct Parsed {
     pub passed: Passed,
     /// The line of the first record of one cell at the end of the block; more rows behind it would make it malformed.
     pub narrow: Option<u64>,
+    /// The line of every row, if these are wanted.
+    pub lines: Vec<u64>,
 }
 
 /// Lines that were passed over, and rows that were mended.
@@ -67,14 +69,18 @@ impl Passed {
 
     /// What was done, in words.
     pub(crate) fn words(&self) -> Vec<String> {
-        let lines = |n: usize| if n == 1 { "1 line".to_owned() } else { format!("{n} lines") };
-        let rows = |n: usize| if n == 1 { "1 row".to_owned() } else { format!("{n} rows") };
         let mut words = Vec::new();
-        words.extend((self.comments > 0).then(|| format!("{} of comment among the rows", lines(self.comments))));
-        words.extend((self.headers > 0).then(|| format!("{} that repeat the header", lines(self.headers))));
-        words.extend((self.behind > 0).then(|| format!("{} of one cell behind the table", lines(self.behind))));
-        words.extend((self.short > 0).then(|| format!("the last cells of {}, which are missing", rows(self.short))));
-        words.extend((self.long > 0).then(|| format!("empty cells behind the last of {}", rows(self.long))));
+        let mut add = |n: usize, what: &dyn Fn() -> String| words.extend((n > 0).then(what));
+        add(self.comments, &|| passed_over(self.comments, "line", "of comment among the rows"));
+        add(self.headers, &|| passed_over(self.headers, "line", "equal to the header"));
+        add(self.behind, &|| passed_over(self.behind, "line", "of one cell behind the table"));
+        let rows =
+            |n: usize, one: &str, more: &str| if n == 1 { format!("1 row {one}") } else { format!("{n} rows {more}") };
+        let (lacks, lack) =
+            ("lacks its last cells, which count as missing", "lack their last cells, which count as missing");
+        add(self.short, &|| rows(self.short, lacks, lack));
+        let (has, have) = ("has empty cells behind its last", "have empty cells behind their last");
+        add(self.long, &|| rows(self.long, has, have));
         words
     }
 }
@@ -92,6 +98,8 @@ pub(super) struct Plan {
     pub types: Vec<CellType>,
     /// The line of the header.
     pub header: Vec<u8>,
+    /// Whether the lines of rows are wanted.
+    pub with_lines: bool,
 }
 
 impl Plan {
@@ -117,6 +125,7 @@ impl Plan {
 
     fn parse_cells(&self, bytes: &[u8], dialect: &Dialect, builders: &mut [Builder]) -> Parsed {
         let (mut cells, mut parsed) = (Cells::new(bytes, dialect), Parsed::default());
+        let (mut counted, mut line) = (0, 1);
         while let Some(start) = cells.start() {
             if dialect.comment == Some(bytes[start]) {
                 // A line with the mark that is as wide as rows are is a row.
@@ -156,6 +165,11 @@ impl Plan {
                 break;
             }
             parsed.n_rows += 1;
+            if self.with_lines {
+                line += count_lines(&bytes[counted..start]);
+                counted = start;
+                parsed.lines.push(line);
+            }
         }
         parsed.n_bytes = cells.place();
         parsed.unclosed = cells.unclosed().map(|(at, cell)| (count_lines(&bytes[..at]) + 1, shown(cell.trim_ascii())));

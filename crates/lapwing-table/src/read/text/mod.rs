@@ -9,8 +9,10 @@ mod blocks;
 mod cells;
 mod columns;
 mod dialect;
+mod header;
 mod json;
 mod scan;
+mod shape;
 
 use std::path::Path;
 use std::sync::Arc;

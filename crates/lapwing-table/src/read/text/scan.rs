@@ -39,6 +39,8 @@ pub(crate) struct TextScan {
     narrow: Option<u64>,
     /// Lines passed over so far.
     pub passed: Passed,
+    /// The lines of the last rows, if they are wanted.
+    pub lines: Vec<u64>,
     /// Where the next block starts.
     place: RowMark,
     /// Where the blocks returned so far start.
@@ -48,12 +50,14 @@ pub(crate) struct TextScan {
 }
 
 impl TextTable {
-    /// Reads the columns `columns` as cells of `types`, from a place on at which a block starts.
+    /// Reads the columns `columns` as cells of `types`, from a place on at which a block starts; `with_lines` says
+    /// whether the lines of rows are wanted.
     pub(crate) fn scan_from(
         self: &Arc<Self>,
         place: RowMark,
         columns: &[usize],
         types: Vec<CellType>,
+        with_lines: bool,
     ) -> Result<TextScan> {
         let mut places = vec![None; self.names.len()];
         columns.iter().enumerate().for_each(|(at, &column)| places[column] = Some(at));
@@ -65,7 +69,7 @@ impl TextTable {
             }
         };
         let header = self.header_line.clone();
-        let plan = Plan { layout: self.layout, width: self.names.len(), places, keys, types, header };
+        let plan = Plan { layout: self.layout, width: self.names.len(), places, keys, types, header, with_lines };
         Ok(TextScan {
             table: self.clone(),
             plan,
@@ -74,6 +78,7 @@ impl TextTable {
             before_rows: place.byte == 0,
             narrow: None,
             passed: Passed::default(),
+            lines: Vec::new(),
             place,
             marks: Vec::new(),
             tallies: vec![Tally::default(); columns.len()],
@@ -109,9 +114,11 @@ impl TextScan {
             for (tally, of_block) in self.tallies.iter_mut().zip(parsed.tallies) {
                 tally.add(of_block, self.place.row, self.place.lines);
             }
+            let lines_before = self.place.lines;
             self.place.row += parsed.n_rows;
             self.place.lines += parsed.n_lines;
             self.place.byte = block.start + parsed.n_bytes as u64;
+            self.lines = parsed.lines.iter().map(|line| line + lines_before).collect();
             if parsed.n_rows > 0 {
                 return Ok(Some(parsed.arrays));
             }

@@ -1,0 +1,102 @@
+//! Numbers in every writing.
+
+use proptest::prelude::*;
+
+use super::*;
+
+#[test]
+fn written_numbers_lose_their_decoration() {
+    let point = NumberStyle::Written(b'.');
+    let texts = [
+        ("1,234.50", 1234.5),
+        ("$1,299.00", 1299.0),
+        ("-$5", -5.0),
+        ("$-5", -5.0),
+        ("45%", 45.0),
+        ("45 %", 45.0),
+        ("1 234 567", 1234567.0),
+        ("12 €", 12.0),
+        ("1'000", 1000.0),
+        ("€ 3.5", 3.5),
+        ("7", 7.0),
+        ("1e3", 1000.0),
+        ("(1,234.50)", -1234.5),
+        ("($5)", -5.0),
+        ("1,200-", -1200.0),
+        ("₹12,34,567", 1234567.0),
+        ("USD 12.5", 12.5),
+        ("12 kr", 12.0),
+        ("R$ 7", 7.0),
+        ("=\"95.82\"", 95.82),
+        ("'12", 12.0),
+        ("−5", -5.0),
+        ("+ 5", 5.0),
+        ("1.5e3 €", 1500.0),
+        (".5 £", 0.5),
+    ];
+    texts.iter().for_each(|(text, value)| assert_eq!(point.parse(text.as_bytes()), Some(*value), "{text}"));
+    let comma = NumberStyle::Written(b',');
+    let texts = [("1.234,50", 1234.5), ("1.234", 1234.0), ("0,5", 0.5), ("1,5e3", 1500.0), ("12,00 €", 12.0)];
+    texts.iter().for_each(|(text, value)| assert_eq!(comma.parse(text.as_bytes()), Some(*value), "{text}"));
+    for odd in
+        ["1,23,4", "12,34.5", "1.2.3", "", "$", "%", "5$5", "1,2345", ",5,", "--5", "1 2", "USD", "12 km", "EURO 5"]
+    {
+        assert_eq!(point.parse(odd.as_bytes()), None, "{odd}");
+    }
+    assert_eq!(comma.parse(b"1.5"), None);
+    assert_eq!(NumberStyle::Plain(b',').parse(b"1.5"), None);
+    assert_eq!(NumberStyle::Plain(b'.').parse(b"1,500"), None);
+}
+
+#[test]
+fn columns_may_have_words_and_marks_at_their_numbers() {
+    for (style, text, value) in [
+        (NumberStyle::Scaled(b'.'), "€1.1M", 1.1e6),
+        (NumberStyle::Scaled(b'.'), "565K", 565e3),
+        (NumberStyle::Scaled(b'.'), "3 lakh", 3e5),
+        (NumberStyle::Scaled(b'.'), "2.5 bn $", 2.5e9),
+        (NumberStyle::Scaled(b','), "1,5 Mio", 1.5e6),
+        (NumberStyle::Scaled(b'.'), "12", 12.0),
+        (NumberStyle::Ledger(b'.'), "1,200 CR", 1200.0),
+        (NumberStyle::Ledger(b'.'), "5Dr", -5.0),
+        (NumberStyle::Flagged(b'.'), "<0.5", 0.5),
+        (NumberStyle::Flagged(b'.'), ">= 100", 100.0),
+        (NumberStyle::Flagged(b'.'), "12.3*", 12.3),
+        (NumberStyle::Flagged(b'.'), "12 p", 12.0),
+        (NumberStyle::Flagged(b'.'), "~1,200 [a]", 1200.0),
+        (NumberStyle::Interval(b'.'), "(0.5, 1.5]", 1.0),
+    ] {
+        let found = style.parse(text.as_bytes());
+        assert!(found.is_some_and(|found| (found - value).abs() <= 1e-9 * value.abs()), "{text}: {found:?}");
+    }
+    for odd in ["M", "5 cats", "<", "<a", "(5"] {
+        assert_eq!(NumberStyle::Flagged(b'.').parse(odd.as_bytes()), None, "{odd}");
+        assert_eq!(NumberStyle::Scaled(b'.').parse(odd.as_bytes()), None, "{odd}");
+    }
+}
+
+#[test]
+fn units_are_those_of_all_cells() {
+    let style = NumberStyle::Unit(b'.', Affix::of(b"51.3 mm").unwrap());
+    assert_eq!(style.parse(b"1,051.3 mm"), Some(1051.3));
+    assert_eq!((style.parse(b"7mm"), style.parse(b"7 km"), style.parse(b"7")), (Some(7.0), None, None));
+    assert_eq!(Affix::of("21 °C".as_bytes()), Affix::of("3°C".as_bytes()));
+    ["mm", "7", "7 kilometers in all", "7 -", "7 (x)", "a 7 b", "user 7", "C-0001"]
+        .iter()
+        .for_each(|cell| assert_eq!(Affix::of(cell.as_bytes()), None, "{cell}"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(20_000))]
+    #[test]
+    fn plain_numbers_are_those_of_the_standard_library(
+        bits in any::<u64>(), short in -1e6..1e6f64, digits in 0usize..8, whole in any::<i64>(), text in "[-+0-9.eE]{0,24}",
+    ) {
+        let texts = [f64::from_bits(bits).to_string(), format!("{short:.digits$}"), whole.to_string(), text];
+        for text in texts {
+            let found = plain(text.as_bytes(), b'.').map(f64::to_bits);
+            let known = text.parse::<f64>().ok().map(f64::to_bits);
+            prop_assert!(found == known || text.contains("NaN"), "{text}: {found:?} {known:?}");
+        }
+    }
+}

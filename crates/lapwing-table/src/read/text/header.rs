@@ -1,0 +1,103 @@
+//! Whether a text names its columns, and what else stands between the names and the rows.
+
+use super::dialect::{Doubt, Sample, types};
+use crate::read::cell::{CellType, Found, is_missing, plain};
+
+/// Whether a record holds all names.
+pub(super) fn holds_names(record: &[Vec<u8>], names: &[String]) -> bool {
+    names.iter().all(|name| record.iter().any(|cell| cell == name.trim().as_bytes()))
+}
+
+/// Whether the first record names the columns; `body` are the types of the others.
+pub(super) fn has_header(records: &Sample, body: &[Found], decimal: u8, doubts: &mut Vec<Doubt>) -> bool {
+    let Some(first) = records.first() else { return true };
+    if records.len() == 1 {
+        // A single line of numbers holds values.
+        return !first.iter().all(|cell| plain(cell, decimal).is_some());
+    }
+    let kind = |at: usize| body.get(at).and_then(|found| found.kind).filter(|kind| *kind != CellType::Text);
+    let typed: Vec<usize> = (0..first.len()).filter(|&at| kind(at).is_some()).collect();
+    if !typed.is_empty() {
+        if is_run(first, &typed) {
+            doubts.push(Doubt::Header);
+            return true;
+        }
+        let fits = |at: &usize| is_missing(&first[*at]) || kind(*at).is_some_and(|kind| kind.fits(&first[*at]));
+        return !typed.iter().all(fits) || typed.iter().all(|at| is_missing(&first[*at]));
+    }
+    let repeats = |at: usize| {
+        !is_missing(&first[at])
+            && records[1..].iter().any(|record| record.get(at).is_some_and(|cell| *cell == first[at]))
+    };
+    let repeated = (0..first.len()).filter(|&at| repeats(at)).count();
+    let is_named = first.iter().all(|cell| !cell.is_empty()) && repeated == 0;
+    if repeated == 0 && !is_named && first.len() > 1 {
+        doubts.push(Doubt::Header);
+    }
+    repeated == 0
+}
+
+/// Whether cells are numbers that count up by 1, as years and numbers of columns do: at least three of them.
+fn is_run(first: &[Vec<u8>], typed: &[usize]) -> bool {
+    let number = |at: &usize| std::str::from_utf8(&first[*at]).ok()?.parse::<u32>().ok();
+    let numbers: Option<Vec<u32>> = typed.iter().map(number).collect();
+    numbers
+        .is_some_and(|numbers| numbers.len() >= 3 && numbers.windows(2).all(|pair| pair[1] == pair[0].wrapping_add(1)))
+}
+
+/// Lines below the header that hold types or units of the columns: at most two.
+pub(super) fn further_header_lines(records: &[Vec<Vec<u8>>], decimal: u8) -> usize {
+    const TYPES: [&str; 22] = [
+        "continuous",
+        "discrete",
+        "string",
+        "c",
+        "d",
+        "s",
+        "t",
+        "time",
+        "text",
+        "numeric",
+        "number",
+        "nominal",
+        "categorical",
+        "integer",
+        "int",
+        "int64",
+        "float",
+        "float64",
+        "double",
+        "str",
+        "object",
+        "date",
+    ];
+    const FLAGS: [&str; 7] = ["class", "meta", "ignore", "i", "m", "feature", "target"];
+    let are_of = |record: &[Vec<u8>], words: &[&str]| {
+        let is_word = |cell: &Vec<u8>| words.iter().any(|word| cell.eq_ignore_ascii_case(word.as_bytes()));
+        record.iter().any(is_word) && record.iter().all(|cell| cell.is_empty() || is_word(cell))
+    };
+    let Some(first) = records.first().filter(|_| records.len() > 3) else { return 0 };
+    if are_of(first, &TYPES) {
+        return 1
+            + usize::from(records[1].iter().any(|cell| !cell.is_empty()) && are_of(&records[1], &FLAGS))
+            + usize::from(records[1].iter().all(Vec::is_empty));
+    }
+    let body = types(&records[1..], decimal);
+    let is_typed = |at: usize| body.get(at).and_then(|found| found.kind).is_some_and(|kind| kind != CellType::Text);
+    let typed: Vec<usize> = (0..first.len()).filter(|&at| is_typed(at)).collect();
+    // Cells that come again below are cells.
+    let comes_again = |at: usize| {
+        let cell = &first[at];
+        !cell.is_empty() && records[1..].iter().any(|record| record.get(at) == Some(cell))
+    };
+    if (0..first.len()).any(comes_again) {
+        return 0;
+    }
+    let is_unit = |cell: &[u8]| {
+        let in_brackets = matches!((cell.first(), cell.last()), (Some(b'(' | b'['), Some(b')' | b']')));
+        !is_missing(cell) && cell.len() <= 12 && (in_brackets || !cell.iter().any(u8::is_ascii_digit))
+    };
+    let kind = |at: usize| body[at].kind;
+    let are_units = typed.iter().all(|&at| is_unit(&first[at]) && kind(at).is_some_and(|kind| !kind.fits(&first[at])));
+    usize::from(!typed.is_empty() && are_units)
+}
