@@ -144,7 +144,7 @@ fn names_of_rows_are_those_of_the_rows() {
     let options = ReadOptions { id: Some("id".into()), ..ReadOptions::default() };
     let path = folder.file("t.csv", &text);
     let names = read_names(&path, &options, &run(1)).unwrap();
-    assert_eq!((names.len(), names.name(0), names.name(30)), (31, "p0".into(), "p30".into()));
+    assert_eq!((names.len(), names.name(0), names.name(30)), (31, "p0", "p30"));
     let found = prepare(&path, &options, Standardize::Off, &run(1)).unwrap();
     assert_eq!(found.names.unwrap().len(), 31);
     let expected = "t.csv: 1 line before the header is passed over, first 'Report'; 1 line equal to the header is passed over; 1 line of one cell behind the table is passed over; 1 row lacks its last cells";
