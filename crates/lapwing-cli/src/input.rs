@@ -325,8 +325,7 @@ pub fn check_classes(labels: &SparseLabels, has_model: bool) -> Result<Option<Wa
         )));
     }
     let n = labels.n_samples;
-    let mut counts = vec![0usize; names.len()];
-    labels.index.iter().for_each(|&class| counts[class as usize] += 1);
+    let counts = labels.counts();
     let most = counts.iter().enumerate().rev().max_by_key(|(_, count)| **count);
     let Some((class, &count)) = most.filter(|_| !has_model && labels.n_labeled() == n) else { return Ok(None) };
     let name = names[class].clone();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use lapwing::data::prepare::{ColumnSummary, Description, LoadedTable};
 use lapwing::data::read::{ColumnKind, TableFile};
-use lapwing::data::{Labels, Report, Warning};
+use lapwing::data::{Labels, Report, SparseLabels, Warning};
 use lapwing_report::summary::shortened;
 use lapwing_table::read::is_table;
 use serde_json::json;
@@ -85,9 +85,7 @@ impl Describe {
 
 /// The number of labels of each class.
 fn class_counts(labels: &Labels) -> Vec<(String, usize)> {
-    let mut counts = vec![0; labels.n_classes()];
-    labels.index.iter().filter_map(|&class| usize::try_from(class).ok()).for_each(|class| counts[class] += 1);
-    labels.classes.names().into_iter().zip(counts).collect()
+    labels.classes.names().into_iter().zip(SparseLabels::from(labels).counts()).collect()
 }
 
 fn json_text(path: &Path, found: &Description, labels: Option<&Labels>, warnings: &[Warning]) -> String {

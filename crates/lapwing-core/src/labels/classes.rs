@@ -49,12 +49,9 @@ fn folded(text: &str) -> String {
     {
         return format!("{sign}{whole}");
     }
+    let text = text.strip_suffix('.').filter(|rest| !rest.is_empty()).unwrap_or(&text);
     // Single letters in both cases may be classes, as those of handwriting are.
-    if text.chars().nth(1).is_none() {
-        return text;
-    }
-    let lower = text.to_lowercase();
-    lower.strip_suffix('.').filter(|rest| !rest.is_empty()).map_or(lower.clone(), str::to_owned)
+    if text.chars().nth(1).is_some() { text.to_lowercase() } else { text.to_owned() }
 }
 
 impl TextClasses {
@@ -79,7 +76,7 @@ impl TextClasses {
 
     /// Whether this text was a label, or a marker.
     pub fn has(&self, text: &str) -> bool {
-        self.ids.contains_key(text)
+        self.ids.keys().any(|written| written.trim_matches(is_space) == text)
     }
 
     /// The number of the label, the same for equal texts; `None` for a marker.

@@ -217,6 +217,18 @@ mod tests {
     }
 
     #[test]
+    fn ways_to_write_a_class_are_one_class() {
+        let names = |texts: &[&str]| Labels::from_texts(texts, None).classes.names();
+        assert_eq!(names(&["Yes", "YES", "Yes", "no "]), ["Yes", "no"]);
+        assert_eq!(names(&["1", "1.0", "1", "2.5"]), ["1", "2.5"]);
+        assert_eq!(names(&["<=50K.", "<=50K", "<=50K", ">50K."]), ["<=50K", ">50K."]);
+        assert_eq!(names(&["e\u{301}te", "\u{e9}te", "\u{e9}te", "red  wine", "red wine"]), ["red wine", "\u{e9}te"]);
+        // Letters in both cases, and numbers with zeros before them, are classes of their own.
+        assert_eq!(names(&["A", "a", "A."]), ["A", "a"]);
+        assert_eq!(names(&["007", "7"]), ["007", "7"]);
+    }
+
+    #[test]
     fn no_label_loses_a_character() {
         for odd in ["007", "+7", "7.0", "-0", "1e3", "9223372036854775808", "0x7"] {
             let labels = Labels::from_texts(["8", odd, ""], None);

@@ -28,6 +28,13 @@ impl SparseLabels {
     pub fn n_labeled(&self) -> usize {
         self.rows.len()
     }
+
+    /// Number of labels of each class.
+    pub fn counts(&self) -> Vec<usize> {
+        let mut counts = vec![0; self.n_classes()];
+        self.index.iter().for_each(|&class| counts[class as usize] += 1);
+        counts
+    }
 }
 
 impl From<&Labels> for SparseLabels {

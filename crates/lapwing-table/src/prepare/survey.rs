@@ -187,6 +187,10 @@ const LIST_MARKS: [char; 4] = ['|', ';', ',', '/'];
 const LISTED: f64 = 0.3;
 const PIECE_RECURS: f64 = 3.0;
 
+/// Words of the longest piece that is no sentence, and the share of the pieces that are none.
+const PIECE_WORDS: usize = 3;
+const SHORT_PIECES: f64 = 0.9;
+
 /// Letters of a part of a name, and the share of the cells that have a part of others, in a column whose parts recur.
 const PART_CHARS: usize = 3;
 const PARTS_RECUR: f64 = 0.5;
@@ -216,17 +220,19 @@ impl TextSurvey {
     /// The mark between the pieces of cells that are lists, if pieces come again and again.
     pub(super) fn list_mark(&self) -> Option<char> {
         LIST_MARKS.into_iter().find(|&mark| {
-            let (mut pieces, mut n_pieces, mut n_lists) = (HashSet::new(), 0usize, 0usize);
+            let (mut pieces, mut n_pieces, mut n_short, mut n_lists) = (HashSet::new(), 0usize, 0usize, 0usize);
             for text in self.levels.keys() {
-                let cut: Vec<&str> = text.split(mark).map(str::trim).filter(|piece| !piece.is_empty()).collect();
-                n_lists += usize::from(cut.len() > 1);
-                n_pieces += cut.len();
+                let cut = || text.split(mark).map(str::trim).filter(|piece| !piece.is_empty());
                 // Pieces of many words are sentences.
-                pieces.extend(cut.into_iter().filter(|piece| piece.split_whitespace().count() <= 3));
+                let short = || cut().filter(|piece| piece.split_whitespace().count() <= PIECE_WORDS);
+                n_lists += usize::from(cut().nth(1).is_some());
+                n_pieces += cut().count();
+                n_short += short().count();
+                pieces.extend(short());
             }
             n_lists as f64 >= LISTED * self.levels.len() as f64
-                && n_pieces as f64 >= PIECE_RECURS * pieces.len().max(1) as f64
-                && !pieces.is_empty()
+                && n_short as f64 >= SHORT_PIECES * n_pieces as f64
+                && n_short as f64 >= PIECE_RECURS * pieces.len().max(1) as f64
         })
     }
 

@@ -3,7 +3,7 @@
 //! A cell is split into numbers, names of months and marks; names of weekdays and brackets around are passed over. The order of day,
 //! month and year belongs to the column: one cell such as 03/04/2024 does not tell it.
 
-use chrono::{NaiveDate, NaiveTime};
+use chrono::{Datelike, NaiveDate, NaiveTime};
 use serde::{Deserialize, Serialize};
 
 const WEEKDAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
@@ -101,16 +101,21 @@ fn without_weekday(text: &str) -> &str {
 
 /// A month without a day, and the rest of the text: 2024-05, 2024/05, May 2024, May-24.
 fn month(text: &str) -> Option<(NaiveDate, &str)> {
+    // 1001-05 is a code.
+    month_of(text).filter(|(date, rest)| rest.is_empty() && (1500..2200).contains(&date.year()))
+}
+
+/// As [`month`], of any year and with any rest.
+fn month_of(text: &str) -> Option<(NaiveDate, &str)> {
     if let Some((year, 4, rest)) = number(text, 4) {
         let (month, 2, rest) = number(rest.strip_prefix(['-', '/', '.'])?, 2)? else { return None };
-        return Some((NaiveDate::from_ymd_opt(full_year(year, 4)?, month, 1)?, rest))
-            .filter(|(_, rest)| rest.is_empty());
+        return Some((NaiveDate::from_ymd_opt(full_year(year, 4)?, month, 1)?, rest));
     }
     let length = text.bytes().take_while(u8::is_ascii_alphabetic).count();
     let name = text.get(..3).filter(|_| (3..=9).contains(&length))?.to_ascii_lowercase();
     let month = MONTHS.iter().position(|known| *known == name)? as u32 + 1;
     let (year, digits, rest) = number(text[length..].trim_start_matches([' ', '-', '/', '.', ',']), 4)?;
-    Some((NaiveDate::from_ymd_opt(full_year(year, digits)?, month, 1)?, rest)).filter(|(_, rest)| rest.is_empty())
+    Some((NaiveDate::from_ymd_opt(full_year(year, digits)?, month, 1)?, rest))
 }
 
 /// A week of a year and perhaps its day, and the rest of the text.
@@ -302,6 +307,7 @@ mod tests {
             "2024-01-31x",
             "99/99/9999",
             "12:30:1",
+            "1001-05",
             "2024-01-31 25:00",
             "1234-12-1234",
         ];
