@@ -18,6 +18,7 @@ pub(crate) mod format;
 mod graph;
 mod ipc;
 pub(crate) mod labels;
+mod lines;
 mod names;
 mod npy;
 mod npz;

@@ -11,8 +11,10 @@ use std::path::{Path, PathBuf};
 use csv_core::{ReadRecordResult, Reader};
 
 use super::Dialect;
+use super::cell::is_missing;
 use super::fields::n_fields;
 use super::format::{open_text, text_bytes};
+use super::lines::{shown, text_error};
 use super::text::{Known, delimiter_of};
 use lapwing_core::memory::ask;
 use lapwing_core::{Error, Result, Run};
@@ -22,9 +24,6 @@ const MAX_CELL_BYTES: usize = 1 << 24;
 
 /// The byte order mark that some programs write before UTF-8 text.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-
-/// Characters of a cell that a message shows.
-const MAX_SHOWN: usize = 40;
 
 /// Records read between two checks of the run's cancellation.
 const CHECK_RECORDS: u32 = 1 << 10;
@@ -40,9 +39,6 @@ pub(super) struct Mark {
     /// Lines before it.
     pub lines: u64,
 }
-
-/// Advice for text in another encoding.
-pub(super) const AS_UTF8: &str = "save the file as UTF-8, for instance by `iconv -f LATIN1 -t UTF-8`";
 
 /// Records of a CSV file, all of one length.
 pub(super) struct Records {
@@ -337,28 +333,7 @@ fn text_of(cell: &[u8]) -> Option<&str> {
 /// A number, or NaN for a text that means a missing one.
 #[inline]
 fn parse_number(text: &str) -> Option<f64> {
-    let is_missing = || text.is_empty() || ["null", "na", "n/a", "none"].iter().any(|m| text.eq_ignore_ascii_case(m));
-    text.parse().ok().or_else(|| is_missing().then_some(f64::NAN))
-}
-
-/// The start of a cell on one line.
-pub(super) fn shown(cell: &[u8]) -> String {
-    let text = String::from_utf8_lossy(&cell[..cell.len().min(4 * MAX_SHOWN)]);
-    let mut shown: String = text.chars().take(MAX_SHOWN).map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if text.chars().count() > MAX_SHOWN {
-        shown.push('…');
-    }
-    shown
-}
-
-/// An error of reading text. Text that ends early or cannot be decompressed has damaged contents.
-pub(super) fn text_error(path: &Path, line: Option<u64>, error: std::io::Error) -> Error {
-    use std::io::ErrorKind::{InvalidData, InvalidInput, Other, UnexpectedEof};
-    match error.kind() {
-        UnexpectedEof => Error::format(path, line, "the file is truncated"),
-        InvalidData | InvalidInput | Other => Error::format(path, line, format!("the file is damaged ({error})")),
-        _ => Error::io(path, error),
-    }
+    text.parse().ok().or_else(|| is_missing(text.as_bytes()).then_some(f64::NAN))
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 //! Columns are found by their names. Where these say nothing, ends stand before the weight, and must look like ids. What the file
 //! leaves open is noted, or refused with the names that would tell it.
 
+use super::cell::is_missing;
+
 /// Pairs of names of the ends of edges, without the words of [`STEMS`].
 const ENDS: [(&str, &str); 20] = [
     ("source", "target"),
@@ -63,9 +65,6 @@ const NUMBERS: [&str; 7] = ["id", "index", "idx", "rowid", "rownames", "edgeid",
 const LABELS: [&str; 5] = ["label", "labels", "class", "target", "y"];
 const ROWS: [&str; 7] = ["row", "node", "id", "name", "key", "index", ""];
 
-/// Cells that say nothing about the type of their column.
-const MISSING: [&str; 9] = ["", "nan", "inf", "-inf", "infinity", "na", "n/a", "null", "none"];
-
 /// What the cells of a column look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Cells {
@@ -86,7 +85,9 @@ pub(super) enum Cells {
 impl Cells {
     /// Those of column `at` of some records, missing ones aside; whole numbers if there are none.
     pub(super) fn of(records: &[Vec<String>], at: usize) -> Self {
-        let is_missing = |cell: &str| MISSING.iter().any(|word| cell.eq_ignore_ascii_case(word));
+        // Infinite numbers say nothing about the type of their column either.
+        let is_missing =
+            |cell: &str| is_missing(cell.as_bytes()) || cell.parse::<f64>().is_ok_and(|number| !number.is_finite());
         let cells = || records.iter().filter_map(|record| record.get(at)).filter(|cell| !is_missing(cell));
         let kind = cells().map(|cell| Self::of_cell(cell)).max().unwrap_or(Self::Whole);
         let first = cells().next().and_then(|cell| cell.parse::<i64>().ok());

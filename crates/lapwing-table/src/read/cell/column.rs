@@ -11,8 +11,7 @@ use arrow_schema::{DataType, Field};
 
 use super::kind::{CellType, are_few, truth};
 use super::vector;
-use crate::read::records::shown;
-use crate::read::text::count_lines;
+use crate::read::lines::{count_lines, shown};
 use lapwing_core::bad_columns::is_bad;
 
 /// Different cells that do not fit their column and are kept, and the bytes that are kept of each.

@@ -3,7 +3,8 @@
 use super::rows::{Checks, NO_WEIGHT, WEIGHTS};
 use super::text::EdgeText;
 use crate::read::format::is_rereadable;
-use crate::read::records::{Records, shown};
+use crate::read::lines::shown;
+use crate::read::records::Records;
 use crate::read::roles::is_canonical;
 use lapwing_core::{Edge, EdgeReader, Result, Run};
 

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use super::EdgeOptions;
-use crate::read::records::{AS_UTF8, Records};
+use crate::read::lines::AS_UTF8;
+use crate::read::records::Records;
 use crate::read::roles::{Cells, EdgeColumns, edge_columns, ends};
 use lapwing_core::row_names::quoted;
 use lapwing_core::{Error, Result};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::read::format::{encoding_of_file, is_compressed, is_stdin, open_text};
-use crate::read::records::text_error;
+use crate::read::lines::text_error;
 use encoding_rs::Encoding;
 use lapwing_core::mapped::open;
 use lapwing_core::{Error, Result};

@@ -171,13 +171,6 @@ impl<'b> Cells<'b> {
     }
 }
 
-/// Number of line ends in a text.
-pub(crate) fn count_lines(bytes: &[u8]) -> u64 {
-    let newlines = memchr::memchr_iter(b'\n', bytes).count();
-    let returns = memchr::memchr_iter(b'\r', bytes).filter(|at| bytes.get(at + 1) != Some(&b'\n')).count();
-    (newlines + returns) as u64
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -223,12 +216,6 @@ mod tests {
         assert!(cells.start() == Some(4) && cells.record(|_, _| ()).is_none());
         assert_eq!(cells.unclosed(), Some((6, &b"r\n2,3\n"[..])));
         assert_eq!(cells.place(), 4);
-    }
-
-    #[test]
-    fn lines_end_in_three_ways() {
-        assert_eq!(count_lines(b"a\nb\r\nc\rd"), 3);
-        assert_eq!(count_lines(b"\r"), 1);
     }
 
     #[test]

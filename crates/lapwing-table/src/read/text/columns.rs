@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use arrow_array::ArrayRef;
 
-use super::cells::{Cells, count_lines};
+use super::cells::Cells;
 use super::dialect::{Dialect, passed_over};
 use super::{Layout, json};
 use crate::read::cell::{Broken, Builder, CellType, Tally};
-use crate::read::records::shown;
+use crate::read::lines::{count_lines, shown};
 
 /// A record that is malformed.
 #[derive(Debug, PartialEq, Eq)]

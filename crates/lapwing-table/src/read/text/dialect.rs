@@ -1,15 +1,9 @@
-//! The dialect of a CSV file: what separates and quotes its cells, whether it has a header, its decimal mark; told from the start of
-//! the text.
-//!
-//! `shape` finds the table and the delimiter, `header` the names of the columns. What the text leaves open is a [`Doubt`]: the likelier
-//! reading is taken, and a warning names the other.
+//! The dialect of a CSV file: what separates and quotes its cells, whether it has a header, its decimal mark; and what is known or open
+//! about it.
 
 use serde::{Serialize, Serializer};
 
-use super::cells::Cells;
-use super::header::{further_header_lines, has_header, holds_names};
-use super::shape::{COMMENTS, Table, best_table, lines};
-use crate::read::cell::{Found, Marks, infer, plain};
+use crate::read::cell::{Found, infer};
 
 /// Records of the sample that are looked at.
 pub(super) const MAX_RECORDS: usize = 1000;
@@ -109,141 +103,12 @@ pub(crate) struct Known {
     pub is_json: bool,
 }
 
-/// A dialect with the columns of a sample.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Sniffed {
-    pub dialect: Dialect,
-    /// Cells of the header; empty without one.
-    pub header: Vec<Vec<u8>>,
-    /// Types of the columns.
-    pub columns: Vec<Found>,
-    pub doubts: Vec<Doubt>,
-    /// The records behind the header.
-    pub records: Sample,
-    /// Where the rows start.
-    pub body: usize,
-    /// What was passed over before.
-    pub passed: Vec<String>,
-    /// The line of the header, if it names the columns.
-    pub header_line: Vec<u8>,
-}
-
 /// Cells of records.
 pub(super) type Sample = Vec<Vec<Vec<u8>>>;
-
-/// Tells the dialect of a text from its start; `is_whole` says that this is all of it.
-pub(super) fn sniff(sample: &[u8], is_whole: bool, known: &Known) -> Sniffed {
-    let (mut doubts, mut passed) = (Vec::new(), Vec::new());
-    let mut known = known.clone();
-    let (start, delimiter) = separator_line(sample);
-    if start > 0 {
-        passed.push("the line that names the separator is passed over".to_owned());
-        known.delimiter = known.delimiter.or(delimiter);
-    }
-    let table = best_table(&sample[start..], is_whole, &known, &mut doubts);
-    let Table { mut dialect, lines, shape } = table;
-    let (first, width) = (shape.first, shape.width);
-    let own = &lines[first..];
-    let mut cells: Sample = own.iter().filter(|line| !line.is_comment).map(|line| line.cells.clone()).collect();
-    dialect.decimal = known.decimal.unwrap_or_else(|| decimal(&cells, dialect.delimiter, &mut doubts));
-    // Names of rows, as R writes them, have no name of their own.
-    if let Some(top) = cells.first_mut().filter(|_| shape.has_row_names) {
-        top.insert(0, b"row_names".to_vec());
-    }
-    let is_asked = !known.names.is_empty() && cells.first().is_some_and(|top| holds_names(top, &known.names));
-    let body = types(&cells[cells.len().min(1)..], dialect.decimal);
-    let mut told = || has_header(&cells, &body, dialect.decimal, &mut doubts);
-    dialect.has_header = known.has_header.unwrap_or_else(|| is_asked || shape.has_row_names || told());
-    let mut header = Vec::new();
-    let mut header_line = Vec::new();
-    let mut at = first;
-    let before = lines[..first].iter().filter(|line| !line.is_comment).count();
-    let comments = lines[..first].len() - before;
-    if dialect.has_header && !cells.is_empty() {
-        header = cells.remove(0);
-        // In a single column, a cell that equals the name is a cell.
-        if width > 1 {
-            header_line = lines[first].text(&sample[start..]).to_vec();
-        }
-        at += 1;
-        let further = further_header_lines(&cells, dialect.decimal);
-        passed.extend((further > 0).then(|| passed_over(further, "line", "with types or units below the header")));
-        cells.drain(..further);
-        at += further;
-    } else if let Some(commented) = lines[..first].last().filter(|line| line.is_comment) {
-        // # x,y,label
-        let mut names: Vec<Vec<u8>> = commented.cells.clone();
-        if let Some(first) = names.first_mut() {
-            let length = first.iter().take_while(|byte| COMMENTS.contains(byte) || **byte == b' ').count();
-            first.drain(..length);
-        }
-        if names.len() == width && names.iter().all(|name| plain(name, dialect.decimal).is_none()) {
-            header = names;
-        }
-    }
-    if before > 0 {
-        let text: String = String::from_utf8_lossy(lines[..first][0].text(&sample[start..])).chars().take(40).collect();
-        let what = passed_over(before, "line", "before the header");
-        passed.push(format!("{what}, first '{}'", text.replace(char::is_control, " ")));
-    }
-    passed.extend((comments > 0).then(|| passed_over(comments, "line", "of comment before the rows")));
-    let mut columns = types(&cells, dialect.decimal);
-    doubts.extend(columns.iter().any(|column| column.is_doubtful).then_some(Doubt::Dates));
-    let is_pair =
-        |record: &Vec<Vec<u8>>| record.len() == 2 && record.iter().all(|cell| cell.iter().all(u8::is_ascii_digit));
-    if known.delimiter.is_none() && dialect.delimiter == b',' && !dialect.has_header && cells.iter().all(is_pair) {
-        // Each line may be one number with a decimal comma.
-        doubts.push(Doubt::Delimiter);
-    }
-    columns.truncate(if header.is_empty() { usize::MAX } else { header.len() });
-    let end = lines.get(at).map_or_else(|| lines.last().map_or(0, |line| line.end), |line| line.start);
-    Sniffed { dialect, header, columns, doubts, records: cells, body: start + end, passed, header_line }
-}
 
 /// What is said of lines that are no rows.
 pub(super) fn passed_over(n: usize, what: &str, which: &str) -> String {
     if n == 1 { format!("1 {what} {which} is passed over") } else { format!("{n} {what}s {which} are passed over") }
-}
-
-/// The length of a first line such as `sep=;`, and its delimiter.
-fn separator_line(sample: &[u8]) -> (usize, Option<u8>) {
-    let length = memchr::memchr(b'\n', sample).map_or(sample.len(), |at| at + 1);
-    let line = sample[..length].trim_ascii();
-    let line = line.strip_prefix(b"\"").and_then(|line| line.strip_suffix(b"\"")).unwrap_or(line);
-    match line {
-        [b's' | b'S', b'e' | b'E', b'p' | b'P', b'=', delimiter] => (length, Some(*delimiter)),
-        b"sep=" => (length, Some(b'\t')),
-        _ => (0, None),
-    }
-}
-
-/// How cells of a small table are written, told from the start of its text. Where nothing else is between cells, a space may be.
-pub(crate) fn delimiter_of(sample: &[u8], is_whole: bool, known: Known) -> Dialect {
-    let found = sniff(sample, is_whole, &Known { is_list: true, ..known.clone() }).dialect;
-    let width = |dialect: &Dialect| lines(sample, is_whole, dialect).first().map_or(0, |line| line.cells.len());
-    let spaced = Dialect { delimiter: b' ', ..found };
-    match known.delimiter.is_none() && width(&found) == 1 && width(&spaced) > 1 {
-        true => spaced,
-        false => found,
-    }
-}
-
-/// Line and text of a cell of the first record whose quote is not closed.
-pub(super) fn unclosed_header(sample: &[u8], dialect: &Dialect) -> Option<(u64, String)> {
-    let mut cells = Cells::new(sample, dialect);
-    cells.start()?;
-    if cells.record(|_, _| ()).is_some() {
-        return None;
-    }
-    let (at, cell) = cells.unclosed()?;
-    Some((super::cells::count_lines(&sample[..at]) + 1, crate::read::records::shown(cell.trim_ascii())))
-}
-
-/// The types of the columns of JSON lines.
-pub(super) fn json_columns(records: &[Vec<Vec<u8>>], n_columns: usize) -> Vec<Found> {
-    let mut found = types(records, b'.');
-    found.resize(n_columns, Found { kind: None, is_doubtful: false });
-    found
 }
 
 /// The types of the columns of some records.
@@ -251,61 +116,4 @@ pub(super) fn types(records: &[Vec<Vec<u8>>], decimal: u8) -> Vec<Found> {
     let width = records.iter().map(Vec::len).max().unwrap_or(0);
     let column = |at: usize| records.iter().filter_map(move |record| record.get(at).map(Vec::as_slice));
     (0..width).map(|at| infer(column(at), decimal)).collect()
-}
-
-fn decimal(records: &Sample, delimiter: u8, doubts: &mut Vec<Doubt>) -> u8 {
-    match Marks::of(records.iter().flatten().map(Vec::as_slice)) {
-        Marks { comma, point, .. } if comma > point => b',',
-        Marks { comma: 0, point: 0, unclear, .. } if unclear > 0 && delimiter != b',' => {
-            doubts.push(Doubt::Decimal);
-            if delimiter == b';' { b',' } else { b'.' }
-        }
-        Marks { comma: 0, point: 0, unclear_point: 1.., .. } if delimiter == b';' => {
-            doubts.push(Doubt::Decimal);
-            b'.'
-        }
-        _ => b'.',
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn of(text: &str) -> Sniffed {
-        sniff(text.as_bytes(), true, &Known::default())
-    }
-
-    #[test]
-    fn delimiters_are_told() {
-        for (text, delimiter) in [
-            ("a,b\n1,2\n", b','),
-            ("a;b\n1,5;2,5\n3,5;4,5\n", b';'),
-            ("a\tb\nx, y\tz\n", b'\t'),
-            ("a|b|c\n1|2|3\n", b'|'),
-            ("a\n1\n", b','),
-            ("name;note\n\"x\";\"a, b\"\n\"y\";\"c, d\"\n", b';'),
-        ] {
-            assert_eq!(of(text).dialect.delimiter, delimiter, "{text:?}");
-        }
-        assert_eq!(of("a,b\n'x, y',1\n'z',2\n").dialect.quote, Some(b'\''));
-        assert_eq!(of("a,b\nO'Brien,1\nO'Neil,2\n").dialect.quote, Some(b'"'));
-    }
-
-    #[test]
-    fn headers_and_decimals_are_told() {
-        assert!(of("a,b\n1,2\n").dialect.has_header);
-        assert!(!of("1,2\n3,4\n").dialect.has_header);
-        let found = of("red,2\nblue,4\n");
-        assert!(!found.dialect.has_header, "{found:?}");
-        assert!(of("0,1,2\n7,3,5\n").dialect.has_header && !of("3,1,2\n7,3,5\n").dialect.has_header);
-        assert!(of("x,y\nu,v\n").dialect.has_header);
-        assert!(!of("red,cat\nred,dog\nblue,cat\n").dialect.has_header);
-        assert_eq!(of("a;b\n1,5;x\n").dialect.decimal, b',');
-        assert_eq!(of("a;b\n1.234,50;x\n").dialect.decimal, b',');
-        assert_eq!(of("a;b\n1.5;x\n").dialect.decimal, b'.');
-        let unclear = of("a;b\n1,234;x\n2,345;y\n");
-        assert_eq!(unclear.doubts, [Doubt::Decimal]);
-        assert_eq!(of("a;b\n1,234,567;x\n2,345;y\n").dialect.decimal, b'.');
-    }
 }

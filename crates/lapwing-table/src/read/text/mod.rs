@@ -13,15 +13,16 @@ mod header;
 mod json;
 mod scan;
 mod shape;
+mod sniff;
 
 use std::path::Path;
 use std::sync::Arc;
 
 use self::blocks::Text;
-pub(crate) use self::cells::count_lines;
+pub(crate) use self::dialect::Known;
 pub use self::dialect::{Dialect, Doubt, Separator};
-pub(crate) use self::dialect::{Known, delimiter_of};
 pub(crate) use self::scan::{RowMark, TextScan};
+pub(crate) use self::sniff::delimiter_of;
 use super::cell::{CellType, Found};
 use lapwing_core::{Error, Result};
 
@@ -80,13 +81,13 @@ impl TextTable {
                 let reason = "no JSON object; expected one in each line, such as {\"width\": 1.5, \"label\": \"a\"}";
                 return Err(Error::format(path, Some(1), reason));
             }
-            let found = dialect::json_columns(&records, names.len());
+            let found = sniff::json_columns(&records, names.len());
             let (names, sample) = (names.into(), records.into());
             let (doubts, passed, header_line) = (Vec::new(), Vec::new(), Vec::new());
             return Ok(Self { text, layout: Layout::Json, names, found, doubts, sample, body: 0, passed, header_line });
         }
-        let sniffed = dialect::sniff(&first.bytes, first.is_last, &known);
-        if let Some((line, text)) = dialect::unclosed_header(&first.bytes, &sniffed.dialect) {
+        let sniffed = sniff::sniff(&first.bytes, first.is_last, &known);
+        if let Some((line, text)) = sniff::unclosed_header(&first.bytes, &sniffed.dialect) {
             return Err(unclosed(path, line, &text));
         }
         if sniffed.columns.is_empty() && sniffed.header.is_empty() {
@@ -97,7 +98,7 @@ impl TextTable {
         found.resize(names.len(), Found { kind: None, is_doubtful: false });
         let dialect = Dialect { encoding: text.encoding().unwrap_or("UTF-8"), ..sniffed.dialect };
         let (layout, names, sample) = (Layout::Cells(dialect), names.into(), sniffed.records.into());
-        let dialect::Sniffed { doubts, body, passed, header_line, .. } = sniffed;
+        let sniff::Sniffed { doubts, body, passed, header_line, .. } = sniffed;
         Ok(Self { text, layout, names, found, doubts, sample, body, passed, header_line })
     }
 
@@ -151,8 +152,8 @@ fn names(path: &Path, header: &[Vec<u8>], n_columns: usize) -> Result<Vec<String
         Err(_) => {
             let reason = format!(
                 "the name '{}' of column {at} is not UTF-8 text; {}",
-                super::records::shown(cell),
-                super::records::AS_UTF8
+                super::lines::shown(cell),
+                super::lines::AS_UTF8
             );
             Err(Error::format(path, Some(1), reason))
         }

@@ -11,7 +11,7 @@ use super::columns::{Malformed, Parsed, Passed, Plan};
 use super::{Layout, TextTable, unclosed};
 use crate::read::cell::{CellType, Tally};
 use crate::read::fields::n_fields;
-use crate::read::records::AS_UTF8;
+use crate::read::lines::{AS_UTF8, count_lines};
 use lapwing_core::{Error, Result, Run};
 
 /// Blocks parsed at a time, for each thread.
@@ -154,7 +154,7 @@ impl TextScan {
     /// Removes the lines before the rows from the first block.
     fn pass_lines(&mut self, block: &mut Block) {
         let end = self.table.body.min(block.bytes.len());
-        self.place.lines = super::cells::count_lines(&block.bytes[..end]);
+        self.place.lines = count_lines(&block.bytes[..end]);
         block.bytes.drain(..end);
         block.start += end as u64;
         self.place.byte = block.start;
