@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use super::edges::{
-    ArrayEdges, Checks, EdgeList, EdgeOptions, EdgeText, Extent, NamedEdges, Unknown, WEIGHTS, are_named, edge_warning,
-    find, intern, is_once, is_weight, late_name, needs_ids,
+    ArrayEdges, Checks, EdgeList, EdgeOptions, EdgeRows, Extent, NamedEdges, Unknown, WEIGHTS, edge_warning, find,
+    intern, is_weight, needs_ids,
 };
 use super::format::Format;
+use super::list::Place;
 use super::npz::Archive;
 use lapwing_core::memory::ask;
 use lapwing_core::row_names::quoted;
@@ -38,20 +39,28 @@ pub fn read_graph(path: &Path, n_rows: Option<usize>, run: &Run) -> Result<Csr<f
 
 /// The graph of nodes that are numbers, and what to look at.
 fn of_numbers(path: &Path, options: &EdgeOptions, run: &Run) -> Result<(Csr<f64>, Vec<String>)> {
-    let (n_rows, checks) = (options.n_nodes, Checks { n_nodes: options.n_nodes });
     if Format::from_path(path) != Format::Npz {
-        return from_edges(path, EdgeList::open(path, options, checks, KNOWN)?, options, run);
+        return of_list(&EdgeList::open(path, options, KNOWN)?, options, run);
     }
     let mut archive = Archive::open(path)?;
     if let Some(matrix) = archive.scipy_sparse::<f64>(run)? {
-        check_matrix(path, &matrix, n_rows)?;
+        check_matrix(path, &matrix, options.n_nodes)?;
         return Ok((symmetric(path, &matrix, false, None, run)?, Vec::new()));
     }
     if !archive.has("edges") {
         return Err(archive.unknown("a matrix of scipy.sparse.save_npz or an array edges"));
     }
-    let edges = ArrayEdges::new(archive.array("edges")?.held(run)?, checks)?;
-    from_edges(path, EdgeList::from_array(edges), options, run)
+    let mut edges = ArrayEdges::new(archive.array("edges")?.held(run)?, Checks { n_nodes: options.n_nodes })?;
+    let notes = edges.take_notes();
+    let place = |row| Place::Row(row);
+    Ok((from_edges(path, EdgeRows::of_array(edges), place, options, run)?, notes))
+}
+
+/// The graph of a list of edges of numbered nodes, and what to look at.
+fn of_list(list: &EdgeList, options: &EdgeOptions, run: &Run) -> Result<(Csr<f64>, Vec<String>)> {
+    let rows = list.rows(Checks { n_nodes: options.n_nodes })?;
+    let place = |row| list.place(row, run);
+    Ok((from_edges(&list.path, rows, place, options, run)?, list.notes.clone()))
 }
 
 const KNOWN: &str = "a graph as .npz, or an edge list as .csv, .parquet or .npy";
@@ -104,27 +113,20 @@ pub fn read_named_graph(path: &Path, options: &NodeOptions<'_>, run: &Run) -> Re
     }
     let edges = EdgeOptions { n_nodes: options.n_nodes.or(options.edges.n_nodes), ..options.edges };
     let numbered = |(adjacency, notes): (Csr<f64>, Vec<String>)| NamedGraph::new(path, adjacency, &notes);
-    let mut late = None;
-    let named = if is_once(path) {
-        let text = EdgeText::open(path, &edges)?;
-        if !(text.has_names || edges.are_names) {
-            let list = EdgeList::from_text(text, Checks { n_nodes: edges.n_nodes })?;
-            return from_edges(path, list, &edges, run).map(numbered);
-        }
-        NamedEdges::of_text(path, text)
-    } else {
-        if !are_named(path, &edges) {
-            match of_numbers(path, &edges, run) {
-                // A name may stand behind many numbers.
-                Err(error @ Error::Format { .. }) => {
-                    late = late_name(path, &edges, run).ok().flatten();
-                    late.is_some().then_some(()).ok_or(error)?;
-                }
-                found => return found.map(numbered),
+    if Format::from_path(path) == Format::Npz {
+        return of_numbers(path, &edges, run).map(numbered);
+    }
+    let (list, mut late) = (EdgeList::open(path, &edges, KNOWN)?, None);
+    if !(edges.are_names || list.has_names()) {
+        match of_list(&list, &edges, run) {
+            // A name may stand behind many numbers.
+            Err(error @ Error::Format { .. }) => {
+                late = list.late_name(run);
+                late.is_some().then_some(()).ok_or(error)?;
             }
+            found => return found.map(numbered),
         }
-        NamedEdges::open(path, &edges, KNOWN)?
-    };
+    }
     match (options.n_nodes, edges.n_nodes) {
         (Some(_), _) => return Err(needs_ids(path)),
         (None, Some(n_nodes)) => {
@@ -133,7 +135,7 @@ pub fn read_named_graph(path: &Path, options: &NodeOptions<'_>, run: &Run) -> Re
         (None, None) => {}
     }
     let mut entries = Vec::new();
-    let mut found = intern(named, run, |edge| push(&mut entries, edge))?;
+    let mut found = intern(NamedEdges::open(&list)?, run, |edge| push(&mut entries, edge))?;
     found.notes.extend(late);
     found.first.into_iter().for_each(|edge| push(&mut entries, edge));
     // A header is no edge, and its names were numbered before all others.
@@ -153,14 +155,21 @@ impl NamedGraph {
 /// The graph of rows with names.
 fn with_known_names(path: &Path, names: &RowNames, options: &NodeOptions<'_>, run: &Run) -> Result<NamedGraph> {
     let n = names.len();
-    let mut archive = (Format::from_path(path) == Format::Npz).then(|| Archive::open(path)).transpose()?;
-    let edges = match &mut archive {
-        Some(archive) if archive.has("edges") => {
-            let edges = ArrayEdges::new(archive.array("edges")?.held(run)?, Checks { n_nodes: None })?;
-            NamedEdges::of_numbers(path, EdgeList::from_array(edges))
+    let (mut archive, list);
+    let edges = match Format::from_path(path) {
+        Format::Npz => {
+            archive = Archive::open(path)?;
+            if !archive.has("edges") {
+                return Ok(NamedGraph::new(path, read_graph(path, Some(n), run)?, &[]));
+            }
+            let mut edges = ArrayEdges::new(archive.array("edges")?.held(run)?, Checks { n_nodes: None })?;
+            let notes = edges.take_notes();
+            NamedEdges::of_numbers(path, EdgeRows::of_array(edges), notes)
         }
-        Some(_) => return Ok(NamedGraph::new(path, read_graph(path, Some(n), run)?, &[])),
-        None => NamedEdges::open(path, &options.edges, KNOWN)?,
+        _ => {
+            list = EdgeList::open(path, &options.edges, KNOWN)?;
+            NamedEdges::open(&list)?
+        }
     };
     let mut entries = Vec::new();
     let found = find(edges, names, options.ignore_unknown, run, |edge| push(&mut entries, edge))?;
@@ -176,14 +185,15 @@ fn push(entries: &mut Vec<(u32, u32, f64)>, edge: Edge) {
     }
 }
 
-/// The matrix of edges listed once or in both directions, and what to look at.
+/// The matrix of edges listed once or in both directions; `place` tells where a row stands.
 fn from_edges(
     path: &Path,
-    mut rows: EdgeList<'_>,
+    rows: EdgeRows<'_>,
+    place: impl FnOnce(u64) -> Place,
     options: &EdgeOptions,
     run: &Run,
-) -> Result<(Csr<f64>, Vec<String>)> {
-    let (mut entries, mut extent, notes) = (Vec::new(), Extent::default(), std::mem::take(&mut rows.notes));
+) -> Result<Csr<f64>> {
+    let (mut entries, mut extent) = (Vec::new(), Extent::default());
     // A damaged file may state any number of rows. If the reservation fails, the buffer grows with the rows that there
     // are.
     let stated = rows.n_rows.and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
@@ -192,8 +202,8 @@ fn from_edges(
         extent.add(edges);
         entries.extend(edges.iter().filter(|edge| edge.u != edge.v).map(|edge| (edge.u, edge.v, edge.weight)));
     })?;
-    let n = options.n_nodes.map_or_else(|| extent.nodes(path, options, run), Ok)?;
-    Ok((of_entries(path, entries, n, None, run)?, notes))
+    let n = options.n_nodes.map_or_else(|| extent.nodes(path, place), Ok)?;
+    of_entries(path, entries, n, None, run)
 }
 
 /// The matrix of edges among `n` nodes, which may have names.

@@ -10,6 +10,17 @@ const MAX_SHOWN: usize = 40;
 /// Advice for text in another encoding.
 pub(super) const AS_UTF8: &str = "save the file as UTF-8, for instance by `iconv -f LATIN1 -t UTF-8`";
 
+/// The lines of a text, also empty ones, without their ends.
+pub(super) fn each_line(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let length = memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
+        let (line, end) = rest.split_at_checked(length).filter(|_| !rest.is_empty())?;
+        rest = end.strip_prefix(b"\r\n").or(end.get(1..)).unwrap_or_default();
+        Some(line)
+    })
+}
+
 /// Number of line ends in a text.
 pub(super) fn count_lines(bytes: &[u8]) -> u64 {
     let newlines = memchr::memchr_iter(b'\n', bytes).count();
@@ -45,5 +56,8 @@ mod tests {
     fn lines_end_in_three_ways() {
         assert_eq!(count_lines(b"a\nb\r\nc\rd"), 3);
         assert_eq!(count_lines(b"\r"), 1);
+        let lines = |text| each_line(text).collect::<Vec<&[u8]>>();
+        assert_eq!(lines(b"a\n\nb\r\n\rc\rd"), [&b"a"[..], b"", b"b", b"", b"c", b"d"]);
+        assert_eq!((lines(b"a\r\n"), lines(b"").len()), (vec![&b"a"[..]], 0));
     }
 }

@@ -108,7 +108,7 @@ mod tables {
         assert!(text(vec![("u", good())]).contains("1 columns; expected two nodes"));
         let float = text(vec![("u", good()), ("v", numbers(&[0.0, 1.0]))]);
         assert!(float.ends_with("column 'v' holds Float64; nodes are integers counted from 0"), "{float}");
-        assert!(text(vec![("u", good()), ("v", nodes(&[Some(0), None]))]).contains("row 1: node -1 is out of range"));
+        assert!(text(vec![("u", good()), ("v", nodes(&[Some(0), None]))]).contains("row 1: a node is missing"));
         let weights = |w| text(vec![("u", good()), ("v", good()), ("w", numbers(&[1.0, w]))]);
         assert!(weights(-0.5).contains("row 1: weight -0.5; weights must be finite"));
         assert!(weights(f64::NAN).contains("row 1: weight NaN"));

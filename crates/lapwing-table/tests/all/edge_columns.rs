@@ -84,6 +84,39 @@ fn columns_have_any_order_and_other_columns_beside_them() {
     assert_eq!(read_graph(&folder.file("e.npz", npz(&[("edges", array)])), None, &run()).unwrap(), expected);
 }
 
+/// A list is a table, in whatever format: text with comments and runs of blanks, JSON lines, columns of types.
+#[test]
+fn any_table_is_a_list() {
+    use arrow_array::{ArrayRef, Float64Array, Int32Array, StringArray};
+    use std::sync::Arc;
+    let (folder, expected) = (Folder::new(), paths());
+    let starts = [0usize, 1, 2, 4, 5, 6];
+    let snap = lines("# Nodes: 8 Edges: 6\n# FromNodeId ToNodeId w", |_, u| {
+        format!("  {u}   {}\t0.5", u + 1).replace('\t', "  ")
+    });
+    assert_eq!(read(&folder.file("snap.txt", &snap)).adjacency, expected);
+    let json = |u: &usize| format!("{{\"weight\": 0.5, \"to\": {}, \"from\": {u}}}\n", u + 1);
+    assert_eq!(read(&folder.file("e.jsonl", starts.iter().map(json).collect::<String>())).adjacency, expected);
+    let named = |u: &usize| format!("{{\"source\": \"n{u}\", \"target\": \"n{}\"}}\n", u + 1);
+    let graph = read(&folder.file("n.jsonl", starts.iter().map(named).collect::<String>()));
+    assert_eq!((names(&graph).concat().as_str(), graph.adjacency.nnz()), ("n0n1n2n3n4n5n6n7", 12));
+    let column =
+        |shift: usize| Arc::new(Int32Array::from_iter_values(starts.iter().map(|&u| (u + shift) as i32))) as ArrayRef;
+    let weights = Arc::new(Float64Array::from(vec![0.5; 6])) as ArrayRef;
+    let columns = vec![("u", column(0)), ("v", column(1)), ("w", weights)];
+    let batch = arrow_array::RecordBatch::try_from_iter(columns).unwrap();
+    let mut bytes = Vec::new();
+    let mut writer = arrow_ipc::writer::FileWriter::try_new(&mut bytes, &batch.schema()).unwrap();
+    writer.write(&batch).and_then(|()| writer.finish()).unwrap();
+    drop(writer);
+    assert_eq!(read(&folder.file("e.arrow", bytes)).adjacency, expected);
+    let texts = |shift: usize| {
+        Arc::new(StringArray::from_iter_values(starts.iter().map(|u| format!("n{}", u + shift)))) as ArrayRef
+    };
+    let table = crate::common::edges::parquet(vec![("from", texts(0)), ("to", texts(1))]);
+    assert_eq!(read(&folder.file("n.parquet", table)).adjacency.nnz(), 12);
+}
+
 #[test]
 fn columns_that_may_be_anything_are_refused_or_named() {
     let folder = Folder::new();

@@ -44,6 +44,24 @@ fn rows_and_labels_are_found_by_the_names_of_columns() {
 }
 
 #[test]
+fn labels_are_a_table_of_any_format() {
+    let folder = Folder::new();
+    let json = "{\"label\": \"x\", \"row\": 0}\n{\"label\": \"y\", \"row\": 2}\n";
+    let labels = |path: &std::path::Path| {
+        Labels::from(read_label_file(path, 3, None, &LabelFileOptions::default()).unwrap().labels)
+    };
+    let found = labels(&folder.file("y.jsonl", json));
+    assert_eq!((found.index, found.classes.names().concat().as_str()), (vec![0, UNLABELED, 1], "xy"));
+    let spread = labels(&folder.file("y.csv", "row,label,note\n0,x\n2,\"y\",\"two\nlines\"\n"));
+    assert_eq!(spread.index, [0, UNLABELED, 1]);
+    let again = folder.file("z.jsonl", json.replace("2}", "0}"));
+    let text = read_label_file(&again, 3, None, &LabelFileOptions::default()).unwrap_err().to_string();
+    assert!(text.contains("line 2: a second label for row 0"), "{text}");
+    let column = labels(&folder.file("c.jsonl", "{\"kind\": \"x\"}\n{\"kind\": null}\n{\"kind\": \"y\"}\n"));
+    assert_eq!(column.index, [0, UNLABELED, 1]);
+}
+
+#[test]
 fn a_first_line_is_a_label_unless_it_is_a_header() {
     let folder = Folder::new();
     // One label a line: the number of rows and whether the word comes again tell. A lost line does not make a label of a header.

@@ -42,7 +42,7 @@ fn bad_label_files_are_named_by_line() {
     assert!(text("0,a\nx,b\n", 2).contains("line 2: 'x' is no row number; rows are counted from 0"));
     assert!(text("0,a\n1,b,c\n", 2).contains("line 2: 3 fields"));
     assert!(text("a\nb,c\n", 2).contains("line 2: 2 fields; expected one label"));
-    assert!(labels_error(&folder.file("y.parquet", "x"), 1).contains("labels as .npy, or as text"));
+    assert!(labels_error(&folder.file("y.npz", "x"), 1).contains("labels as .npy, or as a table"));
 }
 
 #[test]

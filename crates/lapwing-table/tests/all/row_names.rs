@@ -99,7 +99,7 @@ fn labels_are_found_by_name() {
         assert_eq!(index(content), expected, "{content:?}");
     }
     let text = |content: &str| text_of(read(content));
-    assert!(text("id,label\nbob\n").contains("line 2: 1 field; the first line has 2"));
+    assert!(text("id,label\nbob\n").contains("line 2: 1 field; the lines before have 2"));
     assert!(
         text("a,b,c\n")
             .contains("line 1: 3 columns; expected a column 'id' of ids and a column 'label', or two columns")

@@ -4,8 +4,9 @@ use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
 
+use super::checks::{Checks, NO_WEIGHT};
 use super::layout::Layout;
-use super::rows::{Checks, NO_WEIGHT, row_text};
+use crate::read::list::Place;
 use crate::read::npy::{ArrayName, NpyReader, Record, Source};
 use lapwing_core::mapped::open_filled;
 use lapwing_core::{Edge, EdgeReader, Result, Run};
@@ -46,7 +47,7 @@ impl<'a, R: Source> ArrayEdges<'a, R> {
     }
 
     /// What to look at in the choice of fields.
-    pub(super) fn take_notes(&mut self) -> Vec<String> {
+    pub(in crate::read) fn take_notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.layout.notes)
     }
 
@@ -98,7 +99,7 @@ impl<'a, R: Source> ArrayEdges<'a, R> {
         let weights: Option<Vec<f64>> = self.layout.weight.map(|column| column.numbers(bytes, row_bytes));
         let row_error = |(row, reason): (usize, String)| {
             let row = self.loaded.start + (first + row) as u64;
-            self.reader.origin.error(row_text(row, &reason))
+            self.reader.origin.error(format!("{}: {reason}", Place::Row(row)))
         };
         self.checks.append([&u, &v], weights.as_deref(), out).map_err(row_error)?;
         let first_bad = bad_u.into_iter().chain(bad_v).min_by_key(|&(row, _)| row);

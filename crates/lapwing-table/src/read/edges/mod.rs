@@ -1,29 +1,26 @@
 //! Edge lists read in blocks: files of edges that need not fit in memory.
 //!
-//! Every format has a reader of rows (`array`, `csv`, `parquet`) that implements [`EdgeReader`]; `rows` opens it and
-//! checks every row. [`EdgeFile`] reads a file any number of times, [`read_graph`](super::read_graph) once into a
-//! matrix.
+//! Arrays and tables have a reader of rows each (`array`, `table`) that implements [`EdgeReader`]; `rows` opens it, and every row is
+//! checked. [`EdgeFile`] reads a file any number of times, [`read_graph`](super::read_graph) once into a matrix.
 
 mod array;
-mod csv;
+mod checks;
+mod first;
 mod layout;
 mod named;
-mod parquet;
 mod rows;
-mod text;
+mod table;
 
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::path::Path;
+use std::sync::Arc;
 
 pub(super) use self::array::ArrayEdges;
-use self::csv::CsvEdges;
+use self::checks::check_count;
+pub(super) use self::checks::{Checks, Extent, WEIGHTS, is_weight, most_nodes};
 use self::named::NamedReader;
-pub(super) use self::named::{NamedEdges, Unknown, are_named, find, intern, is_once, late_name, needs_ids};
-use self::rows::check_count;
-pub(super) use self::rows::{Checks, EdgeList, Extent, WEIGHTS, is_weight, most_nodes};
-pub(super) use self::text::EdgeText;
-use super::format::{Format, ONLY_ONCE, is_rereadable, is_tsv, only_once};
-use super::text::Known;
+pub(super) use self::named::{NamedEdges, Unknown, find, intern, needs_ids};
+pub(super) use self::rows::{EdgeList, EdgeRows};
+use super::format::{Format, ONLY_ONCE, is_rereadable};
 use lapwing_core::{Edge, EdgeReader, EdgeSource, Error, Result, RowNames, Run, Warning};
 
 /// Least number of rows between two reports of the progress of a scan.
@@ -47,13 +44,6 @@ pub struct EdgeOptions {
     pub decimal: Option<u8>,
 }
 
-impl EdgeOptions {
-    /// What is known about the dialect of a text.
-    fn known(&self, path: &Path) -> Known {
-        Known { delimiter: self.delimiter, decimal: self.decimal, is_tsv: is_tsv(path), ..Known::default() }
-    }
-}
-
 /// A file of edges as a stream, of any size.
 ///
 /// Rows are u, v\[, weight\] of nodes counted from 0; without weights, all are 1. Columns are found by their names: `source` and
@@ -64,8 +54,9 @@ impl EdgeOptions {
 /// |---|---|---|
 /// | `.npy` of records | one dimension; two integer fields and perhaps a number: `[('u', '<u4'), ('v', '<u4'), ('weight', '<f4')]` is the most compact, 12 bytes a row | at once |
 /// | `.npy` of numbers | (m, 2) or (m, 3), integers or floats, C or Fortran order | at once |
-/// | `.parquet` | two integer columns and perhaps a numeric one | at once before the first row is read, else decodes |
-/// | `.csv`, `.tsv`, `.txt`, also `.gz` and `.zst`, or `-` for standard input | cells between commas, tabs, semicolons, bars or spaces; a header if the cells below are of another type | reads |
+/// | `.parquet` | two integer columns and perhaps a numeric one | at once |
+/// | `.csv`, `.tsv`, `.txt`, also compressed, or `-` for standard input | cells between commas, tabs, semicolons, bars or spaces; a header if the cells below are of another type | reads |
+/// | any other table: `.arrow`, `.jsonl`, `.xlsx`, a folder of tables | columns as those of Parquet or of a text | reads |
 ///
 /// Records of little-endian u32 nodes without gaps, with no weight or one in f32 or f64, decode fastest; any other
 /// array takes about four times as long, Parquet twice, and CSV ten times as long.
@@ -73,8 +64,8 @@ impl EdgeOptions {
 /// A pipe or standard input can be read only once, and only if the number of nodes is given.
 ///
 /// # Complexity
-/// Memory for one block of the file, whatever its size: 256 KiB of an array or of text, some thousand rows and the
-/// pages of their columns of a Parquet file. Nothing is mapped.
+/// Memory for some blocks of the file, whatever its size: 256 KiB of an array, 2 MiB of text for each thread, some thousand rows and
+/// the pages of their columns of a Parquet file. Nothing is mapped.
 ///
 /// # Example
 /// ```
@@ -100,20 +91,17 @@ impl EdgeOptions {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct EdgeFile {
-    path: PathBuf,
+    list: EdgeList,
     n_nodes: usize,
     n_edges: Option<u64>,
-    options: EdgeOptions,
     notes: Vec<String>,
-    /// For a file that can be read only once: the stream, until it is taken.
-    once: Option<Mutex<Option<CsvEdges>>>,
     /// The names of the nodes, if they have any, and the edge of the first line of text.
     named: Option<(Arc<RowNames>, Option<Edge>)>,
 }
 
 impl std::fmt::Debug for EdgeFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { path, n_nodes, n_edges, .. } = self;
+        let Self { list: EdgeList { path, .. }, n_nodes, n_edges, .. } = self;
         let mut debug = f.debug_struct("EdgeFile");
         debug.field("path", path).field("n_nodes", n_nodes).field("n_edges", n_edges).finish_non_exhaustive()
     }
@@ -128,30 +116,17 @@ impl EdgeFile {
     /// [`EdgeReader::read`]; [`Error::Param`] for more than 2³² − 1 nodes, or if their number is not given for a file
     /// that can be read only once; [`Error::Io`], [`Error::Interrupted`].
     pub fn open(path: &Path, n_nodes: Option<usize>, run: &Run) -> Result<Self> {
-        Self::of_numbers(path, EdgeOptions { n_nodes, ..EdgeOptions::default() }, run)
+        let options = EdgeOptions { n_nodes, ..EdgeOptions::default() };
+        Self::of_numbers(open_list(path, &options)?, &options, run)
     }
 
-    fn of_numbers(path: &Path, options: EdgeOptions, run: &Run) -> Result<Self> {
-        check_count(options.n_nodes)?;
-        if is_once(path) {
-            options.n_nodes.ok_or_else(uncounted)?;
-            return Self::once(path, EdgeText::open(path, &options)?, options);
-        }
-        let mut rows = open_rows(path, &options, Checks { n_nodes: options.n_nodes })?;
-        let notes = std::mem::take(&mut rows.notes);
+    fn of_numbers(list: EdgeList, options: &EdgeOptions, run: &Run) -> Result<Self> {
+        list.check_numbers()?;
         let (n_nodes, n_edges) = match options.n_nodes {
-            Some(n_nodes) => (n_nodes, rows.n_rows),
-            None => scan(path, rows, &options, run).map(|(n_nodes, n_edges)| (n_nodes, Some(n_edges)))?,
+            Some(n_nodes) => (n_nodes, list.n_rows),
+            None => scan(&list, run).map(|(n_nodes, n_edges)| (n_nodes, Some(n_edges)))?,
         };
-        Ok(Self { path: path.to_owned(), n_nodes, n_edges, options, notes, once: None, named: None })
-    }
-
-    /// A text that can be read only once.
-    fn once(path: &Path, mut text: EdgeText, options: EdgeOptions) -> Result<Self> {
-        let n_nodes = options.n_nodes.ok_or_else(uncounted)?;
-        let notes = std::mem::take(&mut text.columns.notes);
-        let once = Some(Mutex::new(Some(CsvEdges::new(text, Checks { n_nodes: Some(n_nodes) })?)));
-        Ok(Self { path: path.to_owned(), n_nodes, n_edges: None, options, notes, once, named: None })
+        Ok(Self { notes: list.notes.clone(), list, n_nodes, n_edges, named: None })
     }
 
     /// As [`open`](Self::open), for nodes with names too: a list of them is read once to number the names in the order in which
@@ -175,26 +150,19 @@ impl EdgeFile {
     /// # Errors
     /// As [`open_named`](Self::open_named).
     pub fn open_with(path: &Path, options: &EdgeOptions, run: &Run) -> Result<Self> {
-        if is_once(path) {
-            check_count(options.n_nodes)?;
-            options.n_nodes.ok_or_else(uncounted)?;
-            let text = EdgeText::open(path, options)?;
-            return match text.has_names || options.are_names {
-                true => Err(Error::param("file", path.display(), "a file, since nodes with names are read twice")),
-                false => Self::once(path, text, *options),
-            };
+        let list = open_list(path, options)?;
+        let are_names = options.are_names || list.has_names();
+        if list.is_once() && are_names {
+            return Err(Error::param("file", path.display(), "a file, since nodes with names are read twice"));
         }
-        if !is_rereadable(path) {
-            return Self::of_numbers(path, *options, run);
+        if are_names {
+            return Self::of_names(list, options, run);
         }
-        if are_named(path, options) {
-            return Self::of_names(path, options, run);
-        }
-        match Self::of_numbers(path, *options, run) {
+        match Self::of_numbers(list.clone(), options, run) {
             // A name may stand behind many numbers.
-            Err(error @ Error::Format { .. }) => match late_name(path, options, run).ok().flatten() {
+            Err(error @ Error::Format { .. }) => match list.late_name(run) {
                 Some(note) => {
-                    let mut named = Self::of_names(path, options, run)?;
+                    let mut named = Self::of_names(list, options, run)?;
                     named.notes.push(note);
                     Ok(named)
                 }
@@ -204,13 +172,13 @@ impl EdgeFile {
         }
     }
 
-    fn of_names(path: &Path, options: &EdgeOptions, run: &Run) -> Result<Self> {
+    fn of_names(list: EdgeList, options: &EdgeOptions, run: &Run) -> Result<Self> {
         if let Some(n_nodes) = options.n_nodes {
             return Err(Error::param("number of nodes", n_nodes, "none: the nodes have names, which are counted"));
         }
         let (mut n_edges, mut next) = (0, 0);
         run.progress().start("scan", 0);
-        let edges = NamedEdges::open(path, options, KNOWN)?;
+        let edges = NamedEdges::open(&list)?;
         let is_counted = edges.share().is_none();
         let found = intern(edges, run, |_| {
             n_edges += 1;
@@ -223,12 +191,12 @@ impl EdgeFile {
         let found = found?;
         let n_edges = Some(n_edges + u64::from(found.first.is_some()));
         let (n_nodes, named) = (found.names.len(), Some((Arc::new(found.names), found.first)));
-        Ok(Self { path: path.to_owned(), n_nodes, n_edges, options: *options, notes: found.notes, once: None, named })
+        Ok(Self { list, n_nodes, n_edges, notes: found.notes, named })
     }
 
     /// What to look at in the choice of columns and of the first line.
     pub fn warnings(&self) -> Vec<Warning> {
-        edge_warning(&self.path, &self.notes).into_iter().collect()
+        edge_warning(&self.list.path, &self.notes).into_iter().collect()
     }
 
     /// The names of the nodes, if they have any.
@@ -238,18 +206,18 @@ impl EdgeFile {
 
     /// The file.
     pub fn path(&self) -> &Path {
-        &self.path
+        &self.list.path
     }
 }
 
 impl EdgeSource for EdgeFile {
     fn path(&self) -> Option<&Path> {
-        Some(&self.path)
+        Some(&self.list.path)
     }
 
     /// False for pipes and standard input.
     fn is_rereadable(&self) -> bool {
-        self.once.is_none()
+        !self.list.is_once()
     }
 
     fn n_nodes(&self) -> usize {
@@ -262,14 +230,9 @@ impl EdgeSource for EdgeFile {
 
     fn open<'s>(&'s self, _: &Run) -> Result<Box<dyn EdgeReader + 's>> {
         if let Some((names, first)) = &self.named {
-            let edges = NamedEdges::open(&self.path, &self.options, KNOWN)?;
-            return Ok(Box::new(NamedReader { edges, names, first: *first }));
+            return Ok(Box::new(NamedReader { edges: NamedEdges::open(&self.list)?, names, first: *first }));
         }
-        let checks = Checks { n_nodes: Some(self.n_nodes) };
-        let Some(once) = &self.once else { return Ok(open_rows(&self.path, &self.options, checks)?.reader) };
-        // A thread that panicked while it held the lock has left the option intact.
-        let reader = once.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
-        reader.map(|reader| Box::new(reader) as _).ok_or_else(|| only_once(&self.path))
+        Ok(self.list.rows(Checks { n_nodes: Some(self.n_nodes) })?.reader)
     }
 }
 
@@ -279,11 +242,15 @@ pub(super) fn edge_warning(path: &Path, notes: &[String]) -> Option<Warning> {
     (!notes.is_empty()).then(|| Warning::ReadAs { path: path.display().to_string(), what })
 }
 
-fn open_rows<'a>(path: &'a Path, options: &EdgeOptions, checks: Checks) -> Result<EdgeList<'a>> {
-    match Format::from_path(path) {
-        Format::Npz => Err(Error::format(path, None, format!("archives are not read in blocks; expected {KNOWN}"))),
-        _ => EdgeList::open(path, options, checks, KNOWN),
+fn open_list(path: &Path, options: &EdgeOptions) -> Result<EdgeList> {
+    check_count(options.n_nodes)?;
+    if Format::from_path(path) == Format::Npz {
+        return Err(Error::format(path, None, format!("archives are not read in blocks; expected {KNOWN}")));
     }
+    if !is_rereadable(path) && options.n_nodes.is_none() {
+        return Err(uncounted());
+    }
+    EdgeList::open(path, options, KNOWN)
 }
 
 fn uncounted() -> Error {
@@ -291,7 +258,8 @@ fn uncounted() -> Error {
 }
 
 /// Counts nodes and rows.
-fn scan(path: &Path, rows: EdgeList<'_>, options: &EdgeOptions, run: &Run) -> Result<(usize, u64)> {
+fn scan(list: &EdgeList, run: &Run) -> Result<(usize, u64)> {
+    let rows = list.rows(Checks { n_nodes: None })?;
     let total = rows.n_rows.unwrap_or(0);
     // Else the share of the file is reported.
     let is_counted = total > 0 || rows.reader.share().is_none();
@@ -306,5 +274,5 @@ fn scan(path: &Path, rows: EdgeList<'_>, options: &EdgeOptions, run: &Run) -> Re
         }
     });
     run.progress().finish();
-    result.and_then(|()| Ok((found.nodes(path, options, run)?, found.n_edges)))
+    result.and_then(|()| Ok((found.nodes(&list.path, |row| list.place(row, run))?, found.n_edges)))
 }

@@ -6,121 +6,55 @@
 
 use std::path::Path;
 
-use super::EdgeOptions;
-use super::csv::weight;
-use super::rows::{Checks, EdgeList, NO_WEIGHT, Shares, WEIGHTS, is_weight};
-use super::text::{EdgeText, FirstLine};
-use crate::read::format::{Format, is_rereadable};
-use crate::read::roles::is_canonical;
+use super::checks::{Checks, NO_WEIGHT, Take, WEIGHTS, is_weight};
+use super::first::FirstLine;
+use super::rows::{EdgeList, EdgeRows, Shares};
+use super::table::TableEdges;
+use crate::read::list::Place;
 use lapwing_core::row_names::{BadNames, Named, Tally, quoted};
 use lapwing_core::{Edge, EdgeReader, Error, Result, RowNames, Run};
 
 /// Rows of a block of numbers.
 const BLOCK_ROWS: usize = 1 << 12;
 
-/// Takes an edge: its nodes, weight, and place in the file.
-pub(super) type Take<'t> = &'t mut dyn FnMut([&str; 2], f64, Place) -> Result<()>;
-
-/// The place of an edge.
-#[derive(Clone, Copy)]
-pub(super) enum Place {
-    Line(u64),
-    Row(u64),
-}
-
-impl std::fmt::Display for Place {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Line(line) => write!(f, "line {line}"),
-            Self::Row(row) => write!(f, "row {row}"),
-        }
-    }
-}
-
 /// An open list, whose nodes are read as text.
 pub(in crate::read) struct NamedEdges<'a> {
     path: &'a Path,
     source: Source<'a>,
+    /// The first line of a text, if it may be an edge.
+    first: Option<FirstLine>,
+    has_weight: bool,
+    /// What to look at in the choice of columns.
+    notes: Vec<String>,
 }
 
 enum Source<'a> {
-    Text(Box<EdgeText>),
-    Table(Box<super::parquet::TextNodes>),
+    Table(Box<TableEdges<'a>>),
     /// Nodes are numbers in the file, and names in the data. With the next row.
-    Numbers(EdgeList<'a>, u64),
-}
-
-/// Whether the nodes of a list have names, by its first rows. A damaged list has none: its reader says what is wrong.
-pub(in crate::read) fn are_named(path: &Path, options: &EdgeOptions) -> bool {
-    options.are_names
-        || match Format::from_path(path) {
-            Format::Csv => EdgeText::open(path, options).is_ok_and(|text| text.has_names),
-            Format::Parquet => super::parquet::has_names(path),
-            _ => false,
-        }
-}
-
-/// A note on the first id of a text that is no number as a program writes it, which makes names of all ids; the text is read up to it.
-pub(in crate::read) fn late_name(path: &Path, options: &EdgeOptions, run: &Run) -> Result<Option<String>> {
-    if Format::from_path(path) != Format::Csv || !is_rereadable(path) {
-        return Ok(None);
-    }
-    let EdgeText { mut records, columns, .. } = EdgeText::open(path, options)?;
-    let is_name = |cell: &[u8]| !cell.is_empty() && !std::str::from_utf8(cell).is_ok_and(is_canonical);
-    while records.next(run)? {
-        if let Some(&at) = columns.nodes.iter().find(|&&at| is_name(records.cell(at))) {
-            let (line, name) = (records.line(), quoted(&records.shown(at)));
-            return Ok(Some(format!("all ids are names, since {name} in line {line} is no number of a row")));
-        }
-    }
-    Ok(None)
+    Numbers(EdgeRows<'a>, u64),
 }
 
 impl<'a> NamedEdges<'a> {
     /// Opens a list whose nodes are compared with names as text.
-    pub(in crate::read) fn open(path: &'a Path, options: &EdgeOptions, expected: &str) -> Result<Self> {
-        let source = match Format::from_path(path) {
-            Format::Csv => Source::Text(Box::new(EdgeText::open(path, options)?)),
-            Format::Parquet => Source::Table(Box::new(super::parquet::TextNodes::open(path)?)),
-            _ => Source::Numbers(EdgeList::open(path, options, Checks { n_nodes: None }, expected)?, 0),
+    pub(in crate::read) fn open(list: &'a EdgeList) -> Result<Self> {
+        let checks = Checks { n_nodes: None };
+        let Some(table) = &list.table else {
+            return Ok(Self::of_numbers(&list.path, list.rows(checks)?, list.notes.clone()));
         };
-        Ok(Self { path, source })
+        let source = Source::Table(Box::new(table.rows(true, checks)?));
+        let (first, has_weight, notes) = (table.first.clone(), table.has_weight(), list.notes.clone());
+        Ok(Self { path: &list.path, source, first, has_weight, notes })
     }
 
     /// A list of numbers.
-    pub(in crate::read) fn of_numbers(path: &'a Path, edges: EdgeList<'a>) -> Self {
-        Self { path, source: Source::Numbers(edges, 0) }
-    }
-
-    /// A text.
-    pub(in crate::read) fn of_text(path: &'a Path, text: EdgeText) -> Self {
-        Self { path, source: Source::Text(Box::new(text)) }
-    }
-
-    /// Whether a text has weights.
-    fn has_weight(&self) -> bool {
-        matches!(&self.source, Source::Text(text) if text.columns.weight.is_some())
-    }
-
-    /// The first line, if it may be an edge.
-    fn first(&self) -> Option<FirstLine> {
-        if let Source::Text(text) = &self.source { text.first.clone() } else { None }
-    }
-
-    /// What to look at in the choice of columns.
-    pub(super) fn notes(&self) -> &[String] {
-        match &self.source {
-            Source::Text(text) => &text.columns.notes,
-            Source::Table(table) => &table.notes,
-            Source::Numbers(edges, _) => &edges.notes,
-        }
+    pub(in crate::read) fn of_numbers(path: &'a Path, edges: EdgeRows<'a>, notes: Vec<String>) -> Self {
+        Self { path, source: Source::Numbers(edges, 0), first: None, has_weight: true, notes }
     }
 
     /// Share of the list that has been read, if it is known.
     pub(super) fn share(&self) -> Option<f64> {
         match &self.source {
-            Source::Text(text) => text.records.share(),
-            Source::Table(_) => None,
+            Source::Table(rows) => rows.share(),
             Source::Numbers(edges, row) => edges.n_rows.map(|n_rows| *row as f64 / n_rows.max(1) as f64),
         }
     }
@@ -142,8 +76,7 @@ impl<'a> NamedEdges<'a> {
             take(nodes, weight, place)
         };
         match &mut self.source {
-            Source::Text(text) => text.read(most, run, take),
-            Source::Table(table) => table.read(most, run, take),
+            Source::Table(rows) => rows.read_names(most, run, take),
             Source::Numbers(edges, row) => {
                 let mut block = Vec::new();
                 edges.reader.read(most.min(BLOCK_ROWS), &mut block, run)?;
@@ -165,29 +98,7 @@ fn check(path: &Path, nodes: [&str; 2], weight: f64, place: Place) -> Result<()>
         false if !is_weight(weight) => format!("weight {weight}; {WEIGHTS}"),
         false => return Ok(()),
     };
-    Err(match place {
-        Place::Line(line) => Error::format(path, Some(line), reason),
-        Place::Row(row) => Error::format(path, None, super::rows::row_text(row, &reason)),
-    })
-}
-
-impl EdgeText {
-    /// Hands at most `most` of the next rows to `take`; returns their number, 0 at the end.
-    fn read(&mut self, most: usize, run: &Run, take: Take<'_>) -> Result<usize> {
-        let mut n_rows = 0;
-        let [u, v] = self.columns.nodes;
-        while n_rows < most && self.records.next(run)? {
-            let records = &self.records;
-            let node = |at| {
-                let text = std::str::from_utf8(records.cell(at));
-                text.map_err(|_| records.error(format!("the node '{}' is not UTF-8 text", records.shown(at))))
-            };
-            let weight = self.columns.weight.map_or(Ok(NO_WEIGHT), |at| weight(records, at))?;
-            take([node(u)?.trim(), node(v)?.trim()], weight, Place::Line(records.line()))?;
-            n_rows += 1;
-        }
-        Ok(n_rows)
-    }
+    Err(place.error(path, reason))
 }
 
 /// The nodes of a list in the order in which they appear first.
@@ -204,8 +115,8 @@ pub(in crate::read) struct Interned {
 /// Numbers the nodes of a list by their names, and hands all edges but that of the first line to `take`.
 pub(in crate::read) fn intern(mut edges: NamedEdges<'_>, run: &Run, mut take: impl FnMut(Edge)) -> Result<Interned> {
     let mut names = RowNames::new("node", Named::Nodes);
-    let line = edges.first().filter(|line| line.is_open);
-    let (mut notes, mut comes_again, mut n_edges) = (edges.notes().to_vec(), false, 0usize);
+    let line = edges.first.take().filter(|line| line.is_open);
+    let (mut notes, mut comes_again, mut n_edges) = (std::mem::take(&mut edges.notes), false, 0usize);
     let intern = |names: &mut RowNames, [u, v]: [&str; 2], weight| -> Result<Edge> {
         Ok(Edge { u: names.intern(u)?, v: names.intern(v)?, weight })
     };
@@ -254,7 +165,7 @@ pub(in crate::read) fn find(
     mut take: impl FnMut(Edge),
 ) -> Result<Unknown> {
     let (mut unknown, mut shown, mut n_edges) = (RowNames::new("node", Named::Nodes), Tally::default(), 0);
-    let (mut n_left_out, path, notes) = (0, edges.path, edges.notes().to_vec());
+    let (mut n_left_out, path, mut notes) = (0, edges.path, std::mem::take(&mut edges.notes));
     let mut look_up = |[u, v]: [&str; 2], weight: f64, place: Place| {
         n_edges += 1;
         if let (Some(u), Some(v)) = (names.find(u), names.find(v)) {
@@ -270,8 +181,7 @@ pub(in crate::read) fn find(
         }
         Ok(())
     };
-    let mut notes = notes;
-    if let Some(FirstLine { nodes: [u, v], line, is_header, .. }) = edges.first().filter(|_| !edges.has_weight())
+    if let Some(FirstLine { nodes: [u, v], line, is_header, .. }) = edges.first.take().filter(|_| !edges.has_weight)
         && (!is_header || names.find(&u).is_some() || names.find(&v).is_some())
     {
         look_up([&u, &v], NO_WEIGHT, Place::Line(line))?;
@@ -307,11 +217,6 @@ pub(in crate::read) fn needs_ids(path: &Path) -> Error {
     let reason =
         "its nodes have names, and the rows of the data have none; give the column that names the rows: --id COLUMN";
     Error::graph(format!("{}: {reason}", path.display()))
-}
-
-/// Whether names must be found in a single reading.
-pub(in crate::read) fn is_once(path: &Path) -> bool {
-    !is_rereadable(path) && Format::from_path(path) == Format::Csv
 }
 
 /// A pass over a list whose nodes are known by their names.

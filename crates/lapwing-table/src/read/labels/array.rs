@@ -1,6 +1,6 @@
 //! Labels from arrays.
 
-use super::{LabelIntegers, LabelTexts, check_count};
+use super::collect::{LabelIntegers, LabelTexts, check_count};
 use crate::read::npy::{NpyReader, Source};
 use lapwing_core::{Result, Run, SparseLabels};
 

@@ -1,15 +1,12 @@
 //! Names of the rows of a table: one of its columns, read alone. Other columns are not decoded.
 
-mod parquet;
-
 use std::path::Path;
 
-pub(super) use self::parquet::{Texts, are_names, cell, is_text};
 use arrow_array::cast::AsArray;
 
 use super::columns::find_name;
 use super::format::{is_rereadable, only_once, unknown_ending};
-use super::table::no_rows;
+use super::table::{ColumnType, no_rows};
 use super::{ReadOptions, TableFile};
 use lapwing_core::row_names::Ids;
 use lapwing_core::{Error, Result, RowNames, Run};
@@ -72,7 +69,7 @@ fn of_table(table: &TableFile, at: usize, column: &str, run: &Run) -> Result<Row
         return Err(Error::format(path, None, reason));
     }
     let mut ids = Ids::new(column);
-    let mut rows = table.scan_names(at)?;
+    let mut rows = table.scan_list(&[at], &[ColumnType::Label], 0)?;
     while let Some(arrays) = rows.next(run)? {
         let texts = arrays.iter().filter_map(|array| array.as_string_opt::<i32>()).flat_map(|texts| texts.iter());
         for (place, text) in texts.enumerate() {

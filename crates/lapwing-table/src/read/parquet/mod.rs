@@ -18,7 +18,7 @@ use arrow_array::ArrayRef;
 use arrow_schema::{ArrowError, DataType};
 
 use self::pages::CheckedGroups;
-pub(super) use self::scan::{Decode, TableScan, primitives};
+pub(super) use self::scan::TableScan;
 use lapwing_core::mapped::open_filled;
 use lapwing_core::{Error, Result, Run};
 
@@ -94,24 +94,6 @@ impl Table {
     fn rows_error(&self, found: usize) -> Error {
         let reason = format!("the file is damaged (it states {} rows and holds {found})", self.n_rows);
         Error::format(&self.path, None, reason)
-    }
-
-    /// The error for a column whose type cannot be used.
-    pub(super) fn type_error(&self, at: usize, expected: &str) -> Error {
-        let reason = format!("column '{}' holds {}; {expected}", self.names[at], self.types[at]);
-        Error::format(&self.path, None, reason)
-    }
-
-    pub(super) fn is_number(&self, at: usize) -> bool {
-        let inner = match &self.types[at] {
-            DataType::Dictionary(_, values) => values,
-            other => other,
-        };
-        inner.is_numeric() || matches!(inner, DataType::Boolean | DataType::Null)
-    }
-
-    pub(super) fn is_integer(&self, at: usize) -> bool {
-        self.types[at].is_integer()
     }
 }
 

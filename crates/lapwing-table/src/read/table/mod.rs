@@ -144,7 +144,7 @@ impl TableFile {
         Ok(Self { path, names, repeated, kinds, written, doubts, passed: Vec::new(), source })
     }
 
-    fn from_text(table: Arc<TextTable>) -> Self {
+    pub(super) fn from_text(table: Arc<TextTable>) -> Self {
         let written: Vec<Option<CellType>> = (0..table.names.len()).map(|at| table.written(at)).collect();
         let mut names = table.names.to_vec();
         let repeated = super::columns::make_distinct(&mut names);
@@ -219,7 +219,12 @@ impl TableFile {
 
     /// Whether the cells of column `at` can name rows: texts or integers.
     pub(crate) fn has_names(&self, at: usize) -> bool {
-        self.is_stored_text(at) || self.source.stored_type(at).is_integer()
+        self.is_stored_text(at) || self.is_stored_integer(at)
+    }
+
+    /// Whether a column is stored as whole numbers.
+    pub(super) fn is_stored_integer(&self, at: usize) -> bool {
+        self.source.stored_type(at).is_integer()
     }
 
     /// The stored type of column `at`, in words.
@@ -311,9 +316,12 @@ impl TableFile {
         columns.iter().zip(fit).map(of).collect()
     }
 
-    /// Starts to read a column of names as texts, with the lines of the rows of a text.
-    pub(crate) fn scan_names(&self, column: usize) -> Result<TableRows> {
-        self.read((&[column], &[ColumnType::Label], &[Reading::default()]), RowMark::default(), true)
+    /// Starts to read columns in the spelling of the file, with the lines that rows stand in: from row `first` on if any row can be the
+    /// first, else from the start.
+    pub(super) fn scan_list(&self, columns: &[usize], types: &[ColumnType], first: usize) -> Result<TableRows> {
+        let row = if self.is_seekable() && !self.is_text() { first } else { 0 };
+        let readings = vec![Reading::default(); columns.len()];
+        self.read((columns, types, &readings), RowMark { row, ..RowMark::default() }, true)
     }
 
     fn read(

@@ -250,7 +250,7 @@ impl Source for Arc<parquet::Table> {
     }
 
     fn stored_rows(&self, columns: &[usize], first: usize) -> Result<Option<Box<dyn StoredRows>>> {
-        let scan = parquet::TableScan::in_parallel(Arc::clone(self), columns.to_vec(), first, MAX_PARTS);
+        let scan = parquet::TableScan::new(Arc::clone(self), columns.to_vec(), first, MAX_PARTS);
         Ok(Some(Box::new(scan)))
     }
 
@@ -259,10 +259,9 @@ impl Source for Arc<parquet::Table> {
     }
 }
 
-impl StoredRows for parquet::TableScan<Arc<parquet::Table>, Vec<ArrayRef>> {
+impl StoredRows for parquet::TableScan {
     fn next(&mut self, run: &Run) -> Result<Option<Vec<ArrayRef>>> {
-        let found = parquet::TableScan::next(self, usize::MAX, run)?;
-        Ok(found.map(|(arrays, rows)| arrays.iter().map(|array| array.slice(rows.start, rows.len())).collect()))
+        parquet::TableScan::next(self, run)
     }
 }
 

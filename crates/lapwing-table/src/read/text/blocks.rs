@@ -1,10 +1,11 @@
 //! Text in blocks that end with a line.
 
+use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::read::format::{encoding_of_file, is_compressed, is_stdin, open_text};
+use crate::read::format::{encoding_of_file, is_compressed, is_rereadable, is_stdin, only_once, open_text};
 use crate::read::lines::text_error;
 use encoding_rs::Encoding;
 use lapwing_core::mapped::open;
@@ -19,19 +20,24 @@ pub(super) const MAX_LINE_BYTES: usize = 1 << 28;
 /// The byte order mark that some programs write before UTF-8 text.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Where a text comes from. It can be read any number of times.
-#[derive(Clone, Debug)]
-pub(super) enum Text {
+/// A text that has not been read.
+type Unread = Box<dyn Read + Send>;
+
+/// Where a text comes from.
+#[derive(Clone)]
+pub(in crate::read) enum Text {
     /// A file, with its encoding if that is not UTF-8.
     File(PathBuf, Option<&'static Encoding>),
     /// What a pipe or standard input held.
     Held(PathBuf, Arc<[u8]>),
+    /// A pipe or standard input, until it is read.
+    Once(PathBuf, Arc<Mutex<Option<Unread>>>),
 }
 
 impl Text {
     /// The text of a file. A pipe, which can be read only once, is read into memory.
-    pub(super) fn open(path: &Path) -> Result<Self> {
-        if crate::read::format::is_rereadable(path) {
+    pub(in crate::read) fn open(path: &Path) -> Result<Self> {
+        if is_rereadable(path) {
             return Ok(Self::File(path.to_owned(), encoding_of_file(path)?));
         }
         let mut bytes = Vec::new();
@@ -39,9 +45,28 @@ impl Text {
         Ok(Self::Held(path.to_owned(), bytes.into()))
     }
 
-    pub(super) fn path(&self) -> &Path {
+    /// The text of a file. A pipe can be read once.
+    pub(in crate::read) fn open_once(path: &Path) -> Result<Self> {
+        match is_rereadable(path) {
+            true => Self::open(path),
+            false => Ok(Self::Once(path.to_owned(), Arc::new(Mutex::new(Some(Box::new(open_text(path)?)))))),
+        }
+    }
+
+    /// The first block, which [`Self::blocks`] yields again.
+    pub(in crate::read) fn first(&self) -> Result<Option<Block>> {
+        let mut blocks = self.blocks(0)?;
+        let block = blocks.next()?;
+        if let (Self::Once(_, unread), Some(block)) = (self, &block) {
+            let bytes = [&block.bytes[..], &blocks.left].concat();
+            *lock(unread) = Some(Box::new(std::io::Cursor::new(bytes).chain(blocks.reader)));
+        }
+        Ok(block)
+    }
+
+    pub(in crate::read) fn path(&self) -> &Path {
         match self {
-            Self::File(path, _) | Self::Held(path, _) => path,
+            Self::File(path, _) | Self::Held(path, _) | Self::Once(path, _) => path,
         }
     }
 
@@ -50,6 +75,7 @@ impl Text {
         match self {
             Self::File(path, _) => std::fs::metadata(path).map_or(0, |metadata| metadata.len()),
             Self::Held(_, bytes) => bytes.len() as u64,
+            Self::Once(..) => 0,
         }
     }
 
@@ -57,7 +83,7 @@ impl Text {
     pub(super) fn encoding(&self) -> Option<&'static str> {
         match self {
             Self::File(_, encoding) => encoding.map(Encoding::name),
-            Self::Held(..) => None,
+            Self::Held(..) | Self::Once(..) => None,
         }
     }
 
@@ -66,7 +92,13 @@ impl Text {
         match self {
             Self::File(path, encoding) => encoding.is_none() && !is_compressed(path),
             Self::Held(..) => true,
+            Self::Once(..) => false,
         }
+    }
+
+    /// Whether it can be read only once.
+    pub(in crate::read) fn is_once(&self) -> bool {
+        matches!(self, Self::Once(..))
     }
 
     /// Blocks from byte `start` on, which must be 0 if the text is not seekable.
@@ -79,6 +111,7 @@ impl Text {
                 text.set_position(start);
                 Box::new(text)
             }
+            Self::Once(_, unread) => lock(unread).take().ok_or_else(|| only_once(&path))?,
             Self::File(path, encoding) if encoding.is_some() || is_compressed(path) || is_stdin(path) => {
                 Box::new(open_text(path)?)
             }
@@ -92,8 +125,19 @@ impl Text {
     }
 }
 
+impl fmt::Debug for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Text").field(&self.path()).finish()
+    }
+}
+
+/// A thread that panicked while it held the lock has left the text intact.
+fn lock(unread: &Mutex<Option<Unread>>) -> MutexGuard<'_, Option<Unread>> {
+    unread.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// A piece of text that ends with a line, or with the text.
-pub(super) struct Block {
+pub(in crate::read) struct Block {
     /// Place of its first byte in the text.
     pub start: u64,
     pub bytes: Vec<u8>,

@@ -100,6 +100,8 @@ pub(super) struct Plan {
     pub header: Vec<u8>,
     /// Whether the lines of rows are wanted.
     pub with_lines: bool,
+    /// Whether no row may lack a cell that is read.
+    pub is_strict: bool,
 }
 
 impl Plan {
@@ -199,6 +201,9 @@ impl Plan {
             parsed.passed.long += 1;
             return !has_more;
         }
+        if self.is_strict && self.places[width..].iter().any(Option::is_some) {
+            return false;
+        }
         if width == 1 && self.width > 2 {
             if let Some(Some(place)) = self.places.first() {
                 builders[*place].take_back(record.trim_ascii());
@@ -216,7 +221,7 @@ impl Plan {
         let mut parsed = Parsed { n_bytes: bytes.len(), ..Parsed::default() };
         let mut row: Vec<Option<String>> = vec![None; builders.len()];
         let mut start = 0;
-        for line in bytes.split_inclusive(|&byte| byte == b'\n') {
+        for (line, number) in bytes.split_inclusive(|&byte| byte == b'\n').zip(1..) {
             if !line.trim_ascii().is_empty() {
                 let found = json::each_cell(line, |key, cell| {
                     if let Some(&place) = self.keys.get(key) {
@@ -224,14 +229,14 @@ impl Plan {
                     }
                 });
                 if let Err(error) = found {
-                    let line = count_lines(&bytes[..start]) + 1;
-                    parsed.malformed = Some(Malformed::Json { line, reason: error.to_string() });
+                    parsed.malformed = Some(Malformed::Json { line: number, reason: error.to_string() });
                     break;
                 }
                 for (builder, cell) in builders.iter_mut().zip(&mut row) {
                     builder.push(cell.take().unwrap_or_default().as_bytes(), parsed.n_rows, start);
                 }
                 parsed.n_rows += 1;
+                parsed.lines.extend(self.with_lines.then_some(number));
             }
             start += line.len();
         }

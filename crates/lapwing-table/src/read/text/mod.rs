@@ -18,12 +18,13 @@ mod sniff;
 use std::path::Path;
 use std::sync::Arc;
 
-use self::blocks::Text;
+pub(super) use self::blocks::Text;
+pub(super) use self::cells::record;
 pub(crate) use self::dialect::Known;
 pub use self::dialect::{Dialect, Doubt, Separator};
 pub(crate) use self::scan::{RowMark, TextScan};
-pub(crate) use self::sniff::delimiter_of;
 use super::cell::{CellType, Found};
+use super::lines::{AS_UTF8, count_lines, each_line, shown};
 use lapwing_core::{Error, Result};
 
 /// A text whose layout and types are known.
@@ -36,8 +37,11 @@ pub(crate) struct TextTable {
     pub doubts: Vec<Doubt>,
     /// The first records, whose cells say how columns are written.
     sample: Arc<[Vec<Vec<u8>>]>,
-    /// Bytes before the rows.
+    /// Bytes and lines before the rows.
     body: usize,
+    body_lines: u64,
+    /// Whether it is a small table of a fixed form.
+    is_list: bool,
     /// What was passed over there.
     pub passed: Vec<String>,
     /// The line of the header, which may come again.
@@ -74,7 +78,7 @@ impl TextTable {
         let path = text.path().to_owned();
         let path = path.as_path();
         let empty = || Error::format(path, None, "the file is empty");
-        let first = text.blocks(0)?.next()?.ok_or_else(empty)?;
+        let first = text.first()?.ok_or_else(empty)?;
         if known.is_json {
             let (names, records) = json::sample(&first.bytes, first.is_last, dialect::MAX_RECORDS);
             if names.is_empty() {
@@ -83,8 +87,19 @@ impl TextTable {
             }
             let found = sniff::json_columns(&records, names.len());
             let (names, sample) = (names.into(), records.into());
-            let (doubts, passed, header_line) = (Vec::new(), Vec::new(), Vec::new());
-            return Ok(Self { text, layout: Layout::Json, names, found, doubts, sample, body: 0, passed, header_line });
+            return Ok(Self {
+                text,
+                layout: Layout::Json,
+                names,
+                found,
+                doubts: Vec::new(),
+                sample,
+                body: 0,
+                body_lines: 0,
+                is_list: known.is_list,
+                passed: Vec::new(),
+                header_line: Vec::new(),
+            });
         }
         let sniffed = sniff::sniff(&first.bytes, first.is_last, &known);
         if let Some((line, text)) = sniff::unclosed_header(&first.bytes, &sniffed.dialect) {
@@ -99,7 +114,60 @@ impl TextTable {
         let dialect = Dialect { encoding: text.encoding().unwrap_or("UTF-8"), ..sniffed.dialect };
         let (layout, names, sample) = (Layout::Cells(dialect), names.into(), sniffed.records.into());
         let sniff::Sniffed { doubts, body, passed, header_line, .. } = sniffed;
-        Ok(Self { text, layout, names, found, doubts, sample, body, passed, header_line })
+        let (body_lines, is_list) = (count_lines(&first.bytes[..body.min(first.bytes.len())]), known.is_list);
+        Ok(Self { text, layout, names, found, doubts, sample, body, body_lines, is_list, passed, header_line })
+    }
+
+    /// A small table, such as a list of edges, and its first records with the header; `is_header` tells from these, and from the number of
+    /// lines before them, whether the first is one.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub(super) fn list(
+        text: &Text,
+        known: &Known,
+        is_header: impl FnOnce(&[Vec<String>], u64) -> bool,
+    ) -> Result<(Self, Vec<Vec<String>>)> {
+        let of = |has_header: bool| {
+            Self::of(text.clone(), Known { is_list: true, has_header: Some(has_header), ..known.clone() })
+        };
+        let table = of(false)?;
+        let texts =
+            |record: &Vec<Vec<u8>>| record.iter().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect();
+        let records: Vec<Vec<String>> = table.sample.iter().map(texts).collect();
+        let is_named = !known.is_json && is_header(&records, table.body_lines);
+        Ok((if is_named { of(true)? } else { table }, records))
+    }
+
+    /// Hands the cells of every line to `take`, also of empty lines, with its number from 1.
+    ///
+    /// # Errors
+    /// [`Error::Format`] for text that is not UTF-8 and for a quote that stays open; those of `take`.
+    pub(super) fn each_line(&self, mut take: impl FnMut(&[&str], u64) -> Result<()>) -> Result<()> {
+        let (dialect, path) = (self.dialect().unwrap_or_default(), self.path());
+        let (mut blocks, mut number) = (self.text.blocks(0)?, 0);
+        while let Some(block) = blocks.next()? {
+            for line in each_line(&block.bytes) {
+                number += 1;
+                let mut found = Vec::new();
+                if !record(line, &dialect, &mut found) {
+                    let opened = line.rsplit(|&byte| Some(byte) == dialect.quote).next().unwrap_or(line);
+                    return Err(unclosed(path, number, &shown(opened)));
+                }
+                let texts: std::result::Result<Vec<&str>, _> =
+                    found.iter().map(|cell| std::str::from_utf8(cell)).collect();
+                let texts = texts.map_err(|_| {
+                    Error::format(path, Some(number), format!("'{}' is not UTF-8 text; {AS_UTF8}", shown(line)))
+                })?;
+                take(&texts, number)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether it can be read only once.
+    pub(super) fn is_once(&self) -> bool {
+        self.text.is_once()
     }
 
     /// How cells are written; `None` for JSON.
@@ -150,11 +218,7 @@ fn names(path: &Path, header: &[Vec<u8>], n_columns: usize) -> Result<Vec<String
         Ok("") => Ok(format!("unnamed_{at}")),
         Ok(text) => Ok(text.to_owned()),
         Err(_) => {
-            let reason = format!(
-                "the name '{}' of column {at} is not UTF-8 text; {}",
-                super::lines::shown(cell),
-                super::lines::AS_UTF8
-            );
+            let reason = format!("the name '{}' of column {at} is not UTF-8 text; {}", shown(cell), AS_UTF8);
             Err(Error::format(path, Some(1), reason))
         }
     };

@@ -11,7 +11,7 @@ use super::columns::{Malformed, Parsed, Passed, Plan};
 use super::{Layout, TextTable, unclosed};
 use crate::read::cell::{CellType, Tally};
 use crate::read::fields::n_fields;
-use crate::read::lines::{AS_UTF8, count_lines};
+use crate::read::lines::AS_UTF8;
 use lapwing_core::{Error, Result, Run};
 
 /// Blocks parsed at a time, for each thread.
@@ -69,7 +69,8 @@ impl TextTable {
             }
         };
         let header = self.header_line.clone();
-        let plan = Plan { layout: self.layout, width: self.names.len(), places, keys, types, header, with_lines };
+        let (width, is_strict) = (self.names.len(), self.is_list);
+        let plan = Plan { layout: self.layout, width, places, keys, types, header, with_lines, is_strict };
         Ok(TextScan {
             table: self.clone(),
             plan,
@@ -154,7 +155,7 @@ impl TextScan {
     /// Removes the lines before the rows from the first block.
     fn pass_lines(&mut self, block: &mut Block) {
         let end = self.table.body.min(block.bytes.len());
-        self.place.lines = count_lines(&block.bytes[..end]);
+        self.place.lines = self.table.body_lines;
         block.bytes.drain(..end);
         block.start += end as u64;
         self.place.byte = block.start;

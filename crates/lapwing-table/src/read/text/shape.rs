@@ -74,8 +74,17 @@ pub(super) fn lines(sample: &[u8], is_whole: bool, dialect: &Dialect) -> Vec<Lin
 }
 
 /// Where the table is among lines.
-fn shape_of(lines: &[Line], names: &[String]) -> Shape {
-    let records: Vec<(usize, &Line)> = lines.iter().enumerate().filter(|(_, line)| !line.is_comment).collect();
+fn shape_of(lines: &[Line], known: &Known) -> Shape {
+    let (names, mut records) = (&known.names, lines.iter().enumerate().filter(|(_, line)| !line.is_comment));
+    if known.is_list {
+        // The first line tells the columns.
+        let (first, width) = records.next().map_or((0, 0), |(place, line)| (place, line.cells.len()));
+        let (n, n_even) =
+            records.fold((0, 0), |(n, even), (_, line)| (n + 1, even + usize::from(line.cells.len() == width)));
+        let consistent = if n == 0 { 1.0 } else { n_even as f64 / n as f64 };
+        return Shape { first, width, has_row_names: false, consistent };
+    }
+    let records: Vec<(usize, &Line)> = records.collect();
     let mut widths: HashMap<usize, usize> = HashMap::new();
     records.iter().for_each(|(_, line)| *widths.entry(line.cells.len()).or_default() += 1);
     let usual = widths.iter().map(|(&width, &n)| (n, width)).max().map_or(0, |(_, width)| width);
@@ -147,7 +156,10 @@ pub(super) fn best_table(sample: &[u8], is_whole: bool, known: &Known, doubts: &
     let has = |byte: u8| memchr::memchr(byte, sample).is_some();
     let quote = if has(b'"') { b'"' } else { single_quote(sample, known) };
     let delimiters = known.delimiter.map_or(DELIMITERS.to_vec(), |delimiter| vec![delimiter]);
-    let plain = |delimiter: u8| Dialect { delimiter, quote: Some(quote), ..Dialect::default() };
+    let plain = |delimiter: u8| {
+        let separator = if known.is_list && delimiter == b' ' { Separator::Run } else { Separator::One };
+        Dialect { delimiter, separator, quote: Some(quote), ..Dialect::default() }
+    };
     let mut ways: Vec<(Dialect, f64)> = delimiters.iter().map(|&delimiter| (plain(delimiter), 0.0)).collect();
     if !known.is_list {
         let mut further: Vec<(Dialect, f64)> = Vec::new();
@@ -205,15 +217,16 @@ pub(super) fn best_table(sample: &[u8], is_whole: bool, known: &Known, doubts: &
 /// A sample read in a dialect, and how likely that is: by records of one width and cells of clear types.
 fn scored(sample: &[u8], is_whole: bool, dialect: Dialect, known: &Known) -> (Table, f64) {
     let mut lines = lines(sample, is_whole, &dialect);
-    let mut shape = shape_of(&lines, &known.names);
+    let mut shape = shape_of(&lines, known);
     // Lines with the mark among the rows, and as wide as these, are rows: colors, hashtags.
     let is_row = |line: &Line| line.is_comment && line.cells.len() == shape.width;
     let n_comments = lines.iter().filter(|line| line.is_comment).count();
     let has_rows = lines.get(shape.first + 1..).is_some_and(|own| own.iter().any(is_row));
-    if has_rows || n_comments * 2 > lines.len() || (shape.width < 2 && n_comments > 0 && lines.len() > n_comments + 1) {
+    let are_comments = if known.is_list { n_comments < lines.len() } else { n_comments * 2 <= lines.len() };
+    if has_rows || !are_comments || (shape.width < 2 && n_comments > 0 && lines.len() > n_comments + 1) {
         let width = shape.width;
         lines.iter_mut().for_each(|line| line.is_comment &= has_rows && line.cells.len() != width);
-        shape = shape_of(&lines, &known.names);
+        shape = shape_of(&lines, known);
     }
     let own = lines.get(shape.first + 1..).filter(|own| !own.is_empty()).unwrap_or(&lines);
     let body: Sample = own.iter().filter(|line| !line.is_comment).map(|line| line.cells.clone()).collect();

@@ -6,7 +6,7 @@
 use super::cells::Cells;
 use super::dialect::{Dialect, Doubt, Known, Sample, passed_over, types};
 use super::header::{further_header_lines, has_header, holds_names};
-use super::shape::{COMMENTS, Table, best_table, lines};
+use super::shape::{COMMENTS, Table, best_table};
 use crate::read::cell::{Found, Marks, plain};
 
 /// A dialect with the columns of a sample.
@@ -37,7 +37,7 @@ pub(super) fn sniff(sample: &[u8], is_whole: bool, known: &Known) -> Sniffed {
         passed.push("the line that names the separator is passed over".to_owned());
         known.delimiter = known.delimiter.or(delimiter);
     }
-    let table = best_table(&sample[start..], is_whole, &known, &mut doubts);
+    let table = list_or_table(&sample[start..], is_whole, &known, &mut doubts);
     let Table { mut dialect, lines, shape } = table;
     let (first, width) = (shape.first, shape.width);
     let own = &lines[first..];
@@ -59,11 +59,11 @@ pub(super) fn sniff(sample: &[u8], is_whole: bool, known: &Known) -> Sniffed {
     if dialect.has_header && !cells.is_empty() {
         header = cells.remove(0);
         // In a single column, a cell that equals the name is a cell.
-        if width > 1 {
+        if width > 1 && !known.is_list {
             header_line = lines[first].text(&sample[start..]).to_vec();
         }
         at += 1;
-        let further = further_header_lines(&cells, dialect.decimal);
+        let further = if known.is_list { 0 } else { further_header_lines(&cells, dialect.decimal) };
         passed.extend((further > 0).then(|| passed_over(further, "line", "with types or units below the header")));
         cells.drain(..further);
         at += further;
@@ -92,7 +92,11 @@ pub(super) fn sniff(sample: &[u8], is_whole: bool, known: &Known) -> Sniffed {
         // Each line may be one number with a decimal comma.
         doubts.push(Doubt::Delimiter);
     }
-    columns.truncate(if header.is_empty() { usize::MAX } else { header.len() });
+    match (known.is_list, header.len()) {
+        (true, _) => columns.resize(width, Found { kind: None, is_doubtful: false }),
+        (false, 0) => {}
+        (false, length) => columns.truncate(length),
+    }
     let end = lines.get(at).map_or_else(|| lines.last().map_or(0, |line| line.end), |line| line.start);
     Sniffed { dialect, header, columns, doubts, records: cells, body: start + end, passed, header_line }
 }
@@ -109,15 +113,14 @@ fn separator_line(sample: &[u8]) -> (usize, Option<u8>) {
     }
 }
 
-/// How cells of a small table are written, told from the start of its text. Where nothing else is between cells, a space may be.
-pub(crate) fn delimiter_of(sample: &[u8], is_whole: bool, known: Known) -> Dialect {
-    let found = sniff(sample, is_whole, &Known { is_list: true, ..known.clone() }).dialect;
-    let width = |dialect: &Dialect| lines(sample, is_whole, dialect).first().map_or(0, |line| line.cells.len());
-    let spaced = Dialect { delimiter: b' ', ..found };
-    match known.delimiter.is_none() && width(&found) == 1 && width(&spaced) > 1 {
-        true => spaced,
-        false => found,
+/// The most likely table; in a list, also one of cells with blanks between.
+fn list_or_table(sample: &[u8], is_whole: bool, known: &Known, doubts: &mut Vec<Doubt>) -> Table {
+    let table = best_table(sample, is_whole, known, doubts);
+    if !known.is_list || known.delimiter.is_some() || table.shape.width > 1 {
+        return table;
     }
+    let blanks = Known { delimiter: Some(b' '), ..known.clone() };
+    Some(best_table(sample, is_whole, &blanks, doubts)).filter(|spaced| spaced.shape.width > 1).unwrap_or(table)
 }
 
 /// Line and text of a cell of the first record whose quote is not closed.

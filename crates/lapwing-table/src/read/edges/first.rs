@@ -1,23 +1,7 @@
-//! Lists of edges as text: what their first lines tell about the others.
+//! The first line of a list of edges as text: a header, or an edge.
 
-use std::path::Path;
-
-use super::EdgeOptions;
-use crate::read::lines::AS_UTF8;
-use crate::read::records::Records;
-use crate::read::roles::{Cells, EdgeColumns, edge_columns, ends};
+use crate::read::roles::{Cells, ends};
 use lapwing_core::row_names::quoted;
-use lapwing_core::{Error, Result};
-
-/// A text of edges none of which was read.
-pub(in crate::read) struct EdgeText {
-    pub records: Records,
-    pub columns: EdgeColumns,
-    /// Whether an id in the first lines is no number as a program writes it: then all ids are names.
-    pub has_names: bool,
-    /// The first line, if it was not left to be read as an edge.
-    pub first: Option<FirstLine>,
-}
 
 /// A first line that is or may be a header.
 #[derive(Clone, Debug)]
@@ -28,7 +12,7 @@ pub(in crate::read) struct FirstLine {
     pub is_header: bool,
     /// Whether it is an edge if one of its names comes again.
     pub is_open: bool,
-    is_sure: bool,
+    pub(super) is_sure: bool,
 }
 
 impl FirstLine {
@@ -47,7 +31,7 @@ impl FirstLine {
 
 /// What the first line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum First {
+pub(super) enum First {
     Header,
     Edge,
     /// Two names: most likely a header, or an edge; and whether it is rather sure.
@@ -57,46 +41,8 @@ enum First {
     },
 }
 
-impl EdgeText {
-    pub(in crate::read) fn open(path: &Path, options: &EdgeOptions) -> Result<Self> {
-        let (mut records, start) = Records::open(path, options.known(path))?;
-        let kind = first_line(&start, options.header);
-        let (taken, edges) = start.split_at(usize::from(kind != First::Edge).min(start.len()));
-        let (is_header, is_open, is_sure) = match kind {
-            First::Names { is_header, is_sure } => (is_header, true, is_sure),
-            _ => (true, false, true),
-        };
-        let names = taken.first().filter(|_| is_header).map_or(&[][..], Vec::as_slice);
-        if let Some(at) = names.iter().position(|name| name.contains(char::REPLACEMENT_CHARACTER)) {
-            let reason = format!("the name '{}' of column {at} is not UTF-8 text; {AS_UTF8}", names[at]);
-            return Err(Error::format(path, Some(1), reason));
-        }
-        let width = start.first().map_or(0, Vec::len);
-        let cells: Vec<Cells> = (0..width).map(|at| Cells::of(edges, at)).collect();
-        let columns = match start.is_empty() {
-            // What is wrong with the text is told when its first line is read.
-            true => EdgeColumns { nodes: [0, 1], weight: None, notes: Vec::new() },
-            false => edge_columns(names, &cells).map_err(|reason| Error::format(path, None, reason))?,
-        };
-        let has_names = columns.nodes.iter().any(|&at| cells.get(at).is_some_and(|cells| !cells.are_whole()));
-        if !taken.is_empty() {
-            records.advance()?;
-        }
-        let node = |at: usize| taken.first().and_then(|line| line.get(at)).cloned().unwrap_or_default();
-        let (nodes, line) = (columns.nodes.map(node), records.line());
-        let first = (!taken.is_empty() && options.header.is_none()).then_some(FirstLine {
-            nodes,
-            line,
-            is_header,
-            is_open,
-            is_sure,
-        });
-        Ok(Self { records, columns, has_names: has_names || is_open, first })
-    }
-}
-
 /// Tells what the first of some lines is: its cells fit the types of the others, or they do not.
-fn first_line(lines: &[Vec<String>], has_header: Option<bool>) -> First {
+pub(super) fn first_line(lines: &[Vec<String>], has_header: Option<bool>) -> First {
     let Some((first, others)) = lines.split_first() else { return First::Edge };
     if let Some(has_header) = has_header {
         return if has_header { First::Header } else { First::Edge };

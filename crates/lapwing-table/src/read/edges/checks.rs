@@ -1,0 +1,126 @@
+//! The checks of every row of a list of edges, and how many nodes a list may have.
+
+use std::path::Path;
+
+use crate::read::list::Place;
+use lapwing_core::{Edge, Error, Result};
+
+/// Weight of the edges of a list without weights.
+pub(in crate::read) const NO_WEIGHT: f64 = 1.0;
+
+/// Takes an edge: its nodes, weight, and place in the file.
+pub(super) type Take<'t> = &'t mut dyn FnMut([&str; 2], f64, Place) -> Result<()>;
+
+/// The checks of every row.
+#[derive(Clone, Copy)]
+pub(in crate::read) struct Checks {
+    /// Number of nodes, if it is known before reading.
+    pub n_nodes: Option<usize>,
+}
+
+impl Checks {
+    /// The edge of a row, or the message of a failed check.
+    pub(super) fn edge(self, nodes: [i64; 2], weight: f64) -> Result<Edge, String> {
+        if let Some(node) = nodes.iter().find(|&&node| node < 0 || node >= i64::from(self.end())) {
+            return Err(match self.n_nodes {
+                Some(n) => format!("node {node} is out of range; the data has {n} rows, counted from 0"),
+                None => format!("node {node} is out of range; nodes count from 0 to {}", u32::MAX - 1),
+            });
+        }
+        if !is_weight(weight) {
+            return Err(format!("weight {weight}; {WEIGHTS}"));
+        }
+        let [u, v] = nodes.map(|node| node as u32);
+        Ok(Edge { u, v, weight })
+    }
+
+    /// Appends rows of nodes and weights, up to the length of the shortest column; returns the first bad row and its
+    /// message.
+    pub(super) fn append(
+        self,
+        [u, v]: [&[i64]; 2],
+        weights: Option<&[f64]>,
+        out: &mut Vec<Edge>,
+    ) -> Result<(), (usize, String)> {
+        for (row, (&u, &v)) in u.iter().zip(v).enumerate() {
+            let weight = weights.map_or(NO_WEIGHT, |weights| weights[row]);
+            out.push(self.edge([u, v], weight).map_err(|reason| (row, reason))?);
+        }
+        Ok(())
+    }
+
+    /// Whether all of `edges` pass.
+    pub(super) fn hold(self, edges: &[Edge]) -> bool {
+        let end = self.end();
+        // No branches, so that the compiler vectorizes the loop.
+        edges.iter().fold(true, |good, edge| good & (edge.u < end) & (edge.v < end) & is_weight(edge.weight))
+    }
+
+    /// The first number that is no node.
+    fn end(self) -> u32 {
+        self.n_nodes.and_then(|n| u32::try_from(n).ok()).unwrap_or(u32::MAX)
+    }
+}
+
+/// The message for a bad weight.
+pub(in crate::read) const WEIGHTS: &str = "weights must be finite and at least 0";
+
+/// Whether `weight` is finite and at least 0.
+pub(in crate::read) fn is_weight(weight: f64) -> bool {
+    (0.0..f64::INFINITY).contains(&weight)
+}
+
+/// Nodes that any list may have, and that it may have for each edge: nodes of which not one in ten has an edge are hardly meant, and
+/// one wrong digit makes billions. Methods take some hundred bytes for each.
+const FEW_NODES: u64 = 100_000;
+const NODES_OF_EDGE: u64 = 20;
+
+/// The most nodes that `n_edges` edges explain.
+pub(in crate::read) fn most_nodes(n_edges: u64) -> u64 {
+    NODES_OF_EDGE.saturating_mul(n_edges).saturating_add(FEW_NODES)
+}
+
+/// Edges and nodes of a list so far.
+#[derive(Default)]
+pub(in crate::read) struct Extent {
+    pub n_nodes: usize,
+    pub n_edges: u64,
+    /// The row with the largest node.
+    row: u64,
+}
+
+impl Extent {
+    /// Adds the next rows.
+    pub(in crate::read) fn add(&mut self, edges: &[Edge]) {
+        let end = |edge: &Edge| edge.u.max(edge.v) as usize + 1;
+        let largest = edges.iter().map(end).max().unwrap_or(0);
+        if largest > self.n_nodes {
+            let at = edges.iter().position(|edge| end(edge) == largest).unwrap_or(0);
+            (self.n_nodes, self.row) = (largest, self.n_edges + at as u64);
+        }
+        self.n_edges += edges.len() as u64;
+    }
+
+    /// The number of nodes, if the edges explain it; else the number must be given, so that memory does not grow with a single id. `place`
+    /// tells where a row stands.
+    pub(in crate::read) fn nodes(&self, path: &Path, place: impl FnOnce(u64) -> Place) -> Result<usize> {
+        let (n, n_edges) = (self.n_nodes, self.n_edges);
+        if n as u64 <= most_nodes(n_edges) {
+            return Ok(n);
+        }
+        let edges = if n_edges == 1 { "1 edge".to_owned() } else { format!("{n_edges} edges") };
+        let reason = format!(
+            "node {} would make {n} nodes of only {edges}; if ids are numbers of rows, give the number of nodes (--nodes {n}), and if they are names, say so (--nodes names)",
+            n - 1
+        );
+        Err(place(self.row).error(path, reason))
+    }
+}
+
+/// Refuses more nodes than 32-bit numbers can count.
+pub(super) fn check_count(n_nodes: Option<usize>) -> Result<()> {
+    match n_nodes.filter(|&n| n > u32::MAX as usize) {
+        Some(n) => Err(Error::param("number of nodes", n, format!("at most {}", u32::MAX))),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,261 @@
+//! Edges as rows of a table: text, Parquet, or any other.
+
+use std::path::Path;
+
+use super::EdgeOptions;
+use super::checks::{Checks, NO_WEIGHT, Take, WEIGHTS};
+use super::first::{First, FirstLine, first_line};
+use crate::read::cell::is_missing;
+use crate::read::format::is_tsv;
+use crate::read::lines::shown;
+use crate::read::list::{List, ListRows, Place};
+use crate::read::roles::{Cells, EdgeColumns, edge_columns, is_canonical};
+use crate::read::text::Known;
+use lapwing_core::row_names::quoted;
+use lapwing_core::{Edge, EdgeReader, Error, Result, Run};
+
+/// A table of edges, and what its first rows tell about the others.
+#[derive(Clone, Debug)]
+pub(in crate::read) struct EdgeTable {
+    list: List,
+    /// The ends, and the weight if there is one.
+    columns: Vec<usize>,
+    /// What to look at in the choice of columns.
+    pub notes: Vec<String>,
+    /// Whether an id in the first rows is no number as a program writes it: then all ids are names.
+    pub has_names: bool,
+    /// The first line of a text, if it was not left to be read as an edge.
+    pub first: Option<FirstLine>,
+}
+
+impl EdgeTable {
+    pub(super) fn open(path: &Path, options: &EdgeOptions) -> Result<Self> {
+        let EdgeOptions { delimiter, decimal, .. } = *options;
+        let known = Known { delimiter, decimal, is_tsv: is_tsv(path), ..Known::default() };
+        let mut kind = First::Edge;
+        let list = List::open(
+            path,
+            |_| known,
+            |start| {
+                kind = first_line(start, options.header);
+                kind != First::Edge
+            },
+        )?;
+        let (is_header, is_open, is_sure) = match kind {
+            First::Names { is_header, is_sure } => (is_header, true, is_sure),
+            _ => (true, false, true),
+        };
+        let (taken, edges) = list.records.split_at(usize::from(kind != First::Edge).min(list.records.len()));
+        let cells: Vec<Cells> = (0..list.width()).map(|at| cells_of(&list, edges, at)).collect();
+        let names = if is_header { &list.names[..] } else { &[] };
+        let found = edge_columns(names, &cells).map_err(|reason| Error::format(path, None, reason))?;
+        let EdgeColumns { nodes, weight, notes } = found;
+        let node = |at: usize| taken.first().and_then(|line| line.get(at)).cloned().unwrap_or_default();
+        let (nodes_of_first, line) = (nodes.map(node), list.first_line);
+        let first = FirstLine { nodes: nodes_of_first, line, is_header, is_open, is_sure };
+        let first = (!taken.is_empty() && options.header.is_none()).then_some(first);
+        let has_names = is_open || nodes.iter().any(|&at| cells.get(at).is_some_and(|cells| !cells.are_whole()));
+        if list.text().is_none() {
+            check_types(path, &list, nodes, weight)?;
+        }
+        Ok(Self { list, columns: nodes.into_iter().chain(weight).collect(), notes, has_names, first })
+    }
+
+    /// Number of edges, if the table states it.
+    pub(super) fn n_rows(&self) -> Option<u64> {
+        self.list.table.n_rows().map(|n_rows| n_rows as u64)
+    }
+
+    pub(super) fn is_once(&self) -> bool {
+        self.list.is_once()
+    }
+
+    pub(super) fn has_weight(&self) -> bool {
+        self.columns.len() > 2
+    }
+
+    /// Refuses nodes that are known to be no numbers.
+    pub(super) fn check_numbers(&self) -> Result<()> {
+        let path = self.list.table.path();
+        let is_text = |at: &&usize| self.list.text().is_none() && self.list.table.is_stored_text(**at);
+        if let Some(&at) = self.columns[..2].iter().find(is_text) {
+            return Err(type_error(path, &self.list, at, "nodes are integers counted from 0"));
+        }
+        match &self.first {
+            // The first line was taken as two names; here it is an edge of numbers.
+            Some(FirstLine { nodes, line, is_header: false, .. }) => nodes
+                .iter()
+                .try_for_each(|node| self.node(node).map(drop))
+                .map_err(|e| Place::Line(*line).error(path, e)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Starts to read edges of numbered nodes, or of nodes with names as texts.
+    pub(super) fn rows(&self, are_names: bool, checks: Checks) -> Result<TableEdges<'_>> {
+        Ok(TableEdges { table: self, rows: self.rows_from(are_names, 0)?, checks, are_names })
+    }
+
+    fn rows_from(&self, are_names: bool, first: usize) -> Result<ListRows> {
+        self.list.rows(&self.columns, if are_names { 2 } else { 0 }, first)
+    }
+
+    /// The node that a text spells, or what is wrong with it.
+    fn node(&self, text: &str) -> Result<i64, String> {
+        digits(text.as_bytes()).map_or_else(|| self.signed_node(text), Ok)
+    }
+
+    #[cold]
+    fn signed_node(&self, text: &str) -> Result<i64, String> {
+        let number = text.parse::<i64>().ok();
+        let what = match number {
+            Some(number) if is_canonical(text) => return Ok(number),
+            Some(number) if number >= 0 => format!("is not written as a number of a row, {number}"),
+            _ => "is not an integer".to_owned(),
+        };
+        let advice = match self.is_once() {
+            true => "; if nodes have names, write the edges to a file, which is read twice",
+            false => "; if nodes have names, say so (--nodes names)",
+        };
+        Err(format!("node '{}' {what}{advice}", shown(text.as_bytes())))
+    }
+
+    /// A note on the first id of a text that is no number as a program writes it, which makes names of all ids; the text is read up to it.
+    pub(super) fn late_name(&self, run: &Run) -> Result<Option<String>> {
+        let mut rows = self.rows_from(true, 0)?;
+        while let Some(found) = rows.next(usize::MAX, run)? {
+            let cells = found.flat_map(|at| [(0, at), (1, at)]);
+            let mut ids = cells.map(|(column, at)| (rows.text(column, at).trim(), at));
+            if let Some((name, at)) = ids.find(|(id, _)| !id.is_empty() && !is_canonical(id)) {
+                let (place, name) = (rows.place(at), quoted(name));
+                return Ok(Some(format!("all ids are names, since {name} in {place} is no number of a row")));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Where a row stands.
+    pub(super) fn place(&self, row: u64, run: &Run) -> Place {
+        let find = || {
+            let mut edges = self.rows(true, Checks { n_nodes: None }).ok()?;
+            edges.skip(row, run).ok()?;
+            let found = edges.rows.next(1, run).ok()??;
+            Some(edges.rows.place(found.start))
+        };
+        find().unwrap_or(Place::Row(row))
+    }
+}
+
+/// What a column seems to hold: by its type, or by the cells of the first edges.
+fn cells_of(list: &List, edges: &[Vec<String>], at: usize) -> Cells {
+    match list.text().is_some() {
+        true => Cells::of(edges, at),
+        false if list.table.is_stored_integer(at) => Cells::Whole,
+        // Nodes that are no integers are refused by their type.
+        false if list.table.kinds()[at] == crate::read::ColumnKind::Number => Cells::Odd,
+        false => Cells::Text,
+    }
+}
+
+fn check_types(path: &Path, list: &List, nodes: [usize; 2], weight: Option<usize>) -> Result<()> {
+    if let Some(&at) = nodes.iter().find(|&&at| !list.table.has_names(at)) {
+        return Err(type_error(path, list, at, "nodes are integers counted from 0"));
+    }
+    match weight.filter(|&at| list.table.kinds()[at] != crate::read::ColumnKind::Number) {
+        Some(at) => Err(type_error(path, list, at, "weights are numbers")),
+        None => Ok(()),
+    }
+}
+
+fn type_error(path: &Path, list: &List, at: usize, expected: &str) -> Error {
+    let (name, stored) = (&list.table.names()[at], list.table.stored_type(at));
+    Error::format(path, None, format!("column '{name}' holds {stored}; {expected}"))
+}
+
+/// A whole number of some digits as a program writes it.
+#[inline]
+fn digits(cell: &[u8]) -> Option<i64> {
+    let fits = (1..=18).contains(&cell.len()) && cell.iter().all(u8::is_ascii_digit);
+    let is_canonical = cell.len() == 1 || cell.first() != Some(&b'0');
+    (fits && is_canonical).then(|| cell.iter().fold(0, |number, digit| number * 10 + i64::from(digit - b'0')))
+}
+
+/// The edges of a table in order.
+pub(super) struct TableEdges<'t> {
+    table: &'t EdgeTable,
+    rows: ListRows,
+    checks: Checks,
+    are_names: bool,
+}
+
+impl TableEdges<'_> {
+    fn error(&self, at: usize, reason: impl std::fmt::Display) -> Error {
+        self.rows.place(at).error(self.rows.path(), reason)
+    }
+
+    fn edge(&self, at: usize) -> Result<Edge> {
+        let nodes = [self.node(0, at)?, self.node(1, at)?];
+        self.checks.edge(nodes, self.weight(at)?).map_err(|reason| self.error(at, reason))
+    }
+
+    fn node(&self, column: usize, at: usize) -> Result<i64> {
+        match self.rows.number(column, at) {
+            // Numbers beyond 2⁵³ are rounded, and out of range.
+            Some(number) if number.fract() == 0.0 => Ok(number as i64),
+            Some(_) => Err(self.error(at, "a node is missing")),
+            None => self.table.node(self.rows.text(column, at).trim()).map_err(|reason| self.error(at, reason)),
+        }
+    }
+
+    fn weight(&self, at: usize) -> Result<f64> {
+        if !self.table.has_weight() {
+            return Ok(NO_WEIGHT);
+        }
+        if let Some(weight) = self.rows.number(2, at) {
+            return Ok(weight);
+        }
+        let text = self.rows.text(2, at).trim();
+        let with_comma =
+            || (self.table.list.decimal() == b',').then(|| text.replacen(',', ".", 1).parse().ok()).flatten();
+        let missing = || is_missing(text.as_bytes()).then_some(f64::NAN);
+        let weight = text.parse().ok().or_else(with_comma).or_else(missing);
+        weight.ok_or_else(|| self.error(at, format!("weight '{}' is no number; {WEIGHTS}", shown(text.as_bytes()))))
+    }
+
+    /// Hands at most `most` of the next edges to `take`, with their nodes as texts; returns their number, 0 at the end.
+    pub(super) fn read_names(&mut self, most: usize, run: &Run, take: Take<'_>) -> Result<usize> {
+        let Some(found) = self.rows.next(most, run)? else { return Ok(0) };
+        for at in found.clone() {
+            let nodes = [0, 1].map(|column| self.rows.text(column, at).trim());
+            take(nodes, self.weight(at)?, self.rows.place(at))?;
+        }
+        Ok(found.len())
+    }
+}
+
+impl EdgeReader for TableEdges<'_> {
+    fn read(&mut self, most: usize, out: &mut Vec<Edge>, run: &Run) -> Result<()> {
+        let end = out.len().saturating_add(most);
+        while out.len() < end
+            && let Some(found) = self.rows.next(end - out.len(), run)?
+        {
+            for at in found {
+                out.push(self.edge(at)?);
+            }
+        }
+        Ok(())
+    }
+
+    fn share(&self) -> Option<f64> {
+        self.rows.share()
+    }
+
+    fn skip(&mut self, count: u64, run: &Run) -> Result<()> {
+        let end = self.rows.next_row().saturating_add(usize::try_from(count).unwrap_or(usize::MAX));
+        if self.table.list.text().is_none() {
+            self.rows = self.table.rows_from(self.are_names, end)?;
+        }
+        while self.rows.next_row() < end && self.rows.next(end - self.rows.next_row(), run)?.is_some() {}
+        Ok(())
+    }
+}

@@ -1,0 +1,224 @@
+//! Labels as a small table: one for each row in order, or columns of rows and labels.
+
+use std::path::Path;
+
+use super::collect::{LabelFileOptions, LabelTexts, NamedLabels, check_count};
+use super::named::Found;
+use crate::read::fields::n_fields;
+use crate::read::format::unknown_ending;
+use crate::read::list::{List, Place};
+use crate::read::npy::ArrayName;
+use crate::read::roles::{is_canonical, is_label_word, label_columns};
+use crate::read::text::{Known, TextTable};
+use lapwing_core::row_names::{Named, quoted};
+use lapwing_core::{Result, RowNames, Run, Warning};
+
+/// What a file of labels needs if nodes have names.
+pub(super) const TWO_COLUMNS: &str = "give text with a column of nodes and a column of labels";
+
+/// What the first line of a text is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum First {
+    Header,
+    Label,
+    /// A header, unless its id or its label comes again.
+    Open,
+}
+
+/// The places of rows and labels.
+#[derive(Clone, Copy)]
+struct Columns {
+    row: usize,
+    label: usize,
+    first: First,
+}
+
+/// Reads a list in one of its layouts, by the first line.
+pub(super) fn read(
+    path: &Path,
+    n_rows: usize,
+    names: Option<&RowNames>,
+    options: &LabelFileOptions<'_>,
+) -> Result<NamedLabels> {
+    let mut found = None;
+    let list = List::open(path, known, |records| {
+        let columns = columns_of(records.first().map_or(&[], Vec::as_slice), names, options.header);
+        let has_header = columns.as_ref().is_ok_and(|found| found.is_some_and(|found| found.first != First::Label));
+        found = Some(columns);
+        has_header
+    })?;
+    let columns = found.unwrap_or_else(|| columns_of(&list.names, names, Some(true)));
+    match (columns.map_err(|reason| Place::Line(list.first_line.max(1)).error(path, reason))?, names) {
+        (None, _) => in_order(&list, n_rows, options),
+        (Some(columns), None) => by_number(&list, columns, n_rows, options),
+        (Some(columns), Some(names)) => by_name(&list, columns, names, options),
+    }
+}
+
+/// What is known of a text: tabs or semicolons are between cells if the first line has these and no comma.
+fn known(first: &[u8]) -> Known {
+    let other = [b'\t', b';'].into_iter().find(|delimiter| first.contains(delimiter));
+    let delimiter = other.filter(|_| !first.contains(&b',')).unwrap_or(b',');
+    Known { delimiter: Some(delimiter), ..Known::default() }
+}
+
+/// The columns that the cells of the first line, or the names of a table, tell; `None` if there is one label for each row, in order.
+fn columns_of(cells: &[String], names: Option<&RowNames>, header: Option<bool>) -> Result<Option<Columns>, String> {
+    let width = cells.len();
+    let Some(names) = names else {
+        let found = label_columns(cells, None);
+        // Rows are numbered, so two words are a header. A line that begins with a number is none.
+        let is_number = || cells[0].parse::<f64>().is_ok();
+        let is_header = found.is_some() || (width > 1 && !is_number() && header != Some(false));
+        return match (found, width) {
+            (_, 0 | 1) => Ok(None),
+            (None, 3..) => Err(format!("{}; expected a row number and a label", n_fields(width))),
+            (found, _) => {
+                let [row, label] = found.unwrap_or([0, 1]);
+                Ok(Some(Columns { row, label, first: if is_header { First::Header } else { First::Label } }))
+            }
+        };
+    };
+    if width <= 1 {
+        return if names.named() == Named::Rows { Ok(None) } else { Err(format!("one field; {TWO_COLUMNS}")) };
+    }
+    let is_known = |at: usize| names.find(&cells[at]).is_some();
+    let found = label_columns(cells, Some(names.column())).filter(|&[row, _]| width > 2 || !is_known(row));
+    if let Some([row, label]) = found {
+        return Ok(Some(Columns { row, label, first: First::Header }));
+    }
+    if width > 2 {
+        let (noun, column) = (names.noun(), names.column());
+        let expected = format!("a column '{column}' of {noun}s and a column 'label', or two columns");
+        return Err(format!("{width} columns; expected {expected}"));
+    }
+    let first = match header {
+        _ if is_known(0) => First::Label,
+        Some(false) => First::Label,
+        Some(true) => First::Header,
+        None if cells[0] == names.column() || is_label_word(&cells[1]) => First::Header,
+        None => First::Open,
+    };
+    Ok(Some(Columns { row: 0, label: 1, first }))
+}
+
+/// Reads one label for each row. A first line that may be a header is a label if the lines are as many as the rows and it comes again.
+fn in_order(list: &List, n_rows: usize, options: &LabelFileOptions<'_>) -> Result<NamedLabels> {
+    let texts = match list.lines() {
+        Some(text) => {
+            let word = list.records.first().and_then(|record| record.first()).cloned().unwrap_or_default();
+            let may_be_header = options.header.is_none() && is_label_word(&word);
+            let texts = column(text, may_be_header || options.header == Some(true), options)?;
+            let is_label = may_be_header && texts.n_rows() + 1 == n_rows && texts.has(&word) && !list.is_once();
+            if is_label { column(text, false, options)? } else { texts }
+        }
+        None => {
+            let mut texts = LabelTexts::new(options.unlabeled);
+            each_row(list, &[0], |cells, _| {
+                texts.push(cells[0]);
+                Ok(())
+            })?;
+            texts
+        }
+    };
+    check_count(ArrayName::from_path(list.table.path()), n_rows, texts.n_rows())?;
+    NamedLabels::of_texts(texts)
+}
+
+/// The label in each line of a text. Empty lines are rows without a label.
+fn column(text: &TextTable, has_header: bool, options: &LabelFileOptions<'_>) -> Result<LabelTexts> {
+    let mut texts = LabelTexts::new(options.unlabeled);
+    text.each_line(|cells, number| {
+        if has_header && number == 1 {
+            return Ok(());
+        }
+        let &[label] = cells else {
+            let reason = format!("{}; expected one label, or a row number and a label", n_fields(cells.len()));
+            return Err(Place::Line(number).error(text.path(), reason));
+        };
+        texts.push(label);
+        Ok(())
+    })?;
+    Ok(texts)
+}
+
+fn by_number(list: &List, columns: Columns, n_rows: usize, options: &LabelFileOptions<'_>) -> Result<NamedLabels> {
+    let mut texts = LabelTexts::among(n_rows, options.unlabeled)?;
+    // Zeroed pages take no memory before they are written.
+    let mut seen = vec![0u64; n_rows.div_ceil(64)];
+    each_row(list, &[columns.row, columns.label], |cells, place| {
+        let wrong = |reason: String| Err(place.error(list.table.path(), reason));
+        let text = cells[0].trim();
+        let Some(row) = text.parse::<usize>().ok().filter(|_| is_canonical(text)) else {
+            let advice = "rows are counted from 0; if they have names, say which column of the data holds these (--id)";
+            return wrong(format!("'{text}' is no row number; {advice}"));
+        };
+        if row >= n_rows {
+            return wrong(format!("row {row} is out of range; the data has {n_rows} rows, counted from 0"));
+        }
+        let (word, bit) = (&mut seen[row / 64], 1 << (row % 64));
+        if *word & bit != 0 {
+            return wrong(format!("a second label for row {row}"));
+        }
+        *word |= bit;
+        // There are fewer rows than 2³².
+        texts.put(row as u32, cells[1]);
+        Ok(())
+    })?;
+    NamedLabels::of_texts(texts)
+}
+
+fn by_name(list: &List, columns: Columns, names: &RowNames, options: &LabelFileOptions<'_>) -> Result<NamedLabels> {
+    let (path, Columns { row, label, first }) = (list.table.path(), columns);
+    let first = list.records.first().filter(|_| first == First::Open).map(|cells| [&cells[row], &cells[label]]);
+    let (mut found, mut comes_again) = (Found::new(names, options.unlabeled)?, false);
+    each_row(list, &[row, label], |cells, place| {
+        let [id, label] = [cells[0].trim(), cells[1]];
+        comes_again |= first.is_some_and(|[u, l]| u == id || l == label.trim());
+        found.add(id, label, place)
+    })?;
+    let mut notes = Vec::new();
+    if let Some([id, label]) = first {
+        match comes_again {
+            // A label of an unknown id.
+            true => found.add(id, label, Place::Line(list.first_line))?,
+            false => notes.push(format!(
+                "the first line, {} and {}, is taken for a header; if it is a label, pass --no-header",
+                quoted(id),
+                quoted(label)
+            )),
+        }
+    }
+    let mut found = found.finish(path, options.ignore_unknown)?;
+    let path = path.display().to_string();
+    found.warnings.extend(notes.into_iter().map(|what| Warning::ReadAs { path: path.clone(), what }));
+    Ok(found)
+}
+
+/// Hands the texts of some columns of every row to `take`.
+fn each_row(list: &List, columns: &[usize], mut take: impl FnMut(&[&str], Place) -> Result<()>) -> Result<()> {
+    let run = Run::new(Some(1), 0)?;
+    let mut rows = list.rows(columns, columns.len(), 0)?;
+    while let Some(found) = rows.next(usize::MAX, &run)? {
+        for at in found {
+            let cells = [0, 1].map(|column| rows.text(column, at));
+            take(&cells[..columns.len()], rows.place(at))?;
+        }
+    }
+    Ok(())
+}
+
+/// Calls `each` with the fields of every line that has text, and the number of the line, from 1. Lines are split as those of a file of
+/// labels: at commas, or at tabs or semicolons if the first line has these and no comma.
+///
+/// # Errors
+/// [`Error::Io`](lapwing_core::Error), [`Error::Format`](lapwing_core::Error) for text that is not UTF-8, for a quote that stays open, and for
+/// files that are no text of cells; those of `each`.
+pub fn each_line(path: &Path, mut each: impl FnMut(&[&str], u64) -> Result<()>) -> Result<()> {
+    let list = List::open(path, known, |_| false)?;
+    let text = list.lines().ok_or_else(|| unknown_ending(path, "a text with one row in each line"))?;
+    text.each_line(|cells, number| {
+        let cells: Vec<&str> = cells.iter().map(|cell| cell.trim()).collect();
+        if cells.iter().all(|cell| cell.is_empty()) { Ok(()) } else { each(&cells, number) }
+    })
+}

@@ -1,0 +1,212 @@
+//! Small tables of a fixed form, read in order: edges, labels, lists of rows.
+//!
+//! Any table can be one. Its rows come from the scan of all tables, as texts or numbers, each with the line or row it stands in. Unlike other
+//! tables, a text has no titles before its first line and no short rows, and its reader tells whether the first line is a header.
+
+use std::fmt;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float32Type, Float64Type};
+use arrow_array::{Array, ArrayRef};
+
+use super::ReadOptions;
+use super::format::{Format, text_bytes};
+use super::sheet::{self, Sheet};
+use super::table::{ColumnKind, ColumnType, TableFile, TableRows};
+use super::text::{Known, Text, TextTable};
+use lapwing_core::{Error, Result, Run};
+
+/// A small table.
+#[derive(Clone, Debug)]
+pub(super) struct List {
+    pub table: Arc<TableFile>,
+    /// Names of the columns; none if the first line is no header.
+    pub names: Vec<String>,
+    /// The first records of a text, also the header; none of tables whose columns have types, and without a header of JSON lines.
+    pub records: Vec<Vec<String>>,
+    /// Number of the line of the first of these.
+    pub first_line: u64,
+    /// The text, if it is one.
+    text: Option<Arc<TextTable>>,
+}
+
+/// Where a row stands.
+#[derive(Clone, Copy)]
+pub(super) enum Place {
+    Line(u64),
+    /// In a table without lines, counted from 0.
+    Row(u64),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line(line) => write!(f, "line {line}"),
+            Self::Row(row) => write!(f, "row {row}"),
+        }
+    }
+}
+
+impl Place {
+    /// An error about the row.
+    pub(super) fn error(self, path: &Path, reason: impl fmt::Display) -> Error {
+        match self {
+            Self::Line(line) => Error::format(path, Some(line), reason.to_string()),
+            Self::Row(_) => Error::format(path, None, format!("{self}: {reason}")),
+        }
+    }
+}
+
+impl List {
+    /// Opens a list. `is_header` tells from the first records of a text, and from the number of lines before them, whether the first of them
+    /// names the columns; what is `known` may depend on the first line.
+    ///
+    /// # Errors
+    /// Those of the readers of tables.
+    pub(super) fn open(
+        path: &Path,
+        known: impl FnOnce(&[u8]) -> Known,
+        is_header: impl FnOnce(&[Vec<String>]) -> bool,
+    ) -> Result<Self> {
+        let format = Format::from_path(path);
+        let text = match format {
+            Format::Csv | Format::JsonLines => Text::open_once(path)?,
+            Format::Other if !super::is_table(path) => Text::open_once(path)?,
+            Format::Sheet => {
+                let Sheet { text, .. } = sheet::read(path, None)?;
+                Text::Held(path.to_owned(), text.into())
+            }
+            _ => {
+                let table = Arc::new(TableFile::open(path, &ReadOptions::default())?);
+                let names = table.names().to_vec();
+                return Ok(Self { table, names, records: Vec::new(), first_line: 0, text: None });
+            }
+        };
+        let is_json = format == Format::JsonLines;
+        let first = text.first()?;
+        let start = first.as_ref().and_then(|block| super::lines::each_line(&block.bytes).next());
+        let known = Known { is_json, ..known(start.unwrap_or_default()) };
+        let (mut is_named, mut first_line) = (false, 0);
+        let (table, records) = TextTable::list(&text, &known, |records, lines_before| {
+            first_line = lines_before + 1;
+            is_named = is_header(records);
+            is_named
+        })?;
+        let text = Arc::new(table);
+        let table = Arc::new(TableFile::from_text(Arc::clone(&text)));
+        let names = match is_json {
+            true => table.names().to_vec(),
+            false => records.first().filter(|_| is_named).cloned().unwrap_or_default(),
+        };
+        Ok(Self { table, names, records, first_line, text: Some(text) })
+    }
+
+    /// Number of columns.
+    pub(super) fn width(&self) -> usize {
+        self.table.names().len()
+    }
+
+    /// The byte before the decimals of a number.
+    pub(super) fn decimal(&self) -> u8 {
+        self.table.dialect().map_or(b'.', |dialect| dialect.decimal)
+    }
+
+    /// The lines of a text of cells.
+    pub(super) fn lines(&self) -> Option<&TextTable> {
+        self.text().filter(|text| text.dialect().is_some())
+    }
+
+    /// The text, if it is one.
+    pub(super) fn text(&self) -> Option<&TextTable> {
+        self.text.as_deref()
+    }
+
+    /// Whether it can be read only once.
+    pub(super) fn is_once(&self) -> bool {
+        self.text().is_some_and(TextTable::is_once)
+    }
+
+    /// Reads columns in order, the first `n_texts` as text, and the others as numbers where the table has types: from row `first` on, or from
+    /// an earlier one.
+    pub(super) fn rows(&self, columns: &[usize], n_texts: usize, first: usize) -> Result<ListRows> {
+        let is_number = |at: usize| self.text.is_none() && self.table.kinds()[at] == ColumnKind::Number;
+        let kind = |(place, &at): (usize, &usize)| {
+            if place >= n_texts && is_number(at) { ColumnType::Number } else { ColumnType::Label }
+        };
+        let types: Vec<ColumnType> = columns.iter().enumerate().map(kind).collect();
+        let rows = self.table.scan_list(columns, &types, first)?;
+        let (path, row) = (self.table.path().to_owned(), rows.first_row());
+        let n_bytes = self.text().and_then(|text| text_bytes(text.path()));
+        Ok(ListRows { path, n_bytes, rows, arrays: Vec::new(), left: 0..0, row })
+    }
+}
+
+/// The rows of a list in order.
+pub(super) struct ListRows {
+    path: PathBuf,
+    /// Bytes of a text, if they are known.
+    n_bytes: Option<u64>,
+    rows: TableRows,
+    arrays: Vec<ArrayRef>,
+    /// The rows of the arrays that have not been taken.
+    left: Range<usize>,
+    /// The first row of the arrays.
+    row: usize,
+}
+
+impl ListRows {
+    /// At most `most` of the next rows, as places in the arrays; `None` at the end.
+    pub(super) fn next(&mut self, most: usize, run: &Run) -> Result<Option<Range<usize>>> {
+        while self.left.is_empty() {
+            self.row += self.left.end;
+            self.left = 0..0;
+            let Some(arrays) = self.rows.next(run)? else { return Ok(None) };
+            self.left = 0..arrays.first().map_or(0, |array| array.len());
+            self.arrays = arrays;
+        }
+        let end = self.left.start.saturating_add(most).min(self.left.end);
+        let taken = self.left.start..end;
+        self.left.start = end;
+        Ok(Some(taken))
+    }
+
+    /// A cell of text as written; empty if it is missing.
+    #[inline]
+    pub(super) fn text(&self, column: usize, at: usize) -> &str {
+        let cells = self.arrays.get(column).and_then(|array| array.as_string_opt::<i32>());
+        cells.filter(|cells| at < cells.len() && cells.is_valid(at)).map_or("", |cells| cells.value(at))
+    }
+
+    /// A cell of a column of numbers, NaN if it is missing; `None` for other columns.
+    #[inline]
+    pub(super) fn number(&self, column: usize, at: usize) -> Option<f64> {
+        let array = self.arrays.get(column)?;
+        let double = array.as_primitive_opt::<Float64Type>().map(|numbers| numbers.value(at));
+        double.or_else(|| array.as_primitive_opt::<Float32Type>().map(|numbers| numbers.value(at).into()))
+    }
+
+    /// The row of the list that is the next.
+    pub(super) fn next_row(&self) -> usize {
+        self.row + self.left.start
+    }
+
+    /// Where a row stands.
+    pub(super) fn place(&self, at: usize) -> Place {
+        match self.rows.lines().get(at) {
+            Some(&line) => Place::Line(line),
+            None => Place::Row((self.row + at) as u64),
+        }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Share of the list that has been read, if it is known.
+    pub(super) fn share(&self) -> Option<f64> {
+        self.n_bytes.map(|n_bytes| self.rows.n_bytes() as f64 / n_bytes.max(1) as f64)
+    }
+}
