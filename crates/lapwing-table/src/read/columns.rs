@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::ReadOptions;
+use super::options::ReadOptions;
 use lapwing_core::scan::Value;
 use lapwing_core::with_slice;
 use lapwing_core::{Csr, Dense, Error, Features, Result};

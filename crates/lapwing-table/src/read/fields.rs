@@ -3,11 +3,6 @@
 use super::text::{Dialect, record};
 use lapwing_core::{Error, Result};
 
-/// A number of fields in messages.
-pub(super) fn n_fields(n: usize) -> String {
-    format!("{n} field{}", if n == 1 { "" } else { "s" })
-}
-
 /// The names in a list of columns, separated by commas; as in CSV, names with commas or quotes are in quotes.
 ///
 /// # Errors

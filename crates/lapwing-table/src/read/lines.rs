@@ -28,6 +28,11 @@ pub(super) fn count_lines(bytes: &[u8]) -> u64 {
     (newlines + returns) as u64
 }
 
+/// A number of fields in messages.
+pub(super) fn n_fields(n: usize) -> String {
+    format!("{n} field{}", if n == 1 { "" } else { "s" })
+}
+
 /// The start of a cell on one line.
 pub(super) fn shown(cell: &[u8]) -> String {
     let text = String::from_utf8_lossy(&cell[..cell.len().min(4 * MAX_SHOWN)]);

@@ -12,8 +12,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type};
 use arrow_array::{Array, ArrayRef};
 
-use super::ReadOptions;
 use super::format::{Format, text_bytes};
+use super::options::ReadOptions;
 use super::sheet::{self, Sheet};
 use super::table::{ColumnKind, ColumnType, TableFile, TableRows};
 use super::text::{Known, Text, TextTable};

@@ -80,3 +80,8 @@ impl ColumnType {
         }
     }
 }
+
+/// The shortest text of a number; negative zero is written as zero.
+pub(crate) fn number_text(value: f64) -> String {
+    (value + 0.0).to_string()
+}

@@ -1,7 +1,8 @@
 //! Labels collected one by one, of every row or of some.
 
+use crate::read::cell::number_text;
 use crate::read::npy::ArrayName;
-use crate::read::{ColumnKind, TableFile};
+use crate::read::table::{ColumnKind, TableFile};
 use lapwing_core::labels::{IntegerClasses, LabelRows, OpenMarkers, TextClasses};
 use lapwing_core::{Error, Result, SparseLabels, UNLABELED, Warning};
 
@@ -98,11 +99,6 @@ impl LabelTexts {
 fn integer(text: &str) -> Option<i64> {
     let of_float = || text.parse().ok().filter(|x: &f64| x.fract() == 0.0 && x.abs() < 9e15).map(|x| x as i64);
     text.parse().ok().or_else(of_float)
-}
-
-/// The shortest text of a number; negative zero is written as zero.
-pub(crate) fn number_text(value: f64) -> String {
-    (value + 0.0).to_string()
 }
 
 /// Collects labels as integers, one for each row.

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::collect::{LabelFileOptions, LabelTexts, NamedLabels, check_count};
 use super::named::Found;
-use crate::read::fields::n_fields;
 use crate::read::format::unknown_ending;
+use crate::read::lines::n_fields;
 use crate::read::list::{List, Place};
 use crate::read::npy::ArrayName;
 use crate::read::roles::{is_canonical, is_label_word, label_columns};

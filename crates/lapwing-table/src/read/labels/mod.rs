@@ -10,8 +10,8 @@ mod named;
 use std::path::Path;
 
 pub(super) use self::array::from_array;
+pub(crate) use self::collect::LabelTexts;
 pub use self::collect::{LabelFileOptions, NamedLabels};
-pub(crate) use self::collect::{LabelTexts, number_text};
 pub use self::list::each_line;
 use super::format::{Format, unknown_ending};
 use super::npy::{ArrayName, NpyReader};

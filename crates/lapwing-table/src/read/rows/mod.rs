@@ -9,9 +9,9 @@ mod table;
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
-use super::ReadOptions;
 use super::fingerprint::fingerprint;
 use super::format::{Format, is_rereadable, only_once, unknown_ending};
+use super::options::ReadOptions;
 use super::origin::SampleOrigin;
 use lapwing_core::bad_columns::ValueSurvey;
 use lapwing_core::scan::{Place, pieces};

@@ -22,7 +22,6 @@ pub use self::kind::ColumnKind;
 pub(crate) use self::parts::parts_of;
 pub(crate) use self::rows::{KeptRows, TableRows};
 use self::source::{Ask, Held, Source, kinds_of};
-use super::ReadOptions;
 pub(crate) use super::cell::{CellType, ColumnType, Reading, Tally};
 use super::cell::{infer, reconciled};
 use super::format::{Format, unknown_ending};
@@ -30,6 +29,7 @@ use super::parquet;
 use super::sheet::Sheet;
 pub(crate) use super::text::RowMark;
 use super::text::{Dialect, Doubt, Known, TextTable};
+use crate::read::options::ReadOptions;
 use lapwing_core::{Error, Result, Run};
 
 /// A file, or several, as a table whose columns have names and kinds.

@@ -8,9 +8,9 @@ use arrow_schema::DataType;
 
 use super::source::{Ask, Rows, Source};
 use super::{RowMark, TableFile, TableRows, Tally};
-use crate::read::ReadOptions;
 use crate::read::cell::Reading;
 use crate::read::format::Format;
+use crate::read::options::ReadOptions;
 use crate::read::text::Dialect;
 use lapwing_core::{Error, Result, Run};
 

@@ -10,8 +10,7 @@ use super::blocks::{Block, Blocks, MAX_LINE_BYTES};
 use super::columns::{Malformed, Parsed, Passed, Plan};
 use super::{Layout, TextTable, unclosed};
 use crate::read::cell::{CellType, Tally};
-use crate::read::fields::n_fields;
-use crate::read::lines::AS_UTF8;
+use crate::read::lines::{AS_UTF8, n_fields};
 use lapwing_core::{Error, Result, Run};
 
 /// Blocks parsed at a time, for each thread.
