@@ -1,7 +1,8 @@
 //! Records and cells of a piece of text, by the rules of RFC 4180 as the crate `csv` reads them.
 //!
 //! A quote is special at the start of a cell, or behind spaces there; within quotes, two quotes stand for one. Lines end with `\n`, `\r\n` or
-//! `\r`, and empty lines are skipped. Some texts have runs of blanks between cells, or two characters, or backslashes before quotes.
+//! `\r`, and empty lines are skipped. Some texts have runs of blanks between cells, or two characters, or delimiters around records, and
+//! some have backslashes before quotes, or before delimiters if they have no quotes.
 
 use memchr::{memchr, memchr2, memchr3};
 
@@ -22,10 +23,15 @@ pub(super) struct Cells<'b> {
     /// The quote, if the text has any.
     quote: Option<u8>,
     escape: Option<u8>,
+    /// Whether backslashes stand before delimiters.
+    has_escapes: bool,
     /// Start of a cell whose quote is not closed.
     open: Option<usize>,
     /// A cell without its quotes.
     unquoted: Vec<u8>,
+    /// Cells in quotes, and those of them that have text behind the closing quote.
+    pub quoted: usize,
+    pub odd: usize,
 }
 
 impl<'b> Cells<'b> {
@@ -33,7 +39,9 @@ impl<'b> Cells<'b> {
     pub(super) fn new(bytes: &'b [u8], dialect: &Dialect) -> Self {
         let quote = dialect.quote.filter(|&quote| memchr(quote, bytes).is_some());
         let Dialect { delimiter, separator, escape, .. } = *dialect;
-        Self { bytes, at: 0, delimiter, separator, quote, escape, open: None, unquoted: Vec::new() }
+        let has_escapes = dialect.quote.is_none() && escape.is_some();
+        let (open, unquoted) = (None, Vec::new());
+        Self { bytes, at: 0, delimiter, separator, quote, escape, has_escapes, open, unquoted, quoted: 0, odd: 0 }
     }
 
     /// Skips line ends and returns the start of the next record; `None` at the end.
@@ -44,6 +52,8 @@ impl<'b> Cells<'b> {
             let is_end = matches!(byte, b'\n' | b'\r') || (byte == 0x1a && self.at + 1 == self.bytes.len());
             let is_blank = self.separator == Separator::Run && byte == self.delimiter;
             if !(is_end || is_blank) {
+                let is_frame = self.separator == Separator::Framed && byte == self.delimiter;
+                self.at += usize::from(is_frame);
                 break;
             }
             self.at += 1;
@@ -76,6 +86,10 @@ impl<'b> Cells<'b> {
                 };
                 take(width, &self.unquoted);
                 end
+            } else if self.has_escapes {
+                let end = self.escaped_end();
+                take(width, &self.unquoted);
+                end
             } else {
                 let end = self.plain_end(self.at);
                 take(width, &self.bytes[self.at..end]);
@@ -105,11 +119,33 @@ impl<'b> Cells<'b> {
             self.at += 1;
             return false;
         }
-        while self.bytes.get(self.at) == Some(&self.delimiter) {
-            self.at += 1;
+        let passed = if self.separator == Separator::Framed { b' ' } else { self.delimiter };
+        let n_passed = self.bytes[self.at..].iter().take_while(|&&byte| byte == passed).count();
+        let end = self.at + n_passed;
+        // What stands at the end of a line separates nothing.
+        let is_end = self.bytes.get(end).is_none_or(|byte| matches!(byte, b'\n' | b'\r'));
+        self.at = if is_end || self.separator == Separator::Run { end } else { self.at };
+        is_end
+    }
+
+    /// Removes the backslashes before delimiters in the current cell, which is in no quotes, and returns its end.
+    #[cold]
+    fn escaped_end(&mut self) -> usize {
+        self.unquoted.clear();
+        let mut start = self.at;
+        loop {
+            let end = self.plain_end(start);
+            let cell = &self.bytes[start..end];
+            // A backslash that follows another is itself.
+            let n_escapes = cell.iter().rev().take_while(|&&byte| Some(byte) == self.escape).count();
+            if n_escapes % 2 == 0 || end == self.bytes.len() {
+                self.unquoted.extend_from_slice(cell);
+                return end;
+            }
+            self.unquoted.extend_from_slice(&cell[..cell.len() - 1]);
+            self.unquoted.push(self.bytes[end]);
+            start = end + 1;
         }
-        // Blanks at the end of a line separate nothing.
-        self.bytes.get(self.at).is_none_or(|byte| matches!(byte, b'\n' | b'\r'))
     }
 
     /// Whether a quote starts the cell at the current place; goes to the quote, past spaces.
@@ -157,7 +193,10 @@ impl<'b> Cells<'b> {
             }
             if self.bytes.get(end + 1) != Some(&quote) {
                 let rest = self.plain_end(end + 1);
-                self.unquoted.extend_from_slice(&self.bytes[end + 1..rest]);
+                let behind = &self.bytes[end + 1..rest];
+                self.unquoted.extend_from_slice(behind);
+                self.quoted += 1;
+                self.odd += usize::from(!behind.trim_ascii().is_empty());
                 return Some(rest);
             }
             self.unquoted.push(quote);

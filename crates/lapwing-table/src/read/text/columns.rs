@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use arrow_array::ArrayRef;
 
 use super::cells::Cells;
-use super::dialect::{Dialect, passed_over};
+use super::dialect::{Dialect, Filler, filler, passed_over};
 use super::{Layout, json};
 use crate::read::cell::{Broken, Builder, CellType, Tally};
 use crate::read::lines::{count_lines, shown};
@@ -48,6 +48,8 @@ pub(super) struct Parsed {
 pub(crate) struct Passed {
     /// Lines of comment.
     pub comments: usize,
+    /// Lines of delimiters, or of dashes.
+    pub fillers: usize,
     /// Headers that come again.
     pub headers: usize,
     /// Lines behind the table.
@@ -56,11 +58,18 @@ pub(crate) struct Passed {
     pub short: usize,
     /// Rows with empty cells behind the last.
     pub long: usize,
+    /// The line and the first cell of the last row, if that may be no row.
+    pub tail: Option<(u64, String)>,
 }
+
+/// Words with which lines of sums begin.
+const SUMS: [&str; 10] =
+    ["total", "totals", "sum", "subtotal", "grand total", "average", "mean", "summe", "gesamt", "итого"];
 
 impl Passed {
     pub(super) fn add(&mut self, other: &Self) {
         self.comments += other.comments;
+        self.fillers += other.fillers;
         self.headers += other.headers;
         self.behind += other.behind;
         self.short += other.short;
@@ -72,6 +81,7 @@ impl Passed {
         let mut words = Vec::new();
         let mut add = |n: usize, what: &dyn Fn() -> String| words.extend((n > 0).then(what));
         add(self.comments, &|| passed_over(self.comments, "line", "of comment among the rows"));
+        add(self.fillers, &|| passed_over(self.fillers, "line", "of delimiters or dashes"));
         add(self.headers, &|| passed_over(self.headers, "line", "equal to the header"));
         add(self.behind, &|| passed_over(self.behind, "line", "of one cell behind the table"));
         let rows =
@@ -81,6 +91,11 @@ impl Passed {
         add(self.short, &|| rows(self.short, lacks, lack));
         let (has, have) = ("has empty cells behind its last", "have empty cells behind their last");
         add(self.long, &|| rows(self.long, has, have));
+        if let Some((line, text)) = &self.tail {
+            words.push(format!(
+                "the last row, line {line}, starts with '{text}' and may be no row; if so, remove the line"
+            ));
+        }
         words
     }
 }
@@ -127,7 +142,7 @@ impl Plan {
 
     fn parse_cells(&self, bytes: &[u8], dialect: &Dialect, builders: &mut [Builder]) -> Parsed {
         let (mut cells, mut parsed) = (Cells::new(bytes, dialect), Parsed::default());
-        let (mut counted, mut line) = (0, 1);
+        let (mut counted, mut line, mut last) = (0, 1, 0);
         while let Some(start) = cells.start() {
             if dialect.comment == Some(bytes[start]) {
                 // A line with the mark that is as wide as rows are is a row.
@@ -137,6 +152,11 @@ impl Plan {
                     continue;
                 }
                 cells.back_to(start);
+            }
+            if let Some(filler) = filler(&bytes[start..], dialect.delimiter).filter(|_| self.width > 1) {
+                parsed.passed.fillers += usize::from(filler != Filler::Blanks);
+                cells.skip_line();
+                continue;
             }
             if self.is_header(&bytes[start..]) {
                 cells.skip_line();
@@ -167,6 +187,7 @@ impl Plan {
                 break;
             }
             parsed.n_rows += 1;
+            last = start;
             if self.with_lines {
                 line += count_lines(&bytes[counted..start]);
                 counted = start;
@@ -174,6 +195,10 @@ impl Plan {
             }
         }
         parsed.n_bytes = cells.place();
+        parsed.passed.tail = tail(&bytes[last..], dialect).filter(|_| parsed.n_rows > 0 && self.width > 2);
+        if let Some((line, _)) = &mut parsed.passed.tail {
+            *line += count_lines(&bytes[..last]);
+        }
         parsed.unclosed = cells.unclosed().map(|(at, cell)| (count_lines(&bytes[..at]) + 1, shown(cell.trim_ascii())));
         parsed
     }
@@ -261,4 +286,17 @@ impl Plan {
         }
         None
     }
+}
+
+/// The first cell of a record that may be a note or a sum below the rows: a text that stands alone, or a word for sums.
+fn tail(record: &[u8], dialect: &Dialect) -> Option<(u64, String)> {
+    let (mut first, mut n_filled) = (None, 0);
+    Cells::new(record, dialect).record(|at, cell| {
+        let cell = cell.trim_ascii();
+        n_filled += usize::from(!cell.is_empty());
+        first = first.take().or((at == 0).then(|| String::from_utf8_lossy(cell).into_owned()));
+    })?;
+    let first = first.filter(|text| !text.is_empty())?;
+    let is_sum = SUMS.contains(&first.to_lowercase().trim_end_matches([':', ' ']));
+    (is_sum || (n_filled == 1 && first.contains(' '))).then(|| (1, shown(first.as_bytes())))
 }

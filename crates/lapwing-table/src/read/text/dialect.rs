@@ -20,6 +20,8 @@ pub enum Separator {
     Two,
     /// One or more, as blanks in aligned columns; those around a line separate nothing.
     Run,
+    /// One, also before the first cell and behind the last, as in Markdown.
+    Framed,
 }
 
 /// How the cells of a CSV file are written.
@@ -101,6 +103,35 @@ pub(crate) struct Known {
     pub is_tsv: bool,
     /// Whether every line is a JSON object.
     pub is_json: bool,
+}
+
+/// What a line holds that is no record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Filler {
+    Blanks,
+    /// Delimiters alone, at least two.
+    Delimiters,
+    /// Dashes, as below a header.
+    Rule,
+}
+
+/// What the first line of a text holds if it is no record.
+#[inline]
+pub(super) fn filler(text: &[u8], delimiter: u8) -> Option<Filler> {
+    let is_mark = |byte: &u8| *byte == delimiter || b"-=+|: \t".contains(byte);
+    if !text.first().is_some_and(is_mark) {
+        return None;
+    }
+    let length = text.iter().position(|byte| !is_mark(byte)).unwrap_or(text.len());
+    let line = &text[..length];
+    let is_plain = || line.iter().all(|byte| *byte == delimiter || matches!(byte, b' ' | b'\t'));
+    match memchr::memchr_iter(delimiter, line).count() {
+        _ if text.get(length).is_some_and(|end| !matches!(end, b'\n' | b'\r')) => None,
+        _ if line.windows(3).any(|marks| matches!(marks, b"---" | b"===")) => Some(Filler::Rule),
+        0 if is_plain() => Some(Filler::Blanks),
+        2.. if is_plain() => Some(Filler::Delimiters),
+        _ => None,
+    }
 }
 
 /// Cells of records.

@@ -1,20 +1,23 @@
 //! Whether a text names its columns, and what else stands between the names and the rows.
 
 use super::dialect::{Doubt, Sample, types};
-use crate::read::cell::{CellType, Found, is_missing, plain};
+use crate::read::cell::{CellType, is_missing, plain};
 
 /// Whether a record holds all names.
 pub(super) fn holds_names(record: &[Vec<u8>], names: &[String]) -> bool {
     names.iter().all(|name| record.iter().any(|cell| cell == name.trim().as_bytes()))
 }
 
-/// Whether the first record names the columns; `body` are the types of the others.
-pub(super) fn has_header(records: &Sample, body: &[Found], decimal: u8, doubts: &mut Vec<Doubt>) -> bool {
+/// Whether the first record names the columns.
+pub(super) fn has_header(records: &Sample, decimal: u8, doubts: &mut Vec<Doubt>) -> bool {
     let Some(first) = records.first() else { return true };
     if records.len() == 1 {
         // A single line of numbers holds values.
         return !first.iter().all(|cell| plain(cell, decimal).is_some());
     }
+    // A header may come again.
+    let others: Sample = records.iter().filter(|record| *record != first || first.len() < 2).cloned().collect();
+    let body = types(others.get(usize::from(first.len() < 2)..).unwrap_or_default(), decimal);
     let kind = |at: usize| body.get(at).and_then(|found| found.kind).filter(|kind| *kind != CellType::Text);
     let typed: Vec<usize> = (0..first.len()).filter(|&at| kind(at).is_some()).collect();
     if !typed.is_empty() {
@@ -98,6 +101,10 @@ pub(super) fn further_header_lines(records: &[Vec<Vec<u8>>], decimal: u8) -> usi
         !is_missing(cell) && cell.len() <= 12 && (in_brackets || !cell.iter().any(u8::is_ascii_digit))
     };
     let kind = |at: usize| body[at].kind;
-    let are_units = typed.iter().all(|&at| is_unit(&first[at]) && kind(at).is_some_and(|kind| !kind.fits(&first[at])));
-    usize::from(!typed.is_empty() && are_units)
+    let is_unit_of = |at: &usize| is_unit(&first[*at]) && kind(*at).is_some_and(|kind| !kind.fits(&first[*at]));
+    let are_units = typed.iter().all(is_unit_of);
+    // Some columns may have no unit where columns of words have none.
+    let filled: Vec<usize> = (0..first.len()).filter(|&at| !first[at].is_empty()).collect();
+    let are_some = !filled.is_empty() && filled.iter().all(|at| typed.contains(at) && is_unit_of(at));
+    usize::from(!typed.is_empty() && (are_units || are_some))
 }

@@ -110,6 +110,9 @@ impl TextScan {
             }
             self.narrow = self.narrow.or(parsed.narrow.map(|line| line + self.place.lines));
             self.passed.add(&parsed.passed);
+            if parsed.n_rows > 0 {
+                self.passed.tail = parsed.passed.tail.map(|(line, text)| (line + self.place.lines, text));
+            }
             self.marks.push(self.place);
             for (tally, of_block) in self.tallies.iter_mut().zip(parsed.tallies) {
                 tally.add(of_block, self.place.row, self.place.lines);

@@ -1,15 +1,15 @@
 //! Where the table is in a text: the way to read it that makes the most consistent table of the first lines.
 //!
-//! Every delimiter is tried, with quotes, without them, and with backslashes before them. A way is likely if its records have one width
+//! Every delimiter is tried, with quotes, and where these look odd without them and with backslashes. A way is likely if its records have one width
 //! and its columns clear types; lines before the table, cells that hold several records, and a first line of another width than the rows
 //! count against it. Cost: the first thousand records, once for each way.
 
 use std::collections::HashMap;
 
 use super::cells::Cells;
-use super::dialect::{Dialect, Doubt, Known, MAX_RECORDS, Sample, Separator, types};
+use super::dialect::{Dialect, Doubt, Known, MAX_RECORDS, Sample, Separator, filler, types};
 use super::header::holds_names;
-use crate::read::cell::CellType;
+use crate::read::cell::{CellType, plain};
 
 /// Lines before a table, at most.
 const MAX_PREAMBLE: usize = 50;
@@ -50,27 +50,41 @@ pub(super) struct Table {
     pub dialect: Dialect,
     pub lines: Vec<Line>,
     pub shape: Shape,
+    quotes: Quotes,
+}
+
+/// How many cells of a sample are in quotes, how many of these have text behind the closing quote, and whether one has no such quote.
+#[derive(Clone, Copy, Debug, Default)]
+struct Quotes {
+    n: usize,
+    n_odd: usize,
+    is_open: bool,
 }
 
 /// Marks of comments.
 pub(super) const COMMENTS: [u8; 2] = [b'#', b'%'];
 
-/// The lines of a sample; the last one counts only if the text ends with it.
-pub(super) fn lines(sample: &[u8], is_whole: bool, dialect: &Dialect) -> Vec<Line> {
-    let (mut cells, mut lines) = (Cells::new(sample, dialect), Vec::new());
+/// The lines of a sample and their quotes; the last line counts only if the text ends with it.
+fn lines(sample: &[u8], is_whole: bool, dialect: &Dialect) -> (Vec<Line>, Quotes) {
+    let (mut cells, mut lines, mut is_open) = (Cells::new(sample, dialect), Vec::new(), false);
     while lines.len() < MAX_RECORDS
         && let Some(start) = cells.start()
     {
+        if filler(&sample[start..], dialect.delimiter).is_some() {
+            cells.skip_line();
+            continue;
+        }
         let is_comment = COMMENTS.contains(&sample[start]);
         let mut record = Vec::new();
         if cells.record(|_, cell| record.push(cell.trim_ascii().to_vec())).is_none() {
+            is_open = is_whole;
             break;
         }
         if is_whole || cells.place() < sample.len() {
             lines.push(Line { start, end: cells.place(), cells: record, is_comment });
         }
     }
-    lines
+    (lines, Quotes { n: cells.quoted, n_odd: cells.odd, is_open })
 }
 
 /// Where the table is among lines.
@@ -104,7 +118,10 @@ fn shape_of(lines: &[Line], known: &Known) -> Shape {
         .or(wide)
         .filter(|&at| asked.is_some() || (0..at).all(|before| width_at(before) < width_at(at)))
         .unwrap_or(0);
-    let top = width_at(at);
+    let at = names_below(&records, at).unwrap_or(at);
+    let is_open = records.get(at).is_some_and(|(_, line)| is_empty_last(line));
+    // A delimiter behind the names alone makes no column.
+    let top = width_at(at) - usize::from(is_open && usual + 1 == width_at(at));
     let body = records.get(at + 1..).unwrap_or_default();
     let (n, n_wider) = (body.len(), body.iter().filter(|(_, line)| line.cells.len() > top).count());
     let n_by_one = body.iter().filter(|(_, line)| line.cells.len() == top + 1).count();
@@ -129,14 +146,22 @@ fn shape_of(lines: &[Line], known: &Known) -> Shape {
     Shape { first, width, has_row_names, consistent: total / n.max(1) as f64 }
 }
 
-/// The single quote, if cells are put in such quotes; else the double quote.
-fn single_quote(sample: &[u8], known: &Known) -> u8 {
-    let delimiters = known.delimiter.map_or(DELIMITERS.to_vec(), |delimiter| vec![delimiter]);
-    let is_end = |byte: Option<&u8>| byte.is_none_or(|byte| matches!(byte, b'\n' | b'\r') || delimiters.contains(byte));
-    let places = || memchr::memchr_iter(b'\'', sample);
-    let n_opening = places().filter(|&at| is_end(at.checked_sub(1).and_then(|before| sample.get(before)))).count();
-    let n_closing = places().filter(|&at| is_end(sample.get(at + 1))).count();
-    if n_opening >= 2 && n_opening == n_closing { b'\'' } else { b'"' }
+/// The place of the names if the line at `at` holds a title or the names of groups: some of its cells are empty, and the next line has
+/// different words in all, which are none of the rows.
+fn names_below(records: &[(usize, &Line)], at: usize) -> Option<usize> {
+    let (top, names) = (&records.get(at)?.1.cells, &records.get(at + 1)?.1.cells);
+    let n_filled = top.iter().filter(|cell| !cell.is_empty()).count();
+    let is_word = |cell: &Vec<u8>| !cell.is_empty() && plain(cell, b'.').is_none();
+    let are_distinct = || names.iter().enumerate().all(|(at, name)| !names[..at].contains(name));
+    let last = top.iter().rposition(|cell| !cell.is_empty()).unwrap_or(0);
+    // Names of rows have no name; a delimiter behind the names is none.
+    let are_names = n_filled + 1 >= top.len();
+    if top.len() != names.len() || are_names || n_filled == 0 || !names.iter().all(is_word) || !are_distinct() {
+        return None;
+    }
+    let body: Sample = records[at + 2..].iter().take(MAX_PREAMBLE).map(|(_, line)| line.cells.clone()).collect();
+    let is_typed = types(&body, b'.').iter().any(|found| !matches!(found.kind, None | Some(CellType::Text)));
+    (is_typed || (n_filled == 1 && last == 0 && top.len() > 2)).then_some(at + 1)
 }
 
 /// How much better another way to read a text must be than the plain ones.
@@ -151,47 +176,94 @@ const OTHER_HEADER: f64 = 1.0;
 /// What counts for one: a line with the names that were asked for.
 const ASKED: f64 = 2.0;
 
+/// Further delimiters, of which only tables whose first record is one of words make use.
+const RARE_DELIMITERS: [u8; 3] = [b'^', b'~', b':'];
+
+/// Delimiters that no text holds else.
+const CONTROL_DELIMITERS: [u8; 2] = [0x01, 0x1f];
+
+/// What cells in quotes count for a way to read a text, if each record has one.
+const NEAT: f64 = 0.2;
+
+/// What quotes within cells count against a way to read a text.
+const ODD: f64 = 0.5;
+
+/// A sample read in each dialect that it may have, with how likely that is.
+fn readings(sample: &[u8], is_whole: bool, known: &Known) -> Vec<(Table, f64)> {
+    let has = |bytes: &[u8]| memchr::memmem::find(sample, bytes).is_some();
+    let mut tables: Vec<(Table, f64)> = Vec::new();
+    let mut read = |dialect: Dialect, penalty: f64| {
+        let (table, score) = scored(sample, is_whole, dialect, known);
+        let quotes = table.quotes;
+        tables.push((table, score - penalty));
+        quotes
+    };
+    let delimiters = known.delimiter.map_or(DELIMITERS.to_vec(), |delimiter| vec![delimiter]);
+    let is_edge = |line: &[u8]| line.starts_with(b"|") && line.trim_ascii_end().ends_with(b"|");
+    let is_framed = sample.split(|&byte| byte == b'\n').filter(|line| !line.starts_with(b"+")).take(2).all(is_edge);
+    let quotes = if has(b"'") { &b"\"'"[..] } else { &b"\""[..] };
+    for &quote in quotes {
+        let plain = |delimiter: u8| {
+            let separator = match delimiter {
+                b' ' if known.is_list => Separator::Run,
+                b'|' if is_framed => Separator::Framed,
+                _ => Separator::One,
+            };
+            Dialect { delimiter, separator, quote: Some(quote), ..Dialect::default() }
+        };
+        for &delimiter in &delimiters {
+            let dialect = plain(delimiter);
+            let Quotes { n_odd, is_open, .. } = read(dialect, 0.0);
+            if !known.is_list && (n_odd > 0 || is_open) {
+                read(Dialect { quote: None, ..dialect }, UNUSUAL);
+            }
+            if !known.is_list && has(&[b'\\', quote]) {
+                read(Dialect { escape: Some(b'\\'), ..dialect }, UNUSUAL / 2.0);
+            }
+            if !known.is_list && has(&[b'\\', delimiter]) {
+                read(Dialect { quote: None, escape: Some(b'\\'), ..dialect }, UNUSUAL);
+            }
+        }
+        if known.is_list || known.delimiter.is_some() {
+            continue;
+        }
+        if has(b"::") {
+            read(Dialect { separator: Separator::Two, ..plain(b':') }, UNUSUAL / 2.0);
+        }
+        read(Dialect { separator: Separator::Run, ..plain(b' ') }, 2.0 * UNUSUAL);
+        if has(b"  ") {
+            read(plain(b' '), 2.0 * UNUSUAL);
+        }
+        for delimiter in RARE_DELIMITERS.into_iter().chain(CONTROL_DELIMITERS).filter(|&delimiter| has(&[delimiter])) {
+            read(plain(delimiter), UNUSUAL);
+        }
+    }
+    // Single quotes are those of cells only if they stand around them.
+    let are_around = |quotes: Quotes| quotes.n > 1 && quotes.n_odd == 0 && !quotes.is_open;
+    tables.retain(|(table, _)| table.dialect.quote != Some(b'\'') || are_around(table.quotes));
+    tables
+}
+
+/// Whether the delimiter of a table is a likely one, or the first record of words has as many as all others.
+fn is_likely(table: &Table) -> bool {
+    let words = || table.lines.get(table.shape.first).map_or(&[][..], |line| &line.cells);
+    !RARE_DELIMITERS.contains(&table.dialect.delimiter)
+        || table.dialect.separator == Separator::Two
+        || (table.shape.consistent == 1.0
+            && words().len() == table.shape.width
+            && words().iter().all(|word| !word.is_empty() && plain(word, b'.').is_none()))
+}
+
 /// The most likely table in a sample.
 pub(super) fn best_table(sample: &[u8], is_whole: bool, known: &Known, doubts: &mut Vec<Doubt>) -> Table {
-    let has = |byte: u8| memchr::memchr(byte, sample).is_some();
-    let quote = if has(b'"') { b'"' } else { single_quote(sample, known) };
-    let delimiters = known.delimiter.map_or(DELIMITERS.to_vec(), |delimiter| vec![delimiter]);
-    let plain = |delimiter: u8| {
-        let separator = if known.is_list && delimiter == b' ' { Separator::Run } else { Separator::One };
-        Dialect { delimiter, separator, quote: Some(quote), ..Dialect::default() }
-    };
-    let mut ways: Vec<(Dialect, f64)> = delimiters.iter().map(|&delimiter| (plain(delimiter), 0.0)).collect();
-    if !known.is_list {
-        let mut further: Vec<(Dialect, f64)> = Vec::new();
-        for (dialect, _) in &ways {
-            if has(quote) {
-                further.push((Dialect { quote: None, ..*dialect }, UNUSUAL));
-            }
-            if has(b'\\') && memchr::memmem::find(sample, &[b'\\', quote]).is_some() {
-                further.push((Dialect { escape: Some(b'\\'), ..*dialect }, UNUSUAL / 2.0));
-            }
-        }
-        if known.delimiter.is_none() {
-            if memchr::memmem::find(sample, b"::").is_some() {
-                further.push((Dialect { separator: Separator::Two, ..plain(b':') }, UNUSUAL / 2.0));
-            }
-            further.push((Dialect { separator: Separator::Run, ..plain(b' ') }, 2.0 * UNUSUAL));
-        }
-        ways.extend(further);
-    }
-    let mut tables: Vec<(Table, f64)> = ways
-        .into_iter()
-        .map(|(dialect, penalty)| {
-            let (table, score) = scored(sample, is_whole, dialect, known);
-            (table, score - penalty)
-        })
-        .collect();
+    let mut tables = readings(sample, is_whole, known);
+    tables.retain(|(table, _)| known.delimiter.is_some() || is_likely(table));
     // A single column is a table where each of its cells is in quotes.
-    let is_quoted = |line: &Line| {
-        let text = line.text(sample);
-        text.len() > 1 && text.first() == Some(&quote) && text.last() == Some(&quote)
-    };
     let is_wide = |table: &Table| {
+        let is_quoted = |line: &Line| {
+            let text = line.text(sample);
+            text.len() > 1 && text.first() == table.dialect.quote.as_ref() && text.last() == text.first()
+        };
         let is_column = || table.lines.len() > 1 && table.dialect.quote.is_some() && table.lines.iter().all(is_quoted);
         table.shape.width > 1 || is_column()
     };
@@ -209,14 +281,14 @@ pub(super) fn best_table(sample: &[u8], is_whole: bool, known: &Known, doubts: &
     let is_none = tables.first().is_none_or(|(table, _)| table.shape.width < 2);
     let fallback = known.delimiter.unwrap_or(if known.is_tsv { b'\t' } else { b',' });
     if is_none {
-        return scored(sample, is_whole, plain(fallback), known).0;
+        return scored(sample, is_whole, Dialect { delimiter: fallback, ..Dialect::default() }, known).0;
     }
     tables.swap_remove(0).0
 }
 
 /// A sample read in a dialect, and how likely that is: by records of one width and cells of clear types.
 fn scored(sample: &[u8], is_whole: bool, dialect: Dialect, known: &Known) -> (Table, f64) {
-    let mut lines = lines(sample, is_whole, &dialect);
+    let (mut lines, quotes) = lines(sample, is_whole, &dialect);
     let mut shape = shape_of(&lines, known);
     // Lines with the mark among the rows, and as wide as these, are rows: colors, hashtags.
     let is_row = |line: &Line| line.is_comment && line.cells.len() == shape.width;
@@ -241,24 +313,30 @@ fn scored(sample: &[u8], is_whole: bool, dialect: Dialect, known: &Known) -> (Ta
     // A cell that holds delimiters and line ends most often starts with a quote that is its own.
     let is_merged = |cell: &Vec<u8>| cell.contains(&b'\n') && cell.contains(&dialect.delimiter);
     let merged = body.iter().flatten().any(is_merged);
-    let top = lines.get(shape.first).map_or(0, |line| line.cells.len() + usize::from(shape.has_row_names));
+    let top = lines.get(shape.first).map_or(0, |line| {
+        let is_open = line.cells.len() == width + 1 && line.cells.last().is_some_and(Vec::is_empty);
+        line.cells.len() + usize::from(shape.has_row_names) - usize::from(is_open)
+    });
     let has_titles = lines[..shape.first].iter().any(|line| !line.is_comment);
     let odd = [
         if has_titles { TITLES } else { 0.0 },
         spaced,
         if merged { MERGED } else { 0.0 },
         if top != width { OTHER_HEADER } else { 0.0 },
+        ODD * quotes.n_odd as f64 / quotes.n.max(1) as f64,
     ];
+    let neat = if quotes.n_odd == 0 { quotes.n as f64 / lines.len().max(1) as f64 } else { 0.0 };
     let even = [
         4.0 * shape.consistent * shape.consistent,
         typed,
         0.3 * (1.0 - 1.0 / width.max(1) as f64),
         named,
         if asked { ASKED } else { 0.0 },
+        NEAT * neat.min(1.0),
     ];
     let score = even.iter().sum::<f64>() - odd.iter().sum::<f64>();
     let comment = lines.iter().find(|line| line.is_comment).map(|line| sample[line.start]).filter(|_| !has_rows);
-    (Table { dialect: Dialect { comment, ..dialect }, lines, shape }, score)
+    (Table { dialect: Dialect { comment, ..dialect }, lines, shape, quotes }, score)
 }
 
 /// The share of delimiters that a space follows and a letter precedes, as in prose.

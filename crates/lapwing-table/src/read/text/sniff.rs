@@ -38,7 +38,7 @@ pub(super) fn sniff(sample: &[u8], is_whole: bool, known: &Known) -> Sniffed {
         known.delimiter = known.delimiter.or(delimiter);
     }
     let table = list_or_table(&sample[start..], is_whole, &known, &mut doubts);
-    let Table { mut dialect, lines, shape } = table;
+    let Table { mut dialect, lines, shape, .. } = table;
     let (first, width) = (shape.first, shape.width);
     let own = &lines[first..];
     let mut cells: Sample = own.iter().filter(|line| !line.is_comment).map(|line| line.cells.clone()).collect();
@@ -48,8 +48,7 @@ pub(super) fn sniff(sample: &[u8], is_whole: bool, known: &Known) -> Sniffed {
         top.insert(0, b"row_names".to_vec());
     }
     let is_asked = !known.names.is_empty() && cells.first().is_some_and(|top| holds_names(top, &known.names));
-    let body = types(&cells[cells.len().min(1)..], dialect.decimal);
-    let mut told = || has_header(&cells, &body, dialect.decimal, &mut doubts);
+    let mut told = || has_header(&cells, dialect.decimal, &mut doubts);
     dialect.has_header = known.has_header.unwrap_or_else(|| is_asked || shape.has_row_names || told());
     let mut header = Vec::new();
     let mut header_line = Vec::new();
@@ -58,6 +57,8 @@ pub(super) fn sniff(sample: &[u8], is_whole: bool, known: &Known) -> Sniffed {
     let comments = lines[..first].len() - before;
     if dialect.has_header && !cells.is_empty() {
         header = cells.remove(0);
+        // A delimiter behind the names alone makes no column.
+        header.truncate(width.max(1));
         // In a single column, a cell that equals the name is a cell.
         if width > 1 && !known.is_list {
             header_line = lines[first].text(&sample[start..]).to_vec();
