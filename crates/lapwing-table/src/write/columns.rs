@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray, UInt64Array};
-use arrow_schema::{ArrowError, Field, Schema};
+use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray, UInt64Array};
+use arrow_schema::{Field, Schema};
 use arrow_select::concat::concat;
 use arrow_select::take::take;
 
 use super::KeptColumns;
-use super::kept::{header, lines};
-use lapwing_core::publish::AtomicFile;
+use super::labels::named;
+use super::sink::{Sink, broken};
 use lapwing_core::publish::Staged;
 use lapwing_core::publish::check_writable;
 use lapwing_core::{Error, Result, RowNames, Run};
@@ -29,13 +29,7 @@ impl ColumnTable {
     /// A table whose first column names `rows`: by their numbers, or by `names` if they have any.
     pub fn of_rows(rows: &[u32], names: Option<&RowNames>) -> Self {
         let mut table = Self::default();
-        match names {
-            None => table.integers("row", rows.iter().map(|&row| Some(i64::from(row)))),
-            Some(names) if names.are_integers() => {
-                table.integers(names.column(), rows.iter().map(|&row| names.name(row as usize).parse().ok()));
-            }
-            Some(names) => table.texts(names.column(), rows.iter().map(|&row| Some(names.name(row as usize)))),
-        }
+        table.push(names.map_or("row", RowNames::column), named(names, rows.iter().map(|&row| row as usize)));
         table
     }
 
@@ -90,24 +84,10 @@ impl ColumnTable {
         crate::read::make_distinct(&mut self.names);
         let fields =
             self.names.iter().zip(&self.arrays).map(|(name, array)| Field::new(name, array.data_type().clone(), true));
-        let schema = Arc::new(Schema::new(fields.collect::<Vec<Field>>()));
-        let batch = RecordBatch::try_new(schema.clone(), self.arrays).map_err(broken)?;
-        let file = AtomicFile::create(path)?;
-        write(file, &schema, &batch, path)?.stage()
+        let mut sink = Sink::create(path, Schema::new(fields.collect::<Vec<Field>>()))?;
+        sink.write(self.arrays)?;
+        sink.finish()?.stage()
     }
-}
-
-fn write(mut file: AtomicFile, schema: &Arc<Schema>, batch: &RecordBatch, path: &Path) -> Result<AtomicFile> {
-    use std::io::Write;
-    if super::writer::ending(path).as_deref() == Some("parquet") {
-        let io = |error| Error::io(path, super::parquet::io_error(error));
-        let mut writer = super::parquet::table_writer(file, schema).map_err(|error| Error::io(path, error))?;
-        writer.write(batch).map_err(io)?;
-        return writer.into_inner().map_err(io);
-    }
-    file.write_all(&header(schema)).map_err(|error| Error::io(path, error))?;
-    file.write_all(&lines(batch).map_err(broken)?).map_err(|error| Error::io(path, error))?;
-    Ok(file)
 }
 
 /// Rows of blocks of arrays that arrive in order.
@@ -156,10 +136,6 @@ impl Chosen {
         };
         (0..n_columns).map(column).collect::<std::result::Result<_, _>>().map_err(broken)
     }
-}
-
-fn broken(error: ArrowError) -> Error {
-    Error::Internal { reason: format!("a table cannot be written: {error}") }
 }
 
 #[cfg(test)]

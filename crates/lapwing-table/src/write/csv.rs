@@ -1,89 +1,6 @@
-//! Labeled rows as CSV; numbers as text.
+//! Cells of CSV.
 
-use std::io::{self, Write};
-use std::ops::Range;
-use std::sync::Arc;
-
-use super::encode::Encode;
-use super::table::{LabelColumns, LabeledRows};
-use lapwing_core::{ClassNames, RowNames};
-
-/// Labeled rows as lines.
-#[derive(Debug)]
-pub(super) struct CsvLines {
-    header: Vec<u8>,
-    /// The name of each class, quoted if necessary.
-    labels: Vec<Vec<u8>>,
-    n_columns: usize,
-    /// Names of all rows of the table, in the place of their numbers.
-    row_names: Option<Arc<RowNames>>,
-}
-
-impl CsvLines {
-    pub(super) fn new(
-        classes: &ClassNames,
-        columns: LabelColumns,
-        row_names: Option<Arc<RowNames>>,
-    ) -> io::Result<Self> {
-        let more = columns.names(classes);
-        let first = row_names.as_deref().map_or("row", RowNames::column);
-        let names = [first, "label", "confidence", "reached"].into_iter().chain(more.iter().map(String::as_str));
-        let (header, n_columns) = (record(names)?, 4 + more.len());
-        let label = |name: String| {
-            // Written with a second cell: the crate would quote a line that is one empty cell.
-            let mut line = record([&name, ""].into_iter())?;
-            line.truncate(line.len() - ",\n".len());
-            Ok(line)
-        };
-        let labels = classes.names().into_iter().map(label).collect::<io::Result<_>>()?;
-        Ok(Self { header, labels, n_columns, row_names })
-    }
-
-    /// The first line.
-    pub(super) fn header(&self) -> &[u8] {
-        &self.header
-    }
-}
-
-/// A line of cells.
-fn record<'a>(cells: impl Iterator<Item = &'a str>) -> io::Result<Vec<u8>> {
-    let mut csv = ::csv::Writer::from_writer(Vec::new());
-    csv.write_record(cells)?;
-    csv.into_inner().map_err(|e| e.into_error())
-}
-
-impl Encode for CsvLines {
-    fn encode(&self, first_row: usize, rows: &LabeledRows<'_>, range: Range<usize>, out: &mut Vec<u8>) {
-        let mut number = itoa::Buffer::new();
-        for at in range {
-            match &self.row_names {
-                Some(names) => push_text(out, names.name(first_row + at)),
-                None => out.extend_from_slice(number.format(first_row + at).as_bytes()),
-            }
-            out.push(b',');
-            if let Some(class) = rows.labels[at] {
-                out.extend_from_slice(&self.labels[class]);
-            }
-            out.push(b',');
-            if let Some(confidence) = rows.confidence_of(at) {
-                push_float(out, confidence);
-            }
-            push_truth(out, rows.reached[at]);
-            rows.certified.iter().for_each(|certified| push_truth(out, certified[at]));
-            for &p in rows.probabilities.map_or(&[][..], |matrix| matrix.row(at)) {
-                out.push(b',');
-                if !p.is_nan() {
-                    push_float(out, p);
-                }
-            }
-            out.push(b'\n');
-        }
-    }
-
-    fn n_columns(&self) -> usize {
-        self.n_columns
-    }
-}
+use std::io::Write;
 
 /// Appends a text, in quotes if it needs them.
 pub(super) fn push_text(out: &mut Vec<u8>, text: &str) {
@@ -93,11 +10,6 @@ pub(super) fn push_text(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     out.extend_from_slice(text.replace('"', "\"\"").as_bytes());
     out.push(b'"');
-}
-
-/// Appends a cell with a truth value.
-fn push_truth(out: &mut Vec<u8>, holds: bool) {
-    out.extend_from_slice(if holds { b",true" } else { b",false" });
 }
 
 /// Appends the shortest text that reads back as the same number: that of `{:?}`.

@@ -1,34 +1,25 @@
 //! Labeled rows as bytes, encoded in parallel.
 
 use std::io;
-use std::ops::Range;
 
 use rayon::prelude::*;
 
+use super::npy::Records;
 use super::table::LabeledRows;
 
 /// Cells of one unit of parallel work.
 const CHUNK_CELLS: usize = 1 << 15;
 
-/// A format whose rows can be encoded independently.
-pub(super) trait Encode: Sync {
-    /// Appends the rows `range` of `rows`; row 0 of `rows` is row `first_row` of the table.
-    fn encode(&self, first_row: usize, rows: &LabeledRows<'_>, range: Range<usize>, out: &mut Vec<u8>);
-
-    /// Number of cells of a row.
-    fn n_columns(&self) -> usize;
-}
-
 /// Hands the bytes of all rows to the caller in order. The threads of the current pool encode them, if there is one.
 pub(super) fn encode_rows(
-    encoder: &impl Encode,
+    encoder: &Records,
     first_row: usize,
     rows: &LabeledRows<'_>,
     mut take: impl FnMut(&[u8]) -> io::Result<()>,
 ) -> io::Result<()> {
     // Outside a pool, rayon would start its global pool.
     let threads = rayon::current_thread_index().map_or(1, |_| rayon::current_num_threads());
-    let (n_rows, chunk_rows) = (rows.labels.len(), (CHUNK_CELLS / encoder.n_columns()).max(1));
+    let (n_rows, chunk_rows) = (rows.labels.len(), (CHUNK_CELLS / encoder.n_columns).max(1));
     let mut pieces: Vec<Vec<u8>> = vec![Vec::new(); threads];
     for start in (0..n_rows).step_by(chunk_rows * threads) {
         let fill = |(at, piece): (usize, &mut Vec<u8>)| {

@@ -2,13 +2,17 @@
 
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
+use std::sync::Arc;
 
+use arrow_array::Float64Array;
+use arrow_schema::{DataType, Field, Schema};
 use zip::write::FileOptions;
 use zip::{CompressionMethod, DateTime, ZipWriter};
 
-use super::csv::push_float;
+use super::labels::{name_field, named};
 use super::npy::npy_header;
-use super::writer::ending;
+use super::sink::Sink;
+use super::table::ending;
 use lapwing_core::publish::Staged;
 use lapwing_core::publish::check_writable;
 use lapwing_core::publish::{AtomicFile, stage_atomic, stage_file};
@@ -19,6 +23,9 @@ pub const GRAPH_ENDINGS: [&str; 4] = [".npz", ".parquet", ".csv", ".npy"];
 
 /// Rows between two reports of progress.
 const TOLD_ROWS: usize = 1 << 14;
+
+/// Edges that are written at a time.
+const BLOCK_EDGES: usize = 1 << 16;
 
 /// Writes a symmetric matrix of weights: `.npz` as `scipy.sparse.save_npz` does, the other endings as a list of the
 /// edges u < v with their weights (in `.npy` an m × 3 array). `-` is CSV on standard output.
@@ -86,11 +93,7 @@ fn stage(path: &Path, graph: &Csr<f64>, names: Option<&RowNames>, told: &(dyn Fn
             let values = edges(graph, told).flat_map(|(u, v, weight)| [f64::from(u), f64::from(v), weight]);
             write_values(out, values.map(f64::to_le_bytes))
         }),
-        Some("parquet") => {
-            let edges: Vec<_> = edges(graph, told).collect();
-            stage_atomic(path, |out| super::parquet::write_edges(out, &edges, names))
-        }
-        _ => stage_atomic(path, |out| write_csv(out, graph, names, told)),
+        _ => stage_edges(path, graph, names, told),
     }
 }
 
@@ -106,31 +109,21 @@ fn edges<'g>(graph: &'g Csr<f64>, told: &'g dyn Fn(f64)) -> impl Iterator<Item =
     })
 }
 
-fn write_csv(
-    out: &mut (dyn Write + Send),
-    graph: &Csr<f64>,
-    names: Option<&RowNames>,
-    told: &dyn Fn(f64),
-) -> io::Result<()> {
-    let mut csv = ::csv::Writer::from_writer(out);
-    csv.write_record(["u", "v", "weight"])?;
-    let mut cell = Vec::new();
-    for (u, v, weight) in edges(graph, told) {
-        for node in [u, v] {
-            if let Some(names) = names {
-                csv.write_field(names.name(node as usize))?;
-                continue;
-            }
-            cell.clear();
-            write!(cell, "{node}")?;
-            csv.write_field(&cell)?;
+/// Writes the edges (u, v, weight) as a table, with the names of their nodes if they have any.
+fn stage_edges(path: &Path, graph: &Csr<f64>, names: Option<&RowNames>, told: &dyn Fn(f64)) -> Result<Staged> {
+    let nodes = ["u", "v"].map(|end| name_field(end, names).with_name(end));
+    let fields: Vec<Field> = nodes.into_iter().chain([Field::new("weight", DataType::Float64, false)]).collect();
+    let mut sink = Sink::create(path, Schema::new(fields))?;
+    let mut edges = edges(graph, told);
+    loop {
+        let block: Vec<(u32, u32, f64)> = edges.by_ref().take(BLOCK_EDGES).collect();
+        if block.is_empty() {
+            return sink.finish()?.stage();
         }
-        cell.clear();
-        push_float(&mut cell, weight);
-        csv.write_field(&cell)?;
-        csv.write_record(None::<&[u8]>)?;
+        let u = named(names, block.iter().map(|edge| edge.0 as usize));
+        let v = named(names, block.iter().map(|edge| edge.1 as usize));
+        sink.write(vec![u, v, Arc::new(Float64Array::from_iter_values(block.iter().map(|edge| edge.2)))])?;
     }
-    csv.flush()
 }
 
 /// The five arrays of a CSR matrix, stored without compression: weights hardly compress, and reading stays fast.

@@ -4,29 +4,21 @@
 //! their types; in `.csv` the cells of a text are written as they are, other values as text.
 
 use std::collections::VecDeque;
-use std::io::Write;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray};
+use arrow_array::{Array, ArrayRef, StringArray};
 use arrow_cast::cast;
-use arrow_cast::display::{ArrayFormatter, FormatOptions};
-use arrow_schema::{ArrowError, DataType, Field, Schema};
+use arrow_schema::{ArrowError, DataType, Field};
 use arrow_select::concat::concat;
 
 use super::columns::Chosen;
-use super::csv::{push_float, push_text};
-use super::table::{LabelColumns, LabeledRows};
+use super::sink::broken;
+use super::table::LabeledRows;
 use crate::read::table::{KeptRows, no_rows};
 use crate::read::{ReadOptions, TableFile};
-use lapwing_core::publish::AtomicFile;
-use lapwing_core::scan::pieces;
-use lapwing_core::{ClassNames, Error, Result, Run};
-
-/// Rows that are written at a time.
-const PIECE_ROWS: usize = 1 << 15;
+use lapwing_core::{Error, Result, Run};
 
 /// Columns of a table that are written beside labels.
 #[derive(Debug)]
@@ -96,107 +88,46 @@ impl KeptColumns {
     }
 }
 
-/// Writes rows of kept columns and labels.
-pub(super) struct KeptTable {
+/// The kept columns in step with the rows that are written.
+pub(super) struct KeptCells {
     rows: KeptRows,
-    fill: Option<usize>,
+    /// Place of the column whose gaps the labels fill.
+    pub fill: Option<usize>,
     given: Vec<u32>,
-    n_kept: usize,
-    schema: Arc<Schema>,
-    output: Output,
-    /// Arrays that were read and not yet written.
+    n_columns: usize,
+    /// Rows that were read and not written.
     pending: VecDeque<Vec<ArrayRef>>,
     n_pending: usize,
     run: Run,
-    /// The file that is written.
-    path: PathBuf,
 }
 
-enum Output {
-    Csv(Box<AtomicFile>),
-    Parquet(Box<::parquet::arrow::ArrowWriter<AtomicFile>>),
-}
-
-impl KeptTable {
-    pub(super) fn new(
-        path: &Path,
-        kept: KeptColumns,
-        classes: &ClassNames,
-        columns: LabelColumns,
-        is_parquet: bool,
-    ) -> Result<Self> {
-        let KeptColumns { table, columns: places, fill, given } = kept;
-        let rows = table.kept(&places, !is_parquet)?;
-        let label_type = match classes {
-            ClassNames::Integers(_) => DataType::Int64,
-            ClassNames::Texts(_) => DataType::Utf8,
-        };
-        let mut names: Vec<String> = places.iter().map(|&at| table.names()[at].clone()).collect();
+impl KeptCells {
+    /// Starts to read the columns, as text if possible or in their types; returns also their fields.
+    pub(super) fn new(kept: KeptColumns, is_text: bool) -> Result<(Self, Vec<Field>)> {
+        let KeptColumns { table, columns, fill, given } = kept;
+        let rows = table.kept(&columns, is_text)?;
         let mut types: Vec<DataType> = rows.types();
         if let Some(at) = fill {
             types[at] = filled_type(&types[at]);
         }
-        let mut push = |name: &str, kind: DataType| {
-            names.push(name.to_owned());
-            types.push(kind);
-        };
-        if fill.is_none() {
-            push("label", label_type);
-        }
-        push("confidence", DataType::Float64);
-        push("reached", DataType::Boolean);
-        for (at, name) in columns.names(classes).into_iter().enumerate() {
-            let is_mark = columns.certified && at == 0;
-            push(&name, if is_mark { DataType::Boolean } else { DataType::Float64 });
-        }
-        crate::read::make_distinct(&mut names);
-        let fields: Vec<Field> =
-            names.into_iter().zip(types).map(|(name, kind)| Field::new(name, kind, true)).collect();
-        let schema = Arc::new(Schema::new(fields));
-        let mut file = AtomicFile::create(path)?;
-        let output = match is_parquet {
-            true => {
-                Output::Parquet(Box::new(super::parquet::table_writer(file, &schema).map_err(|e| Error::io(path, e))?))
-            }
-            _ => {
-                file.write_all(&header(&schema)).map_err(|e| Error::io(path, e))?;
-                Output::Csv(Box::new(file))
-            }
-        };
-        let run = Run::new(Some(1), 0)?;
-        Ok(Self {
-            rows,
-            fill,
-            given,
-            n_kept: places.len(),
-            schema,
-            output,
-            pending: VecDeque::new(),
-            n_pending: 0,
-            run,
-            path: path.to_owned(),
-        })
+        let field = |(&at, kind): (&usize, DataType)| Field::new(&table.names()[at], kind, true);
+        let fields = columns.iter().zip(types).map(field).collect();
+        let (n_columns, run) = (columns.len(), Run::new(Some(1), 0)?);
+        Ok((Self { rows, fill, given, n_columns, pending: VecDeque::new(), n_pending: 0, run }, fields))
     }
 
-    /// Writes the rows from `first_row` on, which follow those before.
-    pub(super) fn write(&mut self, first_row: usize, block: &LabeledRows<'_>) -> Result<()> {
-        pieces(0..block.labels.len(), PIECE_ROWS).try_for_each(|rows| self.write_piece(first_row, block, rows))
-    }
-
-    fn write_piece(&mut self, first_row: usize, block: &LabeledRows<'_>, rows: Range<usize>) -> Result<()> {
+    /// The cells of the next rows, which are those of a block.
+    pub(super) fn next(
+        &mut self,
+        first_row: usize,
+        block: &LabeledRows<'_>,
+        rows: &Range<usize>,
+    ) -> Result<Vec<ArrayRef>> {
         let mut arrays = self.take(rows.len())?;
         if let Some(at) = self.fill {
-            arrays[at] = self.filled(&arrays[at], first_row, block, rows.clone()).map_err(broken)?;
+            arrays[at] = self.filled(&arrays[at], first_row, block, rows).map_err(broken)?;
         }
-        arrays.extend(results(block, rows, self.fill.is_none()));
-        let batch = RecordBatch::try_new(self.schema.clone(), arrays).map_err(broken)?;
-        let path = &self.path;
-        match &mut self.output {
-            Output::Csv(file) => file.write_all(&lines(&batch).map_err(broken)?).map_err(|e| Error::io(path, e)),
-            Output::Parquet(writer) => {
-                writer.write(&batch).map_err(|error| Error::io(path, super::parquet::io_error(error)))
-            }
-        }
+        Ok(arrays)
     }
 
     /// The next `n_rows` rows of the kept columns.
@@ -209,7 +140,7 @@ impl KeptTable {
             self.n_pending += arrays.first().map_or(0, |array| array.len());
             self.pending.push_back(arrays);
         }
-        let mut taken: Vec<Vec<ArrayRef>> = vec![Vec::new(); self.n_kept];
+        let mut taken: Vec<Vec<ArrayRef>> = vec![Vec::new(); self.n_columns];
         let mut n_left = n_rows;
         while n_left > 0 {
             let Some(first) = self.pending.front_mut() else { return Err(no_rows(self.rows.path())) };
@@ -237,7 +168,7 @@ impl KeptTable {
         column: &ArrayRef,
         first_row: usize,
         block: &LabeledRows<'_>,
-        rows: Range<usize>,
+        rows: &Range<usize>,
     ) -> std::result::Result<ArrayRef, ArrowError> {
         let texts = cast(column, &DataType::Utf8)?;
         let texts = texts.as_string::<i32>();
@@ -250,15 +181,6 @@ impl KeptTable {
         let filled: ArrayRef = Arc::new((0..texts.len()).map(cell).collect::<StringArray>());
         cast(&filled, &filled_type(column.data_type()))
     }
-
-    pub(super) fn finish(self) -> Result<AtomicFile> {
-        match self.output {
-            Output::Csv(file) => Ok(*file),
-            Output::Parquet(writer) => {
-                writer.into_inner().map_err(|error| Error::io(&self.path, super::parquet::io_error(error)))
-            }
-        }
-    }
 }
 
 /// The type of a label column after its gaps are filled: texts of all kinds become plain ones.
@@ -267,90 +189,4 @@ fn filled_type(stored: &DataType) -> DataType {
         kind if kind.is_numeric() || *kind == DataType::Boolean => kind.clone(),
         _ => DataType::Utf8,
     }
-}
-
-/// The columns of the results in rows of a block.
-fn results(block: &LabeledRows<'_>, rows: Range<usize>, has_label: bool) -> Vec<ArrayRef> {
-    let labels = || -> ArrayRef {
-        let classes = block.labels[rows.clone()].iter().copied();
-        match block.classes {
-            ClassNames::Integers(names) => Arc::new(Int64Array::from_iter(classes.map(|c| c.map(|c| names[c])))),
-            ClassNames::Texts(names) => Arc::new(StringArray::from_iter(classes.map(|c| c.map(|c| &names[c])))),
-        }
-    };
-    let mut arrays: Vec<ArrayRef> = has_label.then(labels).into_iter().collect();
-    arrays.push(Arc::new(Float64Array::from_iter(rows.clone().map(|row| block.confidence_of(row)))));
-    arrays.push(Arc::new(BooleanArray::from(block.reached[rows.clone()].to_vec())));
-    arrays.extend(
-        block.certified.map(|certified| -> ArrayRef { Arc::new(BooleanArray::from(certified[rows.clone()].to_vec())) }),
-    );
-    if let Some(matrix) = block.probabilities {
-        arrays.extend((0..matrix.n_cols()).map(|col| -> ArrayRef {
-            let cells = rows.clone().map(|row| Some(matrix.row(row)[col]).filter(|p| !p.is_nan()));
-            Arc::new(Float64Array::from_iter(cells))
-        }));
-    }
-    arrays
-}
-
-pub(super) fn header(schema: &Schema) -> Vec<u8> {
-    let mut line = Vec::new();
-    for (at, field) in schema.fields().iter().enumerate() {
-        if at > 0 {
-            line.push(b',');
-        }
-        push_text(&mut line, field.name());
-    }
-    line.push(b'\n');
-    line
-}
-
-/// The rows of a batch as CSV.
-pub(super) fn lines(batch: &RecordBatch) -> std::result::Result<Vec<u8>, ArrowError> {
-    let options = FormatOptions::default();
-    let columns: Vec<Cells<'_>> =
-        batch.columns().iter().map(|array| Cells::of(array, &options)).collect::<std::result::Result<_, _>>()?;
-    let mut out = Vec::new();
-    for row in 0..batch.num_rows() {
-        for (at, column) in columns.iter().enumerate() {
-            if at > 0 {
-                out.push(b',');
-            }
-            column.push(row, &mut out);
-        }
-        out.push(b'\n');
-    }
-    Ok(out)
-}
-
-/// The cells of a column as text.
-enum Cells<'a> {
-    Texts(&'a StringArray),
-    Floats(&'a Float64Array),
-    Others(ArrayFormatter<'a>),
-}
-
-impl<'a> Cells<'a> {
-    fn of(array: &'a ArrayRef, options: &FormatOptions<'a>) -> std::result::Result<Self, ArrowError> {
-        if let Some(texts) = array.as_string_opt::<i32>() {
-            return Ok(Self::Texts(texts));
-        }
-        match array.as_primitive_opt::<arrow_array::types::Float64Type>() {
-            Some(floats) => Ok(Self::Floats(floats)),
-            None => ArrayFormatter::try_new(array.as_ref(), options).map(Self::Others),
-        }
-    }
-
-    fn push(&self, row: usize, out: &mut Vec<u8>) {
-        match self {
-            Self::Texts(texts) if texts.is_valid(row) => push_text(out, texts.value(row)),
-            Self::Floats(floats) if floats.is_valid(row) => push_float(out, floats.value(row)),
-            Self::Others(cells) => push_text(out, &cells.value(row).to_string()),
-            _ => {}
-        }
-    }
-}
-
-fn broken(error: ArrowError) -> Error {
-    Error::Internal { reason: format!("the kept columns cannot be written: {error}") }
 }

@@ -8,9 +8,10 @@ mod encode;
 mod faults;
 mod graph;
 mod kept;
+mod labels;
 mod npy;
-mod parquet;
 mod record_file;
+mod sink;
 mod table;
 mod writer;
 
@@ -20,5 +21,5 @@ pub use self::kept::KeptColumns;
 #[cfg(test)]
 pub(crate) use self::npy::npy_header;
 pub use self::record_file::RecordFile;
-pub use self::table::{LABEL_ENDINGS, LabelColumns, LabeledRows, stage_labels, write_labels};
-pub use self::writer::LabelWriter;
+pub use self::table::{LABEL_ENDINGS, LabelColumns, LabeledRows};
+pub use self::writer::{LabelWriter, stage_labels, write_labels};

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use super::encode::Encode;
 use super::table::{LabelColumns, LabeledRows};
 use lapwing_core::ClassNames;
 
@@ -38,7 +37,7 @@ pub(super) struct Records {
     /// The label field of each class.
     labels: Vec<Vec<u8>>,
     no_label: Vec<u8>,
-    n_columns: usize,
+    pub n_columns: usize,
 }
 
 impl Records {
@@ -83,8 +82,9 @@ impl Records {
 /// Stands for no label; there are fewer classes.
 pub(super) const NO_CLASS: u32 = u32::MAX;
 
-impl Encode for Records {
-    fn encode(&self, first_row: usize, rows: &LabeledRows<'_>, range: Range<usize>, out: &mut Vec<u8>) {
+impl Records {
+    /// Appends the records of some rows of a block, the first of which is row `first_row`.
+    pub(super) fn encode(&self, first_row: usize, rows: &LabeledRows<'_>, range: Range<usize>, out: &mut Vec<u8>) {
         out.reserve(range.len() * self.size);
         for at in range {
             out.extend_from_slice(&((first_row + at) as i64).to_le_bytes());
@@ -95,10 +95,6 @@ impl Encode for Records {
             let probabilities = rows.probabilities.map_or(&[][..], |matrix| matrix.row(at));
             probabilities.iter().for_each(|p| out.extend_from_slice(&p.to_le_bytes()));
         }
-    }
-
-    fn n_columns(&self) -> usize {
-        self.n_columns
     }
 }
 

@@ -8,8 +8,8 @@ use tempfile::TempPath;
 
 use super::encode::encode_rows;
 use super::npy::{NO_CLASS, Records};
-use super::table::{LABEL_ENDINGS, LabelColumns, LabeledRows};
-use super::writer::{LabelWriter, Table, ending};
+use super::table::{LABEL_ENDINGS, LabelColumns, LabeledRows, ending};
+use super::writer::{LabelWriter, Table};
 use lapwing_core::publish::{Place, Staged, Storage, beside, check_writable, create, is_stdout};
 use lapwing_core::{ClassNames, Error, Matrix, Result, Run};
 

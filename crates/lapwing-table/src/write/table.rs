@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use super::writer::LabelWriter;
-use lapwing_core::publish::Staged;
 use lapwing_core::{ClassNames, Error, Matrix, Result};
 
 /// Endings that [`write_labels`] accepts.
@@ -89,87 +87,7 @@ impl LabeledRows<'_> {
     }
 }
 
-/// Writes the table in the format of the ending; `-` is CSV on standard output.
-///
-/// Columns: `row` (counted from 0), `label` (an integer or text, as the classes are), `confidence`, `reached`, then
-/// `certified` and `p_<class>` if they are given. A missing label or number is empty in CSV, null in Parquet, and −1,
-/// `""` or NaN in the structured array of `.npy`. Floats in CSV have the fewest digits that read back as the same
-/// number.
-///
-/// # Errors
-/// [`Error::Shape`] and [`Error::Labels`] for rows that do not fit together, [`Error::Param`] for an unknown ending,
-/// [`Error::Io`] when the file cannot be written; no partial file remains.
-pub fn write_labels(path: &Path, rows: &LabeledRows<'_>) -> Result<()> {
-    stage_labels(path, rows)?.publish()
-}
-
-/// [`write_labels`] without the renaming: [`publish_all`](lapwing_core::publish::publish_all) renames several files together.
-///
-/// # Errors
-/// As [`write_labels`].
-pub fn stage_labels(path: &Path, rows: &LabeledRows<'_>) -> Result<Staged> {
-    rows.check(0)?;
-    let mut writer = LabelWriter::create(path, rows.classes, rows.labels.len(), rows.columns())?;
-    writer.write(0, rows)?;
-    writer.stage()
-}
-
-#[cfg(test)]
-mod tests {
-    #[cfg(unix)]
-    use std::io;
-
-    use super::*;
-
-    #[test]
-    fn tables_are_written_as_csv() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("out.csv");
-        let classes = ClassNames::Texts(vec!["a,b".into(), "c".into()]);
-        let probabilities = Matrix::new(3, 2, vec![0.9, 0.1, 1e-300, 1.0, f64::NAN, f64::NAN]).unwrap();
-        let rows = LabeledRows {
-            classes: &classes,
-            labels: &[Some(0), Some(1), None],
-            confidence: &[0.9, 1.0 / 3.0, 0.5],
-            reached: &[true, true, false],
-            certified: Some(&[true, false, false]),
-            probabilities: Some(&probabilities),
-        };
-        write_labels(&path, &rows).unwrap();
-        let text = std::fs::read_to_string(&path).unwrap();
-        let expected = "row,label,confidence,reached,certified,\"p_a,b\",p_c\n0,\"a,b\",0.9,true,true,0.9,0.1\n\
-                        1,c,0.3333333333333333,true,false,1e-300,1.0\n2,,,false,false,,\n";
-        assert_eq!(text, expected);
-        let short = LabeledRows { confidence: &[0.9], ..rows };
-        assert!(write_labels(&path, &short).unwrap_err().to_string().contains("confidence has 1 values"));
-        let beyond = LabeledRows { labels: &[Some(2), None, None], ..rows };
-        assert!(write_labels(&path, &beyond).unwrap_err().to_string().contains("row 0"));
-        assert!(write_labels(&folder.path().join("out.txt"), &rows).unwrap_err().to_string().contains(".parquet"));
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_full_disk_is_told_for_every_format() {
-        let folder = tempfile::tempdir().unwrap();
-        let classes = ClassNames::Integers(vec![0, 1]);
-        let rows = LabeledRows {
-            classes: &classes,
-            labels: &[Some(0), None],
-            confidence: &[0.9, f64::NAN],
-            reached: &[true, false],
-            certified: None,
-            probabilities: None,
-        };
-        let endings = LABEL_ENDINGS.iter();
-        for ending in endings {
-            let path = folder.path().join(format!("full{ending}"));
-            std::os::unix::fs::symlink("/dev/full", &path).unwrap();
-            match write_labels(&path, &rows) {
-                Err(Error::Io { path: named, source }) => {
-                    assert_eq!((named, source.kind()), (path, io::ErrorKind::StorageFull));
-                }
-                other => panic!("{ending}: {other:?}"),
-            }
-        }
-    }
+/// The ending of a name in small letters.
+pub(super) fn ending(path: &Path) -> Option<String> {
+    path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase())
 }

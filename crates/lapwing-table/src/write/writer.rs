@@ -4,12 +4,11 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::csv::CsvLines;
 use super::encode::encode_rows;
-use super::kept::{KeptColumns, KeptTable};
+use super::kept::KeptColumns;
+use super::labels::LabelTable;
 use super::npy::Records;
-use super::parquet::LabelTable;
-use super::table::{LABEL_ENDINGS, LabelColumns, LabeledRows};
+use super::table::{LABEL_ENDINGS, LabelColumns, LabeledRows, ending};
 use lapwing_core::publish::AtomicFile;
 use lapwing_core::publish::Staged;
 use lapwing_core::publish::check_writable;
@@ -51,19 +50,15 @@ pub struct LabelWriter {
 }
 
 enum Format {
-    Csv(CsvLines, AtomicFile),
-    Npy(Records, AtomicFile),
-    Parquet(Box<LabelTable>),
-    Kept(Box<KeptTable>),
+    Npy(Box<Records>, Box<AtomicFile>),
+    Table(Box<LabelTable>),
 }
 
 impl std::fmt::Debug for Format {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::Csv(..) => "Csv",
             Self::Npy(..) => "Npy",
-            Self::Parquet(_) => "Parquet",
-            Self::Kept(_) => "Kept",
+            Self::Table(_) => "Table",
         })
     }
 }
@@ -155,15 +150,22 @@ impl LabelWriter {
             ));
         }
         let is_parquet = ending.as_deref() == Some("parquet");
-        let table = KeptTable::new(path, kept, classes, columns, is_parquet)?;
+        let table = LabelTable::beside(path, kept, classes, columns, is_parquet)?;
         let shape = Table { path: path.to_owned(), classes: classes.clone(), n_rows, columns, names: None };
-        Ok(Self { shape, next: Some(0), format: Format::Kept(Box::new(table)) })
+        Ok(Self { shape, next: Some(0), format: Format::Table(Box::new(table)) })
     }
 
     fn begin(shape: Table) -> Result<Self> {
         let path = &shape.path;
         check_writable(path, &LABEL_ENDINGS)?;
-        let format = Format::begin(&shape, AtomicFile::create(path)?).map_err(|e| shape.io(e))?;
+        let format = if ending(path).as_deref() == Some("npy") {
+            let mut file = AtomicFile::create(path)?;
+            let records = Records::new(&shape.classes, shape.n_rows, shape.columns);
+            file.write_all(records.header()).map_err(|e| shape.io(e))?;
+            Format::Npy(Box::new(records), Box::new(file))
+        } else {
+            Format::Table(Box::new(LabelTable::new(path, &shape.classes, shape.columns, shape.names.clone())?))
+        };
         Ok(Self { shape, next: Some(0), format })
     }
 
@@ -180,18 +182,13 @@ impl LabelWriter {
             None => return Err(failed_before()),
         }
         self.next = None;
-        if let Format::Kept(table) = &mut self.format {
-            table.write(first_row, block)?;
-            self.next = Some(end);
-            return Ok(());
-        }
         match &mut self.format {
-            Format::Kept(_) => Ok(()),
-            Format::Csv(lines, file) => encode_rows(lines, first_row, block, |bytes| file.write_all(bytes)),
-            Format::Npy(records, file) => encode_rows(records, first_row, block, |bytes| file.write_all(bytes)),
-            Format::Parquet(table) => table.write(block),
+            Format::Table(table) => table.write(first_row, block)?,
+            Format::Npy(records, file) => {
+                let written = encode_rows(records, first_row, block, |bytes| file.write_all(bytes));
+                written.map_err(|e| self.shape.io(e))?;
+            }
         }
-        .map_err(|e| self.shape.io(e))?;
         self.next = Some(end);
         Ok(())
     }
@@ -219,9 +216,8 @@ impl LabelWriter {
             None => return Err(failed_before()),
         }
         let file = match format {
-            Format::Csv(_, file) | Format::Npy(_, file) => file,
-            Format::Parquet(table) => table.finish(&shape.classes).map_err(|e| shape.io(e))?,
-            Format::Kept(table) => table.finish()?,
+            Format::Npy(_, file) => *file,
+            Format::Table(table) => table.finish()?,
         };
         file.stage()
     }
@@ -231,26 +227,88 @@ fn failed_before() -> Error {
     Error::labels("a block before could not be written")
 }
 
-impl Format {
-    fn begin(shape: &Table, mut file: AtomicFile) -> io::Result<Self> {
-        match ending(&shape.path).as_deref() {
-            Some("npy") => {
-                let records = Records::new(&shape.classes, shape.n_rows, shape.columns);
-                file.write_all(records.header())?;
-                Ok(Self::Npy(records, file))
-            }
-            Some("parquet") => LabelTable::new(file, &shape.classes, shape.columns, shape.names.clone())
-                .map(|table| Self::Parquet(Box::new(table))),
-            _ => {
-                let lines = CsvLines::new(&shape.classes, shape.columns, shape.names.clone())?;
-                file.write_all(lines.header())?;
-                Ok(Self::Csv(lines, file))
+/// Writes the table in the format of the ending; `-` is CSV on standard output.
+///
+/// Columns: `row` (counted from 0), `label` (an integer or text, as the classes are), `confidence`, `reached`, then
+/// `certified` and `p_<class>` if they are given. A missing label or number is empty in CSV, null in Parquet, and −1,
+/// `""` or NaN in the structured array of `.npy`. Floats in CSV have the fewest digits that read back as the same
+/// number.
+///
+/// # Errors
+/// [`Error::Shape`] and [`Error::Labels`] for rows that do not fit together, [`Error::Param`] for an unknown ending,
+/// [`Error::Io`] when the file cannot be written; no partial file remains.
+pub fn write_labels(path: &Path, rows: &LabeledRows<'_>) -> Result<()> {
+    stage_labels(path, rows)?.publish()
+}
+
+/// [`write_labels`] without the renaming: [`publish_all`](lapwing_core::publish::publish_all) renames several files together.
+///
+/// # Errors
+/// As [`write_labels`].
+pub fn stage_labels(path: &Path, rows: &LabeledRows<'_>) -> Result<Staged> {
+    rows.check(0)?;
+    let mut writer = LabelWriter::create(path, rows.classes, rows.labels.len(), rows.columns())?;
+    writer.write(0, rows)?;
+    writer.stage()
+}
+
+#[cfg(test)]
+mod tests {
+    #[cfg(unix)]
+    use std::io;
+
+    use super::*;
+    use lapwing_core::Matrix;
+
+    #[test]
+    fn tables_are_written_as_csv() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.csv");
+        let classes = ClassNames::Texts(vec!["a,b".into(), "c".into()]);
+        let probabilities = Matrix::new(3, 2, vec![0.9, 0.1, 1e-300, 1.0, f64::NAN, f64::NAN]).unwrap();
+        let rows = LabeledRows {
+            classes: &classes,
+            labels: &[Some(0), Some(1), None],
+            confidence: &[0.9, 1.0 / 3.0, 0.5],
+            reached: &[true, true, false],
+            certified: Some(&[true, false, false]),
+            probabilities: Some(&probabilities),
+        };
+        write_labels(&path, &rows).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let expected = "row,label,confidence,reached,certified,\"p_a,b\",p_c\n0,\"a,b\",0.9,true,true,0.9,0.1\n\
+                        1,c,0.3333333333333333,true,false,1e-300,1.0\n2,,,false,false,,\n";
+        assert_eq!(text, expected);
+        let short = LabeledRows { confidence: &[0.9], ..rows };
+        assert!(write_labels(&path, &short).unwrap_err().to_string().contains("confidence has 1 values"));
+        let beyond = LabeledRows { labels: &[Some(2), None, None], ..rows };
+        assert!(write_labels(&path, &beyond).unwrap_err().to_string().contains("row 0"));
+        assert!(write_labels(&folder.path().join("out.txt"), &rows).unwrap_err().to_string().contains(".parquet"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_full_disk_is_told_for_every_format() {
+        let folder = tempfile::tempdir().unwrap();
+        let classes = ClassNames::Integers(vec![0, 1]);
+        let rows = LabeledRows {
+            classes: &classes,
+            labels: &[Some(0), None],
+            confidence: &[0.9, f64::NAN],
+            reached: &[true, false],
+            certified: None,
+            probabilities: None,
+        };
+        let endings = LABEL_ENDINGS.iter();
+        for ending in endings {
+            let path = folder.path().join(format!("full{ending}"));
+            std::os::unix::fs::symlink("/dev/full", &path).unwrap();
+            match write_labels(&path, &rows) {
+                Err(Error::Io { path: named, source }) => {
+                    assert_eq!((named, source.kind()), (path, io::ErrorKind::StorageFull));
+                }
+                other => panic!("{ending}: {other:?}"),
             }
         }
     }
-}
-
-/// The ending of a name in small letters.
-pub(super) fn ending(path: &Path) -> Option<String> {
-    path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase())
 }
