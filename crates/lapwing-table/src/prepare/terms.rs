@@ -131,6 +131,18 @@ impl TermColumns {
 }
 
 impl Tokens {
+    /// The terms of a text, in words.
+    pub(super) fn shown(self, text: &str) -> String {
+        let mut n = 0usize;
+        self.each(text, |_| n += 1);
+        let (one, more) = match self {
+            Self::Words => ("word", "words"),
+            Self::Pieces(_) => ("entry", "entries"),
+            Self::Characters => ("run of characters", "runs of characters"),
+        };
+        format!("{n} {}", if n == 1 { one } else { more })
+    }
+
     /// Calls `take` with the hash of every term of a text.
     fn each(self, text: &str, mut take: impl FnMut(u32)) {
         let mut hashed = |term: &[u8]| take((xxh3_64(term) % N_BUCKETS) as u32);

@@ -18,7 +18,7 @@ pub(crate) mod format;
 mod graph;
 mod ipc;
 pub(crate) mod labels;
-mod lines;
+pub(crate) mod lines;
 mod names;
 mod npy;
 mod npz;
@@ -34,9 +34,10 @@ mod text;
 
 use std::path::Path;
 
+use self::cell::{CellType, DateStyle, NumberStyle};
 pub(crate) use self::columns::{by_name as choose, find_name, make_distinct};
 pub use self::edges::{EdgeFile, EdgeOptions};
-pub use self::fields::{join_columns, split_columns};
+pub use self::fields::{join_columns, shell_word, split_columns};
 pub(crate) use self::fingerprint::fingerprint;
 use self::format::{Format, unknown_ending};
 pub use self::graph::{NamedGraph, NodeOptions, read_graph, read_named_graph};
@@ -51,7 +52,7 @@ pub use self::table::{ColumnKind, TableFile};
 use self::text::Known;
 pub use self::text::{Dialect, Doubt, Separator};
 use crate::prepare::plain;
-use lapwing_core::{Features, Labels, Result, RowNames, Run, Warning};
+use lapwing_core::{Features, Labels, Result, RowNames, Run, Warning, parse_choice};
 
 const KNOWN: &str = ".csv, .tsv, .txt, .jsonl, .svm or .libsvm, each also with .gz or .zst behind it; .parquet, .arrow, .xlsx, .xls, .ods, .npy or .npz; or \
                      a folder of tables";
@@ -77,12 +78,55 @@ pub struct ReadOptions {
     pub id: Option<String>,
     /// The sheet of a spreadsheet; `None` for the first that holds anything.
     pub sheet: Option<String>,
+    /// What feature columns are read as, by their names, where their cells tell something else.
+    pub read_as: Vec<(String, ReadAs)>,
+}
+
+/// What the cells of a column are read as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ReadAs {
+    /// Numbers.
+    Number,
+    /// Texts: levels, if there are few.
+    Text,
+    /// Dates with the day before the month.
+    DayFirst,
+    /// Dates with the month before the day.
+    MonthFirst,
+}
+
+impl ReadAs {
+    /// The choice that `word` names: `number`, `text`, `day-first` or `month-first`.
+    ///
+    /// # Errors
+    /// [`Error::Param`](lapwing_core::Error) listing these.
+    pub fn parse(word: &str) -> Result<Self> {
+        let known = [
+            ("number", Self::Number),
+            ("text", Self::Text),
+            ("day-first", Self::DayFirst),
+            ("month-first", Self::MonthFirst),
+        ];
+        parse_choice("what a column is read as", word, &known)
+    }
+
+    /// The type of its cells; `decimal` is the mark of the numbers of the table.
+    pub(crate) fn cell_type(self, decimal: u8) -> CellType {
+        match self {
+            Self::Number => CellType::Number(NumberStyle::Written(decimal)),
+            Self::Text => CellType::Text,
+            Self::DayFirst => CellType::Date(DateStyle::DayFirst),
+            Self::MonthFirst => CellType::Date(DateStyle::MonthFirst),
+        }
+    }
 }
 
 impl ReadOptions {
     /// What is known about the dialect of a text.
     pub(crate) fn known(&self, path: &Path) -> Known {
         let asked = self.label_column.iter().chain(self.columns.iter().flatten()).chain(&self.drop).chain(&self.id);
+        let asked = asked.chain(self.read_as.iter().map(|(name, _)| name));
         Known {
             // Numbers may be those of columns without names.
             names: asked.filter(|name| name.parse::<u64>().is_err()).cloned().collect(),

@@ -109,7 +109,7 @@ impl TextScan {
                 return Err(self.malformed(Malformed::Width { line: line - self.place.lines, found: 1 }));
             }
             self.narrow = self.narrow.or(parsed.narrow.map(|line| line + self.place.lines));
-            self.passed.add(&parsed.passed);
+            self.passed.add(parsed.passed, self.place.lines);
             self.marks.push(self.place);
             for (tally, of_block) in self.tallies.iter_mut().zip(parsed.tallies) {
                 tally.add(of_block, self.place.row, self.place.lines);
