@@ -4,8 +4,10 @@
 //! missing in just the rows of one class. Of the n! / ∏ nₖ! ways to give the labels of c classes to the rows, at most c^D have one class
 //! for each of D values, at most R · C(D − 1, R − 1) · c · (c − 1)^(R − 1) have R or fewer pieces of one class (c! if there is one for each
 //! class), and at most c · (n − g)! g! / n! of all have one class in just the g gaps. The sum of these shares over all columns bounds the
-//! chance that random labels look so; it must be below [`CHANCE`]. Such a column is named if no other comes near: each leaves half of
-//! the errors of the most frequent class, at least.
+//! chance that random labels look so; it must be below [`CHANCE`]. Such a column is named if no other comes near: the others foretell at least
+//! [`OTHER_ERRORS`] labels wrongly, each by those of the same or neighboring values, so that one as good as the best of them is exact with a
+//! chance of e⁻¹⁰. Measurements that cuts separate may be good features: there the others leave half of the errors of the most frequent
+//! class, at least.
 //!
 //! Cost: a sort of each column in up to [`MOST_ROWS`] labeled rows.
 
@@ -15,6 +17,9 @@ use super::survey::{Cells, Survey};
 
 /// The chance that random labels make a column look as if it told them.
 const CHANCE: f64 = 1e-6;
+
+/// Labels that the best of the other columns foretells wrongly, at least.
+const OTHER_ERRORS: usize = 10;
 
 /// Fewest labeled rows that can tell.
 const FEWEST_ROWS: usize = 20;
@@ -79,17 +84,30 @@ pub(super) fn leaking(values: &[f64], have_order: &[bool], classes: &[u32]) -> V
     let n_wrong = n - counts.iter().max().copied().unwrap_or(0);
     let given = Given { classes, counts, n_classes, ways, limit: (CHANCE / (3 * d) as f64).ln() };
     let look = |at: usize| given.look(values.iter().copied().skip(at).step_by(d), have_order[at]);
-    let looks: Vec<Result<String, usize>> = (0..d).map(look).collect();
-    let is_near = |look: &Result<String, usize>| look.as_ref().is_err_and(|wrong| 2 * wrong < n_wrong);
-    if looks.iter().any(is_near) {
-        return Vec::new();
-    }
-    looks.into_iter().enumerate().filter_map(|(at, look)| Some((at, look.ok()?))).collect()
+    let looks: Vec<Look> = (0..d).map(look).collect();
+    let of_others = |look: &Look| if let Look::Wrong(n) = look { Some(*n) } else { None };
+    let best = looks.iter().filter_map(of_others).min().unwrap_or(n);
+    let how = |look| match look {
+        Look::Levels(how) if best >= OTHER_ERRORS => Some(how),
+        Look::Cuts(how) if 2 * best >= n_wrong => Some(how),
+        _ => None,
+    };
+    looks.into_iter().enumerate().filter_map(|(at, look)| Some((at, how(look)?))).collect()
+}
+
+/// How a column tells the labels.
+enum Look {
+    /// Exactly, by a few values or gaps.
+    Levels(String),
+    /// Exactly, by the order of its numbers.
+    Cuts(String),
+    /// About so many are wrong.
+    Wrong(usize),
 }
 
 impl Given<'_> {
     /// How a column tells the classes, or about how many labels it gets wrong.
-    fn look(&self, values: impl Iterator<Item = f64>, has_order: bool) -> Result<String, usize> {
+    fn look(&self, values: impl Iterator<Item = f64>, has_order: bool) -> Look {
         let values = values.map(|x| if x.is_nan() { f64::NAN } else { x });
         let mut cells: Vec<(f64, u32)> = values.zip(self.classes.iter().copied()).collect();
         cells.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
@@ -100,7 +118,7 @@ impl Given<'_> {
             && self.counts[first.1 as usize] == gaps.len()
             && self.is_beyond((self.n_classes as f64).ln() + self.ways - ln_choose(n, gaps.len()))
         {
-            return Ok("it is missing in all rows of one class and in no other".into());
+            return Look::Levels("it is missing in all rows of one class and in no other".into());
         }
         let (mut wrong, mut single, mut changes, mut n_values, mut before) = (0, 0, 0, 0usize, None);
         for group in cells.chunk_by(|a, b| a.0.total_cmp(&b.0).is_eq()) {
@@ -114,8 +132,9 @@ impl Given<'_> {
             before = Some(largest[0].1);
         }
         let c = self.n_classes as f64;
-        if wrong == 0 && 10 * single <= n && self.is_beyond(n_values as f64 * c.ln()) {
-            return Ok(format!("each of its {n_values} values has one class"));
+        let are_levels = !has_order || n_values <= 2 * self.n_classes;
+        if wrong == 0 && are_levels && 10 * single <= n && self.is_beyond(n_values as f64 * c.ln()) {
+            return Look::Levels(format!("each of its {n_values} values has one class"));
         }
         let pieces = changes + 1;
         let arrangements = match pieces == self.n_classes {
@@ -130,9 +149,9 @@ impl Given<'_> {
             } else {
                 format!("{changes} cuts of its values separate")
             };
-            return Ok(format!("{cuts} the classes"));
+            return Look::Cuts(format!("{cuts} the classes"));
         }
-        Err(wrong + if has_order { changes.min(single) } else { single })
+        Look::Wrong(wrong + if has_order { changes.min(single) } else { single })
     }
 
     /// Whether so many of the ways to give the labels, by the logarithm, are too few for chance.
