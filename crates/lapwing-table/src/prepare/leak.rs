@@ -1,16 +1,13 @@
 //! Columns that alone tell the labels, as one does that is filled in after the label is known.
 //!
-//! A column tells n labels exactly if each of its values has one class, if a few cuts of its numbers separate the classes, or if it is
-//! missing in just the rows of one class. Of the n! / ∏ nₖ! ways to give the labels of c classes to the rows, at most c^D have one class
-//! for each of D values, at most R · C(D − 1, R − 1) · c · (c − 1)^(R − 1) have R or fewer pieces of one class (c! if there is one for each
-//! class), and at most c · (n − g)! g! / n! of all have one class in just the g gaps. The sum of these shares over all columns bounds the
-//! chance that random labels look so; it must be below [`CHANCE`]. Such a column is named if no other comes near: the others foretell at least
-//! [`OTHER_ERRORS`] labels wrongly, each by those of the same or neighboring values, so that one as good as the best of them is exact with a
-//! chance of e⁻¹⁰. Measurements that cuts separate may be good features: there the others leave half of the errors of the most frequent
-//! class, at least.
-//!
-//! Cost: a sort of each column in up to [`MOST_ROWS`] labeled rows.
+//! A column tells n labels exactly if each of its values has one class, if its numbers are in the order of the classes, or if it is missing
+//! in just the rows of one class. Of the n! / ∏ nₖ! ways to give c classes to the rows, at most c^D, c! and a share of c · g! (n − g)! / n!
+//! look so, for D values and g gaps. The sum of these shares over all columns, a bound of the chance of random labels, must be below
+//! [`CHANCE`]. And no other column may come near: the best foretells [`OTHER_ERRORS`] labels wrongly, each by the others of its value or
+//! by the value before, so that one as good is exact with a chance of e⁻¹⁰. Measurements in the order of the classes may be good features:
+//! there the best other one leaves half of the errors of the most frequent class. Cost: a sort of each column in up to [`MOST_ROWS`] rows.
 
+use super::LeftOut;
 use super::dates::DatePart;
 use super::recipe::{ColumnRecipe, Recipe, Step};
 use super::survey::{Cells, Survey};
@@ -21,149 +18,106 @@ const CHANCE: f64 = 1e-6;
 /// Labels that the best of the other columns foretells wrongly, at least.
 const OTHER_ERRORS: usize = 10;
 
-/// Fewest labeled rows that can tell.
+/// Fewest labeled rows that can tell; the most that are looked at, and cells of these; levels of a text, at most.
 const FEWEST_ROWS: usize = 20;
-
-/// Labeled rows, and cells of them, that are looked at.
 const MOST_ROWS: usize = 4096;
 const MOST_CELLS: usize = 1 << 24;
-
-/// Most levels of a text that is looked at.
 const MOST_LEVELS: usize = 1000;
 
 /// A recipe with one number for each column that `recipe` uses: the number itself, or the place of a level; NaN if the cell is missing.
-/// Also whether the order of these numbers means something.
-pub(super) fn probe(recipe: &Recipe, surveys: &[Survey]) -> (Recipe, Vec<bool>) {
-    let step = |(column, survey): (&ColumnRecipe, &Survey)| match (&column.step, &survey.cells) {
+pub(super) fn probe(recipe: &Recipe, surveys: &[Survey]) -> Recipe {
+    let step = |column: &ColumnRecipe, survey: &Survey| match (&column.step, &survey.cells) {
         (Step::Number { .. }, _) => Step::Number { fill: f64::NAN, center: 0.0, scale: 1.0, log: None, gap: None },
         (Step::Boolean { .. }, _) => Step::Boolean { size: 1.0, fill: f64::NAN, gap: None },
         (Step::Date { .. }, _) => Step::Date { parts: vec![(DatePart::Seconds, 0.0, 1.0)], fill: i64::MIN, gap: None },
-        (Step::LeaveOut { .. } | Step::Vector { .. }, _) => Step::LeaveOut { reason: super::LeftOut::Type },
-        (_, Cells::Texts(texts)) if texts.levels.len() <= MOST_LEVELS => {
-            let levels = texts.levels.keys().cloned().collect();
+        (Step::Category { .. } | Step::Ordered { .. } | Step::Text { .. }, Cells::Texts(texts))
+            if texts.levels.len() <= MOST_LEVELS =>
+        {
+            let mut levels: Vec<String> = texts.levels.keys().cloned().collect();
+            levels.sort_unstable();
             Step::Ordered { levels, fill: f64::NAN, center: 0.0, scale: 1.0, gap: None }
         }
-        _ => Step::LeaveOut { reason: super::LeftOut::Type },
+        _ => Step::LeaveOut { reason: LeftOut::Type },
     };
-    let steps = recipe.columns.iter().zip(surveys).map(step);
-    let columns: Vec<ColumnRecipe> =
-        recipe.columns.iter().zip(steps).map(|(column, step)| ColumnRecipe { step, ..column.clone() }).collect();
-    let used = columns.iter().filter(|column| column.step.width() > 0);
-    let have_order = used.map(|column| !matches!(column.step, Step::Ordered { .. })).collect();
-    (Recipe { columns, ..Recipe::default() }, have_order)
+    let columns = recipe.columns.iter().zip(surveys);
+    let columns = columns.map(|(column, survey)| ColumnRecipe { step: step(column, survey), ..column.clone() });
+    Recipe { columns: columns.collect(), ..Recipe::default() }
 }
 
 /// The places, of `n` labeled ones, of the rows that are looked at in `n_columns` columns; none if they are too few.
-pub(super) fn chosen_rows(n: usize, n_columns: usize) -> impl Iterator<Item = usize> + Clone {
+pub(super) fn chosen_rows(n: usize, n_columns: usize) -> Vec<usize> {
     let most = (MOST_CELLS / n_columns.max(1)).clamp(1, MOST_ROWS);
-    let is_enough = n.min(most) >= FEWEST_ROWS;
-    (0..if is_enough { n } else { 0 }).step_by(n.div_ceil(most).max(1))
+    let n = if n.min(most) >= FEWEST_ROWS { n } else { 0 };
+    (0..n).step_by(n.div_ceil(most).max(1)).collect()
 }
 
-/// Labels of rows, each of a class.
-struct Given<'c> {
-    classes: &'c [u32],
-    counts: Vec<usize>,
-    /// The number of classes that occur.
-    n_classes: usize,
-    /// The logarithm of the ways to give them to the rows, and of the share of these below which chance does not do it.
-    ways: f64,
-    limit: f64,
-}
+/// How a column tells the labels exactly, and whether by the order of measurements.
+type Told = (String, bool);
 
-/// Columns of `values` (l, d), row-major, that tell `classes` (l) alone, each with how.
-pub(super) fn leaking(values: &[f64], have_order: &[bool], classes: &[u32]) -> Vec<(usize, String)> {
-    let (n, d) = (classes.len(), have_order.len());
+/// Columns of `values` (l, d), row-major, that tell `classes` (l) alone, each with how; `are_levels` (d) says which hold levels.
+pub(super) fn leaking(values: &[f64], are_levels: &[bool], classes: &[u32]) -> Vec<(usize, String)> {
+    let (n, d) = (classes.len(), are_levels.len());
     let mut counts = vec![0usize; classes.iter().max().map_or(0, |most| *most as usize + 1)];
     classes.iter().for_each(|class| counts[*class as usize] += 1);
-    let n_classes = counts.iter().filter(|count| **count > 0).count();
-    if n < FEWEST_ROWS || n_classes < 2 || values.len() != n * d {
+    let most = counts.iter().max().copied().unwrap_or(0);
+    if most == n || values.is_empty() {
         return Vec::new();
     }
-    let ways = ln_factorial(n) - counts.iter().map(|&count| ln_factorial(count)).sum::<f64>();
-    let n_wrong = n - counts.iter().max().copied().unwrap_or(0);
-    let given = Given { classes, counts, n_classes, ways, limit: (CHANCE / (3 * d) as f64).ln() };
-    let look = |at: usize| given.look(values.iter().copied().skip(at).step_by(d), have_order[at]);
-    let looks: Vec<Look> = (0..d).map(look).collect();
-    let of_others = |look: &Look| if let Look::Wrong(n) = look { Some(*n) } else { None };
-    let best = looks.iter().filter_map(of_others).min().unwrap_or(n);
-    let how = |look| match look {
-        Look::Levels(how) if best >= OTHER_ERRORS => Some(how),
-        Look::Cuts(how) if 2 * best >= n_wrong => Some(how),
-        _ => None,
+    let look = |at: usize| {
+        let column = values.iter().copied().skip(at).step_by(d).zip(classes.iter().copied());
+        look(column, are_levels[at], &counts, CHANCE / (3 * d) as f64)
     };
-    looks.into_iter().enumerate().filter_map(|(at, look)| Some((at, how(look)?))).collect()
+    let looks: Vec<Result<Told, usize>> = (0..d).map(look).collect();
+    let best = looks.iter().filter_map(|look| look.as_ref().err()).min().copied().unwrap_or(n);
+    let is_alone = |by_order: bool| if by_order { 2 * best >= n - most } else { best >= OTHER_ERRORS };
+    let told = looks.into_iter().enumerate().filter_map(|(at, look)| Some((at, look.ok()?)));
+    told.filter(|(_, told)| is_alone(told.1)).map(|(at, (how, _))| (at, how)).collect()
 }
 
-/// How a column tells the labels.
-enum Look {
-    /// Exactly, by a few values or gaps.
-    Levels(String),
-    /// Exactly, by the order of its numbers.
-    Cuts(String),
-    /// About so many are wrong.
-    Wrong(usize),
-}
-
-impl Given<'_> {
-    /// How a column tells the classes, or about how many labels it gets wrong.
-    fn look(&self, values: impl Iterator<Item = f64>, has_order: bool) -> Look {
-        let values = values.map(|x| if x.is_nan() { f64::NAN } else { x });
-        let mut cells: Vec<(f64, u32)> = values.zip(self.classes.iter().copied()).collect();
-        cells.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        let n = cells.len();
-        let gaps = &cells[cells.partition_point(|cell| !cell.0.is_nan())..];
-        if let [first, .., last] = gaps
-            && first.1 == last.1
-            && self.counts[first.1 as usize] == gaps.len()
-            && self.is_beyond((self.n_classes as f64).ln() + self.ways - ln_choose(n, gaps.len()))
-        {
-            return Look::Levels("it is missing in all rows of one class and in no other".into());
-        }
-        let (mut wrong, mut single, mut changes, mut n_values, mut before) = (0, 0, 0, 0usize, None);
-        for group in cells.chunk_by(|a, b| a.0.total_cmp(&b.0).is_eq()) {
-            let largest = group.chunk_by(|a, b| a.1 == b.1).max_by_key(|of_class| of_class.len()).unwrap_or(group);
-            // Each label is foretold by those of the other rows of its value.
-            let has_most = 2 * largest.len() > group.len();
-            wrong += group.len() - if has_most { largest.len() } else { 0 };
-            single += usize::from(group.len() == 1);
-            changes += usize::from(before.is_some_and(|class| class != largest[0].1));
-            n_values += 1;
-            before = Some(largest[0].1);
-        }
-        let c = self.n_classes as f64;
-        let are_levels = !has_order || n_values <= 2 * self.n_classes;
-        if wrong == 0 && are_levels && 10 * single <= n && self.is_beyond(n_values as f64 * c.ln()) {
-            return Look::Levels(format!("each of its {n_values} values has one class"));
-        }
-        let pieces = changes + 1;
-        let arrangements = match pieces == self.n_classes {
-            true => ln_factorial(pieces),
-            false => {
-                (pieces as f64 * c).ln() + ln_choose(n_values.max(1) - 1, changes) + changes as f64 * (c - 1.0).ln()
-            }
-        };
-        if has_order && wrong == 0 && pieces <= 2 * self.n_classes && self.is_beyond(arrangements) {
-            let cuts = if changes == 1 {
-                "1 cut of its values separates".into()
-            } else {
-                format!("{changes} cuts of its values separate")
-            };
-            return Look::Cuts(format!("{cuts} the classes"));
-        }
-        Look::Wrong(wrong + if has_order { changes.min(single) } else { single })
+/// How a column of values with their classes, of which there are so many rows each, tells these exactly and not by a chance above
+/// `chance`; or how many it tells wrongly.
+fn look(
+    values: impl Iterator<Item = (f64, u32)>,
+    are_levels: bool,
+    counts: &[usize],
+    chance: f64,
+) -> Result<Told, usize> {
+    let mut cells: Vec<(f64, u32)> = values.map(|(x, class)| (if x.is_nan() { f64::NAN } else { x }, class)).collect();
+    cells.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let (n, n_classes) = (cells.len(), counts.iter().filter(|count| **count > 0).count());
+    let ways = ln_factorial(n) - counts.iter().map(|&count| ln_factorial(count)).sum::<f64>();
+    let is_beyond = |share: f64| share < chance.ln();
+    let gaps = &cells[cells.partition_point(|cell| !cell.0.is_nan())..];
+    if let [first, .., last] = gaps
+        && first.1 == last.1
+        && counts[first.1 as usize] == gaps.len()
+        && is_beyond(
+            (n_classes as f64).ln() + ln_factorial(gaps.len()) + ln_factorial(n - gaps.len()) - ln_factorial(n),
+        )
+    {
+        return Ok(("it is missing in all rows of one class and in no other".into(), false));
     }
-
-    /// Whether so many of the ways to give the labels, by the logarithm, are too few for chance.
-    fn is_beyond(&self, ways: f64) -> bool {
-        ways - self.ways < self.limit
+    let (mut wrong, mut single, mut changes, mut n_values, mut before) = (0, 0, 0, 0usize, None);
+    for group in cells.chunk_by(|a, b| a.0.total_cmp(&b.0).is_eq()) {
+        let largest = group.chunk_by(|a, b| a.1 == b.1).max_by_key(|of_class| of_class.len()).unwrap_or(group);
+        wrong += if 2 * largest.len() > group.len() { group.len() - largest.len() } else { group.len() };
+        single += usize::from(group.len() == 1);
+        changes += usize::from(before.is_some_and(|class| class != largest[0].1));
+        (n_values, before) = (n_values + 1, Some(largest[0].1));
+    }
+    let are_few = are_levels || n_values <= 2 * n_classes;
+    let by_levels = n_values as f64 * (n_classes as f64).ln() - ways;
+    match wrong == 0 {
+        true if are_few && 10 * single <= n && is_beyond(by_levels) => {
+            Ok((format!("each of its {n_values} values has one class"), false))
+        }
+        true if !are_levels && changes + 1 == n_classes && is_beyond(ln_factorial(n_classes) - ways) => {
+            Ok(("its values are in the order of the classes".into(), true))
+        }
+        _ => Err(wrong + if are_levels { single } else { changes.min(single) }),
     }
 }
 
 fn ln_factorial(n: usize) -> f64 {
     (2..=n).map(|k| (k as f64).ln()).sum()
-}
-
-fn ln_choose(n: usize, k: usize) -> f64 {
-    ln_factorial(n) - ln_factorial(k) - ln_factorial(n.saturating_sub(k))
 }

@@ -7,7 +7,7 @@ use super::columns::{Columns, Extent, Scanned, decided, scan, suggested};
 use super::decide::Choices;
 use super::held::Encoding;
 use super::leak;
-use super::{Description, MAX_TERMS, Prepared, Recipe};
+use super::{Description, MAX_TERMS, Prepared, Recipe, Step};
 use crate::read::{ReadOptions, TableFile};
 use lapwing_core::{Labels, Result, Run, SparseLabels, Spreads, Standardize};
 
@@ -104,15 +104,16 @@ impl LoadedTable {
 
     /// The columns that alone tell the labels, as places in the recipe, with how, and the number of labels that were looked at.
     fn leaks(&self, recipe: &Recipe, labels: &SparseLabels) -> (Vec<(usize, String)>, usize) {
-        let (probe, have_order) = leak::probe(recipe, &self.found.surveys);
-        let chosen = leak::chosen_rows(labels.rows.len(), have_order.len());
-        let rows: Vec<usize> = chosen.clone().map(|at| labels.rows[at] as usize).collect();
-        let classes: Vec<u32> = chosen.map(|at| labels.index[at]).collect();
-        let (_, _, readable) = self.columns.read();
+        let probe = leak::probe(recipe, &self.found.surveys);
+        let (used, (_, _, readable)) = (probe.used_places(), self.columns.read());
+        let chosen = leak::chosen_rows(labels.rows.len(), used.len());
+        let (rows, classes): (Vec<usize>, Vec<u32>) =
+            chosen.into_iter().map(|at| (labels.rows[at] as usize, labels.index[at])).unzip();
         let values = self.found.held.some_rows(&probe, &readable, &rows).unwrap_or_default();
-        let used = probe.used_places();
-        let found = leak::leaking(&values, &have_order, &classes).into_iter().map(|(at, how)| (used[at], how));
-        (found.collect(), classes.len())
+        let are_levels: Vec<bool> =
+            used.iter().map(|&at| matches!(probe.columns[at].step, Step::Ordered { .. })).collect();
+        let found = leak::leaking(&values, &are_levels, &classes);
+        (found.into_iter().map(|(at, how)| (used[at], how)).collect(), classes.len())
     }
 
     /// What the labels say about two recipes.

@@ -147,7 +147,7 @@ impl Example {
         let read = || filled.clone().filter_map(|cell| Some((shown(cell), read_as.shown(cell)?)));
         let (cell, value) = read().find(|(cell, value)| cell != value).or_else(|| read().next())?;
         let value = match step {
-            Step::Text { terms, .. } => terms.tokens.shown(&value),
+            Step::Text { terms, .. } => format!("{} terms", terms.tokens.count(&value)),
             _ => value,
         };
         Some(Self { cell, value })

@@ -131,16 +131,11 @@ impl TermColumns {
 }
 
 impl Tokens {
-    /// The terms of a text, in words.
-    pub(super) fn shown(self, text: &str) -> String {
-        let mut n = 0usize;
+    /// The number of terms of a text.
+    pub(super) fn count(self, text: &str) -> usize {
+        let mut n = 0;
         self.each(text, |_| n += 1);
-        let (one, more) = match self {
-            Self::Words => ("word", "words"),
-            Self::Pieces(_) => ("entry", "entries"),
-            Self::Characters => ("run of characters", "runs of characters"),
-        };
-        format!("{n} {}", if n == 1 { one } else { more })
+        n
     }
 
     /// Calls `take` with the hash of every term of a text.

@@ -52,7 +52,7 @@ pub use self::table::{ColumnKind, TableFile};
 use self::text::Known;
 pub use self::text::{Dialect, Doubt, Separator};
 use crate::prepare::plain;
-use lapwing_core::{Features, Labels, Result, RowNames, Run, Warning, parse_choice};
+use lapwing_core::{Features, Labels, Result, RowNames, Run, Warning, choices};
 
 const KNOWN: &str = ".csv, .tsv, .txt, .jsonl, .svm or .libsvm, each also with .gz or .zst behind it; .parquet, .arrow, .xlsx, .xls, .ods, .npy or .npz; or \
                      a folder of tables";
@@ -82,35 +82,21 @@ pub struct ReadOptions {
     pub read_as: Vec<(String, ReadAs)>,
 }
 
-/// What the cells of a column are read as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ReadAs {
-    /// Numbers.
-    Number,
-    /// Texts: levels, if there are few.
-    Text,
-    /// Dates with the day before the month.
-    DayFirst,
-    /// Dates with the month before the day.
-    MonthFirst,
+choices! {
+    /// What the cells of a column are read as.
+    pub enum ReadAs("what a column is read as", default Text) {
+        /// Numbers.
+        Number = "number",
+        /// Texts: levels, if there are few.
+        Text = "text",
+        /// Dates with the day before the month.
+        DayFirst = "day-first",
+        /// Dates with the month before the day.
+        MonthFirst = "month-first",
+    }
 }
 
 impl ReadAs {
-    /// The choice that `word` names: `number`, `text`, `day-first` or `month-first`.
-    ///
-    /// # Errors
-    /// [`Error::Param`](lapwing_core::Error) listing these.
-    pub fn parse(word: &str) -> Result<Self> {
-        let known = [
-            ("number", Self::Number),
-            ("text", Self::Text),
-            ("day-first", Self::DayFirst),
-            ("month-first", Self::MonthFirst),
-        ];
-        parse_choice("what a column is read as", word, &known)
-    }
-
     /// The type of its cells; `decimal` is the mark of the numbers of the table.
     pub(crate) fn cell_type(self, decimal: u8) -> CellType {
         match self {
