@@ -121,3 +121,71 @@ fn look(
 fn ln_factorial(n: usize) -> f64 {
     (2..=n).map(|k| (k as f64).ln()).sum()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What leaks among columns of numbers with the classes; other columns say nothing.
+    fn of(columns: &[(&[f64], bool)], classes: &[u32]) -> Vec<(usize, String)> {
+        let values: Vec<f64> =
+            (0..classes.len()).flat_map(|row| columns.iter().map(move |column| column.0[row])).collect();
+        leaking(&values, &columns.iter().map(|column| column.1).collect::<Vec<_>>(), classes)
+    }
+
+    fn noise(n: usize, most: usize) -> Vec<f64> {
+        (0..n).map(|row| ((row * 7919 + 13) % 1009 % most) as f64).collect()
+    }
+
+    #[test]
+    fn columns_that_copy_the_labels_are_found() {
+        let n = 60;
+        let classes: Vec<u32> = noise(n, 3).iter().map(|x| *x as u32).collect();
+        let copy: Vec<f64> =
+            classes.iter().enumerate().map(|(row, class)| f64::from(5 - class) + 10.0 * (row % 2) as f64).collect();
+        let order: Vec<f64> =
+            classes.iter().enumerate().map(|(row, &class)| f64::from(class * 100) + row as f64).collect();
+        let gaps: Vec<f64> =
+            classes.iter().zip(noise(n, 50)).map(|(class, x)| if *class == 1 { f64::NAN } else { x }).collect();
+        let other = noise(n, 7);
+        let found = of(&[(&other, true), (&copy, true), (&order, false), (&gaps, false)], &classes);
+        let expected = [
+            (1, "each of its 6 values has one class"),
+            (2, "its values are in the order of the classes"),
+            (3, "it is missing in all rows of one class and in no other"),
+        ];
+        assert_eq!(found, expected.map(|(at, how)| (at, how.to_owned())));
+        // One wrong label is enough to doubt it.
+        let mut wrong = classes.clone();
+        wrong[7] = (wrong[7] + 1) % 3;
+        assert_eq!(of(&[(&other, true), (&copy, true), (&order, false), (&gaps, false)], &wrong), []);
+    }
+
+    #[test]
+    fn chance_and_good_features_are_no_leaks() {
+        // Of ten rows of each class, c! of n! / ∏ nₖ! = 184 756 ways are ordered: 1.1e-5.
+        let order = |n: u32| (0..n).map(f64::from).collect::<Vec<_>>();
+        let halves = |n: u32| (0..n).map(|row| u32::from(row >= n / 2)).collect::<Vec<_>>();
+        assert_eq!(of(&[(&order(20), false)], &halves(20)), []);
+        assert_eq!(of(&[(&order(40), false)], &halves(40)).len(), 1);
+        // Another measurement gets three quarters of the labels right that the most frequent class gets wrong.
+        let near: Vec<f64> = (0..40).map(|row| f64::from(row) + if row % 8 == 3 { 100.0 } else { 0.0 }).collect();
+        assert_eq!(of(&[(&order(40), false), (&near, false)], &halves(40)), []);
+        // Every row has a level of its own.
+        assert_eq!(of(&[(&order(40), true)], &halves(40)), []);
+        assert_eq!(of(&[(&order(40), true)], &[1; 40]), []);
+        assert!(chosen_rows(19, 3).is_empty());
+        assert_eq!((chosen_rows(10_000, 3).len(), chosen_rows(40, 3).len()), (3334, 40));
+    }
+
+    #[test]
+    fn random_labels_leak_in_no_column() {
+        let classes: Vec<u32> = (0..24).map(|row| u32::from((row * 37 + 11) % 101 % 2 == 0)).collect();
+        let columns: Vec<Vec<f64>> = (1..400)
+            .map(|at| (0..24).map(|row| ((row * 7919 + at * 104_729) % 1009 % (at % 9 + 2)) as f64).collect())
+            .collect();
+        let columns: Vec<(&[f64], bool)> =
+            columns.iter().enumerate().map(|(at, column)| (column.as_slice(), at % 2 == 0)).collect();
+        assert_eq!(of(&columns, &classes), []);
+    }
+}
