@@ -6,6 +6,7 @@ import difflib
 import inspect
 import json
 import sys
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -60,6 +61,8 @@ def label_frame(
         A data frame of pandas or polars, an Arrow table, a relation of DuckDB, or another object with ``__arrow_c_stream__``.
     target : str
         The column of the labels: texts, integers, truth values or categories. Rows in which it is missing, empty or -1 have no label.
+        Texts that differ only in spaces, case, composition of letters, a point at the end or decimals of zeros are one class, in the
+        usual spelling, with a warning.
     columns : list of str, default=None
         The columns to use; None takes all but the target and those that tell nothing. Named columns are used even if they name the rows.
     graph : sparse matrix of shape (n_rows, n_rows), Graph or tuple, default=None
@@ -125,6 +128,10 @@ def label_frame(
     control = run_control(n_jobs, 0)
     y = frame.values(target)
     labels = _labels(y, clf, target)
+    written = labels.codes
+    if (merged := _merged(y, labels)) is not None:
+        y, written = merged
+        labels = _labels(y, clf, target)
     features, recipe = _features(frame, target, columns, standardize, labels, graph, clf, control, bool(verbose))
     try:
         with scaling_is_settled():
@@ -136,7 +143,7 @@ def label_frame(
     if verbose and getattr(clf, "expected_accuracy_", None) is not None:
         value, low, high = clf.expected_accuracy_
         _tell(f"expected accuracy: {value:.0%} ({low:.0%} to {high:.0%})")
-    rows = _examples(clf, labels)
+    rows = _examples(clf, replace(labels, codes=np.where(written < 0, np.int32(-1), labels.codes)))
     new = zip(names, (rows, clf.confidence_, clf.reached_), strict=True)
     labeled = frame.with_columns(target, dict(new))
     if not return_estimator:
@@ -177,6 +184,25 @@ def _labels(y: NDArray[Any], clf: Any, target: Any) -> ClassLabels:
         return class_labels(y, getattr(marked, "unlabeled", None))
     except ValueError as error:
         raise ValueError(f"column {target!r}: {error}") from error
+
+
+def _merged(y: NDArray[Any], labels: ClassLabels) -> tuple[NDArray[Any], NDArray[np.int32]] | None:
+    """The labels with each class in its usual spelling, as files of labels are read, and the codes of the rows that have it, -1 in others;
+    None if no class has several spellings. Warns of them.
+    """
+    names = labels.classes.tolist()
+    if not all(isinstance(name, str) for name in names):
+        return None
+    counts = np.bincount(labels.codes[labels.codes >= 0], minlength=len(names))
+    found, warnings = _lapwing.usual_labels(names, counts.tolist())
+    warn_of(json.loads(warnings), 3)
+    usual = np.array(found, np.int32)
+    if (usual == np.arange(len(names))).all():
+        return None
+    codes = np.where(labels.codes < 0, np.int32(-1), usual[labels.codes])
+    y = y.copy()
+    y[codes >= 0] = labels.classes[codes[codes >= 0]]
+    return y, np.where(codes == labels.codes, codes, np.int32(-1))
 
 
 def _features(

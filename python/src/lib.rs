@@ -46,7 +46,7 @@ mod _lapwing {
         solver::Solver,
         sparsify::{Sparsifier, effective_resistances, sparsify, start_sparsifier},
         supervised::Supervised,
-        table::{apply_recipe, fit_table, recipe_names},
+        table::{apply_recipe, fit_table, recipe_names, usual_labels},
         unfolded::Network,
         versions::build_info,
     };

@@ -3,6 +3,7 @@
 //! A table is an object with Arrow's PyCapsule interface, such as a data frame, or a list of named columns. Arrow's buffers are used in
 //! place: they belong to their producer, which frees them when the last array over them is dropped.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::builder::StringBuilder;
@@ -17,7 +18,8 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use arrow_select::concat::concat_batches;
 use lapwing::data::prepare::{LoadedTable, Recipe};
 use lapwing::data::read::{ReadOptions, TableFile};
-use lapwing::data::{ClassNames, Error, Labels, Result, Run, Standardize};
+use lapwing::data::{ClassNames, Error, Labels, Result, Run, Standardize, Warning};
+use lapwing_core::labels::TextClasses;
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -117,6 +119,17 @@ pub fn apply_recipe<'py>(
     })?;
     let warnings = json(&applied.warnings).map_err(to_py)?;
     (features_object(py, applied.features)?, warnings).into_pyobject(py)
+}
+
+/// `(usual, warnings)` of different labels that are texts, each of which comes so many times: the place of the most frequent way to write each,
+/// as labels in files are told, and as JSON what to say of it.
+#[pyfunction]
+pub fn usual_labels(texts: Vec<String>, counts: Vec<usize>) -> PyResult<(Vec<u32>, String)> {
+    let mut classes = TextClasses::new(None);
+    let counts: HashMap<u32, usize> =
+        texts.iter().zip(counts).map(|(text, count)| (classes.class(text), count)).collect();
+    let warnings: Vec<Warning> = classes.spaced(|| counts.clone()).into_iter().collect();
+    Ok((classes.usual(&counts), json(&warnings).map_err(to_py)?))
 }
 
 /// `(names of the features, names of the columns that are used, whether features are the numbers of these as they are)` of a recipe.

@@ -301,6 +301,7 @@ pub fn read_options(table: &TableOptions, labels: Option<&LabelOptions>) -> Read
         drop: Names::all(&table.drop),
         unlabeled: labels.and_then(|labels| labels.unlabeled.clone()),
         id: table.id.column.clone(),
+        read_as: table.read_as.iter().flat_map(|columns| columns.0.iter().cloned()).collect(),
         ..ReadOptions::default()
     };
     table.text.apply(&mut options);

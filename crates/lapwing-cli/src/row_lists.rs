@@ -109,7 +109,8 @@ pub fn numbers_of(
     run: &Run,
 ) -> Result<Vec<f64>, Failure> {
     // The column is named here alone, whatever becomes features.
-    let options = ReadOptions { columns: None, drop: Vec::new(), label_column: None, ..options.clone() };
+    let options =
+        ReadOptions { columns: None, drop: Vec::new(), label_column: None, read_as: Vec::new(), ..options.clone() };
     let table = TableFile::open(path, &options)?;
     let has_commas = table.dialect().is_some_and(|dialect| dialect.decimal == b',');
     let kept = KeptColumns::open(table, Some(vec![column.to_owned()]), None, Vec::new())?;

@@ -1,15 +1,7 @@
 //! Tables for people, and words of command lines.
 
 pub use lapwing_report::text::*;
-
-/// A word of a command line, quoted for a shell if it needs to be.
-pub fn shell_word(word: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "_-.,:/@%+=".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.into(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
-}
+pub use lapwing_table::read::shell_word;
 
 /// A table with headings; the first column is aligned left, the others right.
 pub fn table(headings: &[&str], rows: &[Vec<String>]) -> String {

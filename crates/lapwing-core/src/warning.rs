@@ -224,7 +224,14 @@ warnings! {
         "{file}: {what}"
             => PassedLines { file: String, what: String }
         "{file}: {what}; {advice}"
-            => DoubtfulText { file: String, what: &'static str, advice: &'static str }
+            => DoubtfulText { file: String, what: &'static str, advice: String }
+    }
+    "doubtful-columns", "drop the column, or say how it is read, as the text says" {
+        "column '{column}' alone tells the label of each of {n_rows} labeled rows ({how}), which neither chance nor another column does; \
+         if it is known only after the label, leave it out: --drop {option}"
+            => LeakingColumn { column: String, n_rows: usize, how: String, option: String }
+        "column '{column}': {what}: {option}"
+            => CodeColumn { column: String, what: &'static str, option: String }
     }
     "large-kernel", "nothing, or allow more memory, or set the number of landmarks" {
         "the kernel of {n_samples} rows is approximated by {n_landmarks} landmarks; n_landmarks sets their number, none keeps the \

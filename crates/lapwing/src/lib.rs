@@ -89,8 +89,9 @@ pub mod data {
         #[doc(inline)]
         pub use lapwing_table::read::{
             ColumnKind, Dialect, Doubt, EdgeFile, EdgeOptions, LabelFileOptions, NamedGraph, NamedLabels, NodeOptions,
-            ReadOptions, RowFile, Samples, Separator, TableFile, read_graph, read_label_column, read_label_file,
-            read_labels, read_named_graph, read_named_labels, read_names, read_samples, read_sparse_labels,
+            ReadAs, ReadOptions, RowFile, Samples, Separator, TableFile, read_graph, read_label_column,
+            read_label_file, read_labels, read_named_graph, read_named_labels, read_names, read_samples,
+            read_sparse_labels,
         };
     }
 

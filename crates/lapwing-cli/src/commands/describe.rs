@@ -25,13 +25,17 @@ Examples:
   lapwing describe orders.parquet --json
       the same for programs";
 
+/// Characters of a line.
+const WIDTH: usize = 100;
+
 /// Classes that are listed.
 const MOST_CLASSES: usize = 30;
 
 /// Show what a table holds, and what label does with each of its columns
 ///
-/// For each column: its kind, the missing cells, the number of different values, the values, and what becomes of it. Nothing is
-/// written.
+/// For each column: its kind, the missing cells, the number of different values, and what becomes of it; then its values, a cell as
+/// written and what it is read as, the cells that do not fit, and what else the cells may be read as, with the option that does so.
+/// Lines that are passed over are counted. With labels, a column that alone tells them is named. Nothing is written.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Describe {
@@ -116,19 +120,21 @@ fn different(column: &ColumnSummary) -> String {
 fn text(path: &Path, found: &Description, labels: Option<&Labels>) -> String {
     let mut lines = vec![format!("{}: {} rows, {} columns", path.display(), count(found.n_rows), found.columns.len())];
     lines.extend(found.reading().map(|reading| format!("read: {reading}")));
+    found.passed.iter().for_each(|what| lines.extend(wrapped(&plain(what), 2)));
     lines.push(String::new());
-    let mut rows = vec![["column", "kind", "gaps", "different", "values", "becomes"].map(str::to_owned)];
-    for column in &found.columns {
-        rows.push([
-            shortened(&column.name),
-            column.kind.word().to_owned(),
-            if column.n_missing == 0 { String::new() } else { count(column.n_missing) },
-            different(column),
-            column.values.clone().unwrap_or_default(),
-            column.done.clone(),
-        ]);
+    let row = |column: &ColumnSummary| {
+        let gaps = if column.n_missing == 0 { String::new() } else { count(column.n_missing) };
+        [shortened(&column.name), column.kind.word().to_owned(), gaps, different(column), column.done.clone()]
+    };
+    let heads = ["column", "kind", "gaps", "different", "becomes"].map(str::to_owned);
+    let mut rows = aligned(&[heads].into_iter().chain(found.columns.iter().map(row)).collect::<Vec<_>>()).into_iter();
+    let head = rows.next().unwrap_or_default();
+    let hang = head.find("becomes").unwrap_or(0);
+    lines.push(head);
+    for (row, column) in rows.zip(&found.columns) {
+        lines.extend(wrapped(&row, hang));
+        column.notes().iter().for_each(|note| lines.extend(wrapped(&format!("    {}", plain(note)), 6)));
     }
-    lines.extend(aligned(&rows));
     lines.push(String::new());
     let form = if found.is_sparse { "sparse" } else { "dense" };
     let scaled = found.scaling.as_ref().map(|text| format!("; {text}")).unwrap_or_default();
@@ -137,6 +143,21 @@ fn text(path: &Path, found: &Description, labels: Option<&Labels>) -> String {
         lines.extend(class_lines(labels));
     }
     lines.join("\n") + "\n"
+}
+
+/// A text in lines of up to [`WIDTH`] characters, all but longer words; `hang` blanks are before all but the first.
+fn wrapped(text: &str, hang: usize) -> Vec<String> {
+    let (mut lines, mut line) = (Vec::new(), String::new());
+    for (at, word) in text.split(' ').enumerate() {
+        if line.chars().count() + word.chars().count() >= WIDTH && !line.trim().is_empty() {
+            lines.push(std::mem::replace(&mut line, " ".repeat(hang)));
+        } else if at > 0 {
+            line.push(' ');
+        }
+        line += word;
+    }
+    lines.push(line);
+    lines
 }
 
 /// The lines about the classes.

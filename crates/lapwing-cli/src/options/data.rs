@@ -9,7 +9,7 @@ use lapwing::data::write::KeptColumns;
 use lapwing::data::{Error, Named, Report, RowNames, Run};
 use lapwing::graph::AffinityGraph;
 use lapwing::models::Method;
-use lapwing_table::read::{is_rereadable_table, split_columns};
+use lapwing_table::read::{is_rereadable_table, is_table, split_columns};
 use lapwing_table::write::{GRAPH_ENDINGS, check_named_graph, stage_named_graph};
 
 use super::{Nodes, StandardizeOption, TableOptions, TextOptions, TfidfOption};
@@ -70,6 +70,11 @@ impl DataOptions {
             ));
         }
         table.id.check()?;
+        let is_prepared = table.prepares() && self.data.as_deref().is_some_and(is_table);
+        if !table.read_as.is_empty() && !is_prepared {
+            let reason = "--read-as needs a table whose columns are prepared: leave --prepare none and --tfidf out";
+            return Err(Failure::usage(reason));
+        }
         if table.standardize == StandardizeOption::On && table.tfidf == Some(TfidfOption::On) {
             return Err(Failure::usage("give --standardize or --tfidf, not both"));
         }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 use lapwing::data::{Standardize, TermWeights};
-use lapwing_table::read::ReadOptions;
+use lapwing_table::read::{ReadAs, ReadOptions, split_columns};
 
 use super::{IdOption, Names};
 
@@ -30,6 +30,12 @@ pub struct TableOptions {
     #[arg(long, value_enum, value_name = "auto|none", default_value = "auto")]
     #[arg(hide_default_value = true, hide_possible_values = true)]
     pub prepare: PrepareOption,
+
+    /// What columns are read as, where their cells tell something else: COLUMN=number, text, day-first or month-first, with commas between
+    ///
+    /// lapwing describe shows what cells are read as, and this option where they may be something else.
+    #[arg(long, value_name = "COLUMN=KIND,…", hide_short_help = true)]
+    pub read_as: Vec<ReadColumns>,
 
     #[command(flatten)]
     pub text: TextOptions,
@@ -131,6 +137,22 @@ impl FromStr for Nodes {
             "names" => Ok(Self::Names),
             text => super::count(text).map(Self::Count).map_err(|error| format!("{error}; or the word names")),
         }
+    }
+}
+
+/// What columns are read as, by their names.
+#[derive(Clone, Debug)]
+pub struct ReadColumns(pub Vec<(String, ReadAs)>);
+
+impl FromStr for ReadColumns {
+    type Err = String;
+
+    fn from_str(list: &str) -> Result<Self, String> {
+        let one = |entry: &String| {
+            let (name, word) = entry.rsplit_once('=').ok_or("expected a column, = and a kind, such as zip=text")?;
+            Ok((name.to_owned(), ReadAs::parse(word).map_err(|error| error.to_string())?))
+        };
+        split_columns(list).map_err(|error| error.to_string())?.iter().map(one).collect::<Result<_, _>>().map(Self)
     }
 }
 

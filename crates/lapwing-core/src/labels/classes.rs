@@ -111,6 +111,13 @@ impl TextClasses {
         ways
     }
 
+    /// For each number, that of the most frequent way to write its class; `counts` says how many labels have each number.
+    pub fn usual(&self, counts: &HashMap<u32, usize>) -> Vec<u32> {
+        let mut usual: Vec<u32> = (0..self.n_ids).collect();
+        self.ways(counts).iter().for_each(|ways| ways.iter().for_each(|&(_, id)| usual[id as usize] = ways[0].1));
+        usual
+    }
+
     /// A warning if classes are written in several ways. `counts` returns how many labels have each number.
     pub fn spaced(&self, counts: impl FnOnce() -> HashMap<u32, usize>) -> Option<Warning> {
         let counts = counts();

@@ -5,7 +5,7 @@ use arrow_array::ArrayRef;
 use super::columns::unfit_cells;
 use super::encode::{Encoder, Unlike};
 use super::held::{Encoding, Held};
-use super::{Applied, ColumnRecipe, Recipe, summary};
+use super::{Applied, ColumnRecipe, Recipe, notes};
 use crate::read::table::{ColumnType, Reading, Tally, no_rows};
 use crate::read::{ColumnKind, ReadOptions, TableFile};
 use lapwing_core::{Error, Fault, Result, Run, Warning};
@@ -115,7 +115,7 @@ impl Recipe {
                 warnings.push(Warning::NewGaps { column: column(), n_cells: unlike.n_gaps });
             }
             if let Some((tally, first)) = tallies.get(place).and_then(|tally| Some((tally, tally.first_unfit()?))) {
-                let kind = summary::a_kind(&self.columns[at].kind);
+                let kind = notes::a_kind(&self.columns[at].kind);
                 let (n_cells, first, place) = (tally.unfit, first.shown(), first.place());
                 warnings.push(Warning::UnfitCells { column: column(), n_cells, kind, first, place });
             }

@@ -4,14 +4,14 @@ use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
 use rayon::prelude::*;
 
-use super::decide::{self, Choices, Surveyed};
+use super::decide::{self, Choices, Surveyed, names_codes};
 use super::held::Held;
 use super::recipe::Recipe;
-use super::survey::{Cells, Survey, TextSurvey};
+use super::survey::{Cells, NumberSurvey, Survey, TextSurvey};
 use crate::read::cell::infer_counted;
 use crate::read::labels::LabelTexts;
 use crate::read::table::{CellType, ColumnType, Reading, RowMark, Tally, no_rows};
-use crate::read::{ColumnKind, ReadOptions, TableFile};
+use crate::read::{ColumnKind, ReadAs, ReadOptions, TableFile, find_name};
 use lapwing_core::{BadCells, BadColumn, BadColumns, Error, Fault, Result, Run, SparseLabels, Spreads, Warning};
 
 /// The columns of a table that are read.
@@ -23,6 +23,8 @@ pub(super) struct Columns {
     /// How the cells of the features are read.
     pub readings: Vec<Reading>,
     pub label: Option<usize>,
+    /// Which kinds the user gave.
+    pub are_given: Vec<bool>,
     /// How often the kind of each column was found wrong.
     n_changes: Vec<u32>,
 }
@@ -36,8 +38,28 @@ impl Columns {
         options.label_column.as_deref().map(|name| table.label_place(name)).transpose()?;
         let kinds: Vec<ColumnKind> = choice.features.iter().map(|&at| table.kinds()[at].clone()).collect();
         let readings = choice.features.iter().map(|&at| table.written(at).into()).collect();
-        let n_changes = vec![0; kinds.len()];
-        Ok(Self { features: choice.features, kinds, readings, label: choice.label, n_changes })
+        let (n_changes, are_given) = (vec![0; kinds.len()], vec![false; kinds.len()]);
+        let mut columns =
+            Self { features: choice.features, kinds, readings, label: choice.label, are_given, n_changes };
+        options.read_as.iter().try_for_each(|(name, read_as)| columns.give(table, name, *read_as))?;
+        Ok(columns)
+    }
+
+    /// Has the column `name` read as the user says.
+    fn give(&mut self, table: &TableFile, name: &str, read_as: ReadAs) -> Result<()> {
+        let place = find_name(table.path(), table.names(), name)?;
+        let Some(at) = self.features.iter().position(|&feature| feature == place) else {
+            return Err(Error::param("read-as column", format!("'{name}'"), "a column that is a feature"));
+        };
+        let cells = read_as.cell_type(table.decimal());
+        if matches!(cells, CellType::Date(_)) && !table.is_stored_text(place) {
+            let reason = format!("column '{name}' holds {}; only texts can be read as dates", table.stored_type(place));
+            return Err(Error::format(table.path(), None, reason));
+        }
+        self.kinds[at] = ColumnKind::of_cells(Some(cells));
+        self.readings[at] = Some(cells).into();
+        self.are_given[at] = true;
+        Ok(())
     }
 
     /// Places and types of all columns that are read: features, then the label.
@@ -78,6 +100,7 @@ impl Columns {
             }
             let written = self.readings[at].cells;
             let found = match (&surveys[at].cells, written) {
+                _ if self.are_given[at] => continue,
                 _ if !table.is_stored_text(place) => {
                     if matches!(self.kinds[at], ColumnKind::Vector(_)) && !tally.are_few_unfit() {
                         self.kinds[at] = ColumnKind::Other("lists of different lengths".into());
@@ -87,6 +110,9 @@ impl Columns {
                 }
                 (Cells::Texts(texts), _) if self.n_changes[at] == 0 => of_levels(texts, table.decimal()),
                 (Cells::Texts(_), _) => continue,
+                (Cells::Numbers(numbers), _) if are_codes(&table.names()[place], numbers, tally) => {
+                    Some(CellType::Text)
+                }
                 _ if tally.unfit == 0 => continue,
                 (_, written) => of_tally(&table.sample(place)?, written, tally, table.decimal()),
             };
@@ -101,6 +127,11 @@ impl Columns {
         }
         Ok(is_changed)
     }
+}
+
+/// Whether whole numbers have leading zeros, as codes have: three digits at least, or a name that says so.
+fn are_codes(name: &str, numbers: &NumberSurvey, tally: &Tally) -> bool {
+    tally.padded > 0 && numbers.are_integers && (tally.short == 0 || names_codes(name))
 }
 
 /// What the levels of a column of texts are written as.

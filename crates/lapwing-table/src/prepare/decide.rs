@@ -12,7 +12,7 @@ use crate::read::table::Reading;
 use lapwing_core::{Run, Spreads, Standardize};
 
 /// Most levels of a category that has a column for each.
-const MAX_ONE_HOT: usize = 30;
+pub(super) const MAX_ONE_HOT: usize = 30;
 
 /// Fewest rows in which different cells show that a column names the rows.
 const FEWEST_ROWS: usize = 20;
@@ -170,13 +170,28 @@ fn is_nameless(name: &str) -> bool {
 
 /// Whether the name of a column says that it names the rows.
 fn names_rows(name: &str) -> bool {
-    let lower = name.trim().to_lowercase();
-    let is_last_word = |word: &str| {
-        lower.strip_suffix(word).is_some_and(|rest| rest.is_empty() || rest.ends_with(['_', '-', ' ', '.']))
-    };
     let is_camel = name.ends_with("Id") || name.ends_with("ID");
-    is_camel
-        || ["id", "ids", "uuid", "guid", "key", "index", "number", "nr", "no"].iter().any(|word| is_last_word(word))
+    is_camel || ends_in(name, &["id", "ids", "uuid", "guid", "key", "index", "number", "nr", "no"])
+}
+
+/// Whether the name of a column says that its numbers are codes.
+pub(super) fn names_codes(name: &str) -> bool {
+    let words = ["code", "codes", "id", "ids", "zip", "zipcode", "postcode", "plz"];
+    ends_in(name, &words) || ["Id", "ID", "Code"].iter().any(|word| name.ends_with(word))
+}
+
+/// Whether the name of a column says that its values may be those of a category.
+pub(super) fn names_groups(name: &str) -> bool {
+    ends_in(name, &["type", "class", "group", "cat", "category", "kind", "cluster", "region", "department"])
+}
+
+/// Whether the last word of a name is one of some.
+fn ends_in(name: &str, words: &[&str]) -> bool {
+    let lower = name.trim().to_lowercase();
+    let is_last = |word: &&str| {
+        lower.strip_suffix(*word).is_some_and(|rest| rest.is_empty() || rest.ends_with(['_', '-', ' ', '.']))
+    };
+    words.iter().any(is_last)
 }
 
 fn text_role(name: &str, survey: &Survey, texts: &TextSurvey, choices: &Choices) -> Role {

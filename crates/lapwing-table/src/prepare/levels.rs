@@ -54,14 +54,16 @@ const FEWEST: usize = 3;
 
 /// The levels in their order, without those that are no answer; `None` if they have no known order.
 ///
-/// Levels have an order if they are the words of a scale (never, often, always), or if each starts with a number (18–24, 25–34, 65+).
+/// Levels have an order if they are the words of a scale (never, often, always), or if each starts with a number (18–24, 25–34, 65+) and
+/// some have more than digits, which are codes where they are levels.
 pub(super) fn ordered<'l>(levels: impl Iterator<Item = &'l str>) -> Option<Vec<String>> {
     let answers: Vec<&str> = levels.filter(|level| !NO_ANSWER.contains(&level.to_lowercase().as_str())).collect();
     if answers.len() < FEWEST {
         return None;
     }
     let by_words = ORDERS.iter().find_map(|order| placed(&answers, |level| place(order, level)));
-    let placed = by_words.or_else(|| placed(&answers, first_number))?;
+    let are_codes = answers.iter().all(|level| level.bytes().all(|byte| byte.is_ascii_digit()));
+    let placed = by_words.or_else(|| placed(&answers, first_number).filter(|_| !are_codes))?;
     Some(placed.into_iter().map(|(_, level)| level.to_owned()).collect())
 }
 
@@ -107,5 +109,6 @@ mod tests {
         assert_eq!(of(&["1 - low", "2 - high", "10 - top"]).unwrap(), ["1 - low", "2 - high", "10 - top"]);
         assert!(of(&["red", "green", "blue"]).is_none() && of(&["low", "high"]).is_none());
         assert!(of(&["1a", "1b", "2c"]).is_none(), "two levels of one number");
+        assert!(of(&["001", "002", "017"]).is_none(), "codes");
     }
 }

@@ -6,7 +6,8 @@ use super::choose::{self, Verdict};
 use super::columns::{Columns, Extent, Scanned, decided, scan, suggested};
 use super::decide::Choices;
 use super::held::Encoding;
-use super::{Description, MAX_TERMS, Prepared, Recipe};
+use super::leak;
+use super::{Description, MAX_TERMS, Prepared, Recipe, Step};
 use crate::read::{ReadOptions, TableFile};
 use lapwing_core::{Labels, Result, Run, SparseLabels, Spreads, Standardize};
 
@@ -45,11 +46,16 @@ impl LoadedTable {
         self.labels.as_ref()
     }
 
-    /// What the table holds and what [`prepare`](Self::prepare) would do, also if no column tells rows apart.
+    /// What the table holds and what [`prepare`](Self::prepare) would do, with examples, also if no column tells rows apart.
     pub fn describe(&self, standardize: Standardize, run: &Run) -> Description {
         let choices = self.choices(standardize);
         let (recipe, spreads) = suggested(&self.table, &self.columns, &self.found.surveys, &choices, run);
-        self.description(&recipe, (standardize, spreads))
+        let mut description = self.description(&recipe, (standardize, spreads));
+        description.add_examples(&self.table, &self.columns, &recipe);
+        if let Some(labels) = &self.labels {
+            description.add_leaks(self.leaks(&recipe, &labels.into()));
+        }
+        description
     }
 
     /// Makes features of the columns. `labels` are those of the rows if they are not in the table: they are asked whether numbers are
@@ -63,13 +69,16 @@ impl LoadedTable {
         let (mut recipe, spreads) = self.decided(&choices, run)?;
         let known = labels.or(self.labels.as_ref()).map(SparseLabels::from);
         let mut description = self.description(&recipe, (standardize, spreads));
-        if let Some(known) = known.filter(|_| is_open(&choices, &recipe, spreads)) {
+        if let Some(known) = known.as_ref().filter(|_| is_open(&choices, &recipe, spreads)) {
             let (scaled, _) = self.decided(&Choices { is_told: true, ..choices }, run)?;
-            if let Some(verdict) = self.verdict(&recipe, &scaled, &known) {
+            if let Some(verdict) = self.verdict(&recipe, &scaled, known) {
                 recipe = if verdict.scale { scaled } else { recipe };
                 description = self.description(&recipe, (standardize, spreads));
                 description.note(verdict);
             }
+        }
+        if let Some(known) = &known {
+            description.add_leaks(self.leaks(&recipe, known));
         }
         let mut warnings = description.warnings(self.table.path());
         warnings.extend(self.found.spaced.clone());
@@ -91,6 +100,20 @@ impl LoadedTable {
     fn description(&self, recipe: &Recipe, spreads: (Standardize, Option<Spreads>)) -> Description {
         let found = &self.found;
         Description::new(&self.table, &self.columns, recipe, &found.surveys, &found.tallies, &found.passed, spreads)
+    }
+
+    /// The columns that alone tell the labels, as places in the recipe, with how, and the number of labels that were looked at.
+    fn leaks(&self, recipe: &Recipe, labels: &SparseLabels) -> (Vec<(usize, String)>, usize) {
+        let probe = leak::probe(recipe, &self.found.surveys);
+        let (used, (_, _, readable)) = (probe.used_places(), self.columns.read());
+        let chosen = leak::chosen_rows(labels.rows.len(), used.len());
+        let (rows, classes): (Vec<usize>, Vec<u32>) =
+            chosen.into_iter().map(|at| (labels.rows[at] as usize, labels.index[at])).unzip();
+        let values = self.found.held.some_rows(&probe, &readable, &rows).unwrap_or_default();
+        let are_levels: Vec<bool> =
+            used.iter().map(|&at| matches!(probe.columns[at].step, Step::Ordered { .. })).collect();
+        let found = leak::leaking(&values, &are_levels, &classes);
+        (found.into_iter().map(|(at, how)| (used[at], how)).collect(), classes.len())
     }
 
     /// What the labels say about two recipes.

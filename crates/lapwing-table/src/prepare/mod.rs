@@ -5,12 +5,13 @@
 //! | `columns` | reads the columns of a table, as what their cells tell |
 //! | `survey`, `sketch` | looks at all cells, in memory that does not grow with the rows |
 //! | `decide`, `scale`, `levels`, `choose` | chooses a step for each column: by its survey, its width, the order of its levels, what labels say |
+//! | `leak` | finds columns that alone tell the labels |
 //! | `recipe` | the steps, as they are stored |
 //! | `gaps` | tells missing numbers from others of their row |
 //! | `encode`, `dates`, `terms`, `apply` | carries the steps out |
 //! | `loaded`, `held`, `rows` | the rows in memory, and read in blocks |
 //! | `plain` | tables of numbers that are taken as they are |
-//! | `summary` | what was found and done, in words |
+//! | `summary`, `notes` | what was found and done, in words |
 //!
 //! Cost: one pass over the file, about ten nanoseconds a cell for the survey, a hash for each word of a text.
 
@@ -22,8 +23,10 @@ mod decide;
 mod encode;
 mod gaps;
 mod held;
+mod leak;
 mod levels;
 mod loaded;
+mod notes;
 pub(crate) mod plain;
 mod recipe;
 mod rows;
@@ -38,9 +41,10 @@ use std::path::Path;
 pub use self::dates::DatePart;
 pub use self::gaps::{GapColumn, GapFill};
 pub use self::loaded::LoadedTable;
+pub use self::notes::ColumnSummary;
 pub use self::recipe::{ColumnRecipe, LeftOut, Recipe, Step};
 pub use self::rows::{PreparedRows, PreparedTable, prepare_rows, probe_prepared};
-pub use self::summary::{ColumnSummary, Description};
+pub use self::summary::Description;
 use crate::read::{ReadOptions, TableFile, read_names};
 use lapwing_core::{Features, Labels, Result, RowNames, Run, Standardize, Warning};
 

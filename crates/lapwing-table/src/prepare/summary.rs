@@ -7,11 +7,11 @@ use serde_json::json;
 
 use super::choose::Verdict;
 use super::columns::Columns;
+use super::notes::{ColumnSummary, Example, Other, Unfit, is_undated};
 use super::recipe::{LeftOut, Recipe, Step};
 use super::survey::{Cells, Survey};
 use super::terms::Tokens;
-use crate::read::cell::DateStyle;
-use crate::read::table::{CellType, Reading, Tally};
+use crate::read::table::{CellType, Tally};
 use crate::read::{ColumnKind, Dialect, Doubt, Separator, TableFile};
 use lapwing_core::scaling::times;
 use lapwing_core::{Report, Spreads, Standardize, Warning};
@@ -50,42 +50,6 @@ pub struct Description {
     ratio_scaled: Option<f64>,
 }
 
-/// A column and what is done with it.
-#[derive(Clone, Debug, Serialize)]
-#[non_exhaustive]
-pub struct ColumnSummary {
-    /// Its name.
-    pub name: String,
-    /// What it holds.
-    pub kind: ColumnKind,
-    /// Number of missing cells.
-    pub n_missing: usize,
-    /// Number of different values: exact up to some thousand, else an estimate; `None` for more decimals than that.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub n_distinct: Option<usize>,
-    /// Whether that is an estimate.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub is_estimate: bool,
-    /// The range of numbers, or the most frequent levels.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub values: Option<String>,
-    /// What is done with it.
-    pub done: String,
-    /// Cells that do not fit the kind and count as missing.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    unfit: Option<Unfit>,
-    /// The number that counts as missing.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sentinel: Option<f64>,
-}
-
-#[derive(Clone, Debug, Serialize)]
-struct Unfit {
-    n_cells: usize,
-    first: String,
-    place: String,
-}
-
 impl Description {
     pub(super) fn new(
         table: &TableFile,
@@ -100,11 +64,7 @@ impl Description {
         let tally = |at: usize| readable.iter().position(|&place| place == at).and_then(|place| tallies.get(place));
         let summary = |at: usize| {
             let (column, survey) = (&recipe.columns[at], &surveys[at]);
-            let unfit = tally(at).and_then(|tally| {
-                let first = tally.first_unfit()?;
-                Some(Unfit { n_cells: tally.unfit, first: first.shown(), place: first.place() })
-            });
-            let unfit = unfit.or_else(|| infinite(survey));
+            let unfit = Unfit::of(tally(at), survey);
             let (n_distinct, values) = found(survey);
             let is_estimate = match &survey.cells {
                 Cells::Numbers(numbers) => n_distinct.is_some() && !numbers.distinct.is_exact(),
@@ -115,6 +75,8 @@ impl Description {
             let is_told = recipe.gaps.as_ref().is_some_and(|gaps| gaps.fills(at));
             let done = done(&column.step, survey, is_told);
             let (name, kind) = (column.name.clone(), column.kind.clone());
+            let is_dated = table.doubts().contains(&Doubt::Dates) && is_undated(&columns.readings[at], survey);
+            let other = (!columns.are_given[at]).then(|| Other::of(column, survey, is_dated)).flatten();
             ColumnSummary {
                 name,
                 kind,
@@ -123,16 +85,18 @@ impl Description {
                 is_estimate,
                 values,
                 done,
+                example: None,
                 unfit,
+                other,
+                tells_labels: None,
                 sentinel: columns.readings[at].sentinel,
             }
         };
-        // All cells of a column may tell the order of day and month that its first ones leave open.
-        let is_undated = |(reading, survey): (&Reading, &Survey)| {
-            let is_day_first = reading.cells == Some(CellType::Date(DateStyle::DayFirst));
-            is_day_first && matches!(survey.cells, Cells::Dates { has_late_day: false, .. })
+        let is_open = |doubt: &Doubt| {
+            let mut columns = columns.are_given.iter().zip(&columns.readings).zip(surveys);
+            *doubt != Doubt::Dates
+                || columns.any(|((is_given, reading), survey)| !is_given && is_undated(reading, survey))
         };
-        let is_open = |doubt: &Doubt| *doubt != Doubt::Dates || columns.readings.iter().zip(surveys).any(is_undated);
         let is_auto = standardize == Standardize::Auto;
         let is_left = is_auto && !recipe.is_scaled && spreads.is_some_and(|spreads| spreads.differ);
         let ratio = spreads.map(|spreads| spreads.ratio);
@@ -152,6 +116,25 @@ impl Description {
         }
     }
 
+    /// Adds an example of each column whose cells are texts, and what numbers mean with the other decimal mark, if that is open.
+    pub(super) fn add_examples(&mut self, table: &TableFile, columns: &Columns, recipe: &Recipe) {
+        let is_open = self.doubts.contains(&Doubt::Decimal);
+        for (at, column) in self.columns.iter_mut().enumerate() {
+            let (place, read_as) = (columns.features[at], columns.readings[at].cells);
+            let Some(read_as) = read_as.filter(|_| table.is_stored_text(place)) else { continue };
+            let sample = table.sample(place).unwrap_or_default();
+            column.example = Example::of(&sample, read_as, &recipe.columns[at].step);
+            let is_number = is_open && matches!(read_as, CellType::Number(_));
+            let decimals = || is_number.then(|| Other::of_decimals(&sample, read_as, table.decimal())).flatten();
+            column.other = column.other.take().or_else(decimals);
+        }
+    }
+
+    /// Adds which columns alone tell so many labels.
+    pub(super) fn add_leaks(&mut self, (found, n_rows): (Vec<(usize, String)>, usize)) {
+        found.into_iter().for_each(|(at, how)| self.columns[at].tells_labels = Some((how, n_rows)));
+    }
+
     /// Says what the labels decided about scaling.
     pub(super) fn note(&mut self, verdict: Verdict) {
         let Verdict { n_rows, n_right_raw, n_right_scaled, scale } = verdict;
@@ -169,16 +152,16 @@ impl Description {
 
     /// What to look at: cells that do not fit, doubts about the text, units that differ.
     pub fn warnings(&self, path: &Path) -> Vec<Warning> {
-        let unfit = self.columns.iter().filter_map(|column| {
-            let unfit = column.unfit.clone()?;
-            let (n_cells, first, place) = (unfit.n_cells, unfit.first, unfit.place);
-            Some(Warning::UnfitCells { column: column.name.clone(), n_cells, kind: a_kind(&column.kind), first, place })
-        });
+        let unfit = self.columns.iter().filter_map(ColumnSummary::unfit_warning);
         let path = || path.display().to_string();
         let doubts = self.doubts.iter().map(|doubt| {
             let (what, advice) = doubt_text(*doubt, self.dialect);
+            let dates = self.columns.iter().filter(|column| column.kind == ColumnKind::Date);
+            let other = dates.filter_map(|column| column.other.as_ref()).find(|_| *doubt == Doubt::Dates);
+            let advice = other.map_or(advice.to_owned(), |other| format!("{} takes {}", other.option, other.reading));
             Warning::DoubtfulText { file: path(), what, advice }
         });
+        let doubtful = self.columns.iter().flat_map(ColumnSummary::doubts);
         let ratio = self.ratio.map(|ratio| Warning::UnequalSpreads { ratio });
         let sentinels = self.columns.iter().filter_map(|column| {
             let value = format!("{}", column.sentinel?);
@@ -192,7 +175,15 @@ impl Description {
             }
             _ => None,
         });
-        passed.into_iter().chain(unusable).chain(unfit).chain(sentinels).chain(doubts).chain(ratio).collect()
+        passed
+            .into_iter()
+            .chain(unusable)
+            .chain(unfit)
+            .chain(sentinels)
+            .chain(doubts)
+            .chain(doubtful)
+            .chain(ratio)
+            .collect()
     }
 
     /// The line about how a text was read, if it is not plain CSV.
@@ -256,16 +247,6 @@ fn doubt_text(doubt: Doubt, dialect: Option<Dialect>) -> (&'static str, &'static
     }
 }
 
-/// What a cell of a kind holds, in words.
-pub(super) fn a_kind(kind: &ColumnKind) -> &'static str {
-    match kind {
-        ColumnKind::Boolean => "truth value",
-        ColumnKind::Date => "date",
-        ColumnKind::Vector(_) => "list of the length of the others",
-        _ => "number",
-    }
-}
-
 /// Whether all columns that are used are numbers.
 fn are_numbers(recipe: &Recipe) -> bool {
     recipe.columns.iter().all(|column| matches!(column.step, Step::Number { .. } | Step::LeaveOut { .. }))
@@ -285,13 +266,6 @@ fn scaling(recipe: &Recipe, is_auto: bool, spreads: Option<Spreads>) -> Option<S
     let columns = if n == 1 { "1 column".to_owned() } else { format!("{n} columns") };
     let to = if is_auto { "one width" } else { "mean 0 and deviation 1" };
     Some(format!("{columns} to {to}, {reason}"))
-}
-
-/// The numbers that are infinite or too large, if there are any.
-fn infinite(survey: &Survey) -> Option<Unfit> {
-    let Cells::Numbers(numbers) = &survey.cells else { return None };
-    let (row, value) = numbers.first_infinite?;
-    Some(Unfit { n_cells: numbers.n_infinite, first: format!("{value:e}"), place: format!("row {row}") })
 }
 
 /// The number of different values, and the range or the most frequent levels.

@@ -131,6 +131,13 @@ impl TermColumns {
 }
 
 impl Tokens {
+    /// The number of terms of a text.
+    pub(super) fn count(self, text: &str) -> usize {
+        let mut n = 0;
+        self.each(text, |_| n += 1);
+        n
+    }
+
     /// Calls `take` with the hash of every term of a text.
     fn each(self, text: &str, mut take: impl FnMut(u32)) {
         let mut hashed = |term: &[u8]| take((xxh3_64(term) % N_BUCKETS) as u32);

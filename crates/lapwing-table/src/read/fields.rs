@@ -35,6 +35,15 @@ pub fn join_columns<S: AsRef<str>>(names: &[S]) -> String {
     names.iter().map(quoted).collect::<Vec<_>>().join(",")
 }
 
+/// A word of a command line, quoted for a shell if it needs to be.
+pub fn shell_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "_-.,:/@%+=".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.into(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -34,7 +34,7 @@ pub(super) fn n_fields(n: usize) -> String {
 }
 
 /// The start of a cell on one line.
-pub(super) fn shown(cell: &[u8]) -> String {
+pub(crate) fn shown(cell: &[u8]) -> String {
     let text = String::from_utf8_lossy(&cell[..cell.len().min(4 * MAX_SHOWN)]);
     let mut shown: String = text.chars().take(MAX_SHOWN).map(|c| if c.is_control() { ' ' } else { c }).collect();
     if text.chars().count() > MAX_SHOWN {

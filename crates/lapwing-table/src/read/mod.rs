@@ -18,7 +18,7 @@ pub(crate) mod format;
 mod graph;
 mod ipc;
 pub(crate) mod labels;
-mod lines;
+pub(crate) mod lines;
 mod list;
 mod names;
 mod npy;
@@ -37,7 +37,7 @@ use std::path::Path;
 
 pub(crate) use self::columns::{by_name as choose, find_name, make_distinct};
 pub use self::edges::{EdgeFile, EdgeOptions};
-pub use self::fields::{join_columns, split_columns};
+pub use self::fields::{join_columns, shell_word, split_columns};
 pub(crate) use self::fingerprint::fingerprint;
 use self::format::{Format, unknown_ending};
 pub use self::graph::{NamedGraph, NodeOptions, read_graph, read_named_graph};
@@ -46,7 +46,7 @@ pub use self::labels::{
     read_sparse_labels,
 };
 pub use self::names::{column_names, read_names};
-pub use self::options::ReadOptions;
+pub use self::options::{ReadAs, ReadOptions};
 use self::origin::SampleOrigin;
 pub use self::rows::{RowFile, can_stream};
 pub use self::table::{ColumnKind, TableFile};

@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use super::cell::{CellType, DateStyle, NumberStyle};
 use super::format;
 use super::text::Known;
+use lapwing_core::choices;
 
 /// How to read a file of samples.
 #[derive(Clone, Debug, Default)]
@@ -26,12 +28,41 @@ pub struct ReadOptions {
     pub id: Option<String>,
     /// The sheet of a spreadsheet; `None` for the first that holds anything.
     pub sheet: Option<String>,
+    /// What feature columns are read as, by their names, where their cells tell something else.
+    pub read_as: Vec<(String, ReadAs)>,
+}
+
+choices! {
+    /// What the cells of a column are read as.
+    pub enum ReadAs("what a column is read as", default Text) {
+        /// Numbers.
+        Number = "number",
+        /// Texts: levels, if there are few.
+        Text = "text",
+        /// Dates with the day before the month.
+        DayFirst = "day-first",
+        /// Dates with the month before the day.
+        MonthFirst = "month-first",
+    }
+}
+
+impl ReadAs {
+    /// The type of its cells; `decimal` is the mark of the numbers of the table.
+    pub(crate) fn cell_type(self, decimal: u8) -> CellType {
+        match self {
+            Self::Number => CellType::Number(NumberStyle::Written(decimal)),
+            Self::Text => CellType::Text,
+            Self::DayFirst => CellType::Date(DateStyle::DayFirst),
+            Self::MonthFirst => CellType::Date(DateStyle::MonthFirst),
+        }
+    }
 }
 
 impl ReadOptions {
     /// What is known about the dialect of a text.
     pub(crate) fn known(&self, path: &Path) -> Known {
         let asked = self.label_column.iter().chain(self.columns.iter().flatten()).chain(&self.drop).chain(&self.id);
+        let asked = asked.chain(self.read_as.iter().map(|(name, _)| name));
         Known {
             // Numbers may be those of columns without names.
             names: asked.filter(|name| name.parse::<u64>().is_err()).cloned().collect(),

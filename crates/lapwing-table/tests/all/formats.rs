@@ -119,7 +119,7 @@ fn sheets_of_spreadsheets_are_tables() {
     assert_eq!(found.recipe.feature_names(), ["x", "color_red0", "color_red1", "color_red2"]);
     let said: Vec<String> = found.warnings.iter().map(ToString::to_string).collect();
     assert!(
-        said[0].contains("1 line before the header is passed over, first 'Report of the year'")
+        said[0].contains("1 line before the header is passed over (line 1: 'Report of the year')")
             && said[0].contains("other sheets are passed over: 'more'"),
         "{said:?}"
     );
@@ -147,7 +147,7 @@ fn names_of_rows_are_those_of_the_rows() {
     assert_eq!((names.len(), names.name(0), names.name(30)), (31, "p0", "p30"));
     let found = prepare(&path, &options, Standardize::Off, &run(1)).unwrap();
     assert_eq!(found.names.unwrap().len(), 31);
-    let expected = "t.csv: 1 line before the header is passed over, first 'Report'; 1 line equal to the header is passed over; 1 line of one cell behind the table is passed over; 1 row lacks its last cells";
+    let expected = "t.csv: 1 line before the header is passed over (line 1: 'Report'); 1 line equal to the header is passed over (line 33: 'id,x,y'); 1 line of one cell behind the table is passed over (line 36: 'Source: own data'); 1 row lacks its last cells, which count as missing (line 34: 'p30,8.5')";
     assert!(said(&found.warnings).contains(expected), "{}", said(&found.warnings));
     // A name that comes twice is named with its lines.
     let twice = folder.file("u.csv", text.replace("p7,", "p3,"));

@@ -3,6 +3,7 @@
 mod bad_edge_files;
 mod common;
 mod damaged_files;
+mod described;
 mod edge_columns;
 mod edge_files;
 mod formats;

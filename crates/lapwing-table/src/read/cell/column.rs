@@ -86,6 +86,9 @@ pub(crate) struct Tally {
     pub unfit: usize,
     /// The different ones of these.
     pub others: OtherCells,
+    /// Numbers of digits that start with 0, and cells shorter than three bytes among all numbers.
+    pub padded: usize,
+    pub short: usize,
     /// Line of the first number that is missing, infinite or beyond single precision.
     pub first_bad_line: Option<u64>,
 }
@@ -113,6 +116,8 @@ impl Tally {
     pub(crate) fn add(&mut self, block: Self, row: usize, lines: u64) {
         self.filled += block.filled;
         self.unfit += block.unfit;
+        self.padded += block.padded;
+        self.short += block.short;
         self.first_bad_line = self.first_bad_line.or(block.first_bad_line.map(|line| line + lines));
         for cell in block.others.cells {
             let line = if cell.line > 0 { cell.line + lines } else { 0 };
@@ -204,6 +209,8 @@ impl Builder {
             (CellType::Number(style), Values::Numbers(values)) => {
                 let value = style.parse(cell).unwrap_or(f64::NAN);
                 values.push(value);
+                self.tally.padded += usize::from(matches!(cell, [b'0', b'0'..=b'9', ..]));
+                self.tally.short += usize::from(cell.len() < 3 && !value.is_nan());
                 if is_bad(value) {
                     self.bad_start.get_or_insert(start);
                 }

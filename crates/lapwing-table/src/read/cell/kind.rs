@@ -14,6 +14,7 @@ use super::marks::Marks;
 use super::missing::is_missing;
 use super::number::{Affix, NumberStyle, plain};
 use super::vector;
+use crate::read::lines::shown;
 
 /// With fewer filled cells, all of them must fit a type.
 const FEWEST_CELLS: usize = 20;
@@ -112,6 +113,21 @@ impl CellType {
             Self::Date(style) => style.parse(cell).is_some(),
             Self::Vector(length) => vector::parse(cell, &mut Vec::new()) == Some(length),
             Self::Text | Self::Label => true,
+        }
+    }
+
+    /// What a filled cell means, in words; `None` if it is not of this type.
+    pub(crate) fn shown(self, cell: &[u8]) -> Option<String> {
+        match self {
+            Self::Number(style) => style.parse(cell).map(|x| x.to_string()),
+            Self::Boolean(words) => truth(words, cell).map(|is_true| is_true.to_string()),
+            Self::Date(style) => {
+                let date = chrono::DateTime::from_timestamp_micros(style.parse(cell)?)?.naive_utc();
+                let text = if style == DateStyle::Time { date.time().to_string() } else { date.to_string() };
+                Some(text.trim_end_matches(" 00:00:00").to_owned())
+            }
+            Self::Vector(length) => self.fits(cell).then(|| format!("{length} numbers")),
+            Self::Text | Self::Label => Some(shown(cell)),
         }
     }
 

@@ -11,7 +11,7 @@ mod vector;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::column::{Broken, Builder, Tally};
+pub(crate) use self::column::{Broken, Builder, OtherCell, Tally};
 pub(crate) use self::date::DateStyle;
 pub(crate) use self::kind::{CellType, Found, infer, infer_counted, reconciled};
 pub(crate) use self::marks::Marks;

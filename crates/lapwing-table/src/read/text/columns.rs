@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use arrow_array::ArrayRef;
 
 use super::cells::Cells;
-use super::dialect::{Dialect, Filler, filler, passed_over};
+use super::dialect::{Dialect, Filler, Lines, filler};
 use super::{Layout, json};
 use crate::read::cell::{Broken, Builder, CellType, Tally};
 use crate::read::lines::{count_lines, shown};
@@ -47,17 +47,17 @@ pub(super) struct Parsed {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Passed {
     /// Lines of comment.
-    pub comments: usize,
+    pub comments: Lines,
     /// Lines of delimiters, or of dashes.
-    pub fillers: usize,
+    pub fillers: Lines,
     /// Headers that come again.
-    pub headers: usize,
+    pub headers: Lines,
     /// Lines behind the table.
-    pub behind: usize,
+    pub behind: Lines,
     /// Rows that lack their last cells.
-    pub short: usize,
+    pub short: Lines,
     /// Rows with empty cells behind the last.
-    pub long: usize,
+    pub long: Lines,
     /// The line and the first cell of the last row, if that may be no row.
     pub tail: Option<(u64, String)>,
 }
@@ -67,36 +67,34 @@ const SUMS: [&str; 10] =
     ["total", "totals", "sum", "subtotal", "grand total", "average", "mean", "summe", "gesamt", "итого"];
 
 impl Passed {
-    pub(super) fn add(&mut self, other: &Self) {
-        self.comments += other.comments;
-        self.fillers += other.fillers;
-        self.headers += other.headers;
-        self.behind += other.behind;
-        self.short += other.short;
-        self.long += other.long;
+    /// Adds those of a block, which follows `lines` others.
+    pub(super) fn add(&mut self, block: Self, lines: u64) {
+        self.comments.add(block.comments, lines);
+        self.headers.add(block.headers, lines);
+        self.behind.add(block.behind, lines);
+        self.short.add(block.short, lines);
+        self.long.add(block.long, lines);
+        self.fillers.add(block.fillers, lines);
     }
 
     /// What was done, in words.
     pub(crate) fn words(&self) -> Vec<String> {
-        let mut words = Vec::new();
-        let mut add = |n: usize, what: &dyn Fn() -> String| words.extend((n > 0).then(what));
-        add(self.comments, &|| passed_over(self.comments, "line", "of comment among the rows"));
-        add(self.fillers, &|| passed_over(self.fillers, "line", "of delimiters or dashes"));
-        add(self.headers, &|| passed_over(self.headers, "line", "equal to the header"));
-        add(self.behind, &|| passed_over(self.behind, "line", "of one cell behind the table"));
-        let rows =
-            |n: usize, one: &str, more: &str| if n == 1 { format!("1 row {one}") } else { format!("{n} rows {more}") };
         let (lacks, lack) =
-            ("lacks its last cells, which count as missing", "lack their last cells, which count as missing");
-        add(self.short, &|| rows(self.short, lacks, lack));
-        let (has, have) = ("has empty cells behind its last", "have empty cells behind their last");
-        add(self.long, &|| rows(self.long, has, have));
-        if let Some((line, text)) = &self.tail {
-            words.push(format!(
-                "the last row, line {line}, starts with '{text}' and may be no row; if so, remove the line"
-            ));
-        }
-        words
+            ("row lacks its last cells, which count as missing", "rows lack their last cells, which count as missing");
+        let (has, have) = ("row has empty cells behind its last", "rows have empty cells behind their last");
+        let tail = self.tail.as_ref().map(|(line, text)| {
+            format!("the last row, line {line}, starts with '{text}' and may be no row; if so, remove the line")
+        });
+        let lines = [
+            self.comments.passed_over("of comment among the rows"),
+            self.fillers.passed_over("of delimiters or dashes"),
+            self.headers.passed_over("equal to the header"),
+            self.behind.passed_over("of one cell behind the table"),
+            self.short.words(lacks, lack),
+            self.long.words(has, have),
+            tail,
+        ];
+        lines.into_iter().flatten().collect()
     }
 }
 
@@ -148,19 +146,21 @@ impl Plan {
                 // A line with the mark that is as wide as rows are is a row.
                 let is_row = cells.record(|_, _| ()).is_none_or(|width| width == self.width);
                 if !is_row {
-                    parsed.passed.comments += 1;
+                    parsed.passed.comments.note(bytes, start);
                     continue;
                 }
                 cells.back_to(start);
             }
             if let Some(filler) = filler(&bytes[start..], dialect.delimiter).filter(|_| self.width > 1) {
-                parsed.passed.fillers += usize::from(filler != Filler::Blanks);
+                if filler != Filler::Blanks {
+                    parsed.passed.fillers.note(bytes, start);
+                }
                 cells.skip_line();
                 continue;
             }
             if self.is_header(&bytes[start..]) {
                 cells.skip_line();
-                parsed.passed.headers += 1;
+                parsed.passed.headers.note(bytes, start);
                 continue;
             }
             let mut has_more = false;
@@ -171,7 +171,7 @@ impl Plan {
             });
             let Some(width) = width else { break };
             if width != self.width
-                && !self.mend(&bytes[start..cells.place()], width, has_more, (start, builders), &mut parsed)
+                && !self.mend(&bytes[..cells.place()], width, has_more, (start, builders), &mut parsed)
             {
                 let line = count_lines(&bytes[..start]) + 1;
                 parsed.malformed = Some(Malformed::Width { line, found: width });
@@ -179,7 +179,7 @@ impl Plan {
             }
             if width == 1 && self.width > 2 {
                 parsed.narrow.get_or_insert_with(|| count_lines(&bytes[..start]) + 1);
-                parsed.passed.behind += 1;
+                parsed.passed.behind.note(bytes, start);
                 continue;
             }
             if let Some(line) = parsed.narrow {
@@ -211,19 +211,19 @@ impl Plan {
             && record.get(self.header.len()).is_none_or(|byte| matches!(byte, b'\n' | b'\r'))
     }
 
-    /// Makes a record of another width one of the table: fills missing last cells, and takes the cells of a line behind the table back.
+    /// Makes the last record of `bytes`, of another width, one of the table: fills missing last cells, and takes the cells of a line behind the table back.
     /// False for a record that is malformed.
     #[cold]
     fn mend(
         &self,
-        record: &[u8],
+        bytes: &[u8],
         width: usize,
         has_more: bool,
         (start, builders): (usize, &mut [Builder]),
         parsed: &mut Parsed,
     ) -> bool {
         if width > self.width {
-            parsed.passed.long += 1;
+            parsed.passed.long.note(bytes, start);
             return !has_more;
         }
         if self.is_strict && self.places[width..].iter().any(Option::is_some) {
@@ -231,14 +231,14 @@ impl Plan {
         }
         if width == 1 && self.width > 2 {
             if let Some(Some(place)) = self.places.first() {
-                builders[*place].take_back(record.trim_ascii());
+                builders[*place].take_back(bytes[start..].trim_ascii());
             }
             return true;
         }
         for place in self.places[width..].iter().flatten() {
             builders[*place].push(b"", parsed.n_rows, start);
         }
-        parsed.passed.short += 1;
+        parsed.passed.short.note(bytes, start);
         true
     }
 

@@ -4,6 +4,7 @@
 use serde::{Serialize, Serializer};
 
 use crate::read::cell::{Found, infer};
+use crate::read::lines::{count_lines, shown};
 
 /// Records of the sample that are looked at.
 pub(super) const MAX_RECORDS: usize = 1000;
@@ -137,9 +138,41 @@ pub(super) fn filler(text: &[u8], delimiter: u8) -> Option<Filler> {
 /// Cells of records.
 pub(super) type Sample = Vec<Vec<Vec<u8>>>;
 
-/// What is said of lines that are no rows.
-pub(super) fn passed_over(n: usize, what: &str, which: &str) -> String {
-    if n == 1 { format!("1 {what} {which} is passed over") } else { format!("{n} {what}s {which} are passed over") }
+/// Lines of a text of one sort: how many, and the number and the text of the first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Lines {
+    n: usize,
+    first: Option<(u64, String)>,
+}
+
+impl Lines {
+    /// Notes the line that starts at byte `start` of a text.
+    #[cold]
+    pub(super) fn note(&mut self, text: &[u8], start: usize) {
+        self.n += 1;
+        let end = memchr::memchr2(b'\n', b'\r', &text[start..]).map_or(text.len(), |length| start + length);
+        self.first.get_or_insert_with(|| (count_lines(&text[..start]) + 1, shown(text[start..end].trim_ascii())));
+    }
+
+    /// Adds those of a block, which follows `lines` others.
+    pub(super) fn add(&mut self, block: Self, lines: u64) {
+        self.n += block.n;
+        self.first = self.first.take().or(block.first.map(|(line, text)| (line + lines, text)));
+    }
+
+    /// What is said of one line or of several; `None` without any.
+    pub(super) fn words(&self, one: &str, several: &str) -> Option<String> {
+        let (line, text) = self.first.as_ref()?;
+        Some(match self.n {
+            1 => format!("1 {one} (line {line}: '{text}')"),
+            n => format!("{n} {several} (first line {line}: '{text}')"),
+        })
+    }
+
+    /// What is said of lines that are no rows.
+    pub(super) fn passed_over(&self, which: &str) -> Option<String> {
+        self.words(&format!("line {which} is passed over"), &format!("lines {which} are passed over"))
+    }
 }
 
 /// The types of the columns of some records.

@@ -97,7 +97,7 @@ impl TextScan {
             if self.ready.is_empty() {
                 self.read_ahead(run)?;
             }
-            let Some((block, parsed)) = self.ready.pop_front() else { return Ok(None) };
+            let Some((block, mut parsed)) = self.ready.pop_front() else { return Ok(None) };
             if let Some(malformed) = parsed.malformed {
                 return Err(self.malformed(malformed));
             }
@@ -109,10 +109,11 @@ impl TextScan {
                 return Err(self.malformed(Malformed::Width { line: line - self.place.lines, found: 1 }));
             }
             self.narrow = self.narrow.or(parsed.narrow.map(|line| line + self.place.lines));
-            self.passed.add(&parsed.passed);
             if parsed.n_rows > 0 {
-                self.passed.tail = parsed.passed.tail.map(|(line, text)| (line + self.place.lines, text));
+                let tail = parsed.passed.tail.take();
+                self.passed.tail = tail.map(|(line, text)| (line + self.place.lines, text));
             }
+            self.passed.add(parsed.passed, self.place.lines);
             self.marks.push(self.place);
             for (tally, of_block) in self.tallies.iter_mut().zip(parsed.tallies) {
                 tally.add(of_block, self.place.row, self.place.lines);

@@ -4,9 +4,9 @@
 //! reading is taken, and a warning names the other.
 
 use super::cells::Cells;
-use super::dialect::{Dialect, Doubt, Known, Sample, passed_over, types};
+use super::dialect::{Dialect, Doubt, Known, Lines, Sample, types};
 use super::header::{further_header_lines, has_header, holds_names};
-use super::shape::{COMMENTS, Table, best_table};
+use super::shape::{COMMENTS, Line, Table, best_table};
 use crate::read::cell::{Found, Marks, plain};
 
 /// A dialect with the columns of a sample.
@@ -53,8 +53,6 @@ pub(super) fn sniff(sample: &[u8], is_whole: bool, known: &Known) -> Sniffed {
     let mut header = Vec::new();
     let mut header_line = Vec::new();
     let mut at = first;
-    let before = lines[..first].iter().filter(|line| !line.is_comment).count();
-    let comments = lines[..first].len() - before;
     if dialect.has_header && !cells.is_empty() {
         header = cells.remove(0);
         // A delimiter behind the names alone makes no column.
@@ -65,7 +63,10 @@ pub(super) fn sniff(sample: &[u8], is_whole: bool, known: &Known) -> Sniffed {
         }
         at += 1;
         let further = if known.is_list { 0 } else { further_header_lines(&cells, dialect.decimal) };
-        passed.extend((further > 0).then(|| passed_over(further, "line", "with types or units below the header")));
+        passed.extend(
+            noted(sample, start, lines.iter().skip(at).take(further))
+                .passed_over("with types or units below the header"),
+        );
         cells.drain(..further);
         at += further;
     } else if let Some(commented) = lines[..first].last().filter(|line| line.is_comment) {
@@ -79,12 +80,10 @@ pub(super) fn sniff(sample: &[u8], is_whole: bool, known: &Known) -> Sniffed {
             header = names;
         }
     }
-    if before > 0 {
-        let text: String = String::from_utf8_lossy(lines[..first][0].text(&sample[start..])).chars().take(40).collect();
-        let what = passed_over(before, "line", "before the header");
-        passed.push(format!("{what}, first '{}'", text.replace(char::is_control, " ")));
-    }
-    passed.extend((comments > 0).then(|| passed_over(comments, "line", "of comment before the rows")));
+    let before =
+        |is_comment: bool| noted(sample, start, lines[..first].iter().filter(|line| line.is_comment == is_comment));
+    passed.extend(before(false).passed_over("before the header"));
+    passed.extend(before(true).passed_over("of comment before the rows"));
     let mut columns = types(&cells, dialect.decimal);
     doubts.extend(columns.iter().any(|column| column.is_doubtful).then_some(Doubt::Dates));
     let is_pair =
@@ -100,6 +99,13 @@ pub(super) fn sniff(sample: &[u8], is_whole: bool, known: &Known) -> Sniffed {
     }
     let end = lines.get(at).map_or_else(|| lines.last().map_or(0, |line| line.end), |line| line.start);
     Sniffed { dialect, header, columns, doubts, records: cells, body: start + end, passed, header_line }
+}
+
+/// Lines of a sample, whose places count from byte `start`.
+fn noted<'l>(sample: &[u8], start: usize, lines: impl Iterator<Item = &'l Line>) -> Lines {
+    let mut found = Lines::default();
+    lines.for_each(|line| found.note(sample, start + line.start));
+    found
 }
 
 /// The length of a first line such as `sep=;`, and its delimiter.

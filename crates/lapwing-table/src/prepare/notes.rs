@@ -1,0 +1,223 @@
+//! What is said of a column and its cells: an example, those that do not fit, and another reading.
+
+use serde::Serialize;
+
+use super::decide::{MAX_ONE_HOT, names_codes, names_groups};
+use super::recipe::{ColumnRecipe, Step};
+use super::survey::{Cells, Survey};
+use crate::read::cell::{CellType, DateStyle, NumberStyle, OtherCell, Reading, Tally};
+use crate::read::lines::shown;
+use crate::read::{ColumnKind, join_columns, shell_word};
+use lapwing_core::Warning;
+
+/// The first cells that do not fit that are listed.
+const MAX_LISTED: usize = 5;
+
+/// A column and what is done with it.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct ColumnSummary {
+    /// Its name.
+    pub name: String,
+    /// What it holds.
+    pub kind: ColumnKind,
+    /// Number of missing cells.
+    pub n_missing: usize,
+    /// Number of different values: exact up to some thousand, else an estimate; `None` for more decimals than that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub n_distinct: Option<usize>,
+    /// Whether that is an estimate.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_estimate: bool,
+    /// The range of numbers, or the most frequent levels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub values: Option<String>,
+    /// What is done with it.
+    pub done: String,
+    /// A cell as it is written, and what it is read as.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) example: Option<Example>,
+    /// Cells that do not fit the kind and count as missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) unfit: Option<Unfit>,
+    /// What the cells may be read as instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) other: Option<Other>,
+    /// How the column alone tells the labels, and of how many rows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) tells_labels: Option<(String, usize)>,
+    /// The number that counts as missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) sentinel: Option<f64>,
+}
+
+impl ColumnSummary {
+    /// What there is to say of its cells, in lines: their values with an example, those that do not fit, another reading, and
+    /// whether they tell the labels.
+    pub fn notes(&self) -> Vec<String> {
+        // The values of texts are the cells themselves.
+        let example =
+            self.example.as_ref().filter(|example| self.kind != ColumnKind::Text || example.cell != example.value);
+        let example = example.map(|Example { cell, value }| format!("{cell} → {value}"));
+        let values: Vec<String> = self.values.iter().cloned().chain(example).collect();
+        let unfit = self.unfit.as_ref().map(|unfit| {
+            let (kind, cells) = (a_kind(&self.kind), unfit.cells.iter().map(UnfitCell::words).collect::<Vec<_>>());
+            let more = if unfit.cells.len() < unfit.n_different { ", …" } else { "" };
+            format!("{} no {kind}, counted as missing: {}{more}", unfit.n_cells, cells.join(", "))
+        });
+        let other = self.other.as_ref().map(|other| format!("or {}: {}", other.reading, other.option));
+        let tells = self.tells_labels.as_ref().map(|(how, n)| format!("alone tells the labels of {n} rows: {how}"));
+        let values = (!values.is_empty()).then(|| values.join("; "));
+        values.into_iter().chain(unfit).chain(other).chain(tells).collect()
+    }
+
+    /// A warning about cells that do not fit.
+    pub(super) fn unfit_warning(&self) -> Option<Warning> {
+        let (unfit, column) = (self.unfit.as_ref()?, self.name.clone());
+        let (n_cells, first) = (unfit.n_cells, unfit.cells.first()?.clone());
+        Some(Warning::UnfitCells { column, n_cells, kind: a_kind(&self.kind), first: first.cell, place: first.place })
+    }
+
+    /// Warnings if the column should be left out, or is likely something else.
+    pub(super) fn doubts(&self) -> impl Iterator<Item = Warning> {
+        let code = self.other.as_ref().and_then(|other| {
+            let (column, option) = (self.name.clone(), other.option.clone());
+            Some(Warning::CodeColumn { column, what: other.warning?, option })
+        });
+        let leak = self.tells_labels.clone().map(|(how, n_rows)| {
+            let option = shell_word(&join_columns(&[&self.name]));
+            Warning::LeakingColumn { column: self.name.clone(), n_rows, how, option }
+        });
+        leak.into_iter().chain(code)
+    }
+}
+
+/// Cells that do not fit the kind of their column.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Unfit {
+    n_cells: usize,
+    n_different: usize,
+    /// The first different ones.
+    cells: Vec<UnfitCell>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct UnfitCell {
+    cell: String,
+    n_cells: usize,
+    /// Where the first is.
+    place: String,
+}
+
+impl UnfitCell {
+    fn words(&self) -> String {
+        match self.n_cells {
+            1 => format!("'{}' ({})", self.cell, self.place),
+            n => format!("'{}' ({n}, first in {})", self.cell, self.place),
+        }
+    }
+}
+
+impl Unfit {
+    /// Those of a tally, or the numbers that are infinite or too large, if there are any.
+    pub(super) fn of(tally: Option<&Tally>, survey: &Survey) -> Option<Self> {
+        if let Some(tally) = tally.filter(|tally| tally.first_unfit().is_some()) {
+            let cell = |odd: &OtherCell| UnfitCell { cell: odd.shown(), n_cells: odd.count, place: odd.place() };
+            let cells = tally.others.iter().take(MAX_LISTED).map(cell).collect();
+            return Some(Self { n_cells: tally.unfit, n_different: tally.others.iter().len(), cells });
+        }
+        let Cells::Numbers(numbers) = &survey.cells else { return None };
+        let (row, value) = numbers.first_infinite?;
+        let first = UnfitCell { cell: format!("{value:e}"), n_cells: 1, place: format!("row {row}") };
+        Some(Self { n_cells: numbers.n_infinite, n_different: numbers.n_infinite, cells: vec![first] })
+    }
+}
+
+/// A cell as it is written, and what it is read as.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Example {
+    cell: String,
+    value: String,
+}
+
+impl Example {
+    /// The first cell that means something else than it says, or the first one.
+    pub(super) fn of(sample: &[Vec<u8>], read_as: CellType, step: &Step) -> Option<Self> {
+        let filled = sample.iter().filter(|cell| !read_as.is_gap(cell));
+        let read = || filled.clone().filter_map(|cell| Some((shown(cell), read_as.shown(cell)?)));
+        let (cell, value) = read().find(|(cell, value)| cell != value).or_else(|| read().next())?;
+        let value = match step {
+            Step::Text { terms, .. } => format!("{} terms", terms.tokens.count(&value)),
+            _ => value,
+        };
+        Some(Self { cell, value })
+    }
+}
+
+/// What cells may be read as instead.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Other {
+    pub reading: String,
+    /// The option that reads them so.
+    pub option: String,
+    /// What a warning says, if that is likely.
+    #[serde(skip)]
+    warning: Option<&'static str>,
+}
+
+impl Other {
+    /// What a column may be read as instead; `is_dated` says that its dates may have the month first.
+    pub(super) fn of(column: &ColumnRecipe, survey: &Survey, is_dated: bool) -> Option<Self> {
+        let name = &column.name;
+        match (&survey.cells, &column.step) {
+            (Cells::Dates { .. }, _) if is_dated => Some(Self::read_as("the month first", name, "month-first", None)),
+            (Cells::Numbers(numbers), Step::Number { .. }) if numbers.are_integers && numbers.distinct.is_exact() => {
+                let (n, is_code) = (numbers.distinct.count(), names_codes(name));
+                let are_few = (3..=MAX_ONE_HOT).contains(&n) && 2 * n <= survey.n_filled();
+                // Numbers without gaps may be in an order.
+                let is_likely = is_code && numbers.most - numbers.least >= 2.0 * n as f64;
+                let warning =
+                    is_likely.then_some("its few numbers look like codes, and are taken as amounts; as levels");
+                (are_few && (is_code || names_groups(name))).then(|| Self::read_as("levels", name, "text", warning))
+            }
+            (Cells::Texts(texts), _) => {
+                let are_digits = texts.levels.keys().all(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+                let is_padded = texts.levels.keys().any(|text| text.len() > 1 && text.starts_with('0'));
+                let warning = Some("numbers with leading zeros are taken as codes; as numbers");
+                (are_digits && is_padded).then(|| Self::read_as("numbers", name, "number", warning))
+            }
+            _ => None,
+        }
+    }
+
+    /// What a number is with the other decimal mark than `decimal`, if it is another one in a cell of a sample.
+    pub(super) fn of_decimals(sample: &[Vec<u8>], read_as: CellType, decimal: u8) -> Option<Self> {
+        let (mark, word) = if decimal == b',' { (b'.', "point") } else { (b',', "comma") };
+        let otherwise = CellType::Number(NumberStyle::Written(mark));
+        let mut read = sample.iter().filter_map(|cell| Some((cell, otherwise.shown(cell)?)));
+        let (cell, value) = read.find(|(cell, value)| read_as.shown(cell).is_some_and(|own| own != *value))?;
+        let reading = format!("{} → {value}", shown(cell));
+        Some(Self { reading, option: format!("--decimal {word}"), warning: None })
+    }
+
+    fn read_as(reading: &str, name: &str, word: &str, warning: Option<&'static str>) -> Self {
+        let option = format!("--read-as {}", shell_word(&join_columns(&[format!("{name}={word}")])));
+        Self { reading: reading.to_owned(), option, warning }
+    }
+}
+
+/// What a cell of a kind holds, in words.
+pub(super) fn a_kind(kind: &ColumnKind) -> &'static str {
+    match kind {
+        ColumnKind::Boolean => "truth value",
+        ColumnKind::Date => "date",
+        ColumnKind::Vector(_) => "list of the length of the others",
+        _ => "number",
+    }
+}
+
+/// Whether all dates of a column leave the order of day and month open.
+pub(super) fn is_undated(reading: &Reading, survey: &Survey) -> bool {
+    let is_day_first = reading.cells == Some(CellType::Date(DateStyle::DayFirst));
+    is_day_first && matches!(survey.cells, Cells::Dates { has_late_day: false, .. })
+}
