@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -243,3 +244,44 @@ def test_the_best_classifier_of_a_search_labels_other_tables():
     search = TransductiveSearchCV(HarmonicClassifier(random_state=0), {"n_neighbors": [5, 10]})
     labeled, model = label_frame(table, "y", estimator=search, return_estimator=True)
     assert isinstance(model, HarmonicClassifier) and len(model.predict(table.drop(columns="y"))) == len(table)
+
+
+SPELLINGS = {
+    "case": (["yes", "YES", "yes ", "yes"], ["no", "No", "no", "no"]),
+    "a point": (["<=50K", "<=50K.", "<=50K", "<=50K"], [">50K.", ">50K.", ">50K", ">50K."]),
+    "decimals": (["1", "1.0", "1", "1"], ["0.0", "0.0", "0", "0.0"]),
+    "letters": (["caf\u00e9", "cafe\u0301", "caf\u00e9", "caf\u00e9"], ["the\u0301", "th\u00e9", "th\u00e9", "th\u00e9"]),
+}
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_spellings_of_a_class_are_one_in_the_usual_one(kind, spelling):
+    ways = SPELLINGS[spelling]
+    given = [ways[side][at // 2 % 4] if at < 16 else None for at, side in enumerate(SIDE)]
+    table = mixed_table().assign(is_=given)
+    with pytest.warns(UserWarning, match="labels are written in several ways: .* count as one class"):
+        labeled, model = label_frame(FRAMES[kind](table), "is_", method="harmonic", return_estimator=True)
+    usual = [max(words, key=words.count) for words in ways]
+    found = labeled["label"].to_pylist() if kind == "arrow" else labeled["label"].tolist() if kind == "pandas" else labeled["label"].to_list()
+    assert found == [usual[side] for side in SIDE]
+    assert sorted(model.classes_) == sorted(usual)
+
+
+def test_classes_of_single_letters_and_numbers_stay_apart():
+    table = mixed_table().assign(is_=[("a", "A")[side] if at < 12 else None for at, side in enumerate(SIDE)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert set(label_frame(table, "is_", method="harmonic")["label"]) == {"a", "A"}
+        table["is_"] = [float(side) if at < 12 else None for at, side in enumerate(SIDE)]
+        assert set(label_frame(table, "is_", method="harmonic")["label"]) == {0, 1}
+
+
+def test_a_column_that_is_known_after_the_label_is_named():
+    draws = np.random.default_rng(3)
+    table = pd.DataFrame({"a": draws.normal(size=80), "b": draws.choice(list("uvw"), 80)})
+    table["is_"] = [f"k{x}" for x in draws.integers(3, size=80)]
+    table["closed"] = table["is_"].map({"k0": "x", "k1": "y", "k2": "z"})
+    table.loc[::2, "is_"] = None
+    with pytest.warns(UserWarning, match="column 'closed' alone tells the label of each of 40 labeled rows"):
+        label_frame(table, "is_", method="harmonic")
