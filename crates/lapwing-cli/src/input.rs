@@ -301,6 +301,7 @@ pub fn read_options(table: &TableOptions, labels: Option<&LabelOptions>) -> Read
         drop: Names::all(&table.drop),
         unlabeled: labels.and_then(|labels| labels.unlabeled.clone()),
         id: table.id.column.clone(),
+        more: table.more.clone(),
         ..ReadOptions::default()
     };
     table.text.apply(&mut options);

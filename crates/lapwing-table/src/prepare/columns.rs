@@ -36,7 +36,8 @@ impl Columns {
         options.label_column.as_deref().map(|name| table.label_place(name)).transpose()?;
         let kinds: Vec<ColumnKind> = choice.features.iter().map(|&at| table.kinds()[at].clone()).collect();
         let readings = choice.features.iter().map(|&at| table.written(at).into()).collect();
-        let n_changes = vec![0; kinds.len()];
+        let n_changes = |at: &usize| if table.is_category(*at) { MAX_CHANGES } else { 0 };
+        let n_changes = choice.features.iter().map(n_changes).collect();
         Ok(Self { features: choice.features, kinds, readings, label: choice.label, n_changes })
     }
 

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::read::format::{encoding_of_file, is_compressed, is_stdin, open_text};
+use crate::read::format::{encoding_of_file, is_packed, is_stdin, not_text, open_text};
 use crate::read::lines::text_error;
 use encoding_rs::Encoding;
 use lapwing_core::mapped::open;
@@ -36,6 +36,9 @@ impl Text {
         }
         let mut bytes = Vec::new();
         open_text(path)?.read_to_end(&mut bytes).map_err(|e| text_error(path, None, e))?;
+        if let Some(error) = not_text(path, &bytes) {
+            return Err(error);
+        }
         Ok(Self::Held(path.to_owned(), bytes.into()))
     }
 
@@ -64,7 +67,7 @@ impl Text {
     /// Whether reading can start at any byte.
     pub(super) fn is_seekable(&self) -> bool {
         match self {
-            Self::File(path, encoding) => encoding.is_none() && !is_compressed(path),
+            Self::File(path, encoding) => encoding.is_none() && !is_packed(path),
             Self::Held(..) => true,
         }
     }
@@ -79,7 +82,7 @@ impl Text {
                 text.set_position(start);
                 Box::new(text)
             }
-            Self::File(path, encoding) if encoding.is_some() || is_compressed(path) || is_stdin(path) => {
+            Self::File(path, encoding) if encoding.is_some() || is_packed(path) || is_stdin(path) => {
                 Box::new(open_text(path)?)
             }
             Self::File(path, _) => {

@@ -75,7 +75,7 @@ impl TextTable {
         let path = path.as_path();
         let empty = || Error::format(path, None, "the file is empty");
         let first = text.blocks(0)?.next()?.ok_or_else(empty)?;
-        if known.is_json {
+        if known.is_json || json::is_object(&first.bytes) {
             let (names, records) = json::sample(&first.bytes, first.is_last, dialect::MAX_RECORDS);
             if names.is_empty() {
                 let reason = "no JSON object; expected one in each line, such as {\"width\": 1.5, \"label\": \"a\"}";
