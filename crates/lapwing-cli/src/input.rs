@@ -302,6 +302,7 @@ pub fn read_options(table: &TableOptions, labels: Option<&LabelOptions>) -> Read
         unlabeled: labels.and_then(|labels| labels.unlabeled.clone()),
         id: table.id.column.clone(),
         read_as: table.read_as.iter().flat_map(|columns| columns.0.iter().cloned()).collect(),
+        more: table.more.clone(),
         ..ReadOptions::default()
     };
     table.text.apply(&mut options);

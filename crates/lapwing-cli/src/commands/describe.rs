@@ -7,7 +7,6 @@ use lapwing::data::prepare::{ColumnSummary, Description, LoadedTable};
 use lapwing::data::read::{ColumnKind, TableFile};
 use lapwing::data::{Labels, Report, SparseLabels, Warning};
 use lapwing_report::summary::shortened;
-use lapwing_table::read::is_table;
 use serde_json::json;
 
 use crate::Outcome;
@@ -62,10 +61,6 @@ impl Describe {
     pub fn run(&self) -> Result<Outcome, Failure> {
         let session = Session::start(&self.run)?;
         Files::default().read("TABLE", Some(&self.data)).check()?;
-        if !is_table(&self.data) {
-            let expected = "expected a table: .csv, .tsv, .txt, .jsonl, .parquet, .arrow or a folder of these";
-            return Err(Failure::usage(format!("{}: {expected}", self.data.display())));
-        }
         let labels = LabelOptions {
             label_column: self.label_column.clone(),
             unlabeled: self.unlabeled.clone(),

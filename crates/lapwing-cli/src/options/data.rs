@@ -24,9 +24,10 @@ use crate::output::Written;
 pub struct DataOptions {
     /// Table or array of features, one row per sample; - reads a table from standard input
     ///
-    /// By the ending: a table as text (.csv, .tsv, .txt, also with .gz or .zst behind), JSON lines (.jsonl), .parquet or .arrow, a
-    /// folder of these or a name with * in quotes; .npy (rows × columns); .npz (arrays X and, for labels, y, or a sparse matrix saved
-    /// by scipy); .svm or .libsvm.
+    /// Told by the contents and the ending: a table as text (.csv, .tsv, .txt and others), JSON lines (.jsonl), ARFF, also packed (.gz, .zst,
+    /// .bz2, .xz, or a .zip of one table); .parquet or .arrow; a sheet (.xlsx, .ods, …); a folder of these, also with folders such as
+    /// year=2020, or a name with * in quotes; .npy (rows × columns); .npz (arrays X and, for labels, y, or a sparse matrix saved by
+    /// scipy); .svm or .libsvm.
     #[arg(value_name = "DATA", help_heading = None::<&str>, required_unless_present = "graph")]
     pub data: Option<PathBuf>,
 
@@ -96,7 +97,8 @@ impl DataOptions {
 
     /// Adds the files that are read.
     pub fn files<'p>(&'p self, files: Files<'p>) -> Files<'p> {
-        files.read("DATA", self.data.as_deref()).read("--graph", self.graph.as_deref())
+        let files = files.read("DATA", self.data.as_deref()).read("--graph", self.graph.as_deref());
+        self.table.more.iter().fold(files, |files, path| files.read("DATA", Some(path)))
     }
 
     /// Refuses features and a graph together.

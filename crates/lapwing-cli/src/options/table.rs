@@ -1,6 +1,7 @@
 //! Options of tables: which columns are features, how a text is written, and how values are scaled.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
@@ -13,6 +14,10 @@ use super::{IdOption, Names};
 #[derive(Args, Clone, Default)]
 #[command(next_help_heading = "Input")]
 pub struct TableOptions {
+    /// Further tables with the same columns, whose rows follow those of the first
+    #[arg(value_name = "MORE", help_heading = None::<&str>)]
+    pub more: Vec<PathBuf>,
+
     /// Feature columns, separated by commas: names, or numbers if the file has no names [default: all]
     ///
     /// Put a name with a comma in quotes: --columns 'width,"height, cm"'.

@@ -38,7 +38,9 @@ impl Columns {
         options.label_column.as_deref().map(|name| table.label_place(name)).transpose()?;
         let kinds: Vec<ColumnKind> = choice.features.iter().map(|&at| table.kinds()[at].clone()).collect();
         let readings = choice.features.iter().map(|&at| table.written(at).into()).collect();
-        let (n_changes, are_given) = (vec![0; kinds.len()], vec![false; kinds.len()]);
+        let n_changes = |at: &usize| if table.is_category(*at) { MAX_CHANGES } else { 0 };
+        let n_changes = choice.features.iter().map(n_changes).collect();
+        let are_given = vec![false; kinds.len()];
         let mut columns =
             Self { features: choice.features, kinds, readings, label: choice.label, are_given, n_changes };
         options.read_as.iter().try_for_each(|(name, read_as)| columns.give(table, name, *read_as))?;

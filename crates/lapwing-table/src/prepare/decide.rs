@@ -205,7 +205,10 @@ fn text_role(name: &str, survey: &Survey, texts: &TextSurvey, choices: &Choices)
         return Role::Text(Tokens::Pieces(mark));
     }
     if n_levels <= MAX_ONE_HOT {
-        return ordered(texts.levels.keys().map(String::as_str)).map_or(Role::Category, Role::Ordered);
+        // Numbers that a file declares to be texts are codes.
+        let are_codes = texts.levels.keys().all(|level| level.parse::<f64>().is_ok());
+        let order = ordered(texts.levels.keys().map(String::as_str)).filter(|_| !are_codes);
+        return order.map_or(Role::Category, Role::Ordered);
     }
     let all_differ = n_filled >= FEWEST_ROWS && texts.distinct.unique_share() > 0.98;
     let words = texts.n_words as f64 / n_filled as f64;

@@ -48,6 +48,11 @@ pub(crate) fn by_name(path: &Path, names: &[String], options: &ReadOptions) -> R
 
 /// Chooses among numbered columns; `None` means all of them in order.
 pub(super) fn by_number(path: &Path, n_cols: usize, options: &ReadOptions) -> Result<Option<Vec<usize>>> {
+    if let Some(more) = options.more.first() {
+        let reason =
+            format!("only tables are read one below the other, not this file and {}; give one", more.display());
+        return Err(Error::format(path, None, reason));
+    }
     if options.columns.is_none() && options.drop.is_empty() {
         return Ok(None);
     }

@@ -85,10 +85,9 @@ impl List {
                 return Ok(Self { table, names, records: Vec::new(), first_line: 0, text: None });
             }
         };
-        let is_json = format == Format::JsonLines;
         let first = text.first()?;
         let start = first.as_ref().and_then(|block| super::lines::each_line(&block.bytes).next());
-        let known = Known { is_json, ..known(start.unwrap_or_default()) };
+        let known = Known { is_json: format == Format::JsonLines, ..known(start.unwrap_or_default()) };
         let (mut is_named, mut first_line) = (false, 0);
         let (table, records) = TextTable::list(&text, &known, |records, lines_before| {
             first_line = lines_before + 1;
@@ -97,9 +96,9 @@ impl List {
         })?;
         let text = Arc::new(table);
         let table = Arc::new(TableFile::from_text(Arc::clone(&text)));
-        let names = match is_json {
-            true => table.names().to_vec(),
-            false => records.first().filter(|_| is_named).cloned().unwrap_or_default(),
+        let names = match table.dialect() {
+            None => table.names().to_vec(),
+            Some(_) => records.first().filter(|_| is_named).cloned().unwrap_or_default(),
         };
         Ok(Self { table, names, records, first_line, text: Some(text) })
     }

@@ -1,6 +1,6 @@
 //! Readers: features with or without labels, labels alone, graphs, rows and edges in blocks.
 //!
-//! The ending of the file name determines the format. Arrays (`.npy`) are memory-mapped if their layout allows it,
+//! The contents determine the format, and the ending of the file name where they leave it open (`format`). Arrays (`.npy`) are memory-mapped if their layout allows it,
 //! tables are read into one row-major buffer, sparse files stay sparse.
 //!
 //! Each format has one scan that yields batches of typed values: `npy::NpyReader` and `npy::ArrayScan` for arrays,
@@ -8,6 +8,7 @@
 //! these. No length that a file states is trusted before it is compared with the bytes of the file; a damaged file
 //! gives an error, never a panic.
 
+mod arff;
 mod array;
 pub(crate) mod cell;
 mod columns;
@@ -25,6 +26,7 @@ mod npy;
 mod npz;
 mod options;
 pub(crate) mod origin;
+mod packing;
 mod parquet;
 mod roles;
 mod rows;
@@ -54,8 +56,8 @@ pub use self::text::{Dialect, Doubt, Separator};
 use crate::prepare::plain;
 use lapwing_core::{Features, Labels, Result, RowNames, Run, Warning};
 
-const KNOWN: &str = ".csv, .tsv, .txt, .jsonl, .svm or .libsvm, each also with .gz or .zst behind it; .parquet, .arrow, .xlsx, .xls, .ods, .npy or .npz; or \
-                     a folder of tables";
+const KNOWN: &str = "text (.csv, .tsv, .txt, .jsonl, .arff, .svm, …), also packed (.gz, .zst, .bz2, .xz, .zip); .parquet, .arrow, .xlsx, .xls, .ods, \
+                     .npy or .npz; or a folder of tables";
 
 /// The contents of a file of samples.
 #[derive(Clone, Debug)]
@@ -125,11 +127,7 @@ pub fn names_labels(path: &Path) -> bool {
 
 /// Whether `path` is a table of columns that may hold anything: a text, Parquet, Arrow, or a folder of these.
 pub fn is_table(path: &Path) -> bool {
-    let is_one = matches!(
-        Format::from_path(path),
-        Format::Csv | Format::Parquet | Format::JsonLines | Format::Ipc | Format::Sheet
-    );
-    is_one || table::parts_of(path).is_ok_and(|parts| parts.is_some())
+    Format::from_path(path).is_table() || table::parts_of(path).is_ok_and(|parts| parts.is_some())
 }
 
 /// Whether `path` is a table that can be read more than once.

@@ -1,6 +1,6 @@
 //! How to read a file of samples.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::cell::{CellType, DateStyle, NumberStyle};
 use super::format;
@@ -30,6 +30,8 @@ pub struct ReadOptions {
     pub sheet: Option<String>,
     /// What feature columns are read as, by their names, where their cells tell something else.
     pub read_as: Vec<(String, ReadAs)>,
+    /// Further tables with the same columns, whose rows follow.
+    pub more: Vec<PathBuf>,
 }
 
 choices! {

@@ -1,12 +1,20 @@
 //! Sheets of spreadsheets (.xlsx, .xls, .xlsb, .ods) as text: a line for each row, so that titles above a table, units and footers are passed
 //! over as in texts.
 
+use std::fs::File;
+use std::io::{BufReader, Read};
 use std::path::Path;
 
-use calamine::{Data, Reader, open_workbook_auto};
-use lapwing_core::{Error, Result};
+use calamine::{Cell, Data, DataRef, Range, Reader, Sheets, XlsError, XlsxError, open_workbook, open_workbook_auto};
+use lapwing_core::{Error, Result, check_memory};
 
+use super::packing::{Packing, check_whole};
 use super::parquet::guarded;
+
+/// Bytes of memory for a byte of the XML of a sheet, about: a cell of some thirty bytes is held three times.
+const OF_XML: u64 = 4;
+
+const ADVICE: &str = "save the sheet as CSV";
 
 /// A sheet as text.
 pub(super) struct Sheet {
@@ -19,12 +27,21 @@ pub(super) struct Sheet {
 /// Reads the sheet named `name`, or the first that holds anything.
 ///
 /// # Errors
-/// [`Error::Format`] for a damaged file, and for a name that no sheet has, listing those that there are.
+/// [`Error::Format`] for a damaged file, and for a name that no sheet has, listing those that there are; [`Error::TooLarge`] for one that
+/// needs more memory than is free.
 pub(super) fn read(path: &Path, name: Option<&str>) -> Result<Sheet> {
-    lapwing_core::mapped::open_filled(path)?;
+    let (file, _) = lapwing_core::mapped::open_filled(path)?;
+    let mut start = Vec::new();
+    file.take(4).read_to_end(&mut start).map_err(|e| Error::io(path, e))?;
+    if Packing::of("", &start) == Some(Packing::Zip) {
+        check_whole(path, OF_XML, ADVICE)?;
+    }
     guarded(path, || {
         let failed = |error: calamine::Error| Error::format(path, None, format!("no spreadsheet ({error})"));
-        let mut book = open_workbook_auto(path).map_err(failed)?;
+        // By the contents: the ending may be another.
+        let modern = open_workbook(path).map(Sheets::Xlsx);
+        let older = |_: XlsxError| open_workbook(path).map(Sheets::Xls);
+        let mut book = modern.or_else(older).or_else(|_: XlsError| open_workbook_auto(path)).map_err(failed)?;
         let names = book.sheet_names();
         if let Some(name) = name.filter(|name| !names.iter().any(|known| known == name)) {
             let known = names.iter().map(|known| format!("'{known}'")).collect::<Vec<_>>().join(", ");
@@ -32,7 +49,10 @@ pub(super) fn read(path: &Path, name: Option<&str>) -> Result<Sheet> {
         }
         let (mut found, mut others) = (None, Vec::new());
         for sheet in names.into_iter().filter(|sheet| name.is_none_or(|name| name == sheet.as_str())) {
-            let range = book.worksheet_range(&sheet).map_err(failed)?;
+            let range = match cells(&mut book, &sheet).map_err(failed)? {
+                Some(cells) => dense(path, cells)?,
+                None => book.worksheet_range(&sheet).map_err(failed)?,
+            };
             match (range.start(), &found) {
                 (None, _) => {}
                 (Some((first, _)), None) => {
@@ -44,6 +64,33 @@ pub(super) fn read(path: &Path, name: Option<&str>) -> Result<Sheet> {
         let text = found.ok_or_else(|| Error::format(path, None, "all sheets are empty"))?;
         Ok(Sheet { text, others })
     })
+}
+
+/// The filled cells of a sheet; `None` for formats whose reader makes room for all cells itself, within limits.
+fn cells(book: &mut Sheets<BufReader<File>>, sheet: &str) -> Result<Option<Vec<Cell<Data>>>, calamine::Error> {
+    let Sheets::Xlsx(book) = book else { return Ok(None) };
+    let mut reader = match book.worksheet_cells_reader(sheet) {
+        // A chart.
+        Err(XlsxError::NotAWorksheet(_)) => return Ok(Some(Vec::new())),
+        reader => reader?,
+    };
+    let mut cells = Vec::new();
+    while let Some(cell) = reader.next_cell()? {
+        let value = cell.get_value().clone();
+        cells.extend((value != DataRef::Empty).then(|| Cell::new(cell.get_position(), value.into())));
+    }
+    Ok(Some(cells))
+}
+
+/// All cells between the outermost filled ones, if there is memory for them.
+fn dense(path: &Path, cells: Vec<Cell<Data>>) -> Result<Range<Data>> {
+    let span = |at: fn((u32, u32)) -> u32| {
+        let places = || cells.iter().map(|cell| at(cell.get_position()));
+        places().max().zip(places().min()).map_or(0, |(most, least)| u64::from(most - least) + 1)
+    };
+    let n_cells = span(|(row, _)| row).saturating_mul(span(|(_, column)| column));
+    check_memory(&path.display().to_string(), n_cells.saturating_mul(size_of::<Data>() as u64), ADVICE)?;
+    Ok(Range::from_sparse(cells))
 }
 
 /// Rows as lines, behind an empty line for each row above them. Titles above a table and notes below it are lines of one cell.

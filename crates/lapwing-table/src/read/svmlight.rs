@@ -1,7 +1,7 @@
 //! Sparse samples in the format of SVMlight and LIBSVM: `label index:value index:value … # comment`.
 //!
 //! Indices count from 1 by convention; they count from 0 in a file with an index 0. As in all formats, the label −1
-//! means "no label": for files with the classes +1 and −1, choose another marker.
+//! means "no label": for files with the classes +1 and −1, choose another marker. Lines may lack the label; where all do, there are none.
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -25,9 +25,10 @@ pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
     refuse_label_column(options)?;
     let mut texts = LabelTexts::new(options.unlabeled.as_deref());
     let (mut indptr, mut indices, mut values) = (vec![0u64], Vec::new(), Vec::new());
-    let mut bad_lines = BTreeMap::new();
+    let (mut bad_lines, mut has_labels) = (BTreeMap::new(), false);
     let bounds = each_line(path, run, |line, label, entries| {
         texts.push(label);
+        has_labels |= !label.is_empty();
         for (index, _) in entries.iter().filter(|entry| is_bad(entry.1.into())) {
             bad_lines.entry(*index).or_insert(line);
         }
@@ -48,7 +49,7 @@ pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
     let lines = bad_lines.into_iter().filter_map(|(index, line)| Some((column(index)?, line))).collect();
     let origin = SampleOrigin { positions: keep, lines, ..SampleOrigin::new(path) };
     let warnings = texts.spaced().into_iter().collect();
-    let labels = Some(Labels::from(texts.finish()?));
+    let labels = if has_labels { Some(Labels::from(texts.finish()?)) } else { None };
     Ok(Samples { features, feature_names: None, labels, names: None, warnings, origin })
 }
 
@@ -77,6 +78,45 @@ impl Bounds {
     }
 }
 
+/// Whether the first lines of a text are sparse rows: pairs of ascending indices, most often several, that are no times of day.
+pub(super) fn is_svmlight(start: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(start);
+    let is_time = |token: &str| token.split_once(':').is_some_and(|(hour, minute)| hour.len() < 3 && minute.len() == 2);
+    let (mut n_rows, mut n_pairs, mut n_times) = (0, 0, 0);
+    // The last line may be cut.
+    for line in text.split_inclusive('\n').filter(|line| line.ends_with('\n') || line.len() == text.len()).take(50) {
+        let (label, tokens) = label_of(line.split('#').next().unwrap_or_default());
+        let pairs: Option<Vec<(u32, f32)>> = tokens.clone().map(pair).collect();
+        let is_sorted = |pairs: &Vec<(u32, f32)>| pairs.is_sorted_by(|a, b| a.0 < b.0);
+        let Some(pairs) = pairs.filter(is_sorted).filter(|_| !label.contains(['"', ';', '|'])) else { return false };
+        n_rows += usize::from(!label.is_empty());
+        n_pairs += pairs.len();
+        n_times += tokens.filter(|token| is_time(token)).count();
+    }
+    n_pairs > n_rows && n_times < n_pairs
+}
+
+/// The label of a line, empty if it has none, and its entries.
+fn label_of(line: &str) -> (&str, impl Iterator<Item = &str> + Clone) {
+    let is_entry = |token: &str| {
+        token
+            .split_once(':')
+            .is_some_and(|(index, _)| index == "qid" || index.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let mut tokens = line.split_ascii_whitespace();
+    let label = tokens.clone().next().filter(|token| !is_entry(token)).unwrap_or_default();
+    if !label.is_empty() {
+        tokens.next();
+    }
+    (label, tokens.filter(|token| !token.starts_with("qid:")))
+}
+
+/// An entry.
+fn pair(token: &str) -> Option<(u32, f32)> {
+    let (index, value) = token.split_once(':')?;
+    Some((index.parse().ok().filter(|index| *index < u32::MAX)?, value.parse().ok()?))
+}
+
 /// Calls `take` with the number, the label and the entries of each line, sorted by their indices as written.
 fn each_line(path: &Path, run: &Run, mut take: impl FnMut(u64, &str, &[(u32, f32)])) -> Result<Bounds> {
     let mut reader = open_text(path)?;
@@ -96,8 +136,17 @@ fn each_line(path: &Path, run: &Run, mut take: impl FnMut(u64, &str, &[(u32, f32
         // Some programs write a byte order mark before text.
         let text = if number == 1 { line.strip_prefix('\u{feff}').unwrap_or(&line) } else { &line };
         let content = text.split('#').next().unwrap_or_default();
-        let mut tokens = content.split_ascii_whitespace();
-        let Some(label) = tokens.next() else { continue };
+        if content.trim_ascii().is_empty() {
+            continue;
+        }
+        let (label, tokens) = label_of(content);
+        if label.contains(',') && label.split(',').all(|one| !one.is_empty()) {
+            let reason = format!(
+                "'{label}' are several labels, and a row has one class: keep one of them, or take all labels out (sed 's/^[^ ]* *//') and give \
+                 those of the rows in a file of their own"
+            );
+            return Err(Error::format(path, Some(number), reason));
+        }
         parse_entries(tokens, &mut entries).map_err(|reason| Error::format(path, Some(number), reason))?;
         if let (Some(first), Some(last)) = (entries.first(), entries.last()) {
             bounds.first = bounds.first.min(first.0);
@@ -114,13 +163,8 @@ fn each_line(path: &Path, run: &Run, mut take: impl FnMut(u64, &str, &[(u32, f32
 
 fn parse_entries<'t>(tokens: impl Iterator<Item = &'t str>, entries: &mut Vec<(u32, f32)>) -> Result<(), String> {
     entries.clear();
-    for token in tokens.filter(|token| !token.starts_with("qid:")) {
-        let entry = token.split_once(':').and_then(|(index, value)| Some((index.parse().ok()?, value.parse().ok()?)));
-        entries.push(
-            entry
-                .filter(|entry: &(u32, f32)| entry.0 < u32::MAX)
-                .ok_or_else(|| format!("'{token}' is no pair index:value"))?,
-        );
+    for token in tokens {
+        entries.push(pair(token).ok_or_else(|| format!("'{token}' is no pair index:value"))?);
     }
     entries.sort_unstable_by_key(|entry| entry.0);
     match entries.windows(2).find(|pair| pair[0].0 == pair[1].0) {

@@ -83,7 +83,8 @@ fn other_files_are_refused() {
     assert!(
         error(&folder.file("e.npz", archive), None).contains("archives are not read in blocks; expected edges as .npy")
     );
-    assert!(error(&folder.file("e.dat", "0,1"), None).contains("cannot be told from the name; expected edges as .npy"));
+    assert!(error(&folder.file("e.dat", [1, 0, 2]), None).contains("starts with [01, 00, 02]"));
+    assert_eq!(EdgeFile::open(&folder.file("e.dat", "0,1"), None, &run()).unwrap().n_nodes(), 2);
     assert!(matches!(EdgeFile::open(&folder.path("none.npy"), None, &run()), Err(Error::Io { .. })));
     assert!(matches!(EdgeFile::open(&folder.path("none.csv"), None, &run()), Err(Error::Io { .. })));
     let many = EdgeFile::open(&folder.file("e.csv", "0,1"), Some(1 << 33), &run()).unwrap_err().to_string();

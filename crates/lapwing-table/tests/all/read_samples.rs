@@ -127,7 +127,13 @@ fn bad_csv_is_named_by_line_and_column() {
     let unknown = error(&folder.file("t.csv", "width,label\n1,2\n"), &labeled_by("lable"));
     assert!(unknown.contains("no column 'lable'; did you mean 'label'? The columns are: width, label"), "{unknown}");
     assert!(error(&folder.path("absent.csv"), &none).contains("absent.csv: No such file"));
-    assert!(error(&folder.file("t.doc", "x"), &none).contains("expected .csv, .tsv, .txt, .jsonl"));
+    let unknown = error(&folder.file("t.doc", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"), &none);
+    assert!(
+        unknown.contains(
+            "it starts with [89, 50, 4e, 47, 0d, 0a, 1a, 0a], '\\x89PNG\\r\\n\\x1a\\n'; expected text (.csv, "
+        ),
+        "{unknown}"
+    );
     assert!(probe(Path::new("-"), &none).unwrap_err().to_string().contains("only once"));
 }
 

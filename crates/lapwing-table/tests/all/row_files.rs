@@ -116,7 +116,7 @@ fn other_files_and_uses_are_refused() {
     assert!(error(&folder.file("e.csv", "a,b\n"), &none).ends_with("no rows after the header"));
     assert!(error(&folder.file("e.npy", ""), &none).ends_with("the file is empty"));
     assert!(error(&folder.file("x.npz", "x"), &none).contains("not read in blocks; expected rows as .npy"));
-    assert!(error(&folder.file("x.dat", "x"), &none).contains("cannot be told from the name"));
+    assert!(error(&folder.file("x.dat", [0; 9]), &none).contains("neither text nor a known format"));
     assert!(error(&folder.path("absent.npy"), &none).contains("absent.npy"));
     assert!(error(Path::new("-"), &none).contains("only once"));
     for name in ["x.npz", "x.svm", "x.dat", "-", "x.npy.gz"] {

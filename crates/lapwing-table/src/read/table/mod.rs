@@ -22,9 +22,10 @@ pub use self::kind::ColumnKind;
 pub(crate) use self::parts::parts_of;
 pub(crate) use self::rows::{KeptRows, TableRows};
 use self::source::{Ask, Held, Source, kinds_of};
+use super::arff::ArffText;
 pub(crate) use super::cell::{CellType, ColumnType, Reading, Tally};
 use super::cell::{infer, reconciled};
-use super::format::{Format, unknown_ending};
+use super::format::{Format, open_decoded, unknown_ending};
 use super::parquet;
 use super::sheet::Sheet;
 pub(crate) use super::text::RowMark;
@@ -45,6 +46,8 @@ pub struct TableFile {
     doubts: Vec<Doubt>,
     /// What was passed over before the rows of a text.
     passed: Vec<String>,
+    /// Columns that the file declares to be texts, whatever these look like.
+    categories: Vec<usize>,
     source: Arc<dyn Source>,
 }
 
@@ -54,13 +57,30 @@ impl TableFile {
     /// # Errors
     /// [`Error::Format`] for files that hold no table, or are damaged; [`Error::Io`].
     pub fn open(path: &Path, options: &ReadOptions) -> Result<Self> {
-        if let Some(paths) = parts_of(path)? {
-            return parts::open(path, &paths, options);
+        if !options.more.is_empty() {
+            let paths = std::iter::once(path.to_owned()).chain(options.more.iter().cloned()).collect::<Vec<_>>();
+            return parts::open(path, Path::new(""), &paths, &ReadOptions { more: Vec::new(), ..options.clone() });
+        }
+        if let Some((folder, paths)) = parts_of(path)? {
+            return parts::open(path, &folder, &paths, options);
         }
         match Format::from_path(path) {
             format @ (Format::Csv | Format::JsonLines) => {
                 let known = Known { is_json: format == Format::JsonLines, ..options.known(path) };
                 TextTable::open(path, known).map(|table| Self::from_text(Arc::new(table)))
+            }
+            Format::Arff => {
+                let known =
+                    Known { delimiter: Some(b','), has_header: Some(true), decimal: Some(b'.'), ..options.known(path) };
+                let mut table = Self::from_text(Arc::new(TextTable::open(path, known)?));
+                for (at, attribute) in
+                    ArffText::open(path, open_decoded(path)?)?.attributes.iter().enumerate().take(table.names.len())
+                {
+                    table.written[at] = attribute.declared.or(table.written[at]);
+                    table.kinds[at] = ColumnKind::of_cells(table.written[at]);
+                    table.categories.extend((attribute.declared == Some(CellType::Text)).then_some(at));
+                }
+                Ok(table)
             }
             Format::Sheet => {
                 let Sheet { text, others } = super::sheet::read(path, options.sheet.as_deref())?;
@@ -81,7 +101,7 @@ impl TableFile {
             }
             _ => Err(unknown_ending(
                 path,
-                "a table: .csv, .tsv, .txt, .jsonl, .parquet, .arrow, .feather, .xlsx, .xls or .ods",
+                "a table: .csv, .tsv, .txt, .jsonl, .arff, .parquet, .arrow, .feather, .xlsx, .xls or .ods",
             )),
         }
     }
@@ -141,7 +161,7 @@ impl TableFile {
                 };
             }
         }
-        Ok(Self { path, names, repeated, kinds, written, doubts, passed: Vec::new(), source })
+        Ok(Self { path, names, repeated, kinds, written, doubts, passed: Vec::new(), categories: Vec::new(), source })
     }
 
     pub(super) fn from_text(table: Arc<TextTable>) -> Self {
@@ -156,6 +176,7 @@ impl TableFile {
             written,
             doubts: table.doubts.clone(),
             passed: table.passed.clone(),
+            categories: Vec::new(),
             source: Arc::new(table),
         }
     }
@@ -215,6 +236,11 @@ impl TableFile {
     /// Whether the cells of column `at` are stored as text.
     pub(crate) fn is_stored_text(&self, at: usize) -> bool {
         kind_of(&self.source.stored_type(at)) == ColumnKind::Text
+    }
+
+    /// Whether the file declares the cells of column `at` to be texts, whatever these look like.
+    pub(crate) fn is_category(&self, at: usize) -> bool {
+        self.categories.contains(&at)
     }
 
     /// Whether the cells of column `at` can name rows: texts or integers.

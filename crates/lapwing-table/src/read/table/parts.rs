@@ -1,26 +1,46 @@
-//! Several files as one table: a folder of parts, or a pattern with `*` in the name.
+//! Several files as one table: a folder of parts, a pattern with `*` in the name, or a list. Names of folders such as `year=2020` are
+//! columns of the parts in them.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow_array::ArrayRef;
+use arrow_array::{ArrayRef, StringArray};
 use arrow_schema::DataType;
 
+use super::canonical::canonical;
 use super::source::{Ask, Rows, Source};
-use super::{RowMark, TableFile, TableRows, Tally};
-use crate::read::cell::Reading;
-use crate::read::format::Format;
+use super::{ColumnKind, ColumnType, RowMark, TableFile, TableRows, Tally};
+use crate::read::cell::{Reading, infer};
+use crate::read::format::{Format, is_rereadable, only_once};
 use crate::read::options::ReadOptions;
 use crate::read::text::Dialect;
 use lapwing_core::{Error, Result, Run};
 
-/// Tables with the same columns, one below the other; for each, the place of every column.
+/// A table with the place of every column; places behind its own columns are those of `values`.
 #[derive(Debug)]
-struct Parts(Arc<Vec<(TableFile, Vec<usize>)>>);
+struct Part {
+    table: TableFile,
+    places: Vec<usize>,
+    /// The values of the keys in the names of its folders.
+    values: Vec<String>,
+}
+
+impl Part {
+    /// The value that all cells of a column have; the place of other columns.
+    fn column(&self, at: usize) -> std::result::Result<&str, usize> {
+        let place = self.places[at];
+        place.checked_sub(self.table.names.len()).map_or(Err(place), |key| Ok(&self.values[key]))
+    }
+}
+
+/// Tables with the same columns, one below the other.
+#[derive(Debug)]
+struct Parts(Arc<Vec<Part>>);
 
 /// Reads parts one after the other.
 struct PartRows {
-    parts: Arc<Vec<(TableFile, Vec<usize>)>>,
+    parts: Arc<Vec<Part>>,
     next: usize,
     current: Option<TableRows>,
     ask: Ask,
@@ -30,18 +50,19 @@ struct PartRows {
 
 impl Source for Parts {
     fn stored_type(&self, at: usize) -> DataType {
-        let types = || self.0.iter().map(|(table, places)| table.source.stored_type(places[at]));
+        let stored =
+            |part: &Part| part.column(at).map_or_else(|at| part.table.source.stored_type(at), |_| DataType::Utf8);
+        let types = || self.0.iter().map(stored);
         types().find(|stored| *stored == DataType::Utf8).or_else(|| types().next()).unwrap_or(DataType::Null)
     }
 
     fn n_rows(&self) -> Option<usize> {
-        self.0.iter().map(|(table, _)| table.n_rows()).sum()
+        self.0.iter().map(|part| part.table.n_rows()).sum()
     }
 
     fn bytes_of(&self, columns: &[usize]) -> u64 {
-        let of_part = |(table, places): &(TableFile, Vec<usize>)| {
-            table.bytes_of(&columns.iter().map(|&at| places[at]).collect::<Vec<_>>())
-        };
+        let own = |part: &Part| columns.iter().filter_map(|&at| part.column(at).err()).collect::<Vec<_>>();
+        let of_part = |part: &Part| part.table.bytes_of(&own(part));
         self.0.iter().map(of_part).sum()
     }
 
@@ -52,23 +73,61 @@ impl Source for Parts {
 
     fn samples(&self, columns: &[usize]) -> Result<Vec<Vec<Vec<u8>>>> {
         let mut all = vec![Vec::new(); columns.len()];
-        for (table, places) in self.0.iter() {
-            let columns: Vec<usize> = columns.iter().map(|&at| places[at]).collect();
-            all.iter_mut().zip(table.source.samples(&columns)?).for_each(|(all, cells)| all.extend(cells));
+        for part in self.0.iter() {
+            for (all, &at) in all.iter_mut().zip(columns) {
+                match part.column(at) {
+                    Ok(value) => all.push(value.into()),
+                    Err(at) => all.extend(part.table.source.samples(&[at])?.into_iter().flatten()),
+                }
+            }
         }
         Ok(all)
     }
 
     fn is_text(&self) -> bool {
-        self.0.iter().all(|(table, _)| table.is_text())
+        self.0.iter().all(|part| part.table.is_text())
     }
 
     fn dialect(&self) -> Option<Dialect> {
-        self.0.first().and_then(|(table, _)| table.dialect())
+        self.0.first().and_then(|part| part.table.dialect())
     }
 
     fn files(&self) -> Option<Vec<PathBuf>> {
-        Some(self.0.iter().flat_map(|(table, _)| table.files()).collect())
+        Some(self.0.iter().flat_map(|part| part.table.files()).collect())
+    }
+}
+
+impl Part {
+    /// Starts to read the columns that are its own.
+    fn scan(&self, ask: &Ask) -> Result<TableRows> {
+        let own = ask.columns.iter().zip(&ask.types).zip(&ask.cells);
+        let own =
+            own.filter_map(|((&at, &kind), &cells)| Some((self.column(at).err()?, kind, Reading::from(Some(cells)))));
+        let (mut columns, mut types, mut cells): (Vec<usize>, Vec<ColumnType>, Vec<Reading>) = own.collect();
+        // Only texts have rows without cells.
+        if columns.is_empty() && !self.table.is_text() {
+            let readable = (0..self.table.kinds.len()).find_map(|at| Some((at, self.table.kinds[at].column_type()?)));
+            columns.extend(readable.map(|(at, _)| at));
+            types.extend(readable.map(|(_, kind)| kind));
+            cells.extend(readable.map(|_| Reading::default()));
+        }
+        self.table.scan_as(&columns, &types, &cells)
+    }
+
+    /// The arrays of all columns from those of its own.
+    fn with_values(&self, own: Vec<ArrayRef>, n_rows: usize, ask: &Ask) -> Result<Vec<ArrayRef>> {
+        let mut own = own.into_iter();
+        let mut arrays = Vec::with_capacity(ask.columns.len());
+        for (at, read_as) in ask.columns.iter().zip(ask.types.iter().copied().zip(ask.cells.iter().copied())) {
+            arrays.extend(match self.column(*at) {
+                Err(_) => own.next(),
+                Ok(value) => {
+                    let texts: ArrayRef = Arc::new(StringArray::from(vec![value; n_rows]));
+                    Some(canonical(self.table.path(), &texts, read_as, 0, &mut Tally::default())?)
+                }
+            });
+        }
+        Ok(arrays)
     }
 }
 
@@ -76,23 +135,22 @@ impl Rows for PartRows {
     fn next(&mut self, run: &Run) -> Result<Option<Vec<ArrayRef>>> {
         loop {
             if self.current.is_none() {
-                let Some((table, places)) = self.parts.get(self.next) else { return Ok(None) };
-                let columns: Vec<usize> = self.ask.columns.iter().map(|&at| places[at]).collect();
-                let cells: Vec<Reading> = self.ask.cells.iter().map(|&cells| Some(cells).into()).collect();
-                self.current = Some(table.scan_as(&columns, &self.ask.types, &cells)?);
+                let Some(part) = self.parts.get(self.next) else { return Ok(None) };
+                self.current = Some(part.scan(&self.ask)?);
                 self.next += 1;
             }
-            let Some(part) = &mut self.current else { continue };
-            let n_before = part.n_rows();
-            if let Some(arrays) = part.next(run)? {
-                self.n_rows += part.n_rows() - n_before;
-                return Ok(Some(arrays));
+            let Some(rows) = &mut self.current else { continue };
+            let n_before = rows.n_rows();
+            if let Some(arrays) = rows.next(run)? {
+                let n_rows = rows.n_rows() - n_before;
+                self.n_rows += n_rows;
+                return self.parts[self.next - 1].with_values(arrays, n_rows, &self.ask).map(Some);
             }
             // The rows of a part start where those before it end.
-            let before = self.n_rows - part.n_rows();
-            for (all, of_part) in self.tallies.iter_mut().zip(part.tallies()) {
-                all.add(of_part.clone(), before, 0);
-            }
+            let before = self.n_rows - rows.n_rows();
+            let part = &self.parts[self.next - 1];
+            let own = self.ask.columns.iter().zip(&mut self.tallies).filter(|(at, _)| part.column(**at).is_err());
+            own.zip(rows.tallies()).for_each(|((_, all), of_part)| all.add(of_part.clone(), before, 0));
             self.current = None;
         }
     }
@@ -106,8 +164,8 @@ impl Rows for PartRows {
     }
 }
 
-/// The files that `path` stands for, ascending by name; `None` if it is a file itself.
-pub(crate) fn parts_of(path: &Path) -> Result<Option<Vec<PathBuf>>> {
+/// The files that `path` stands for, ascending by name, and their folder; `None` if it is a file itself.
+pub(crate) fn parts_of(path: &Path) -> Result<Option<(PathBuf, Vec<PathBuf>)>> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let is_folder = path.is_dir();
     if !is_folder && (!name.contains('*') || path.exists()) {
@@ -115,28 +173,33 @@ pub(crate) fn parts_of(path: &Path) -> Result<Option<Vec<PathBuf>>> {
     }
     let folder = if is_folder { path } else { path.parent().unwrap_or(Path::new("")) };
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let entries = std::fs::read_dir(folder).map_err(|e| Error::io(folder, e))?;
     let mut parts = Vec::new();
-    for entry in entries {
-        let found = entry.map_err(|e| Error::io(folder, e))?.path();
-        let found_name = found.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        // Other programs put marks such as _SUCCESS and hidden files beside the parts.
-        let is_hidden = found_name.starts_with(['.', '_']);
-        let is_wanted = if is_folder { is_table(&found) } else { matches(&name, &found_name) };
-        if found.is_file() && !is_hidden && is_wanted {
-            parts.push(found);
-        }
-    }
+    collect(folder, (!is_folder).then_some(name.as_str()), &mut parts)?;
     parts.sort();
     match parts.is_empty() {
         true if is_folder => Err(Error::format(path, None, "the folder holds no table (.csv, .parquet, …)")),
         true => Err(Error::format(path, None, "no file has such a name")),
-        false => Ok(Some(parts)),
+        false => Ok(Some((folder.to_owned(), parts))),
     }
 }
 
-fn is_table(path: &Path) -> bool {
-    matches!(Format::from_path(path), Format::Csv | Format::JsonLines | Format::Parquet | Format::Ipc | Format::Sheet)
+/// Adds the files of a folder whose names fit a pattern; without one, all tables, also those in folders of keys such as `year=2020`.
+fn collect(folder: &Path, pattern: Option<&str>, parts: &mut Vec<PathBuf>) -> Result<()> {
+    for entry in std::fs::read_dir(folder).map_err(|e| Error::io(folder, e))? {
+        let found = entry.map_err(|e| Error::io(folder, e))?.path();
+        let name = found.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let is_table = || Format::by_name(&name.to_lowercase()).is_table();
+        match found.is_dir() {
+            // Other programs put marks such as _SUCCESS and hidden files beside the parts.
+            _ if name.starts_with(['.', '_']) => {}
+            true if pattern.is_none() && name.contains('=') => collect(&found, pattern, parts)?,
+            false if found.is_file() && pattern.map_or_else(is_table, |pattern| matches(pattern, &name)) => {
+                parts.push(found)
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Whether a name fits a pattern in which `*` stands for any characters.
@@ -151,18 +214,44 @@ fn matches(pattern: &str, name: &str) -> bool {
     rest.len() >= last.len() && rest.ends_with(last)
 }
 
-/// Opens parts as one table with the columns of the first.
-pub(super) fn open(path: &Path, paths: &[PathBuf], options: &ReadOptions) -> Result<TableFile> {
-    let mut parts: Vec<(TableFile, Vec<usize>)> = Vec::new();
-    let (mut names, mut repeated, mut kinds) = (Vec::new(), Vec::new(), Vec::new());
-    for part in paths {
-        let table = TableFile::open(part, options)?;
-        if parts.is_empty() {
-            (names, repeated, kinds) = (table.names.clone(), table.repeated.clone(), table.kinds.clone());
+/// The keys in the names of folders such as `year=2020`, with their values.
+fn keys(path: &Path) -> impl Iterator<Item = (String, String)> {
+    let pair = |folder: &OsStr| {
+        let (key, value) = folder.to_str()?.split_once('=')?;
+        // What Hive writes for none.
+        Some((key.to_owned(), if value == "__HIVE_DEFAULT_PARTITION__" { "" } else { value }.to_owned()))
+    };
+    path.parent().into_iter().flat_map(Path::iter).filter_map(pair)
+}
+
+/// Opens parts as one table with the columns of the first. Folders of their paths below `folder` may be keys.
+pub(super) fn open(path: &Path, folder: &Path, paths: &[PathBuf], options: &ReadOptions) -> Result<TableFile> {
+    let mut parts: Vec<Part> = Vec::new();
+    let (mut names, mut repeated, mut kinds, mut written) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for file in paths {
+        if !is_rereadable(file) {
+            return Err(only_once(file));
         }
-        let place = |name: &String| table.names.iter().position(|other| other == name);
+        let table = TableFile::open(file, options)?;
+        let (mut own, mut own_kinds, mut own_written) =
+            (table.names.clone(), table.kinds.clone(), table.written.clone());
+        let mut values = Vec::new();
+        for (key, value) in keys(file.strip_prefix(folder).unwrap_or(file)) {
+            if !own.contains(&key) {
+                let cells = infer(std::iter::once(value.as_bytes()), b'.').kind;
+                own.push(key);
+                own_kinds.push(ColumnKind::of_cells(cells));
+                own_written.push(cells);
+                values.push(value);
+            }
+        }
+        if parts.is_empty() {
+            (names, repeated, kinds, written) =
+                (own.clone(), table.repeated.clone(), own_kinds.clone(), own_written.clone());
+        }
+        let place = |name: &String| own.iter().position(|other| other == name);
         let missing: Vec<&str> = names.iter().filter(|name| place(name).is_none()).map(String::as_str).collect();
-        let further: Vec<&str> = table.names.iter().filter(|name| !names.contains(name)).map(String::as_str).collect();
+        let further: Vec<&str> = own.iter().filter(|name| !names.contains(name)).map(String::as_str).collect();
         if !missing.is_empty() || !further.is_empty() {
             let first = paths[0].display();
             let listed = |what: &str, names: &[&str]| match names {
@@ -174,21 +263,22 @@ pub(super) fn open(path: &Path, paths: &[PathBuf], options: &ReadOptions) -> Res
                 listed("without", &missing),
                 listed("with further", &further)
             );
-            return Err(Error::format(part, None, reason));
+            return Err(Error::format(file, None, reason));
         }
         let places: Vec<usize> = names.iter().filter_map(place).collect();
         // A column that is empty in one part has the kind that it has in another; numbers beside text are text.
         for (at, &there) in places.iter().enumerate() {
-            kinds[at] = super::canonical::common(&kinds[at], &table.kinds[there]);
+            kinds[at] = super::canonical::common(&kinds[at], &own_kinds[there]);
+            written[at] = written[at].or(own_written[there]);
         }
-        parts.push((table, places));
+        parts.push(Part { table, places, values });
     }
-    let written =
-        (0..names.len()).map(|at| parts.iter().find_map(|(table, places)| table.written(places[at]))).collect();
-    let doubts = parts.first().map_or_else(Vec::new, |(table, _)| table.doubts().to_vec());
-    let passed = parts.first().map_or_else(Vec::new, |(table, _)| table.passed.clone());
+    let first = parts.first().map(|part| &part.table);
+    let doubts = first.map_or_else(Vec::new, |table| table.doubts().to_vec());
+    let passed = first.map_or_else(Vec::new, |table| table.passed.clone());
+    let categories = first.map_or_else(Vec::new, |table| table.categories.clone());
     let source = Arc::new(Parts(Arc::new(parts)));
-    Ok(TableFile { path: path.to_owned(), names, repeated, kinds, written, doubts, passed, source })
+    Ok(TableFile { path: path.to_owned(), names, repeated, kinds, written, doubts, passed, categories, source })
 }
 
 #[cfg(test)]

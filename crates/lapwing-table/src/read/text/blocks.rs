@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::read::format::{encoding_of_file, is_compressed, is_rereadable, is_stdin, only_once, open_text};
+use crate::read::format::{encoding_of_file, is_packed, is_rereadable, is_stdin, not_text, only_once, open_text};
 use crate::read::lines::text_error;
 use encoding_rs::Encoding;
 use lapwing_core::mapped::open;
@@ -42,6 +42,9 @@ impl Text {
         }
         let mut bytes = Vec::new();
         open_text(path)?.read_to_end(&mut bytes).map_err(|e| text_error(path, None, e))?;
+        if let Some(error) = not_text(path, &bytes) {
+            return Err(error);
+        }
         Ok(Self::Held(path.to_owned(), bytes.into()))
     }
 
@@ -90,7 +93,7 @@ impl Text {
     /// Whether reading can start at any byte.
     pub(super) fn is_seekable(&self) -> bool {
         match self {
-            Self::File(path, encoding) => encoding.is_none() && !is_compressed(path),
+            Self::File(path, encoding) => encoding.is_none() && !is_packed(path),
             Self::Held(..) => true,
             Self::Once(..) => false,
         }
@@ -112,7 +115,7 @@ impl Text {
                 Box::new(text)
             }
             Self::Once(_, unread) => lock(unread).take().ok_or_else(|| only_once(&path))?,
-            Self::File(path, encoding) if encoding.is_some() || is_compressed(path) || is_stdin(path) => {
+            Self::File(path, encoding) if encoding.is_some() || is_packed(path) || is_stdin(path) => {
                 Box::new(open_text(path)?)
             }
             Self::File(path, _) => {

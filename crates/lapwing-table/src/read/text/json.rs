@@ -42,6 +42,13 @@ pub(super) fn each_cell(line: &[u8], mut take: impl FnMut(&str, &str)) -> Result
     Ok(())
 }
 
+/// Whether the first line of a text is an object.
+pub(super) fn is_object(text: &[u8]) -> bool {
+    let text = text.trim_ascii_start();
+    text.starts_with(b"{")
+        && text.split(|&byte| byte == b'\n').next().is_some_and(|line| each_cell(line, |_, _| ()).is_ok())
+}
+
 fn flatten(key: &str, value: &Value, take: &mut impl FnMut(&str, &str)) {
     match value {
         Value::Null => take(key, ""),

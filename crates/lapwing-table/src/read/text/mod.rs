@@ -79,7 +79,7 @@ impl TextTable {
         let path = path.as_path();
         let empty = || Error::format(path, None, "the file is empty");
         let first = text.first()?.ok_or_else(empty)?;
-        if known.is_json {
+        if known.is_json || json::is_object(&first.bytes) {
             let (names, records) = json::sample(&first.bytes, first.is_last, dialect::MAX_RECORDS);
             if names.is_empty() {
                 let reason = "no JSON object; expected one in each line, such as {\"width\": 1.5, \"label\": \"a\"}";
@@ -135,7 +135,7 @@ impl TextTable {
         let texts =
             |record: &Vec<Vec<u8>>| record.iter().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect();
         let records: Vec<Vec<String>> = table.sample.iter().map(texts).collect();
-        let is_named = !known.is_json && is_header(&records, table.body_lines);
+        let is_named = table.dialect().is_some() && is_header(&records, table.body_lines);
         Ok((if is_named { of(true)? } else { table }, records))
     }
 
