@@ -1,22 +1,27 @@
-"""Tables: how fast they are read beside other readers, and what preparing costs in accuracy beside clean matrices."""
+"""Tables: how fast and how well they are read beside other readers, and how well rows are labeled beside columns prepared by hand."""
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 import accuracy
+import common
 import forms
 import harness
+import kinds
+import peers
+import pollution
 import readers
 import reading
 
-TASKS = {"reading": reading.task, "accuracy": accuracy.task}
+TASKS = {"reading": reading.task, "accuracy": accuracy.task, "pollution": pollution.task, "peers": peers.task}
 
 
 def main() -> None:
     args = parse()
     if args.quick:
-        args.repeats, args.draws = 1, 1
+        args.repeats, args.draws, args.kinds = 1, 1, args.kinds[:4]
     harness.run_tasks("tables", args, TASKS)
 
 
@@ -25,6 +30,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--sets", nargs="+", choices=forms.SETS, default=forms.SETS, metavar="SET", help="sets of the accuracy task")
     parser.add_argument("--forms", nargs="+", choices=forms.FORMS, default=forms.FORMS, metavar="FORM", help="forms of tables")
     parser.add_argument("--draws", type=int, default=3, help="draws of rows and labels (default 3)")
+    parser.add_argument("--kinds", nargs="+", choices=kinds.NAMES, default=kinds.NAMES, metavar="TABLE", help="tables of the peers task")
+    parser.add_argument("--program", type=Path, default=common.ROOT / "target" / "release" / "lapwing", help=argparse.SUPPRESS)
     args = parser.parse_args()
     args.peers = args.peers or list(readers.READERS)
     return args

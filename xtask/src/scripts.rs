@@ -31,7 +31,7 @@ pub const BENCHES: Scripts = Scripts {
     environment: "bench",
     script: "bench.py",
     modules: &["benches"],
-    with_programs: &["low-rank", "plan", "signals"],
+    with_programs: &["low-rank", "plan", "signals", "tables"],
     in_rust: &["kernels", "constants"],
 };
 
