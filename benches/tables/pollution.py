@@ -101,7 +101,7 @@ def lapwing(program: Path, path: Path) -> Reading:
     if done.returncode:
         raise ValueError(done.stderr.strip())
     table, report = pl.read_parquet(out), json.loads(done.stdout)
-    said = [one["text"] for one in report["warnings"] if one["kind"] == "unusual-cells"]
+    said = [one["text"] for one in report["warnings"] if one["kind"] in ("unusual-cells", "doubtful-columns")]
     sentinels = {one["name"]: one.get("sentinel") for one in report["parts"]["prepare"]["columns"]}
     columns = [[None if cell == sentinels.get(name) else cell for cell in table[name]] for name in table.columns[:-3]]
     return Reading(table.columns[:-3], [list(row) for row in zip(*columns, strict=True)], "; ".join(said))

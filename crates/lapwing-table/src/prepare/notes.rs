@@ -4,11 +4,14 @@ use serde::Serialize;
 
 use super::decide::{MAX_ONE_HOT, names_codes, names_groups};
 use super::recipe::{ColumnRecipe, Step};
-use super::survey::{Cells, Survey};
+use super::survey::{Cells, Survey, TextSurvey};
 use crate::read::cell::{CellType, DateStyle, NumberStyle, OtherCell, Reading, Tally};
 use crate::read::lines::shown;
 use crate::read::{ColumnKind, join_columns, shell_word};
 use lapwing_core::Warning;
+
+/// The least share of numbers among the cells of a column of texts that is said.
+const MIXED: f64 = 0.3;
 
 /// The first cells that do not fit that are listed.
 const MAX_LISTED: usize = 5;
@@ -183,8 +186,11 @@ impl Other {
             (Cells::Texts(texts), _) => {
                 let are_digits = texts.levels.keys().all(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
                 let is_padded = texts.levels.keys().any(|text| text.len() > 1 && text.starts_with('0'));
-                let warning = Some("numbers with leading zeros are taken as codes; as numbers");
-                (are_digits && is_padded).then(|| Self::read_as("numbers", name, "number", warning))
+                let warning = match are_digits && is_padded {
+                    true => Some("numbers with leading zeros are taken as codes; as numbers"),
+                    false => mixed(texts),
+                };
+                warning.map(|warning| Self::read_as("numbers", name, "number", Some(warning)))
             }
             _ => None,
         }
@@ -203,6 +209,22 @@ impl Other {
     fn read_as(reading: &str, name: &str, word: &str, warning: Option<&'static str>) -> Self {
         let option = format!("--read-as {}", shell_word(&join_columns(&[format!("{name}={word}")])));
         Self { reading: reading.to_owned(), option, warning }
+    }
+}
+
+/// What to say of texts many of which are numbers.
+fn mixed(texts: &TextSurvey) -> Option<&'static str> {
+    let is_number = |text: &str, mark: u8| NumberStyle::Written(mark).parse(text.as_bytes()).is_some();
+    let (mut n_cells, mut n_numbers) = (0, 0);
+    for (text, count) in &texts.levels {
+        n_cells += count;
+        n_numbers += if is_number(text, b'.') || is_number(text, b',') { *count } else { 0 };
+    }
+    match (MIXED * n_cells as f64 <= n_numbers as f64, n_numbers == n_cells) {
+        (_, _) if n_numbers == 0 => None,
+        (_, true) => Some("its numbers have decimal points and decimal commas, and are taken as texts; as numbers"),
+        (true, _) => Some("many of its cells are numbers, but not all, and all are taken as texts; as numbers"),
+        _ => None,
     }
 }
 

@@ -43,7 +43,7 @@ pub(super) enum Format {
 }
 
 /// Marks of files that are known and not read, and what to do with them.
-const FOREIGN: [(&[u8], &str); 8] = [
+const FOREIGN: [(&[u8], &str); 10] = [
     (
         b"SQLite format 3\0",
         "a database of SQLite; hand a table of it over: sqlite3 -csv -header FILE 'select * from TABLE' | lapwing label - …, or \
@@ -55,6 +55,8 @@ const FOREIGN: [(&[u8], &str); 8] = [
     (b"X\n\0\0\0", "data of R; save it from R: write.csv(readRDS('FILE'), 'table.csv', row.names = FALSE)"),
     (b"<!doctype html", "a page (HTML), as servers send in the place of a file; get the file itself"),
     (b"<html", "a page (HTML), as servers send in the place of a file; get the file itself"),
+    (b"\xff\xfe\0\0", "text in UTF-32; save it as UTF-8: iconv -f UTF-32 -t UTF-8 FILE > table.csv"),
+    (b"\0\0\xfe\xff", "text in UTF-32; save it as UTF-8: iconv -f UTF-32 -t UTF-8 FILE > table.csv"),
     (b"<?xml", "XML; save it from Python: pandas.read_xml('FILE').to_parquet('table.parquet')"),
 ];
 const JSON: &str = "JSON with other lines than objects; write one object a line: jq -c '.[]' FILE > table.jsonl";
@@ -319,6 +321,8 @@ pub(super) fn encoding_of(start: &[u8]) -> Option<&'static Encoding> {
         Ok(_) => None,
         // The last character is cut.
         Err(error) if error.error_len().is_none() => None,
+        // Letters of other encodings hardly ever make up those of UTF-8: a cell behind these is damaged.
+        Err(error) if !start[..error.valid_up_to()].is_ascii() => None,
         Err(_) => {
             let mut detector = EncodingDetector::new();
             detector.feed(start, false);

@@ -113,7 +113,11 @@ impl TextTable {
         found.resize(names.len(), Found { kind: None, is_doubtful: false });
         let dialect = Dialect { encoding: text.encoding().unwrap_or("UTF-8"), ..sniffed.dialect };
         let (layout, names, sample) = (Layout::Cells(dialect), names.into(), sniffed.records.into());
-        let sniff::Sniffed { doubts, body, passed, header_line, .. } = sniffed;
+        let sniff::Sniffed { doubts, body, mut passed, header_line, .. } = sniffed;
+        let guessed = text.encoding().filter(|encoding| !encoding.starts_with("UTF-16"));
+        passed.extend(guessed.map(|name| {
+            format!("the text is not in UTF-8; its letters are taken for those of {name}, which is a guess")
+        }));
         let (body_lines, is_list) = (count_lines(&first.bytes[..body.min(first.bytes.len())]), known.is_list);
         Ok(Self { text, layout, names, found, doubts, sample, body, body_lines, is_list, passed, header_line })
     }
