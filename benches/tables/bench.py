@@ -10,12 +10,12 @@ import common
 import forms
 import harness
 import kinds
-import peers
+import labels
 import pollution
 import readers
 import reading
 
-TASKS = {"reading": reading.task, "accuracy": accuracy.task, "pollution": pollution.task, "peers": peers.task}
+TASKS = {"reading": reading.task, "accuracy": accuracy.task, "pollution": pollution.task, "labels": labels.task}
 
 
 def main() -> None:
@@ -30,7 +30,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--sets", nargs="+", choices=forms.SETS, default=forms.SETS, metavar="SET", help="sets of the accuracy task")
     parser.add_argument("--forms", nargs="+", choices=forms.FORMS, default=forms.FORMS, metavar="FORM", help="forms of tables")
     parser.add_argument("--draws", type=int, default=3, help="draws of rows and labels (default 3)")
-    parser.add_argument("--kinds", nargs="+", choices=kinds.NAMES, default=kinds.NAMES, metavar="TABLE", help="tables of the peers task")
+    parser.add_argument("--kinds", nargs="+", choices=kinds.NAMES, default=kinds.NAMES, metavar="TABLE", help="tables of the labels task")
     parser.add_argument("--program", type=Path, default=common.ROOT / "target" / "release" / "lapwing", help=argparse.SUPPRESS)
     args = parser.parse_args()
     args.peers = args.peers or list(readers.READERS)
