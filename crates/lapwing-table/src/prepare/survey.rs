@@ -88,7 +88,7 @@ impl NumberSurvey {
     }
 
     /// The number that stands for no number, if there clearly is one: the least or the largest, which comes again, is a code such as −200
-    /// or 9999, and is farther from all others than these are from each other.
+    /// or 9999, and is farther from all others than these are from each other, or alone below 0.
     pub(super) fn sentinel(&self) -> Option<f64> {
         let mut known = self.known();
         known.sort_unstable_by(f64::total_cmp);
@@ -99,7 +99,8 @@ impl NumberSurvey {
             let first = others.next()?;
             let last = others.next_back().unwrap_or(first);
             let gap = if x < first { first - x } else { x - last };
-            let is_apart = last > first && gap > last - first;
+            // Where nothing else is below 0, a code there is no number.
+            let is_apart = last > first && (gap > last - first || (x < 0.0 && first >= 0.0));
             let is_rare = (MIN_SENTINELS..=known.len() * 3 / 4).contains(&n_equal);
             (is_apart && is_rare && is_code(x)).then_some(x)
         };

@@ -199,8 +199,10 @@ fn time(text: &str) -> Option<i64> {
         _ => (text, None),
     };
     let (hour, _, rest) = number(text, 2)?;
-    let (minute, 2, rest) = number(rest.strip_prefix(':')?, 2)? else { return None };
-    let (second, rest) = match rest.strip_prefix(':') {
+    // 18.00.00
+    let mark = if !text.contains(':') && text.matches('.').count() == 2 { '.' } else { ':' };
+    let (minute, 2, rest) = number(rest.strip_prefix(mark)?, 2)? else { return None };
+    let (second, rest) = match rest.strip_prefix(mark) {
         Some(rest) => number(rest, 2).filter(|found| found.1 == 2).map(|(second, _, rest)| (second, rest))?,
         None => (0, rest),
     };

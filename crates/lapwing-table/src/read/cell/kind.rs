@@ -84,7 +84,9 @@ struct Fit {
 impl Fit {
     fn is_accepted(self) -> bool {
         let have_values = self.values >= 2 * VALUES_OF_A_GAP_TEXT && self.values >= VALUES_OF_A_GAP_TEXT * self.others;
-        let are_gaps = 2 * self.n_fit > self.n && self.others <= MAX_GAP_TEXTS && have_values;
+        // One or two texts beside many numbers are marks, however often they come.
+        let are_most = 2 * self.n_fit > self.n || self.others <= 2;
+        let are_gaps = are_most && self.others <= MAX_GAP_TEXTS && have_values;
         self.n_fit > 0 && (are_few(self.n - self.n_fit, self.n) || are_gaps)
     }
 }

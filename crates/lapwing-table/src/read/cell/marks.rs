@@ -34,7 +34,9 @@ impl Marks {
         let last = cell.iter().rposition(u8::is_ascii_digit).unwrap_or(first);
         // A mark before all digits: .5 and ,5.
         let first = if first > 0 && matches!(cell[first - 1], b'.' | b',') { first - 1 } else { first };
-        let digits = &cell[first..=last];
+        // Blanks of all kinds, and apostrophes, only separate groups.
+        let is_separator = |byte: &u8| b" '\xc2\xa0\xe2\x80\xaf\x89\x99".contains(byte);
+        let digits: Vec<u8> = cell[first..=last].iter().copied().filter(|byte| !is_separator(byte)).collect();
         if digits.iter().any(|byte| !byte.is_ascii_digit() && !matches!(byte, b'.' | b',')) {
             return;
         }
@@ -49,7 +51,7 @@ impl Marks {
             (1, 0) => self.point += 1,
             // 1,234,567 and 1.234.567: the mark that comes again separates groups.
             (0, 2..) if behind(b',') == 3 => self.point += 1,
-            (2.., 0) if before(b'.') <= 3 && are_groups(digits) => self.comma += 1,
+            (2.., 0) if before(b'.') <= 3 && are_groups(&digits) => self.comma += 1,
             (1, 1..) if behind(b'.') < behind(b',') => self.point += 1,
             (1.., 1) if behind(b',') < behind(b'.') => self.comma += 1,
             _ => {}
@@ -75,6 +77,7 @@ mod tests {
         assert_eq!(of(&["1,234,567", "$2,345"]), Some(b'.'));
         assert_eq!(of(&["1,234", "2,345"]), None);
         assert_eq!(of(&["1.234.567"]), Some(b','));
+        assert_eq!(of(&["1\u{a0}234,5", "2\u{202f}345,25"]), Some(b','));
         assert_eq!(of(&["192.168.0.1", "2024-01-02"]), None);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use arrow_array::ArrayRef;
 
 use super::cells::Cells;
-use super::dialect::{Dialect, Filler, Lines, filler};
+use super::dialect::{Dialect, Filler, Lines, Separator, filler};
 use super::{Layout, json};
 use crate::read::cell::{Broken, Builder, CellType, Tally};
 use crate::read::lines::{count_lines, shown};
@@ -226,7 +226,9 @@ impl Plan {
             parsed.passed.long.note(bytes, start);
             return !has_more;
         }
-        if self.is_strict && self.places[width..].iter().any(Option::is_some) {
+        // Runs of blanks do not tell which cells are missing.
+        let is_run = matches!(self.layout, Layout::Cells(Dialect { separator: Separator::Run, .. }));
+        if (self.is_strict || is_run) && self.places[width..].iter().any(Option::is_some) {
             return false;
         }
         if width == 1 && self.width > 2 {

@@ -4,7 +4,7 @@
 //! and its columns clear types; lines before the table, cells that hold several records, and a first line of another width than the rows
 //! count against it. Cost: the first thousand records, once for each way.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::cells::Cells;
 use super::dialect::{Dialect, Doubt, Known, MAX_RECORDS, Sample, Separator, filler, types};
@@ -59,6 +59,8 @@ struct Quotes {
     n: usize,
     n_odd: usize,
     is_open: bool,
+    /// Cells with one quote within: most often, a cell in quotes was cut there.
+    n_cut: usize,
 }
 
 /// Marks of comments.
@@ -66,7 +68,7 @@ pub(super) const COMMENTS: [u8; 2] = [b'#', b'%'];
 
 /// The lines of a sample and their quotes; the last line counts only if the text ends with it.
 fn lines(sample: &[u8], is_whole: bool, dialect: &Dialect) -> (Vec<Line>, Quotes) {
-    let (mut cells, mut lines, mut is_open) = (Cells::new(sample, dialect), Vec::new(), false);
+    let (mut cells, mut lines, mut is_open, mut n_cut) = (Cells::new(sample, dialect), Vec::new(), false, 0);
     while lines.len() < MAX_RECORDS
         && let Some(start) = cells.start()
     {
@@ -76,7 +78,11 @@ fn lines(sample: &[u8], is_whole: bool, dialect: &Dialect) -> (Vec<Line>, Quotes
         }
         let is_comment = COMMENTS.contains(&sample[start]);
         let mut record = Vec::new();
-        if cells.record(|_, cell| record.push(cell.trim_ascii().to_vec())).is_none() {
+        let take = |_: usize, cell: &[u8]| {
+            n_cut += usize::from(dialect.quote.is_some_and(|quote| memchr::memchr_iter(quote, cell).count() % 2 == 1));
+            record.push(cell.trim_ascii().to_vec());
+        };
+        if cells.record(take).is_none() {
             is_open = is_whole;
             break;
         }
@@ -84,7 +90,7 @@ fn lines(sample: &[u8], is_whole: bool, dialect: &Dialect) -> (Vec<Line>, Quotes
             lines.push(Line { start, end: cells.place(), cells: record, is_comment });
         }
     }
-    (lines, Quotes { n: cells.quoted, n_odd: cells.odd, is_open })
+    (lines, Quotes { n: cells.quoted, n_odd: cells.odd, is_open, n_cut })
 }
 
 /// Where the table is among lines.
@@ -126,7 +132,11 @@ fn shape_of(lines: &[Line], known: &Known) -> Shape {
     let (n, n_wider) = (body.len(), body.iter().filter(|(_, line)| line.cells.len() > top).count());
     let n_by_one = body.iter().filter(|(_, line)| line.cells.len() == top + 1).count();
     let have_extra = body.iter().filter(|(_, line)| line.cells.len() == top + 1).all(|(_, line)| is_empty_last(line));
-    let has_row_names = n > 1 && n_by_one * 10 >= n * 9 && !have_extra && top > 1;
+    let is_name = |(_, line): &&(usize, &Line)| line.cells.len() == top + 1 && top > 0;
+    let names: Vec<&Vec<u8>> = body.iter().filter(is_name).map(|(_, line)| &line.cells[0]).collect();
+    // What R writes before the cells is different in each row.
+    let are_different = names.iter().collect::<HashSet<_>>().len() == names.len();
+    let has_row_names = are_different && n > 1 && n_by_one * 10 >= n * 9 && !have_extra && top > 1;
     let width = match () {
         () if has_row_names => top + 1,
         // Rows may lack their last cells, or have delimiters behind these.
@@ -153,7 +163,6 @@ fn names_below(records: &[(usize, &Line)], at: usize) -> Option<usize> {
     let n_filled = top.iter().filter(|cell| !cell.is_empty()).count();
     let is_word = |cell: &Vec<u8>| !cell.is_empty() && plain(cell, b'.').is_none();
     let are_distinct = || names.iter().enumerate().all(|(at, name)| !names[..at].contains(name));
-    let last = top.iter().rposition(|cell| !cell.is_empty()).unwrap_or(0);
     // Names of rows have no name; a delimiter behind the names is none.
     let are_names = n_filled + 1 >= top.len();
     if top.len() != names.len() || are_names || n_filled == 0 || !names.iter().all(is_word) || !are_distinct() {
@@ -161,7 +170,7 @@ fn names_below(records: &[(usize, &Line)], at: usize) -> Option<usize> {
     }
     let body: Sample = records[at + 2..].iter().take(MAX_PREAMBLE).map(|(_, line)| line.cells.clone()).collect();
     let is_typed = types(&body, b'.').iter().any(|found| !matches!(found.kind, None | Some(CellType::Text)));
-    (is_typed || (n_filled == 1 && last == 0 && top.len() > 2)).then_some(at + 1)
+    (is_typed || (n_filled == 1 && top.len() > 2)).then_some(at + 1)
 }
 
 /// How much better another way to read a text must be than the plain ones.
@@ -185,8 +194,9 @@ const CONTROL_DELIMITERS: [u8; 2] = [0x01, 0x1f];
 /// What cells in quotes count for a way to read a text, if each record has one.
 const NEAT: f64 = 0.2;
 
-/// What quotes within cells count against a way to read a text.
+/// What quotes within cells, and cells cut at quotes, count against a way to read a text.
 const ODD: f64 = 0.5;
+const CUT: f64 = 2.0;
 
 /// A sample read in each dialect that it may have, with how likely that is.
 fn readings(sample: &[u8], is_whole: bool, known: &Known) -> Vec<(Table, f64)> {
@@ -324,6 +334,7 @@ fn scored(sample: &[u8], is_whole: bool, dialect: Dialect, known: &Known) -> (Ta
         if merged { MERGED } else { 0.0 },
         if top != width { OTHER_HEADER } else { 0.0 },
         ODD * quotes.n_odd as f64 / quotes.n.max(1) as f64,
+        CUT * (quotes.n_cut as f64 / lines.len().max(1) as f64).min(1.0),
     ];
     let neat = if quotes.n_odd == 0 { quotes.n as f64 / lines.len().max(1) as f64 } else { 0.0 };
     let even = [
