@@ -211,7 +211,7 @@ fn describe_fits_in_a_hundred_columns_and_its_options_work() {
     let folder = Folder::new();
     let row = |at: usize| {
         let price = if at == 9 { "broken".into() } else { format!("{}.5K", at % 17) };
-        let income = if at % 4 == 0 { String::new() } else { (at * 7 % 31).to_string() };
+        let income = if at.is_multiple_of(4) { String::new() } else { (at * 7 % 31).to_string() };
         format!("{:02}/{:02}/2021,${price},{:03},{income},{}\n", at % 12 + 1, at % 11 + 1, at % 5, at * 13 % 41)
     };
     let text: String = (0..60).map(row).collect();
@@ -222,7 +222,7 @@ fn describe_fits_in_a_hundred_columns_and_its_options_work() {
         &[
             "1 line before the header is passed over (line 1: 'Sales')\n1 line of comment before the rows is passed over (line 2: '# ours')\n",
             "column  kind    gaps  different  becomes\n",
-            "; $0.5K → 500\n    1 no number, counted as missing: 'broken' (line 13)\n",
+            "; $0.5K → 500\n    1 no number, counted as missing: '$broken' (line 13)\n",
             "    or the month first: --read-as when=month-first\n",
             "    or numbers: --read-as shop=number\n",
             "15 gaps filled",

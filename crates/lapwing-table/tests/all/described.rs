@@ -163,7 +163,7 @@ fn a_column_that_is_known_after_the_label_is_named() {
     let folder = Folder::new();
     let row = |at: usize| {
         let class = at * 7919 % 1009 % 3;
-        let label = if at % 2 == 0 { ["paid", "late", "lost"][class] } else { "" };
+        let label = if at.is_multiple_of(2) { ["paid", "late", "lost"][class] } else { "" };
         let reason = [["ok", "good"], ["slow", "ill"], ["gone", "moved"]][class][at / 2 % 2];
         format!("{},{},{reason},{label}\n", at * 31 % 47, ["a", "b", "c"][at % 3])
     };
