@@ -70,7 +70,8 @@ impl DataOptions {
             ));
         }
         table.id.check()?;
-        if !table.read_as.is_empty() && !(table.prepares() && self.data.as_deref().is_some_and(is_table)) {
+        let is_prepared = table.prepares() && self.data.as_deref().is_some_and(is_table);
+        if !table.read_as.is_empty() && !is_prepared {
             let reason = "--read-as needs a table whose columns are prepared: leave --prepare none and --tfidf out";
             return Err(Failure::usage(reason));
         }
