@@ -205,3 +205,40 @@ fn what_a_text_does_not_tell_can_be_said() {
     folder.ok("label b.csv --label-column 2 -o out.csv --no-header --delimiter tab -q");
     assert_says(&folder.error("label b.csv --label-column 2 -o out2.csv --delimiter ab"), &["one character"]);
 }
+
+#[test]
+fn describe_fits_in_a_hundred_columns_and_its_options_work() {
+    let folder = Folder::new();
+    let row = |at: usize| {
+        let price = if at == 9 { "broken".into() } else { format!("{}.5K", at % 17) };
+        let income = if at.is_multiple_of(4) { String::new() } else { (at * 7 % 31).to_string() };
+        format!("{:02}/{:02}/2021,${price},{:03},{income},{}\n", at % 12 + 1, at % 11 + 1, at % 5, at * 13 % 41)
+    };
+    let text: String = (0..60).map(row).collect();
+    folder.write("t.csv", format!("Sales\n# ours\nwhen,price,shop,income,size\n{text}"));
+    let ran = folder.ok("describe t.csv");
+    assert_says(
+        &ran.stdout,
+        &[
+            "1 line before the header is passed over (line 1: 'Sales')\n1 line of comment before the rows is passed over (line 2: '# ours')\n",
+            "column  kind    gaps  different  becomes\n",
+            "; $0.5K → 500\n    1 no number, counted as missing: '$broken' (line 13)\n",
+            "    or the month first: --read-as when=month-first\n",
+            "    or numbers: --read-as shop=number\n",
+            "15 gaps filled",
+        ],
+    );
+    assert!(ran.stdout.lines().all(|line| line.chars().count() <= 100), "{}", ran.stdout);
+    let ran = folder.ok("describe t.csv --read-as when=month-first,shop=number --read-as price=text --json");
+    let found = ran.json();
+    let kinds: Vec<&str> =
+        found["columns"].as_array().unwrap().iter().map(|column| column["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["date", "text", "number", "number", "number"]);
+    assert_eq!(found["columns"][0]["example"]["value"], "2021-01-01");
+    assert_eq!(found["warnings"].as_array().unwrap().len(), 1, "{}", found["warnings"]);
+    assert_says(&folder.error("describe t.csv --read-as shop"), &["expected a column, = and a kind, such as zip=text"]);
+    assert_says(&folder.error("describe t.csv --read-as shop=word"), &["one of number, text, day-first, month-first"]);
+    let none = folder.error("label t.csv --label-column shop -o out.csv --prepare none --read-as size=text");
+    assert_says(&none, &["--read-as needs a table whose columns are prepared"]);
+    assert_says(&folder.error("describe t.csv --read-as size=text --drop size"), &["a column that is a feature"]);
+}

@@ -52,7 +52,7 @@ pub(super) fn chosen_rows(n: usize, n_columns: usize) -> Vec<usize> {
 }
 
 /// How a column tells the labels exactly, and whether by the order of measurements.
-type Told = (String, bool);
+type Look = (String, bool);
 
 /// Columns of `values` (l, d), row-major, that tell `classes` (l) alone, each with how; `are_levels` (d) says which hold levels.
 pub(super) fn leaking(values: &[f64], are_levels: &[bool], classes: &[u32]) -> Vec<(usize, String)> {
@@ -67,7 +67,7 @@ pub(super) fn leaking(values: &[f64], are_levels: &[bool], classes: &[u32]) -> V
         let column = values.iter().copied().skip(at).step_by(d).zip(classes.iter().copied());
         look(column, are_levels[at], &counts, CHANCE / (3 * d) as f64)
     };
-    let looks: Vec<Result<Told, usize>> = (0..d).map(look).collect();
+    let looks: Vec<Result<Look, usize>> = (0..d).map(look).collect();
     let best = looks.iter().filter_map(|look| look.as_ref().err()).min().copied().unwrap_or(n);
     let is_alone = |by_order: bool| if by_order { 2 * best >= n - most } else { best >= OTHER_ERRORS };
     let told = looks.into_iter().enumerate().filter_map(|(at, look)| Some((at, look.ok()?)));
@@ -81,7 +81,7 @@ fn look(
     are_levels: bool,
     counts: &[usize],
     chance: f64,
-) -> Result<Told, usize> {
+) -> Result<Look, usize> {
     let mut cells: Vec<(f64, u32)> = values.map(|(x, class)| (if x.is_nan() { f64::NAN } else { x }, class)).collect();
     cells.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     let (n, n_classes) = (cells.len(), counts.iter().filter(|count| **count > 0).count());

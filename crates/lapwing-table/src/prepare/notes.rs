@@ -46,9 +46,9 @@ pub struct ColumnSummary {
     /// What the cells may be read as instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) other: Option<Other>,
-    /// How the column alone tells the labels, and of how many rows.
+    /// How the column alone tells the labels of how many rows.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) tells_labels: Option<(String, usize)>,
+    pub(super) tells_labels: Option<Told>,
     /// The number that counts as missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) sentinel: Option<f64>,
@@ -65,20 +65,23 @@ impl ColumnSummary {
         let values: Vec<String> = self.values.iter().cloned().chain(example).collect();
         let unfit = self.unfit.as_ref().map(|unfit| {
             let (kind, cells) = (a_kind(&self.kind), unfit.cells.iter().map(UnfitCell::words).collect::<Vec<_>>());
-            let more = if unfit.cells.len() < unfit.n_different { ", …" } else { "" };
+            let n_listed: usize = unfit.cells.iter().map(|cell| cell.n_cells).sum();
+            let more = if n_listed < unfit.n_cells { ", …" } else { "" };
             format!("{} no {kind}, counted as missing: {}{more}", unfit.n_cells, cells.join(", "))
         });
         let other = self.other.as_ref().map(|other| format!("or {}: {}", other.reading, other.option));
-        let tells = self.tells_labels.as_ref().map(|(how, n)| format!("alone tells the labels of {n} rows: {how}"));
+        let tells = self
+            .tells_labels
+            .as_ref()
+            .map(|Told { how, n_rows }| format!("alone tells the labels of {n_rows} rows: {how}"));
         let values = (!values.is_empty()).then(|| values.join("; "));
         values.into_iter().chain(unfit).chain(other).chain(tells).collect()
     }
 
     /// A warning about cells that do not fit.
     pub(super) fn unfit_warning(&self) -> Option<Warning> {
-        let (unfit, column) = (self.unfit.as_ref()?, self.name.clone());
-        let (n_cells, first) = (unfit.n_cells, unfit.cells.first()?.clone());
-        Some(Warning::UnfitCells { column, n_cells, kind: a_kind(&self.kind), first: first.cell, place: first.place })
+        let Unfit { n_cells, first, place, .. } = self.unfit.clone()?;
+        Some(Warning::UnfitCells { column: self.name.clone(), n_cells, kind: a_kind(&self.kind), first, place })
     }
 
     /// Warnings if the column should be left out, or is likely something else.
@@ -87,7 +90,7 @@ impl ColumnSummary {
             let (column, option) = (self.name.clone(), other.option.clone());
             Some(Warning::CodeColumn { column, what: other.warning?, option })
         });
-        let leak = self.tells_labels.clone().map(|(how, n_rows)| {
+        let leak = self.tells_labels.clone().map(|Told { how, n_rows }| {
             let option = shell_word(&join_columns(&[&self.name]));
             Warning::LeakingColumn { column: self.name.clone(), n_rows, how, option }
         });
@@ -95,11 +98,19 @@ impl ColumnSummary {
     }
 }
 
+/// How a column alone tells the labels.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Told {
+    pub how: String,
+    pub n_rows: usize,
+}
+
 /// Cells that do not fit the kind of their column.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Unfit {
     n_cells: usize,
-    n_different: usize,
+    first: String,
+    place: String,
     /// The first different ones.
     cells: Vec<UnfitCell>,
 }
@@ -126,13 +137,17 @@ impl Unfit {
     pub(super) fn of(tally: Option<&Tally>, survey: &Survey) -> Option<Self> {
         if let Some(tally) = tally.filter(|tally| tally.first_unfit().is_some()) {
             let cell = |odd: &OtherCell| UnfitCell { cell: odd.shown(), n_cells: odd.count, place: odd.place() };
-            let cells = tally.others.iter().take(MAX_LISTED).map(cell).collect();
-            return Some(Self { n_cells: tally.unfit, n_different: tally.others.iter().len(), cells });
+            return Self::listed(tally.unfit, tally.others.iter().take(MAX_LISTED).map(cell).collect());
         }
         let Cells::Numbers(numbers) = &survey.cells else { return None };
         let (row, value) = numbers.first_infinite?;
         let first = UnfitCell { cell: format!("{value:e}"), n_cells: 1, place: format!("row {row}") };
-        Some(Self { n_cells: numbers.n_infinite, n_different: numbers.n_infinite, cells: vec![first] })
+        Self::listed(numbers.n_infinite, vec![first])
+    }
+
+    fn listed(n_cells: usize, cells: Vec<UnfitCell>) -> Option<Self> {
+        let first = cells.first()?;
+        Some(Self { n_cells, first: first.cell.clone(), place: first.place.clone(), cells })
     }
 }
 

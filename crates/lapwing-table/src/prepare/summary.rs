@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::choose::Verdict;
 use super::columns::Columns;
-use super::notes::{ColumnSummary, Example, Other, Unfit, is_undated};
+use super::notes::{ColumnSummary, Example, Other, Told, Unfit, is_undated};
 use super::recipe::{LeftOut, Recipe, Step};
 use super::survey::{Cells, Survey};
 use super::terms::Tokens;
@@ -132,7 +132,7 @@ impl Description {
 
     /// Adds which columns alone tell so many labels.
     pub(super) fn add_leaks(&mut self, (found, n_rows): (Vec<(usize, String)>, usize)) {
-        found.into_iter().for_each(|(at, how)| self.columns[at].tells_labels = Some((how, n_rows)));
+        found.into_iter().for_each(|(at, how)| self.columns[at].tells_labels = Some(Told { how, n_rows }));
     }
 
     /// Says what the labels decided about scaling.
