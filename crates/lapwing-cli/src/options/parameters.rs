@@ -11,7 +11,14 @@ pub fn option(parameter: &str) -> String {
 
 /// An option for each of the parameters, under the heading of each.
 pub fn arguments<'p>(parameters: impl IntoIterator<Item = (&'p Parameter, &'static str)>) -> Vec<Arg> {
-    parameters.into_iter().map(|(parameter, heading)| argument(parameter).help_heading(heading)).collect()
+    let parameters: Vec<(&Parameter, &'static str)> = parameters.into_iter().collect();
+    let is_option = |name: &&&str| parameters.iter().any(|(parameter, _)| parameter.name == **name);
+    let option = |(parameter, heading): &(&Parameter, &'static str)| {
+        // Parameters that mean different things for several methods are no options.
+        let excludes: Vec<&str> = parameter.excludes.iter().filter(is_option).copied().collect();
+        argument(parameter).conflicts_with_all(excludes).help_heading(*heading)
+    };
+    parameters.iter().map(option).collect()
 }
 
 fn argument(parameter: &Parameter) -> Arg {
@@ -21,8 +28,7 @@ fn argument(parameter: &Parameter) -> Arg {
         .help(help(parameter))
         .long_help(long_help(parameter))
         .hide_short_help(true)
-        .allow_hyphen_values(domain.is_list)
-        .conflicts_with_all(parameter.excludes);
+        .allow_hyphen_values(domain.is_list);
     if domain.is_flag {
         let parse = move |text: &str| Value::parse(text, &domain);
         return argument.num_args(0..=1).require_equals(true).default_missing_value("true").value_parser(parse);

@@ -136,7 +136,10 @@ impl Subject {
             false => argument,
         };
         let options = arguments(list.iter().map(|(parameter, heading)| (parameter, *heading)));
-        command.args(options.into_iter().map(conflicting))
+        // `--budget` of compare is that of all its runs; the parameter of a method is given in a file.
+        let is_own = |option: &Arg| command.get_arguments().any(|own| own.get_id() == option.get_id());
+        let options: Vec<Arg> = options.into_iter().filter(|option| !is_own(option)).map(conflicting).collect();
+        command.args(options)
     }
 
     /// Sets the given values: first those of the file, then those of the options.
