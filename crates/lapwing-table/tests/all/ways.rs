@@ -78,7 +78,7 @@ fn joined(lines: &[String]) -> String {
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
-const LAYOUTS: [Layout; 15] = [
+const LAYOUTS: [Layout; 23] = [
     ("commas", ",", joined),
     ("semicolons", ";", joined),
     ("tabs", "\t", joined),
@@ -97,6 +97,22 @@ const LAYOUTS: [Layout; 15] = [
     ("units below the header", ";", |lines| format!("{}\n(m);(m);\n{}", lines[0], joined(&lines[1..]))),
     ("delimiter at the end", "|", |lines| lines.iter().map(|line| format!("{line}|\n")).collect()),
     ("end of DOS", ",", |lines| format!("{}\x1a", joined(lines))),
+    ("carets", "^", joined),
+    ("tildes", "~", joined),
+    ("control bytes", "\u{1}", joined),
+    ("title filled up", ";", |lines| format!("Report of the year;;\n;;\n{}", joined(lines))),
+    ("lines of delimiters", "\t", |lines| format!("{}\t\t\n{}\t\t\n", joined(&lines[..20]), joined(&lines[20..]))),
+    ("lines of blanks", ",", |lines| lines.iter().map(|line| format!("{line}\n   \n")).collect()),
+    ("Markdown", "|", |lines| {
+        let framed = |line: &String| format!("| {} |\n", line.replace('|', " | "));
+        let rows: String = lines[1..].iter().map(framed).collect();
+        format!("{}|---:|---|:--|\n{rows}", framed(&lines[0]))
+    }),
+    ("psql", "|", |lines| {
+        let row = |line: &String| format!(" {}\n", line.replace('|', " | "));
+        let rows: String = lines[1..].iter().map(row).collect();
+        format!("{}-----+-----+------\n{rows}(60 rows)\n", row(&lines[0]))
+    }),
 ];
 
 /// A cell in quotes, if it needs them.
