@@ -4,7 +4,7 @@ use lapwing_core::{Run, Standardize};
 use lapwing_table::prepare::{Step, prepare};
 use lapwing_table::read::{ReadOptions, TableFile, read_names, read_samples};
 
-use crate::common::Folder;
+use crate::common::{Folder, values};
 
 fn run(threads: usize) -> Run {
     Run::new(Some(threads), 0).unwrap()
@@ -486,4 +486,49 @@ fn spreadsheets_that_hold_more_than_memory_are_refused() {
         let error = refused(&folder.file("t.xlsx", far));
         assert!(error.contains("GiB") && error.ends_with("save the sheet as CSV"), "{error}");
     }
+}
+
+/// In aligned columns, a row may lack its last cells; where a cell in the midst may be missing, the row is refused.
+#[test]
+fn aligned_rows_lack_last_cells_only() {
+    let folder = Folder::new();
+    let options = ReadOptions::default();
+    let read = |text: &str| read_samples(&folder.file("t.txt", text), &options, &run(1));
+    let left = "x1      x2      x3\n95.82   45.11   1\n101.89  40.66\n156.50  20.87\n135.79  14.97   3\n";
+    let right = "   x1     x2  x3\n95.82  45.11   1\n 1.89  40.66\n 6.50  20.87\n35.79  14.97   3\n";
+    for text in [left, right] {
+        let found = values(&read(text).unwrap().features);
+        assert_eq!((found.len(), found[2], found[3]), (12, 1.0, if text == left { 101.89 } else { 1.89 }));
+        assert!(found[5].is_nan() && found[8].is_nan() && (found[7] - 20.87).abs() < 1e-4);
+    }
+    let gap = "x1      x2      x3\n95.82   45.11   1\n101.89          2\n156.50  20.87   1\n135.79  14.97   3\n";
+    let error = read(gap).unwrap_err().to_string();
+    assert!(error.contains("line 3: 2 fields; the lines before have 3"), "{error}");
+    assert_eq!(TableFile::open(&folder.file("t.txt", gap), &options).unwrap().names(), ["x1", "x2", "x3"]);
+}
+
+/// Text of which single bytes are no UTF-8 is refused where it is, and other encodings of single bytes are a guess.
+#[test]
+fn encodings_are_not_guessed_in_silence() {
+    let folder = Folder::new();
+    let options = ReadOptions { label_column: Some("kind".into()), ..ReadOptions::default() };
+    let rows: String = (0..40).map(|at| format!("{}.5,M\u{e1}laga,{}\n", at % 7, ["a", "b"][at % 2])).collect();
+    let text = format!("x,city,kind\n{rows}");
+    let latin: Vec<u8> = text.chars().map(|c| c as u32 as u8).collect();
+    let prepared = |bytes: &[u8]| prepare(&folder.file("t.csv", bytes), &options, Standardize::Off, &run(1));
+    let found = prepared(&latin).unwrap();
+    let said = found.warnings.iter().map(ToString::to_string).collect::<String>();
+    assert!(
+        said.contains("not in UTF-8; its letters are taken for those of windows-125") && said.contains("a guess"),
+        "{said}"
+    );
+    assert!(prepared(text.as_bytes()).unwrap().warnings.is_empty());
+    let mut damaged = text.clone().into_bytes();
+    let at = text.rfind("5,M").unwrap() + 2;
+    damaged[at] = 0xe9;
+    let error = prepared(&damaged).unwrap_err().to_string();
+    assert!(error.contains("line 41") && error.contains("'city' is not UTF-8 text"), "{error}");
+    let wide: Vec<u8> =
+        std::iter::once('\u{feff}').chain(text.chars()).flat_map(|c| (c as u32).to_le_bytes()).collect();
+    assert!(prepared(&wide).unwrap_err().to_string().contains("UTF-32; save it as UTF-8"));
 }

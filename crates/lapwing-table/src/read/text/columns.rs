@@ -1,6 +1,7 @@
 //! Columns of a block of text, as typed arrays.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 
@@ -115,6 +116,8 @@ pub(super) struct Plan {
     pub with_lines: bool,
     /// Whether no row may lack a cell that is read.
     pub is_strict: bool,
+    /// Where lines of aligned columns that lack their last cells end at most.
+    pub room: Arc<[usize]>,
 }
 
 impl Plan {
@@ -203,6 +206,14 @@ impl Plan {
         parsed
     }
 
+    /// Whether a line of aligned columns, of which `before` ends in front of its first cell, ends before the columns it has no cells for.
+    fn lacks_the_last(&self, before: &[u8], record: &[u8], width: usize) -> bool {
+        let indent = before.iter().rev().take_while(|&&byte| byte == b' ').count();
+        let length = record.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(record.len());
+        let end = indent + record[..length].trim_ascii_end().len();
+        width.checked_sub(1).and_then(|last| self.room.get(last)).is_some_and(|&room| end <= room)
+    }
+
     /// Whether a record is the header again.
     #[inline]
     fn is_header(&self, record: &[u8]) -> bool {
@@ -228,7 +239,8 @@ impl Plan {
         }
         // Runs of blanks do not tell which cells are missing.
         let is_run = matches!(self.layout, Layout::Cells(Dialect { separator: Separator::Run, .. }));
-        if (self.is_strict || is_run) && self.places[width..].iter().any(Option::is_some) {
+        let is_open = is_run && !self.lacks_the_last(&bytes[..start], &bytes[start..], width);
+        if (self.is_strict || is_open) && self.places[width..].iter().any(Option::is_some) {
             return false;
         }
         if width == 1 && self.width > 2 {

@@ -46,6 +46,8 @@ pub(crate) struct TextTable {
     pub passed: Vec<String>,
     /// The line of the header, which may come again.
     header_line: Vec<u8>,
+    /// In aligned columns, where lines that lack the cells behind the first, the second, and so on end at most.
+    room: Arc<[usize]>,
 }
 
 /// How a text holds its records.
@@ -99,6 +101,7 @@ impl TextTable {
                 is_list: known.is_list,
                 passed: Vec::new(),
                 header_line: Vec::new(),
+                room: Arc::default(),
             });
         }
         let sniffed = sniff::sniff(&first.bytes, first.is_last, &known);
@@ -119,7 +122,9 @@ impl TextTable {
             format!("the text is not in UTF-8; its letters are taken for those of {name}, which is a guess")
         }));
         let (body_lines, is_list) = (count_lines(&first.bytes[..body.min(first.bytes.len())]), known.is_list);
-        Ok(Self { text, layout, names, found, doubts, sample, body, body_lines, is_list, passed, header_line })
+        let room = if dialect.separator == Separator::Run { room_of(&first.bytes, &header_line) } else { Vec::new() };
+        let room = room.into();
+        Ok(Self { text, layout, names, found, doubts, sample, body, body_lines, is_list, passed, header_line, room })
     }
 
     /// A small table, such as a list of edges, and its first records with the header; `is_header` tells from these, and from the number of
@@ -208,6 +213,18 @@ impl TextTable {
 }
 
 /// The error for a quote that is not closed.
+/// Where lines end at most that have the first cell alone, the first two, and so on, if columns are aligned as the header is.
+fn room_of(text: &[u8], header: &[u8]) -> Vec<usize> {
+    let Some(at) = memchr::memmem::find(text, header).filter(|_| !header.is_empty()) else { return Vec::new() };
+    let begin = memchr::memrchr(b'\n', &text[..at]).map_or(0, |end| end + 1);
+    let line = &text[begin..at + header.len()];
+    let is_start = |&at: &usize| line[at] != b' ' && (at == 0 || line[at - 1] == b' ');
+    let is_end = |&at: &usize| line[at] != b' ' && line.get(at + 1).is_none_or(|byte| *byte == b' ');
+    let ends = (0..line.len()).filter(is_end).map(|at| at + 1);
+    // Cells stand below the first letters of names, or below the last.
+    (0..line.len()).filter(is_start).skip(1).zip(ends).map(|(next, end)| (next - 1).max(end)).collect()
+}
+
 fn unclosed(path: &Path, line: u64, text: &str) -> Error {
     let advice = "is not closed; close it, or double quotes that are part of a quoted cell";
     Error::format(path, Some(line), format!("the quote that opens before '{text}' {advice}"))

@@ -69,7 +69,8 @@ impl TextTable {
         };
         let header = self.header_line.clone();
         let (width, is_strict) = (self.names.len(), self.is_list);
-        let plan = Plan { layout: self.layout, width, places, keys, types, header, with_lines, is_strict };
+        let room = Arc::clone(&self.room);
+        let plan = Plan { layout: self.layout, width, places, keys, types, header, with_lines, is_strict, room };
         Ok(TextScan {
             table: self.clone(),
             plan,
