@@ -57,10 +57,10 @@ fn ragged_and_empty_tables() {
 fn files_that_are_not_there_or_not_known() {
     let folder = Folder::new();
     assert_says(&folder.error(&format!("label nowhere.csv {LABEL}")), &["nowhere.csv", "No such file"]);
-    folder.write("in.doc", "x");
+    folder.write("in.doc", [0; 9]);
     assert_says(&folder.error(&format!("label in.doc {LABEL}")), &["in.doc", ".parquet"]);
-    folder.write("in.xlsx", "x");
-    assert_says(&folder.error(&format!("label in.xlsx {LABEL}")), &["in.xlsx", "no spreadsheet"]);
+    folder.write("in.xlsx", "PK\x03\x04");
+    assert_says(&folder.error(&format!("label in.xlsx {LABEL}")), &["in.xlsx", "the archive cannot be read"]);
 }
 
 #[test]

@@ -144,3 +144,46 @@ fn classes_may_be_called_none_and_markers_are_asked_for() {
         ran.stderr
     );
 }
+
+#[test]
+fn several_files_are_one_table_and_others_are_named() {
+    let folder = Folder::new();
+    let (text, truth) = table("x", |row| format!("{}", 100 * class(row) + any(row, 60)), ["alpha", "beta", "gamma"]);
+    let lines: Vec<&str> = text.lines().collect();
+    let part = |rows: &[&str]| format!("{}\n{}\n", lines[0], rows.join("\n"));
+    folder.write("a.csv", part(&lines[1..50]));
+    folder.write("b.csv", part(&lines[50..]));
+    folder.write("all.csv", &text);
+    let labels = |arguments: &str| {
+        folder.ok(&format!("label {arguments} --label-column kind -o o.csv -q"));
+        folder.read("o.csv")
+    };
+    let whole = labels("all.csv");
+    assert_eq!((whole.lines().count(), labels("a.csv b.csv")), (truth.len() + 1, whole.clone()));
+    assert_eq!(labels("a.csv b.csv --keep all").lines().count(), truth.len() + 1);
+    let described = folder.ok("describe a.csv b.csv --label-column kind").stdout;
+    assert!(described.starts_with("a.csv: 120 rows, 2 columns"), "{described}");
+    folder.write("c.csv", "x,w\n1,2\n");
+    let error = folder.error("label a.csv c.csv --label-column kind -o p.csv");
+    assert!(error.starts_with("c.csv: the columns are not those of a.csv: without kind;"), "{error}");
+    assert!(folder.refused("label a.csv b.csv --label-column kind -o b.csv").contains("b.csv"));
+    // From a pipe, objects in lines are a table too; what is no text is named.
+    let piped = |bytes: &[u8]| {
+        use std::io::Write;
+        let mut child = folder.piped("describe -");
+        let mut input = child.stdin.take().unwrap();
+        let _ = input.write_all(bytes);
+        drop(input);
+        let ran = child.wait_with_output().unwrap();
+        (ran.status.code(), String::from_utf8(ran.stderr).unwrap())
+    };
+    assert_eq!(piped(b"{\"a\": 1}\n{\"a\": 2}\n{\"a\": 5}\n"), (Some(0), String::new()));
+    let (code, error) = piped(b"\x93NUMPY\x01\0");
+    assert!(code == Some(2) && error.contains("-: this is Npy; expected text"), "{error}");
+    folder.write("d.sqlite3", b"SQLite format 3\0\x10\0\x01\x01");
+    for command in ["label d.sqlite3 --label-column kind -o p.csv", "describe d.sqlite3"] {
+        let error = folder.error(command);
+        let expected = "d.sqlite3: this is a database of SQLite; hand a table of it over: sqlite3 -csv -header d.sqlite3 'select * from TABLE' | lapwing label - …";
+        assert!(error.contains(expected) && error.contains("sqlite_scan('d.sqlite3', 'TABLE')"), "{error}");
+    }
+}

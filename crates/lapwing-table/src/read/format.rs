@@ -280,7 +280,14 @@ pub(super) fn open_text(path: &Path) -> Result<Box<dyn BufRead + Send>> {
 /// Opens text for reading as UTF-8, unpacked.
 pub(super) fn open_decoded(path: &Path) -> Result<Box<dyn BufRead + Send>> {
     let mut text = open_stored(path)?;
-    match encoding_of(text.fill_buf().map_err(|e| Error::io(path, e))?) {
+    let start = text.fill_buf().map_err(|e| Error::io(path, e))?;
+    if !is_rereadable(path)
+        && Format::of_marks(start).is_some()
+        && let Some(error) = not_text(path, start)
+    {
+        return Err(error);
+    }
+    match encoding_of(start) {
         None => Ok(text),
         Some(encoding) => {
             let decoder = DecodeReaderBytesBuilder::new().encoding(Some(encoding)).build(text);

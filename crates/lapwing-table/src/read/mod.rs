@@ -142,15 +142,17 @@ pub fn names_columns(path: &Path) -> bool {
 
 /// Reads a file of samples; `-` is CSV on standard input.
 ///
+/// What a file holds counts, whatever its ending; this is how each format usually ends:
+///
 /// | ending | contents |
 /// |---|---|
 /// | `.npy` | two dimensions; f32, f64 and u8 in C order are memory-mapped, other numbers converted |
 /// | `.npz` | arrays `X` and `y`; the four arrays `X_data`, `X_indices`, `X_indptr`, `X_shape` of a CSR matrix; or what `scipy.sparse.save_npz` wrote |
-/// | `.csv`, `.tsv`, `.txt`, `.jsonl`, `.parquet`, `.arrow`, a folder of these | one column per feature; a CSV file starts with the names unless its first line is all numbers |
+/// | `.csv`, `.tsv`, `.txt`, `.jsonl`, `.arff`, `.parquet`, `.arrow`, a folder of these | one column per feature; a CSV file starts with the names unless its first line is all numbers |
 /// | `.xlsx`, `.xls`, `.xlsb`, `.ods` | the first sheet that holds anything, or the one that the options name, read as a text is |
-/// | `.svm`, `.libsvm`, `.svmlight` | a label and `index:value` pairs per line, counted from 1, or from 0 if an index 0 occurs |
+/// | `.svm`, `.libsvm`, `.svmlight` | a label, if there is any, and `index:value` pairs per line, counted from 1, or from 0 if an index 0 occurs |
 ///
-/// Texts may also be compressed: `.gz` or `.zst` behind their ending.
+/// Texts may also be packed: `.gz`, `.zst`, `.bz2`, `.xz`, or a `.zip` that holds one.
 ///
 /// # Errors
 /// [`Error::Format`](lapwing_core::Error) naming a malformed line or column, [`Error::Io`](lapwing_core::Error) when
