@@ -289,7 +289,7 @@ pub struct LabelOptions {
     #[arg(long, value_name = "NAME", conflicts_with = "labels")]
     pub label_column: Option<String>,
 
-    /// File of labels: .npy, or text with one label a line or lines of row,label (rows count from 0)
+    /// File of labels: .npy, or a table of labels, or of rows and labels (rows count from 0)
     ///
     /// If rows have names (--id), or nodes of a graph, lines are name,label.
     #[arg(long, value_name = "FILE")]

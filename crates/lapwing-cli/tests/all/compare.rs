@@ -133,5 +133,5 @@ fn progress_names_run_method_and_labels() {
                --methods harmonic,nearest-label";
     let told = folder.ok(&format!("{run} --progress json")).stderr;
     assert!(told.contains("\"note\":\"run 4 of 4: nearest-label, 6 labels\""), "{told}");
-    assert_eq!(folder.ok(run).stderr, "");
+    assert!(!folder.ok(run).stderr.contains("of 4"));
 }

@@ -195,13 +195,13 @@ fn describe_shows_columns_classes_and_doubts() {
 #[test]
 fn what_a_text_does_not_tell_can_be_said() {
     let folder = Folder::new();
-    let text = clouds(60, 4).replace(',', "~");
+    let text = clouds(60, 4).replace(',', "@");
     folder.write("t.csv", &text);
     assert!(folder.error("label t.csv --label-column kind -o out.csv").contains("no column 'kind'"));
-    let ran = folder.ok("label t.csv --label-column kind -o out.csv --delimiter ~ --json");
-    assert!(ran.stdout.contains(r#""delimiter":"~""#) || ran.stdout.contains(r#""delimiter": "~""#), "{}", ran.stdout);
+    let ran = folder.ok("label t.csv --label-column kind -o out.csv --delimiter @ --json");
+    assert!(ran.stdout.contains(r#""delimiter":"@""#) || ran.stdout.contains(r#""delimiter": "@""#), "{}", ran.stdout);
     let body: String = text.lines().skip(1).map(|line| format!("{line}\n")).collect();
-    folder.write("b.csv", body.replace('~', "\t"));
+    folder.write("b.csv", body.replace('@', "\t"));
     folder.ok("label b.csv --label-column 2 -o out.csv --no-header --delimiter tab -q");
     assert_says(&folder.error("label b.csv --label-column 2 -o out2.csv --delimiter ab"), &["one character"]);
 }

@@ -14,6 +14,9 @@ use lapwing_core::{Error, Result};
 /// Bytes of a block, about.
 pub(super) const BLOCK_BYTES: usize = 1 << 20;
 
+/// Bytes of a block of a pipe, whose writer may wait.
+const PIPE_BYTES: usize = 1 << 16;
+
 /// Bytes of the longest line; a longer one follows a quote that is not closed.
 pub(super) const MAX_LINE_BYTES: usize = 1 << 28;
 
@@ -124,7 +127,8 @@ impl Text {
                 Box::new(file)
             }
         };
-        Ok(Blocks { path, reader, left: Vec::new(), start, is_ended: false })
+        let block_bytes = if self.is_once() { PIPE_BYTES } else { BLOCK_BYTES };
+        Ok(Blocks { path, reader, block_bytes, left: Vec::new(), start, is_ended: false })
     }
 }
 
@@ -152,6 +156,7 @@ pub(in crate::read) struct Block {
 pub(super) struct Blocks {
     path: PathBuf,
     reader: Box<dyn Read + Send>,
+    block_bytes: usize,
     /// Text behind the last block that has been read.
     left: Vec<u8>,
     /// Place of that text.
@@ -163,7 +168,7 @@ impl Blocks {
     /// The next block; `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<Block>> {
         let mut bytes = std::mem::take(&mut self.left);
-        let mut most = BLOCK_BYTES.max(bytes.len() + BLOCK_BYTES / 4);
+        let mut most = self.block_bytes.max(bytes.len() + self.block_bytes / 4);
         loop {
             self.fill(&mut bytes, most)?;
             let end = if self.is_ended { Some(bytes.len()) } else { last_line(&bytes) };
