@@ -1,5 +1,7 @@
 //! The decimal mark of numbers.
 
+use std::borrow::Cow;
+
 /// What numbers say about their decimal mark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Marks {
@@ -34,10 +36,13 @@ impl Marks {
         let last = cell.iter().rposition(u8::is_ascii_digit).unwrap_or(first);
         // A mark before all digits: .5 and ,5.
         let first = if first > 0 && matches!(cell[first - 1], b'.' | b',') { first - 1 } else { first };
-        // Blanks of all kinds, and apostrophes, only separate groups.
-        let is_separator = |byte: &u8| b" '\xc2\xa0\xe2\x80\xaf\x89\x99".contains(byte);
-        let digits: Vec<u8> = cell[first..=last].iter().copied().filter(|byte| !is_separator(byte)).collect();
-        if digits.iter().any(|byte| !byte.is_ascii_digit() && !matches!(byte, b'.' | b',')) {
+        let is_part = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'.' | b',');
+        let mut digits = Cow::Borrowed(&cell[first..=last]);
+        if !digits.iter().all(is_part) {
+            // Blanks of all kinds, and apostrophes, only separate groups.
+            digits.to_mut().retain(|byte| !b" '\xc2\xa0\xe2\x80\xaf\x89\x99".contains(byte));
+        }
+        if !digits.iter().all(is_part) {
             return;
         }
         let count = |mark: u8| digits.iter().filter(|&&byte| byte == mark).count();
