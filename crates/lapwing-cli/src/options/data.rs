@@ -289,9 +289,9 @@ pub struct LabelOptions {
     #[arg(long, value_name = "NAME", conflicts_with = "labels")]
     pub label_column: Option<String>,
 
-    /// File of labels: .npy, or a table of labels, or of rows and labels (rows count from 0)
+    /// File of labels: .npy, or a table of labels, or of rows and labels
     ///
-    /// If rows have names (--id), or nodes of a graph, lines are name,label.
+    /// Rows count from 0. If rows have names (--id), or nodes of a graph, lines are name,label.
     #[arg(long, value_name = "FILE")]
     pub labels: Option<PathBuf>,
 
