@@ -39,8 +39,7 @@ impl Marks {
         let is_part = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'.' | b',');
         let mut digits = Cow::Borrowed(&cell[first..=last]);
         if !digits.iter().all(is_part) {
-            // Blanks of all kinds, and apostrophes, only separate groups.
-            digits.to_mut().retain(|byte| !b" '\xc2\xa0\xe2\x80\xaf\x89\x99".contains(byte));
+            digits = Cow::Owned(joined(&digits));
         }
         if !digits.iter().all(is_part) {
             return;
@@ -62,6 +61,20 @@ impl Marks {
             _ => {}
         }
     }
+}
+
+/// Digits without the blanks of all kinds, and the apostrophes, between them, which separate groups.
+fn joined(cell: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(cell);
+    let (mut out, mut chars) = (Vec::new(), text.chars().peekable());
+    while let Some(c) = chars.next() {
+        let is_separator = matches!(c, ' ' | '\'' | '’' | '\u{a0}' | '\u{202f}' | '\u{2009}');
+        let is_between = out.last().is_some_and(u8::is_ascii_digit) && chars.peek().is_some_and(char::is_ascii_digit);
+        if !(is_separator && is_between) {
+            out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+        }
+    }
+    out
 }
 
 /// Whether all groups between points but the first have three digits.
