@@ -201,11 +201,23 @@ impl Other {
             (Cells::Texts(texts), _) => {
                 let are_digits = texts.levels.keys().all(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
                 let is_padded = texts.levels.keys().any(|text| text.len() > 1 && text.starts_with('0'));
-                let warning = match are_digits && is_padded {
-                    true => Some("numbers with leading zeros are taken as codes; as numbers"),
-                    false => mixed(texts),
-                };
-                warning.map(|warning| Self::read_as("numbers", name, "number", Some(warning)))
+                match (are_digits && is_padded, mixed(texts)) {
+                    (true, _) => {
+                        let warning = "numbers with leading zeros are taken as codes; as numbers";
+                        Some(Self::read_as("numbers", name, "number", Some(warning)))
+                    }
+                    (_, Some(Mixed::Marks)) => Some(Self {
+                        reading: "numbers".into(),
+                        option: "write all with one decimal mark".into(),
+                        warning: Some("its numbers have decimal points and decimal commas, and are taken as texts"),
+                    }),
+                    (_, Some(Mixed::Words)) => {
+                        let warning =
+                            "many of its cells are numbers, but not all, and all are taken as texts; as numbers";
+                        Some(Self::read_as("numbers", name, "number", Some(warning)))
+                    }
+                    (_, None) => None,
+                }
             }
             _ => None,
         }
@@ -227,19 +239,26 @@ impl Other {
     }
 }
 
-/// What to say of texts many of which are numbers.
-fn mixed(texts: &TextSurvey) -> Option<&'static str> {
+/// Texts many of which are numbers.
+enum Mixed {
+    /// All are, with decimal points in some and decimal commas in others.
+    Marks,
+    /// Others are words.
+    Words,
+}
+
+fn mixed(texts: &TextSurvey) -> Option<Mixed> {
     let is_number = |text: &str, mark: u8| NumberStyle::Written(mark).parse(text.as_bytes()).is_some();
     let (mut n_cells, mut n_numbers) = (0, 0);
     for (text, count) in &texts.levels {
         n_cells += count;
         n_numbers += if is_number(text, b'.') || is_number(text, b',') { *count } else { 0 };
     }
-    match (MIXED * n_cells as f64 <= n_numbers as f64, n_numbers == n_cells) {
-        (_, _) if n_numbers == 0 => None,
-        (_, true) => Some("its numbers have decimal points and decimal commas, and are taken as texts; as numbers"),
-        (true, _) => Some("many of its cells are numbers, but not all, and all are taken as texts; as numbers"),
-        _ => None,
+    match MIXED * n_cells as f64 <= n_numbers as f64 {
+        _ if n_numbers == 0 => None,
+        _ if n_numbers == n_cells => Some(Mixed::Marks),
+        true => Some(Mixed::Words),
+        false => None,
     }
 }
 

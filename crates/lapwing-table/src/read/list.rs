@@ -1,7 +1,8 @@
 //! Small tables of a fixed form, read in order: edges, labels, lists of rows.
 //!
 //! Any table can be one. Its rows come from the scan of all tables, as texts or numbers, each with the line or row it stands in. Unlike other
-//! tables, a text has no titles before its first line and no short rows, and its reader tells whether the first line is a header.
+//! tables, a text has no titles before its first line and no short rows, and its reader tells whether the first line is a header. Cost: one pass,
+//! and the first records twice.
 
 use std::fmt;
 use std::ops::Range;

@@ -41,7 +41,7 @@ pub(crate) use self::columns::{by_name as choose, find_name, make_distinct};
 pub use self::edges::{EdgeFile, EdgeOptions};
 pub use self::fields::{join_columns, shell_word, split_columns};
 pub(crate) use self::fingerprint::fingerprint;
-use self::format::{Format, unknown_ending};
+use self::format::{Format, unknown_format};
 pub use self::graph::{NamedGraph, NodeOptions, read_graph, read_named_graph};
 pub use self::labels::{
     LabelFileOptions, NamedLabels, each_line, read_label_column, read_label_file, read_labels, read_named_labels,
@@ -179,7 +179,7 @@ fn read_features(path: &Path, options: &ReadOptions, run: &Run) -> Result<Sample
         Format::Npz => npz::read_samples(path, options, run),
         Format::Svmlight => svmlight::read_samples(path, options, run),
         _ if is_table(path) => plain::read_samples(path, options, run),
-        _ => Err(unknown_ending(path, KNOWN)),
+        _ => Err(unknown_format(path, KNOWN)),
     }
 }
 
@@ -200,6 +200,6 @@ pub fn probe(path: &Path, options: &ReadOptions) -> Result<Size> {
         Format::Npz => npz::probe(path, options),
         Format::Svmlight => svmlight::probe(path, options),
         _ if is_table(path) => plain::probe(path, options),
-        _ => Err(unknown_ending(path, KNOWN)),
+        _ => Err(unknown_format(path, KNOWN)),
     }
 }

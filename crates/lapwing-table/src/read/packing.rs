@@ -1,5 +1,5 @@
 //! Packed texts: compressed files, and archives that hold one table. Their first bytes tell them; they are read as a stream of what they
-//! hold, so that a small file that holds very much takes no more memory than any other long text.
+//! hold, so that a small file that holds very much takes no more memory than any other long text. Cost: that of unpacking, once for each reading.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};

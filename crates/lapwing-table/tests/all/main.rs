@@ -9,6 +9,7 @@ mod edge_files;
 mod formats;
 mod label_files;
 mod label_writer;
+mod layouts;
 mod read_labels_and_graphs;
 mod read_samples;
 mod regression_readers;

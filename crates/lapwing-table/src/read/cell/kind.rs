@@ -243,6 +243,7 @@ fn candidates(filled: &[Counted<'_>], decimal: u8) -> Vec<CellType> {
     add(NumberStyle::Ledger(decimal));
     add(NumberStyle::Scaled(decimal));
     add(NumberStyle::Duration);
+    add(NumberStyle::Feet);
     add(NumberStyle::Flagged(decimal));
     add(NumberStyle::Interval(decimal));
     let lengths = filled.iter().take(TRIED).filter_map(|(cell, _)| vector::parse(cell, &mut Vec::new()));
@@ -313,6 +314,7 @@ mod tests {
         assert_eq!(of(&["26:15:00", "3:10:05"]).kind, number(NumberStyle::Duration));
         assert_eq!(of(&["6:15:00", "3:10:05"]).kind, Some(CellType::Date(DateStyle::Time)));
         assert_eq!(of(&["<5", "6", "7*", "8"]).kind, number(NumberStyle::Flagged(b'.')));
+        assert_eq!(of(&["5'10", "6'2", "5'11"]).kind, number(NumberStyle::Feet));
         assert_eq!(of(&["(0.5, 1.5]", "(1.5, 2]"]).kind, number(NumberStyle::Interval(b'.')));
         assert_eq!(of(&["[1, 2, 3]", "[4, 5, 6]"]).kind, Some(CellType::Vector(3)));
         assert_eq!(of(&["1st", "2nd"]).kind, Some(CellType::Text));

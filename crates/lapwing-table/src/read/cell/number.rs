@@ -37,6 +37,8 @@ pub(crate) enum NumberStyle {
     Duration,
     /// The middle of an interval: (0.5, 1.25].
     Interval(u8),
+    /// Inches of a length in feet and inches: 5'10", 6 ft 2 in.
+    Feet,
 }
 
 /// What stands before or behind the numbers of a column (mm, km/h, °C, EUR), filled up with zeros.
@@ -141,6 +143,7 @@ impl NumberStyle {
         match self {
             Self::Plain(decimal) => plain(cell, decimal),
             Self::Duration => duration::seconds(std::str::from_utf8(cell).ok()?),
+            Self::Feet => inches(std::str::from_utf8(cell).ok()?),
             Self::Unit(..) | Self::Ledger(_) | Self::Interval(_) => self.decorated(cell),
             Self::Written(decimal) | Self::Scaled(decimal) | Self::Flagged(decimal) => {
                 plain(cell, decimal).or_else(|| self.decorated(cell))
@@ -152,7 +155,7 @@ impl NumberStyle {
     fn decorated(self, cell: &[u8]) -> Option<f64> {
         let text = std::str::from_utf8(cell).ok()?;
         match self {
-            Self::Plain(_) | Self::Duration => None,
+            Self::Plain(_) | Self::Duration | Self::Feet => None,
             Self::Written(decimal) => written(text, decimal),
             Self::Unit(decimal, unit) => number(unit.strip(text)?, decimal),
             Self::Scaled(decimal) => scaled(text, decimal).or_else(|| written(text, decimal)),
@@ -266,6 +269,16 @@ fn without_currency(text: &str) -> Option<&str> {
         })
     };
     sign.or_else(code)
+}
+
+/// The inches of feet and inches.
+fn inches(text: &str) -> Option<f64> {
+    let (feet, rest) = ["'", "’", "′", "feet", "ft.", "ft"].iter().find_map(|mark| text.split_once(mark))?;
+    let rest =
+        ["''", "\"", "”", "″", "inches", "in.", "in"].iter().find_map(|mark| rest.strip_suffix(mark)).unwrap_or(rest);
+    let feet: u8 = feet.trim().parse().ok().filter(|feet| *feet < 100)?;
+    let inches = if rest.trim().is_empty() { 0.0 } else { plain(rest.trim().as_bytes(), b'.')? };
+    (0.0..12.0).contains(&inches).then(|| 12.0 * f64::from(feet) + inches)
 }
 
 /// Digits that may have separators, decimals and an exponent.

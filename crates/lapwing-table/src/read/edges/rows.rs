@@ -6,7 +6,7 @@ use super::EdgeOptions;
 use super::array::ArrayEdges;
 use super::checks::Checks;
 use super::table::EdgeTable;
-use crate::read::format::{Format, unknown_ending};
+use crate::read::format::{Format, unknown_format};
 use crate::read::is_table;
 use crate::read::list::Place;
 use crate::read::npy::Source;
@@ -42,7 +42,7 @@ impl EdgeList {
                 let mut table = EdgeTable::open(path, options)?;
                 Ok(of(std::mem::take(&mut table.notes), table.n_rows(), Some(Box::new(table))))
             }
-            _ => Err(unknown_ending(path, expected)),
+            _ => Err(unknown_format(path, expected)),
         }
     }
 

@@ -10,6 +10,7 @@ use crate::read::format::is_tsv;
 use crate::read::lines::shown;
 use crate::read::list::{List, ListRows, Place};
 use crate::read::roles::{Cells, EdgeColumns, edge_columns, is_canonical};
+use crate::read::table::ColumnKind;
 use crate::read::text::Known;
 use lapwing_core::row_names::quoted;
 use lapwing_core::{Edge, EdgeReader, Error, Result, Run};
@@ -152,7 +153,7 @@ fn cells_of(list: &List, edges: &[Vec<String>], at: usize) -> Cells {
         true => Cells::of(edges, at),
         false if list.table.is_stored_integer(at) => Cells::Whole,
         // Nodes that are no integers are refused by their type.
-        false if list.table.kinds()[at] == crate::read::ColumnKind::Number => Cells::Odd,
+        false if list.table.kinds()[at] == ColumnKind::Number => Cells::Odd,
         false => Cells::Text,
     }
 }
@@ -161,7 +162,7 @@ fn check_types(path: &Path, list: &List, nodes: [usize; 2], weight: Option<usize
     if let Some(&at) = nodes.iter().find(|&&at| !list.table.has_names(at)) {
         return Err(type_error(path, list, at, "nodes are integers counted from 0"));
     }
-    match weight.filter(|&at| list.table.kinds()[at] != crate::read::ColumnKind::Number) {
+    match weight.filter(|&at| list.table.kinds()[at] != ColumnKind::Number) {
         Some(at) => Err(type_error(path, list, at, "weights are numbers")),
         None => Ok(()),
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::collect::{LabelFileOptions, LabelTexts, NamedLabels, check_count};
 use super::named::Found;
-use crate::read::format::unknown_ending;
+use crate::read::format::unknown_format;
 use crate::read::lines::n_fields;
 use crate::read::list::{List, Place};
 use crate::read::npy::ArrayName;
@@ -216,7 +216,7 @@ fn each_row(list: &List, columns: &[usize], mut take: impl FnMut(&[&str], Place)
 /// files that are no text of cells; those of `each`.
 pub fn each_line(path: &Path, mut each: impl FnMut(&[&str], u64) -> Result<()>) -> Result<()> {
     let list = List::open(path, known, |_| false)?;
-    let text = list.lines().ok_or_else(|| unknown_ending(path, "a text with one row in each line"))?;
+    let text = list.lines().ok_or_else(|| unknown_format(path, "a text with one row in each line"))?;
     text.each_line(|cells, number| {
         let cells: Vec<&str> = cells.iter().map(|cell| cell.trim()).collect();
         if cells.iter().all(|cell| cell.is_empty()) { Ok(()) } else { each(&cells, number) }

@@ -13,7 +13,7 @@ pub(super) use self::array::from_array;
 pub(crate) use self::collect::LabelTexts;
 pub use self::collect::{LabelFileOptions, NamedLabels};
 pub use self::list::each_line;
-use super::format::{Format, unknown_ending};
+use super::format::{Format, unknown_format};
 use super::npy::{ArrayName, NpyReader};
 use super::{ReadOptions, is_table};
 use lapwing_core::mapped::open_filled;
@@ -74,7 +74,7 @@ pub fn read_label_file(
             let labels = from_array(reader, n_rows, options.unlabeled, &Run::new(Some(1), 0)?)?;
             Ok(NamedLabels { labels, n_unknown: 0, warnings: Vec::new() })
         }
-        _ => Err(unknown_ending(
+        _ => Err(unknown_format(
             path,
             "labels as .npy, or as a table with one label a row or columns of rows and labels",
         )),
@@ -97,7 +97,7 @@ pub fn read_label_column(path: &Path, options: &ReadOptions, run: &Run) -> Resul
     };
     match is_table(path) {
         true => crate::prepare::plain::read_labels(path, options, column, run),
-        false => Err(unknown_ending(path, "a table: .parquet, .arrow, .jsonl, .csv, .csv.gz or .csv.zst")),
+        false => Err(unknown_format(path, "a table: .parquet, .arrow, .jsonl, .csv, .csv.gz or .csv.zst")),
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use arrow_array::cast::AsArray;
 
 use super::columns::find_name;
-use super::format::{is_rereadable, only_once, unknown_ending};
+use super::format::{is_rereadable, only_once, unknown_format};
 use super::table::{ColumnType, no_rows};
 use super::{ReadOptions, TableFile};
 use lapwing_core::row_names::Ids;
@@ -28,7 +28,7 @@ pub fn read_names(path: &Path, options: &ReadOptions, run: &Run) -> Result<RowNa
         return Err(Error::param("id column", "not given", "the name of a column"));
     };
     if !super::is_table(path) {
-        return Err(unknown_ending(path, KNOWN));
+        return Err(unknown_format(path, KNOWN));
     }
     if !super::is_rereadable_table(path) {
         return Err(only_once(path));

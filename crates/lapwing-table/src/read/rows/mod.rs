@@ -10,7 +10,7 @@ use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
 use super::fingerprint::fingerprint;
-use super::format::{Format, is_rereadable, only_once, unknown_ending};
+use super::format::{Format, is_rereadable, only_once, unknown_format};
 use super::options::ReadOptions;
 use super::origin::SampleOrigin;
 use lapwing_core::bad_columns::ValueSurvey;
@@ -111,7 +111,7 @@ impl RowFile {
                 Err(Error::format(path, None, format!("not read in blocks; expected {KNOWN}")))
             }
             _ if super::is_table(path) => table::open(path, options, run),
-            _ => Err(unknown_ending(path, KNOWN)),
+            _ => Err(unknown_format(path, KNOWN)),
         }
     }
 

@@ -25,7 +25,7 @@ use self::source::{Ask, Held, Source, kinds_of};
 use super::arff::ArffText;
 pub(crate) use super::cell::{CellType, ColumnType, Reading, Tally};
 use super::cell::{infer, reconciled};
-use super::format::{Format, open_decoded, unknown_ending};
+use super::format::{Format, open_decoded, unknown_format};
 use super::parquet;
 use super::sheet::Sheet;
 pub(crate) use super::text::RowMark;
@@ -99,7 +99,7 @@ impl TableFile {
                 let table = super::ipc::IpcTable::open(path)?;
                 Self::from_stored(path.to_owned(), table.names(), table.kinds(), Arc::new(table))
             }
-            _ => Err(unknown_ending(
+            _ => Err(unknown_format(
                 path,
                 "a table: .csv, .tsv, .txt, .jsonl, .arff, .parquet, .arrow, .feather, .xlsx, .xls or .ods",
             )),

@@ -86,6 +86,24 @@ fn units_are_those_of_all_cells() {
         .for_each(|cell| assert_eq!(Affix::of(cell.as_bytes()), None, "{cell}"));
 }
 
+#[test]
+fn feet_and_inches_are_inches() {
+    for (text, expected) in [
+        ("5'10", 70.0),
+        ("5'10\"", 70.0),
+        ("6’ 2½", f64::NAN),
+        ("6 ft 2 in", 74.0),
+        ("6 feet", 72.0),
+        ("5' 7.5''", 67.5),
+    ] {
+        let found = NumberStyle::Feet.parse(text.as_bytes());
+        assert_eq!(found, Some(expected).filter(|x| !x.is_nan()), "{text}");
+    }
+    for text in ["5'12", "5", "x'3", "500'2", "O'Neil"] {
+        assert_eq!(NumberStyle::Feet.parse(text.as_bytes()), None, "{text}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(20_000))]
     #[test]
