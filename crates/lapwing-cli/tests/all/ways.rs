@@ -179,7 +179,7 @@ fn several_files_are_one_table_and_others_are_named() {
     };
     assert_eq!(piped(b"{\"a\": 1}\n{\"a\": 2}\n{\"a\": 5}\n"), (Some(0), String::new()));
     let (code, error) = piped(b"\x93NUMPY\x01\0");
-    assert!(code == Some(2) && error.contains("-: this is Npy; expected text"), "{error}");
+    assert!(code == Some(2) && error.contains("-: this is an array (.npy); expected text"), "{error}");
     folder.write("d.sqlite3", b"SQLite format 3\0\x10\0\x01\x01");
     for command in ["label d.sqlite3 --label-column kind -o p.csv", "describe d.sqlite3"] {
         let error = folder.error(command);

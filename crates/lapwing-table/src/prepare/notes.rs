@@ -13,6 +13,9 @@ use lapwing_core::Warning;
 /// The least share of numbers among the cells of a column of texts that is said.
 const MIXED: f64 = 0.3;
 
+/// Cells that are looked at for one that means something else than it says.
+const EXAMPLE_CELLS: usize = 100;
+
 /// The first cells that do not fit that are listed.
 const MAX_LISTED: usize = 5;
 
@@ -161,7 +164,7 @@ pub(super) struct Example {
 impl Example {
     /// The first cell that means something else than it says, or the first one.
     pub(super) fn of(sample: &[Vec<u8>], read_as: CellType, step: &Step) -> Option<Self> {
-        let filled = sample.iter().filter(|cell| !read_as.is_gap(cell));
+        let filled = sample.iter().filter(|cell| !read_as.is_gap(cell)).take(EXAMPLE_CELLS);
         let read = || filled.clone().filter_map(|cell| Some((shown(cell), read_as.shown(cell)?)));
         let (cell, value) = read().find(|(cell, value)| cell != value).or_else(|| read().next())?;
         let value = match step {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type};
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, Float32Array, Float64Array, StringArray};
 
 use super::format::{Format, text_bytes};
 use super::options::ReadOptions;
@@ -130,14 +130,14 @@ impl List {
     }
 
     /// Reads columns in order, the first `n_texts` as text, and the others as numbers where the table has types: from row `first` on, or from
-    /// an earlier one.
-    pub(super) fn rows(&self, columns: &[usize], n_texts: usize, first: usize) -> Result<ListRows> {
+    /// an earlier one. `with_lines` says whether the lines of rows are wanted, which take time to count.
+    pub(super) fn rows(&self, columns: &[usize], n_texts: usize, first: usize, with_lines: bool) -> Result<ListRows> {
         let is_number = |at: usize| self.text.is_none() && self.table.kinds()[at] == ColumnKind::Number;
         let kind = |(place, &at): (usize, &usize)| {
             if place >= n_texts && is_number(at) { ColumnType::Number } else { ColumnType::Label }
         };
         let types: Vec<ColumnType> = columns.iter().enumerate().map(kind).collect();
-        let rows = self.table.scan_list(columns, &types, first)?;
+        let rows = self.table.scan_list(columns, &types, first, with_lines)?;
         let (path, row) = (self.table.path().to_owned(), rows.first_row());
         let n_bytes = self.text().and_then(|text| text_bytes(text.path()));
         Ok(ListRows { path, n_bytes, rows, arrays: Vec::new(), left: 0..0, row })
@@ -173,19 +173,13 @@ impl ListRows {
         Ok(Some(taken))
     }
 
-    /// A cell of text as written; empty if it is missing.
-    #[inline]
-    pub(super) fn text(&self, column: usize, at: usize) -> &str {
-        let cells = self.arrays.get(column).and_then(|array| array.as_string_opt::<i32>());
-        cells.filter(|cells| at < cells.len() && cells.is_valid(at)).map_or("", |cells| cells.value(at))
-    }
-
-    /// A cell of a column of numbers, NaN if it is missing; `None` for other columns.
-    #[inline]
-    pub(super) fn number(&self, column: usize, at: usize) -> Option<f64> {
-        let array = self.arrays.get(column)?;
-        let double = array.as_primitive_opt::<Float64Type>().map(|numbers| numbers.value(at));
-        double.or_else(|| array.as_primitive_opt::<Float32Type>().map(|numbers| numbers.value(at).into()))
+    /// The cells of a column of the current arrays.
+    pub(super) fn cells(&self, column: usize) -> ListCells<'_> {
+        let array = self.arrays.get(column);
+        let texts = || array.and_then(|array| array.as_string_opt::<i32>()).map(ListCells::Texts);
+        let doubles = || array.and_then(|array| array.as_primitive_opt::<Float64Type>()).map(ListCells::Doubles);
+        let singles = || array.and_then(|array| array.as_primitive_opt::<Float32Type>()).map(ListCells::Singles);
+        texts().or_else(doubles).or_else(singles).unwrap_or(ListCells::None)
     }
 
     /// The row of the list that is the next.
@@ -208,5 +202,35 @@ impl ListRows {
     /// Share of the list that has been read, if it is known.
     pub(super) fn share(&self) -> Option<f64> {
         self.n_bytes.map(|n_bytes| self.rows.n_bytes() as f64 / n_bytes.max(1) as f64)
+    }
+}
+
+/// The cells of a column.
+#[derive(Clone, Copy)]
+pub(super) enum ListCells<'a> {
+    Texts(&'a StringArray),
+    Doubles(&'a Float64Array),
+    Singles(&'a Float32Array),
+    None,
+}
+
+impl<'a> ListCells<'a> {
+    /// A cell of text as written; empty if it is missing.
+    #[inline]
+    pub(super) fn text(self, at: usize) -> &'a str {
+        match self {
+            Self::Texts(cells) if cells.is_valid(at) => cells.value(at),
+            _ => "",
+        }
+    }
+
+    /// A cell of a column of numbers, NaN if it is missing; `None` for other columns.
+    #[inline]
+    pub(super) fn number(self, at: usize) -> Option<f64> {
+        match self {
+            Self::Doubles(numbers) => Some(numbers.value(at)),
+            Self::Singles(numbers) => Some(numbers.value(at).into()),
+            _ => None,
+        }
     }
 }

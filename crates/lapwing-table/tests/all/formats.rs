@@ -275,7 +275,11 @@ fn contents_tell_files_without_a_known_ending() {
         }
     }
     let packed = folder.file("x.npy.zst", zstd::encode_all(&array[..], 1).unwrap());
-    assert!(refused(&packed).contains("this is Npy in a packed file; unpack it first"), "{}", refused(&packed));
+    assert!(
+        refused(&packed).contains("this is an array (.npy) in a packed file; unpack it first"),
+        "{}",
+        refused(&packed)
+    );
 }
 
 #[test]

@@ -5,10 +5,10 @@ use std::path::Path;
 use super::EdgeOptions;
 use super::checks::{Checks, NO_WEIGHT, Take, WEIGHTS};
 use super::first::{First, FirstLine, first_line};
-use crate::read::cell::is_missing;
+use crate::read::cell::{is_missing, plain};
 use crate::read::format::is_tsv;
 use crate::read::lines::shown;
-use crate::read::list::{List, ListRows, Place};
+use crate::read::list::{List, ListCells, ListRows, Place};
 use crate::read::roles::{Cells, EdgeColumns, edge_columns, is_canonical};
 use crate::read::table::ColumnKind;
 use crate::read::text::Known;
@@ -98,12 +98,14 @@ impl EdgeTable {
     }
 
     fn rows_from(&self, are_names: bool, first: usize) -> Result<ListRows> {
-        self.list.rows(&self.columns, if are_names { 2 } else { 0 }, first)
+        // Where numbers are wrong, the file is read again to count the lines, unless it cannot be.
+        let with_lines = are_names || self.is_once();
+        self.list.rows(&self.columns, if are_names { 2 } else { 0 }, first, with_lines)
     }
 
     /// The node that a text spells, or what is wrong with it.
     fn node(&self, text: &str) -> Result<i64, String> {
-        digits(text.as_bytes()).map_or_else(|| self.signed_node(text), Ok)
+        digits(text.as_bytes()).map_or_else(|| self.signed_node(text.trim()), Ok)
     }
 
     #[cold]
@@ -125,8 +127,8 @@ impl EdgeTable {
     pub(super) fn late_name(&self, run: &Run) -> Result<Option<String>> {
         let mut rows = self.rows_from(true, 0)?;
         while let Some(found) = rows.next(usize::MAX, run)? {
-            let cells = found.flat_map(|at| [(0, at), (1, at)]);
-            let mut ids = cells.map(|(column, at)| (rows.text(column, at).trim(), at));
+            let ends = [rows.cells(0), rows.cells(1)];
+            let mut ids = found.flat_map(|at| ends.map(|cells| (cells.text(at).trim(), at)));
             if let Some((name, at)) = ids.find(|(id, _)| !id.is_empty() && !is_canonical(id)) {
                 let (place, name) = (rows.place(at), quoted(name));
                 return Ok(Some(format!("all ids are names, since {name} in {place} is no number of a row")));
@@ -190,45 +192,58 @@ pub(super) struct TableEdges<'t> {
 }
 
 impl TableEdges<'_> {
-    fn error(&self, at: usize, reason: impl std::fmt::Display) -> Error {
-        self.rows.place(at).error(self.rows.path(), reason)
+    /// An error about a row of the current arrays.
+    fn error(&self, at: usize, reason: impl std::fmt::Display, run: &Run) -> Error {
+        let place = match self.rows.place(at) {
+            Place::Row(row) if self.table.list.text().is_some() => self.table.place(row, run),
+            place => place,
+        };
+        place.error(self.rows.path(), reason)
     }
 
-    fn edge(&self, at: usize) -> Result<Edge> {
-        let nodes = [self.node(0, at)?, self.node(1, at)?];
-        self.checks.edge(nodes, self.weight(at)?).map_err(|reason| self.error(at, reason))
+    fn edge(&self, cells: &[ListCells<'_>; 3], at: usize) -> Result<Edge, String> {
+        let nodes = [self.node(cells[0], at)?, self.node(cells[1], at)?];
+        self.checks.edge(nodes, self.weight(cells[2], at)?)
     }
 
-    fn node(&self, column: usize, at: usize) -> Result<i64> {
-        match self.rows.number(column, at) {
+    #[inline]
+    fn node(&self, cells: ListCells<'_>, at: usize) -> Result<i64, String> {
+        match cells.number(at) {
             // Numbers beyond 2⁵³ are rounded, and out of range.
             Some(number) if number.fract() == 0.0 => Ok(number as i64),
-            Some(_) => Err(self.error(at, "a node is missing")),
-            None => self.table.node(self.rows.text(column, at).trim()).map_err(|reason| self.error(at, reason)),
+            Some(_) => Err("a node is missing".into()),
+            None => self.table.node(cells.text(at)),
         }
     }
 
-    fn weight(&self, at: usize) -> Result<f64> {
+    #[inline]
+    fn weight(&self, cells: ListCells<'_>, at: usize) -> Result<f64, String> {
         if !self.table.has_weight() {
             return Ok(NO_WEIGHT);
         }
-        if let Some(weight) = self.rows.number(2, at) {
+        if let Some(weight) = cells.number(at) {
             return Ok(weight);
         }
-        let text = self.rows.text(2, at).trim();
-        let with_comma =
-            || (self.table.list.decimal() == b',').then(|| text.replacen(',', ".", 1).parse().ok()).flatten();
+        let text = cells.text(at).trim();
+        let decimal = self.table.list.decimal();
+        let with_point = || text.parse().ok().filter(|_| decimal != b'.');
         let missing = || is_missing(text.as_bytes()).then_some(f64::NAN);
-        let weight = text.parse().ok().or_else(with_comma).or_else(missing);
-        weight.ok_or_else(|| self.error(at, format!("weight '{}' is no number; {WEIGHTS}", shown(text.as_bytes()))))
+        let weight = plain(text.as_bytes(), decimal).or_else(with_point).or_else(missing);
+        weight.ok_or_else(|| format!("weight '{}' is no number; {WEIGHTS}", shown(text.as_bytes())))
+    }
+
+    fn cells(&self) -> [ListCells<'_>; 3] {
+        [0, 1, 2].map(|column| self.rows.cells(column))
     }
 
     /// Hands at most `most` of the next edges to `take`, with their nodes as texts; returns their number, 0 at the end.
     pub(super) fn read_names(&mut self, most: usize, run: &Run, take: Take<'_>) -> Result<usize> {
         let Some(found) = self.rows.next(most, run)? else { return Ok(0) };
+        let cells = self.cells();
         for at in found.clone() {
-            let nodes = [0, 1].map(|column| self.rows.text(column, at).trim());
-            take(nodes, self.weight(at)?, self.rows.place(at))?;
+            let nodes = [0, 1].map(|column| cells[column].text(at).trim());
+            let weight = self.weight(cells[2], at).map_err(|reason| self.error(at, reason, run))?;
+            take(nodes, weight, self.rows.place(at))?;
         }
         Ok(found.len())
     }
@@ -240,8 +255,9 @@ impl EdgeReader for TableEdges<'_> {
         while out.len() < end
             && let Some(found) = self.rows.next(end - out.len(), run)?
         {
+            let cells = self.cells();
             for at in found {
-                out.push(self.edge(at)?);
+                out.push(self.edge(&cells, at).map_err(|reason| self.error(at, reason, run))?);
             }
         }
         Ok(())

@@ -198,11 +198,11 @@ fn by_name(list: &List, columns: Columns, names: &RowNames, options: &LabelFileO
 /// Hands the texts of some columns of every row to `take`.
 fn each_row(list: &List, columns: &[usize], mut take: impl FnMut(&[&str], Place) -> Result<()>) -> Result<()> {
     let run = Run::new(Some(1), 0)?;
-    let mut rows = list.rows(columns, columns.len(), 0)?;
+    let mut rows = list.rows(columns, columns.len(), 0, true)?;
     while let Some(found) = rows.next(usize::MAX, &run)? {
+        let cells = [0, 1].map(|column| rows.cells(column));
         for at in found {
-            let cells = [0, 1].map(|column| rows.text(column, at));
-            take(&cells[..columns.len()], rows.place(at))?;
+            take(&cells.map(|cells| cells.text(at))[..columns.len()], rows.place(at))?;
         }
     }
     Ok(())

@@ -69,7 +69,7 @@ fn of_table(table: &TableFile, at: usize, column: &str, run: &Run) -> Result<Row
         return Err(Error::format(path, None, reason));
     }
     let mut ids = Ids::new(column);
-    let mut rows = table.scan_list(&[at], &[ColumnType::Label], 0)?;
+    let mut rows = table.scan_list(&[at], &[ColumnType::Label], 0, true)?;
     while let Some(arrays) = rows.next(run)? {
         let texts = arrays.iter().filter_map(|array| array.as_string_opt::<i32>()).flat_map(|texts| texts.iter());
         for (place, text) in texts.enumerate() {

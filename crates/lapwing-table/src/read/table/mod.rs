@@ -342,12 +342,18 @@ impl TableFile {
         columns.iter().zip(fit).map(of).collect()
     }
 
-    /// Starts to read columns in the spelling of the file, with the lines that rows stand in: from row `first` on if any row can be the
-    /// first, else from the start.
-    pub(super) fn scan_list(&self, columns: &[usize], types: &[ColumnType], first: usize) -> Result<TableRows> {
+    /// Starts to read columns in the spelling of the file, perhaps with the lines that rows stand in: from row `first` on if any row can be
+    /// the first, else from the start.
+    pub(super) fn scan_list(
+        &self,
+        columns: &[usize],
+        types: &[ColumnType],
+        first: usize,
+        with_lines: bool,
+    ) -> Result<TableRows> {
         let row = if self.is_seekable() && !self.is_text() { first } else { 0 };
         let readings = vec![Reading::default(); columns.len()];
-        self.read((columns, types, &readings), RowMark { row, ..RowMark::default() }, true)
+        self.read((columns, types, &readings), RowMark { row, ..RowMark::default() }, with_lines)
     }
 
     fn read(

@@ -16,8 +16,11 @@ pub(super) fn has_header(records: &Sample, decimal: u8, doubts: &mut Vec<Doubt>)
         return !first.iter().all(|cell| plain(cell, decimal).is_some());
     }
     // A header may come again.
-    let others: Sample = records.iter().filter(|record| *record != first || first.len() < 2).cloned().collect();
-    let body = types(others.get(usize::from(first.len() < 2)..).unwrap_or_default(), decimal);
+    let comes_again = first.len() > 1 && records[1..].contains(first);
+    let body = match comes_again {
+        true => types(&records.iter().filter(|record| *record != first).cloned().collect::<Sample>(), decimal),
+        false => types(&records[1..], decimal),
+    };
     let kind = |at: usize| body.get(at).and_then(|found| found.kind).filter(|kind| *kind != CellType::Text);
     let typed: Vec<usize> = (0..first.len()).filter(|&at| kind(at).is_some()).collect();
     if !typed.is_empty() {
