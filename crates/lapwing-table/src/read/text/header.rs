@@ -88,21 +88,21 @@ pub(super) fn further_header_lines(records: &[Vec<Vec<u8>>], decimal: u8) -> usi
             + usize::from(records[1].iter().any(|cell| !cell.is_empty()) && are_of(&records[1], &FLAGS))
             + usize::from(records[1].iter().all(Vec::is_empty));
     }
-    let body = types(&records[1..], decimal);
-    let is_typed = |at: usize| body.get(at).and_then(|found| found.kind).is_some_and(|kind| kind != CellType::Text);
-    let typed: Vec<usize> = (0..first.len()).filter(|&at| is_typed(at)).collect();
     // Cells that come again below are cells.
     let comes_again = |at: usize| {
         let cell = &first[at];
         !cell.is_empty() && records[1..].iter().any(|record| record.get(at) == Some(cell))
     };
-    if (0..first.len()).any(comes_again) {
-        return 0;
-    }
     let is_unit = |cell: &[u8]| {
         let in_brackets = matches!((cell.first(), cell.last()), (Some(b'(' | b'['), Some(b')' | b']')));
         !is_missing(cell) && cell.len() <= 12 && (in_brackets || !cell.iter().any(u8::is_ascii_digit))
     };
+    if !first.iter().any(|cell| is_unit(cell)) || (0..first.len()).any(comes_again) {
+        return 0;
+    }
+    let body = types(&records[1..], decimal);
+    let is_typed = |at: usize| body.get(at).and_then(|found| found.kind).is_some_and(|kind| kind != CellType::Text);
+    let typed: Vec<usize> = (0..first.len()).filter(|&at| is_typed(at)).collect();
     let kind = |at: usize| body[at].kind;
     let is_unit_of = |at: &usize| is_unit(&first[*at]) && kind(*at).is_some_and(|kind| !kind.fits(&first[*at]));
     let are_units = typed.iter().all(is_unit_of);
