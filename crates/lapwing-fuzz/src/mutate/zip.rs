@@ -30,13 +30,8 @@ fn members(bytes: &[u8]) -> Option<Vec<Member>> {
     let mut zip = ZipArchive::new(Cursor::new(bytes)).ok()?;
     let mut members = Vec::new();
     for at in 0..zip.len() {
-        // `by_index` panics on unknown methods of compression, so the method is read first.
-        let method = zip.by_index_raw(at).ok()?.compression();
-        if ![CompressionMethod::Stored, CompressionMethod::Deflated].contains(&method) {
-            return None;
-        }
         let file = zip.by_index(at).ok()?;
-        let (name, mut contents) = (file.name().to_owned(), Vec::new());
+        let (name, method, mut contents) = (file.name().ok()?.into_owned(), file.compression(), Vec::new());
         file.take(MOST).read_to_end(&mut contents).ok()?;
         members.push((name, contents, method == CompressionMethod::Deflated));
     }

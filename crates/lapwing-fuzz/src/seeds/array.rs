@@ -2,7 +2,7 @@
 
 use std::io::{Cursor, Write};
 
-use zip::write::FileOptions;
+use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipWriter};
 
 use super::{Seed, named};
@@ -38,7 +38,7 @@ pub fn archive(members: &[Member]) -> Vec<u8> {
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, bytes, is_deflated) in members {
         let method = if *is_deflated { CompressionMethod::Deflated } else { CompressionMethod::Stored };
-        let options = FileOptions::default().compression_method(method).last_modified_time(DateTime::default());
+        let options = SimpleFileOptions::default().compression_method(method).last_modified_time(DateTime::default());
         // Writing to memory does not fail.
         if zip.start_file(name.as_str(), options).is_ok() {
             let _ = zip.write_all(bytes);

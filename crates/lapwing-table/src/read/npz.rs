@@ -1,7 +1,7 @@
 //! Archives of arrays (`.npz`): samples and graphs.
 
 use std::fs::File;
-use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::io::{BufReader, Read, Seek};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,29 +14,15 @@ use super::edges::most_nodes;
 use super::npy::{ArrayName, Dtype, Element, Header, NpyReader, Number, Source};
 use super::origin::SampleOrigin;
 use super::{ReadOptions, Samples, Size, columns, labels};
-use lapwing_core::mapped::{open, open_filled};
+use lapwing_core::mapped::open_filled;
 use lapwing_core::{Csr, Error, Features, Labels, Result, Run, memory};
 
 /// Most bytes that one deflated byte can decode to, rounded up.
 const MAX_DEFLATE_RATIO: u64 = 1040;
 
-/// Byte, in the header before a member, of the length of its name.
-const NAME_LENGTH_AT: u64 = 26;
-
-/// Bytes of an entry of the directory without its texts, of the end of the directory, and of the additional records
-/// before that in archives beyond 4 GiB.
-const ENTRY_BYTES: u64 = 46;
-const END_BYTES: u64 = 22;
-const END64_BYTES: u64 = 56 + 20;
-
 /// First bytes of an archive with members, and of one without.
 const MEMBER_MARK: &[u8] = b"PK\x03\x04";
 const EMPTY_MARK: &[u8] = b"PK\x05\x06";
-/// The newest version of the ZIP format, 6.3.
-const NEWEST_VERSION: u16 = 63;
-/// Flags of members that are encrypted or patches of other files.
-const UNKNOWN_FLAGS: u16 = 1 | 1 << 5 | 1 << 6;
-
 /// An open `.npz` file.
 pub(super) struct Archive<'a> {
     path: &'a Path,
@@ -57,26 +43,12 @@ struct SparseNames {
 const SCIPY: SparseNames = SparseNames { data: "data", indices: "indices", indptr: "indptr", shape: "shape" };
 const X: SparseNames = SparseNames { data: "X_data", indices: "X_indices", indptr: "X_indptr", shape: "X_shape" };
 
-/// A member of an archive, whose length and CRC-32 are checked at its end.
-pub(super) struct Member<'z> {
-    entry: ZipFile<'z>,
-    /// Remaining bytes, by the directory of the archive.
-    left: u64,
-}
+/// A member of an archive, whose length and CRC-32 the crate checks at its end.
+pub(super) struct Member<'z>(ZipFile<'z, BufReader<File>>);
 
 impl Read for Member<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let damaged = |reason| std::io::Error::new(std::io::ErrorKind::InvalidData, reason);
-        // The crate compares the CRC-32 at the end of the member.
-        let read = self.entry.read(buffer).map_err(|error| match error.to_string().as_str() {
-            "Invalid checksum" => damaged("its CRC-32 is another"),
-            _ => error,
-        })?;
-        if read == 0 && !buffer.is_empty() && self.left > 0 {
-            return Err(damaged("it is shorter than the archive says"));
-        }
-        self.left = self.left.checked_sub(read as u64).ok_or_else(|| damaged("it is longer than the archive says"))?;
-        Ok(read)
+        self.0.read(buffer)
     }
 }
 
@@ -87,40 +59,9 @@ impl Source for Member<'_> {
     }
 }
 
-/// Checks the directory of an archive of `length` bytes: the headers of the members have the same names, and the
-/// entries fill the directory. Otherwise, one changed byte could hide a member.
-fn check_directory(path: &Path, zip: &mut ZipArchive<BufReader<File>>, length: u64) -> Result<()> {
-    let mut file = BufReader::new(open(path)?);
-    let mut end = 0;
-    for index in 0..zip.len() {
-        let entry = zip.by_index_raw(index).map_err(|e| zip_error(path, e))?;
-        let name = entry.name().to_owned();
-        let damaged =
-            |reason: &str| Error::format(path, None, format!("member '{name}': the file is damaged ({reason})"));
-        let own = own_name(&mut file, entry.header_start()).map_err(|_| damaged("it has no header"))?;
-        if own != entry.name_raw() {
-            return Err(damaged("its header has another name"));
-        }
-        for needs_at in [entry.header_start() + 4, entry.central_header_start() + 6] {
-            match Needs::read(&mut file, needs_at).map_err(|_| damaged("it has no header"))? {
-                Needs { version, .. } if version > NEWEST_VERSION => {
-                    return Err(damaged("it asks for a version of the format that does not exist"));
-                }
-                Needs { flags, .. } if flags & UNKNOWN_FLAGS != 0 => {
-                    return Err(damaged("it claims to be a patch, or encrypted"));
-                }
-                _ => {}
-            }
-        }
-        let texts = own.len() + entry.extra_data().len() + entry.comment().len();
-        end = end.max(entry.central_header_start() + ENTRY_BYTES + texts as u64);
-    }
-    let behind = length - length.min(end);
-    match [END_BYTES, END_BYTES + END64_BYTES].contains(&(behind - behind.min(zip.comment().len() as u64))) || end == 0
-    {
-        true => Ok(()),
-        false => Err(Error::format(path, None, "the archive is damaged (its directory has another length)")),
-    }
+/// The array that a member holds.
+fn array_name(member: &[u8]) -> Option<String> {
+    std::str::from_utf8(member).ok()?.strip_suffix(".npy").map(str::to_owned)
 }
 
 /// Refuses bytes before the archive, which ZIP allows but NumPy does not.
@@ -136,45 +77,18 @@ fn check_start(path: &Path, mut file: &File) -> Result<()> {
     }
 }
 
-/// The version and the flags of a member, which its own header and the directory both state.
-struct Needs {
-    version: u16,
-    flags: u16,
-}
-
-impl Needs {
-    fn read(file: &mut BufReader<File>, at: u64) -> std::io::Result<Self> {
-        file.seek(SeekFrom::Start(at))?;
-        let mut bytes = [0; 4];
-        file.read_exact(&mut bytes)?;
-        let [version, flags] = [[bytes[0], bytes[1]], [bytes[2], bytes[3]]].map(u16::from_le_bytes);
-        Ok(Self { version, flags })
-    }
-}
-
-/// The name in the header before a member.
-fn own_name(file: &mut BufReader<File>, start: u64) -> std::io::Result<Vec<u8>> {
-    file.seek(SeekFrom::Start(start + NAME_LENGTH_AT))?;
-    let mut lengths = [0; 4];
-    file.read_exact(&mut lengths)?;
-    let mut name = vec![0; usize::from(u16::from_le_bytes([lengths[0], lengths[1]]))];
-    file.read_exact(&mut name)?;
-    Ok(name)
-}
-
 impl<'a> Archive<'a> {
     pub(super) fn open(path: &'a Path) -> Result<Self> {
-        let (file, length) = open_filled(path)?;
+        let (file, _) = open_filled(path)?;
         check_start(path, &file)?;
         let mut zip = ZipArchive::new(BufReader::new(file)).map_err(|e| zip_error(path, e))?;
-        check_directory(path, &mut zip, length)?;
-        let mut names: Vec<String> =
-            zip.file_names().filter_map(|name| name.strip_suffix(".npy").map(str::to_owned)).collect();
+        // Otherwise, one changed byte could hide a member.
+        zip.validate_header_consistency().map_err(|e| zip_error(path, e))?;
+        let members: Vec<&[u8]> = zip.file_names_raw().collect();
+        let mut names: Vec<String> = members.iter().filter_map(|name| array_name(name)).collect();
         names.sort();
         // NumPy reads both `X` and `X.npy` as the array X, so an archive with both is ambiguous.
-        let is_double =
-            |name: &str| name.strip_suffix(".npy").is_some_and(|array| zip.file_names().any(|n| n == array));
-        if zip.len() != zip.file_names().count() || zip.file_names().any(is_double) {
+        if names.iter().any(|name| members.contains(&name.as_bytes())) {
             return Err(Error::format(path, None, "two members of the archive have the same name"));
         }
         Ok(Self { path, zip, names })
@@ -197,12 +111,9 @@ impl<'a> Archive<'a> {
         let path = self.path;
         let origin = ArrayName { path, array: name };
         let file = format!("{name}.npy");
-        let at = self.zip.file_names().position(|known| known == file);
-        at.ok_or_else(|| self.unknown(&format!("an array '{name}'")))?;
-        // Checks the raw entry first: the crate panics when it opens a member with an unknown compression method.
-        let index = (0..self.zip.len()).find(|&i| self.zip.by_index_raw(i).is_ok_and(|entry| entry.name() == file));
-        let index = index.ok_or_else(|| origin.error("the archive is damaged"))?;
-        let raw = self.zip.by_index_raw(index).map_err(|e| zip_error(path, e))?;
+        let index = self.zip.index_for_name(&file);
+        let index = index.ok_or_else(|| self.unknown(&format!("an array '{name}'")))?;
+        let raw = self.zip.by_index_data(index).map_err(|e| zip_error(path, e))?;
         let limit = match raw.compression() {
             zip::CompressionMethod::Stored => raw.size().min(raw.compressed_size()),
             zip::CompressionMethod::Deflated => {
@@ -210,9 +121,8 @@ impl<'a> Archive<'a> {
             }
             method => return Err(origin.error(format!("compressed by {method}; expected deflate or none"))),
         };
-        drop(raw);
         let entry = self.zip.by_index(index).map_err(|e| zip_error(path, e))?;
-        let mut reader = NpyReader::new(Member { left: entry.size(), entry }, limit, origin)?;
+        let mut reader = NpyReader::new(Member(entry), limit, origin)?;
         reader.is_checked = true;
         Ok(reader)
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow_array::Float64Array;
 use arrow_schema::{DataType, Field, Schema};
-use zip::write::FileOptions;
+use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipWriter};
 
 use super::labels::{name_field, named};
@@ -128,7 +128,7 @@ fn stage_edges(path: &Path, graph: &Csr<f64>, names: Option<&RowNames>, told: &d
 
 /// The five arrays of a CSR matrix, stored without compression: weights hardly compress, and reading stays fast.
 fn write_npz(file: &mut AtomicFile, graph: &Csr<f64>) -> io::Result<()> {
-    let mut out = Fused { out: file, failure: None };
+    let mut out = Fused { out: file, at: 0, end: 0, failure: None };
     let written = write_arrays(ZipWriter::new(&mut out), graph);
     out.failure.map_or(written, Err)
 }
@@ -136,7 +136,7 @@ fn write_npz(file: &mut AtomicFile, graph: &Csr<f64>) -> io::Result<()> {
 fn write_arrays(mut zip: ZipWriter<&mut Fused<'_>>, graph: &Csr<f64>) -> io::Result<()> {
     let mut array =
         |name: &str, descr: &str, shape: &[usize], values: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>| {
-            let options = FileOptions::default()
+            let options = SimpleFileOptions::default()
                 .compression_method(CompressionMethod::Stored)
                 .last_modified_time(DateTime::default())
                 .large_file(true);
@@ -171,39 +171,51 @@ fn write_arrays(mut zip: ZipWriter<&mut Fused<'_>>, graph: &Csr<f64>) -> io::Res
     Ok(())
 }
 
-/// A writer that keeps the first error of the system and then discards all bytes. An unfinished archive tries to finish
-/// when it is dropped, and would print a failure on standard error.
+/// A writer that keeps the first error of the system, and from then on only counts. An unfinished archive tries to finish when it is
+/// dropped: it would print a failure on standard error, and expects to stand where it was.
 struct Fused<'f> {
     out: &'f mut AtomicFile,
+    at: u64,
+    end: u64,
     failure: Option<io::Error>,
 }
 
 impl Fused<'_> {
-    fn unless_failed<T>(&mut self, otherwise: T, work: impl FnOnce(&mut AtomicFile) -> io::Result<T>) -> io::Result<T> {
+    /// What the work gives, or `otherwise` once something has failed.
+    fn work<T>(&mut self, otherwise: T, work: impl FnOnce(&mut AtomicFile) -> io::Result<T>) -> T {
         if self.failure.is_some() {
-            return Ok(otherwise);
+            return otherwise;
         }
-        work(self.out).map_err(|error| {
-            let kind = error.kind();
+        work(self.out).unwrap_or_else(|error| {
             self.failure = Some(error);
-            kind.into()
+            otherwise
         })
     }
 }
 
 impl Write for Fused<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.unless_failed(bytes.len(), |out| out.write(bytes))
+        let written = self.work(bytes.len(), |out| out.write(bytes));
+        self.at += written as u64;
+        self.end = self.end.max(self.at);
+        Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.unless_failed((), |out| out.flush())
+        self.work((), |out| out.flush());
+        Ok(())
     }
 }
 
 impl Seek for Fused<'_> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        self.unless_failed(0, |out| out.seek(to))
+        self.at = match to {
+            SeekFrom::Start(at) => at,
+            SeekFrom::Current(by) => self.at.saturating_add_signed(by),
+            SeekFrom::End(by) => self.end.saturating_add_signed(by),
+        };
+        let at = self.at;
+        Ok(self.work(at, |out| out.seek(SeekFrom::Start(at))))
     }
 }
 

@@ -91,7 +91,7 @@ pub fn i32s(values: &[i32]) -> Vec<u8> {
 pub fn npz(arrays: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
     for (name, bytes) in arrays {
-        zip.start_file(format!("{name}.npy"), zip::write::FileOptions::default()).unwrap();
+        zip.start_file(format!("{name}.npy"), zip::write::SimpleFileOptions::default()).unwrap();
         zip.write_all(bytes).unwrap();
     }
     zip.finish().unwrap().into_inner()
