@@ -8,7 +8,8 @@ use std::time::Instant;
 
 use lapwing_core::{Features, Result, Run, Standardize};
 use lapwing_table::prepare::prepare;
-use lapwing_table::read::{ReadOptions, read_samples};
+use lapwing_table::read::ReadOptions;
+use lapwing_table::read_samples;
 
 fn main() -> Result<()> {
     // Cargo passes `--bench` to every benchmark.

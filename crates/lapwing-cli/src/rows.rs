@@ -6,7 +6,8 @@ use lapwing::data::prepare::{PreparedRows, Recipe};
 use lapwing::data::read::{RowFile, read_label_column};
 use lapwing::data::{ClassNames, Error, GeneratedRows, RowNames, RowSource, Run, SparseLabels, Warning};
 use lapwing_core::{Spreads, gather};
-use lapwing_table::read::{can_stream, is_rereadable_table};
+use lapwing_table::can_stream;
+use lapwing_table::read::is_rereadable_table;
 
 use crate::failure::Failure;
 use crate::input::{no_labels, read_options};

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use lapwing::models::Model;
 use lapwing_core::{Csr, Error, Features};
-use lapwing_table::read::{ReadOptions, read_graph, read_samples, read_sparse_labels};
+use lapwing_table::read::{ReadOptions, read_graph, read_sparse_labels};
+use lapwing_table::read_samples;
 use serde_json::{Value, json};
 
 use crate::targets::{self, Bench, Target};

@@ -11,7 +11,8 @@ use lapwing_core::hash::{mix, uniform};
 use lapwing_core::{Matrix, Result, Run};
 use lapwing_graph::{Graph, GraphParams, affinity_graph};
 use lapwing_solve::{LaplacianParams, LaplacianSolver, Propagator, PropagatorParams};
-use lapwing_table::read::{ReadOptions, read_samples};
+use lapwing_table::read::ReadOptions;
+use lapwing_table::read_samples;
 
 fn main() -> Result<()> {
     let repeats = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(5);

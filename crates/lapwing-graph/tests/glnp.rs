@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use lapwing_core::{Features, Run};
 use lapwing_graph::low_rank::{GlnpCenters, GlnpFactor, GlnpParams, GlnpSolver, GlnpStart, glnp};
-use lapwing_table::read::{ReadOptions, read_samples};
+use lapwing_table::read::ReadOptions;
+use lapwing_table::read_samples;
 
 const ROWS: usize = 4000;
 const PIXELS: usize = 784;

@@ -7,7 +7,8 @@ use lapwing_core::{Features, Labels, Run, Stream, Targets};
 use lapwing_graph::low_rank::LandmarkRule;
 use lapwing_models::low_rank::{Balance, FactorKind, Select};
 use lapwing_models::{Fitted, LowRank, LowRankParams, Method, Problem};
-use lapwing_table::read::{ReadOptions, read_samples};
+use lapwing_table::read::ReadOptions;
+use lapwing_table::read_samples;
 use rand::seq::index;
 
 const DRAWS: u64 = 5;

@@ -2,12 +2,16 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | [`read`] | files of any format: samples, labels, edges, names |
+//! | [`read`] | files of any format: tables, arrays, labels, edges, names |
 //! | [`prepare`] | columns as features, by a recipe that new rows repeat |
+//! | `samples` | features from files of any format, whole and in blocks of rows |
 //! | [`mod@write`] | labels beside the columns of a table, and graphs |
 //!
 //! An internal part of lapwing: its items may change in any version. What is stable is what the crate `lapwing` lists.
 
 pub mod prepare;
 pub mod read;
+mod samples;
 pub mod write;
+
+pub use self::samples::{can_stream, probe, read_label_column, read_samples};

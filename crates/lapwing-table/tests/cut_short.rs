@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use lapwing_core::mapped::check_files;
 use lapwing_core::model_file::{ModelFile, Must};
 use lapwing_core::{DenseValues, Error, Features, Run};
-use lapwing_table::read::{ReadOptions, read_samples};
+use lapwing_table::read::ReadOptions;
+use lapwing_table::read_samples;
 
 /// A `.npy` file of `n` rows and four columns of ones.
 fn npy(folder: &tempfile::TempDir, name: &str, n: usize) -> PathBuf {

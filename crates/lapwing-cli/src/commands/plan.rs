@@ -7,7 +7,8 @@ use lapwing::data::{EdgeSource, Report, RowNames, RowSource, Run, TermWeights};
 use lapwing::models::{Plan, ProblemSize};
 use lapwing_report::summary::{Row, row};
 use lapwing_table::prepare::probe_prepared;
-use lapwing_table::read::{can_stream, is_table, names_columns, probe};
+use lapwing_table::read::{is_table, names_columns};
+use lapwing_table::{can_stream, probe};
 use serde_json::json;
 
 use crate::Outcome;

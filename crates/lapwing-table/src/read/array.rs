@@ -16,7 +16,7 @@ use lapwing_core::{Buffer, Dense, Error, Features, Result, Run};
 ///
 /// # Errors
 /// [`Error::Format`] for anything but a table of numbers.
-pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Result<Samples> {
+pub(crate) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Result<Samples> {
     refuse_label_column(options)?;
     let map = Mapped::open(path)?;
     let reader = open(&map, path)?;
@@ -33,7 +33,7 @@ pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
 }
 
 /// Size of the features of a `.npy` file, from its header.
-pub(super) fn probe(path: &Path, options: &ReadOptions) -> Result<Size> {
+pub(crate) fn probe(path: &Path, options: &ReadOptions) -> Result<Size> {
     let map = Mapped::open(path)?;
     let reader = open(&map, path)?;
     let (n_rows, n_cols) = reader.header.feature_shape(reader.origin)?;

@@ -13,9 +13,10 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type};
 use arrow_array::{Array, ArrayRef, Float32Array, Float64Array, StringArray};
 
-use super::format::{Format, text_bytes};
+use super::format::Format;
 use super::options::ReadOptions;
 use super::sheet::{self, Sheet};
+use super::start::text_bytes;
 use super::table::{ColumnKind, ColumnType, TableFile, TableRows};
 use super::text::{Known, Text, TextTable};
 use lapwing_core::{Error, Result, Run};

@@ -284,7 +284,7 @@ const EXPECTED: &str =
     "arrays X (and y), X_data, X_indices, X_indptr and X_shape (and y), or a matrix of scipy.sparse.save_npz";
 
 /// Reads samples, with the labels `y` if there are any.
-pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Result<Samples> {
+pub(crate) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Result<Samples> {
     let mut archive = Archive::open(path)?;
     let features = if archive.has("X") {
         converted(archive.array("X")?, run)?
@@ -305,7 +305,7 @@ pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
 }
 
 /// Size of the features, from the headers of the arrays.
-pub(super) fn probe(path: &Path, options: &ReadOptions) -> Result<Size> {
+pub(crate) fn probe(path: &Path, options: &ReadOptions) -> Result<Size> {
     let run = Run::new(Some(1), 0)?;
     let mut archive = Archive::open(path)?;
     let size = if archive.has("X") {

@@ -8,7 +8,8 @@ use std::path::Path;
 use calamine::{Cell, Data, DataRef, Range, Reader, Sheets, XlsError, XlsxError, open_workbook, open_workbook_auto};
 use lapwing_core::{Error, Result, check_memory};
 
-use super::packing::{Packing, check_whole};
+use super::archive::check_whole;
+use super::packing::Packing;
 use super::parquet::guarded;
 
 /// Bytes of memory for a byte of the XML of a sheet, about: a cell of some thirty bytes is held three times.

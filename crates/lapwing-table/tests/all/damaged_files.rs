@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::common::*;
-use lapwing_table::read::{ReadOptions, probe, read_graph, read_label_column, read_labels, read_samples};
+use lapwing_table::read::{ReadOptions, read_graph, read_labels};
+use lapwing_table::{probe, read_label_column, read_samples};
 use proptest::prelude::*;
 
 /// One small file of each format, by name.

@@ -2,7 +2,8 @@
 
 use lapwing_core::{Run, Standardize};
 use lapwing_table::prepare::{Step, prepare};
-use lapwing_table::read::{ReadOptions, TableFile, read_names, read_samples};
+use lapwing_table::read::{ReadOptions, TableFile, read_names};
+use lapwing_table::read_samples;
 
 use crate::common::Folder;
 

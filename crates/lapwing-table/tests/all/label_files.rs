@@ -2,7 +2,8 @@
 
 use crate::common::*;
 use lapwing_core::{Error, Labels, RowNames, UNLABELED};
-use lapwing_table::read::{LabelFileOptions, NamedLabels, ReadOptions, read_label_file, read_samples};
+use lapwing_table::read::{LabelFileOptions, NamedLabels, ReadOptions, read_label_file};
+use lapwing_table::read_samples;
 
 fn read(
     folder: &Folder,

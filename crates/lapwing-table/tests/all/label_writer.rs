@@ -5,7 +5,8 @@ use std::path::Path;
 use crate::common::{Folder, run};
 use lapwing_core::publish::AtomicFile;
 use lapwing_core::{ClassNames, Error, Matrix, Run};
-use lapwing_table::read::{ReadOptions, read_label_column};
+use lapwing_table::read::ReadOptions;
+use lapwing_table::read_label_column;
 use lapwing_table::write::{LABEL_ENDINGS, LabelColumns, LabelWriter, LabeledRows, RecordFile, write_labels};
 use proptest::prelude::*;
 

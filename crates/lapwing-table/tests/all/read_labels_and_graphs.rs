@@ -131,7 +131,8 @@ fn written_labels_are_read_again() {
 #[test]
 fn written_tables_are_read_again() {
     use lapwing_core::Matrix;
-    use lapwing_table::read::{ReadOptions, probe, read_samples};
+    use lapwing_table::read::ReadOptions;
+    use lapwing_table::{probe, read_samples};
     let folder = Folder::new();
     let classes = ClassNames::Texts(vec!["a".into(), "b".into()]);
     let probabilities = Matrix::new(3, 2, vec![0.9, 0.1, 0.25, 0.75, f64::NAN, f64::NAN]).unwrap();

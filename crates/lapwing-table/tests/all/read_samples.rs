@@ -4,7 +4,8 @@ use std::path::Path;
 
 use crate::common::*;
 use lapwing_core::{Buffer, ClassNames, DenseValues, Error, Features};
-use lapwing_table::read::{ReadOptions, Samples, probe, read_samples};
+use lapwing_table::read::{ReadOptions, Samples};
+use lapwing_table::{probe, read_samples};
 use proptest::prelude::*;
 
 fn read(path: &Path) -> Samples {

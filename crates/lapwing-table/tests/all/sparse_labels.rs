@@ -5,7 +5,8 @@ use std::path::Path;
 
 use crate::common::*;
 use lapwing_core::{ClassNames, Error, Labels, SparseLabels, Targets, UNLABELED};
-use lapwing_table::read::{ReadOptions, read_label_column, read_labels, read_samples, read_sparse_labels};
+use lapwing_table::read::{ReadOptions, read_labels, read_sparse_labels};
+use lapwing_table::{read_label_column, read_samples};
 use proptest::prelude::*;
 
 /// The rules for texts, written down once more without regard to memory. In a file, −1 and `nan` are classes if other rows are empty.

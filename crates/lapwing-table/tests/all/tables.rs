@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use lapwing_core::{ClassNames, DenseValues, Features, RowSource, Run, Standardize};
 use lapwing_table::prepare::{LeftOut, LoadedTable, PreparedRows, Recipe, Step, prepare, prepare_rows};
-use lapwing_table::read::{ReadOptions, TableFile, read_samples};
+use lapwing_table::read::{ReadOptions, TableFile};
+use lapwing_table::read_samples;
 use lapwing_table::write::{KeptColumns, LabelColumns, LabelWriter, LabeledRows};
 
 fn run(threads: usize) -> Run {

@@ -47,7 +47,7 @@ fn centered_decisions_survive_strong_regularization_and_unbalanced_labels() {
 fn digits() -> Option<(lapwing_core::Features<'static>, Labels)> {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../lapwing-cli/data/digits.csv.gz");
     let options = lapwing_table::read::ReadOptions { label_column: Some("digit".into()), ..Default::default() };
-    let samples = lapwing_table::read::read_samples(&path, &options, &run()).ok()?;
+    let samples = lapwing_table::read_samples(&path, &options, &run()).ok()?;
     Some((samples.features, samples.labels?))
 }
 

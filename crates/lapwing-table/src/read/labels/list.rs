@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::collect::{LabelFileOptions, LabelTexts, NamedLabels, check_count};
 use super::named::Found;
-use crate::read::format::unknown_format;
+use crate::read::files::unknown_format;
 use crate::read::lines::n_fields;
 use crate::read::list::{List, Place};
 use crate::read::npy::ArrayName;

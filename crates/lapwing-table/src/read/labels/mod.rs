@@ -13,9 +13,9 @@ pub(super) use self::array::from_array;
 pub(crate) use self::collect::LabelTexts;
 pub use self::collect::{LabelFileOptions, NamedLabels};
 pub use self::list::each_line;
-use super::format::{Format, unknown_format};
+use super::files::{is_table, unknown_format};
+use super::format::Format;
 use super::npy::{ArrayName, NpyReader};
-use super::{ReadOptions, is_table};
 use lapwing_core::mapped::open_filled;
 use lapwing_core::row_names::Named;
 use lapwing_core::{Error, Labels, Result, RowNames, Run, SparseLabels, check_memory};
@@ -78,26 +78,6 @@ pub fn read_label_file(
             path,
             "labels as .npy, or as a table with one label a row or columns of rows and labels",
         )),
-    }
-}
-
-/// Reads the label column of a table alone: the labels of [`read_samples`](super::read_samples), without the features.
-///
-/// `options` names the column and the text that marks rows without a label; other columns are not decoded.
-///
-/// # Errors
-/// [`Error::Param`] if no label column is named; [`Error::Format`] for files that are no tables, an unknown column, and
-/// values that cannot be labels; [`Error::Shape`] for 2³² rows and more; [`Error::Io`], [`Error::Interrupted`].
-///
-/// # Complexity
-/// One pass over the text, or over that column of a Parquet file; 8 bytes for each row that has a label.
-pub fn read_label_column(path: &Path, options: &ReadOptions, run: &Run) -> Result<SparseLabels> {
-    let Some(column) = &options.label_column else {
-        return Err(Error::param("label column", "not given", "the name of a column"));
-    };
-    match is_table(path) {
-        true => crate::prepare::plain::read_labels(path, options, column, run),
-        false => Err(unknown_format(path, "a table: .parquet, .arrow, .jsonl, .csv, .csv.gz or .csv.zst")),
     }
 }
 

@@ -5,7 +5,8 @@ use std::path::Path;
 use arrow_array::cast::AsArray;
 
 use super::columns::find_name;
-use super::format::{is_rereadable, only_once, unknown_format};
+use super::files::unknown_format;
+use super::format::{is_rereadable, only_once};
 use super::table::{ColumnType, no_rows};
 use super::{ReadOptions, TableFile};
 use lapwing_core::row_names::Ids;
@@ -49,7 +50,7 @@ pub fn column_names(path: &Path) -> Result<Option<Vec<String>>> {
 }
 
 /// The names of samples, if the options name their column. Features are read in a pass of their own.
-pub(super) fn of_samples(path: &Path, options: &ReadOptions, run: &Run) -> Result<Option<RowNames>> {
+pub(crate) fn of_samples(path: &Path, options: &ReadOptions, run: &Run) -> Result<Option<RowNames>> {
     match options.id {
         None => Ok(None),
         Some(_) if !is_rereadable(path) => Err(only_once(path)),
@@ -58,7 +59,7 @@ pub(super) fn of_samples(path: &Path, options: &ReadOptions, run: &Run) -> Resul
 }
 
 /// The error for a file that got other rows while it was read.
-pub(super) fn changed(path: &Path) -> Error {
+pub(crate) fn changed(path: &Path) -> Error {
     Error::format(path, None, "the file has changed while it was read (it has another number of rows)")
 }
 

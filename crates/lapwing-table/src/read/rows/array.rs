@@ -23,7 +23,7 @@ struct ArrayRows {
     keep: Option<Vec<usize>>,
 }
 
-pub(super) fn open(path: &Path, options: &ReadOptions) -> Result<RowFile> {
+pub(crate) fn open(path: &Path, options: &ReadOptions) -> Result<RowFile> {
     refuse_label_column(options)?;
     let (file, length) = open_filled(path)?;
     let reader: NpyReader<'_, _> = NpyReader::new(file, length, ArrayName::from_path(path))?;

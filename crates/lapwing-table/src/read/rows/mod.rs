@@ -1,17 +1,15 @@
 //! Features read in blocks of rows: files that need not fit in memory.
 //!
-//! Opening a file of any format (`array`, `table`) gathers what its readers need to start at any row: the layout of an array, marks in
+//! Opening a file of any format gathers what its readers need to start at any row: the layout of an array, marks in
 //! a text, the footer of a table. Readers share these.
 
-mod array;
-mod table;
+pub(crate) mod array;
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
+use super::files::is_table;
 use super::fingerprint::fingerprint;
-use super::format::{Format, is_rereadable, only_once, unknown_format};
-use super::options::ReadOptions;
 use super::origin::SampleOrigin;
 use lapwing_core::bad_columns::ValueSurvey;
 use lapwing_core::scan::{Place, pieces};
@@ -20,12 +18,9 @@ use lapwing_core::{Error, Result, RowReader, RowSource, Run};
 /// Values of a block in a search for bad values.
 const SURVEY_VALUES: usize = 1 << 16;
 
-/// Formats that can be read in blocks.
-const KNOWN: &str = "rows as .npy, .parquet, .arrow, .jsonl, .csv, .csv.gz or .csv.zst";
-
 /// A file of features as a stream of rows, of any size.
 ///
-/// The rows are those of [`read_samples`](super::read_samples) with the same options, to the bit. Missing values are
+/// The rows are those of [`read_samples`](crate::read_samples) with the same options, to the bit. Missing values are
 /// NaN.
 ///
 /// | ending | contents | read at opening | start at a row |
@@ -62,21 +57,21 @@ const KNOWN: &str = "rows as .npy, .parquet, .arrow, .jsonl, .csv, .csv.gz or .c
 /// ```
 #[derive(Debug)]
 pub struct RowFile {
-    path: PathBuf,
-    n_rows: usize,
-    n_cols: usize,
+    pub(crate) path: PathBuf,
+    pub(crate) n_rows: usize,
+    pub(crate) n_cols: usize,
     /// Bytes that one pass reads.
-    bytes: u64,
-    is_seekable: bool,
+    pub(crate) bytes: u64,
+    pub(crate) is_seekable: bool,
     /// Names of the features, if the format has names.
-    feature_names: Option<Vec<String>>,
+    pub(crate) feature_names: Option<Vec<String>>,
     /// Columns of the file that are features; `None` if these are all of them in order.
-    chosen: Option<Vec<usize>>,
-    rows: Box<dyn OpenRows>,
+    pub(crate) chosen: Option<Vec<usize>>,
+    pub(crate) rows: Box<dyn OpenRows>,
 }
 
 /// Opens readers of the rows of a file.
-trait OpenRows: Debug + Send + Sync {
+pub(crate) trait OpenRows: Debug + Send + Sync {
     fn reader<'s>(&'s self, place: Place, center: &'s [f64], run: &Run) -> Result<Box<dyn RowReader + 's>>;
 
     /// The error for bad cells, with their lines, if the format has its own.
@@ -85,36 +80,7 @@ trait OpenRows: Debug + Send + Sync {
     }
 }
 
-/// Whether [`RowFile::open`] reads the format of `path`, and `path` can be read more than once.
-pub fn can_stream(path: &Path) -> bool {
-    let is_plain = true;
-    let is_known = Format::from_path(path) == Format::Npy || (super::is_table(path) && is_plain);
-    is_known && (path.is_dir() || is_rereadable(path))
-}
-
 impl RowFile {
-    /// Opens a file of features and determines its number of rows.
-    ///
-    /// # Errors
-    /// As [`read_samples`](super::read_samples), for the parts of the file that are read; [`Error::Param`] for pipes
-    /// and standard input, which can be read only once; [`Error::Format`] for archives and sparse text.
-    ///
-    /// # Complexity
-    /// Arrays and Parquet: reads their headers. Text: one pass that counts the rows and keeps marks.
-    pub fn open(path: &Path, options: &ReadOptions, run: &Run) -> Result<Self> {
-        if !is_rereadable(path) {
-            return Err(only_once(path));
-        }
-        match Format::from_path(path) {
-            Format::Npy => array::open(path, options),
-            Format::Npz | Format::Svmlight => {
-                Err(Error::format(path, None, format!("not read in blocks; expected {KNOWN}")))
-            }
-            _ if super::is_table(path) => table::open(path, options, run),
-            _ => Err(unknown_format(path, KNOWN)),
-        }
-    }
-
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path
@@ -149,7 +115,7 @@ impl RowFile {
     /// All features with bad values.
     fn bad_columns(&self, run: &Run) -> Result<Option<Error>> {
         let Self { n_rows, n_cols, chosen, feature_names, .. } = self;
-        if super::is_table(&self.path) {
+        if is_table(&self.path) {
             return self.rows.bad_cells(run);
         }
         let (mut reader, mut survey, mut block) = (self.open(0, &[], run)?, ValueSurvey::default(), Vec::new());
@@ -196,7 +162,7 @@ impl RowSource for RowFile {
 }
 
 /// `columns`, unless these are all of `n_cols` columns in order.
-fn chosen(columns: Vec<usize>, n_cols: usize) -> Option<Vec<usize>> {
+pub(crate) fn chosen(columns: Vec<usize>, n_cols: usize) -> Option<Vec<usize>> {
     let are_all = columns.len() == n_cols && columns.iter().copied().eq(0..n_cols);
     (!are_all).then_some(columns)
 }

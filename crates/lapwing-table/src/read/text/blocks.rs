@@ -5,8 +5,10 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::read::format::{encoding_of_file, is_packed, is_rereadable, is_stdin, not_text, only_once, open_text};
+use crate::read::format::{is_rereadable, is_stdin, only_once};
 use crate::read::lines::text_error;
+use crate::read::open::{encoding_of_file, open_text};
+use crate::read::start::{is_packed, not_text};
 use encoding_rs::Encoding;
 use lapwing_core::mapped::open;
 use lapwing_core::{Error, Result};

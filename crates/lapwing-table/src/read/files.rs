@@ -1,0 +1,45 @@
+//! What files can hold, by their formats.
+
+use std::path::Path;
+
+use super::format::{Format, is_rereadable};
+use super::start::words_of;
+use super::table::parts_of;
+use lapwing_core::Error;
+
+/// Whether the format of `path` can hold labels in addition to features without naming their column.
+pub fn holds_labels(path: &Path) -> bool {
+    matches!(Format::from_path(path), Format::Npz | Format::Svmlight)
+}
+
+/// Whether the format of `path` can have a named column or array of labels.
+pub fn names_labels(path: &Path) -> bool {
+    is_table(path) || matches!(Format::from_path(path), Format::Npz | Format::Other)
+}
+
+/// Whether `path` is a table of columns that may hold anything: a text, Parquet, Arrow, or a folder of these.
+pub fn is_table(path: &Path) -> bool {
+    Format::from_path(path).is_table() || parts_of(path).is_ok_and(|parts| parts.is_some())
+}
+
+/// Whether `path` is a table that can be read more than once.
+pub fn is_rereadable_table(path: &Path) -> bool {
+    is_table(path) && is_rereadable(path)
+}
+
+/// Whether the format of `path` has column names.
+pub fn names_columns(path: &Path) -> bool {
+    is_table(path)
+}
+
+/// The error for a file whose format is not among `known`, with what it is.
+pub(crate) fn unknown_format(path: &Path, known: &str) -> Error {
+    // A folder or a pattern of no tables.
+    if let Err(error) = parts_of(path) {
+        return error;
+    }
+    if !is_rereadable(path) {
+        return Error::format(path, None, format!("this is a pipe; expected {known}"));
+    }
+    words_of(path).map_or_else(|error| error, |words| Error::format(path, None, format!("{words}; expected {known}")))
+}

@@ -1,0 +1,84 @@
+//! Opening texts: unpacked, in UTF-8.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+use encoding_rs::Encoding;
+use encoding_rs_io::DecodeReaderBytesBuilder;
+
+use super::archive::only_member;
+use super::arff::{self, ArffText};
+use super::encoding::encoding_of;
+use super::format::{Format, is_rereadable, is_stdin, lowercase_name};
+use super::packing::Packing;
+use super::start::not_text;
+use lapwing_core::mapped::open;
+use lapwing_core::{Error, Result};
+
+/// Bytes of text read at a time.
+pub(super) const TEXT_BYTES: usize = 1 << 18;
+
+/// Memory that an .xz may ask for, in KiB; its highest level asks for 65 MiB.
+const MAX_XZ_KIB: u32 = 1 << 20;
+
+impl Packing {
+    /// What `text`, the contents of `path`, holds.
+    pub(super) fn open(self, path: &Path, text: impl BufRead + Send + 'static) -> Result<Box<dyn Read + Send>> {
+        Ok(match self {
+            Self::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(text)),
+            Self::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(text).map_err(|e| Error::io(path, e))?),
+            Self::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(text)),
+            Self::Xz => Box::new(lzma_rust2::XzReader::new_mem_limit(text, true, MAX_XZ_KIB)),
+            Self::Zip => only_member(path)?.1,
+        })
+    }
+}
+
+/// Opens text for reading as UTF-8, unpacked; an ARFF table as CSV.
+pub(super) fn open_text(path: &Path) -> Result<Box<dyn BufRead + Send>> {
+    let mut text = open_decoded(path)?;
+    match is_rereadable(path) && arff::is_arff(text.fill_buf().map_err(|e| Error::io(path, e))?) {
+        true => Ok(Box::new(BufReader::with_capacity(TEXT_BYTES, ArffText::open(path, text)?))),
+        false => Ok(text),
+    }
+}
+
+/// Opens text for reading as UTF-8, unpacked.
+pub(super) fn open_decoded(path: &Path) -> Result<Box<dyn BufRead + Send>> {
+    let mut text = open_stored(path)?;
+    let start = text.fill_buf().map_err(|e| Error::io(path, e))?;
+    if !is_rereadable(path)
+        && Format::of_marks(start).is_some()
+        && let Some(error) = not_text(path, start)
+    {
+        return Err(error);
+    }
+    match encoding_of(start) {
+        None => Ok(text),
+        Some(encoding) => {
+            let decoder = DecodeReaderBytesBuilder::new().encoding(Some(encoding)).build(text);
+            Ok(Box::new(BufReader::with_capacity(TEXT_BYTES, decoder)))
+        }
+    }
+}
+
+/// Opens text as it is stored, unpacked.
+fn open_stored(path: &Path) -> Result<Box<dyn BufRead + Send>> {
+    let mut file = BufReader::with_capacity(TEXT_BYTES, open_once(path)?);
+    let start = file.fill_buf().map_err(|e| Error::io(path, e))?;
+    match Packing::of(&lowercase_name(path), start) {
+        None => Ok(Box::new(file)),
+        Some(packing) => Ok(Box::new(BufReader::with_capacity(TEXT_BYTES, packing.open(path, file)?))),
+    }
+}
+
+/// Opens a file, or standard input.
+fn open_once(path: &Path) -> Result<Box<dyn Read + Send>> {
+    if is_stdin(path) { Ok(Box::new(std::io::stdin())) } else { Ok(Box::new(open(path)?)) }
+}
+
+/// The encoding of the text of a file that can be read more than once; `None` for UTF-8.
+pub(super) fn encoding_of_file(path: &Path) -> Result<Option<&'static Encoding>> {
+    let mut text = open_stored(path)?;
+    Ok(encoding_of(text.fill_buf().map_err(|e| Error::io(path, e))?))
+}
