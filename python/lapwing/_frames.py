@@ -6,6 +6,7 @@ import difflib
 import inspect
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -23,7 +24,7 @@ from ._inputs import csr_from_parts
 from ._labels import ClassLabels, class_labels
 from ._model_file import METHODS
 from ._search import TransductiveSearchCV
-from ._tables import as_table, is_table
+from ._tables import ReadAs, as_table, fit_options, is_table
 from ._warnings import scaling_is_settled, warn_of
 
 #: The names that ``lapwing label --method`` takes.
@@ -43,6 +44,7 @@ def label_frame(
     graph: Any = None,
     method: Method = "auto",
     estimator: SpreadingClassifier | TransductiveSearchCV | None = None,
+    read_as: Mapping[str, ReadAs] | None = None,
     standardize: Literal["auto", "on", "off"] = "auto",
     unlabeled: Any = None,
     names: tuple[str, str, str] = ("label", "confidence", "reached"),
@@ -74,6 +76,9 @@ def label_frame(
     estimator : classifier of lapwing, default=None
         A classifier with parameters of its own, or a :class:`~lapwing.model_selection.TransductiveSearchCV` over one, instead of
         `method`. It is cloned; `unlabeled`, `random_state` and `verbose` are those it has.
+    read_as : dict, default=None
+        What columns are read as, by their names, as in :class:`~lapwing.prepare.TableEncoder`: "number", "text", "day-first" or
+        "month-first", such as ``{"zip": "text"}``.
     standardize : {"auto", "on", "off"}, default="auto"
         Whether numbers are scaled, as in :class:`~lapwing.prepare.TableEncoder`.
     unlabeled : object, default=None
@@ -132,7 +137,7 @@ def label_frame(
     if (merged := _merged(y, labels)) is not None:
         y, written = merged
         labels = _labels(y, clf, target)
-    features, recipe = _features(frame, target, columns, standardize, labels, graph, clf, control, bool(verbose))
+    features, recipe = _features(frame, target, fit_options(columns, read_as, standardize), labels, graph, clf, control, bool(verbose))
     try:
         with scaling_is_settled():
             clf.fit(features, y, graph=graph)
@@ -151,7 +156,8 @@ def label_frame(
     model = clf.best_estimator_ if isinstance(clf, TransductiveSearchCV) else clf
     if recipe is not None:
         model._prepare_by(recipe)
-    given = {"columns": columns, "method": method, "estimator": estimator, "standardize": standardize, "unlabeled": unlabeled}
+    given = {"columns": columns, "method": method, "estimator": estimator, "read_as": read_as, "standardize": standardize}
+    given |= {"unlabeled": unlabeled}
     known = {name: parameter.default for name, parameter in inspect.signature(label_frame).parameters.items()}
     options = [f"{name}={value!r}" for name, value in given.items() if value is not known[name]]
     graphs = [] if graph is None else ["graph=graph"]
@@ -208,8 +214,7 @@ def _merged(y: NDArray[Any], labels: ClassLabels) -> tuple[NDArray[Any], NDArray
 def _features(
     frame: Any,
     target: Any,
-    columns: list[str] | None,
-    standardize: str,
+    options: dict[str, Any],
     labels: ClassLabels,
     graph: Any,
     clf: Any,
@@ -221,7 +226,6 @@ def _features(
     if graph is not None and (stands or len(frame.names) == 1):
         return None, None
     table = as_table(frame.without(target), "df")
-    options = {"columns": columns, "standardize": choice("standardize", standardize, ("auto", "on", "off"))}
     prepared = _lapwing.fit_table(table.source, table.titles("df"), options, labels.codes, control)
     features, recipe, description, found = prepared
     warn_of(json.loads(found), 3)

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import json
 import numbers
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _lapwing
+from ._arguments import choice
 from ._kinds import refuse_other_kinds
 from ._labels import is_missing
 from ._warnings import warn_of
+
+ReadAs = Literal["number", "text", "day-first", "month-first"]
+#: What columns can be read as.
+READ_AS = get_args(ReadAs)
 
 Column = NDArray[Any] | list[str | None]
 """Numbers, truth values, microseconds since 1970, or texts."""
@@ -67,6 +73,14 @@ def as_table(X: Any, what: str = "X") -> Table:
 def array_table(X: NDArray[Any], names: list[str]) -> Table:
     """The columns of an array (n, d) as a table."""
     return Table([(name, of_array(X[:, at], name)) for at, name in enumerate(names)], None, False)
+
+
+def fit_options(columns: list[str] | None, read_as: Mapping[str, ReadAs] | None, standardize: str) -> dict[str, Any]:
+    """How the columns of a table become features, as the compiled part takes it."""
+    if not isinstance(read_as, Mapping | None):
+        raise TypeError(f"read_as must be a dict of column names and kinds, not {type(read_as).__name__}")
+    kinds = {str(name): choice(f"read_as[{name!r}]", kind, READ_AS) for name, kind in (read_as or {}).items()}
+    return {"columns": columns, "read_as": kinds, "standardize": choice("standardize", standardize, ("auto", "on", "off"))}
 
 
 def apply_recipe(

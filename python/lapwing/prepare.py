@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -18,14 +19,13 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from . import _lapwing
-from ._arguments import choice
 from ._containers import as_label_array
 from ._control import run_control
 from ._documentation import Documented
 from ._inputs import csr_from_parts
 from ._kinds import refuse_other_kinds
 from ._labels import class_labels
-from ._tables import Table, apply_recipe, array_table, as_table, is_table
+from ._tables import ReadAs, Table, apply_recipe, array_table, as_table, fit_options, is_table
 from ._warnings import warn_of
 
 __all__ = ["TableEncoder"]
@@ -58,6 +58,9 @@ class TableEncoder(Documented, TransformerMixin, BaseEstimator):  # type: ignore
 
     Parameters
     ----------
+    read_as : dict, default=None
+        What columns are read as, by their names, where their cells tell something else: "number", "text" (levels, if there are few),
+        "day-first" or "month-first", such as ``{"zip": "text"}``.
     standardize : {"auto", "on", "off"}, default="auto"
         Whether numbers are scaled. On: to mean 0 and deviation 1. Auto: to one width, if there are other kinds of columns or the
         numbers are in different units; where the numbers alone do not tell, it asks the labels.
@@ -104,9 +107,15 @@ class TableEncoder(Documented, TransformerMixin, BaseEstimator):  # type: ignore
     n_features_in_: int
     feature_names_in_: NDArray[np.object_]
 
-    def __init__(self, standardize: Literal["auto", "on", "off"] = "auto", n_jobs: int | None = None) -> None:
+    def __init__(
+        self,
+        standardize: Literal["auto", "on", "off"] = "auto",
+        n_jobs: int | None = None,
+        read_as: Mapping[str, ReadAs] | None = None,
+    ) -> None:
         self.standardize = standardize
         self.n_jobs = n_jobs
+        self.read_as = read_as
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -190,7 +199,7 @@ class TableEncoder(Documented, TransformerMixin, BaseEstimator):  # type: ignore
         return np.asarray(_distinct(names), dtype=object)
 
     def _fit(self, X: Any, y: Any) -> Any:
-        options = {"columns": None, "standardize": choice("standardize", self.standardize, ("auto", "on", "off"))}
+        options = fit_options(None, self.read_as, self.standardize)
         table = self._table(X, reset=True)
         prepared = _lapwing.fit_table(table.source, table.titles("X"), options, _codes(y), run_control(self.n_jobs, 0))
         features, recipe, description, found = prepared

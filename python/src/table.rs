@@ -3,7 +3,7 @@
 //! A table is an object with Arrow's PyCapsule interface, such as a data frame, or a list of named columns. Arrow's buffers are used in
 //! place: they belong to their producer, which frees them when the last array over them is dropped.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use arrow_array::builder::StringBuilder;
@@ -17,7 +17,7 @@ use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use arrow_select::concat::concat_batches;
 use lapwing::data::prepare::{LoadedTable, Recipe};
-use lapwing::data::read::{ReadOptions, TableFile};
+use lapwing::data::read::{ReadAs, ReadOptions, TableFile};
 use lapwing::data::{ClassNames, Error, Labels, Result, Run, Standardize, Warning};
 use lapwing_core::labels::TextClasses;
 use numpy::PyReadonlyArray1;
@@ -61,11 +61,12 @@ pub struct Titles {
     names: Option<Vec<String>>,
 }
 
-/// The columns of a fit, and whether they are scaled.
+/// The columns of a fit, what they are read as, and whether they are scaled.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct FitOptions {
     columns: Option<Vec<String>>,
+    read_as: BTreeMap<String, String>,
     standardize: String,
 }
 
@@ -83,7 +84,9 @@ pub fn fit_table<'py>(
     let rows = Rows::of(&table, &titles.name)?;
     let standardize = Standardize::parse(&options.standardize).map_err(to_py)?;
     let labels = labels.as_ref().map(vector).transpose()?.map(classes);
-    let read = ReadOptions { columns: options.columns, ..ReadOptions::default() };
+    let read_as = options.read_as.into_iter().map(|(name, word)| Ok((name, ReadAs::parse(&word)?)));
+    let read_as = read_as.collect::<Result<_>>().map_err(to_py)?;
+    let read = ReadOptions { columns: options.columns, read_as, ..ReadOptions::default() };
     let prepared = control.run(py, move |run| {
         let loaded = LoadedTable::read(rows.table(titles, run)?, &read, run)?;
         if let Some(labels) = labels.as_ref().filter(|labels| labels.index.len() != loaded.n_rows()) {

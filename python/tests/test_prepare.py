@@ -241,7 +241,27 @@ def test_pipelines_copies_and_pickles():
     assert (again.predict(table) == labeler.predict(table)).all()
     found = cross_validate(clone(labeler), table, LABELS, cv=3)
     assert found["test_score"].mean() == 1.0
-    assert clone(TableEncoder("off", n_jobs=1)).get_params() == {"standardize": "off", "n_jobs": 1}
+    assert clone(TableEncoder("off", n_jobs=1)).get_params() == {"standardize": "off", "n_jobs": 1, "read_as": None}
+
+
+def test_columns_are_read_as_they_are_asked_for():
+    table = pd.DataFrame({"zip": [1067, 4109, 1067, 9111] * 5, "day": ["03.04.2024", "05.06.2024"] * 10, "x": np.arange(20.0) ** 2})
+    encoder = TableEncoder(read_as={"zip": "text", "day": "month-first"})
+    names = encoder.fit(table).get_feature_names_out().tolist()
+    assert names[:3] == ["zip_1067", "zip_4109", "zip_9111"]
+    plain = TableEncoder().fit(table).get_feature_names_out().tolist()
+    assert plain[0] == "zip"
+    month = encoder.set_params(standardize="off").fit_transform(table)[:, names.index("day_month")]
+    assert len(set(month.tolist())) == 2 and clone(encoder).fit(table).recipe_ == encoder.recipe_
+    assert (encoder.transform(table.iloc[:2]) == encoder.transform(table)[:2]).all()
+    labeled, model = label_frame(table.assign(y=["a", None] * 10), "y", read_as={"zip": "text"}, return_estimator=True)
+    assert labeled["label"].notna().all() and "read_as={'zip': 'text'}" in model._call
+    with pytest.raises(ValueError, match=r"read_as\['zip'\] is 'word'; expected one of number, text"):
+        TableEncoder(read_as={"zip": "word"}).fit(table)
+    with pytest.raises(ValueError, match="'zap'"):
+        TableEncoder(read_as={"zap": "text"}).fit(table)
+    with pytest.raises(TypeError, match="read_as must be a dict"):
+        TableEncoder(read_as=["zip"]).fit(table)
 
 
 def test_classifiers_say_where_columns_become_numbers():
