@@ -23,6 +23,16 @@ pub fn csv(_: &Bench) -> Vec<Seed> {
         ("kinds", b"when,kind,ok,note,label\n2024-01-31,red,yes,the first of two,a\n2024-02-29,blue,no,,b\n,red,yes,no more words,\n"),
         ("semicolons", b"a;b\n1,5;2\n-3,25;4\n1.234,5;\n"),
         ("gaps", b"a,b,c\n1,2,3\n2,,6\n3,6,9\n4,8,\n5,10,15\n"),
+        ("written", b"price,share,height,when,open\n$1.2K,12 %,5'10,18.00.00,1 day 02:03\n(3.50),<0.5,6'2,26:15:00,2h 05min\n"),
+        ("title", b"Sales of the year,,\n,,\nname,mm,EUR\nbolt,13,1.50\nnut,8,2\nTotal,21,3.50\n\nNote: all\n"),
+        ("frame", b" a | b \n---+---\n 1 | x \n 2 | y \n(2 rows)\n"),
+        ("markdown", b"| a | b |\n|---|--:|\n| 1 | x |\n| 2 | y |\n"),
+        ("aligned", b"name    mm  kind\nbolt    13  a b\nnut      8  c\n"),
+        ("escapes", b"a;b\n'don\\'t; x';1\n'y''s';2\n"),
+        ("lists", b"tags,v\na|b|c,\"[0.1, 2]\"\nb|c,\"[3, 4]\"\nNone,\"[5, 6]\"\n"),
+        ("arff", b"@relation r\n@attribute a numeric\n@attribute 'b c' {x,'y z'}\n@data\n1,x\n?,'y z'\n{0 3}\n"),
+        ("latin", b"name,label\ncaf\xe9,a\nna\xefve,b\n"),
+        ("wide", b"\xff\xfea\0,\0b\0\n\x001\0,\x002\0\n\0"),
     ])
 }
 
