@@ -5,7 +5,7 @@ use lapwing_table::prepare::{Step, prepare};
 use lapwing_table::read::{ReadOptions, TableFile, read_names};
 use lapwing_table::read_samples;
 
-use crate::common::Folder;
+use crate::common::{Folder, values};
 
 fn run(threads: usize) -> Run {
     Run::new(Some(threads), 0).unwrap()
@@ -368,6 +368,32 @@ fn parquet_in_folders_of_keys_is_read_by_keys_alone() {
     let options = ReadOptions { label_column: Some("kind".into()), ..ReadOptions::default() };
     let read = read_samples(&folder.path("p"), &options, &run(1)).unwrap();
     assert_eq!(read.labels.unwrap().index, [0, 0, 1, 1]);
+}
+
+#[test]
+fn parquet_is_read_in_every_compression() {
+    use parquet::basic::Compression;
+    let folder = Folder::new();
+    let x = arrow_array::Float64Array::from_iter_values((0..1000).map(|x| f64::from(x % 10)));
+    let columns: Vec<(&str, arrow_array::ArrayRef)> = vec![("x", std::sync::Arc::new(x))];
+    let batch = arrow_array::RecordBatch::try_from_iter(columns).unwrap();
+    let codecs = [
+        Compression::UNCOMPRESSED,
+        Compression::SNAPPY,
+        Compression::GZIP(Default::default()),
+        Compression::BROTLI(Default::default()),
+        Compression::ZSTD(Default::default()),
+        Compression::LZ4,
+        Compression::LZ4_RAW,
+    ];
+    for codec in codecs {
+        let properties = parquet::file::properties::WriterProperties::builder().set_compression(codec).build();
+        let mut writer = parquet::arrow::ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).unwrap();
+        writer.write(&batch).unwrap();
+        let path = folder.file("t.parquet", writer.into_inner().unwrap());
+        let samples = read_samples(&path, &ReadOptions::default(), &run(1)).unwrap();
+        assert_eq!(values(&samples.features), (0..1000).map(|x| f64::from(x % 10)).collect::<Vec<_>>(), "{codec}");
+    }
 }
 
 #[test]
