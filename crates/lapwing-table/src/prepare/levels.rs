@@ -82,6 +82,9 @@ fn place(order: &[&[&str]], level: &str) -> Option<f64> {
 /// The number at the start of a level, and half less behind a word for "below".
 fn first_number(level: &str) -> Option<f64> {
     let lower = level.trim().to_lowercase();
+    if lower.contains('★') && lower.chars().all(|c| matches!(c, '★' | '☆')) {
+        return Some(lower.matches('★').count() as f64);
+    }
     let below = ["<", "under ", "below ", "less than ", "up to "].iter().find_map(|word| lower.strip_prefix(word));
     let above = [">", "≥", "over ", "above ", "more than "].iter().find_map(|word| lower.strip_prefix(word));
     let rest = below.or(above).unwrap_or(&lower).trim_start_matches(['=', ' ', '$', '€', '£']);
@@ -108,6 +111,7 @@ mod tests {
         assert_eq!(of(&["65+", "18-24", "25-34", "under 18"]).unwrap(), ["under 18", "18-24", "25-34", "65+"]);
         assert_eq!(of(&["1 - low", "2 - high", "10 - top"]).unwrap(), ["1 - low", "2 - high", "10 - top"]);
         assert!(of(&["red", "green", "blue"]).is_none() && of(&["low", "high"]).is_none());
+        assert_eq!(of(&["★★★", "★☆☆", "★★☆"]).unwrap(), ["★☆☆", "★★☆", "★★★"]);
         assert!(of(&["1a", "1b", "2c"]).is_none(), "two levels of one number");
         assert!(of(&["001", "002", "017"]).is_none(), "codes");
     }
