@@ -36,18 +36,8 @@ const ORDERS: [&[&[&str]]; 9] = [
 ];
 
 /// Levels, in the lower case, that are no answer and have no place in an order.
-const NO_ANSWER: [&str; 10] = [
-    "no answer",
-    "don't know",
-    "do not know",
-    "dont know",
-    "prefer not to say",
-    "unknown",
-    "not applicable",
-    "not sure",
-    "missing",
-    "other",
-];
+const NO_ANSWER: &str =
+    "no answer|don't know|do not know|dont know|prefer not to say|unknown|not applicable|not sure|missing|other";
 
 /// Fewest levels with an order.
 const FEWEST: usize = 3;
@@ -57,7 +47,8 @@ const FEWEST: usize = 3;
 /// Levels have an order if they are the words of a scale (never, often, always), or if each starts with a number (18–24, 25–34, 65+) and
 /// some have more than digits, which are codes where they are levels.
 pub(super) fn ordered<'l>(levels: impl Iterator<Item = &'l str>) -> Option<Vec<String>> {
-    let answers: Vec<&str> = levels.filter(|level| !NO_ANSWER.contains(&level.to_lowercase().as_str())).collect();
+    let answers: Vec<&str> =
+        levels.filter(|level| !NO_ANSWER.split('|').any(|known| known == level.to_lowercase())).collect();
     if answers.len() < FEWEST {
         return None;
     }

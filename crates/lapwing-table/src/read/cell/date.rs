@@ -13,22 +13,15 @@ use super::number::folded;
 const WEEKDAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 
 /// Names of zones and their offsets from UTC in hours.
-const ZONES: [(&str, i64); 15] = [
-    ("Uhr", 0),
-    ("UTC", 0),
-    ("GMT", 0),
-    ("WET", 0),
-    ("BST", 1),
-    ("CET", 1),
-    ("MEZ", 1),
-    ("CEST", 2),
-    ("EET", 2),
-    ("EST", -5),
+const ZONES: [(&str, i64); 8] = [
+    ("UTC GMT WET Uhr", 0),
+    ("BST CET MEZ", 1),
+    ("CEST EET", 2),
     ("EDT", -4),
+    ("EST", -5),
     ("CST", -6),
-    ("MST", -7),
+    ("MST PDT", -7),
     ("PST", -8),
-    ("PDT", -7),
 ];
 
 /// How names of months begin in English, German, French, Spanish, Italian, Portuguese and Dutch.
@@ -262,8 +255,9 @@ fn without_zone(text: &str) -> Option<(&str, i64)> {
         return Some((rest.trim_end(), 0));
     }
     let word = &text[text.trim_end_matches(|c: char| c.is_ascii_alphabetic()).len()..];
-    if let Some((name, hours)) = ZONES.iter().find(|(name, _)| word.eq_ignore_ascii_case(name)) {
-        return Some((text[..text.len() - name.len()].trim_end(), hours * 3_600_000_000));
+    let is_own = |names: &str| names.split(' ').any(|name| word.eq_ignore_ascii_case(name));
+    if let Some((_, hours)) = ZONES.iter().find(|(names, _)| is_own(names)) {
+        return Some((text[..text.len() - word.len()].trim_end(), hours * 3_600_000_000));
     }
     let Some(at) = text.rfind(['+', '-']).filter(|&at| at > 0) else { return Some((text, 0)) };
     let (time, zone) = text.split_at(at);

@@ -62,73 +62,20 @@ const CURRENCIES: [&str; 60] = [
 ];
 
 /// Further words of money, and of numbers, that stand before numbers, as in `Fr 5`.
-const MONEY_BEFORE: [&str; 14] =
-    ["Fr", "Fr.", "Rp", "Rp.", "Bs", "Bs.", "Kz", "Ksh", "S/", "#", "№", "No.", "Nr.", "FY"];
+const MONEY_BEFORE: [&str; 12] = ["Fr", "Fr.", "Rp", "Rp.", "Bs", "Bs.", "Kz", "Ksh", "S/", "#", "№", "FY"];
 
 /// Words behind numbers, in the lower case, and what they multiply by.
-const MULTIPLIERS: [(&str, f64); 34] = [
-    ("k", 1e3),
-    ("tsd", 1e3),
-    ("tsd.", 1e3),
-    ("thousand", 1e3),
-    ("tausend", 1e3),
-    ("mil", 1e3),
-    ("lakh", 1e5),
-    ("lakhs", 1e5),
-    ("lac", 1e5),
-    ("lacs", 1e5),
-    ("m", 1e6),
-    ("mm", 1e6),
-    ("mn", 1e6),
-    ("mln", 1e6),
-    ("mio", 1e6),
-    ("mio.", 1e6),
-    ("million", 1e6),
-    ("millions", 1e6),
-    ("millionen", 1e6),
-    ("cr", 1e7),
-    ("crore", 1e7),
-    ("crores", 1e7),
-    ("b", 1e9),
-    ("bn", 1e9),
-    ("mrd", 1e9),
-    ("mrd.", 1e9),
-    ("md", 1e9),
-    ("billion", 1e9),
-    ("billions", 1e9),
-    ("milliarden", 1e9),
-    ("t", 1e12),
-    ("tn", 1e12),
-    ("trillion", 1e12),
-    ("trillions", 1e12),
+const MULTIPLIERS: [(&str, f64); 6] = [
+    ("k tsd tsd. thousand tausend mil", 1e3),
+    ("lakh lakhs lac lacs", 1e5),
+    ("m mm mn mln mio mio. million millions millionen", 1e6),
+    ("cr crore crores", 1e7),
+    ("b bn mrd mrd. md billion billions milliarden", 1e9),
+    ("t tn trillion trillions", 1e12),
 ];
 
 /// Marks before numbers that are approximate or lie beyond a limit.
-const MARKS_BEFORE: [&str; 23] = [
-    "<=",
-    ">=",
-    "<",
-    ">",
-    "≤",
-    "≥",
-    "~",
-    "≈",
-    "±",
-    "ca. ",
-    "ca.",
-    "c. ",
-    "circa ",
-    "about ",
-    "approx. ",
-    "over ",
-    "under ",
-    "above ",
-    "below ",
-    "up to ",
-    "at least ",
-    "more than ",
-    "less than ",
-];
+const MARKS_BEFORE: &str = "<=|>=|<|>|≤|≥|~|≈|±|ca. |ca.|c. |circa |about |approx. |over |under |above |below |up to |at least |more than |less than ";
 
 /// Most bytes of a note behind a number.
 const MAX_NOTE: usize = 24;
@@ -406,7 +353,7 @@ fn scaled(text: &str, decimal: u8) -> Option<f64> {
     let text = text.trim().trim_end_matches(is_currency).trim_end();
     let end = text.rfind(is_digit)? + 1;
     let word = text[end..].trim().to_lowercase();
-    let (_, factor) = MULTIPLIERS.iter().find(|(known, _)| *known == word)?;
+    let (_, factor) = MULTIPLIERS.iter().find(|(known, _)| known.split(' ').any(|known| known == word))?;
     Some(number(text[..end].trim(), decimal)? * factor)
 }
 
@@ -432,7 +379,7 @@ fn degrees(text: &str) -> Option<f64> {
 
 /// A text without marks before or behind its number.
 fn without_flags(text: &str) -> Option<&str> {
-    let before = MARKS_BEFORE.iter().find_map(|mark| text.strip_prefix(mark)).unwrap_or(text);
+    let before = MARKS_BEFORE.split('|').find_map(|mark| text.strip_prefix(mark)).unwrap_or(text);
     // Notes, limits, and deviations: 12 (3), 12 [9, 15], 12 ± 3.
     let note = before.find(if before.ends_with([')', ']']) { ['(', '['] } else { ['±'; 2] }).filter(|at| *at > 0);
     if let Some(at) = note.filter(|at| before.len() - at <= MAX_NOTE) {

@@ -109,6 +109,7 @@ fn amounts_of_several_units_are_added_up() {
     );
     assert_eq!((of(2, "3 km"), of(2, "25 mm"), of(2, "3 ft")), (Some(3_000.0), Some(0.025), None));
     assert_eq!((of(3, "300 g"), of(4, "2 lb 4 oz"), of(6, "1.5 MB")), (Some(0.3), Some(2.25), Some(1.5e6)));
+    assert_eq!((of(3, "-2,5 kg"), of(3, "1,500 g")), (Some(-2.5), None));
 }
 
 #[test]
