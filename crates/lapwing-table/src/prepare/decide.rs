@@ -14,6 +14,10 @@ use lapwing_core::{Run, Spreads, Standardize};
 /// Most levels of a category that has a column for each.
 pub(super) const MAX_ONE_HOT: usize = 30;
 
+/// Most levels, and most letters of each, of codes of one length: their parts say nothing.
+const MAX_CODES: usize = 300;
+const CODE_CHARS: usize = 4;
+
 /// Fewest rows in which different cells show that a column names the rows.
 const FEWEST_ROWS: usize = 20;
 
@@ -209,6 +213,9 @@ fn text_role(name: &str, survey: &Survey, texts: &TextSurvey, choices: &Choices)
         let are_codes = texts.levels.keys().all(|level| level.parse::<f64>().is_ok());
         let order = ordered(texts.levels.keys().map(String::as_str)).filter(|_| !are_codes);
         return order.map_or(Role::Category, Role::Ordered);
+    }
+    if n_levels <= MAX_CODES && 2 * n_levels <= n_filled && texts.have_one_length(CODE_CHARS) {
+        return Role::Category;
     }
     let all_differ = n_filled >= FEWEST_ROWS && texts.distinct.unique_share() > 0.98;
     let words = texts.n_words as f64 / n_filled as f64;

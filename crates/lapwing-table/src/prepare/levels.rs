@@ -36,18 +36,8 @@ const ORDERS: [&[&[&str]]; 9] = [
 ];
 
 /// Levels, in the lower case, that are no answer and have no place in an order.
-const NO_ANSWER: [&str; 10] = [
-    "no answer",
-    "don't know",
-    "do not know",
-    "dont know",
-    "prefer not to say",
-    "unknown",
-    "not applicable",
-    "not sure",
-    "missing",
-    "other",
-];
+const NO_ANSWER: &str =
+    "no answer|don't know|do not know|dont know|prefer not to say|unknown|not applicable|not sure|missing|other";
 
 /// Fewest levels with an order.
 const FEWEST: usize = 3;
@@ -57,7 +47,8 @@ const FEWEST: usize = 3;
 /// Levels have an order if they are the words of a scale (never, often, always), or if each starts with a number (18–24, 25–34, 65+) and
 /// some have more than digits, which are codes where they are levels.
 pub(super) fn ordered<'l>(levels: impl Iterator<Item = &'l str>) -> Option<Vec<String>> {
-    let answers: Vec<&str> = levels.filter(|level| !NO_ANSWER.contains(&level.to_lowercase().as_str())).collect();
+    let answers: Vec<&str> =
+        levels.filter(|level| !NO_ANSWER.split('|').any(|known| known == level.to_lowercase())).collect();
     if answers.len() < FEWEST {
         return None;
     }
@@ -82,6 +73,9 @@ fn place(order: &[&[&str]], level: &str) -> Option<f64> {
 /// The number at the start of a level, and half less behind a word for "below".
 fn first_number(level: &str) -> Option<f64> {
     let lower = level.trim().to_lowercase();
+    if lower.contains('★') && lower.chars().all(|c| matches!(c, '★' | '☆')) {
+        return Some(lower.matches('★').count() as f64);
+    }
     let below = ["<", "under ", "below ", "less than ", "up to "].iter().find_map(|word| lower.strip_prefix(word));
     let above = [">", "≥", "over ", "above ", "more than "].iter().find_map(|word| lower.strip_prefix(word));
     let rest = below.or(above).unwrap_or(&lower).trim_start_matches(['=', ' ', '$', '€', '£']);
@@ -108,6 +102,7 @@ mod tests {
         assert_eq!(of(&["65+", "18-24", "25-34", "under 18"]).unwrap(), ["under 18", "18-24", "25-34", "65+"]);
         assert_eq!(of(&["1 - low", "2 - high", "10 - top"]).unwrap(), ["1 - low", "2 - high", "10 - top"]);
         assert!(of(&["red", "green", "blue"]).is_none() && of(&["low", "high"]).is_none());
+        assert_eq!(of(&["★★★", "★☆☆", "★★☆"]).unwrap(), ["★☆☆", "★★☆", "★★★"]);
         assert!(of(&["1a", "1b", "2c"]).is_none(), "two levels of one number");
         assert!(of(&["001", "002", "017"]).is_none(), "codes");
     }

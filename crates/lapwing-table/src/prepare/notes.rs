@@ -5,9 +5,9 @@ use serde::Serialize;
 use super::decide::{MAX_ONE_HOT, names_codes, names_groups};
 use super::recipe::{ColumnRecipe, Step};
 use super::survey::{Cells, Survey, TextSurvey};
-use crate::read::cell::{CellType, DateStyle, NumberStyle, OtherCell, Reading, Tally};
+use crate::read::cell::{CellType, DateStyle, NumberStyle, OtherCell, Reading, Tally, infer, is_unseen};
 use crate::read::lines::shown;
-use crate::read::{ColumnKind, join_columns, shell_word};
+use crate::read::{ColumnKind, Doubt, TableFile, join_columns, shell_word};
 use lapwing_core::Warning;
 
 /// The least share of numbers among the cells of a column of texts that is said.
@@ -191,6 +191,10 @@ impl Other {
     pub(super) fn of(column: &ColumnRecipe, survey: &Survey, is_dated: bool) -> Option<Self> {
         let name = &column.name;
         match (&survey.cells, &column.step) {
+            (Cells::Texts(_), Step::Category { levels, .. }) if levels.iter().any(|level| is_sum(level)) => {
+                let warning = "some of its cells name totals, which are sums of other rows and count as rows; if so";
+                Some(Self { reading: "totals".into(), option: "remove their lines".into(), warning: Some(warning) })
+            }
             (Cells::Dates { .. }, _) if is_dated => Some(Self::read_as("the month first", name, "month-first", None)),
             (Cells::Numbers(numbers), Step::Number { .. }) if numbers.are_integers && numbers.distinct.is_exact() => {
                 let (n, is_code) = (numbers.distinct.count(), names_codes(name));
@@ -200,6 +204,11 @@ impl Other {
                 let warning =
                     is_likely.then_some("its few numbers look like codes, and are taken as amounts; as levels");
                 (are_few && (is_code || names_groups(name))).then(|| Self::read_as("levels", name, "text", warning))
+            }
+            (Cells::Texts(texts), _) if texts.levels.keys().any(|text| text.contains(is_unseen)) => {
+                let warning = "some of its cells hold marks that are not seen, such as soft hyphens and marks of direction, and are unlike those without";
+                let (reading, option) = ("texts without them".to_owned(), "remove the marks".to_owned());
+                Some(Self { reading, option, warning: Some(warning) })
             }
             (Cells::Texts(texts), _) => {
                 let are_digits = texts.levels.keys().all(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
@@ -236,10 +245,33 @@ impl Other {
         Some(Self { reading, option: format!("--decimal {word}"), warning: None })
     }
 
+    /// What the numbers of a column are if their only mark is that of decimals, if they leave it open.
+    pub(super) fn of_groups(table: &TableFile, place: usize) -> Option<Self> {
+        let sample = table.sample(place).ok()?;
+        let found = infer(sample.iter().map(Vec::as_slice), table.decimal());
+        let is_open = found.doubt() == Some(Doubt::Groups);
+        is_open.then(|| Self::of_decimals(&sample, found.kind?, table.decimal()))?
+    }
+
+    /// Whether it is what a doubt about the text leaves open.
+    pub(super) fn is_of(&self, doubt: Doubt) -> bool {
+        match doubt {
+            Doubt::Dates => self.option.contains("=month-first"),
+            _ => self.option.starts_with("--decimal"),
+        }
+    }
+
     fn read_as(reading: &str, name: &str, word: &str, warning: Option<&'static str>) -> Self {
         let option = format!("--read-as {}", shell_word(&join_columns(&[format!("{name}={word}")])));
         Self { reading: reading.to_owned(), option, warning }
     }
+}
+
+/// Whether a level names a sum of other rows: Subtotal, Grand total, Oslo Total.
+fn is_sum(level: &str) -> bool {
+    let level = level.to_lowercase();
+    let level = level.trim_end_matches([':', ' ']);
+    level == "subtotal" || level == "total" || level.ends_with(" total") || level.ends_with(" subtotal")
 }
 
 /// Texts many of which are numbers.

@@ -76,7 +76,10 @@ impl Description {
             let done = done(&column.step, survey, is_told);
             let (name, kind) = (column.name.clone(), column.kind.clone());
             let is_dated = table.doubts().contains(&Doubt::Dates) && is_undated(&columns.readings[at], survey);
-            let other = (!columns.are_given[at]).then(|| Other::of(column, survey, is_dated)).flatten();
+            let are_open = table.doubts().contains(&Doubt::Groups);
+            let groups = are_open.then(|| Other::of_groups(table, columns.features[at]));
+            let other = groups.flatten().or_else(|| Other::of(column, survey, is_dated));
+            let other = other.filter(|_| !columns.are_given[at]);
             ColumnSummary {
                 name,
                 kind,
@@ -92,11 +95,11 @@ impl Description {
                 sentinel: columns.readings[at].sentinel,
             }
         };
-        let is_open = |doubt: &Doubt| {
-            let mut columns = columns.are_given.iter().zip(&columns.readings).zip(surveys);
-            *doubt != Doubt::Dates
-                || columns.any(|((is_given, reading), survey)| !is_given && is_undated(reading, survey))
-        };
+        let summaries: Vec<ColumnSummary> = (0..recipe.columns.len()).map(summary).collect();
+        let has_other =
+            |doubt: Doubt| summaries.iter().any(|column| column.other.as_ref().is_some_and(|other| other.is_of(doubt)));
+        let is_open = |doubt: &Doubt| !matches!(doubt, Doubt::Dates | Doubt::Groups) || has_other(*doubt);
+        let doubts = table.doubts().iter().copied().filter(is_open).collect();
         let is_auto = standardize == Standardize::Auto;
         let is_left = is_auto && !recipe.is_scaled && spreads.is_some_and(|spreads| spreads.differ);
         let ratio = spreads.map(|spreads| spreads.ratio);
@@ -105,9 +108,9 @@ impl Description {
         Self {
             n_rows: surveys.first().map_or(0, |survey| survey.n_rows),
             dialect: table.dialect(),
-            doubts: table.doubts().iter().copied().filter(is_open).collect(),
+            doubts,
             passed: passed.to_vec(),
-            columns: (0..recipe.columns.len()).map(summary).collect(),
+            columns: summaries,
             n_features: recipe.n_features(),
             is_sparse: recipe.is_sparse,
             scaling: scaling(recipe, is_auto, spreads.filter(|_| is_auto)),
@@ -156,9 +159,17 @@ impl Description {
         let path = || path.display().to_string();
         let doubts = self.doubts.iter().map(|doubt| {
             let (what, advice) = doubt_text(*doubt, self.dialect);
-            let dates = self.columns.iter().filter(|column| column.kind == ColumnKind::Date);
-            let other = dates.filter_map(|column| column.other.as_ref()).find(|_| *doubt == Doubt::Dates);
-            let advice = other.map_or(advice.to_owned(), |other| format!("{} takes {}", other.option, other.reading));
+            let other = self.columns.iter().find_map(|column| {
+                let other = column.other.as_ref().filter(|other| other.is_of(*doubt))?;
+                Some(match doubt {
+                    Doubt::Groups => {
+                        let (name, Other { reading, option, .. }) = (&column.name, other);
+                        format!("those of column '{name}' are taken as whole; {option} reads {reading}")
+                    }
+                    _ => format!("{} takes {}", other.option, other.reading),
+                })
+            });
+            let advice = other.unwrap_or_else(|| advice.to_owned());
             Warning::DoubtfulText { file: path(), what, advice }
         });
         let doubtful = self.columns.iter().flat_map(ColumnSummary::doubts);
@@ -194,10 +205,7 @@ impl Description {
             b',' => {}
             b'\t' => parts.push("cells between tabs".to_owned()),
             b' ' => parts.push("cells between blanks".to_owned()),
-            other if dialect.separator == Separator::Two => {
-                let mark = char::from(other);
-                parts.push(format!("cells between '{mark}{mark}'"));
-            }
+            _ if dialect.separator == Separator::Long => parts.push("cells between marks of several bytes".to_owned()),
             other => parts.push(format!("cells between '{}'", char::from(other))),
         }
         parts.extend((dialect.encoding != "UTF-8").then(|| dialect.encoding.to_owned()));
@@ -239,6 +247,10 @@ fn doubt_text(doubt: Doubt, dialect: Option<Dialect>) -> (&'static str, &'static
         Doubt::Decimal => (
             "numbers with one mark before three digits may be whole or have decimals; a point is taken as the decimal mark",
             "--decimal comma takes the comma",
+        ),
+        Doubt::Groups => (
+            "all numbers of a column have three digits behind their only mark, which may separate thousands or decimals",
+            "--decimal says which",
         ),
         Doubt::Dates => (
             "dates such as 03/04/2024 may start with the day or the month; the day is taken",

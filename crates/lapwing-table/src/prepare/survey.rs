@@ -237,6 +237,13 @@ impl TextSurvey {
         })
     }
 
+    /// Whether all cells have the same number of letters and digits, at most `most`, and nothing else.
+    pub(super) fn have_one_length(&self, most: usize) -> bool {
+        let length = self.levels.keys().next().map_or(0, |text| text.len());
+        let is_code = |text: &String| text.len() == length && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        length <= most && self.levels.keys().all(is_code)
+    }
+
     /// Whether most letters belong to scripts without blanks.
     pub(super) fn is_unspaced(&self) -> bool {
         let (mut n, mut n_unspaced) = (0usize, 0usize);

@@ -2,11 +2,14 @@
 //! over as in texts.
 
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use calamine::{Cell, Data, DataRef, Range, Reader, Sheets, XlsError, XlsxError, open_workbook, open_workbook_auto};
+use lapwing_core::mapped::open;
 use lapwing_core::{Error, Result, check_memory};
+use memchr::memmem;
+use zip::ZipArchive;
 
 use super::archive::check_whole;
 use super::packing::Packing;
@@ -14,6 +17,10 @@ use super::parquet::guarded;
 
 /// Bytes of memory for a byte of the XML of a sheet, about: a cell of some thirty bytes is held three times.
 const OF_XML: u64 = 4;
+
+/// Cells of a sheet of .ods of which its reader makes room, at most, and bytes of a tag that are looked at.
+const MAX_ODS: u64 = 100_000_000;
+const MAX_TAG: u64 = 1 << 16;
 
 const ADVICE: &str = "save the sheet as CSV";
 
@@ -36,6 +43,7 @@ pub(super) fn read(path: &Path, name: Option<&str>) -> Result<Sheet> {
     file.take(4).read_to_end(&mut start).map_err(|e| Error::io(path, e))?;
     if Packing::of("", &start) == Some(Packing::Zip) {
         check_whole(path, OF_XML, ADVICE)?;
+        check_repeats(path)?;
     }
     guarded(path, || {
         let failed = |error: calamine::Error| Error::format(path, None, format!("no spreadsheet ({error})"));
@@ -69,18 +77,66 @@ pub(super) fn read(path: &Path, name: Option<&str>) -> Result<Sheet> {
 
 /// The filled cells of a sheet; `None` for formats whose reader makes room for all cells itself, within limits.
 fn cells(book: &mut Sheets<BufReader<File>>, sheet: &str) -> Result<Option<Vec<Cell<Data>>>, calamine::Error> {
-    let Sheets::Xlsx(book) = book else { return Ok(None) };
-    let mut reader = match book.worksheet_cells_reader(sheet) {
-        // A chart.
-        Err(XlsxError::NotAWorksheet(_)) => return Ok(Some(Vec::new())),
-        reader => reader?,
-    };
+    match book {
+        Sheets::Xlsx(book) => match book.worksheet_cells_reader(sheet) {
+            // A chart.
+            Err(XlsxError::NotAWorksheet(_)) => Ok(Some(Vec::new())),
+            reader => {
+                let mut reader = reader?;
+                filled(|| Ok(reader.next_cell()?)).map(Some)
+            }
+        },
+        Sheets::Xlsb(book) => {
+            let mut reader = book.worksheet_cells_reader(sheet)?;
+            filled(|| Ok(reader.next_cell()?)).map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// The cells that `next` yields and that are filled.
+fn filled<'b>(
+    mut next: impl FnMut() -> Result<Option<Cell<DataRef<'b>>>, calamine::Error>,
+) -> Result<Vec<Cell<Data>>, calamine::Error> {
     let mut cells = Vec::new();
-    while let Some(cell) = reader.next_cell()? {
+    while let Some(cell) = next()? {
         let value = cell.get_value().clone();
         cells.extend((value != DataRef::Empty).then(|| Cell::new(cell.get_position(), value.into())));
     }
-    Ok(Some(cells))
+    Ok(cells)
+}
+
+/// Refuses an .ods file whose cells, each of which may stand for many, need more memory than is free.
+fn check_repeats(path: &Path) -> Result<()> {
+    let Ok(mut zip) = ZipArchive::new(BufReader::new(open(path)?)) else { return Ok(()) };
+    let Ok(content) = zip.by_name("content.xml") else { return Ok(()) };
+    let (mut xml, mut tag) = (BufReader::new(content), Vec::new());
+    let (mut n_rows, mut width, mut n_read, mut at) = (0u64, 0u64, 0u64, 0);
+    // What is damaged is named by the reader.
+    while xml.by_ref().take(MAX_TAG).read_until(b'<', &mut tag).is_ok_and(|n| n > 0) {
+        if tag.starts_with(b"table:table-row") {
+            (n_rows, at) = (n_rows + repeats(&tag, b"rows-repeated=").min(1 << 20), 0);
+        } else if tag.starts_with(b"table:table-cell") || tag.starts_with(b"table:covered") {
+            at += repeats(&tag, b"columns-repeated=").min(1 << 14);
+            // Empty cells behind the last filled one are passed over.
+            if !tag.ends_with(b"/><") || memmem::find(&tag, b"office:value").is_some() {
+                (width, n_read) = (width.max(at), n_read + at);
+            }
+        }
+        tag.clear();
+    }
+    let n_cells = n_rows.saturating_mul(width).min(MAX_ODS).saturating_add(n_read);
+    check_memory(&path.display().to_string(), n_cells.saturating_mul(2 * size_of::<Data>() as u64), ADVICE)
+}
+
+/// How often a tag says that it stands.
+fn repeats(tag: &[u8], name: &[u8]) -> u64 {
+    let digits = memmem::find(tag, name).map_or(&b""[..], |at| &tag[at + name.len() + 1..]);
+    digits
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit())
+        .fold(0u64, |n, byte| n.saturating_mul(10).saturating_add(u64::from(byte - b'0')))
+        .max(1)
 }
 
 /// All cells between the outermost filled ones, if there is memory for them.

@@ -142,6 +142,8 @@ impl Chosen {
 mod tests {
     use std::fs;
 
+    use arrow_array::cast::AsArray;
+
     use super::*;
     use crate::read::{ReadOptions, TableFile};
 
@@ -170,5 +172,18 @@ mod tests {
         assert!(uneven.contains("1 rows") && fs::read_to_string(&output).unwrap() == expected, "{uneven}");
         let unknown = ColumnTable::of_rows(&[1], None).stage(&folder.path().join("x.npy")).unwrap_err().to_string();
         assert!(unknown.contains("csv"), "{unknown}");
+    }
+
+    #[test]
+    fn cells_that_a_value_would_round_are_kept_as_texts() {
+        let folder = tempfile::tempdir().unwrap();
+        let input = folder.path().join("in.csv");
+        let rows: String = (1..40).map(|at| format!("{at}:10,<{at},{at},2024-01-02\n")).collect();
+        fs::write(&input, format!("time,level,size,day\n{rows}")).unwrap();
+        let table = TableFile::open(&input, &ReadOptions::default()).unwrap();
+        let mut kept = table.kept(&[0, 1, 2, 3], false).unwrap();
+        let arrays = kept.next(&Run::new(Some(1), 0).unwrap()).unwrap().unwrap();
+        let text = |at: usize| arrays[at].as_string_opt::<i32>().map(|texts| texts.value(8).to_owned());
+        assert_eq!([text(0), text(1), text(2), text(3)], [Some("9:10".into()), Some("<9".into()), None, None]);
     }
 }

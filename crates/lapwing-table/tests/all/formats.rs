@@ -445,10 +445,20 @@ fn spreadsheets_that_hold_more_than_memory_are_refused() {
         let error = refused(&folder.file("t.xlsx", bytes));
         assert!(error.contains(expected), "{error}");
     }
-    // 384 GiB: refused where so much is not free.
+    // Rows of an .ods whose one cell stands for 16,384.
+    let cell = "<table:table-cell table:number-columns-repeated='16384' office:value-type='float' office:value='1'/>";
+    let row = format!("<table:table-row>{}</table:table-row>", cell.replace('\'', "\""));
+    let content = format!("<office:document-content>{}</office:document-content>", row.repeat(600_000));
+    let ods = zipped(&[
+        ("mimetype", &b"application/vnd.oasis.opendocument.spreadsheet"[..]),
+        ("content.xml", content.as_bytes()),
+    ]);
+    // 384 GiB, and 467 GiB: refused where so much is not free.
     if lapwing_core::available_memory_bytes().is_some_and(|free| free < 300 << 30) {
-        let error = refused(&folder.file("t.xlsx", far));
-        assert!(error.contains("GiB") && error.ends_with("save the sheet as CSV"), "{error}");
+        for (name, bytes) in [("t.xlsx", far), ("t.ods", ods)] {
+            let error = refused(&folder.file(name, bytes));
+            assert!(error.contains("GiB") && error.ends_with("save the sheet as CSV"), "{error}");
+        }
     }
 }
 

@@ -96,3 +96,56 @@ fn aligned_rows_lack_last_cells_only() {
     assert!(error.contains("line 3: 2 fields; the lines before have 3"), "{error}");
     assert_eq!(TableFile::open(&folder.file("t.txt", gap), &options).unwrap().names(), ["x1", "x2", "x3"]);
 }
+
+#[test]
+fn what_a_column_or_a_line_leaves_open_is_said() {
+    let folder = Folder::new();
+    let warned = |text: &str| {
+        let found = prepare(&folder.file("t.csv", text), &ReadOptions::default(), Standardize::Off, &run(1)).unwrap();
+        said(&found.warnings)
+    };
+    let rows = |row: &dyn Fn(usize) -> String| (0..30).map(row).collect::<String>();
+    // A cell that holds a delimiter and is in no quotes, or names of rows.
+    let open = warned(&format!("x,y\n{}", rows(&|at| format!("item {at},{}.5,{}\n", at % 7, at % 5))));
+    assert!(
+        open.contains("30 rows have one cell more than the header") && open.contains("line 2: 'item 0,0.5,0'"),
+        "{open}"
+    );
+    assert!(
+        !warned(&format!("x,y\n{}", rows(&|at| format!("{},{}.5,{}\n", at + 1, at % 7, at % 5)))).contains("header")
+    );
+    // 300,000 beside numbers with points.
+    let text = format!("wing;price\n{}", rows(&|at| format!("{},{}00;{at}.25\n", 300 + at, at % 10)));
+    let open = warned(&text);
+    assert!(open.contains("those of column 'wing' are taken as whole; --decimal comma reads 300,000 → 300"), "{open}");
+    let options = ReadOptions { decimal: Some(b'.'), ..ReadOptions::default() };
+    let found = prepare(&folder.file("t.csv", &text), &options, Standardize::Off, &run(1)).unwrap();
+    assert!(!said(&found.warnings).contains("wing") && values(&found.features)[0] == 300_000.0);
+    let money = warned(&format!("price;x\n{}", rows(&|at| format!("${},500;{at}.25\n", at + 1))));
+    assert!(!money.contains("--decimal"), "{money}");
+    // Sums of rows, and marks that are not seen.
+    let row = |at: usize| format!("{},{}\n", ["Oslo", "Rome", "Subtotal"][at % 3], at * 7 % 31);
+    assert!(warned(&format!("city,x\n{}", rows(&row))).contains("column 'city': some of its cells name totals"));
+    let row = |at: usize| format!("{},{}\n", ["Oslo", "Os\u{ad}lo", "Rome"][at % 3], at * 7 % 31);
+    assert!(warned(&format!("city,x\n{}", rows(&row))).contains("marks that are not seen"));
+    // A NUL in a text.
+    let text = format!("city,x\n{}", rows(&|at| format!("{},{at}\n", if at == 4 { "Os\0lo" } else { "Oslo" })));
+    let error = prepare(&folder.file("t.csv", text), &ReadOptions::default(), Standardize::Off, &run(1)).unwrap_err();
+    let error = error.to_string();
+    assert!(error.contains("line 6: 'Os lo' in column 'city' holds a NUL") && error.contains("tr -d '\\0'"), "{error}");
+}
+
+#[test]
+fn numbers_in_brackets_are_negative_beside_others_only() {
+    let folder = Folder::new();
+    let first = |rows: &dyn Fn(usize) -> String| {
+        let text = format!("year,x\n{}", (0..30).map(rows).collect::<String>());
+        let found = prepare(&folder.file("t.csv", text), &ReadOptions::default(), Standardize::Off, &run(1)).unwrap();
+        values(&found.features)[0]
+    };
+    assert_eq!(first(&|at| format!("({}),{}\n", 2012 - at * 7 % 31, at % 5)), 2012.0);
+    assert_eq!(
+        first(&|at| format!("{},{}\n", if at % 2 == 0 { format!("({})", 12 + at) } else { at.to_string() }, at % 5)),
+        -12.0
+    );
+}

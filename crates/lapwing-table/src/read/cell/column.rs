@@ -126,7 +126,7 @@ impl Tally {
     }
 }
 
-/// A column of text holds a cell that is not UTF-8.
+/// A column of text holds a cell that is not UTF-8, or has a NUL in it.
 pub(crate) struct Broken;
 
 /// Collects the cells of a column.
@@ -276,6 +276,9 @@ impl Builder {
             Values::Texts { bytes, mut ends, mut filled } => {
                 ends.truncate(n_rows + 1);
                 filled.truncate(n_rows);
+                if text.is_some() && memchr::memchr(0, &bytes).is_some() {
+                    return Err(Broken);
+                }
                 let offsets = OffsetBuffer::new(ends.into());
                 let array = StringArray::try_new(offsets, bytes.into(), Some(NullBuffer::from(filled)));
                 Arc::new(array.map_err(|_| Broken)?)

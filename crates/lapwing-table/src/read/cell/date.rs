@@ -3,30 +3,42 @@
 //! A cell is split into numbers, names of months and marks; names of weekdays and brackets around are passed over. The order of day,
 //! month and year belongs to the column: one cell such as 03/04/2024 does not tell it.
 
+use std::borrow::Cow;
+
 use chrono::{Datelike, NaiveDate, NaiveTime};
 use serde::{Deserialize, Serialize};
+
+use super::number::folded;
 
 const WEEKDAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 
 /// Names of zones and their offsets from UTC in hours.
-const ZONES: [(&str, i64); 14] = [
-    ("UTC", 0),
-    ("GMT", 0),
-    ("WET", 0),
-    ("BST", 1),
-    ("CET", 1),
-    ("MEZ", 1),
-    ("CEST", 2),
-    ("EET", 2),
-    ("EST", -5),
+const ZONES: [(&str, i64); 8] = [
+    ("UTC GMT WET Uhr", 0),
+    ("BST CET MEZ", 1),
+    ("CEST EET", 2),
     ("EDT", -4),
+    ("EST", -5),
     ("CST", -6),
-    ("MST", -7),
+    ("MST PDT", -7),
     ("PST", -8),
-    ("PDT", -7),
 ];
 
-const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+/// How names of months begin in English, German, French, Spanish, Italian, Portuguese and Dutch.
+const MONTHS: [&str; 12] = [
+    "jan jän ene gen",
+    "feb fév fev",
+    "mar mär mrz maa mrt",
+    "apr avr abr",
+    "may mai mag mei",
+    "jun juin giu",
+    "jul juil lug",
+    "aug aoû aou ago",
+    "sep set",
+    "oct okt ott out",
+    "nov",
+    "dec dez déc dic",
+];
 
 /// Microseconds of a day.
 const DAY: i64 = 86_400_000_000;
@@ -64,7 +76,10 @@ impl DateStyle {
         if cell.len() < 4 || cell.len() > MAX_BYTES {
             return None;
         }
-        let text = without_weekday(std::str::from_utf8(cell).ok()?);
+        let text = std::str::from_utf8(cell).ok()?;
+        let ours = |text| folded(text).replace(['年', '月'], "-").replace('日', "");
+        let text = if text.is_ascii() { Cow::Borrowed(text) } else { Cow::Owned(ours(text)) };
+        let text = without_weekday(&text);
         let text = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
         if self == Self::Time {
             return time(text);
@@ -111,10 +126,8 @@ fn month_of(text: &str) -> Option<(NaiveDate, &str)> {
         let (month, 2, rest) = number(rest.strip_prefix(['-', '/', '.'])?, 2)? else { return None };
         return Some((NaiveDate::from_ymd_opt(full_year(year, 4)?, month, 1)?, rest));
     }
-    let length = text.bytes().take_while(u8::is_ascii_alphabetic).count();
-    let name = text.get(..3).filter(|_| (3..=9).contains(&length))?.to_ascii_lowercase();
-    let month = MONTHS.iter().position(|known| *known == name)? as u32 + 1;
-    let (year, digits, rest) = number(text[length..].trim_start_matches([' ', '-', '/', '.', ',']), 4)?;
+    let (month, rest) = named_month(text)?;
+    let (year, digits, rest) = number(rest, 4)?;
     Some((NaiveDate::from_ymd_opt(full_year(year, digits)?, month, 1)?, rest))
 }
 
@@ -158,23 +171,29 @@ fn numeric(text: &str, style: DateStyle) -> Option<(NaiveDate, &str)> {
     Some((NaiveDate::from_ymd_opt(year, month, day)?, rest))
 }
 
+/// The number of the month whose name a text starts with, and what follows it.
+fn named_month(text: &str) -> Option<(u32, &str)> {
+    let length = text.find(|c: char| !c.is_alphabetic()).unwrap_or(text.len());
+    let name = Some(text[..length].to_lowercase()).filter(|_| (3..=11).contains(&length))?;
+    let month = MONTHS.iter().position(|starts| starts.split(' ').any(|start| name.starts_with(start)))? as u32 + 1;
+    Some((month, behind(&text[length..])))
+}
+
+/// What follows a day or a month: no marks, endings of ordinal numbers, or words between.
+fn behind(text: &str) -> &str {
+    let text = ["st", "nd", "rd", "th", "er", "º"].iter().find_map(|end| text.strip_prefix(end)).unwrap_or(text);
+    let text = text.trim_start_matches([' ', '-', '/', '.', ',']);
+    text.strip_prefix("de ").unwrap_or(text)
+}
+
 /// A date with the name of its month, and the rest of the text.
 fn named(text: &str) -> Option<(NaiveDate, &str)> {
-    let between = |text: &'_ str| -> usize { text.len() - text.trim_start_matches([' ', '-', '/', '.', ',']).len() };
-    let (day_first, rest) = match number(text, 2) {
-        Some((day, _, rest)) => (Some(day), &rest[between(rest)..]),
-        None => (None, text),
-    };
-    let length = rest.bytes().take_while(u8::is_ascii_alphabetic).count();
-    let (name, rest) = rest.split_at(length);
-    let name = name.get(..3).filter(|_| length <= 9)?.to_ascii_lowercase();
-    let month = MONTHS.iter().position(|known| *known == name)? as u32 + 1;
-    let rest = &rest[between(rest)..];
-    let (day, rest) = match day_first {
-        Some(day) => (day, rest),
+    let day = |text| number(text, 2).map(|(day, _, rest)| (day, behind(rest)));
+    let (day, month, rest) = match day(text) {
+        Some((day, rest)) => named_month(rest).map(|(month, rest)| (day, month, rest))?,
         None => {
-            let (day, _, rest) = number(rest, 2)?;
-            (day, &rest[between(rest)..])
+            let (month, rest) = named_month(text)?;
+            day(rest).map(|(day, rest)| (day, month, rest))?
         }
     };
     let (year, digits, rest) = number(rest, 4)?;
@@ -193,11 +212,12 @@ fn full_year(year: u32, digits: usize) -> Option<i32> {
 /// Microseconds of a time of day; an offset from UTC is subtracted.
 fn time(text: &str) -> Option<i64> {
     let (text, offset) = without_zone(text.trim())?;
-    let (text, afternoon) = match text.len().checked_sub(2).and_then(|at| Some((text.get(..at)?, text.get(at..)?))) {
-        Some((rest, end)) if end.eq_ignore_ascii_case("am") => (rest.trim_end(), Some(false)),
-        Some((rest, end)) if end.eq_ignore_ascii_case("pm") => (rest.trim_end(), Some(true)),
-        _ => (text, None),
+    let half = |(end, is_afternoon): &(&str, bool)| {
+        let at = text.len().checked_sub(end.len())?;
+        text.get(at..)?.eq_ignore_ascii_case(end).then(|| (text[..at].trim_end(), Some(*is_afternoon)))
     };
+    let halves = [("am", false), ("pm", true), ("a.m.", false), ("p.m.", true)];
+    let (text, afternoon) = halves.iter().find_map(half).unwrap_or((text, None));
     let (hour, _, rest) = number(text, 2)?;
     // 18.00.00
     let mark = if !text.contains(':') && text.matches('.').count() == 2 { '.' } else { ':' };
@@ -235,8 +255,9 @@ fn without_zone(text: &str) -> Option<(&str, i64)> {
         return Some((rest.trim_end(), 0));
     }
     let word = &text[text.trim_end_matches(|c: char| c.is_ascii_alphabetic()).len()..];
-    if let Some((name, hours)) = ZONES.iter().find(|(name, _)| word.eq_ignore_ascii_case(name)) {
-        return Some((text[..text.len() - name.len()].trim_end(), hours * 3_600_000_000));
+    let is_own = |names: &str| names.split(' ').any(|name| word.eq_ignore_ascii_case(name));
+    if let Some((_, hours)) = ZONES.iter().find(|(names, _)| is_own(names)) {
+        return Some((text[..text.len() - word.len()].trim_end(), hours * 3_600_000_000));
     }
     let Some(at) = text.rfind(['+', '-']).filter(|&at| at > 0) else { return Some((text, 0)) };
     let (time, zone) = text.split_at(at);

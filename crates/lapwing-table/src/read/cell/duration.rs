@@ -1,16 +1,32 @@
-//! Lengths of time as people write them: 26:15:00, 168:55, 1 day 02:03, PT1H5M, 1h 05min.
+//! Lengths of time, and other amounts in units, as people write them: 26:15:00, 168:55, 1 day 02:03, PT1H5M, 1h 05min, 6 ft 2 in.
 
-/// Names of units, in the lower case, and their seconds.
-const UNITS: [(&[&str], f64); 8] = [
-    (&["w", "wk", "wks", "week", "weeks"], 604_800.0),
-    (&["d", "day", "days", "tag", "tage", "jour", "jours"], 86_400.0),
-    (&["h", "hr", "hrs", "hour", "hours", "std"], 3_600.0),
-    (&["m", "min", "mins", "minute", "minutes", "'", "′"], 60.0),
-    (&["s", "sec", "secs", "second", "seconds", "sek", "\"", "″"], 1.0),
-    (&["ms", "msec", "millisecond", "milliseconds"], 1e-3),
-    (&["us", "µs", "μs", "microsecond", "microseconds"], 1e-6),
-    (&["ns", "nanosecond", "nanoseconds"], 1e-9),
+/// Names of units, in the lower case, and what they are of a usual one, from the largest on.
+type Units = &'static [(&'static str, f64)];
+
+/// Units that may stand together in a column: feet and inches, which may look like minutes and seconds; those of time; others.
+pub(super) const FAMILIES: [Units; 7] = [
+    &[("mi mile miles", 63_360.0), ("yd yds", 36.0), ("ft feet foot ' ’ ′", 12.0), ("in inch inches \" ” ″ ''", 1.0)],
+    &[
+        ("y yr yrs year years", 31_557_600.0),
+        ("mo mos month months", 2_629_800.0),
+        ("w wk wks week weeks", 604_800.0),
+        ("d day days tag tage jour jours", 86_400.0),
+        ("h hr hrs hour hours std", 3_600.0),
+        ("m min mins minute minutes ' ′", 60.0),
+        ("s sec secs second seconds sek \" ″", 1.0),
+        ("ms msec millisecond milliseconds", 1e-3),
+        ("us µs μs microsecond microseconds", 1e-6),
+        ("ns nanosecond nanoseconds", 1e-9),
+    ],
+    &[("km", 1e3), ("m", 1.0), ("cm", 1e-2), ("mm", 1e-3), ("um µm μm", 1e-6), ("nm", 1e-9)],
+    &[("t", 1e3), ("kg", 1.0), ("g", 1e-3), ("mg", 1e-6), ("mcg ug µg μg", 1e-9)],
+    &[("st", 14.0), ("lb lbs pound pounds", 1.0), ("oz", 0.0625)],
+    &[("hl", 100.0), ("l", 1.0), ("dl", 0.1), ("cl", 1e-2), ("ml", 1e-3)],
+    &[("tb", 1e12), ("gb", 1e9), ("mb", 1e6), ("kb", 1e3), ("b byte bytes", 1.0)],
 ];
+
+/// The place of the units of time.
+const TIME: usize = 1;
 
 /// Bytes of the longest text that may be a length of time.
 const MAX_BYTES: usize = 60;
@@ -24,8 +40,15 @@ pub(super) fn seconds(text: &str) -> Option<f64> {
         Some(rest) => (true, rest),
         None => (false, text.strip_prefix('+').unwrap_or(text)),
     };
-    let total = iso(text).or_else(|| in_words(text))?;
+    let total =
+        iso(text).or_else(|| in_words(text, TIME).filter(|(_, n_parts)| *n_parts > 1).map(|(total, _)| total))?;
     Some(if is_negative { -total } else { total })
+}
+
+/// An amount of one or several parts in units of a family.
+pub(super) fn measured(text: &str, family: usize) -> Option<f64> {
+    let (sign, text) = text.strip_prefix(['-', '\u{2212}']).map_or((1.0, text), |rest| (-1.0, rest));
+    in_words(text, family).map(|(total, _)| sign * total)
 }
 
 /// ISO 8601: P1DT2H3M4.5S, P2W.
@@ -59,31 +82,38 @@ fn iso(text: &str) -> Option<f64> {
     total
 }
 
-/// Numbers with units, and a clock of hours, minutes and seconds: at least two parts.
-fn in_words(text: &str) -> Option<f64> {
+/// Numbers with units, and a clock of hours, minutes and seconds; and how many parts there are. The last part, behind another, may have no
+/// unit: it has the next smaller one.
+fn in_words(text: &str, family: usize) -> Option<(f64, usize)> {
+    let units = FAMILIES.get(family)?;
     let (mut rest, mut total, mut n_parts) = (text.trim_start(), 0.0, 0);
-    let mut last_unit = f64::INFINITY;
+    let (mut next, mut most) = (0, f64::INFINITY);
     while !rest.is_empty() {
         let end = rest.find(|c: char| !(c.is_ascii_digit() || matches!(c, ':' | '.' | ','))).unwrap_or(rest.len());
         let (number, behind) = rest.split_at(end);
         if number.contains(':') {
-            let (clock, parts) = clock(number)?;
+            let (clock, parts) = clock(number).filter(|_| family == TIME)?;
             (total, n_parts, rest) = (total + clock, n_parts + parts, behind.trim_start());
-            return (rest.is_empty() && n_parts > 1).then_some(total);
+            return rest.is_empty().then_some((total, n_parts));
         }
-        let value: f64 = number.replace(',', ".").parse().ok()?;
+        // 1,500 may be whole.
+        let is_open = number.split_once(',').is_some_and(|(_, decimals)| decimals.len() == 3);
+        let value: f64 = number.replace(',', ".").parse().ok().filter(|_| !is_open)?;
         let behind = behind.trim_start();
         let length = behind.find(|c: char| c.is_ascii_digit() || c.is_whitespace() || c == ',').unwrap_or(behind.len());
         let word = behind[..length].trim_end_matches('.').to_lowercase();
-        let (_, unit) = UNITS.iter().find(|(names, _)| names.contains(&word.as_str()))?;
-        if *unit >= last_unit {
-            return None;
-        }
-        (last_unit, total, n_parts) = (*unit, total + value * unit, n_parts + 1);
+        // 13h38, but not 2004H1.
+        let is_bare = word.is_empty() && n_parts > 0 && (number.len() == 2 || family != TIME);
+        let at = units
+            .iter()
+            .position(|(names, _)| !word.is_empty() && names.split(' ').any(|name| name == word))
+            .or(is_bare.then_some(next))?;
+        let (_, unit) = units.get(at).filter(|(_, unit)| value * unit < most)?;
+        (next, most, total, n_parts) = (at + 1, *unit, total + value * unit, n_parts + 1);
         rest = behind[length..].trim_start_matches([' ', ',', '\u{a0}']);
         rest = rest.strip_prefix("and ").unwrap_or(rest);
     }
-    (n_parts > 1).then_some(total)
+    (n_parts > 0).then_some((total, n_parts))
 }
 
 /// Hours and minutes, or hours, minutes and seconds, of which the first may be beyond 24 or 60; and the number of parts.

@@ -10,11 +10,13 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::date::{DateStyle, is_no_date};
+use super::duration::FAMILIES;
 use super::marks::Marks;
 use super::missing::is_missing;
-use super::number::{Affix, NumberStyle, plain};
+use super::number::{Affix, NumberStyle, plain, without_currency};
 use super::vector;
 use crate::read::lines::shown;
+use crate::read::text::Doubt;
 
 /// With fewer filled cells, all of them must fit a type.
 const FEWEST_CELLS: usize = 20;
@@ -63,8 +65,17 @@ pub(crate) enum CellType {
 pub(crate) struct Found {
     /// Their type; `None` if all are missing.
     pub kind: Option<CellType>,
-    /// Whether dates fit with the day first as well as with the month first.
+    /// Whether dates fit with the day first as well as with the month first; whether the only mark of all numbers is before three digits
+    /// and is read as that of thousands.
     pub is_doubtful: bool,
+}
+
+impl Found {
+    /// What is open about the column.
+    pub(crate) fn doubt(self) -> Option<Doubt> {
+        let is_date = matches!(self.kind, Some(CellType::Date(_)));
+        self.is_doubtful.then_some(if is_date { Doubt::Dates } else { Doubt::Groups })
+    }
 }
 
 /// A cell, and how often it comes.
@@ -105,6 +116,13 @@ impl CellType {
             Self::Date(style) => style != DateStyle::YearFirst,
             Self::Text | Self::Label | Self::Vector(_) => false,
         }
+    }
+
+    /// Whether a value of this type says something else than its cell: no date, a limit, another unit.
+    pub(crate) fn is_rounded(self) -> bool {
+        use NumberStyle::{Duration, Flagged, Interval, Measure};
+        matches!(self, Self::Date(DateStyle::Time | DateStyle::Month | DateStyle::Week))
+            || matches!(self, Self::Number(Duration | Measure(_) | Flagged(_) | Interval(_)))
     }
 
     /// Whether a filled cell is of this type.
@@ -187,11 +205,14 @@ pub(crate) fn infer_counted<'c>(cells: impl Iterator<Item = Counted<'c>>, decima
     if filled.is_empty() {
         return Found { kind: None, is_doubtful: false };
     }
-    let decimal = Marks::of(filled.iter().map(|(cell, _)| *cell)).decimal().unwrap_or(decimal);
+    let marks = Marks::of(filled.iter().map(|(cell, _)| *cell));
+    let decimal = marks.decimal().unwrap_or(decimal);
     if filled.iter().all(|(cell, _)| plain(cell, decimal).is_some()) {
         return certain(CellType::Number(NumberStyle::Plain(decimal)));
     }
     let candidates = candidates(&filled, decimal);
+    // Accounts have negative numbers in parentheses, but not only such.
+    let are_bracketed = filled.iter().all(|(cell, _)| cell.starts_with(b"(") && cell.ends_with(b")"));
     let mut best: Option<(CellType, Fit)> = None;
     let mut month_first = None;
     for kind in candidates {
@@ -205,6 +226,9 @@ pub(crate) fn infer_counted<'c>(cells: impl Iterator<Item = Counted<'c>>, decima
             &filled
         };
         let Some(fit) = kind.fit(cells).filter(|fit| fit.is_accepted()) else { continue };
+        if are_bracketed && matches!(kind, CellType::Number(style) if style != NumberStyle::Interval(decimal)) {
+            continue;
+        }
         if kind == CellType::Date(DateStyle::MonthFirst) {
             month_first = Some(fit.n_fit);
         }
@@ -213,7 +237,7 @@ pub(crate) fn infer_counted<'c>(cells: impl Iterator<Item = Counted<'c>>, decima
         {
             continue;
         }
-        if let CellType::Number(style @ NumberStyle::Flagged(_)) = kind {
+        if let CellType::Number(style @ (NumberStyle::Flagged(_) | NumberStyle::Interval(_))) = kind {
             let flagged: usize = filled.iter().filter(|(cell, _)| style.is_flagged(cell)).map(|(_, count)| count).sum();
             // A few levels such as <18 and >65 are a scale.
             if 2 * flagged > fit.n && filled.len() <= MAX_SCALE {
@@ -227,7 +251,14 @@ pub(crate) fn infer_counted<'c>(cells: impl Iterator<Item = Counted<'c>>, decima
     let Some((kind, fit)) = best else { return certain(CellType::Text) };
     let has_slash = || filled.iter().any(|(cell, _)| cell.contains(&b'/') || cell.contains(&b'-'));
     let is_doubtful = kind == CellType::Date(DateStyle::DayFirst) && month_first == Some(fit.n_fit) && has_slash();
-    Found { kind: Some(kind), is_doubtful }
+    let n_open = if decimal == b',' { marks.unclear_point } else { marks.unclear };
+    // Money has no three decimals.
+    let is_money = |cell: &[u8]| std::str::from_utf8(cell).is_ok_and(|text| without_currency(text).is_some());
+    let are_groups = matches!(kind, CellType::Number(_))
+        && n_open > 1
+        && n_open == filled.len()
+        && !filled.iter().any(|(cell, _)| is_money(cell));
+    Found { kind: Some(kind), is_doubtful: is_doubtful || are_groups }
 }
 
 /// The types that cells may have, the plainest first.
@@ -237,13 +268,13 @@ fn candidates(filled: &[Counted<'_>], decimal: u8) -> Vec<CellType> {
     let mut add = |style| kinds.push(CellType::Number(style));
     add(NumberStyle::Plain(decimal));
     add(NumberStyle::Written(decimal));
-    if let Some(affix) = affix(filled) {
-        add(NumberStyle::Unit(decimal, affix));
-    }
+    let affixes = [affix(filled, Affix::of), affix(filled, Affix::with_digits)];
+    affixes.into_iter().flatten().for_each(|affix| add(NumberStyle::Unit(decimal, affix)));
     add(NumberStyle::Ledger(decimal));
     add(NumberStyle::Scaled(decimal));
+    add(NumberStyle::Measure(0));
     add(NumberStyle::Duration);
-    add(NumberStyle::Feet);
+    (1..FAMILIES.len()).for_each(|family| add(NumberStyle::Measure(family)));
     add(NumberStyle::Flagged(decimal));
     add(NumberStyle::Interval(decimal));
     let lengths = filled.iter().take(TRIED).filter_map(|(cell, _)| vector::parse(cell, &mut Vec::new()));
@@ -251,12 +282,10 @@ fn candidates(filled: &[Counted<'_>], decimal: u8) -> Vec<CellType> {
     kinds
 }
 
-/// The text that most numbers have before or behind them.
-fn affix(filled: &[Counted<'_>]) -> Option<Affix> {
-    if filled.len() < 2 {
-        return None;
-    }
-    most_frequent(filled.iter().take(AFFIX_CELLS).filter_map(|(cell, _)| Affix::of(cell)))
+/// The text that most numbers have before or behind them, as `of` tells it.
+fn affix(filled: &[Counted<'_>], of: fn(&[u8]) -> Option<Affix>) -> Option<Affix> {
+    let cells = filled.iter().take(AFFIX_CELLS).filter(|_| filled.len() > 1);
+    most_frequent(cells.filter_map(|(cell, _)| of(cell)))
 }
 
 /// The most frequent of some values; of equally frequent ones, the least.
@@ -314,8 +343,10 @@ mod tests {
         assert_eq!(of(&["26:15:00", "3:10:05"]).kind, number(NumberStyle::Duration));
         assert_eq!(of(&["6:15:00", "3:10:05"]).kind, Some(CellType::Date(DateStyle::Time)));
         assert_eq!(of(&["<5", "6", "7*", "8"]).kind, number(NumberStyle::Flagged(b'.')));
-        assert_eq!(of(&["5'10", "6'2", "5'11"]).kind, number(NumberStyle::Feet));
+        assert_eq!(of(&["5'10", "6'2", "5'11"]).kind, number(NumberStyle::Measure(0)));
         assert_eq!(of(&["(0.5, 1.5]", "(1.5, 2]"]).kind, number(NumberStyle::Interval(b'.')));
+        assert_eq!(of(&["(2012)", "(1987)"]).kind, number(NumberStyle::Interval(b'.')));
+        assert_eq!(of(&["(2012)", "1987"]).kind, number(NumberStyle::Written(b'.')));
         assert_eq!(of(&["[1, 2, 3]", "[4, 5, 6]"]).kind, Some(CellType::Vector(3)));
         assert_eq!(of(&["1st", "2nd"]).kind, Some(CellType::Text));
         let many: Vec<String> = (0..40).map(|at| if at == 7 { "broken".into() } else { at.to_string() }).collect();

@@ -16,7 +16,7 @@ pub(crate) use self::date::DateStyle;
 pub(crate) use self::kind::{CellType, Found, infer, infer_counted, reconciled};
 pub(crate) use self::marks::Marks;
 pub(crate) use self::missing::is_missing;
-pub(crate) use self::number::{NumberStyle, plain};
+pub(crate) use self::number::{NumberStyle, is_unseen, plain};
 
 /// What a column is read as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

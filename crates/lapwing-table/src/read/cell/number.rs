@@ -4,6 +4,8 @@
 //! that any cell of a column may have (currency, separators between groups of digits, a percent sign; 45 % is 45), and what belongs to
 //! the column (a unit that all cells share, letters for thousands and millions, durations).
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use super::duration;
@@ -29,16 +31,16 @@ pub(crate) enum NumberStyle {
     Unit(u8, Affix),
     /// The same, with letters or words for thousands, millions and so on behind: 565K, 1.1 Mio, 3 lakh.
     Scaled(u8),
-    /// The same, with CR (credit) or DR (debit, which is negative) behind every number.
+    /// The same, with a side at every number: CR (credit) or DR (debit, which is negative), north or south, up or down; degrees may have minutes.
     Ledger(u8),
     /// The same, with marks at some numbers: <0.5, >100, ~3, 12.3*, 12 p.
     Flagged(u8),
     /// Seconds of a length of time: 26:15:00, 1 day 02:03, PT1H5M, 1h 05min.
     Duration,
-    /// The middle of an interval: (0.5, 1.25].
+    /// The middle of an interval, (0.5, 1.25] or 10-20, or a number in brackets as all others: (2012).
     Interval(u8),
-    /// Inches of a length in feet and inches: 5'10", 6 ft 2 in.
-    Feet,
+    /// Amounts in units of one family, some of several parts: 5'10", 6 ft 2 in, 3 kg beside 250 g.
+    Measure(usize),
 }
 
 /// What stands before or behind the numbers of a column (mm, km/h, °C, EUR), filled up with zeros.
@@ -59,59 +61,43 @@ const CURRENCIES: [&str; 60] = [
     "R$", "A$", "C$", "HK$", "NZ$", "S$", "NT$", "kr.", "kr", "zł", "Kč", "Ft",
 ];
 
-/// Further words of money that stand before numbers, as in `Fr 5`.
-const MONEY_BEFORE: [&str; 9] = ["Fr", "Fr.", "Rp", "Rp.", "Bs", "Bs.", "Kz", "Ksh", "S/"];
+/// Further words of money, and of numbers, that stand before numbers, as in `Fr 5`.
+const MONEY_BEFORE: [&str; 12] = ["Fr", "Fr.", "Rp", "Rp.", "Bs", "Bs.", "Kz", "Ksh", "S/", "#", "№", "FY"];
 
 /// Words behind numbers, in the lower case, and what they multiply by.
-const MULTIPLIERS: [(&str, f64); 34] = [
-    ("k", 1e3),
-    ("tsd", 1e3),
-    ("tsd.", 1e3),
-    ("thousand", 1e3),
-    ("tausend", 1e3),
-    ("mil", 1e3),
-    ("lakh", 1e5),
-    ("lakhs", 1e5),
-    ("lac", 1e5),
-    ("lacs", 1e5),
-    ("m", 1e6),
-    ("mm", 1e6),
-    ("mn", 1e6),
-    ("mln", 1e6),
-    ("mio", 1e6),
-    ("mio.", 1e6),
-    ("million", 1e6),
-    ("millions", 1e6),
-    ("millionen", 1e6),
-    ("cr", 1e7),
-    ("crore", 1e7),
-    ("crores", 1e7),
-    ("b", 1e9),
-    ("bn", 1e9),
-    ("mrd", 1e9),
-    ("mrd.", 1e9),
-    ("md", 1e9),
-    ("billion", 1e9),
-    ("billions", 1e9),
-    ("milliarden", 1e9),
-    ("t", 1e12),
-    ("tn", 1e12),
-    ("trillion", 1e12),
-    ("trillions", 1e12),
+const MULTIPLIERS: [(&str, f64); 6] = [
+    ("k tsd tsd. thousand tausend mil", 1e3),
+    ("lakh lakhs lac lacs", 1e5),
+    ("m mm mn mln mio mio. million millions millionen", 1e6),
+    ("cr crore crores", 1e7),
+    ("b bn mrd mrd. md billion billions milliarden", 1e9),
+    ("t tn trillion trillions", 1e12),
 ];
 
 /// Marks before numbers that are approximate or lie beyond a limit.
-const MARKS_BEFORE: [&str; 15] =
-    ["<=", ">=", "<", ">", "≤", "≥", "~", "≈", "±", "ca. ", "ca.", "c. ", "circa ", "about ", "approx. "];
+const MARKS_BEFORE: &str = "<=|>=|<|>|≤|≥|~|≈|±|ca. |ca.|c. |circa |about |approx. |over |under |above |below |up to |at least |more than |less than ";
+
+/// Most bytes of a note behind a number.
+const MAX_NOTE: usize = 24;
 
 impl Affix {
+    /// What follows the first number of a cell, if it has digits: /10, L/100km.
+    pub(super) fn with_digits(cell: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(cell).ok()?.trim();
+        let length = text.find(|c: char| !(is_digit(c) || matches!(c, '-' | '+' | '.' | ',')))?;
+        let unit = text[length..].trim_start();
+        (text[..length].contains(is_digit) && unit.contains(is_digit)).then(|| Self::new(unit, false))?
+    }
+
     /// What follows or precedes the digits of a cell, if it can be a unit.
     pub(super) fn of(cell: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(cell).ok()?.trim();
         let (first, last) = (text.find(is_digit)?, text.rfind(is_digit)?);
         let before = text[..first].trim_end_matches(['-', '+', '(', '.', ',', ' ']).trim();
         let behind = text[last + 1..].trim_start_matches(['-', ')', '.', ',']).trim();
-        let is_word = |text: &str| text.starts_with(|c: char| c.is_alphabetic() || matches!(c, '°' | '$' | '#' | '№'));
+        let is_word = |text: &str| {
+            text.starts_with(|c: char| c.is_alphabetic() || matches!(c, '°' | '℃' | '℉' | '$' | '#' | '№'))
+        };
         // Words before numbers are names of things (user 17) unless they look like those of money.
         let is_code = |text: &str| text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_uppercase());
         let is_money = |text: &str| is_code(text) || text.ends_with('$') || MONEY_BEFORE.contains(&text);
@@ -132,7 +118,15 @@ impl Affix {
     fn strip(self, cell: &str) -> Option<&str> {
         let length = self.text.iter().position(|byte| *byte == 0).unwrap_or(MAX_AFFIX);
         let unit = std::str::from_utf8(&self.text[..length]).ok()?;
-        if self.is_before { cell.strip_prefix(unit) } else { cell.strip_suffix(unit) }.map(str::trim)
+        if self.is_before {
+            return cell.strip_prefix(unit).map(str::trim);
+        }
+        // yr, yrs and Yrs. are one unit; m and ms are two.
+        let plain = |text: &'_ str| text.trim_end_matches(['.', 's', 'S']).len();
+        let (own, end) = (unit.get(..plain(unit)).filter(|own| own.len() > 1)?, plain(cell));
+        let at = end.checked_sub(own.len()).filter(|at| cell.is_char_boundary(*at));
+        let same = at.filter(|&at| cell[at..end].eq_ignore_ascii_case(own));
+        cell.strip_suffix(unit).or_else(|| Some(&cell[..same?])).map(str::trim)
     }
 }
 
@@ -143,7 +137,7 @@ impl NumberStyle {
         match self {
             Self::Plain(decimal) => plain(cell, decimal),
             Self::Duration => duration::seconds(std::str::from_utf8(cell).ok()?),
-            Self::Feet => inches(std::str::from_utf8(cell).ok()?),
+            Self::Measure(family) => duration::measured(std::str::from_utf8(cell).ok()?, family),
             Self::Unit(..) | Self::Ledger(_) | Self::Interval(_) => self.decorated(cell),
             Self::Written(decimal) | Self::Scaled(decimal) | Self::Flagged(decimal) => {
                 plain(cell, decimal).or_else(|| self.decorated(cell))
@@ -154,8 +148,10 @@ impl NumberStyle {
     /// The number in a cell that is not plain.
     fn decorated(self, cell: &[u8]) -> Option<f64> {
         let text = std::str::from_utf8(cell).ok()?;
+        let text = if text.is_ascii() { Cow::Borrowed(text) } else { Cow::Owned(folded(text)) };
+        let text = &*text;
         match self {
-            Self::Plain(_) | Self::Duration | Self::Feet => None,
+            Self::Plain(_) | Self::Duration | Self::Measure(_) => None,
             Self::Written(decimal) => written(text, decimal),
             Self::Unit(decimal, unit) => number(unit.strip(text)?, decimal),
             Self::Scaled(decimal) => scaled(text, decimal).or_else(|| written(text, decimal)),
@@ -165,14 +161,38 @@ impl NumberStyle {
         }
     }
 
-    /// Whether a cell has a mark of [`Flagged`](Self::Flagged).
+    /// Whether a cell has a mark of [`Flagged`](Self::Flagged), or is an [`Interval`](Self::Interval) in no brackets.
     pub(super) fn is_flagged(self, cell: &[u8]) -> bool {
         matches!(self, Self::Flagged(decimal) if Self::Written(decimal).parse(cell).is_none())
+            || matches!(self, Self::Interval(_) if cell.first().is_some_and(u8::is_ascii_digit))
     }
 }
 
 fn is_digit(c: char) -> bool {
     c.is_ascii_digit()
+}
+
+/// The zeros of digits that count as ours: wide ones, those of Arabic, Persian, Hindi and Bengali.
+const ZEROS: [char; 5] = ['０', '٠', '۰', '०', '০'];
+
+/// A text without marks that are not seen, with digits and signs of other scripts as those of this one.
+pub(super) fn folded(text: &str) -> String {
+    let sign = |c: char| match c {
+        '\u{2010}'..='\u{2014}' | '\u{2212}' | '\u{fe63}' | '\u{ff0d}' => '-',
+        '\u{2007}' | '\u{2008}' | '\u{3000}' => '\u{a0}',
+        '٫' | '．' => '.',
+        '，' => ',',
+        c => {
+            let digit = |zero: &char| char::from_digit((c as u32).wrapping_sub(*zero as u32), 10);
+            ZEROS.iter().find_map(digit).unwrap_or(c)
+        }
+    };
+    text.chars().filter(|c| !is_unseen(*c)).map(sign).collect()
+}
+
+/// Whether a character is not seen: marks of direction, soft hyphens, blanks of no width.
+pub(crate) fn is_unseen(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
 /// Whether a character is the sign of a currency.
@@ -230,6 +250,8 @@ fn written(text: &str, decimal: u8) -> Option<f64> {
     // Spreadsheets write texts that look like numbers as ="12" and '12.
     let text = text.strip_prefix("=\"").and_then(|rest| rest.strip_suffix('"')).unwrap_or(text);
     let text = text.strip_prefix('\'').unwrap_or(text).trim();
+    // Prices without cents: 12,- and 12.--.
+    let text = [",-", ".-", ",--", ".--"].iter().find_map(|end| text.strip_suffix(end)).unwrap_or(text);
     // Accounts have negative numbers in parentheses.
     let in_parentheses = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
     let (mut is_negative, mut text) = (in_parentheses.is_some(), in_parentheses.unwrap_or(text));
@@ -254,12 +276,12 @@ fn written(text: &str, decimal: u8) -> Option<f64> {
         }
     }
     let text = text.strip_suffix(['%', '‰', '％']).map_or(text, str::trim_end);
-    let value = digits(text, decimal)?;
+    let value = digits(text, decimal).or_else(|| power(text, decimal)).or_else(|| hexadecimal(text))?;
     Some(if is_negative { -value } else { value })
 }
 
 /// A text without the sign or the code of a currency before or behind it.
-fn without_currency(text: &str) -> Option<&str> {
+pub(super) fn without_currency(text: &str) -> Option<&str> {
     let sign = text.strip_prefix(is_currency).or_else(|| text.strip_suffix(is_currency));
     let is_apart = |rest: &str, c: Option<char>| !rest.is_empty() && c.is_some_and(|c| !c.is_alphabetic());
     let code = || {
@@ -269,16 +291,6 @@ fn without_currency(text: &str) -> Option<&str> {
         })
     };
     sign.or_else(code)
-}
-
-/// The inches of feet and inches.
-fn inches(text: &str) -> Option<f64> {
-    let (feet, rest) = ["'", "’", "′", "feet", "ft.", "ft"].iter().find_map(|mark| text.split_once(mark))?;
-    let rest =
-        ["''", "\"", "”", "″", "inches", "in.", "in"].iter().find_map(|mark| rest.strip_suffix(mark)).unwrap_or(rest);
-    let feet: u8 = feet.trim().parse().ok().filter(|feet| *feet < 100)?;
-    let inches = if rest.trim().is_empty() { 0.0 } else { plain(rest.trim().as_bytes(), b'.')? };
-    (0.0..12.0).contains(&inches).then(|| 12.0 * f64::from(feet) + inches)
 }
 
 /// Digits that may have separators, decimals and an exponent.
@@ -304,6 +316,21 @@ fn digits(text: &str, decimal: u8) -> Option<f64> {
     format!("{whole}.{decimals}e{exponent}").parse().ok()
 }
 
+/// A number times a power of ten: 1.2×10^3, 1.2 x 10³.
+fn power(text: &str, decimal: u8) -> Option<f64> {
+    let (factor, power) = text.split_once(['×', 'x', '*', '·'])?;
+    let power = power.trim_start().strip_prefix("10")?;
+    let raised =
+        |c: char| "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().position(|known| known == c).map_or(c, |at| char::from(b'0' + at as u8));
+    let power: String = power.strip_prefix('^').unwrap_or(power).replace('⁻', "-").chars().map(raised).collect();
+    digits(&format!("{}e{power}", factor.trim_end()), decimal)
+}
+
+/// A number of a computer: 0x1f.
+fn hexadecimal(text: &str) -> Option<f64> {
+    u32::from_str_radix(text.strip_prefix("0x")?, 16).ok().map(f64::from)
+}
+
 /// Digits without the separators between their groups: of three, or, as in India, of two before the last three.
 fn without_separators(text: &str, decimal: u8) -> Option<String> {
     let separator = text.chars().find(|c| !c.is_ascii_digit())?;
@@ -326,43 +353,64 @@ fn scaled(text: &str, decimal: u8) -> Option<f64> {
     let text = text.trim().trim_end_matches(is_currency).trim_end();
     let end = text.rfind(is_digit)? + 1;
     let word = text[end..].trim().to_lowercase();
-    let (_, factor) = MULTIPLIERS.iter().find(|(known, _)| *known == word)?;
+    let (_, factor) = MULTIPLIERS.iter().find(|(known, _)| known.split(' ').any(|known| known == word))?;
     Some(number(text[..end].trim(), decimal)? * factor)
 }
 
-/// A number with CR or DR behind it.
+/// Sides of numbers, in the lower case; the second of each pair is negative.
+const SIDES: [(&str, &str); 5] = [("cr", "dr"), ("n", "s"), ("e", "w"), ("▲", "▼"), ("↑", "↓")];
+
+/// A number with a side before or behind it.
 fn ledger(text: &str, decimal: u8) -> Option<f64> {
-    let (text, side) = text.split_at_checked(text.len().checked_sub(2)?)?;
-    let value = number(text.trim(), decimal)?;
-    match side {
-        _ if side.eq_ignore_ascii_case("cr") => Some(value),
-        _ if side.eq_ignore_ascii_case("dr") => Some(-value),
-        _ => None,
-    }
+    let text = text.to_lowercase();
+    let without = |side: &str| text.strip_suffix(side).or_else(|| text.strip_prefix(side)).map(str::trim);
+    let of = |(plus, minus): &(&str, &str)| Some((without(plus), 1.0)).into_iter().chain([(without(minus), -1.0)]);
+    let (rest, sign) = SIDES.iter().flat_map(of).find_map(|(rest, sign)| Some((rest?, sign)))?;
+    Some(sign * number(rest, decimal).or_else(|| degrees(rest))?)
+}
+
+/// Degrees that may have minutes and seconds.
+fn degrees(text: &str) -> Option<f64> {
+    let parts: Vec<&str> = text.split(['°', '\'', '′', '’', '"', '″', '”']).map(str::trim).collect();
+    let (last, parts) = parts.split_last().filter(|(last, parts)| last.is_empty() && !parts.is_empty())?;
+    let sum = |(at, part): (usize, &&str)| Some(plain(part.as_bytes(), b'.')? / 60f64.powi(at as i32));
+    parts.iter().enumerate().map(sum).sum::<Option<f64>>().filter(|_| last.is_empty() && text.contains('°'))
 }
 
 /// A text without marks before or behind its number.
 fn without_flags(text: &str) -> Option<&str> {
-    let before = MARKS_BEFORE.iter().find_map(|mark| text.strip_prefix(mark)).unwrap_or(text);
+    let before = MARKS_BEFORE.split('|').find_map(|mark| text.strip_prefix(mark)).unwrap_or(text);
+    // Notes, limits, and deviations: 12 (3), 12 [9, 15], 12 ± 3.
+    let note = before.find(if before.ends_with([')', ']']) { ['(', '['] } else { ['±'; 2] }).filter(|at| *at > 0);
+    if let Some(at) = note.filter(|at| before.len() - at <= MAX_NOTE) {
+        return Some(before[..at].trim());
+    }
     let end = before.rfind(is_digit)? + 1;
     let mark = before[end..].trim();
-    let is_note = |text: &str| text.len() <= 4 && text.starts_with(['(', '[']) && text.ends_with([')', ']']);
     let is_mark =
         |c: char| matches!(c, '*' | '†' | '‡' | '§' | '^' | '#' | '?' | '!' | '+' | '¹' | '²' | '³' | 'ª' | 'º');
     let is_letter = || {
         let mut letters = mark.chars();
         letters.next().is_some_and(char::is_alphabetic) && letters.next().is_none()
     };
-    let is_known = mark.is_empty() || mark.chars().all(is_mark) || is_note(mark) || is_letter();
+    let is_known = mark.is_empty() || mark.chars().all(is_mark) || is_letter();
     (is_known && (before.len() < text.len() || !mark.is_empty())).then(|| before[..end].trim())
 }
 
-/// The middle of an interval with two finite ends.
+/// The middle of an interval with two finite ends, or the only number in brackets.
 fn interval(text: &str, decimal: u8) -> Option<f64> {
-    let inner = text.strip_prefix(['(', '[', ']'])?.strip_suffix([')', ']', '['])?;
-    let (low, high) = inner.split_once(if decimal == b',' { ';' } else { ',' })?;
+    let inner = text.strip_prefix(['(', '[', ']']).and_then(|rest| rest.strip_suffix([')', ']', '[']));
+    if let Some(value) = inner.and_then(|inner| plain(inner.as_bytes(), decimal)) {
+        return Some(value);
+    }
+    let (low, high) = match inner {
+        Some(inner) => inner.split_once(if decimal == b',' { ';' } else { ',' })?,
+        None => [" to ", "..", "-"].iter().find_map(|mark| text.split_once(mark))?,
+    };
     let (low, high) = (number(low.trim(), decimal)?, number(high.trim(), decimal)?);
-    (low <= high).then_some(low + (high - low) / 2.0)
+    // 12-3456 is a code.
+    let is_range = low <= high && (inner.is_some() || high <= 10.0 * low.max(1.0));
+    is_range.then_some(low + (high - low) / 2.0)
 }
 
 #[cfg(test)]

@@ -147,7 +147,7 @@ impl TableFile {
                 let found = infer(cells.iter().map(Vec::as_slice), b'.');
                 written[at] = found.kind;
                 kinds[at] = ColumnKind::of_cells(found.kind.or(Some(CellType::Text)));
-                doubts.extend(found.is_doubtful.then_some(Doubt::Dates).filter(|doubt| !doubts.contains(doubt)));
+                doubts.extend(found.doubt().filter(|doubt| *doubt == Doubt::Dates && !doubts.contains(doubt)));
             }
         }
         if !lists.is_empty() {
@@ -379,8 +379,10 @@ impl TableFile {
             return Ok(KeptRows::stored(self.path.clone(), stored, types));
         }
         let kind = |at: &usize| match self.kinds[*at].column_type() {
-            Some(kind) if !(as_text && self.is_text()) => kind,
-            _ => ColumnType::Label,
+            _ if as_text && self.is_text() => ColumnType::Label,
+            // The value would not say what the cell says.
+            Some(_) if self.written[*at].is_some_and(CellType::is_rounded) => ColumnType::Text,
+            kind => kind.unwrap_or(ColumnType::Label),
         };
         let types: Vec<ColumnType> = columns.iter().map(kind).collect();
         Ok(KeptRows::typed(self.scan(columns, &types)?, types))

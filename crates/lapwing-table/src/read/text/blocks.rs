@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::rewrite::Rewrite;
 use crate::read::format::{is_rereadable, is_stdin, only_once};
 use crate::read::lines::text_error;
 use crate::read::open::{encoding_of_file, open_text};
@@ -23,7 +24,7 @@ const PIPE_BYTES: usize = 1 << 16;
 pub(super) const MAX_LINE_BYTES: usize = 1 << 28;
 
 /// The byte order mark that some programs write before UTF-8 text.
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// A text that has not been read.
 type Unread = Box<dyn Read + Send>;
@@ -130,7 +131,7 @@ impl Text {
             }
         };
         let block_bytes = if self.is_once() { PIPE_BYTES } else { BLOCK_BYTES };
-        Ok(Blocks { path, reader, block_bytes, left: Vec::new(), start, is_ended: false })
+        Ok(Blocks { path, reader, block_bytes, left: Vec::new(), start, is_ended: false, rewrites: Arc::default() })
     }
 }
 
@@ -164,9 +165,16 @@ pub(super) struct Blocks {
     /// Place of that text.
     start: u64,
     is_ended: bool,
+    /// What is written anew.
+    rewrites: Arc<[Rewrite]>,
 }
 
 impl Blocks {
+    /// The same blocks, written anew.
+    pub(super) fn rewritten(self, rewrites: &Arc<[Rewrite]>) -> Self {
+        Self { rewrites: Arc::clone(rewrites), ..self }
+    }
+
     /// The next block; `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<Block>> {
         let mut bytes = std::mem::take(&mut self.left);
@@ -186,10 +194,13 @@ impl Blocks {
         }
         let mut start = self.start;
         self.start += bytes.len() as u64;
-        if start == 0 && bytes.starts_with(BYTE_ORDER_MARK) {
-            bytes.drain(..BYTE_ORDER_MARK.len());
-            start = BYTE_ORDER_MARK.len() as u64;
+        if start == 0 {
+            // Some programs add a mark to a text that has one.
+            let n_marks = bytes.chunks(BYTE_ORDER_MARK.len()).take_while(|mark| *mark == BYTE_ORDER_MARK).count();
+            start = (n_marks * BYTE_ORDER_MARK.len()) as u64;
+            bytes.drain(..start as usize);
         }
+        bytes = self.rewrites.iter().fold(bytes, |bytes, rewrite| rewrite.apply(&bytes));
         let is_last = self.is_ended && self.left.is_empty();
         Ok((!bytes.is_empty()).then_some(Block { start, bytes, is_last }))
     }

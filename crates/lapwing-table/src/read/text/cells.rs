@@ -6,6 +6,7 @@
 
 use memchr::{memchr, memchr2, memchr3};
 
+use super::blocks::BYTE_ORDER_MARK;
 use super::dialect::{Dialect, Separator};
 
 /// Appends the cells of a line, as written; false if a quote stays open.
@@ -51,6 +52,11 @@ impl<'b> Cells<'b> {
             // DOS ended files with a byte of its own.
             let is_end = matches!(byte, b'\n' | b'\r') || (byte == 0x1a && self.at + 1 == self.bytes.len());
             let is_blank = self.separator == Separator::Run && byte == self.delimiter;
+            if byte == BYTE_ORDER_MARK[0] && self.bytes[self.at..].starts_with(BYTE_ORDER_MARK) {
+                // Texts were put together.
+                self.at += BYTE_ORDER_MARK.len();
+                continue;
+            }
             if !(is_end || is_blank) {
                 let is_frame = self.separator == Separator::Framed && byte == self.delimiter;
                 self.at += usize::from(is_frame);
@@ -99,7 +105,7 @@ impl<'b> Cells<'b> {
             self.at = end + 1;
             match self.bytes.get(end) {
                 Some(&byte) if byte == self.delimiter => {
-                    if self.separator != Separator::One && self.pass_separator() {
+                    if matches!(self.separator, Separator::Run | Separator::Framed) && self.pass_separator() {
                         return Some(width);
                     }
                 }
@@ -115,10 +121,6 @@ impl<'b> Cells<'b> {
     /// Passes over the rest of a separator of several characters; true if the record ends behind it.
     #[cold]
     fn pass_separator(&mut self) -> bool {
-        if self.separator == Separator::Two {
-            self.at += 1;
-            return false;
-        }
         let passed = if self.separator == Separator::Framed { b' ' } else { self.delimiter };
         let n_passed = self.bytes[self.at..].iter().take_while(|&&byte| byte == passed).count();
         let end = self.at + n_passed;
@@ -160,18 +162,8 @@ impl<'b> Cells<'b> {
 
     /// The first delimiter or line end at or behind `at`.
     #[inline]
-    fn plain_end(&self, mut at: usize) -> usize {
-        loop {
-            let end = memchr3(self.delimiter, b'\n', b'\r', &self.bytes[at..]);
-            let end = end.map_or(self.bytes.len(), |length| at + length);
-            let is_half = self.separator == Separator::Two
-                && self.bytes.get(end) == Some(&self.delimiter)
-                && self.bytes.get(end + 1) != Some(&self.delimiter);
-            if !is_half {
-                return end;
-            }
-            at = end + 1;
-        }
+    fn plain_end(&self, at: usize) -> usize {
+        memchr3(self.delimiter, b'\n', b'\r', &self.bytes[at..]).map_or(self.bytes.len(), |length| at + length)
     }
 
     /// Removes the quotes of the current cell, and returns its end.
@@ -275,7 +267,6 @@ mod tests {
         };
         let with = |delimiter, separator| Dialect { delimiter, separator, ..Dialect::default() };
         assert_eq!(of("  a   b\nc d  \n\x1a", with(b' ', Separator::Run)), "a|b\nc|d");
-        assert_eq!(of("1::Up: a::x\n::y::", with(b':', Separator::Two)), "1|Up: a|x\n|y|");
         let escaped = Dialect { escape: Some(b'\\'), ..Dialect::default() };
         assert_eq!(of(r#"1,"a \"b\", c\n",2"#, escaped), r#"1|a "b", c\n|2"#);
         assert_eq!(of("\"a\tb", Dialect { delimiter: b'\t', quote: None, ..Dialect::default() }), "\"a|b");

@@ -16,8 +16,8 @@ use crate::read::lines::{count_lines, shown};
 pub(super) enum Malformed {
     /// It has `found` cells, and the others have another number.
     Width { line: u64, found: usize },
-    /// A cell of column `at` is not UTF-8.
-    Encoding { line: u64, at: usize, text: String },
+    /// A cell of column `at` is not UTF-8, or has a NUL in it.
+    Encoding { line: u64, at: usize, text: String, has_nul: bool },
     /// It is no JSON object.
     Json { line: u64, reason: String },
 }
@@ -285,17 +285,20 @@ impl Plan {
     /// The first cell of a column of text that is not UTF-8.
     fn encoding_error(&self, bytes: &[u8], place: usize) -> Option<Malformed> {
         let at = self.places.iter().position(|other| *other == Some(place))?;
-        let Layout::Cells(dialect) = self.layout else { return None };
+        let Layout::Cells(dialect) = self.layout else {
+            let line = count_lines(&bytes[..memchr::memmem::find(bytes, b"\\u0000")?]) + 1;
+            return Some(Malformed::Json { line, reason: "a text with \\u0000 in it".into() });
+        };
         let mut cells = Cells::new(bytes, &dialect);
         while let Some(start) = cells.start() {
             let mut text = None;
             cells.record(|cell_at, cell| {
-                if cell_at == at && std::str::from_utf8(cell).is_err() {
-                    text = Some(shown(cell.trim_ascii()));
+                if cell_at == at && (cell.contains(&0) || std::str::from_utf8(cell).is_err()) {
+                    text = Some((shown(cell.trim_ascii()), cell.contains(&0)));
                 }
             })?;
-            if let Some(text) = text {
-                return Some(Malformed::Encoding { line: count_lines(&bytes[..start]) + 1, at, text });
+            if let Some((text, has_nul)) = text {
+                return Some(Malformed::Encoding { line: count_lines(&bytes[..start]) + 1, at, text, has_nul });
             }
         }
         None

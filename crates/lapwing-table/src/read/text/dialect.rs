@@ -17,8 +17,8 @@ pub enum Separator {
     /// One delimiter.
     #[default]
     One,
-    /// Two, as in `a::b`.
-    Two,
+    /// A mark of several bytes, as in `a::b`, for which [`Dialect::delimiter`] stands.
+    Long,
     /// One or more, as blanks in aligned columns; those around a line separate nothing.
     Run,
     /// One, also before the first cell and behind the last, as in Markdown.
@@ -86,6 +86,8 @@ pub enum Doubt {
     Header,
     /// Numbers such as `1,234` may be whole or have decimals.
     Decimal,
+    /// All numbers of a column have three digits behind their only mark, which may separate thousands or decimals.
+    Groups,
     /// Dates such as 03/04/2024 may start with the day or the month.
     Dates,
 }

@@ -53,39 +53,17 @@ fn is_run(first: &[Vec<u8>], typed: &[usize]) -> bool {
 
 /// Lines below the header that hold types or units of the columns: at most two.
 pub(super) fn further_header_lines(records: &[Vec<Vec<u8>>], decimal: u8) -> usize {
-    const TYPES: [&str; 22] = [
-        "continuous",
-        "discrete",
-        "string",
-        "c",
-        "d",
-        "s",
-        "t",
-        "time",
-        "text",
-        "numeric",
-        "number",
-        "nominal",
-        "categorical",
-        "integer",
-        "int",
-        "int64",
-        "float",
-        "float64",
-        "double",
-        "str",
-        "object",
-        "date",
-    ];
-    const FLAGS: [&str; 7] = ["class", "meta", "ignore", "i", "m", "feature", "target"];
-    let are_of = |record: &[Vec<u8>], words: &[&str]| {
-        let is_word = |cell: &Vec<u8>| words.iter().any(|word| cell.eq_ignore_ascii_case(word.as_bytes()));
+    const TYPES: &str = "continuous discrete string c d s t time text numeric number nominal categorical integer int int64 float float64 \
+                         double str object date";
+    const FLAGS: &str = "class meta ignore i m feature target";
+    let are_of = |record: &[Vec<u8>], words: &str| {
+        let is_word = |cell: &Vec<u8>| words.split(' ').any(|word| cell.eq_ignore_ascii_case(word.as_bytes()));
         record.iter().any(is_word) && record.iter().all(|cell| cell.is_empty() || is_word(cell))
     };
     let Some(first) = records.first().filter(|_| records.len() > 3) else { return 0 };
-    if are_of(first, &TYPES) {
+    if are_of(first, TYPES) {
         return 1
-            + usize::from(records[1].iter().any(|cell| !cell.is_empty()) && are_of(&records[1], &FLAGS))
+            + usize::from(records[1].iter().any(|cell| !cell.is_empty()) && are_of(&records[1], FLAGS))
             + usize::from(records[1].iter().all(Vec::is_empty));
     }
     // Cells that come again below are cells.

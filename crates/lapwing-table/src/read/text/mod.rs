@@ -11,6 +11,7 @@ mod columns;
 mod dialect;
 mod header;
 mod json;
+mod rewrite;
 mod scan;
 mod shape;
 mod sniff;
@@ -22,6 +23,7 @@ pub(super) use self::blocks::Text;
 pub(super) use self::cells::record;
 pub(crate) use self::dialect::Known;
 pub use self::dialect::{Dialect, Doubt, Separator};
+use self::rewrite::Rewrite;
 pub(crate) use self::scan::{RowMark, TextScan};
 use super::cell::{CellType, Found};
 use super::lines::{AS_UTF8, count_lines, each_line, shown};
@@ -31,6 +33,8 @@ use lapwing_core::{Error, Result};
 #[derive(Clone, Debug)]
 pub(crate) struct TextTable {
     text: Text,
+    /// What is written anew in it.
+    rewrites: Arc<[Rewrite]>,
     layout: Layout,
     pub names: Arc<[String]>,
     found: Vec<Found>,
@@ -38,8 +42,7 @@ pub(crate) struct TextTable {
     /// The first records, whose cells say how columns are written.
     sample: Arc<[Vec<Vec<u8>>]>,
     /// Bytes and lines before the rows.
-    body: usize,
-    body_lines: u64,
+    body: (usize, u64),
     /// Whether it is a small table of a fixed form.
     is_list: bool,
     /// What was passed over there.
@@ -91,21 +94,24 @@ impl TextTable {
             let (names, sample) = (names.into(), records.into());
             return Ok(Self {
                 text,
+                rewrites: Arc::default(),
                 layout: Layout::Json,
                 names,
                 found,
                 doubts: Vec::new(),
                 sample,
-                body: 0,
-                body_lines: 0,
+                body: (0, 0),
                 is_list: known.is_list,
                 passed: Vec::new(),
                 header_line: Vec::new(),
                 room: Arc::default(),
             });
         }
-        let sniffed = sniff::sniff(&first.bytes, first.is_last, &known);
-        if let Some((line, text)) = sniff::unclosed_header(&first.bytes, &sniffed.dialect) {
+        let (rewrites, start) = Rewrite::all(first.bytes, first.is_last, &known);
+        let long = rewrites.iter().find_map(Rewrite::delimiter);
+        let known = Known { delimiter: known.delimiter.or(long), ..known };
+        let sniffed = sniff::sniff(&start, first.is_last, &known);
+        if let Some((line, text)) = sniff::unclosed_header(&start, &sniffed.dialect) {
             return Err(unclosed(path, line, &text));
         }
         if sniffed.columns.is_empty() && sniffed.header.is_empty() {
@@ -114,17 +120,20 @@ impl TextTable {
         let names = names(path, &sniffed.header, sniffed.columns.len())?;
         let mut found = sniffed.columns;
         found.resize(names.len(), Found { kind: None, is_doubtful: false });
-        let dialect = Dialect { encoding: text.encoding().unwrap_or("UTF-8"), ..sniffed.dialect };
+        let separator = if long.is_some() { Separator::Long } else { sniffed.dialect.separator };
+        let dialect = Dialect { encoding: text.encoding().unwrap_or("UTF-8"), separator, ..sniffed.dialect };
         let (layout, names, sample) = (Layout::Cells(dialect), names.into(), sniffed.records.into());
         let sniff::Sniffed { doubts, body, mut passed, header_line, .. } = sniffed;
         let guessed = text.encoding().filter(|encoding| !encoding.starts_with("UTF-16"));
+        passed.extend(rewrites.iter().filter_map(Rewrite::words));
         passed.extend(guessed.map(|name| {
             format!("the text is not in UTF-8; its letters are taken for those of {name}, which is a guess")
         }));
-        let (body_lines, is_list) = (count_lines(&first.bytes[..body.min(first.bytes.len())]), known.is_list);
-        let room = if dialect.separator == Separator::Run { room_of(&first.bytes, &header_line) } else { Vec::new() };
+        let (body, is_list) = ((body, count_lines(&start[..body.min(start.len())])), known.is_list);
+        let room = if dialect.separator == Separator::Run { room_of(&start, &header_line) } else { Vec::new() };
         let room = room.into();
-        Ok(Self { text, layout, names, found, doubts, sample, body, body_lines, is_list, passed, header_line, room })
+        let rewrites = rewrites.into();
+        Ok(Self { text, rewrites, layout, names, found, doubts, sample, body, is_list, passed, header_line, room })
     }
 
     /// A small table, such as a list of edges, and its first records with the header; `is_header` tells from these, and from the number of
@@ -144,7 +153,7 @@ impl TextTable {
         let texts =
             |record: &Vec<Vec<u8>>| record.iter().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect();
         let records: Vec<Vec<String>> = table.sample.iter().map(texts).collect();
-        let is_named = table.dialect().is_some() && is_header(&records, table.body_lines);
+        let is_named = table.dialect().is_some() && is_header(&records, table.body.1);
         Ok((if is_named { of(true)? } else { table }, records))
     }
 
@@ -198,7 +207,7 @@ impl TextTable {
 
     /// Whether reading can start at any row whose place is known.
     pub(crate) fn is_seekable(&self) -> bool {
-        self.text.is_seekable()
+        self.text.is_seekable() && self.rewrites.is_empty()
     }
 
     /// How the cells of column `at` seem to be written; `None` if the first are all missing.

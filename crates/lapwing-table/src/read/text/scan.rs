@@ -74,7 +74,7 @@ impl TextTable {
         Ok(TextScan {
             table: self.clone(),
             plan,
-            blocks: self.text.blocks(place.byte)?,
+            blocks: self.text.blocks(place.byte)?.rewritten(&self.rewrites),
             ready: VecDeque::new(),
             before_rows: place.byte == 0,
             narrow: None,
@@ -158,8 +158,8 @@ impl TextScan {
 
     /// Removes the lines before the rows from the first block.
     fn pass_lines(&mut self, block: &mut Block) {
-        let end = self.table.body.min(block.bytes.len());
-        self.place.lines = self.table.body_lines;
+        let end = self.table.body.0.min(block.bytes.len());
+        self.place.lines = self.table.body.1;
         block.bytes.drain(..end);
         block.start += end as u64;
         self.place.byte = block.start;
@@ -189,7 +189,12 @@ impl TextScan {
                 (line, format!("{}; the lines before have {}", n_fields(found), self.plan.width))
             }
             Malformed::Json { line, reason } => (line, format!("not a JSON object ({reason})")),
-            Malformed::Encoding { line, at, text } => {
+            Malformed::Encoding { line, at, text, has_nul: true } => {
+                let (name, path) = (&self.table.names[at], self.table.path().display());
+                let advice = format!("remove them all: tr -d '\\0' < {path} > new.csv");
+                (line, format!("'{text}' in column '{name}' holds a NUL, a byte that no text has; {advice}"))
+            }
+            Malformed::Encoding { line, at, text, .. } => {
                 (line, format!("'{text}' in column '{}' is not UTF-8 text; {AS_UTF8}", self.table.names[at]))
             }
         };

@@ -237,9 +237,6 @@ fn readings(sample: &[u8], is_whole: bool, known: &Known) -> Vec<(Table, f64)> {
         if known.is_list || known.delimiter.is_some() {
             continue;
         }
-        if has(b"::") {
-            read(Dialect { separator: Separator::Two, ..plain(b':') }, UNUSUAL / 2.0);
-        }
         read(Dialect { separator: Separator::Run, ..plain(b' ') }, 2.0 * UNUSUAL);
         if has(b"  ") {
             read(plain(b' '), 2.0 * UNUSUAL);
@@ -258,7 +255,6 @@ fn readings(sample: &[u8], is_whole: bool, known: &Known) -> Vec<(Table, f64)> {
 fn is_likely(table: &Table) -> bool {
     let words = || table.lines.get(table.shape.first).map_or(&[][..], |line| &line.cells);
     !RARE_DELIMITERS.contains(&table.dialect.delimiter)
-        || table.dialect.separator == Separator::Two
         || (table.shape.consistent == 1.0
             && words().len() == table.shape.width
             && words().iter().all(|word| !word.is_empty() && plain(word, b'.').is_none()))

@@ -80,12 +80,23 @@ pub(super) fn sniff(sample: &[u8], is_whole: bool, known: &Known) -> Sniffed {
             header = names;
         }
     }
+    if shape.has_row_names && dialect.delimiter != b'\t' && !are_counted(&cells) {
+        let is_bare = |line: &&Line| line.text(&sample[start..]).first() != dialect.quote.as_ref();
+        let rows = noted(sample, start, lines[at..].iter().filter(is_bare));
+        passed.extend(rows.words(
+            "row has one cell more than the header, and the first is taken for its name; or a cell holds a delimiter and is in no quotes",
+            "rows have one cell more than the header, and the first is taken for their name; or cells hold delimiters and are in no quotes",
+        ));
+    }
     let before =
         |is_comment: bool| noted(sample, start, lines[..first].iter().filter(|line| line.is_comment == is_comment));
     passed.extend(before(false).passed_over("before the header"));
     passed.extend(before(true).passed_over("of comment before the rows"));
     let mut columns = types(&cells, dialect.decimal);
-    doubts.extend(columns.iter().any(|column| column.is_doubtful).then_some(Doubt::Dates));
+    for doubt in columns.iter().filter_map(|column| column.doubt()) {
+        let is_known = doubt == Doubt::Groups && (known.decimal.is_some() || doubts.contains(&Doubt::Decimal));
+        doubts.extend((!is_known && !doubts.contains(&doubt)).then_some(doubt));
+    }
     let is_pair =
         |record: &Vec<Vec<u8>>| record.len() == 2 && record.iter().all(|cell| cell.iter().all(u8::is_ascii_digit));
     if known.delimiter.is_none() && dialect.delimiter == b',' && !dialect.has_header && cells.iter().all(is_pair) {
@@ -106,6 +117,12 @@ fn noted<'l>(sample: &[u8], start: usize, lines: impl Iterator<Item = &'l Line>)
     let mut found = Lines::default();
     lines.for_each(|line| found.note(sample, start + line.start));
     found
+}
+
+/// Whether the first cells of records count up by 1.
+fn are_counted(records: &Sample) -> bool {
+    let number = |record: &Vec<Vec<u8>>| std::str::from_utf8(record.first()?).ok()?.parse::<u64>().ok();
+    records.windows(2).all(|pair| number(&pair[0]).is_some_and(|before| number(&pair[1]) == Some(before + 1)))
 }
 
 /// The length of a first line such as `sep=;`, and its delimiter.

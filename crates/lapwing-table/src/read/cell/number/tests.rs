@@ -87,7 +87,7 @@ fn units_are_those_of_all_cells() {
 }
 
 #[test]
-fn feet_and_inches_are_inches() {
+fn amounts_of_several_units_are_added_up() {
     for (text, expected) in [
         ("5'10", 70.0),
         ("5'10\"", 70.0),
@@ -96,11 +96,58 @@ fn feet_and_inches_are_inches() {
         ("6 feet", 72.0),
         ("5' 7.5''", 67.5),
     ] {
-        let found = NumberStyle::Feet.parse(text.as_bytes());
+        let found = NumberStyle::Measure(0).parse(text.as_bytes());
         assert_eq!(found, Some(expected).filter(|x| !x.is_nan()), "{text}");
     }
-    for text in ["5'12", "5", "x'3", "500'2", "O'Neil"] {
-        assert_eq!(NumberStyle::Feet.parse(text.as_bytes()), None, "{text}");
+    for text in ["5'12", "5", "x'3", "O'Neil"] {
+        assert_eq!(NumberStyle::Measure(0).parse(text.as_bytes()), None, "{text}");
+    }
+    let of = |family: usize, text: &str| NumberStyle::Measure(family).parse(text.as_bytes());
+    assert_eq!(
+        (of(1, "13h38"), of(1, "1.5 h"), of(1, "3 yrs 6 mos")),
+        (Some(49_080.0), Some(5_400.0), Some(110_451_600.0))
+    );
+    assert_eq!((of(2, "3 km"), of(2, "25 mm"), of(2, "3 ft")), (Some(3_000.0), Some(0.025), None));
+    assert_eq!((of(3, "300 g"), of(4, "2 lb 4 oz"), of(6, "1.5 MB")), (Some(0.3), Some(2.25), Some(1.5e6)));
+    assert_eq!((of(3, "-2,5 kg"), of(3, "1,500 g")), (Some(-2.5), None));
+}
+
+#[test]
+fn numbers_of_other_hands_are_numbers() {
+    let of = |style: NumberStyle, text: &str| style.parse(text.as_bytes());
+    for (text, expected) in [
+        ("\u{200f}−1,5", -1.5),
+        ("４４", 44.0),
+        ("\u{ad}7", 7.0),
+        ("1,2×10³", 1200.0),
+        ("1,2 x 10^-3", 0.0012),
+        ("0x1f", 31.0),
+        ("12,-", 12.0),
+        ("12.–", 12.0),
+    ] {
+        assert_eq!(of(NumberStyle::Written(b','), text), Some(expected), "{text}");
+    }
+    for (text, expected) in [
+        ("28.5° S", -28.5),
+        ("S 28.5", -28.5),
+        ("52°30'N", 52.5),
+        ("10°00'36\"W", -10.01),
+        ("▼ 3", -3.0),
+        ("5 Cr", 5.0),
+    ] {
+        assert_eq!(of(NumberStyle::Ledger(b'.'), text), Some(expected), "{text}");
+    }
+    for (text, expected) in [("10-20", 15.0), ("10 to 20", 15.0), ("1..2", 1.5), ("(2012)", 2012.0), ("(1, 3]", 2.0)] {
+        assert_eq!(of(NumberStyle::Interval(b'.'), text), Some(expected), "{text}");
+    }
+    for (text, expected) in
+        [("12 ± 3", 12.0), ("12 (3.4%)", 12.0), ("12 [9, 15]", 12.0), ("at least 7", 7.0), ("15[1]", 15.0)]
+    {
+        assert_eq!(of(NumberStyle::Flagged(b'.'), text), Some(expected), "{text}");
+    }
+    assert_eq!(of(NumberStyle::Written(b'.'), "١٢٫٥"), Some(12.5));
+    for text in ["20-10", "12-3456", "2012-13"] {
+        assert_eq!(of(NumberStyle::Interval(b'.'), text), None, "{text}");
     }
 }
 

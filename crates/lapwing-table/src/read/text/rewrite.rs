@@ -1,0 +1,172 @@
+//! Texts whose marks a reader of cells does not know, written anew with those it knows: quotes of other kinds, delimiters of several bytes,
+//! lines that are cells in quotes.
+//!
+//! A mark is taken for one only if it stands where such marks stand throughout the first lines; what was done is said. Lines stay lines, so
+//! that a text is written anew block by block. Cost: a search for some marks in the first block, and nothing else where none is found.
+
+use memchr::memmem;
+
+use super::dialect::{Known, MAX_RECORDS};
+
+/// The byte that stands for a delimiter of several bytes.
+const LONG_DELIMITER: u8 = 0x1d;
+
+/// Quotes that open and close cells, besides the plain ones.
+const QUOTES: &str = "“” ”” „“ „” «» »« ‹› ‘’ 「」 `` ´´ ||";
+
+/// What delimiters of several bytes are made of.
+const MARKS: &str = "|;,~^:&#@*!<>=$%§¦¬·•\t";
+
+/// Lines before the names, at most.
+const MAX_TITLES: usize = 5;
+
+/// What is written anew.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Rewrite {
+    /// Lines that are one cell in quotes become what the cell holds.
+    Lines,
+    /// Quotes that open and close cells become plain ones.
+    Quotes(String, String),
+    /// A delimiter becomes [`LONG_DELIMITER`].
+    Delimiter(String),
+}
+
+impl Rewrite {
+    /// What is to be written anew in a text with this start, and the start after that.
+    pub(super) fn all(mut sample: Vec<u8>, is_whole: bool, known: &Known) -> (Vec<Self>, Vec<u8>) {
+        let mut found = Vec::new();
+        for way in [Self::of_lines, Self::of_quotes, Self::of_delimiter].into_iter().filter(|_| !known.is_list) {
+            let end = if is_whole { sample.len() } else { memchr::memrchr(b'\n', &sample).unwrap_or(0) };
+            let Ok(text) = std::str::from_utf8(&sample[..end]) else { break };
+            let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).take(MAX_RECORDS).collect();
+            if let Some(rewrite) =
+                way(&lines).filter(|rewrite| rewrite.delimiter().is_none() || known.delimiter.is_none())
+            {
+                sample = rewrite.apply(&sample);
+                found.push(rewrite);
+            }
+        }
+        (found, sample)
+    }
+
+    fn of_lines(lines: &[&str]) -> Option<Self> {
+        // A list of names such as "Rome, Italy" is a column.
+        let is_header = |line: &str| line.contains([',', ';', '\t', '|']) && !line.contains(", ");
+        let are_cells = || lines.iter().all(|line| whole_cell(line.as_bytes()).is_some());
+        (lines.len() > 1 && is_header(lines[0]) && are_cells()).then_some(Self::Lines)
+    }
+
+    fn of_quotes(lines: &[&str]) -> Option<Self> {
+        let text = lines.join("\n");
+        let pairs = QUOTES.split(' ').filter(|_| !text.contains('"')).map(|pair| pair.split_at(pair.len() / 2));
+        let mut pairs = pairs.filter(|(open, close)| {
+            let n_marks = text.matches(open).count() + if open == close { 0 } else { text.matches(close).count() };
+            n_marks > 2 && requoted(text.as_bytes(), open.as_bytes(), close.as_bytes()).1 == n_marks
+        });
+        pairs.next().map(|(open, close)| Self::Quotes(open.to_owned(), close.to_owned()))
+    }
+
+    fn of_delimiter(lines: &[&str]) -> Option<Self> {
+        (0..MAX_TITLES.min(lines.len().saturating_sub(1))).find_map(|at| {
+            let mut runs = lines[at].split(|c| !MARKS.contains(c)).filter(|run| !run.is_empty());
+            let mark = runs.next().filter(|mark| mark.len() > 1 || *mark == "&")?;
+            let is_alone = !lines[at].replace(mark, "").contains(|c| mark.contains(c));
+            let n_marks = |line: &str| line.matches(mark).count();
+            let are_even = || lines[at..].iter().all(|line| n_marks(line) == n_marks(lines[at]));
+            (is_alone && are_even()).then(|| Self::Delimiter(mark.to_owned()))
+        })
+    }
+
+    /// The byte that it puts between cells.
+    pub(super) fn delimiter(&self) -> Option<u8> {
+        matches!(self, Self::Delimiter(_)).then_some(LONG_DELIMITER)
+    }
+
+    /// A text, which ends with a line, written anew.
+    pub(super) fn apply(&self, text: &[u8]) -> Vec<u8> {
+        match self {
+            Self::Quotes(open, close) => requoted(text, open.as_bytes(), close.as_bytes()).0,
+            Self::Delimiter(mark) => replaced(text, mark.as_bytes(), &[LONG_DELIMITER]),
+            Self::Lines => {
+                let new =
+                    |line: &[u8]| whole_cell(line).map_or_else(|| line.to_vec(), |cell| [&cell[..], b"\n"].concat());
+                text.split_inclusive(|&byte| byte == b'\n').flat_map(new).collect()
+            }
+        }
+    }
+
+    /// What was done, in words, if that may be wrong.
+    pub(super) fn words(&self) -> Option<String> {
+        match self {
+            Self::Lines => {
+                Some("each line is a cell in quotes that holds a line of a table; that table is read".to_owned())
+            }
+            Self::Quotes(open, close) => Some(format!("{open} and {close} around cells are taken for quotes")),
+            Self::Delimiter(_) => None,
+        }
+    }
+}
+
+/// A text with a mark in the place of another.
+fn replaced(text: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
+    let (mut out, mut at) = (Vec::with_capacity(text.len()), 0);
+    for found in memmem::find_iter(text, from) {
+        out.extend_from_slice(&text[at..found]);
+        out.extend_from_slice(to);
+        at = found + from.len();
+    }
+    out.extend_from_slice(&text[at..]);
+    out
+}
+
+/// What a line holds that is one cell in quotes.
+fn whole_cell(line: &[u8]) -> Option<Vec<u8>> {
+    let inner = line.trim_ascii_end().strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    (!replaced(inner, b"\"\"", b"").contains(&b'"')).then(|| replaced(inner, b"\"\"", b"\""))
+}
+
+/// A text with plain quotes for those that open a cell and for those that close it, and the number of these.
+fn requoted(text: &[u8], open: &[u8], close: &[u8]) -> (Vec<u8>, usize) {
+    let is_edge = |byte: Option<&u8>| byte.is_none_or(|byte| b"\n\r,;\t|".contains(byte));
+    let opens = |at: usize| is_edge(text[..at].iter().rev().find(|byte| **byte != b' '));
+    let closes = |at: usize| is_edge(text[at + close.len()..].iter().find(|byte| **byte != b' '));
+    let (mut out, mut from, mut at, mut n_quotes) = (Vec::with_capacity(text.len()), 0, 0, 0);
+    loop {
+        let is_inside = n_quotes % 2 == 1;
+        let mark = if is_inside { close } else { open };
+        let Some(found) = memmem::find(&text[at..], mark).map(|length| at + length) else { break };
+        at = found + mark.len();
+        if if is_inside { closes(found) } else { opens(found) } {
+            out.extend_from_slice(&text[from..found]);
+            out.push(b'"');
+            (from, n_quotes) = (at, n_quotes + 1);
+        }
+    }
+    out.extend_from_slice(&text[from..]);
+    (out, n_quotes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> (Vec<Rewrite>, String) {
+        let (found, text) = Rewrite::all(text.as_bytes().to_vec(), true, &Known::default());
+        (found, String::from_utf8(text).unwrap().replace('\u{1d}', "¤"))
+    }
+
+    #[test]
+    fn marks_are_written_anew_where_they_stand_throughout() {
+        assert_eq!(of("a,b\n1,”x, y”\n2,”z”\n").1, "a,b\n1,\"x, y\"\n2,\"z\"\n");
+        assert_eq!(of("»a«;»b«\n»1«; »x; y«\n").1, "\"a\";\"b\"\n\"1\"; \"x; y\"\n");
+        assert_eq!(of("a~|~b\r\n1~|~x\r\n").1, "a¤b\r\n1¤x\r\n");
+        assert_eq!(of("Sales\na§b\n1§x, y\n").1, "Sales\na¤b\n1¤x, y\n");
+        assert_eq!(of("a||b\n1||\n||\n").1, "a¤b\n1¤\n¤\n");
+        assert_eq!(of("\"a,b\"\n\"1,\"\"x, y\"\"\"\n").1, "a,b\n1,\"x, y\"\n");
+        assert_eq!(of("a & b\n1 & x, y\n").1, "a ¤ b\n1 ¤ x, y\n");
+        // Marks within cells, an empty column, names with commas.
+        for text in ["a,b\n1,the ”x” y\n2,”z”\n", "a|b|c\n1||2\n|3|\n", "\"place\"\n\"Rome, Italy\"\n"] {
+            assert_eq!(of(text), (vec![], text.to_owned()));
+        }
+    }
+}
