@@ -305,15 +305,11 @@ fn leave_folds_out(p: &Matrix, y: &Matrix, folds: &[usize], run: &Run) -> Result
 
 /// Values at each row of the machine fitted without its label (l, columns).
 fn leave_one_out(q: Matrix, y: &Matrix, weights: &[f64], has_bias: bool, run: &Run) -> Result<Matrix> {
-    let c = y.n_cols();
     let inverse = residual_map(q, weights, has_bias, run)?;
-    let mut out = Matrix::filled(y.n_rows(), c, 0.0);
-    for (at, row) in inverse.rows().enumerate() {
-        let out = out.row_mut(at);
-        for (p, y) in row.iter().zip(y.rows()) {
-            out.iter_mut().zip(y).for_each(|(out, y)| *out += p * y);
-        }
-        out.iter_mut().zip(y.row(at)).for_each(|(out, y)| *out = y - *out / row[at]);
+    let mut out = run.install(|| times(&inverse, y));
+    for at in 0..y.n_rows() {
+        let own = inverse.row(at)[at];
+        out.row_mut(at).iter_mut().zip(y.row(at)).for_each(|(out, y)| *out = y - *out / own);
     }
     Ok(out)
 }
