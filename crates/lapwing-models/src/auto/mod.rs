@@ -18,7 +18,7 @@
 //! New rows get the weighted mean of their neighbors' distributions. If one candidate has all the weight, they are labeled as by
 //! that method.
 //!
-//! Cost: the graph, [`FOLDS`] solves for each harmonic candidate, one or two fits for the others. Memory: the graph, and n·c numbers
+//! Cost: the graph, [`rounds::FOLDS`] solves for each harmonic candidate, one or two fits for the others. Memory: the graph, and n·c numbers
 //! for each candidate with a weight. Candidates run one after another, each in parallel.
 
 mod blend;
@@ -37,13 +37,14 @@ use blend::{Part, alone, blended, unreached};
 use candidates::{Candidate, Input, are_many_classes, candidates};
 use mixture::Mixture;
 pub use params::{AutoParams, Candidates};
-use rounds::{Clock, Contest, Entry, FOLDS, Graphs, Hidden, Joined};
+use rounds::{Clock, Contest, Entry, Graphs, Hidden, Joined};
 
 use crate::baselines::MAJORITY;
 use crate::calibration::{has_enough, note};
 use crate::expected::note_expected;
 use crate::fitting::{Affinity, Fitting};
 use crate::harmonic::plan_graph;
+use crate::held_out::n_folds;
 use crate::resident::Program;
 use crate::{Fitted, HeldOut, HeldOutSource, Method, Plan, PlanStep, Problem, ProblemSize, notes};
 
@@ -287,7 +288,7 @@ fn held_out(hidden: Hidden, shares: Matrix) -> HeldOut {
         classes: hidden.classes.iter().map(|&class| class as u32).collect(),
         values: shares.rows().map(<[f64]>::to_vec).collect(),
         shares,
-        source: HeldOutSource::Folds(FOLDS),
+        source: HeldOutSource::Folds(n_folds(&hidden.folds)),
     }
 }
 
