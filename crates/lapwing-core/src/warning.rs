@@ -92,7 +92,7 @@ warnings! {
             => NotBetter { expected: f64, most_frequent: f64, n_held_out: usize }
     }
     "failed-method", "nothing, or mend what the text says: other methods did without it" {
-        "left out, because it cannot run here: {methods} ({reason})"
+        "left out: {methods} ({reason})"
             => CannotRun { methods: String, reason: String }
     }
     "suggested-labels", "let `suggest` draw some rows at random (`check`), and label them too" {

@@ -21,7 +21,7 @@ use serde_json::json;
 use crate::Rule;
 use crate::class_sizes::label_counts;
 use crate::held_out::Standings;
-use crate::labeling::{largest, margin, typical_logit, typical_temperature};
+use crate::labeling::{exponentials, largest, margin, typical_logit, typical_temperature};
 
 /// Fewest labels per class, on average, to fit a temperature.
 pub(crate) const LEAST_TO_FIT: usize = 5;
@@ -31,8 +31,10 @@ const SPREAD: f64 = 2.0;
 const WIDEST: f64 = 12.0;
 /// Standard errors by which the mean confidence of held-out rows may exceed their accuracy.
 const ERRORS: f64 = 0.25;
-/// Values (rows × classes) to which a temperature is fitted, at most: the fit reads them some hundred times.
-const MOST_VALUES: usize = 1 << 21;
+/// Values (rows × classes) to which a temperature is fitted, at most: the fit reads them some sixty times.
+const MOST_VALUES: usize = 1 << 20;
+/// Values whose exponentials are taken together.
+const BLOCK_VALUES: usize = 4096;
 /// Name of the part of the report that says whether confidence is a guess.
 const PART: &str = "confidence";
 
@@ -138,9 +140,9 @@ impl Sharpness {
             let unit = |standing: &[f64]| typical * if flattened { flat(standing) } else { 1.0 };
             let scaled = rows.iter().map(|(standing, class)| {
                 let unit = unit(standing);
-                (standing.iter().map(|s| s / unit).collect(), *class)
+                (standing.iter().map(move |s| s / unit), *class)
             });
-            Fit::new(scaled.collect())
+            Fit::new(scaled)
         };
         let (plain, flattened) = (fit(false), fit(true));
         let best = if flattened.loss < plain.loss { &flattened } else { &plain };
@@ -163,26 +165,15 @@ struct Fit {
 }
 
 impl Fit {
-    fn new(rows: Vec<(Vec<f64>, usize)>) -> Self {
-        // −log share of the class, and the largest share.
-        let terms = |(standing, class): &(Vec<f64>, usize), t: f64| {
-            let top = standing.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let total: f64 = standing.iter().map(|s| ((s - top) / t).exp()).sum();
-            (total.ln() - (standing[*class] - top) / t, 1.0 / total)
-        };
+    fn new(rows: impl Iterator<Item = (impl Iterator<Item = f64>, usize)>) -> Self {
+        let rows = Logs::new(rows);
         let penalty = |log_t: f64| (log_t / SPREAD).powi(2) / 2.0;
-        let loss = |log_t: f64| rows.iter().map(|row| terms(row, log_t.exp()).0).sum::<f64>() + penalty(log_t);
-        let n = rows.len() as f64;
-        let confidence = |log_t: f64| rows.iter().map(|row| terms(row, log_t.exp()).1).sum::<f64>() / n;
-        let golden = (5f64.sqrt() - 1.0) / 2.0;
-        let (mut low, mut high) = (-WIDEST, WIDEST);
-        while high - low > 1e-3 {
-            let (a, b) = (high - golden * (high - low), low + golden * (high - low));
-            if loss(a) <= loss(b) { high = b } else { low = a }
-        }
-        let best = (low + high) / 2.0;
+        let loss = |log_t: f64| rows.losses(log_t.exp(), |_| None).sum::<f64>() + penalty(log_t);
+        let n = rows.classes.len() as f64;
+        let confidence = |log_t: f64| rows.totals(log_t.exp(), |_| None).map(f64::recip).sum::<f64>() / n;
+        let best = golden_section((-WIDEST, WIDEST), loss);
         let found = loss(best);
-        let right = rows.iter().filter(|(standing, class)| largest(standing) == *class).count() as f64;
+        let right = rows.n_right() as f64;
         let accuracy = (right + 1.0) / (n + 2.0);
         let ceiling = accuracy + ERRORS * (accuracy * (1.0 - accuracy) / (n + 2.0)).sqrt();
         if confidence(best) <= ceiling {
@@ -195,6 +186,91 @@ impl Fit {
         }
         Self { log_ratio: high, loss: found }
     }
+}
+
+/// Logarithms of rows (l, c), less the largest of each row, and the class of each row: to be read at many temperatures.
+pub(crate) struct Logs {
+    c: usize,
+    values: Vec<f64>,
+    classes: Vec<usize>,
+}
+
+impl Logs {
+    pub fn new(rows: impl Iterator<Item = (impl Iterator<Item = f64>, usize)>) -> Self {
+        let (mut values, mut classes, mut begin) = (Vec::new(), Vec::new(), 0);
+        for (row, class) in rows {
+            values.extend(row);
+            let own = &mut values[begin..];
+            let top = own.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            own.iter_mut().for_each(|value| *value -= top);
+            classes.push(class);
+            begin = values.len();
+        }
+        Self { c: (values.len() / classes.len().max(1)).max(1), values, classes }
+    }
+
+    /// Rows whose class has the largest value, the first of equal ones.
+    fn n_right(&self) -> usize {
+        self.values.chunks_exact(self.c).zip(&self.classes).filter(|(row, class)| largest(row) == **class).count()
+    }
+
+    /// Σ sᵢ·exp(valueᵢ / T) of each row (l), with the factors s (c) of the row, or with 1.
+    pub fn totals<'s>(
+        &self,
+        temperature: f64,
+        factors: impl Fn(usize) -> Option<&'s [f64]>,
+    ) -> impl Iterator<Item = f64> {
+        let (cold, n_rows) = (temperature.recip().min(f64::MAX), (BLOCK_VALUES / self.c).max(1));
+        let mut block = Vec::new();
+        let blocks = self.values.chunks(n_rows * self.c).enumerate();
+        blocks.flat_map(move |(at, values)| {
+            block.clear();
+            block.extend(values.iter().map(|value| value * cold));
+            exponentials(&mut block);
+            let total = |(row, own): (usize, &[f64])| match factors(at * n_rows + row) {
+                Some(factors) => in_lanes(own.iter().zip(factors).map(|(e, s)| e * s)),
+                None => in_lanes(own.iter().copied()),
+            };
+            block.chunks_exact(self.c).enumerate().map(total).collect::<Vec<f64>>()
+        })
+    }
+
+    /// −log of the share sᵧ·exp(valueᵧ / T) / Σ sᵢ·exp(valueᵢ / T) of the class y of each row (l), but for log sᵧ.
+    pub fn losses<'s>(
+        &self,
+        temperature: f64,
+        factors: impl Fn(usize) -> Option<&'s [f64]>,
+    ) -> impl Iterator<Item = f64> {
+        let own =
+            self.values.chunks_exact(self.c).zip(&self.classes).map(move |(row, &class)| row[class] / temperature);
+        self.totals(temperature, factors).zip(own).map(|(total, own)| total.ln() - own)
+    }
+}
+
+/// The sum of values, in four lanes, so that an addition need not wait for the one before.
+fn in_lanes(values: impl Iterator<Item = f64>) -> f64 {
+    let mut sums = [0.0; 4];
+    values.enumerate().for_each(|(at, value)| sums[at % 4] += value);
+    (sums[0] + sums[1]) + (sums[2] + sums[3])
+}
+
+/// Where a function is least that first falls, then rises, between two places; to half of 1e-3.
+pub(crate) fn golden_section((mut low, mut high): (f64, f64), function: impl Fn(f64) -> f64) -> f64 {
+    let ratio = (5f64.sqrt() - 1.0) / 2.0;
+    let (mut a, mut b) = (high - ratio * (high - low), low + ratio * (high - low));
+    let (mut at_a, mut at_b) = (function(a), function(b));
+    while high - low > 1e-3 {
+        if at_a <= at_b {
+            (high, b, at_b) = (b, a, at_a);
+            a = high - ratio * (high - low);
+            at_a = function(a);
+        } else {
+            (low, a, at_a) = (a, b, at_b);
+            b = low + ratio * (high - low);
+            at_b = function(b);
+        }
+    }
+    (low + high) / 2.0
 }
 
 #[cfg(test)]

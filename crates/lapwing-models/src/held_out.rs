@@ -197,6 +197,14 @@ pub(crate) fn stratified(targets: &Targets, run: &Run) -> Option<Vec<usize>> {
     is_enough.then(|| folds(&classes, targets.n_columns(), run))
 }
 
+/// The fold of labels that are never held out.
+pub(crate) const NEVER: usize = usize::MAX;
+
+/// Number of folds that are held out in turn.
+pub(crate) fn n_folds(folds: &[usize]) -> usize {
+    folds.iter().filter(|fold| **fold != NEVER).max().map_or(0, |most| most + 1)
+}
+
 /// Labels held out by one fit for each fold, without its labels.
 ///
 /// # Errors
@@ -209,7 +217,7 @@ pub(crate) fn refitted<'a>(
 ) -> Result<HeldOutFit<'a>> {
     let targets = problem.targets;
     let mut shares = Matrix::filled(targets.rows().len(), targets.n_columns(), f64::NAN);
-    for fold in 0..folds.iter().max().map_or(0, |most| most + 1) {
+    for fold in 0..n_folds(folds) {
         run.check()?;
         let kept = targets.subset(|at| folds[at] != fold)?;
         let labeling = method.fit(&Problem { targets: &kept, ..*problem }, run)?.labeling;

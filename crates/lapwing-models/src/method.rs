@@ -305,7 +305,8 @@ pub trait Method: Send + Sync {
     /// [`Error`] for unusable input; [`Error::Interrupted`].
     fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>>;
 
-    /// Labels held out in turn: `folds` (l) holds the fold of each label, counted from 0. Rows and graph stay.
+    /// Labels held out in turn: `folds` (l) holds the fold of each label, counted from 0, and `usize::MAX` for labels that are never
+    /// held out, whose shares say nothing. Rows and graph stay.
     ///
     /// The default fits once for each fold. Methods with a closed form fit once for all.
     ///

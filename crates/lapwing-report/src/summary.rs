@@ -56,7 +56,7 @@ fn of_candidates(report: &Report) -> Vec<Row> {
     for candidate in candidates {
         let weight = candidate["weight"].as_f64().unwrap_or(0.0);
         let value = match candidate["estimate"].as_f64() {
-            _ if candidate["failure"].is_string() => "left out: cannot run here".into(),
+            _ if candidate["failure"].is_string() => "left out: see the warning".into(),
             Some(right) if weight > 0.0 => format!("{} right, weight {}", percent(right), percent(weight)),
             Some(right) => format!("{} right, left out", percent(right)),
             None if weight > 0.0 => {

@@ -8,6 +8,16 @@ use super::given::GivenShares;
 use super::params::{AutoParams, Candidates};
 use crate::{Method, Problem, Settings};
 
+/// Classes up to which all that suit the rows are candidates, whatever they take.
+const FEW_CLASSES: usize = 50;
+/// Labels × classes² from which on classes are many: there, the linear model takes some three seconds on two cores.
+const MOST_WORK: usize = 1 << 25;
+
+/// Whether some candidates would take far longer than the others, and as many labels need not be held out.
+pub(super) fn are_many_classes(n_classes: usize, n_labeled: usize) -> bool {
+    n_classes > FEW_CLASSES && n_labeled.saturating_mul(n_classes * n_classes) > MOST_WORK
+}
+
 /// What a problem holds beside its labels.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Input {
@@ -61,6 +71,15 @@ impl Candidate {
     pub fn check_room(&self, problem: &Problem<'_, '_>, is_first: bool, run: &Run) -> Result<()> {
         let bytes = self.method.plan(&problem.size(run)).peak_bytes;
         if is_first { Ok(()) } else { check_plan(&format!("a fit by {}", self.name), bytes, "give fewer rows") }
+    }
+
+    /// Whether it is left out of the automatic candidates where classes are many: those that are fitted in steps, the more the more
+    /// classes there are, and the second form of the default if features alone make other candidates.
+    pub fn is_slow(&self, is_graph_given: bool) -> bool {
+        match self.name {
+            "harmonic-plain" => !is_graph_given,
+            name => ["linear", "laprls", "unfolded-gnn", "unfolded-joined"].contains(&name),
+        }
     }
 
     /// Whether it works on the sum of the given graph and that of the neighbors.

@@ -22,6 +22,7 @@
 use lapwing_core::hash::uniform;
 use lapwing_core::{Matrix, Result, Run};
 
+use crate::calibration::{Logs, golden_section};
 use crate::class_sizes::shrunken_shares;
 use crate::labeling::largest;
 
@@ -34,7 +35,7 @@ const SPREAD: f64 = 1.0;
 /// Limits of T.
 const TEMPERATURES: (f64, f64) = (0.1, 20.0);
 /// Values (labels × classes) to which a temperature is fitted, at most, and the labels that are taken in any case: candidates and folds fit
-/// some fifty temperatures, each by some forty passes.
+/// some fifty temperatures, each by some twenty passes.
 const MOST_VALUES: usize = 1 << 18;
 const FEWEST_ROWS: usize = 100;
 /// Candidates of less weight are left out.
@@ -146,12 +147,12 @@ impl<'m> Judged<'m> {
         Self { bases, base: even(), shares: self.shares.clone(), ..*self }
     }
 
-    /// −log of the share of the class of a label after tempering.
-    fn loss(&self, evidence: &Matrix, row: usize, temperature: f64) -> f64 {
-        let (own, base, class) = (evidence.row(row), &self.bases[self.folds[row]], self.classes[row]);
-        let top = own.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let total: f64 = own.iter().zip(base).map(|(log, s)| s * ((log - top) / temperature).exp()).sum();
-        total.ln() - (own[class] - top) / temperature - base[class].ln()
+    /// The sum over some labels of −log of the share of their class after tempering, by temperature.
+    fn loss(&self, evidence: &Matrix, rows: &[usize]) -> impl Fn(f64) -> f64 {
+        let logs = Logs::new(rows.iter().map(|&row| (evidence.row(row).iter().copied(), self.classes[row])));
+        let bases: Vec<&[f64]> = rows.iter().map(|&row| &self.bases[self.folds[row]][..]).collect();
+        let given: f64 = bases.iter().zip(rows).map(|(base, &row)| base[self.classes[row]].ln()).sum();
+        move |temperature| logs.losses(temperature, |at| Some(bases[at])).sum::<f64>() - given
     }
 
     /// T of least log loss over some labels, with a normal prior on log T: golden-section search, as the loss is unimodal in log T.
@@ -160,17 +161,9 @@ impl<'m> Judged<'m> {
         let most = (MOST_VALUES / evidence.n_cols().max(1)).max(FEWEST_ROWS);
         let is_kept = |row: &usize| rows.len() <= most || uniform(*row as u64) < most as f64 / rows.len() as f64;
         let kept: Vec<usize> = rows.iter().copied().filter(is_kept).collect();
-        let total = |log_t: f64| {
-            let losses = kept.iter().map(|&row| self.loss(evidence, row, log_t.exp()));
-            losses.sum::<f64>() + 0.5 * (log_t / SPREAD).powi(2)
-        };
-        let ratio = (5f64.sqrt() - 1.0) / 2.0;
-        let (mut low, mut high) = (TEMPERATURES.0.ln(), TEMPERATURES.1.ln());
-        while high - low > 1e-3 {
-            let (a, b) = (high - ratio * (high - low), low + ratio * (high - low));
-            if total(a) <= total(b) { high = b } else { low = a }
-        }
-        ((low + high) / 2.0).exp()
+        let loss = self.loss(evidence, &kept);
+        let total = |log_t: f64| loss(log_t.exp()) + 0.5 * (log_t / SPREAD).powi(2);
+        golden_section((TEMPERATURES.0.ln(), TEMPERATURES.1.ln()), total).exp()
     }
 
     fn evidence(&self, shares: &Matrix) -> Matrix {
@@ -186,9 +179,8 @@ impl Mixture {
     fn of_rows(judged: &Judged<'_>, evidence: &[Matrix], rows: &[usize], run: &Run) -> Result<Self> {
         let fitted = |evidence: &Matrix| run.check().map(|()| judged.fitted(evidence, rows));
         let temperatures = evidence.iter().map(fitted).collect::<Result<Vec<f64>>>()?;
-        let losses: Vec<f64> = (evidence.iter().zip(&temperatures))
-            .map(|(evidence, &t)| rows.iter().map(|&row| judged.loss(evidence, row, t)).sum())
-            .collect();
+        let losses: Vec<f64> =
+            (evidence.iter().zip(&temperatures)).map(|(evidence, &t)| judged.loss(evidence, rows)(t)).collect();
         let losses_of_row = losses.iter().map(|loss| loss / rows.len() as f64).collect();
         let mut weights = weights(&losses);
         if judged.is_single {

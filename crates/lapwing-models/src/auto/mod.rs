@@ -9,7 +9,8 @@
 //!    weights: the choice is paid for.
 //! 4. Candidates with a weight are fitted to all labels. Every row gets the weighted mean of their distributions.
 //!
-//! A candidate that cannot run is left out, with a warning that says why. If the graph itself cannot be built, the best of those candidates
+//! A candidate that cannot run is left out, with a warning that says why; so is one that would take far longer than all others because
+//! classes are many. If the graph itself cannot be built, the best of those candidates
 //! labels that need none.
 //!
 //! With fewer than [`rounds::LEAST_PER_CLASS`] labels per class, there is nothing to weigh candidates by: the default candidate labels alone.
@@ -17,7 +18,7 @@
 //! New rows get the weighted mean of their neighbors' distributions. If one candidate has all the weight, they are labeled as by
 //! that method.
 //!
-//! Cost: the graph, [`FOLDS`] solves for each harmonic candidate, one or two fits for the others. Memory: the graph, and n·c numbers
+//! Cost: the graph, [`rounds::FOLDS`] solves for each harmonic candidate, one or two fits for the others. Memory: the graph, and n·c numbers
 //! for each candidate with a weight. Candidates run one after another, each in parallel.
 
 mod blend;
@@ -33,16 +34,17 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use blend::{Part, alone, blended, unreached};
-use candidates::{Candidate, Input, candidates};
+use candidates::{Candidate, Input, are_many_classes, candidates};
 use mixture::Mixture;
 pub use params::{AutoParams, Candidates};
-use rounds::{Clock, Contest, Entry, FOLDS, Graphs, Hidden, Joined};
+use rounds::{Clock, Contest, Entry, Graphs, Hidden, Joined};
 
 use crate::baselines::MAJORITY;
 use crate::calibration::{has_enough, note};
 use crate::expected::note_expected;
 use crate::fitting::{Affinity, Fitting};
 use crate::harmonic::plan_graph;
+use crate::held_out::n_folds;
 use crate::resident::Program;
 use crate::{Fitted, HeldOut, HeldOutSource, Method, Plan, PlanStep, Problem, ProblemSize, notes};
 
@@ -212,6 +214,10 @@ impl Method for Auto {
         let graphs = Graphs { shared: affinity.as_deref(), joined: joined.as_ref() };
         let hidden = Hidden::new(problem.targets, run);
         if let Some(hidden) = &hidden {
+            // Who names candidates waits for them.
+            if self.params.candidates == Candidates::Auto {
+                contest.leave_out_slow(problem);
+            }
             self.compete(&mut contest, graphs, hidden, &mut fitting, clock)?;
         }
         let chosen = Chosen::new(&mut contest, hidden.as_ref(), graphs, &mut fitting)?;
@@ -238,7 +244,7 @@ impl Method for Auto {
             (affinity, _) => alone(fitting, affinity, parts.remove(0), &mixture),
         };
         // With too few labels, those of the only candidate.
-        let held_out = hidden.zip(nested).map(|(hidden, nested)| held_out(problem, &hidden, nested));
+        let held_out = hidden.zip(nested).map(|(hidden, nested)| held_out(hidden, nested));
         let held_out = held_out.map(|held_out| held_out.made_by(&fitted.rule)).or(fitted.held_out);
         note_expected(&mut fitted.report, held_out.as_ref());
         note(&mut fitted.report, problem.targets, held_out.is_some() && has_enough(problem.targets));
@@ -262,7 +268,9 @@ impl Method for Auto {
             steps.extend(near.steps.into_iter().map(beside));
             kept = 2 * near.held_bytes + graph.held_bytes;
         }
-        for candidate in candidates {
+        let leaves_out = self.params.candidates == Candidates::Auto && are_many_classes(c, size.n_labeled);
+        let is_tried = |candidate: &Candidate| !(leaves_out && candidate.is_slow(input.is_graph_given));
+        for candidate in candidates.into_iter().filter(is_tried) {
             let own = candidate.method.plan(size);
             let beside = if candidate.method.graph_params().is_some() { 0 } else { graph.held_bytes };
             steps.push(PlanStep { name: candidate.name.into(), peak_bytes: own.peak_bytes + (kept + beside) as u64 });
@@ -274,13 +282,13 @@ impl Method for Auto {
 }
 
 /// The shares that the mixture predicts for each label.
-fn held_out(problem: &Problem<'_, '_>, hidden: &Hidden, shares: Matrix) -> HeldOut {
+fn held_out(hidden: Hidden, shares: Matrix) -> HeldOut {
     HeldOut {
-        rows: problem.targets.rows().to_vec(),
+        rows: hidden.rows,
         classes: hidden.classes.iter().map(|&class| class as u32).collect(),
         values: shares.rows().map(<[f64]>::to_vec).collect(),
         shares,
-        source: HeldOutSource::Folds(FOLDS),
+        source: HeldOutSource::Folds(n_folds(&hidden.folds)),
     }
 }
 

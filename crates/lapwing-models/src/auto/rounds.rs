@@ -2,6 +2,9 @@
 //!
 //! With many rows, the first round takes a sample of them, as successive halving does (Jamieson & Talwalkar 2016): candidates that
 //! keep no weight there, and all but the better half, are not tried on all rows. The default stays. The last round takes all rows.
+//!
+//! With many classes ([`are_many_classes`]), candidates that would take far longer than the others are not tried, and only as many folds
+//! are held out as hold [`ENOUGH_HELD`] labels. This depends on the numbers of labels and classes alone, so that it is repeatable.
 
 use std::time::Instant;
 
@@ -10,11 +13,12 @@ use lapwing_core::{Error, Features, Matrix, Report, Result, Run, Stream, Targets
 use lapwing_graph::{AffinityGraph, GraphParams, affinity_graph};
 use rand::seq::index::sample;
 
-use super::candidates::Candidate;
+use super::candidates::{Candidate, are_many_classes};
 use super::mixture::{Judged, Mixture};
 use crate::baselines::MAJORITY;
 use crate::class_sizes::label_counts;
 use crate::expected::Agreement;
+use crate::held_out::NEVER;
 use crate::labeling::largest;
 use crate::{Fitted, Problem, split};
 
@@ -22,6 +26,9 @@ use crate::{Fitted, Problem, split};
 pub(super) const FOLDS: usize = 5;
 /// Fewest labels per class, on average, to weigh candidates by.
 pub(super) const LEAST_PER_CLASS: usize = 3;
+/// Labels that are held out of many classes, at least, and the fewest folds: the weights of one fold are judged by another.
+const ENOUGH_HELD: usize = 1000;
+const FEWEST_FOLDS: usize = 2;
 /// From this number of rows on, there is a round on a sample of [`SAMPLED`] of them.
 const MANY: usize = 40_000;
 const SAMPLED: usize = 10_000;
@@ -31,10 +38,14 @@ const SHARE_OF_NEIGHBORS: f64 = 0.25;
 
 /// The labels that are held out in turn.
 pub(super) struct Hidden {
-    /// Class of each label (l).
+    /// Row of each label that is held out (q).
+    pub rows: Vec<u32>,
+    /// Its class (q).
     pub classes: Vec<usize>,
-    /// Fold of each label (l).
+    /// Its fold (q).
     pub folds: Vec<usize>,
+    /// Folds of all labels (l).
+    all: Vec<usize>,
     /// Rows without a label.
     n_unlabeled: usize,
 }
@@ -45,9 +56,32 @@ impl Hidden {
         let n_classes = label_counts(targets).iter().filter(|count| **count > 0).count();
         let l = targets.rows().len();
         let is_enough = n_classes > 1 && l >= LEAST_PER_CLASS * n_classes && l > FOLDS;
+        if !is_enough {
+            return None;
+        }
         let classes: Vec<usize> = targets.values().rows().map(largest).collect();
-        let n_unlabeled = targets.n_samples() - l;
-        is_enough.then(|| Self { folds: split::dealt(&classes, targets.n_columns(), FOLDS, run), classes, n_unlabeled })
+        let mut all = split::dealt(&classes, targets.n_columns(), FOLDS, run);
+        if are_many_classes(n_classes, l) {
+            let n_folds = (FOLDS * ENOUGH_HELD).div_ceil(l).clamp(FEWEST_FOLDS, FOLDS);
+            all.iter_mut().filter(|fold| **fold >= n_folds).for_each(|fold| *fold = NEVER);
+        }
+        let held: Vec<usize> = (0..l).filter(|&at| all[at] != NEVER).collect();
+        Some(Self {
+            rows: held.iter().map(|&at| targets.rows()[at]).collect(),
+            classes: held.iter().map(|&at| classes[at]).collect(),
+            folds: held.iter().map(|&at| all[at]).collect(),
+            all,
+            n_unlabeled: targets.n_samples() - l,
+        })
+    }
+
+    /// Shares (q, c) of the labels that are held out, among those of all labels (l, c).
+    fn among(&self, shares: Matrix) -> Result<Matrix> {
+        if self.rows.len() == shares.n_rows() {
+            return Ok(shares);
+        }
+        let held = shares.rows().zip(&self.all).filter(|(_, fold)| **fold != NEVER);
+        Matrix::new(self.rows.len(), shares.n_cols(), held.flat_map(|(row, _)| row).copied().collect())
     }
 
     /// The expected accuracy of a candidate, and the ends of its 90 % interval.
@@ -167,6 +201,20 @@ impl<'a> Contest<'a> {
         Self { entries: candidates.into_iter().map(entry).collect(), error: None }
     }
 
+    /// Leaves out candidates that would take far longer than the others, with the reason.
+    pub fn leave_out_slow(&mut self, problem: &Problem<'_, '_>) {
+        let (targets, is_graph_given) = (problem.targets, problem.graph.is_some());
+        let n_classes = label_counts(targets).iter().filter(|count| **count > 0).count();
+        if are_many_classes(n_classes, targets.rows().len()) {
+            let reason = format!(
+                "{n_classes} classes would take too long; to try one nevertheless, take it as the method, or name it in `candidates`"
+            );
+            for entry in self.entries.iter_mut().filter(|entry| entry.candidate.is_slow(is_graph_given)) {
+                (entry.is_out, entry.failure) = (true, Some(reason.clone()));
+            }
+        }
+    }
+
     /// One round on these rows, which have the numbers `rows` among all, if they are some of them. Candidates for which no time is left
     /// drop out; the first that can run always takes part.
     pub fn round(
@@ -191,13 +239,14 @@ impl<'a> Contest<'a> {
             let begun = Instant::now();
             let own = graphs.problem(problem, &entry.candidate);
             let found = entry.candidate.check_room(&own, is_first, run);
-            let found = found.and_then(|()| entry.candidate.method.held_out(&own, &hidden.folds, &part));
+            let found = found.and_then(|()| entry.candidate.method.held_out(&own, &hidden.all, &part));
+            let found = found.and_then(|found| Ok((hidden.among(found.shares)?, found.fitted)));
             entry.seconds += begun.elapsed().as_secs_f64();
             match found {
-                Ok(found) => {
-                    entry.estimate = Some(hidden.expected(&found.shares));
+                Ok((shares, fitted)) => {
+                    entry.estimate = Some(hidden.expected(&shares));
                     entry.n_rows = Some(problem.targets.n_samples());
-                    (entry.shares, entry.fitted) = (Some(found.shares), found.fitted);
+                    (entry.shares, entry.fitted) = (Some(shares), fitted);
                 }
                 Err(error) => {
                     let place = |row: usize| rows.map_or(row, |rows| rows[row] as usize);

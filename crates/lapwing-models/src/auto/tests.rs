@@ -63,6 +63,43 @@ fn candidates_are_weighed_and_the_same_bits_come_from_any_number_of_threads() {
 }
 
 #[test]
+fn of_many_classes_slow_candidates_are_left_out_and_fewer_labels_held_out() {
+    // 120 tight clouds on a grid, with labels for 20 rows of 23 each.
+    let (c, per_class) = (120, 23);
+    let n = c * per_class;
+    let place = |row: usize| [(row % c % 12) as f64, (row % c / 12) as f64];
+    let jitter = |row: usize| 1e-3 * (row / c) as f64;
+    let features =
+        Features::from_f64(n, 2, (0..n).flat_map(|row| place(row).map(|x| x + jitter(row))).collect()).unwrap();
+    let labels = Labels::from_integers((0..n).map(|row| (row / c < 20).then_some((row % c) as i64)));
+    let targets = Targets::one_hot(&labels, None).unwrap();
+    let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
+    let fitted = auto(AutoParams::default()).fit(&problem, &Run::new(Some(2), 0).unwrap()).unwrap();
+    let tried = ["harmonic", "majority", "nearest-label", "forest"];
+    for (name, estimate, weight) in rows_of(&fitted) {
+        let is_tried = tried.contains(&name.as_str());
+        assert_eq!((estimate.is_some(), is_tried || weight == 0.0), (is_tried, true), "{name}");
+    }
+    let texts: Vec<String> = fitted.report.warnings.iter().map(ToString::to_string).collect();
+    let said = texts.iter().filter(|text| text.contains("left out: harmonic-plain, linear, laprls (120 classes"));
+    assert_eq!(said.count(), 1, "{texts:?}");
+    assert!(fitted.labeling.labels.iter().enumerate().all(|(row, label)| *label as usize == row % c));
+    // Three folds of five hold a thousand labels.
+    let held_out = fitted.held_out.unwrap();
+    assert_eq!((held_out.rows.len(), held_out.shares.n_rows()), (1440, 1440));
+    assert!(held_out.rows.iter().zip(&held_out.classes).all(|(row, class)| *row as usize % c == *class as usize));
+    // A candidate that is named is waited for, and planned.
+    let size = problem.size(&Run::new(Some(2), 0).unwrap());
+    let steps =
+        |params: AutoParams| auto(params).plan(&size).steps.into_iter().map(|step| step.name).collect::<Vec<_>>();
+    assert!(
+        !steps(AutoParams::default()).contains(&"linear".into())
+            && steps(named(&["linear"])).contains(&"linear".into())
+    );
+    assert!(are_many_classes(600, 3000) && !are_many_classes(120, 2000) && !are_many_classes(50, 1_000_000));
+}
+
+#[test]
 fn too_few_labels_leave_the_default_alone() {
     let (features, classes) = clouds();
     let targets = targets(&classes, 2);

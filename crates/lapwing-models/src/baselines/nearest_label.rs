@@ -17,7 +17,7 @@ use lapwing_graph::{GraphParams, Metric, ZeroRows, kneighbors};
 
 use crate::calibration::Fallback;
 use crate::fitting::Fitting;
-use crate::held_out::{Standings, stratified};
+use crate::held_out::{Standings, n_folds, stratified};
 use crate::labeling::largest;
 use crate::resident::{Program, base_bytes};
 use crate::{Fitted, HeldOutFit, HeldOutSource, Method, NeighborExtension, Plan, PlanStep, Problem, ProblemSize};
@@ -119,7 +119,7 @@ impl Method for NearestLabel {
     fn held_out<'a>(&self, problem: &Problem<'_, 'a>, folds: &[usize], run: &Run) -> Result<HeldOutFit<'a>> {
         let (features, targets) = (problem.required_features(self.name())?, problem.targets);
         let mut shares = Matrix::filled(folds.len(), targets.n_columns(), f64::NAN);
-        for fold in 0..folds.iter().max().map_or(0, |most| most + 1) {
+        for fold in 0..n_folds(folds) {
             run.check()?;
             let kept = targets.subset(|at| folds[at] != fold)?;
             let held: Vec<usize> = (0..folds.len()).filter(|&at| folds[at] == fold).collect();

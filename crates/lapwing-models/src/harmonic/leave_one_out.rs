@@ -23,6 +23,7 @@
 
 use lapwing_core::{Matrix, Result, Run, Stream, Targets};
 use lapwing_graph::{Components, Graph};
+use lapwing_simd::dispatch;
 use lapwing_solve::LaplacianSolver;
 use rand::seq::index::sample;
 use rayon::prelude::*;
@@ -279,7 +280,8 @@ struct LeftOut<'a> {
     classes: Vec<usize>,
     /// Whether no other label is in the component (q).
     is_alone: Vec<bool>,
-    /// Mean score over the rows (c).
+    /// Scores of the rows that labels reach, and their mean (c).
+    reached: Vec<&'a [f64]>,
     mean: Vec<f64>,
 }
 
@@ -296,7 +298,8 @@ impl<'a> LeftOut<'a> {
         let mut counts = vec![0usize; components.sizes.len()];
         targets.rows().iter().for_each(|&row| counts[home(row)] += 1);
         let is_alone = influence.labels.iter().map(|&at| counts[home(targets.rows()[at])] < 2).collect();
-        Self { function, influence, targets, classes, is_alone, mean: row_mean(&function.scores) }
+        let reached = reached(&function.scores).collect();
+        Self { function, influence, targets, classes, is_alone, reached, mean: row_mean(&function.scores) }
     }
 
     /// Standings of all labels (q).
@@ -308,16 +311,10 @@ impl<'a> LeftOut<'a> {
     /// The mean of the rows, weighted by how open they are, if the label at `place` has the score `without` (c) of the others.
     fn open_mean(&self, place: usize, without: &[f64]) -> Vec<f64> {
         let y = self.targets.values().row(self.influence.labels[place]);
+        let change: Vec<f64> = y.iter().zip(without).map(|(y, without)| y - without).collect();
         let mut mean = OpenMean::new(y.len());
-        let mut moved = vec![0.0; y.len()];
-        for (scores, influence) in reached(&self.function.scores).zip(self.influence.columns.rows()) {
-            let pairs = scores.iter().zip(y).zip(without);
-            moved
-                .iter_mut()
-                .zip(pairs)
-                .for_each(|(moved, ((f, y), without))| *moved = f - influence[place] * (y - without));
-            mean.add(&moved);
-        }
+        let rows = self.reached.iter().zip(self.influence.columns.rows());
+        rows.for_each(|(scores, influence)| mean.add(scores, &change, influence[place]));
         mean.value()
     }
 
@@ -397,30 +394,49 @@ pub(super) fn row_mean(scores: &Matrix) -> Vec<f64> {
 /// The same mean of plain scores, each row weighted by [`openness`].
 pub(super) fn open_mean(scores: &Matrix) -> Vec<f64> {
     let mut mean = OpenMean::new(scores.n_cols());
-    reached(scores).for_each(|row| mean.add(row));
+    let same = vec![0.0; scores.n_cols()];
+    reached(scores).for_each(|row| mean.add(row, &same, 0.0));
     mean.value()
 }
 
-/// How open the class of a row with these plain scores (c) is: the Gini index 1 − Σ f² of its shares, and never quite 0.
+dispatch! {
+    /// The shares f of plain scores (c) less a part of `change`, and how open the class of their row is: the Gini index 1 − Σ f², and
+    /// never quite 0.
+    fn open_shares(scores: &[f64], change: &[f64], part: f64, shares: &mut [f64]) -> f64 = each_open_share
+}
+
+#[inline(always)]
+fn each_open_share(scores: &[f64], change: &[f64], part: f64, shares: &mut [f64]) -> f64 {
+    let pairs = scores.iter().zip(change);
+    shares.iter_mut().zip(pairs).for_each(|(share, (f, change))| *share = (f - part * change).clamp(0.0, 1.0));
+    let (lanes, rest) = shares.as_chunks::<8>();
+    let mut sums = [0.0; 8];
+    lanes.iter().for_each(|lanes| sums.iter_mut().zip(lanes).for_each(|(sum, f)| *sum += f * f));
+    let squares = rest.iter().map(|f| f * f).sum::<f64>() + sums.iter().sum::<f64>();
+    (1.0 - squares).max(LEAST_OPEN)
+}
+
+/// How open the class of a row with these plain scores (c) is.
 pub(super) fn openness(scores: &[f64]) -> f64 {
-    (1.0 - scores.iter().map(|f| f.clamp(0.0, 1.0).powi(2)).sum::<f64>()).max(LEAST_OPEN)
+    open_shares(scores, scores, 0.0, &mut vec![0.0; scores.len()])
 }
 
 /// Mean of plain scores, weighted by [`openness`].
 struct OpenMean {
     sum: Vec<f64>,
+    shares: Vec<f64>,
     weight: f64,
 }
 
 impl OpenMean {
     fn new(n_classes: usize) -> Self {
-        Self { sum: vec![0.0; n_classes], weight: 0.0 }
+        Self { sum: vec![0.0; n_classes], shares: vec![0.0; n_classes], weight: 0.0 }
     }
 
-    fn add(&mut self, scores: &[f64]) {
-        let weight = openness(scores);
+    fn add(&mut self, scores: &[f64], change: &[f64], part: f64) {
+        let weight = open_shares(scores, change, part, &mut self.shares);
         self.weight += weight;
-        self.sum.iter_mut().zip(scores).for_each(|(sum, f)| *sum += weight * f.clamp(0.0, 1.0));
+        self.sum.iter_mut().zip(&self.shares).for_each(|(sum, share)| *sum += weight * share);
     }
 
     fn value(self) -> Vec<f64> {

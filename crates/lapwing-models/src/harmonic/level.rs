@@ -32,7 +32,7 @@ use super::HarmonicFunction;
 use super::leave_one_out::{Level, open_mean, row_mean};
 use crate::Rule;
 use crate::class_sizes::label_counts;
-use crate::labeling::typical_temperature;
+use crate::labeling::{exponentials, typical_temperature};
 
 /// Standard deviation of ln T around the typical one, before labels are seen.
 const SPREAD: f64 = 4.0;
@@ -108,6 +108,7 @@ impl Sizes {
         let shrink = self.shrink(reach);
         let powers = if shrink > 0.0 { &POWERS[..] } else { &POWERS[..1] };
         let mut best = (f64::INFINITY, Trust { shrink, ..Trust::default() });
+        let mut scratch = Vec::new();
         for (origin, standings) in self.origins.iter().zip(standings) {
             for &power in powers {
                 let shares = self.log_shares(shrink, power);
@@ -115,8 +116,9 @@ impl Sizes {
                     run.check()?;
                     let log_ratio = f64::from(step) * STEPS.1;
                     let cold = heat(origin, log_ratio.exp()).recip();
-                    let losses = standings.iter().map(|(standing, class)| loss(standing, *class, cold, &shares));
-                    let total = losses.sum::<f64>() + (log_ratio / SPREAD).powi(2) / 2.0;
+                    let loss =
+                        |(standing, class): &(Vec<f64>, usize)| loss(standing, *class, cold, &shares, &mut scratch);
+                    let total = standings.iter().map(loss).sum::<f64>() + (log_ratio / SPREAD).powi(2) / 2.0;
                     if total < best.0 {
                         best = (total, Trust { level: origin.level, ratio: log_ratio.exp(), shrink, power });
                     }
@@ -195,11 +197,13 @@ fn believed(counts: &[usize], shares: &[f64]) -> Vec<f64> {
 }
 
 /// −log share of the class; −∞ standings have no share.
-fn loss(standing: &[f64], class: usize, cold: f64, shares: &[f64]) -> f64 {
-    let values = || standing.iter().zip(shares).map(|(s, share)| s * cold + share);
-    let top = values().fold(f64::NEG_INFINITY, f64::max);
-    let total: f64 = values().map(|value| (value - top).exp()).sum();
-    total.ln() + top - (standing[class] * cold + shares[class])
+fn loss(standing: &[f64], class: usize, cold: f64, shares: &[f64], scratch: &mut Vec<f64>) -> f64 {
+    scratch.clear();
+    scratch.extend(standing.iter().zip(shares).map(|(s, share)| s * cold + share));
+    let (own, top) = (scratch[class], scratch.iter().copied().fold(f64::NEG_INFINITY, f64::max));
+    scratch.iter_mut().for_each(|value| *value -= top);
+    exponentials(scratch);
+    scratch.iter().sum::<f64>().ln() + top - own
 }
 
 /// Shares of the classes, given how many labels each has: shrunk to equal shares the more, the more the counts look like those of

@@ -21,7 +21,7 @@ use serde_json::json;
 use super::gram::{Factor, Gram, nystrom_map, products, symmetrized};
 use super::newton::ill_posed;
 use super::smoothness::Smoothness;
-use crate::held_out::{Standings, choose};
+use crate::held_out::{Standings, choose, n_folds};
 use crate::labeling::largest;
 use crate::uncertainty::HeldOutErrors;
 use crate::{HeldOutSource, Rule};
@@ -287,7 +287,7 @@ pub(super) fn without_folds(question: &Question<'_>, regs: (f64, f64), folds: &[
 fn leave_folds_out(p: &Matrix, y: &Matrix, folds: &[usize], run: &Run) -> Result<Matrix> {
     let rho = run.install(|| times(p, y));
     let mut scores = y.clone();
-    for fold in 0..folds.iter().max().map_or(0, |most| most + 1) {
+    for fold in 0..n_folds(folds) {
         let own: Vec<usize> = (0..folds.len()).filter(|&at| folds[at] == fold).collect();
         let block: Vec<f64> =
             own.iter().flat_map(|&i| own.iter().map(move |&j| (i, j))).map(|(i, j)| p.row(i)[j]).collect();
@@ -305,15 +305,11 @@ fn leave_folds_out(p: &Matrix, y: &Matrix, folds: &[usize], run: &Run) -> Result
 
 /// Values at each row of the machine fitted without its label (l, columns).
 fn leave_one_out(q: Matrix, y: &Matrix, weights: &[f64], has_bias: bool, run: &Run) -> Result<Matrix> {
-    let c = y.n_cols();
     let inverse = residual_map(q, weights, has_bias, run)?;
-    let mut out = Matrix::filled(y.n_rows(), c, 0.0);
-    for (at, row) in inverse.rows().enumerate() {
-        let out = out.row_mut(at);
-        for (p, y) in row.iter().zip(y.rows()) {
-            out.iter_mut().zip(y).for_each(|(out, y)| *out += p * y);
-        }
-        out.iter_mut().zip(y.row(at)).for_each(|(out, y)| *out = y - *out / row[at]);
+    let mut out = run.install(|| times(&inverse, y));
+    for at in 0..y.n_rows() {
+        let own = inverse.row(at)[at];
+        out.row_mut(at).iter_mut().zip(y.row(at)).for_each(|(out, y)| *out = y - *out / own);
     }
     Ok(out)
 }

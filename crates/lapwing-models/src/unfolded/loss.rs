@@ -11,6 +11,7 @@ use lapwing_core::{Matrix, Targets};
 use rayon::prelude::*;
 
 use super::params::NodeLoss;
+use crate::labeling::exponentials;
 
 /// A loss and its targets.
 pub(crate) struct Loss<'t> {
@@ -42,12 +43,9 @@ impl<'t> Loss<'t> {
         let sums: Vec<f64> = blocks
             .zip(self.trust.par_chunks(NODES))
             .map(|((z, y), trust)| {
-                let mut sum = 0.0;
-                for ((z, y), m) in z.chunks_exact_mut(c).zip(y.chunks_exact(c)).zip(trust) {
-                    sum += m * self.node(z, y);
-                    z.iter_mut().for_each(|r| *r *= m);
-                }
-                sum
+                let losses = self.nodes(z, y);
+                z.chunks_exact_mut(c).zip(trust).for_each(|(z, m)| z.iter_mut().for_each(|r| *r *= m));
+                losses.iter().zip(trust).map(|(loss, m)| m * loss).sum()
             })
             .collect();
         (sums.iter().sum(), residual)
@@ -55,32 +53,34 @@ impl<'t> Loss<'t> {
 
     /// mᵤ·loss of each node (l).
     pub fn of_nodes(&self, z: &Matrix) -> Vec<f64> {
-        let mut own = vec![0.0; self.n_outputs()];
-        let nodes = z.rows().zip(self.targets.rows()).zip(self.trust);
-        nodes
-            .map(|((z, y), m)| {
-                own.copy_from_slice(z);
-                m * self.node(&mut own, y)
-            })
-            .collect()
+        let losses = self.nodes(&mut z.values().to_vec(), self.targets.values());
+        losses.iter().zip(self.trust).map(|(loss, m)| m * loss).collect()
     }
 
-    /// The loss of a node; replaces its scores by its residual.
-    fn node(&self, z: &mut [f64], y: &[f64]) -> f64 {
-        match self.kind {
-            NodeLoss::Mse => {
+    /// The loss of each node; replaces their scores by their residuals.
+    fn nodes(&self, z: &mut [f64], y: &[f64]) -> Vec<f64> {
+        let c = self.n_outputs();
+        let pairs = z.chunks_exact_mut(c).zip(y.chunks_exact(c));
+        if self.kind == NodeLoss::Mse {
+            let loss = |(z, y): (&mut [f64], &[f64])| {
                 z.iter_mut().zip(y).for_each(|(z, y)| *z -= y);
                 0.5 * z.iter().map(|r| r * r).sum::<f64>()
-            }
-            NodeLoss::CrossEntropy => {
-                let top = z.iter().fold(f64::NEG_INFINITY, |top, z| top.max(*z));
-                let fit: f64 = z.iter().zip(y).map(|(z, y)| y * (z - top)).sum();
-                z.iter_mut().for_each(|z| *z = (*z - top).exp());
-                let total: f64 = z.iter().sum();
-                z.iter_mut().zip(y).for_each(|(z, y)| *z = *z / total - y);
-                total.ln() - fit
-            }
+            };
+            return pairs.map(loss).collect();
         }
+        let fit = |(z, y): (&mut [f64], &[f64])| {
+            let top = z.iter().fold(f64::NEG_INFINITY, |top, z| top.max(*z));
+            z.iter_mut().for_each(|z| *z -= top);
+            z.iter().zip(y).map(|(z, y)| y * z).sum::<f64>()
+        };
+        let fits: Vec<f64> = pairs.map(fit).collect();
+        exponentials(z);
+        let loss = |((z, y), fit): ((&mut [f64], &[f64]), f64)| {
+            let total: f64 = z.iter().sum();
+            z.iter_mut().zip(y).for_each(|(z, y)| *z = *z / total - y);
+            total.ln() - fit
+        };
+        z.chunks_exact_mut(c).zip(y.chunks_exact(c)).zip(fits).map(loss).collect()
     }
 
     /// ℓ, its slope and its curvature along `direction` (l, c) at Z + t·direction.
@@ -91,11 +91,11 @@ impl<'t> Loss<'t> {
             .zip(self.targets.values().par_chunks(NODES * c))
             .zip(self.trust.par_chunks(NODES))
             .map(|(((z, direction), y), trust)| {
-                let (mut sums, mut own) = ([0.0; 3], vec![0.0; c]);
-                let nodes = z.chunks_exact(c).zip(direction.chunks_exact(c)).zip(y.chunks_exact(c)).zip(trust);
-                for (((z, direction), y), m) in nodes {
-                    own.iter_mut().zip(z).zip(direction).for_each(|((own, z), d)| *own = z + t * d);
-                    let value = self.node(&mut own, y);
+                let mut own: Vec<f64> = z.iter().zip(direction).map(|(z, d)| z + t * d).collect();
+                let values = self.nodes(&mut own, y);
+                let mut sums = [0.0; 3];
+                let nodes = own.chunks_exact(c).zip(direction.chunks_exact(c)).zip(y.chunks_exact(c));
+                for (((own, direction), y), (value, m)) in nodes.zip(values.into_iter().zip(trust)) {
                     let slope: f64 = own.iter().zip(direction).map(|(r, d)| r * d).sum();
                     let curvature: f64 = match self.kind {
                         NodeLoss::Mse => direction.iter().map(|d| d * d).sum(),

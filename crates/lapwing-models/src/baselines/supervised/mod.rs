@@ -19,7 +19,7 @@ pub use majority::Majority;
 use crate::HeldOutSource;
 use crate::calibration::fitted_rule;
 use crate::harmonic::{FOLDS, folds};
-use crate::held_out::{Standings, stratified};
+use crate::held_out::{NEVER, Standings, stratified};
 use crate::labeling::largest;
 
 /// Fewest labels of each class at which labels are held out.
@@ -27,9 +27,9 @@ const FEWEST_LABELS: usize = 5;
 /// Folds are held out until they have this many rows together.
 const ENOUGH_HELD: usize = 250;
 
-/// The folds of [`Method::held_out`](crate::Method::held_out), none of which is negative.
+/// The folds of [`Method::held_out`](crate::Method::held_out); −1 for labels that are never held out.
 fn signed(folds: &[usize]) -> Vec<i32> {
-    folds.iter().map(|&fold| fold as i32).collect()
+    folds.iter().map(|&fold| if fold == NEVER { -1 } else { fold as i32 }).collect()
 }
 
 /// Five folds of the labels, each with its share of every class; none if a class has fewer than five labels, or if there is one
@@ -79,9 +79,12 @@ fn standings(shares: &Matrix, targets: &Targets) -> Standings {
     }
 }
 
-/// Shares (l, c) of rows that were all held out, at the temperature by which a fit decides.
-fn as_decided(shares: &Matrix, targets: &Targets) -> Result<Matrix> {
-    let standings = standings(shares, targets);
+/// Shares (l, c) of rows that were held out, at the temperature by which a fit decides; rows of NaN stay.
+fn as_decided(mut shares: Matrix, targets: &Targets) -> Result<Matrix> {
+    let standings = standings(&shares, targets);
     let rule = fitted_rule(&standings, targets, Some(1.0))?;
-    Ok(standings.shares(&rule).shares)
+    let decided = standings.shares(&rule).shares;
+    let held = (0..shares.n_rows()).filter(|&at| !shares.row(at).iter().any(|p| p.is_nan())).collect::<Vec<_>>();
+    held.into_iter().zip(decided.rows()).for_each(|(at, row)| shares.row_mut(at).copy_from_slice(row));
+    Ok(shares)
 }
