@@ -268,8 +268,7 @@ fn candidates(filled: &[Counted<'_>], decimal: u8) -> Vec<CellType> {
     let mut add = |style| kinds.push(CellType::Number(style));
     add(NumberStyle::Plain(decimal));
     add(NumberStyle::Written(decimal));
-    let affixes = [affix(filled, Affix::of), affix(filled, Affix::with_digits)];
-    affixes.into_iter().flatten().for_each(|affix| add(NumberStyle::Unit(decimal, affix)));
+    affix(filled, Affix::of).into_iter().for_each(|affix| add(NumberStyle::Unit(decimal, affix)));
     add(NumberStyle::Ledger(decimal));
     add(NumberStyle::Scaled(decimal));
     add(NumberStyle::Measure(0));
@@ -277,6 +276,7 @@ fn candidates(filled: &[Counted<'_>], decimal: u8) -> Vec<CellType> {
     (1..FAMILIES.len()).for_each(|family| add(NumberStyle::Measure(family)));
     add(NumberStyle::Flagged(decimal));
     add(NumberStyle::Interval(decimal));
+    affix(filled, Affix::with_digits).into_iter().for_each(|affix| add(NumberStyle::Unit(decimal, affix)));
     let lengths = filled.iter().take(TRIED).filter_map(|(cell, _)| vector::parse(cell, &mut Vec::new()));
     kinds.extend(most_frequent(lengths).map(CellType::Vector));
     kinds

@@ -363,7 +363,10 @@ const SIDES: [(&str, &str); 5] = [("cr", "dr"), ("n", "s"), ("e", "w"), ("▲", 
 /// A number with a side before or behind it.
 fn ledger(text: &str, decimal: u8) -> Option<f64> {
     let text = text.to_lowercase();
-    let without = |side: &str| text.strip_suffix(side).or_else(|| text.strip_prefix(side)).map(str::trim);
+    // N1 is a name.
+    let is_apart = |rest: &&str| rest.starts_with(' ') || text.starts_with(['▲', '▼', '↑', '↓']);
+    let without =
+        |side: &str| text.strip_suffix(side).or_else(|| text.strip_prefix(side).filter(is_apart)).map(str::trim);
     let of = |(plus, minus): &(&str, &str)| Some((without(plus), 1.0)).into_iter().chain([(without(minus), -1.0)]);
     let (rest, sign) = SIDES.iter().flat_map(of).find_map(|(rest, sign)| Some((rest?, sign)))?;
     Some(sign * number(rest, decimal).or_else(|| degrees(rest))?)

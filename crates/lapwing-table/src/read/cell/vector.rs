@@ -37,10 +37,9 @@ fn numbers(cell: &[u8], out: &mut Vec<f32>) -> Option<usize> {
         Some(mark) => inside.split(|byte| *byte == mark).for_each(|piece| take(piece.trim_ascii())),
         None => inside.split(u8::is_ascii_whitespace).filter(|piece| !piece.is_empty()).for_each(take),
     }
-    // Numbers with a comma between them may be one number with a decimal comma, or a list of names; places on earth are neither.
-    let is_place = n == 2 && memchr::memmem::find(inside, b", ").is_some() && inside.contains(&b'.');
-    let fewest = if in_brackets.is_some() || is_place { 2 } else { FEWEST_BARE };
-    let is_clear = in_brackets.is_some() || is_place || separator != Some(b',');
+    let fewest = if in_brackets.is_some() { 2 } else { FEWEST_BARE };
+    // Numbers with a comma between them may be one number with a decimal comma, or a list of names.
+    let is_clear = in_brackets.is_some() || separator != Some(b',');
     (is_list && is_clear && n >= fewest).then_some(n)
 }
 
@@ -57,7 +56,6 @@ mod tests {
         assert_eq!(of("[0.5, -1e1]"), Some((2, vec![0.5, -10.0])));
         assert_eq!(of("[ 1.  2.\n 3.]"), Some((3, vec![1.0, 2.0, 3.0])));
         assert_eq!(of("1|2|3|4"), Some((4, vec![1.0, 2.0, 3.0, 4.0])));
-        assert_eq!(of("52.5, -13.25"), Some((2, vec![52.5, -13.25])));
         assert_eq!(of("(1;2)").map(|found| found.0), Some(2));
         for odd in ["", "[]", "[1]", "1 2 3", "1,2,3,4", "[1, x]", "a|b|c|d", "1.5"] {
             assert_eq!(of(odd), None, "{odd}");

@@ -146,6 +146,7 @@ fn numbers_of_other_hands_are_numbers() {
         assert_eq!(of(NumberStyle::Flagged(b'.'), text), Some(expected), "{text}");
     }
     assert_eq!(of(NumberStyle::Written(b'.'), "١٢٫٥"), Some(12.5));
+    assert_eq!(of(NumberStyle::Ledger(b'.'), "N1"), None);
     for text in ["20-10", "12-3456", "2012-13"] {
         assert_eq!(of(NumberStyle::Interval(b'.'), text), None, "{text}");
     }
