@@ -1,5 +1,6 @@
 //! Parquet tables.
 
+mod footer;
 mod pages;
 mod scan;
 
@@ -33,7 +34,8 @@ pub(super) struct Table {
 
 impl Table {
     pub(super) fn open(path: &Path) -> Result<Self> {
-        let (file, _) = open_filled(path)?;
+        let (file, length) = open_filled(path)?;
+        footer::check(path, &file, length)?;
         let load = || ArrowReaderMetadata::load(&file, Default::default()).map_err(|e| parquet_error(path, e));
         let metadata = guarded(path, load)?;
         let fields = metadata.schema().fields();
@@ -135,6 +137,13 @@ impl Batches {
 pub(super) fn guarded<T>(path: &Path, step: impl FnOnce() -> Result<T>) -> Result<T> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(step))
         .unwrap_or_else(|_| Err(Error::format(path, None, "the file is damaged (its pages contradict its header)")))
+}
+
+/// An unsigned number of seven bits a byte (LEB128), and the bytes after it.
+fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let length = 1 + bytes.iter().take(10).position(|byte| byte & 0x80 == 0)?;
+    let (number, rest) = bytes.split_at(length);
+    Some((number.iter().rev().fold(0, |value, byte| value << 7 | u64::from(byte & 0x7f)), rest))
 }
 
 pub(super) fn parquet_error(path: &Path, error: ParquetError) -> Error {

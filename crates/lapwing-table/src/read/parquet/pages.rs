@@ -15,6 +15,8 @@ use ::parquet::errors::{ParquetError, Result};
 use ::parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use ::parquet::file::serialized_reader::SerializedPageReader;
 
+use super::varint;
+
 /// Row groups of a file whose pages are checked.
 pub(super) struct CheckedGroups {
     pub file: Arc<File>,
@@ -176,13 +178,6 @@ fn behind_stream(bytes: &[u8], most: u64) -> Option<&[u8]> {
         }
     }
     Some(rest)
-}
-
-/// An unsigned number of seven bits a byte (LEB128), and the bytes after it.
-fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
-    let length = 1 + bytes.iter().take(10).position(|byte| byte & 0x80 == 0)?;
-    let (number, rest) = bytes.split_at(length);
-    Some((number.iter().rev().fold(0, |value, byte| value << 7 | u64::from(byte & 0x7f)), rest))
 }
 
 #[cfg(test)]
