@@ -41,7 +41,7 @@ const COVERAGE: [&str; 5] = [
 ];
 
 /// Python packages with other readers of the formats.
-const REFEREES: [&str; 5] = ["numpy", "scipy", "pyarrow", "safetensors", "zstandard"];
+const REFEREES: [&str; 4] = ["numpy", "scipy", "pyarrow", "safetensors"];
 
 /// The help of the command.
 pub const HELP: &str = "\
