@@ -131,7 +131,16 @@ impl Text {
             }
         };
         let block_bytes = if self.is_once() { PIPE_BYTES } else { BLOCK_BYTES };
-        Ok(Blocks { path, reader, block_bytes, left: Vec::new(), start, is_ended: false, rewrites: Arc::default() })
+        Ok(Blocks {
+            path,
+            reader,
+            block_bytes,
+            left: Vec::new(),
+            start,
+            is_ended: false,
+            rewrites: Arc::default(),
+            is_inside: false,
+        })
     }
 }
 
@@ -165,8 +174,9 @@ pub(super) struct Blocks {
     /// Place of that text.
     start: u64,
     is_ended: bool,
-    /// What is written anew.
+    /// What is written anew, and whether the end of the last block stands in quotes.
     rewrites: Arc<[Rewrite]>,
+    is_inside: bool,
 }
 
 impl Blocks {
@@ -200,7 +210,9 @@ impl Blocks {
             start = (n_marks * BYTE_ORDER_MARK.len()) as u64;
             bytes.drain(..start as usize);
         }
-        bytes = self.rewrites.iter().fold(bytes, |bytes, rewrite| rewrite.apply(&bytes));
+        for rewrite in &*self.rewrites {
+            bytes = rewrite.apply(&bytes, &mut self.is_inside);
+        }
         let is_last = self.is_ended && self.left.is_empty();
         Ok((!bytes.is_empty()).then_some(Block { start, bytes, is_last }))
     }

@@ -27,8 +27,8 @@ pub(super) enum Rewrite {
     Lines,
     /// Quotes that open and close cells become plain ones.
     Quotes(String, String),
-    /// A delimiter becomes [`LONG_DELIMITER`].
-    Delimiter(String),
+    /// A delimiter becomes [`LONG_DELIMITER`]; not within quotes, if these open and close cells.
+    Delimiter(String, bool),
 }
 
 impl Rewrite {
@@ -42,7 +42,7 @@ impl Rewrite {
             if let Some(rewrite) =
                 way(&lines).filter(|rewrite| rewrite.delimiter().is_none() || known.delimiter.is_none())
             {
-                sample = rewrite.apply(&sample);
+                sample = rewrite.apply(&sample, &mut false);
                 found.push(rewrite);
             }
         }
@@ -71,22 +71,29 @@ impl Rewrite {
             let mut runs = lines[at].split(|c| !MARKS.contains(c)).filter(|run| !run.is_empty());
             let mark = runs.next().filter(|mark| mark.len() > 1 || *mark == "&")?;
             let is_alone = !lines[at].replace(mark, "").contains(|c| mark.contains(c));
-            let n_marks = |line: &str| line.matches(mark).count();
-            let are_even = || lines[at..].iter().all(|line| n_marks(line) == n_marks(lines[at]));
-            (is_alone && are_even()).then(|| Self::Delimiter(mark.to_owned()))
+            let text = lines[at..].join("\n");
+            let are_even = |has_quotes: &bool| {
+                let mut is_inside = false;
+                let (_, mut counts) = delimited(text.as_bytes(), mark.as_bytes(), *has_quotes, &mut is_inside);
+                // The last row may be cut.
+                counts.truncate(counts.len().saturating_sub(usize::from(is_inside)).max(1));
+                counts.iter().all(|count| *count > 0 && *count == counts[0])
+            };
+            let has_quotes = [true, false].into_iter().filter(|_| is_alone).find(are_even)?;
+            Some(Self::Delimiter(mark.to_owned(), has_quotes))
         })
     }
 
     /// The byte that it puts between cells.
     pub(super) fn delimiter(&self) -> Option<u8> {
-        matches!(self, Self::Delimiter(_)).then_some(LONG_DELIMITER)
+        matches!(self, Self::Delimiter(..)).then_some(LONG_DELIMITER)
     }
 
-    /// A text, which ends with a line, written anew.
-    pub(super) fn apply(&self, text: &[u8]) -> Vec<u8> {
+    /// A text, which ends with a line, written anew; `is_inside` is whether its start, and then its end, stands in quotes.
+    pub(super) fn apply(&self, text: &[u8], is_inside: &mut bool) -> Vec<u8> {
         match self {
             Self::Quotes(open, close) => requoted(text, open.as_bytes(), close.as_bytes()).0,
-            Self::Delimiter(mark) => replaced(text, mark.as_bytes(), &[LONG_DELIMITER]),
+            Self::Delimiter(mark, has_quotes) => delimited(text, mark.as_bytes(), *has_quotes, is_inside).0,
             Self::Lines => {
                 let new =
                     |line: &[u8]| whole_cell(line).map_or_else(|| line.to_vec(), |cell| [&cell[..], b"\n"].concat());
@@ -102,7 +109,7 @@ impl Rewrite {
                 Some("each line is a cell in quotes that holds a line of a table; that table is read".to_owned())
             }
             Self::Quotes(open, close) => Some(format!("{open} and {close} around cells are taken for quotes")),
-            Self::Delimiter(_) => None,
+            Self::Delimiter(..) => None,
         }
     }
 }
@@ -117,6 +124,37 @@ fn replaced(text: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     }
     out.extend_from_slice(&text[at..]);
     out
+}
+
+/// A text with [`LONG_DELIMITER`] for a mark, and the number of marks in each row. A quote counts where it opens a cell.
+fn delimited(text: &[u8], mark: &[u8], has_quotes: bool, is_inside: &mut bool) -> (Vec<u8>, Vec<usize>) {
+    let (mut out, mut counts, mut from) = (Vec::with_capacity(text.len()), vec![0], 0);
+    let (mut cell, mut closed) = (0, usize::MAX);
+    for at in memchr::memchr3_iter(b'"', b'\n', mark[0], text) {
+        match text[at] {
+            _ if at < from => {}
+            b'"' if *is_inside => (*is_inside, closed) = (false, at + 1),
+            // Behind a quote that closed the cell, a second one goes on with it.
+            b'"' => *is_inside = has_quotes && (at == cell || at == closed),
+            _ if *is_inside => {}
+            b'\n' => {
+                counts.push(0);
+                cell = at + 1;
+            }
+            _ if text[at..].starts_with(mark) => {
+                out.extend_from_slice(&text[from..at]);
+                out.push(LONG_DELIMITER);
+                (from, cell) = (at + mark.len(), at + mark.len());
+                counts.last_mut().into_iter().for_each(|count| *count += 1);
+            }
+            _ => {}
+        }
+    }
+    out.extend_from_slice(&text[from..]);
+    if text.ends_with(b"\n") && !*is_inside {
+        counts.pop();
+    }
+    (out, counts)
 }
 
 /// What a line holds that is one cell in quotes.
@@ -162,6 +200,11 @@ mod tests {
         assert_eq!(of("a~|~b\r\n1~|~x\r\n").1, "a¤b\r\n1¤x\r\n");
         assert_eq!(of("Sales\na§b\n1§x, y\n").1, "Sales\na¤b\n1¤x, y\n");
         assert_eq!(of("a||b\n1||\n||\n").1, "a¤b\n1¤\n¤\n");
+        assert_eq!(of("a::b\n1::\"x::\"\"y\"\"\nz\"\n2::5'10\"\"\n").1, "a¤b\n1¤\"x::\"\"y\"\"\nz\"\n2¤5'10\"\"\n");
+        // Quotes go on over blocks.
+        let (rewrite, mut is_inside) = (Rewrite::Delimiter("::".into(), true), false);
+        assert_eq!(rewrite.apply(b"1::\"x::\n", &mut is_inside), b"1\x1d\"x::\n");
+        assert_eq!(rewrite.apply(b"::y\"::2\n", &mut is_inside), b"::y\"\x1d2\n");
         assert_eq!(of("\"a,b\"\n\"1,\"\"x, y\"\"\"\n").1, "a,b\n1,\"x, y\"\n");
         assert_eq!(of("a & b\n1 & x, y\n").1, "a ¤ b\n1 ¤ x, y\n");
         // Marks within cells, an empty column, names with commas.
