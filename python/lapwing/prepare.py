@@ -58,14 +58,14 @@ class TableEncoder(Documented, TransformerMixin, BaseEstimator):  # type: ignore
 
     Parameters
     ----------
-    read_as : dict, default=None
-        What columns are read as, by their names, where their cells tell something else: "number", "text" (levels, if there are few),
-        "day-first" or "month-first", such as ``{"zip": "text"}``.
     standardize : {"auto", "on", "off"}, default="auto"
         Whether numbers are scaled. On: to mean 0 and deviation 1. Auto: to one width, if there are other kinds of columns or the
         numbers are in different units; where the numbers alone do not tell, it asks the labels.
     n_jobs : int, default=None
         Threads; None and -1 take all processors.
+    read_as : dict, default=None
+        What columns are read as, by their names, where their cells tell something else: "number", "text" (levels, if there are few),
+        "day-first" or "month-first", such as ``{"zip": "text"}``.
 
     Attributes
     ----------

@@ -60,9 +60,11 @@ impl Hidden {
             return None;
         }
         let classes: Vec<usize> = targets.values().rows().map(largest).collect();
-        let mut all = split::dealt(&classes, targets.n_columns(), FOLDS, run);
-        if are_many_classes(n_classes, l) {
-            let n_folds = (FOLDS * ENOUGH_HELD).div_ceil(l).clamp(FEWEST_FOLDS, FOLDS);
+        let are_many = are_many_classes(n_classes, l);
+        let n_all = if are_many { FOLDS.max(FEWEST_FOLDS * l / ENOUGH_HELD) } else { FOLDS };
+        let mut all = split::dealt(&classes, targets.n_columns(), n_all, run);
+        if are_many {
+            let n_folds = (n_all * ENOUGH_HELD).div_ceil(l).clamp(FEWEST_FOLDS, n_all);
             all.iter_mut().filter(|fold| **fold >= n_folds).for_each(|fold| *fold = NEVER);
         }
         let held: Vec<usize> = (0..l).filter(|&at| all[at] != NEVER).collect();
