@@ -146,7 +146,8 @@ impl Choosing<'_> {
         };
         let at_level = |&level: &Level| {
             let verdict = run.install(|| Verdict::with_prior(&function, influence, targets, components, level, run))?;
-            let losses = verdict.held_out.as_ref().map(|standings| log_losses(standings, targets)).transpose()?;
+            let losses = verdict.held_out.as_ref().map(|standings| run.install(|| log_losses(standings, targets)));
+            let losses = losses.transpose()?;
             Ok((Choice { weight, verdict }, losses.unwrap_or_default()))
         };
         levels.iter().map(at_level).collect()

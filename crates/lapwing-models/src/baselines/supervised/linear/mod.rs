@@ -207,7 +207,7 @@ impl Method for Linear {
     /// ρ is chosen by the same folds.
     fn held_out<'a>(&self, problem: &Problem<'_, 'a>, folds: &[usize], run: &Run) -> Result<HeldOutFit<'a>> {
         let shares = self.shares_held_out(problem, &signed(folds), run)?;
-        Ok(HeldOutFit { shares: as_decided(shares, problem.targets)?, fitted: None })
+        Ok(HeldOutFit { shares: run.install(|| as_decided(shares, problem.targets))?, fitted: None })
     }
 
     fn plan(&self, size: &ProblemSize) -> Plan {
