@@ -163,10 +163,11 @@ impl UnfoldedGnn {
         let question =
             Question { params: &self.params, features, center, graph: &affinity.graph, targets, is_regression };
         let Selected { graph_reg, held_out, errors } =
-            report.time("select", run, |report| select(&question, report, run))?;
+            report.time("select", run, |report| run.install(|| select(&question, report, run)))?;
         let network = Self { params: self.params.with_graph_reg(graph_reg), graph: self.graph.clone() };
-        let (mut scores, layers) =
-            network.smooth_and_train((features, center), &affinity, targets, start, report, run)?;
+        let inputs = (features, center);
+        let trained = run.install(|| network.smooth_and_train(inputs, &affinity, targets, start, report, run));
+        let (mut scores, layers) = trained?;
         let uncertainty = match is_regression {
             true => fitting.uncertainty(Some(&*affinity), |run| match errors {
                 None => network.held_out_errors(&question, &affinity, run),
