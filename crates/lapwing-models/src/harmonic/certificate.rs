@@ -257,7 +257,8 @@ impl Opening {
     /// `radii` (n) are ε. |f − m| is 1 at most.
     fn new(scores: &Matrix, radii: &[f64]) -> Self {
         let c = scores.n_cols() as f64;
-        let weight = |row: &[f64]| if row.iter().any(|f| f.is_nan()) { 0.0 } else { openness(row) };
+        let mut shares = vec![0.0; scores.n_cols()];
+        let weight = |row: &[f64]| if row.iter().any(|f| f.is_nan()) { 0.0 } else { openness(row, &mut shares) };
         let weights: Vec<f64> = scores.rows().map(weight).collect();
         let (mut moved, mut carried) = (0.0, 0.0);
         for ((row, &radius), _) in scores.rows().zip(radii).zip(&weights).filter(|(_, weight)| **weight > 0.0) {

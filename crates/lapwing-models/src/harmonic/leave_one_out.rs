@@ -21,12 +21,16 @@
 //! most [`MOST_LABELS`] labels, drawn at random, are left out, with at most [`MOST_VALUES`] values in their columns. If that allows fewer
 //! than [`FEWEST_LABELS`], no label is left out.
 
+mod open_mean;
+
 use lapwing_core::{Matrix, Result, Run, Stream, Targets};
 use lapwing_graph::{Components, Graph};
-use lapwing_simd::dispatch;
 use lapwing_solve::LaplacianSolver;
 use rand::seq::index::sample;
 use rayon::prelude::*;
+
+use self::open_mean::OpenMean;
+pub(super) use self::open_mean::{open_mean, openness};
 
 use super::function::HarmonicFunction;
 use super::level::{Sizes, Trust};
@@ -46,8 +50,6 @@ pub(super) const FEWEST_LABELS: usize = 16;
 const MOST_VALUES: usize = 1 << 20;
 /// Relative residual of the columns.
 const TOL: f64 = 1e-4;
-/// Least openness of a row.
-const LEAST_OPEN: f64 = 1e-12;
 /// Fewest labels per class, on average, to leave one out.
 pub(super) const LEAST_PER_CLASS: usize = 2;
 
@@ -389,60 +391,6 @@ pub(super) fn row_mean(scores: &Matrix) -> Vec<f64> {
     }
     mean.iter_mut().for_each(|mean| *mean /= n.max(1) as f64);
     mean
-}
-
-/// The same mean of plain scores, each row weighted by [`openness`].
-pub(super) fn open_mean(scores: &Matrix) -> Vec<f64> {
-    let mut mean = OpenMean::new(scores.n_cols());
-    let same = vec![0.0; scores.n_cols()];
-    reached(scores).for_each(|row| mean.add(row, &same, 0.0));
-    mean.value()
-}
-
-dispatch! {
-    /// The shares f of plain scores (c) less a part of `change`, and how open the class of their row is: the Gini index 1 − Σ f², and
-    /// never quite 0.
-    fn open_shares(scores: &[f64], change: &[f64], part: f64, shares: &mut [f64]) -> f64 = each_open_share
-}
-
-#[inline(always)]
-fn each_open_share(scores: &[f64], change: &[f64], part: f64, shares: &mut [f64]) -> f64 {
-    let pairs = scores.iter().zip(change);
-    shares.iter_mut().zip(pairs).for_each(|(share, (f, change))| *share = (f - part * change).clamp(0.0, 1.0));
-    let (lanes, rest) = shares.as_chunks::<8>();
-    let mut sums = [0.0; 8];
-    lanes.iter().for_each(|lanes| sums.iter_mut().zip(lanes).for_each(|(sum, f)| *sum += f * f));
-    let squares = rest.iter().map(|f| f * f).sum::<f64>() + sums.iter().sum::<f64>();
-    (1.0 - squares).max(LEAST_OPEN)
-}
-
-/// How open the class of a row with these plain scores (c) is.
-pub(super) fn openness(scores: &[f64]) -> f64 {
-    open_shares(scores, scores, 0.0, &mut vec![0.0; scores.len()])
-}
-
-/// Mean of plain scores, weighted by [`openness`].
-struct OpenMean {
-    sum: Vec<f64>,
-    shares: Vec<f64>,
-    weight: f64,
-}
-
-impl OpenMean {
-    fn new(n_classes: usize) -> Self {
-        Self { sum: vec![0.0; n_classes], shares: vec![0.0; n_classes], weight: 0.0 }
-    }
-
-    fn add(&mut self, scores: &[f64], change: &[f64], part: f64) {
-        let weight = open_shares(scores, change, part, &mut self.shares);
-        self.weight += weight;
-        self.sum.iter_mut().zip(&self.shares).for_each(|(sum, share)| *sum += weight * share);
-    }
-
-    fn value(self) -> Vec<f64> {
-        let weight = self.weight.max(f64::MIN_POSITIVE);
-        self.sum.into_iter().map(|sum| sum / weight).collect()
-    }
 }
 
 /// Subtracts their mean over the rows from plain scores, whose bounds then hold at this level too.

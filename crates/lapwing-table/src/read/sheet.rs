@@ -131,7 +131,7 @@ fn check_repeats(path: &Path) -> Result<()> {
 
 /// How often a tag says that it stands.
 fn repeats(tag: &[u8], name: &[u8]) -> u64 {
-    let digits = memmem::find(tag, name).map_or(&b""[..], |at| &tag[at + name.len() + 1..]);
+    let digits = memmem::find(tag, name).and_then(|at| tag.get(at + name.len() + 1..)).unwrap_or_default();
     digits
         .iter()
         .take_while(|byte| byte.is_ascii_digit())
@@ -174,5 +174,19 @@ fn text(cell: &Data) -> String {
         Data::DateTime(date) => date.as_datetime().map_or_else(|| date.to_string(), |date| date.to_string()),
         Data::Error(_) => "#N/A".into(),
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_that_are_cut_stand_once() {
+        let of = |tag: &[u8]| repeats(tag, b"rows-repeated=");
+        assert_eq!(
+            (of(b"x rows-repeated='12'><"), of(b"x"), of(b"x rows-repeated="), of(b"x rows-repeated='")),
+            (12, 1, 1, 1)
+        );
     }
 }

@@ -5,7 +5,7 @@ use lapwing_table::prepare::{Step, prepare};
 use lapwing_table::read::{ReadOptions, TableFile, read_names};
 use lapwing_table::read_samples;
 
-use crate::common::{Folder, values};
+use crate::common::Folder;
 
 fn run(threads: usize) -> Run {
     Run::new(Some(threads), 0).unwrap()
@@ -142,7 +142,7 @@ fn sheets_of_spreadsheets_are_tables() {
 }
 
 /// The kinds and the cells of a table as text, a line for each row.
-fn table_of(path: &std::path::Path, options: &ReadOptions) -> (Vec<String>, String) {
+pub fn table_of(path: &std::path::Path, options: &ReadOptions) -> (Vec<String>, String) {
     let table = TableFile::open(path, options).unwrap_or_else(|error| panic!("{error}"));
     let kinds = table.names().iter().zip(table.kinds()).map(|(name, kind)| format!("{name}:{}", kind.word())).collect();
     let cells = |name: &String| {
@@ -346,54 +346,6 @@ fn folders_of_keys_and_lists_of_files_are_one_table() {
     let array = folder.file("a.npy", crate::common::npy("|u1", "(1, 1)", &[1]));
     let error = read_samples(&array, &both, &run(1)).unwrap_err().to_string();
     assert!(error.contains("only tables are read one below the other"), "{error}");
-}
-
-#[test]
-fn parquet_in_folders_of_keys_is_read_by_keys_alone() {
-    use std::sync::Arc;
-    let folder = Folder::new();
-    for key in ["a", "b"] {
-        std::fs::create_dir_all(folder.path(&format!("p/kind={key}"))).unwrap();
-        let schema =
-            arrow_schema::Schema::new(vec![arrow_schema::Field::new("x", arrow_schema::DataType::Int64, false)]);
-        let numbers = Arc::new(arrow_array::Int64Array::from(vec![1, 2]));
-        let batch = arrow_array::RecordBatch::try_new(Arc::new(schema), vec![numbers]).unwrap();
-        let file = std::fs::File::create(folder.path(&format!("p/kind={key}/0.parquet"))).unwrap();
-        let mut writer = parquet::arrow::ArrowWriter::try_new(file, batch.schema(), None).unwrap();
-        writer.write(&batch).unwrap();
-        writer.close().unwrap();
-    }
-    assert_eq!(table_of(&folder.path("p"), &ReadOptions::default()).1, "1.0,a\n2.0,a\n1.0,b\n2.0,b\n");
-    // Labels of rows may be a key.
-    let options = ReadOptions { label_column: Some("kind".into()), ..ReadOptions::default() };
-    let read = read_samples(&folder.path("p"), &options, &run(1)).unwrap();
-    assert_eq!(read.labels.unwrap().index, [0, 0, 1, 1]);
-}
-
-#[test]
-fn parquet_is_read_in_every_compression() {
-    use parquet::basic::Compression;
-    let folder = Folder::new();
-    let x = arrow_array::Float64Array::from_iter_values((0..1000).map(|x| f64::from(x % 10)));
-    let columns: Vec<(&str, arrow_array::ArrayRef)> = vec![("x", std::sync::Arc::new(x))];
-    let batch = arrow_array::RecordBatch::try_from_iter(columns).unwrap();
-    let codecs = [
-        Compression::UNCOMPRESSED,
-        Compression::SNAPPY,
-        Compression::GZIP(Default::default()),
-        Compression::BROTLI(Default::default()),
-        Compression::ZSTD(Default::default()),
-        Compression::LZ4,
-        Compression::LZ4_RAW,
-    ];
-    for codec in codecs {
-        let properties = parquet::file::properties::WriterProperties::builder().set_compression(codec).build();
-        let mut writer = parquet::arrow::ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).unwrap();
-        writer.write(&batch).unwrap();
-        let path = folder.file("t.parquet", writer.into_inner().unwrap());
-        let samples = read_samples(&path, &ReadOptions::default(), &run(1)).unwrap();
-        assert_eq!(values(&samples.features), (0..1000).map(|x| f64::from(x % 10)).collect::<Vec<_>>(), "{codec}");
-    }
 }
 
 #[test]

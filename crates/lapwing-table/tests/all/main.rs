@@ -10,6 +10,7 @@ mod formats;
 mod label_files;
 mod label_writer;
 mod layouts;
+mod parquet_files;
 mod read_labels_and_graphs;
 mod read_samples;
 mod regression_readers;

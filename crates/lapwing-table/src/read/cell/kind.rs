@@ -331,7 +331,10 @@ mod tests {
         assert_eq!(of(&["2024-01-01", "2024-02-01 10:00"]).kind, Some(CellType::Date(DateStyle::YearFirst)));
         assert_eq!(of(&["", "?", "n/a"]).kind, None);
         assert_eq!(of(&["red", "1"]).kind, Some(CellType::Text));
-        assert!(matches!(of(&["51.3 mm", "7 mm", ""]).kind, Some(CellType::Number(NumberStyle::Unit(..)))));
+        for cells in [["51.3 mm", "7 mm"], ["230 V", "180 V"], ["9 g", "12 g"]] {
+            assert!(matches!(of(&cells).kind, Some(CellType::Number(NumberStyle::Unit(..)))), "{cells:?}");
+        }
+        assert_eq!(of(&["3 kg", "250 g"]).kind, number(NumberStyle::Measure(3)));
         assert!(matches!(
             of(&["12,5 km", "7 km", "1.250,5 km"]).kind,
             Some(CellType::Number(NumberStyle::Unit(b',', _)))

@@ -121,12 +121,14 @@ impl Affix {
         if self.is_before {
             return cell.strip_prefix(unit).map(str::trim);
         }
+        if let Some(rest) = cell.strip_suffix(unit) {
+            return Some(rest.trim());
+        }
         // yr, yrs and Yrs. are one unit; m and ms are two.
-        let plain = |text: &'_ str| text.trim_end_matches(['.', 's', 'S']).len();
+        let plain = |text: &str| text.trim_end_matches(['.', 's', 'S']).len();
         let (own, end) = (unit.get(..plain(unit)).filter(|own| own.len() > 1)?, plain(cell));
-        let at = end.checked_sub(own.len()).filter(|at| cell.is_char_boundary(*at));
-        let same = at.filter(|&at| cell[at..end].eq_ignore_ascii_case(own));
-        cell.strip_suffix(unit).or_else(|| Some(&cell[..same?])).map(str::trim)
+        let at = end.checked_sub(own.len()).filter(|at| cell.is_char_boundary(*at))?;
+        cell[at..end].eq_ignore_ascii_case(own).then(|| cell[..at].trim())
     }
 }
 

@@ -139,7 +139,7 @@ impl Text {
             start,
             is_ended: false,
             rewrites: Arc::default(),
-            is_inside: false,
+            are_inside: Vec::new(),
         })
     }
 }
@@ -174,15 +174,15 @@ pub(super) struct Blocks {
     /// Place of that text.
     start: u64,
     is_ended: bool,
-    /// What is written anew, and whether the end of the last block stands in quotes.
+    /// What is written anew, and whether the end of the last block stands in quotes for each.
     rewrites: Arc<[Rewrite]>,
-    is_inside: bool,
+    are_inside: Vec<bool>,
 }
 
 impl Blocks {
     /// The same blocks, written anew.
     pub(super) fn rewritten(self, rewrites: &Arc<[Rewrite]>) -> Self {
-        Self { rewrites: Arc::clone(rewrites), ..self }
+        Self { rewrites: Arc::clone(rewrites), are_inside: vec![false; rewrites.len()], ..self }
     }
 
     /// The next block; `None` at the end.
@@ -210,8 +210,8 @@ impl Blocks {
             start = (n_marks * BYTE_ORDER_MARK.len()) as u64;
             bytes.drain(..start as usize);
         }
-        for rewrite in &*self.rewrites {
-            bytes = rewrite.apply(&bytes, &mut self.is_inside);
+        for (rewrite, is_inside) in self.rewrites.iter().zip(&mut self.are_inside) {
+            bytes = rewrite.apply(&bytes, is_inside);
         }
         let is_last = self.is_ended && self.left.is_empty();
         Ok((!bytes.is_empty()).then_some(Block { start, bytes, is_last }))

@@ -61,7 +61,7 @@ impl Rewrite {
         let pairs = QUOTES.split(' ').filter(|_| !text.contains('"')).map(|pair| pair.split_at(pair.len() / 2));
         let mut pairs = pairs.filter(|(open, close)| {
             let n_marks = text.matches(open).count() + if open == close { 0 } else { text.matches(close).count() };
-            n_marks > 2 && requoted(text.as_bytes(), open.as_bytes(), close.as_bytes()).1 == n_marks
+            n_marks > 2 && requoted(text.as_bytes(), open.as_bytes(), close.as_bytes(), &mut false).1 == n_marks
         });
         pairs.next().map(|(open, close)| Self::Quotes(open.to_owned(), close.to_owned()))
     }
@@ -92,7 +92,7 @@ impl Rewrite {
     /// A text, which ends with a line, written anew; `is_inside` is whether its start, and then its end, stands in quotes.
     pub(super) fn apply(&self, text: &[u8], is_inside: &mut bool) -> Vec<u8> {
         match self {
-            Self::Quotes(open, close) => requoted(text, open.as_bytes(), close.as_bytes()).0,
+            Self::Quotes(open, close) => requoted(text, open.as_bytes(), close.as_bytes(), is_inside).0,
             Self::Delimiter(mark, has_quotes) => delimited(text, mark.as_bytes(), *has_quotes, is_inside).0,
             Self::Lines => {
                 let new =
@@ -164,17 +164,17 @@ fn whole_cell(line: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// A text with plain quotes for those that open a cell and for those that close it, and the number of these.
-fn requoted(text: &[u8], open: &[u8], close: &[u8]) -> (Vec<u8>, usize) {
+fn requoted(text: &[u8], open: &[u8], close: &[u8], is_inside: &mut bool) -> (Vec<u8>, usize) {
     let is_edge = |byte: Option<&u8>| byte.is_none_or(|byte| b"\n\r,;\t|".contains(byte));
     let opens = |at: usize| is_edge(text[..at].iter().rev().find(|byte| **byte != b' '));
     let closes = |at: usize| is_edge(text[at + close.len()..].iter().find(|byte| **byte != b' '));
     let (mut out, mut from, mut at, mut n_quotes) = (Vec::with_capacity(text.len()), 0, 0, 0);
     loop {
-        let is_inside = n_quotes % 2 == 1;
-        let mark = if is_inside { close } else { open };
+        let mark = if *is_inside { close } else { open };
         let Some(found) = memmem::find(&text[at..], mark).map(|length| at + length) else { break };
         at = found + mark.len();
-        if if is_inside { closes(found) } else { opens(found) } {
+        if if *is_inside { closes(found) } else { opens(found) } {
+            *is_inside = !*is_inside;
             out.extend_from_slice(&text[from..found]);
             out.push(b'"');
             (from, n_quotes) = (at, n_quotes + 1);
@@ -205,6 +205,9 @@ mod tests {
         let (rewrite, mut is_inside) = (Rewrite::Delimiter("::".into(), true), false);
         assert_eq!(rewrite.apply(b"1::\"x::\n", &mut is_inside), b"1\x1d\"x::\n");
         assert_eq!(rewrite.apply(b"::y\"::2\n", &mut is_inside), b"::y\"\x1d2\n");
+        let (rewrite, mut is_inside) = (Rewrite::Quotes("“".into(), "”".into()), false);
+        assert_eq!(rewrite.apply("1,“x\n".as_bytes(), &mut is_inside), b"1,\"x\n");
+        assert_eq!(rewrite.apply("y”,“z”\n".as_bytes(), &mut is_inside), b"y\",\"z\"\n");
         assert_eq!(of("\"a,b\"\n\"1,\"\"x, y\"\"\"\n").1, "a,b\n1,\"x, y\"\n");
         assert_eq!(of("a & b\n1 & x, y\n").1, "a ¤ b\n1 ¤ x, y\n");
         // Marks within cells, an empty column, names with commas.
