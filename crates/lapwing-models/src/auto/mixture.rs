@@ -21,6 +21,7 @@
 
 use lapwing_core::hash::uniform;
 use lapwing_core::{Matrix, Result, Run};
+use rayon::prelude::*;
 
 use crate::calibration::{Logs, golden_section};
 use crate::class_sizes::shrunken_shares;
@@ -177,10 +178,13 @@ impl Mixture {
     /// # Errors
     /// [`Error::Interrupted`](lapwing_core::Error::Interrupted).
     fn of_rows(judged: &Judged<'_>, evidence: &[Matrix], rows: &[usize], run: &Run) -> Result<Self> {
-        let fitted = |evidence: &Matrix| run.check().map(|()| judged.fitted(evidence, rows));
-        let temperatures = evidence.iter().map(fitted).collect::<Result<Vec<f64>>>()?;
-        let losses: Vec<f64> =
-            (evidence.iter().zip(&temperatures)).map(|(evidence, &t)| judged.loss(evidence, rows)(t)).collect();
+        let fitted = |evidence: &Matrix| {
+            run.check()?;
+            let temperature = judged.fitted(evidence, rows);
+            Ok((temperature, judged.loss(evidence, rows)(temperature)))
+        };
+        let fitted: Vec<(f64, f64)> = evidence.par_iter().map(fitted).collect::<Result<_>>()?;
+        let (temperatures, losses): (Vec<f64>, Vec<f64>) = fitted.into_iter().unzip();
         let losses_of_row = losses.iter().map(|loss| loss / rows.len() as f64).collect();
         let mut weights = weights(&losses);
         if judged.is_single {
@@ -195,15 +199,20 @@ impl Mixture {
     /// # Errors
     /// [`Error::Interrupted`](lapwing_core::Error::Interrupted).
     pub fn new(judged: &Judged<'_>, run: &Run) -> Result<(Self, Matrix)> {
+        run.install(|| Self::of_all(judged, run))
+    }
+
+    fn of_all(judged: &Judged<'_>, run: &Run) -> Result<(Self, Matrix)> {
         let (l, c) = (judged.classes.len(), judged.base.len());
-        let evidence: Vec<Matrix> = judged.shares.iter().map(|shares| judged.evidence(shares)).collect();
-        let mut nested = Matrix::filled(l, c, f64::NAN);
-        for fold in 0..judged.bases.len() {
-            let (own, others): (Vec<usize>, Vec<usize>) = (0..l).partition(|&at| judged.folds[at] == fold);
-            let mixture = Self::of_rows(judged, &evidence, &others, run)?;
-            own.iter().for_each(|&row| mixture.row(judged, row, nested.row_mut(row)));
-        }
+        let evidence: Vec<Matrix> = judged.shares.par_iter().map(|shares| judged.evidence(shares)).collect();
         let all: Vec<usize> = (0..l).collect();
+        let of_others = |fold: usize| {
+            let others: Vec<usize> = all.iter().copied().filter(|&at| judged.folds[at] != fold).collect();
+            Self::of_rows(judged, &evidence, &others, run)
+        };
+        let mixtures: Vec<Self> = (0..judged.bases.len()).into_par_iter().map(of_others).collect::<Result<_>>()?;
+        let mut nested = Matrix::filled(l, c, f64::NAN);
+        all.iter().for_each(|&row| mixtures[judged.folds[row]].row(judged, row, nested.row_mut(row)));
         let temperature = judged.fitted(&judged.evidence(&nested), &all);
         for row in 0..l {
             temper(nested.row_mut(row), &judged.bases[judged.folds[row]], temperature);

@@ -21,7 +21,9 @@ use rayon::prelude::*;
 use super::LaplacianSolver;
 use super::attempt::{Columns, Engine};
 use super::bounds::{BOUND_SLACK, ErrorBounds, SUM_SLACK};
-use crate::cg::{Projection, Solution, column_sums};
+use super::monitor::{Scaled, count_open};
+use crate::RightHandSides;
+use crate::cg::{Projection, Solution, SolveInfo, column_sums};
 use crate::kernels::{BLOCK_ROWS, column_dots, reduce};
 use crate::precond::Bounded;
 
@@ -125,7 +127,47 @@ fn lower_by_components(v: &mut [f64], h: &[f64], ids: &[u32], sizes: &[usize]) {
     });
 }
 
+/// No accuracy: only λ is of interest.
+struct Nothing;
+
+impl Goal for Nothing {
+    fn count_open<'a>(&'a self, _: &dyn Solution, _: &[f64], _: &'a ErrorBounds) -> CountOpen<'a> {
+        Box::new(|_, _| 0)
+    }
+}
+
 impl LaplacianSolver {
+    /// Solves for many columns with a complete factor, which leaves errors of rounding alone: first without bounds, in blocks that stay
+    /// in the caches, then with λ from the columns of one block. All columns are solved together from there if that leaves rows open.
+    pub(super) fn certified_in_blocks(
+        &self,
+        b: &RightHandSides<'_>,
+        start: Option<&Matrix>,
+        goal: &dyn Goal,
+        run: &Run,
+    ) -> Result<(Matrix, SolveInfo, Certificate)> {
+        let level = self.first_level();
+        let (x, info) = self.solve(b, start, &run.part(0.0..0.8, "blocks"))?;
+        let first: Vec<usize> = (0..Self::block_width(b.n_cols())).collect();
+        let rest = run.part(0.8..1.0, "bounds");
+        let (_, _, known) = self.solve_block(&b.columns(&first)?, None, Some(&Nothing), level, &rest)?;
+        let (errors, n_open) = run.install(|| {
+            let (columns, found) = Columns::new(&self.system, b, Some(&x));
+            let found = found.unwrap_or_else(|| Matrix::filled(0, 0, 0.0));
+            let placed = self.placed(level, run)?;
+            let engine = self.engine(placed.as_deref());
+            let errors = self.error_bounds(&engine, &columns, &found, known.errors.lambda, run)?;
+            let deviations: Vec<f64> = self.system.order.iter().map(|&row| known.deviations[row as usize]).collect();
+            let n_open = count_open(goal, &Scaled::new(&found, &columns.scales), &deviations, &errors);
+            Ok((errors, n_open))
+        })?;
+        if n_open > 0 {
+            return self.solve_block(b, Some(&x), Some(goal), level, run);
+        }
+        let certificate = Certificate { errors, n_iter_residual: info.n_iter(), is_exhausted: true, ..known };
+        Ok((x, info, certificate))
+    }
+
     /// Bounds on the errors of the solution `x` (n, s) of `columns`, in the solver's order of rows.
     pub(super) fn error_bounds(
         &self,

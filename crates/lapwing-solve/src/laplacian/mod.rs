@@ -218,7 +218,8 @@ impl LaplacianSolver {
     }
 
     /// Solves from `start` until `goal` settles every row, with bounds on the errors of every row; see [`Certificate`]. The solve continues
-    /// beyond the tolerance as long as that settles more rows. All columns are solved together.
+    /// beyond the tolerance as long as that settles more rows. All columns are solved together; more than [`ErrorBounds::MOST_JOINT`] of
+    /// them in blocks, if the factor is complete.
     ///
     /// # Errors
     /// As [`LaplacianSolver::solve`]. Rows that stay open are no error.
@@ -234,6 +235,9 @@ impl LaplacianSolver {
     ) -> Result<(Matrix, SolveInfo, Certificate)> {
         let b = b.into();
         self.check(&b, start)?;
+        if self.n() > 0 && b.n_cols() > ErrorBounds::MOST_JOINT && self.first_level() == FallbackLevel::Cholesky {
+            return self.certified_in_blocks(&b, start, goal, run);
+        }
         self.solve_block(&b, start, Some(goal), self.first_level(), run)
     }
 
