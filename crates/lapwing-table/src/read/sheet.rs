@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
+use std::ops;
 use std::path::Path;
 
 use calamine::{Cell, Data, DataRef, Range, Reader, Sheets, XlsError, XlsxError, open_workbook, open_workbook_auto};
@@ -44,6 +45,8 @@ pub(super) fn read(path: &Path, name: Option<&str>) -> Result<Sheet> {
     if Packing::of("", &start) == Some(Packing::Zip) {
         check_whole(path, OF_XML, ADVICE)?;
         check_repeats(path)?;
+    } else {
+        check_records(path)?;
     }
     guarded(path, || {
         let failed = |error: calamine::Error| Error::format(path, None, format!("no spreadsheet ({error})"));
@@ -126,6 +129,43 @@ fn check_repeats(path: &Path) -> Result<()> {
         tag.clear();
     }
     let n_cells = n_rows.saturating_mul(width).min(MAX_ODS).saturating_add(n_read);
+    check_memory(&path.display().to_string(), n_cells.saturating_mul(2 * size_of::<Data>() as u64), ADVICE)
+}
+
+/// Refuses an .xls file of whose sheets the reader makes more room than there is memory: for the cells that a sheet states, and for all
+/// between its outermost ones. What is damaged is named by the reader.
+fn check_records(path: &Path) -> Result<()> {
+    const BEGIN: [u16; 4] = [0x0009, 0x0209, 0x0409, 0x0809];
+    const DIMENSIONS: u16 = 0x0200;
+    const CELLS: [u16; 8] = [0x0006, 0x00bd, 0x00d6, 0x00fd, 0x0203, 0x0204, 0x0205, 0x027e];
+    let Ok(mut file) = cfb::CompoundFile::open(open(path)?) else { return Ok(()) };
+    let Ok(stream) = file.open_stream("/Workbook").or_else(|_| file.open_stream("/Book")) else { return Ok(()) };
+    let (mut records, mut head) = (BufReader::new(stream), [0; 4]);
+    let (mut n_cells, mut rows, mut columns) = (0u64, u64::MAX..0, u64::MAX..0);
+    let between = |rows: &ops::Range<u64>, columns: &ops::Range<u64>| {
+        rows.end.saturating_sub(rows.start).saturating_mul(columns.end.saturating_sub(columns.start))
+    };
+    while records.read_exact(&mut head).is_ok() {
+        let [kind, len] = [[head[0], head[1]], [head[2], head[3]]].map(u16::from_le_bytes);
+        let mut body = Vec::new();
+        if records.by_ref().take(len.into()).read_to_end(&mut body).is_err() {
+            break;
+        }
+        let at = |at: usize| body.get(at..at + 2).map_or(0, |pair| u64::from(u16::from_le_bytes([pair[0], pair[1]])));
+        if BEGIN.contains(&kind) {
+            n_cells = n_cells.saturating_add(between(&rows, &columns));
+            (rows, columns) = (u64::MAX..0, u64::MAX..0);
+        } else if kind == DIMENSIONS {
+            let (n_rows, n_columns) = if body.len() < 14 { (at(2), at(6)) } else { (at(4) + (at(6) << 16), at(10)) };
+            n_cells = n_cells.saturating_add(n_rows.saturating_mul(n_columns));
+        } else if CELLS.contains(&kind) {
+            // A record of several cells has six bytes for each.
+            let last = at(2) + body.len().saturating_sub(6) as u64 / 6 * u64::from(kind == 0x00bd);
+            rows = rows.start.min(at(0))..rows.end.max(at(0) + 1);
+            columns = columns.start.min(at(2))..columns.end.max(last + 1);
+        }
+    }
+    n_cells = n_cells.saturating_add(between(&rows, &columns));
     check_memory(&path.display().to_string(), n_cells.saturating_mul(2 * size_of::<Data>() as u64), ADVICE)
 }
 

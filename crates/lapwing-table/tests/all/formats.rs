@@ -1,5 +1,7 @@
 //! Tables in other encodings and in spreadsheets, and texts whose lines are not all rows.
 
+use std::io::Write;
+
 use lapwing_core::{Run, Standardize};
 use lapwing_table::prepare::{Step, prepare};
 use lapwing_table::read::{ReadOptions, TableFile, read_names};
@@ -405,9 +407,21 @@ fn spreadsheets_that_hold_more_than_memory_are_refused() {
         ("mimetype", &b"application/vnd.oasis.opendocument.spreadsheet"[..]),
         ("content.xml", content.as_bytes()),
     ]);
-    // 384 GiB, and 467 GiB: refused where so much is not free.
-    if lapwing_core::available_memory_bytes().is_some_and(|free| free < 300 << 30) {
-        for (name, bytes) in [("t.xlsx", far), ("t.ods", ods)] {
+    // An .xls with a cell in the first row, and one in the last of the last column; and one that states so many.
+    let number =
+        |row: u16, column: u16| [&[3, 2, 14, 0][..], &row.to_le_bytes(), &column.to_le_bytes(), &[0; 10]].concat();
+    let stated = [&[0, 2, 14, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0, 0, 0, 0, 1][..], &[0; 2]].concat();
+    let xls = |records: &[u8]| {
+        let mut file = cfb::CompoundFile::create(std::io::Cursor::new(Vec::new())).unwrap();
+        let mut stream = file.create_stream("/Workbook").unwrap();
+        stream.write_all(&[&[9, 8, 2, 0, 0, 6][..], records].concat()).unwrap();
+        drop(stream);
+        file.into_inner().into_inner()
+    };
+    let (between, stated) = (xls(&[number(0, 0), number(65_535, 65_535)].concat()), xls(&stated));
+    // 192 to 467 GiB: refused where so much is not free.
+    if lapwing_core::available_memory_bytes().is_some_and(|free| free < 150 << 30) {
+        for (name, bytes) in [("t.xlsx", far), ("t.ods", ods), ("t.xls", between), ("t.xls", stated)] {
             let error = refused(&folder.file(name, bytes));
             assert!(error.contains("GiB") && error.ends_with("save the sheet as CSV"), "{error}");
         }
