@@ -13,7 +13,8 @@ use super::table::{ColumnKind, kind_of};
 use lapwing_core::mapped::open_filled;
 use lapwing_core::{Error, Result, Run};
 
-/// The bytes with which an IPC file starts; a stream has none.
+/// The bytes with which an IPC file starts and ends; a stream has none. Two bytes follow the first, four with the length of the footer
+/// precede the last.
 const MAGIC: &[u8] = b"ARROW1";
 
 /// An Arrow IPC file or stream whose schema has been read.
@@ -27,12 +28,20 @@ pub(super) struct IpcTable {
 
 impl IpcTable {
     pub(super) fn open(path: &Path) -> Result<Self> {
-        use std::io::{Read, Seek};
+        use std::io::{Read, Seek, SeekFrom};
         let (mut file, bytes) = open_filled(path)?;
         let mut start = Vec::new();
         (&mut file).take(MAGIC.len() as u64).read_to_end(&mut start).map_err(|e| Error::io(path, e))?;
-        file.rewind().map_err(|e| Error::io(path, e))?;
         let is_file = start == MAGIC;
+        if is_file {
+            // The reader makes room for the footer before it looks for it.
+            let mut end = [0; 4];
+            let least = 2 * MAGIC.len() as u64 + 6;
+            let found = file.seek(SeekFrom::End(-(MAGIC.len() as i64) - 4)).and_then(|_| file.read_exact(&mut end));
+            if found.is_err() || least + u64::from(u32::from_le_bytes(end)) > bytes {
+                return Err(Error::format(path, None, "the file is damaged (its footer is missing)"));
+            }
+        }
         let reader = reader(path, is_file, None)?;
         Ok(Self { path: path.to_owned(), schema: reader.schema(), is_file, bytes })
     }
