@@ -3,7 +3,6 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
-use std::ops;
 use std::path::Path;
 
 use calamine::{Cell, Data, DataRef, Range, Reader, Sheets, XlsError, XlsxError, open_workbook, open_workbook_auto};
@@ -141,9 +140,11 @@ fn check_records(path: &Path) -> Result<()> {
     let Ok(mut file) = cfb::CompoundFile::open(open(path)?) else { return Ok(()) };
     let Ok(stream) = file.open_stream("/Workbook").or_else(|_| file.open_stream("/Book")) else { return Ok(()) };
     let (mut records, mut head) = (BufReader::new(stream), [0; 4]);
-    let (mut n_cells, mut rows, mut columns) = (0u64, u64::MAX..0, u64::MAX..0);
-    let between = |rows: &ops::Range<u64>, columns: &ops::Range<u64>| {
-        rows.end.saturating_sub(rows.start).saturating_mul(columns.end.saturating_sub(columns.start))
+    const NONE: (u64, u64) = (u64::MAX, 0);
+    // First, and behind the last.
+    let (mut n_cells, mut rows, mut columns) = (0u64, NONE, NONE);
+    let between = |rows: (u64, u64), columns: (u64, u64)| {
+        rows.1.saturating_sub(rows.0).saturating_mul(columns.1.saturating_sub(columns.0))
     };
     while records.read_exact(&mut head).is_ok() {
         let [kind, len] = [[head[0], head[1]], [head[2], head[3]]].map(u16::from_le_bytes);
@@ -153,19 +154,19 @@ fn check_records(path: &Path) -> Result<()> {
         }
         let at = |at: usize| body.get(at..at + 2).map_or(0, |pair| u64::from(u16::from_le_bytes([pair[0], pair[1]])));
         if BEGIN.contains(&kind) {
-            n_cells = n_cells.saturating_add(between(&rows, &columns));
-            (rows, columns) = (u64::MAX..0, u64::MAX..0);
+            n_cells = n_cells.saturating_add(between(rows, columns));
+            (rows, columns) = (NONE, NONE);
         } else if kind == DIMENSIONS {
             let (n_rows, n_columns) = if body.len() < 14 { (at(2), at(6)) } else { (at(4) + (at(6) << 16), at(10)) };
             n_cells = n_cells.saturating_add(n_rows.saturating_mul(n_columns));
         } else if CELLS.contains(&kind) {
             // A record of several cells has six bytes for each.
             let last = at(2) + body.len().saturating_sub(6) as u64 / 6 * u64::from(kind == 0x00bd);
-            rows = rows.start.min(at(0))..rows.end.max(at(0) + 1);
-            columns = columns.start.min(at(2))..columns.end.max(last + 1);
+            rows = (rows.0.min(at(0)), rows.1.max(at(0) + 1));
+            columns = (columns.0.min(at(2)), columns.1.max(last + 1));
         }
     }
-    n_cells = n_cells.saturating_add(between(&rows, &columns));
+    n_cells = n_cells.saturating_add(between(rows, columns));
     check_memory(&path.display().to_string(), n_cells.saturating_mul(2 * size_of::<Data>() as u64), ADVICE)
 }
 
