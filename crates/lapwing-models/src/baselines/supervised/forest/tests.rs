@@ -46,9 +46,11 @@ fn labeled_rows_keep_their_labels_and_equal_rows_share_them() {
     let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
     let fitted = forest(50).fit(&problem, &run(2)).unwrap();
     assert_eq!(fitted.labeling.labels, [0, 1, 0, 1, 2, 2, 2, 2]);
+    // One tree sees all rows, the next a sample of them.
+    let fitted = forest(1).fit(&problem, &run(2)).unwrap();
     let shares = |row: usize| fitted.labeling.label_distributions.row(row).to_vec();
     let close = |found: Vec<f64>, expected: [f64; 3]| found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6);
-    let mixed = |share: f64| (50.0 * share + 1.0 / 3.0) / 51.0;
+    let mixed = |share: f64| (share + 1.0 / 3.0) / 2.0;
     assert!(close(shares(0), [mixed(1.0), mixed(0.0), mixed(0.0)]), "{:?}", shares(0));
     assert!(close(shares(7), [mixed(1.0 / 3.0), mixed(0.0), mixed(2.0 / 3.0)]), "{:?}", shares(7));
 }
@@ -141,5 +143,25 @@ fn damaged_trees_are_refused() {
     for (name, value) in cases {
         let error = replaced(name, value).unwrap_err().to_string();
         assert!(error.contains("its trees are out of range"), "{name}: {error}");
+    }
+}
+
+/// Two bagged trees of a column whose classes change at 0: the threshold is half way between the values of the sample around it.
+#[test]
+fn bagged_trees_take_the_best_threshold_of_their_sample() {
+    let n = 5000;
+    let values: Vec<f64> = (0..n).map(|row| (row as f64 - 2500.0).powi(3)).collect();
+    let features = Features::from_f64(n, 1, values).unwrap();
+    let labels = Labels::from_integers((0..n).map(|row| Some(i64::from(row >= 2500))));
+    let targets = Targets::one_hot(&labels, None).unwrap();
+    let (columns, sums) = (Columns::new(&features).unwrap(), LabelSums::new(&targets));
+    for tree in 0..5 {
+        let run = run(1);
+        let grown = grow(&columns, &sums, Kind::Bagged, &mut run.rng(Stream::Trees, tree), &run);
+        // A sample finds it within some rows; the rest is split among the few that were not in it.
+        let threshold = grown.nodes[0].threshold;
+        assert!(threshold.abs() < 20f32.powi(3) && grown.nodes.len() < 16, "{threshold} {}", grown.nodes.len());
+        let random = grow(&columns, &sums, Kind::Random, &mut run.rng(Stream::Trees, tree), &run);
+        assert!(random.nodes[0].threshold.abs() > threshold.abs());
     }
 }
