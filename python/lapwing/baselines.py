@@ -164,7 +164,7 @@ class EigenfunctionClassifier(EigenfunctionClassifierParameters, SpreadingClassi
 
 @documented
 class ForestClassifier(ForestClassifierParameters, SpreadingClassifier):
-    """Extremely randomized trees on the labeled rows alone (Geurts et al. 2006).
+    """Trees on the labeled rows alone: extremely randomized (Geurts et al. 2006) and bagged (Breiman 2001), half of each.
 
     Rows without a label are not used. With five labels of every class, the confidence is fitted to labeled rows that were held
     out; otherwise it is the mean of the trees' shares.
@@ -174,12 +174,13 @@ class ForestClassifier(ForestClassifierParameters, SpreadingClassifier):
 
     Notes
     -----
-    For each split, √d columns are drawn, each with a random threshold. Every tree sees all labeled rows. Values are compared in
-    single precision. Units and scales of the columns do not matter.
+    For each split, √d columns are drawn. An extremely randomized tree sees all labeled rows and takes random thresholds; a bagged one
+    sees a bootstrap sample and takes the best thresholds. Values are compared in single precision. Units and scales of the columns do
+    not matter.
 
     References
     ----------
-    P. Geurts, D. Ernst, L. Wehenkel: Extremely randomized trees, 2006.
+    L. Breiman: Random forests, 2001; P. Geurts, D. Ernst, L. Wehenkel: Extremely randomized trees, 2006.
 
     Examples
     --------
