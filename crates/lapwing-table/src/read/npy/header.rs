@@ -28,10 +28,12 @@ impl<D: Element> Header<D> {
         Ok(Self { dtype: D::parse(descr)?, fortran, shape })
     }
 
-    /// Number of elements and of bytes; `None` if they overflow.
+    /// Number of elements and of bytes; `None` if they overflow, or if there are more elements without a byte than a file would hold.
     pub(super) fn extent(&self) -> Option<(usize, usize)> {
+        const MOST_EMPTY: usize = 1 << 24;
         let count = self.shape.iter().try_fold(1usize, |product, &dim| product.checked_mul(dim))?;
-        Some((count, count.checked_mul(self.dtype.size())?))
+        let bytes = count.checked_mul(self.dtype.size())?;
+        (bytes > 0 || count <= MOST_EMPTY).then_some((count, bytes))
     }
 
     /// The shape as Python writes it.
