@@ -82,7 +82,7 @@ struct Grower<'g, R> {
     counts: Vec<u32>,
     /// The rows of the sample; those of a node are in one piece.
     order: Vec<u32>,
-    /// Place of each row in `order`; the largest number for rows that are not in it.
+    /// Place of each row in `order`; of rows that are not in it, the number of rows.
     places: Vec<u32>,
     /// Values of the rows of a node by which it may be split, and their places in it, by values.
     sorted: Vec<(f32, u32)>,
@@ -110,7 +110,7 @@ pub(super) fn grow<R: Rng>(columns: &Columns, labels: &LabelSums, kind: Kind, rn
         }
     };
     let order: Vec<u32> = (0..l as u32).filter(|&row| counts[row as usize] > 0).collect();
-    let mut places = vec![u32::MAX; l];
+    let mut places = vec![l as u32; l];
     order.iter().zip(0..).for_each(|(&row, place)| places[row as usize] = place);
     let n_rows = order.len();
     let mut grower = Grower {

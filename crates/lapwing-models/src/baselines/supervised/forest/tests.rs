@@ -81,7 +81,7 @@ fn any_number_of_threads_gives_the_same_bits() {
         assert!(first.1.temperature.is_some_and(|temperature| temperature != 1.0));
         first.0
     });
-    // Trees of sparse rows differ, because there a constant column counts as drawn; their shares do so little.
+    // Trees of sparse rows differ, because none is bagged, and a constant column counts as drawn; their shares do so little.
     let shares = found.each_ref().map(|scores| scores.values().iter().map(|score| score.exp()));
     let [dense, sparse] = shares;
     let distance = dense.zip(sparse).map(|(a, b)| (a - b).abs()).sum::<f64>() / found[0].values().len() as f64;
