@@ -137,8 +137,9 @@ impl Goal for Nothing {
 }
 
 impl LaplacianSolver {
-    /// Solves for many columns with a complete factor, which leaves errors of rounding alone: first without bounds, in blocks that stay
-    /// in the caches, then with λ from the columns of one block. All columns are solved together from there if that leaves rows open.
+    /// Solves for many columns with a complete factor, which leaves errors of rounding alone. The columns are solved without bounds, in
+    /// blocks that stay in the caches. One block is solved again with probes, whose λ bounds the errors of all columns. If these bounds
+    /// leave rows open, all columns are solved together, from the solution so far.
     pub(super) fn certified_in_blocks(
         &self,
         b: &RightHandSides<'_>,
@@ -146,6 +147,8 @@ impl LaplacianSolver {
         goal: &dyn Goal,
         run: &Run,
     ) -> Result<(Matrix, SolveInfo, Certificate)> {
+        // The solution, right-hand sides, solution and residuals in the solver's order, and residuals beside what M⁻¹ makes of them.
+        self.check_room(b.n_cols(), 6)?;
         let level = self.first_level();
         let (x, info) = self.solve(b, start, &run.part(0.0..0.8, "blocks"))?;
         let first: Vec<usize> = (0..Self::block_width(b.n_cols())).collect();

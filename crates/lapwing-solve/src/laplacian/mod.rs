@@ -264,6 +264,13 @@ impl LaplacianSolver {
         check("start", (start.n_rows(), start.n_cols()), start, &|at| at)
     }
 
+    /// Checks that there is memory for `n_blocks` blocks of vectors (n, s).
+    fn check_room(&self, s: usize, n_blocks: u64) -> Result<()> {
+        let n = self.n();
+        let bytes = (8 * n_blocks * n as u64).saturating_mul(s as u64);
+        check_memory(&format!("a system of {n} rows and {s} right-hand sides"), bytes, "solve for fewer at a time")
+    }
+
     /// Solves for the columns of one block, beginning with the preconditioner of a `level`.
     fn solve_block(
         &self,
@@ -281,9 +288,7 @@ impl LaplacianSolver {
         }
         // Solution, a copy of it, residuals and products; in single precision corrections and directions, in double also preconditioned residuals.
         let is_single = level <= FallbackLevel::TwoLevel && self.allows_single();
-        let each = if is_single { 4 * 8 } else { 6 * 8 };
-        let bytes = (each * n as u64).saturating_mul(s as u64);
-        check_memory(&format!("a system of {n} rows and {s} right-hand sides"), bytes, "solve for fewer at a time")?;
+        self.check_room(s, if is_single { 4 } else { 6 })?;
         let begun = Instant::now();
         run.install(|| {
             let (columns, x) = Columns::new(&self.system, b, start);

@@ -18,5 +18,6 @@ mod row_files;
 mod row_names;
 mod sniffing;
 mod sparse_labels;
+mod spreadsheets;
 mod tables;
 mod ways;

@@ -179,8 +179,9 @@ impl<R: Rng> Grower<'_, R> {
         let (mut best, mut found): (Option<Split>, usize) = (None, 0);
         let counts_constant = self.columns.is_sparse();
         let kept = match (self.kind, end - first) {
+            (Kind::Random, _) => Vec::new(),
             (Kind::Bagged, n) if n > MOST_SORTED => sample(self.rng, n, MOST_SORTED).into_vec(),
-            (_, n) => (0..n).collect(),
+            (Kind::Bagged, n) => (0..n).collect(),
         };
         for visited in 0..d {
             if found >= wanted || counts_constant && visited >= wanted && found > 0 {

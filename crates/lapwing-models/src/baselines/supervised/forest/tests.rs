@@ -146,7 +146,7 @@ fn damaged_trees_are_refused() {
     }
 }
 
-/// Two bagged trees of a column whose classes change at 0: the threshold is half way between the values of the sample around it.
+/// The classes of a column change at 0. A bagged tree splits it there, by a sample of its rows; a randomized one elsewhere.
 #[test]
 fn bagged_trees_take_the_best_threshold_of_their_sample() {
     let n = 5000;
