@@ -47,7 +47,7 @@ pub struct MethodParams {
     pub eigenfunction: EigenfunctionParams,
     /// The nearest labeled row.
     pub nearest_label: NearestLabelParams,
-    /// Extremely randomized trees on the labeled rows.
+    /// Randomized and bagged trees on the labeled rows.
     pub forest: ForestParams,
     /// Logistic regression on the labeled rows.
     pub linear: LinearParams,
@@ -218,7 +218,7 @@ pub const METHODS: &[MethodSpec] = &[
         &[part!(forest, "Forest"), SIZING],
         &["baselines.ForestClassifier"],
         "baselines",
-        "Extremely randomized trees on the labeled rows alone: a baseline, hard to beat for columns of different kinds",
+        "Randomized and bagged trees on the labeled rows alone: a baseline, hard to beat for columns of different kinds",
     ),
     spec(
         MAJORITY,

@@ -10,8 +10,13 @@ pub(super) struct Columns {
     pub ids: Vec<u32>,
     /// What is subtracted from each column of the features before single precision rounds it (d); empty where nothing is.
     pub centers: Vec<f64>,
+    /// Whether most values of the rows are 0, in whatever form they are held.
+    pub mostly_zero: bool,
     values: Values,
 }
+
+/// Most values other than 0, as a share, of rows that are mostly 0.
+const MOSTLY_ZERO: f64 = 1.0 / 16.0;
 
 enum Values {
     /// A column after the other.
@@ -28,9 +33,10 @@ impl Columns {
     pub fn new(labeled: &Features<'_>) -> Result<Self> {
         let n_rows = labeled.n_rows();
         let centers = if let Features::Dense(dense) = labeled { centers(dense) } else { Vec::new() };
-        let (ids, values) = match labeled {
+        let (ids, values, n_given) = match labeled {
             Features::Dense(dense) => of_dense(dense, &centers),
             Features::Sparse(sparse) => {
+                let n_given = sparse.values().iter().filter(|x| **x != 0.0).count();
                 let by_columns = sparse.transpose()?;
                 let (mut ids, mut starts, mut rows, mut values) = (Vec::new(), vec![0], Vec::new(), Vec::new());
                 for column in 0..by_columns.n_rows() {
@@ -44,13 +50,14 @@ impl Columns {
                         starts.push(rows.len());
                     }
                 }
-                (ids, Values::Sparse { starts, rows, values })
+                (ids, Values::Sparse { starts, rows, values }, n_given)
             }
         };
-        Ok(Self { n_rows, ids, centers, values })
+        let mostly_zero = (n_given as f64) < MOSTLY_ZERO * n_rows as f64 * labeled.n_cols() as f64;
+        Ok(Self { n_rows, ids, centers, mostly_zero, values })
     }
 
-    /// Whether most values are 0; [`gather`](Self::gather) then reads the places of rows.
+    /// Whether [`gather`](Self::gather) reads the places of rows.
     pub fn is_sparse(&self) -> bool {
         matches!(self.values, Values::Sparse { .. })
     }
@@ -96,9 +103,10 @@ fn centers(dense: &Dense<'_>) -> Vec<f64> {
     }
 }
 
-fn of_dense(dense: &Dense<'_>, centers: &[f64]) -> (Vec<u32>, Values) {
+/// The columns of more than one value, by columns, and the number of values other than 0 of all.
+fn of_dense(dense: &Dense<'_>, centers: &[f64]) -> (Vec<u32>, Values, usize) {
     let (l, d) = (dense.n_rows(), dense.n_cols());
-    let (mut ids, mut values) = (Vec::new(), Vec::new());
+    let (mut ids, mut values, mut n_given) = (Vec::new(), Vec::new(), 0);
     let mut wide = [0.0; BLOCK];
     let mut block = vec![0f32; BLOCK * l];
     for first in (0..d).step_by(BLOCK) {
@@ -106,6 +114,7 @@ fn of_dense(dense: &Dense<'_>, centers: &[f64]) -> (Vec<u32>, Values) {
         let wide = &mut wide[..columns.len()];
         for row in 0..l {
             dense.copy_part_f64(row, columns.clone(), wide);
+            n_given += wide.iter().filter(|x| **x != 0.0).count();
             let center = |at: usize| centers.get(first + at).copied().unwrap_or(0.0);
             wide.iter().enumerate().for_each(|(at, &x)| block[at * l + row] = (x - center(at)) as f32);
         }
@@ -116,5 +125,5 @@ fn of_dense(dense: &Dense<'_>, centers: &[f64]) -> (Vec<u32>, Values) {
             }
         }
     }
-    (ids, Values::Dense(values))
+    (ids, Values::Dense(values), n_given)
 }

@@ -1,5 +1,6 @@
 //! Forest: trees of two kinds in turn on the labeled rows, extremely randomized ones (Geurts, Ernst & Wehenkel 2006) and bagged ones
-//! (Breiman 2001). Sparse rows have the first kind alone.
+//! (Breiman 2001). Rows that are mostly 0, fewer than a sixteenth of their values given, have the first kind alone, in whatever form
+//! they are held.
 //!
 //! A tree splits its rows until those of a leaf are of one class, or equal. For each split, √d columns are drawn. An extremely randomized
 //! tree sees all labeled rows, and takes for each column a threshold that is uniform between its least and its largest value among these
@@ -23,8 +24,8 @@
 //!
 //! Values are compared in f32. A tree has its own random stream, so that threads do not matter; sums over trees are in their order.
 //!
-//! Cost: O(T·√d·l·log l) to grow, with a sort of at most 2,048 values in each node of a bagged tree; O(T·log l) for each row; with held-out rows, growing takes up to four times as long, as their
-//! forests have at most 100 trees. Memory 4·l·d bytes, or 8 bytes for each entry of sparse rows, and 24·T·l for the trees. Parallel
+//! Cost: O(T·√d·l·log l) to grow, with a sort of at most 2,048 values in each node of a bagged tree; O(T·log l) for each row. With
+//! held-out rows, growing takes up to four times as long, as their forests have at most 100 trees. Memory 4·l·d bytes, or 8 bytes for each entry of sparse rows, and 24·T·l for the trees. Parallel
 //! over trees, and over rows.
 //!
 //! Why not a crate: smartcore and linfa-trees (2026) take dense arrays only. smartcore's forests grow in sequence, and it has no
@@ -115,7 +116,7 @@ impl Forest {
             let all = (0..n_trees).into_par_iter();
             all.map(|tree| {
                 run.check()?;
-                let is_bagged = !columns.is_sparse() && tree % 2 == 1;
+                let is_bagged = !columns.mostly_zero && tree % 2 == 1;
                 let kind = if is_bagged { Kind::Bagged } else { Kind::Random };
                 let grown = grow(&columns, &labels, kind, &mut run.rng(Stream::Trees, tree), run);
                 done.add(1);

@@ -81,11 +81,26 @@ fn any_number_of_threads_gives_the_same_bits() {
         assert!(first.1.temperature.is_some_and(|temperature| temperature != 1.0));
         first.0
     });
-    // Trees of sparse rows differ, because none is bagged, and a constant column counts as drawn; their shares do so little.
+    // Trees of sparse rows differ, because a constant column counts as drawn; their shares do so little.
     let shares = found.each_ref().map(|scores| scores.values().iter().map(|score| score.exp()));
     let [dense, sparse] = shares;
     let distance = dense.zip(sparse).map(|(a, b)| (a - b).abs()).sum::<f64>() / found[0].values().len() as f64;
     assert!(distance < 0.1, "{distance}");
+}
+
+#[test]
+fn the_kind_of_trees_does_not_depend_on_how_rows_are_held() {
+    for (n_given, mostly_zero) in [(1, true), (3, false)] {
+        let entries: Vec<(u32, u32, f32)> =
+            (0..60).flat_map(|row| (0..n_given).map(move |at| (row, (7 * row + at) % 32, 1.0))).collect();
+        let mut values = vec![0.0; 60 * 32];
+        entries.iter().for_each(|&(row, column, x)| values[(row * 32 + column) as usize] = x);
+        let dense = Features::from_f32(60, 32, values).unwrap();
+        let sparse = Features::Sparse(Arc::new(Csr::from_entries(60, 32, &entries).unwrap()));
+        for features in [dense, sparse] {
+            assert_eq!(Columns::new(&features).unwrap().mostly_zero, mostly_zero);
+        }
+    }
 }
 
 #[test]
