@@ -1,7 +1,7 @@
 //! Collectives of several processes that work on one problem.
 //!
 //! Every process ("rank") runs the same program on its own part of the rows, and all ranks call the same collectives in
-//! the same order. Messages are small: sums and models, but never arrays of the length of the data.
+//! the same order. Messages are small: sums, models, and labels in pieces, but never arrays of the length of the data.
 
 use crate::{Error, Result};
 

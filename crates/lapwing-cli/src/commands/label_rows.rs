@@ -6,17 +6,16 @@ use std::sync::Arc;
 
 use lapwing::data::prepare::prepare_rows;
 use lapwing::data::write::{LabelColumns, LabeledRows};
-use lapwing::data::{Error, Report, RowNames, SparseLabels, Targets, Warning};
+use lapwing::data::{ClassNames, Error, Matrix, Report, RowNames, Run, SparseLabels, Targets, Warning};
 use lapwing::models::{Labeling, LowRank, Model, RowFit, SizeParams};
 use lapwing_core::communicator::agree;
 use lapwing_core::peak_memory_bytes;
 use lapwing_core::publish::Staged;
-use lapwing_graph::low_rank::{Blocks, labeled_within};
+use lapwing_graph::low_rank::labeled_within;
 use lapwing_models::low_rank::remove_checkpoint;
 use lapwing_report::ClassSize;
 use lapwing_report::summary::{self, row};
 use lapwing_table::read::is_rereadable_table;
-use lapwing_table::write::RecordFile;
 use serde_json::json;
 
 use super::label::{OutputOptions, publish_after};
@@ -29,6 +28,12 @@ use crate::output::{self, Written, folded, is_stdout, label_writer};
 use crate::rows::RowStream;
 use crate::session::Session;
 use crate::text::{bytes, count};
+
+/// Rows that a process labels before it sends them to the one that writes.
+const PIECE_ROWS: usize = 1 << 15;
+
+/// Pieces begin at multiples of it, as blocks do.
+const ALIGNED_ROWS: usize = 1 << 10;
 
 /// Inputs, method and outputs of a run.
 pub struct LabelRows<'l> {
@@ -165,8 +170,8 @@ impl LabelRows<'_> {
         Ok((RowStream::Table(Box::new(found.rows)), found.labels))
     }
 
-    /// Labels all rows and writes them to one table, each rank its own part. Returns the staged table at rank 0, and counts of
-    /// what was labeled even if writing failed.
+    /// Labels all rows and writes them to one table. Ranks take pieces of the rows in turns; rank 0 writes them. Returns the staged
+    /// table at rank 0, and counts of what was labeled even if writing failed.
     #[allow(clippy::too_many_arguments)]
     fn write(
         &self,
@@ -179,43 +184,42 @@ impl LabelRows<'_> {
         counts: &mut Counts,
     ) -> Result<Option<Staged>, Failure> {
         let (communicator, run) = (session.communicator, &session.run);
-        let n = rows.source().n_rows();
+        let (n, size) = (rows.source().n_rows(), communicator.size());
         let columns = LabelColumns { certified: false, probabilities: self.outputs.probabilities };
-        if communicator.size() == 1 {
-            let kept = self.outputs.kept(self.data, self.labels, || labels.rows.clone())?;
-            let mut writer = label_writer(path, &labels.classes, n, columns, names, kept)?;
-            *counts =
-                self.each(fit, rows, targets, labels, 0..n, session, |first, block| writer.write(first, block))?;
-            run.check()?;
-            return Ok(Some(writer.stage()?));
+        let kept = || self.outputs.kept(self.data, self.labels, || labels.rows.clone());
+        let begin = || Ok(label_writer(path, &labels.classes, n, columns, names, kept()?)?);
+        let mut writer = self.agree(session, communicator.is_root().then(begin).transpose())?;
+        if let (Some(writer), 1) = (&mut writer, size) {
+            self.each(fit, rows, targets, labels, 0..n, run, counts, |first, block| writer.write(first, block))?;
+        } else {
+            let step = n.div_ceil(size).next_multiple_of(ALIGNED_ROWS).min(PIECE_ROWS);
+            let (done, quiet) = (run.counter(n, "rows"), run.quiet());
+            for first in (0..n).step_by(step * size) {
+                let own = (first + communicator.rank() * step).min(n);
+                let (own, mut packed) = (own..n.min(own + step), Vec::new());
+                let labeled = self.each(fit, rows, targets, labels, own, &quiet, counts, |_, block| {
+                    pack(block, &mut packed);
+                    Ok(())
+                });
+                agree(communicator, labeled)?;
+                let parts = communicator.gather(&packed)?;
+                let written = writer.as_mut().map_or(Ok(()), |writer| {
+                    (first..).step_by(step).zip(&parts).try_for_each(|(first, part)| {
+                        let write = |block: &LabeledRows<'_>| run.install(|| writer.write(first, block));
+                        unpack(part, &labels.classes, columns, write)
+                    })
+                });
+                agree(communicator, written)?;
+                done.add(step * size);
+            }
+            *counts = std::mem::replace(counts, Counts::new(0)).over(communicator)?;
         }
-        if self.outputs.fill || self.outputs.beside.keep.is_some() {
-            return Err(Failure::usage("--keep and --fill do not work across ranks; run one process"));
-        }
-        // Rank 0 creates the file, the others open it. It is renamed only after all have written.
-        let root = communicator.is_root();
-        let made = root.then(|| RecordFile::create_shared(path, &labels.classes, n, columns)).transpose();
-        let made = agree(communicator, made)?;
-        let file = match made {
-            Some(file) => Ok(file),
-            None => RecordFile::open_shared(path, &labels.classes, n, columns),
-        };
-        let mut file = agree(communicator, file)?;
-        let blocks = Blocks::new(n);
-        let own = blocks.owned(communicator);
-        let own = blocks.rows(own.start).start..blocks.rows(own.end).start;
-        let own = self.each(fit, rows, targets, labels, own, session, |first, block| file.write_at(first, block));
-        let own = own.and_then(|counts| file.sync().map(|()| counts));
-        *counts = agree(communicator, own)?.over(communicator)?;
-        let is_records = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("npy"));
-        let staged = match root {
-            true if is_records => file.stage(run).map(Some),
-            true => file.stage_transcoded(path, run).map(Some),
-            false => Ok(None),
-        };
+        run.check()?;
+        let staged = writer.map(|writer| writer.stage()).transpose();
         Ok(agree(communicator, staged)?)
     }
 
+    /// Labels the rows `own`, and hands them on in blocks.
     #[allow(clippy::too_many_arguments)]
     fn each(
         &self,
@@ -224,11 +228,11 @@ impl LabelRows<'_> {
         targets: &Targets,
         labels: &SparseLabels,
         own: std::ops::Range<usize>,
-        session: &Session,
+        run: &Run,
+        counts: &mut Counts,
         mut write: impl FnMut(usize, &LabeledRows<'_>) -> Result<(), Error> + Send,
-    ) -> Result<Counts, Error> {
-        let mut counts = Counts::new(labels.classes.len());
-        fit.label_rows(rows.source(), targets, own, &session.run, |first, labeling| {
+    ) -> Result<(), Error> {
+        fit.label_rows(rows.source(), targets, own, run, |first, labeling| {
             let folded = folded(&labeling, self.outputs.unreached);
             counts.add(first, &labeling, &folded, rows, targets);
             let block = LabeledRows {
@@ -240,8 +244,7 @@ impl LabelRows<'_> {
                 probabilities: self.outputs.probabilities.then_some(&labeling.label_distributions),
             };
             write(first, &block)
-        })?;
-        Ok(counts)
+        })
     }
 
     /// The model, if one is wanted.
@@ -339,4 +342,42 @@ impl Counts {
         let sizes = names.zip(given).zip(&self.inferred);
         sizes.map(|((name, given), inferred)| ClassSize { name, given, inferred: *inferred as usize }).collect()
     }
+}
+
+/// Appends labeled rows as bytes: of each its class (4 bytes), confidence (8), whether it was reached (1), and probabilities (8 each).
+fn pack(block: &LabeledRows<'_>, out: &mut Vec<u8>) {
+    for (row, class) in block.labels.iter().enumerate() {
+        out.extend(class.map_or(NO_CLASS, |class| class as u32).to_le_bytes());
+        out.extend(block.confidence[row].to_le_bytes());
+        out.push(block.reached[row].into());
+        block.probabilities.iter().flat_map(|matrix| matrix.row(row)).for_each(|p| out.extend(p.to_le_bytes()));
+    }
+}
+
+/// Stands for no class; there are fewer.
+const NO_CLASS: u32 = u32::MAX;
+
+/// Hands on the rows that [`pack`] wrote, if there are any.
+fn unpack(
+    bytes: &[u8],
+    classes: &ClassNames,
+    columns: LabelColumns,
+    take: impl FnOnce(&LabeledRows<'_>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let n_probabilities = if columns.probabilities { classes.len() } else { 0 };
+    let (mut labels, mut confidence, mut reached, mut probabilities) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for row in bytes.chunks_exact(13 + 8 * n_probabilities) {
+        let class = row.first_chunk().map_or(NO_CLASS, |bytes| u32::from_le_bytes(*bytes));
+        labels.push(Some(class as usize).filter(|_| class != NO_CLASS));
+        confidence.extend(row[4..].first_chunk().map(|bytes| f64::from_le_bytes(*bytes)));
+        reached.push(row[12] != 0);
+        probabilities.extend(row[13..].as_chunks().0.iter().map(|bytes| f64::from_le_bytes(*bytes)));
+    }
+    if labels.is_empty() {
+        return Ok(());
+    }
+    let matrix = Matrix::new(labels.len(), n_probabilities, probabilities)?;
+    let (labels, confidence, reached) = (&labels[..], &confidence[..], &reached[..]);
+    let probabilities = columns.probabilities.then_some(&matrix);
+    take(&LabeledRows { classes, labels, confidence, reached, certified: None, probabilities })
 }

@@ -9,7 +9,6 @@ mod system;
 mod unfinished;
 
 pub use self::atomic::{AtomicFile, stage_atomic, stage_file};
-pub use self::place::{Place, check_distinct, check_writable, is_stdout};
+pub use self::place::{check_distinct, check_writable, is_stdout};
 pub use self::staged::{Staged, publish_all};
-pub use self::system::{Storage, beside, create};
 pub use self::unfinished::{hold_files, note_unfinished, remove_unfinished};

@@ -24,7 +24,7 @@ pub struct Staged {
 
 impl Staged {
     /// Syncs a temporary file, whose rights become exactly those of the file that it will replace.
-    pub fn new(path: &Path, file: &Storage, temporary: TempPath, place: Place) -> io::Result<Self> {
+    pub(super) fn new(path: &Path, file: &Storage, temporary: TempPath, place: Place) -> io::Result<Self> {
         let Place { target, older } = place;
         if let Some(older) = older {
             file.finish_rights(&older)?;
@@ -34,7 +34,7 @@ impl Staged {
     }
 
     /// Output that was written directly.
-    pub fn direct(path: PathBuf) -> Self {
+    pub(super) fn direct(path: PathBuf) -> Self {
         Self { path, waiting: None }
     }
 

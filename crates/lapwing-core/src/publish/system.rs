@@ -1,7 +1,7 @@
 //! All system calls that create files, in one place, so that tests can make each of them fail.
 
 use std::fs::{File, Metadata};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, TempPath};
@@ -30,18 +30,6 @@ impl Storage {
     pub fn open(path: &Path) -> io::Result<Self> {
         faults::step()?;
         File::options().write(true).open(path).map(Self::new)
-    }
-
-    /// Its length in bytes.
-    #[allow(clippy::len_without_is_empty)]
-    pub fn len(&self) -> io::Result<u64> {
-        self.file.metadata().map(|metadata| metadata.len())
-    }
-
-    /// Cuts it, or adds zeros, to `length` bytes.
-    pub fn set_len(&self, length: u64) -> io::Result<()> {
-        faults::step()?;
-        self.file.set_len(length)
     }
 
     /// Gives the file, once it is written, the rights of the file `older` that it will replace.
@@ -74,12 +62,6 @@ impl Write for Storage {
     }
 }
 
-impl Read for Storage {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        self.file.read(bytes)
-    }
-}
-
 impl Seek for Storage {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         self.file.seek(to)
@@ -104,9 +86,9 @@ pub(super) fn temporary_beside(place: &Place) -> io::Result<(Storage, TempPath)>
 
 /// Creates the file `path`, which will replace that of `place`. From its first byte on it is as private as the older file; without
 /// one it has the rights of any new file, by the user's mask.
-pub fn create(path: &Path, place: &Place) -> io::Result<File> {
+fn create(path: &Path, place: &Place) -> io::Result<File> {
     let mut options = File::options();
-    options.read(true).write(true).create_new(true);
+    options.write(true).create_new(true);
     if place.older.is_some() {
         rights::narrow(&mut options);
     }
@@ -218,6 +200,6 @@ pub(super) fn folder_of(path: &Path) -> &Path {
 }
 
 /// The path of a file beside `target`.
-pub fn beside(target: &Path, name: impl AsRef<Path>) -> PathBuf {
+pub(super) fn beside(target: &Path, name: impl AsRef<Path>) -> PathBuf {
     folder_of(target).join(name)
 }

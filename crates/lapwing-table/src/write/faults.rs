@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use lapwing_core::publish::faults::each_call_fails;
-use lapwing_core::{ClassNames, Csr, Error, Result, Run};
+use lapwing_core::{ClassNames, Csr, Error, Result};
 
-use super::{LabelColumns, LabeledRows, RecordFile, write_graph, write_labels};
+use super::{LabeledRows, write_graph, write_labels};
 
 /// Writes to `name` with each call failing in turn: the error names the file, the older file remains, and no other file
 /// does.
@@ -66,19 +66,6 @@ fn labels() {
     let answers = Answers::new();
     for ending in super::LABEL_ENDINGS {
         check(&format!("labels{ending}"), |path| write_labels(path, &answers.rows()));
-    }
-}
-
-#[test]
-fn labels_that_processes_share() {
-    let (answers, run) = (Answers::new(), Run::new(Some(1), 0).unwrap());
-    for ending in super::LABEL_ENDINGS {
-        check(&format!("labels{ending}"), |path| {
-            let mut file = RecordFile::create_shared(path, &answers.classes, N_ROWS, LabelColumns::default())?;
-            file.write_at(0, &answers.rows())?;
-            file.sync()?;
-            if ending == ".npy" { file.commit(&run) } else { file.transcode(path, &run) }
-        });
     }
 }
 

@@ -79,7 +79,7 @@ pub fn stage_named_graph(path: &Path, graph: &Csr<f64>, names: Option<&RowNames>
     stage(path, graph, names, &|share| run.share(share, ""))
 }
 
-/// The same; `told` is told the share of the rows that has been written.
+/// Stages the graph; `told` gets the share of the rows that has been written.
 fn stage(path: &Path, graph: &Csr<f64>, names: Option<&RowNames>, told: &(dyn Fn(f64) + Sync)) -> Result<Staged> {
     check_writable(path, &GRAPH_ENDINGS)?;
     if let Some(names) = names.filter(|names| names.len() != graph.n_rows()) {
@@ -91,13 +91,13 @@ fn stage(path: &Path, graph: &Csr<f64>, names: Option<&RowNames>, told: &(dyn Fn
             let n_edges = edges(graph, &|_| ()).count();
             out.write_all(&npy_header("'<f8'", &[n_edges, 3]))?;
             let values = edges(graph, told).flat_map(|(u, v, weight)| [f64::from(u), f64::from(v), weight]);
-            write_values(out, values.map(f64::to_le_bytes))
+            write_values(out, values.map(f64::to_le_bytes), 8)
         }),
         _ => stage_edges(path, graph, names, told),
     }
 }
 
-/// Edges of the upper triangle in order; `told` is told the share of the rows that has been passed.
+/// Edges of the upper triangle in order; `told` gets the share of the rows that has been passed.
 fn edges<'g>(graph: &'g Csr<f64>, told: &'g dyn Fn(f64)) -> impl Iterator<Item = (u32, u32, f64)> + 'g {
     (0..graph.n_rows()).flat_map(move |row| {
         if row.is_multiple_of(TOLD_ROWS) {
@@ -146,27 +146,18 @@ fn write_arrays(mut zip: ZipWriter<&mut Fused<'_>>, graph: &Csr<f64>) -> io::Res
         };
     let shape = [graph.n_rows() as i64, graph.n_cols() as i64];
     array("format", "'|S3'", &[], &mut |out| out.write_all(b"csr"))?;
-    array("shape", "'<i8'", &[2], &mut |out| write_values(out, shape.iter().map(|dim| dim.to_le_bytes())))?;
+    array("shape", "'<i8'", &[2], &mut |out| write_values(out, shape.iter().map(|dim| dim.to_le_bytes()), 8))?;
     array("data", "'<f8'", &[graph.nnz()], &mut |out| {
-        write_values(out, graph.values().iter().map(|weight| weight.to_le_bytes()))
+        write_values(out, graph.values().iter().map(|weight| weight.to_le_bytes()), 8)
     })?;
     // SciPy stores both index arrays in one type, the narrower one if it suffices.
-    let (indptr, indices) = (graph.indptr(), graph.indices());
-    if graph.nnz().max(graph.n_rows()).max(graph.n_cols()) <= i32::MAX as usize {
-        array("indptr", "'<i4'", &[indptr.len()], &mut |out| {
-            write_values(out, indptr.iter().map(|&offset| (offset as i32).to_le_bytes()))
-        })?;
-        array("indices", "'<i4'", &[indices.len()], &mut |out| {
-            write_values(out, indices.iter().map(|&col| (col as i32).to_le_bytes()))
-        })?;
-    } else {
-        array("indptr", "'<i8'", &[indptr.len()], &mut |out| {
-            write_values(out, indptr.iter().map(|offset| offset.to_le_bytes()))
-        })?;
-        array("indices", "'<i8'", &[indices.len()], &mut |out| {
-            write_values(out, indices.iter().map(|&col| i64::from(col).to_le_bytes()))
-        })?;
-    }
+    let is_wide = graph.nnz().max(graph.n_rows()).max(graph.n_cols()) > i32::MAX as usize;
+    let (kind, size) = if is_wide { ("'<i8'", 8) } else { ("'<i4'", 4) };
+    let mut integers = |name: &str, values: &mut dyn ExactSizeIterator<Item = u64>| {
+        array(name, kind, &[values.len()], &mut |out| write_values(out, values.map(|value| value.to_le_bytes()), size))
+    };
+    integers("indptr", &mut graph.indptr().iter().copied())?;
+    integers("indices", &mut graph.indices().iter().map(|&column| u64::from(column)))?;
     zip.finish()?;
     Ok(())
 }
@@ -219,11 +210,11 @@ impl Seek for Fused<'_> {
     }
 }
 
-/// Writes values in large pieces, to make few calls.
-fn write_values<const SIZE: usize>(out: &mut dyn Write, values: impl Iterator<Item = [u8; SIZE]>) -> io::Result<()> {
+/// Writes the first `size` bytes of each value in large pieces, to make few calls.
+fn write_values(out: &mut dyn Write, values: impl Iterator<Item = [u8; 8]>, size: usize) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(1 << 16, out);
     for value in values {
-        out.write_all(&value)?;
+        out.write_all(&value[..size])?;
     }
     out.flush()
 }

@@ -3,14 +3,12 @@
 
 mod columns;
 mod csv;
-mod encode;
 #[cfg(test)]
 mod faults;
 mod graph;
 mod kept;
 mod labels;
 mod npy;
-mod record_file;
 mod sink;
 mod table;
 mod writer;
@@ -20,6 +18,5 @@ pub use self::graph::{GRAPH_ENDINGS, check_named_graph, stage_graph, stage_matri
 pub use self::kept::KeptColumns;
 #[cfg(test)]
 pub(crate) use self::npy::npy_header;
-pub use self::record_file::RecordFile;
 pub use self::table::{LABEL_ENDINGS, LabelColumns, LabeledRows};
 pub use self::writer::{LabelWriter, stage_labels, write_labels};

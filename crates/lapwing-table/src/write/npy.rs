@@ -1,9 +1,6 @@
-//! NumPy arrays: headers and the structured array of labeled rows.
+//! NumPy arrays: headers and the types of records.
 
-use std::ops::Range;
-
-use super::table::{LabelColumns, LabeledRows};
-use lapwing_core::ClassNames;
+use arrow_schema::{DataType, Schema};
 
 /// Header of an array in C order; `descr` is the type as a Python literal.
 pub(crate) fn npy_header(descr: &str, shape: &[usize]) -> Vec<u8> {
@@ -28,93 +25,18 @@ pub(crate) fn npy_header(descr: &str, shape: &[usize]) -> Vec<u8> {
     bytes
 }
 
-/// Layout of labeled rows as records: row, label, confidence, reached, and optional columns.
-#[derive(Debug)]
-pub(super) struct Records {
-    header: Vec<u8>,
-    /// Bytes of a record.
-    pub size: usize,
-    /// The label field of each class.
-    labels: Vec<Vec<u8>>,
-    no_label: Vec<u8>,
-    pub n_columns: usize,
-}
-
-impl Records {
-    pub(super) fn new(classes: &ClassNames, n_rows: usize, columns: LabelColumns) -> Self {
-        let (label_type, labels, no_label) = encoded_labels(classes);
-        Self::with_labels(&label_type, labels, no_label, columns, classes, n_rows)
-    }
-
-    /// Records with class numbers instead of names as labels; `u32::MAX` is no label.
-    pub(super) fn by_index(classes: &ClassNames, n_rows: usize, columns: LabelColumns) -> Self {
-        let labels = (0..classes.len() as u32).map(|class| class.to_le_bytes().to_vec()).collect();
-        Self::with_labels("<u4", labels, NO_CLASS.to_le_bytes().to_vec(), columns, classes, n_rows)
-    }
-
-    fn with_labels(
-        label_type: &str,
-        labels: Vec<Vec<u8>>,
-        no_label: Vec<u8>,
-        columns: LabelColumns,
-        classes: &ClassNames,
-        n_rows: usize,
-    ) -> Self {
-        let mut descr =
-            format!("[('row', '<i8'), ('label', '{label_type}'), ('confidence', '<f8'), ('reached', '|b1')");
-        let (names, n_marks) = (columns.names(classes), usize::from(columns.certified));
-        for (at, name) in names.iter().enumerate() {
-            let kind = if at < n_marks { "|b1" } else { "<f8" };
-            descr.push_str(&format!(", ({}, '{kind}')", python_literal(name)));
-        }
-        descr.push(']');
-        let size = 8 + no_label.len() + 8 + 1 + n_marks + 8 * (names.len() - n_marks);
-        let (header, n_columns) = (npy_header(&descr, &[n_rows]), 4 + names.len());
-        Self { header, size, labels, no_label, n_columns }
-    }
-
-    /// The bytes before the records.
-    pub(super) fn header(&self) -> &[u8] {
-        &self.header
-    }
-}
-
-/// Stands for no label; there are fewer classes.
-pub(super) const NO_CLASS: u32 = u32::MAX;
-
-impl Records {
-    /// Appends the records of some rows of a block, the first of which is row `first_row`.
-    pub(super) fn encode(&self, first_row: usize, rows: &LabeledRows<'_>, range: Range<usize>, out: &mut Vec<u8>) {
-        out.reserve(range.len() * self.size);
-        for at in range {
-            out.extend_from_slice(&((first_row + at) as i64).to_le_bytes());
-            out.extend_from_slice(rows.labels[at].map_or(&self.no_label, |class| &self.labels[class]));
-            out.extend_from_slice(&rows.confidence_of(at).unwrap_or(f64::NAN).to_le_bytes());
-            out.push(u8::from(rows.reached[at]));
-            out.extend(rows.certified.map(|certified| u8::from(certified[at])));
-            let probabilities = rows.probabilities.map_or(&[][..], |matrix| matrix.row(at));
-            probabilities.iter().for_each(|p| out.extend_from_slice(&p.to_le_bytes()));
-        }
-    }
-}
-
-/// Type of the label field, the bytes of each class name, and the bytes of an absent label.
-fn encoded_labels(classes: &ClassNames) -> (String, Vec<Vec<u8>>, Vec<u8>) {
-    match classes {
-        ClassNames::Integers(names) => {
-            let labels = names.iter().map(|name| name.to_le_bytes().to_vec()).collect();
-            ("<i8".into(), labels, (-1i64).to_le_bytes().to_vec())
-        }
-        ClassNames::Texts(names) => {
-            let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(1);
-            let encode = |name: &String| {
-                let mut bytes: Vec<u8> = name.chars().flat_map(|c| u32::from(c).to_le_bytes()).collect();
-                bytes.resize(4 * width, 0);
-                bytes
-            };
-            (format!("<U{width}"), names.iter().map(encode).collect(), vec![0; 4 * width])
-        }
-    }
+/// The type of the records of a table, as a Python literal; texts have `width` characters.
+pub(super) fn record_type(schema: &Schema, width: usize) -> String {
+    let fields = schema.fields().iter().map(|field| {
+        let kind = match field.data_type() {
+            DataType::Int64 => "<i8".into(),
+            DataType::Boolean => "|b1".into(),
+            DataType::Utf8 => format!("<U{width}"),
+            _ => "<f8".to_string(),
+        };
+        format!("({}, '{kind}')", python_literal(field.name()))
+    });
+    format!("[{}]", fields.collect::<Vec<_>>().join(", "))
 }
 
 /// Text as a Python string literal.

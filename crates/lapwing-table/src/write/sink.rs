@@ -1,4 +1,4 @@
-//! A table written batch by batch, as CSV or Parquet. Cost: memory for 65,536 rows of Parquet, or for some thousand lines of CSV for each
+//! A table written batch by batch, as CSV, Parquet or a structured array. Cost: memory for 65,536 rows of Parquet, or for some thousand lines or records for each
 //! thread.
 
 use std::io::{self, Write};
@@ -18,6 +18,7 @@ use arrow_select::concat::concat_batches;
 use rayon::prelude::*;
 
 use super::csv::{push_float, push_text};
+use super::npy::{npy_header, record_type};
 use super::table::ending;
 use lapwing_core::publish::AtomicFile;
 use lapwing_core::scan::pieces;
@@ -28,6 +29,15 @@ const BATCH_ROWS: usize = 1 << 16;
 
 /// Cells that a thread turns to text at a time.
 const CHUNK_CELLS: usize = 1 << 15;
+
+/// How a row becomes bytes.
+#[derive(Clone, Copy)]
+enum Encoding {
+    /// A line of CSV.
+    Line,
+    /// A record of a structured array, whose texts have that many characters.
+    Record(usize),
+}
 
 /// How dates and the like are written.
 const OPTIONS: FormatOptions<'static> = FormatOptions::new();
@@ -40,7 +50,8 @@ pub(super) struct Sink {
 }
 
 enum Output {
-    Csv(Box<AtomicFile>),
+    /// Rows that follow each other as bytes.
+    Rows(Box<AtomicFile>, Encoding),
     /// With the rows that make no whole batch yet, and their number.
     Parquet(Box<ArrowWriter<AtomicFile>>, Vec<RecordBatch>, usize),
 }
@@ -48,23 +59,34 @@ enum Output {
 impl Sink {
     /// Begins a table, in Parquet if the name of the file says so, else in CSV.
     pub(super) fn create(path: &Path, schema: Schema) -> Result<Self> {
-        let (mut file, schema) = (AtomicFile::create(path)?, Arc::new(schema));
-        let output = if ending(path).as_deref() == Some("parquet") {
-            let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-            let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties));
-            Output::Parquet(Box::new(writer.map_err(|e| Error::io(path, io_error(e)))?), Vec::new(), 0)
-        } else {
-            file.write_all(&header(&schema)).map_err(|e| Error::io(path, e))?;
-            Output::Csv(Box::new(file))
-        };
-        Ok(Self { path: path.to_owned(), schema, output })
+        if ending(path).as_deref() != Some("parquet") {
+            let header = header(&schema);
+            return Self::of_rows(path, schema, Encoding::Line, &header);
+        }
+        let (file, schema) = (AtomicFile::create(path)?, Arc::new(schema));
+        let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+        let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties));
+        let writer = Box::new(writer.map_err(|e| Error::io(path, io_error(e)))?);
+        Ok(Self { path: path.to_owned(), schema, output: Output::Parquet(writer, Vec::new(), 0) })
+    }
+
+    /// Begins a structured array of `n_rows` records, whose texts have at most `width` characters.
+    pub(super) fn create_records(path: &Path, schema: Schema, n_rows: usize, width: usize) -> Result<Self> {
+        let header = npy_header(&record_type(&schema, width), &[n_rows]);
+        Self::of_rows(path, schema, Encoding::Record(width), &header)
+    }
+
+    fn of_rows(path: &Path, schema: Schema, encoding: Encoding, header: &[u8]) -> Result<Self> {
+        let mut file = Box::new(AtomicFile::create(path)?);
+        file.write_all(header).map_err(|e| Error::io(path, e))?;
+        Ok(Self { path: path.to_owned(), schema: Arc::new(schema), output: Output::Rows(file, encoding) })
     }
 
     /// Appends rows, one array for each column.
     pub(super) fn write(&mut self, arrays: Vec<ArrayRef>) -> Result<()> {
         let batch = RecordBatch::try_new(self.schema.clone(), arrays).map_err(broken)?;
         match &mut self.output {
-            Output::Csv(file) => write_lines(file, &batch, &self.path),
+            Output::Rows(file, encoding) => write_rows(file, &batch, *encoding, &self.path),
             Output::Parquet(_, pending, n_pending) => {
                 *n_pending += batch.num_rows();
                 pending.push(batch);
@@ -93,7 +115,7 @@ impl Sink {
             self.write_pending(n_pending)?;
         }
         match self.output {
-            Output::Csv(file) => Ok(*file),
+            Output::Rows(file, _) => Ok(*file),
             Output::Parquet(writer, ..) => writer.into_inner().map_err(|e| Error::io(&self.path, io_error(e))),
         }
     }
@@ -112,39 +134,45 @@ fn header(schema: &Schema) -> Vec<u8> {
     line
 }
 
-/// Writes the rows of a batch as lines of CSV, made by all threads of the pool.
-fn write_lines(file: &mut AtomicFile, batch: &RecordBatch, path: &Path) -> Result<()> {
+/// Writes the rows of a batch, which all threads of the pool turn to bytes.
+fn write_rows(file: &mut AtomicFile, batch: &RecordBatch, encoding: Encoding, path: &Path) -> Result<()> {
     // Outside a pool, rayon would start its global pool.
     let threads = rayon::current_thread_index().map_or(1, |_| rayon::current_num_threads());
     let chunk_rows = (CHUNK_CELLS / batch.num_columns().max(1)).max(1);
     let chunks: Vec<RecordBatch> =
         pieces(0..batch.num_rows(), chunk_rows).map(|rows| batch.slice(rows.start, rows.len())).collect();
+    let encode = |batch: &RecordBatch| encoded(batch, encoding);
     for chunks in chunks.chunks(threads) {
-        let texts: std::result::Result<Vec<Vec<u8>>, ArrowError> = match threads {
-            1 => chunks.iter().map(lines).collect(),
-            _ => chunks.par_iter().map(lines).collect(),
+        let parts: std::result::Result<Vec<Vec<u8>>, ArrowError> = match threads {
+            1 => chunks.iter().map(encode).collect(),
+            _ => chunks.par_iter().map(encode).collect(),
         };
-        texts.map_err(broken)?.iter().try_for_each(|text| file.write_all(text)).map_err(|e| Error::io(path, e))?;
+        parts.map_err(broken)?.iter().try_for_each(|part| file.write_all(part)).map_err(|e| Error::io(path, e))?;
     }
     Ok(())
 }
 
-fn lines(batch: &RecordBatch) -> std::result::Result<Vec<u8>, ArrowError> {
+fn encoded(batch: &RecordBatch, encoding: Encoding) -> std::result::Result<Vec<u8>, ArrowError> {
     let columns: Vec<Cells<'_>> = batch.columns().iter().map(Cells::of).collect::<std::result::Result<_, _>>()?;
     let mut out = Vec::new();
     for row in 0..batch.num_rows() {
-        for (at, column) in columns.iter().enumerate() {
-            if at > 0 {
-                out.push(b',');
+        match encoding {
+            Encoding::Record(width) => columns.iter().for_each(|column| column.push_bytes(row, width, &mut out)),
+            Encoding::Line => {
+                for (at, column) in columns.iter().enumerate() {
+                    if at > 0 {
+                        out.push(b',');
+                    }
+                    column.push_text(row, &mut out);
+                }
+                out.push(b'\n');
             }
-            column.push(row, &mut out);
         }
-        out.push(b'\n');
     }
     Ok(out)
 }
 
-/// A column whose cells are turned to text.
+/// A column whose cells are turned to bytes.
 enum Cells<'a> {
     Texts(&'a StringArray),
     Floats(&'a Float64Array),
@@ -165,7 +193,7 @@ impl<'a> Cells<'a> {
         }
     }
 
-    fn push(&self, row: usize, out: &mut Vec<u8>) {
+    fn push_text(&self, row: usize, out: &mut Vec<u8>) {
         match self {
             Self::Texts(texts) if texts.is_valid(row) => push_text(out, texts.value(row)),
             Self::Floats(floats) if floats.is_valid(row) => push_float(out, floats.value(row)),
@@ -177,6 +205,26 @@ impl<'a> Cells<'a> {
             }
             Self::Others(cells) => push_text(out, &cells.value(row).to_string()),
             _ => {}
+        }
+    }
+
+    /// Appends a cell of a record, in the type that [`record_type`] names: "", NaN or −1 if there is none.
+    fn push_bytes(&self, row: usize, width: usize, out: &mut Vec<u8>) {
+        match self {
+            Self::Texts(texts) => {
+                let end = out.len() + 4 * width;
+                let text = if texts.is_valid(row) { texts.value(row) } else { "" };
+                text.chars().for_each(|c| out.extend(u32::from(c).to_le_bytes()));
+                out.resize(end, 0);
+            }
+            Self::Floats(floats) => {
+                out.extend(if floats.is_valid(row) { floats.value(row) } else { f64::NAN }.to_le_bytes());
+            }
+            Self::Integers(numbers) => {
+                out.extend(if numbers.is_valid(row) { numbers.value(row) } else { -1 }.to_le_bytes());
+            }
+            Self::Truths(truths) => out.push(u8::from(truths.is_valid(row) && truths.value(row))),
+            Self::Others(_) => {}
         }
     }
 }

@@ -1,18 +1,22 @@
 //! The labeled table, written in blocks of rows.
 
-use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::encode::encode_rows;
-use super::kept::KeptColumns;
-use super::labels::LabelTable;
-use super::npy::Records;
+use arrow_array::ArrayRef;
+use arrow_schema::{DataType, Field, Schema};
+
+use super::kept::{KeptCells, KeptColumns};
+use super::labels::{name_field, named, results};
+use super::sink::Sink;
 use super::table::{LABEL_ENDINGS, LabelColumns, LabeledRows, ending};
-use lapwing_core::publish::AtomicFile;
 use lapwing_core::publish::Staged;
 use lapwing_core::publish::check_writable;
+use lapwing_core::scan::pieces;
 use lapwing_core::{ClassNames, Error, Result, RowNames};
+
+/// Rows that are written at a time.
+const PIECE_ROWS: usize = 1 << 15;
 
 /// Writes a labeled table in consecutive blocks of rows, with the same bytes as [`write_labels`](super::write_labels).
 ///
@@ -41,58 +45,26 @@ use lapwing_core::{ClassNames, Error, Result, RowNames};
 /// assert_eq!(text, "row,label,confidence,reached\n0,spam,0.75,true\n1,,,false\n2,ham,1.0,true\n");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
 pub struct LabelWriter {
-    shape: Table,
+    classes: ClassNames,
+    n_rows: usize,
+    columns: LabelColumns,
+    lead: Lead,
+    sink: Sink,
     /// The next row; `None` after a failure.
     next: Option<usize>,
-    format: Format,
 }
 
-enum Format {
-    Npy(Box<Records>, Box<AtomicFile>),
-    Table(Box<LabelTable>),
+/// What stands before the results of a row.
+enum Lead {
+    Numbers,
+    Names(Arc<RowNames>),
+    Kept(Box<KeptCells>),
 }
 
-impl std::fmt::Debug for Format {
+impl std::fmt::Debug for LabelWriter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Npy(..) => "Npy",
-            Self::Table(_) => "Table",
-        })
-    }
-}
-
-/// The expected contents of a table.
-#[derive(Clone, Debug)]
-pub(super) struct Table {
-    pub path: std::path::PathBuf,
-    pub classes: ClassNames,
-    pub n_rows: usize,
-    pub columns: LabelColumns,
-    /// Names of the rows, in the place of their numbers.
-    pub names: Option<Arc<RowNames>>,
-}
-
-impl Table {
-    /// Checks the columns and the range of a block, and returns its end.
-    pub(super) fn check(&self, first_row: usize, block: &LabeledRows<'_>) -> Result<usize> {
-        block.check(first_row)?;
-        if *block.classes != self.classes {
-            return Err(Error::labels("the classes of the block are not those of the table"));
-        }
-        let (expected, found) = (self.columns, block.columns());
-        if expected != found {
-            return Err(Error::shape("the block of labels", expected.to_string(), found.to_string()));
-        }
-        first_row.checked_add(block.labels.len()).filter(|&end| end <= self.n_rows).ok_or_else(|| {
-            let got = format!("{} rows from row {first_row} on", block.labels.len());
-            Error::shape("the block of labels", format!("at most {} rows in all", self.n_rows), got)
-        })
-    }
-
-    pub(super) fn io(&self, error: io::Error) -> Error {
-        Error::io(&self.path, error)
+        f.debug_struct("LabelWriter").field("n_rows", &self.n_rows).field("next", &self.next).finish_non_exhaustive()
     }
 }
 
@@ -103,7 +75,7 @@ impl LabelWriter {
     /// # Errors
     /// [`Error::Param`] for an unknown ending, [`Error::Io`] when the file cannot be written.
     pub fn create(path: &Path, classes: &ClassNames, n_rows: usize, columns: LabelColumns) -> Result<Self> {
-        Self::begin(Table { path: path.to_owned(), classes: classes.clone(), n_rows, columns, names: None })
+        Self::begin(path, classes, n_rows, columns, |_| Ok((Lead::Numbers, vec![name_field("row", None)])))
     }
 
     /// As [`create`](Self::create), with the names of the rows in the place of their numbers, in the column that `names` names:
@@ -124,8 +96,11 @@ impl LabelWriter {
             let expected = "a column of another name: the table of labels has a column of this one";
             return Err(Error::param("id column", format!("'{}'", names.column()), expected));
         }
-        let (path, classes, n_rows) = (path.to_owned(), classes.clone(), names.len());
-        Self::begin(Table { path, classes, n_rows, columns, names: Some(names) })
+        Self::begin(path, classes, names.len(), columns, |ending| {
+            let shown = Some(&*names).filter(|_| ending != Some("npy"));
+            let first = name_field("row", shown);
+            Ok((shown.map_or(Lead::Numbers, |_| Lead::Names(names.clone())), vec![first]))
+        })
     }
 
     /// As [`create`](Self::create), with columns of the input before those of the labels, in `.csv` or `.parquet`. There are no row
@@ -140,33 +115,49 @@ impl LabelWriter {
         columns: LabelColumns,
         kept: KeptColumns,
     ) -> Result<Self> {
-        check_writable(path, &LABEL_ENDINGS)?;
-        let ending = ending(path);
-        if ending.as_deref() == Some("npy") {
-            return Err(Error::param(
-                "output",
-                path.display(),
-                "a .csv or .parquet file: a .npy has no columns of the input",
-            ));
-        }
-        let is_parquet = ending.as_deref() == Some("parquet");
-        let table = LabelTable::beside(path, kept, classes, columns, is_parquet)?;
-        let shape = Table { path: path.to_owned(), classes: classes.clone(), n_rows, columns, names: None };
-        Ok(Self { shape, next: Some(0), format: Format::Table(Box::new(table)) })
+        Self::begin(path, classes, n_rows, columns, |ending| {
+            if ending == Some("npy") {
+                let expected = "a .csv or .parquet file: a .npy has no columns of the input";
+                return Err(Error::param("output", path.display(), expected));
+            }
+            let (cells, fields) = KeptCells::new(kept, ending != Some("parquet"))?;
+            Ok((Lead::Kept(Box::new(cells)), fields))
+        })
     }
 
-    fn begin(shape: Table) -> Result<Self> {
-        let path = &shape.path;
+    /// Begins a table; `lead` gets the ending, and gives what stands before the results, with its fields.
+    fn begin(
+        path: &Path,
+        classes: &ClassNames,
+        n_rows: usize,
+        columns: LabelColumns,
+        lead: impl FnOnce(Option<&str>) -> Result<(Lead, Vec<Field>)>,
+    ) -> Result<Self> {
         check_writable(path, &LABEL_ENDINGS)?;
-        let format = if ending(path).as_deref() == Some("npy") {
-            let mut file = AtomicFile::create(path)?;
-            let records = Records::new(&shape.classes, shape.n_rows, shape.columns);
-            file.write_all(records.header()).map_err(|e| shape.io(e))?;
-            Format::Npy(Box::new(records), Box::new(file))
-        } else {
-            Format::Table(Box::new(LabelTable::new(path, &shape.classes, shape.columns, shape.names.clone())?))
+        let ending = ending(path);
+        let (lead, mut fields) = lead(ending.as_deref())?;
+        let (label_type, width) = match classes {
+            ClassNames::Integers(_) => (DataType::Int64, 0),
+            ClassNames::Texts(names) => {
+                (DataType::Utf8, names.iter().map(|name| name.chars().count()).max().unwrap_or(0))
+            }
         };
-        Ok(Self { shape, next: Some(0), format })
+        fields.extend(lead.has_label().then(|| Field::new("label", label_type, true)));
+        fields.push(Field::new("confidence", DataType::Float64, true));
+        fields.push(Field::new("reached", DataType::Boolean, false));
+        fields.extend(columns.names(classes).into_iter().enumerate().map(|(at, name)| {
+            let is_mark = columns.certified && at == 0;
+            Field::new(name, if is_mark { DataType::Boolean } else { DataType::Float64 }, !is_mark)
+        }));
+        let mut names: Vec<String> = fields.iter().map(|field| field.name().clone()).collect();
+        crate::read::make_distinct(&mut names);
+        let fields = fields.into_iter().zip(names).map(|(field, name)| field.with_name(name));
+        let schema = Schema::new(fields.collect::<Vec<Field>>());
+        let sink = match ending.as_deref() {
+            Some("npy") => Sink::create_records(path, schema, n_rows, width.max(1))?,
+            _ => Sink::create(path, schema)?,
+        };
+        Ok(Self { classes: classes.clone(), n_rows, columns, lead, sink, next: Some(0) })
     }
 
     /// Writes the rows of `block` as the rows from `first_row` on, which must directly follow the block before.
@@ -175,22 +166,41 @@ impl LabelWriter {
     /// [`Error::Shape`] and [`Error::Labels`] for rows that do not fit together or into the table, [`Error::Param`] for
     /// a block out of order, [`Error::Io`] when the file cannot be written; after that the table cannot be finished.
     pub fn write(&mut self, first_row: usize, block: &LabeledRows<'_>) -> Result<()> {
-        let end = self.shape.check(first_row, block)?;
+        let end = self.check(first_row, block)?;
         match self.next {
             Some(next) if next == first_row => {}
             Some(next) => return Err(Error::param("first row of the block", first_row, format!("row {next}"))),
             None => return Err(failed_before()),
         }
         self.next = None;
-        match &mut self.format {
-            Format::Table(table) => table.write(first_row, block)?,
-            Format::Npy(records, file) => {
-                let written = encode_rows(records, first_row, block, |bytes| file.write_all(bytes));
-                written.map_err(|e| self.shape.io(e))?;
-            }
+        for rows in pieces(0..block.labels.len(), PIECE_ROWS) {
+            let numbers = first_row + rows.start..first_row + rows.end;
+            let mut arrays: Vec<ArrayRef> = match &mut self.lead {
+                Lead::Numbers => vec![named(None, numbers)],
+                Lead::Names(names) => vec![named(Some(names), numbers)],
+                Lead::Kept(cells) => cells.next(first_row, block, &rows)?,
+            };
+            arrays.extend(results(block, rows, self.lead.has_label()));
+            self.sink.write(arrays)?;
         }
         self.next = Some(end);
         Ok(())
+    }
+
+    /// Checks the columns and the range of a block, and returns its end.
+    fn check(&self, first_row: usize, block: &LabeledRows<'_>) -> Result<usize> {
+        block.check(first_row)?;
+        if *block.classes != self.classes {
+            return Err(Error::labels("the classes of the block are not those of the table"));
+        }
+        let (expected, found) = (self.columns, block.columns());
+        if expected != found {
+            return Err(Error::shape("the block of labels", expected.to_string(), found.to_string()));
+        }
+        first_row.checked_add(block.labels.len()).filter(|&end| end <= self.n_rows).ok_or_else(|| {
+            let got = format!("{} rows from row {first_row} on", block.labels.len());
+            Error::shape("the block of labels", format!("at most {} rows in all", self.n_rows), got)
+        })
     }
 
     /// Syncs the table and renames it.
@@ -209,17 +219,19 @@ impl LabelWriter {
     /// As [`finish`](Self::finish).
     #[doc(hidden)]
     pub fn stage(self) -> Result<Staged> {
-        let Self { shape, next, format } = self;
-        match next {
-            Some(next) if next == shape.n_rows => {}
-            Some(next) => return Err(Error::shape("the table of labels", format!("{} rows", shape.n_rows), next)),
+        match self.next {
+            Some(next) if next == self.n_rows => {}
+            Some(next) => return Err(Error::shape("the table of labels", format!("{} rows", self.n_rows), next)),
             None => return Err(failed_before()),
         }
-        let file = match format {
-            Format::Npy(_, file) => *file,
-            Format::Table(table) => table.finish()?,
-        };
-        file.stage()
+        self.sink.finish()?.stage()
+    }
+}
+
+impl Lead {
+    /// Whether labels have a column of their own.
+    fn has_label(&self) -> bool {
+        !matches!(self, Self::Kept(cells) if cells.fill.is_some())
     }
 }
 

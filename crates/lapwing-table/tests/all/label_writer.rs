@@ -7,7 +7,7 @@ use lapwing_core::publish::AtomicFile;
 use lapwing_core::{ClassNames, Error, Matrix, Run};
 use lapwing_table::read::ReadOptions;
 use lapwing_table::read_label_column;
-use lapwing_table::write::{LABEL_ENDINGS, LabelColumns, LabelWriter, LabeledRows, RecordFile, write_labels};
+use lapwing_table::write::{LABEL_ENDINGS, LabelColumns, LabelWriter, LabeledRows, write_labels};
 use proptest::prelude::*;
 
 /// Answers for some rows.
@@ -67,14 +67,6 @@ impl Answers {
     fn writer(&self, path: &Path) -> LabelWriter {
         LabelWriter::create(path, &self.classes, self.len(), self.columns()).unwrap()
     }
-
-    fn record_file(&self, path: &Path) -> RecordFile {
-        RecordFile::create_shared(path, &self.classes, self.len(), self.columns()).unwrap()
-    }
-
-    fn opened(&self, path: &Path) -> Result<RecordFile, Error> {
-        RecordFile::open_shared(path, &self.classes, self.len(), self.columns())
-    }
 }
 
 fn endings() -> impl Iterator<Item = &'static str> {
@@ -83,15 +75,6 @@ fn endings() -> impl Iterator<Item = &'static str> {
 
 fn texts() -> ClassNames {
     ClassNames::Texts(["", "a,b", "line\nline", "say \"x\"", "ä"].map(String::from).to_vec())
-}
-
-/// Ends a table as its ending wants it.
-fn end(file: RecordFile, path: &Path) -> Result<(), Error> {
-    if path.extension().is_some_and(|ending| ending == "npy") {
-        file.commit(&run())
-    } else {
-        file.transcode(path, &run())
-    }
 }
 
 fn names(folder: &Folder) -> Vec<String> {
@@ -120,16 +103,6 @@ fn check(answers: &Answers, cuts: &[usize], run: &Run) {
         writer.finish().unwrap();
         assert!(std::fs::read(&path).unwrap() == expected, "{ending} in blocks {bounds:?} is another");
 
-        let mut file = answers.record_file(&path);
-        let mut other = answers.opened(&path).unwrap();
-        for (at, pair) in bounds.windows(2).enumerate().rev() {
-            let block = answers.part(pair[0], pair[1]);
-            let file = if at % 2 == 0 { &mut file } else { &mut other };
-            run.install(|| file.write_at(pair[0], &block.rows())).unwrap();
-        }
-        other.sync().unwrap();
-        run.install(|| end(file, &path)).unwrap();
-        assert!(std::fs::read(&path).unwrap() == expected, "{ending} in records {bounds:?} is another");
         assert_eq!(names(&folder), [format!("blocks{ending}"), format!("once{ending}")]);
     }
 }
@@ -223,55 +196,7 @@ fn a_full_disk_is_told_and_ends_the_table() {
         let again = writer.write(0, &answers.rows()).unwrap_err().to_string();
         assert!(again.contains("a block before could not be written"), "{again}");
         assert!(writer.finish().is_err());
-        let shared =
-            RecordFile::create_shared(&path, &answers.classes, 10, LabelColumns::default()).unwrap_err().to_string();
-        assert!(shared.contains("a file, which several processes can write"), "{shared}");
     }
-}
-
-#[test]
-fn records_are_complete_or_nothing_is_left() {
-    let folder = Folder::new();
-    let answers = Answers::new(50_000, texts(), true);
-    for ending in endings() {
-        let path = folder.file(&format!("t{ending}"), "older");
-        for missing in [0, 1, 30_000, 49_999] {
-            let mut file = answers.record_file(&path);
-            file.write_at(0, &answers.part(0, missing).rows()).unwrap();
-            file.write_at(missing + 1, &answers.part(missing + 1, answers.len()).rows()).unwrap();
-            let text = end(file, &path).unwrap_err().to_string();
-            assert!(text.contains(&format!("none for row {missing}; expected 50000 rows")), "{text}");
-        }
-        drop(answers.record_file(&path));
-        assert_eq!(std::fs::read(&path).unwrap(), b"older");
-        assert_eq!(names(&folder), [format!("t{ending}")]);
-        // What a killed run left is replaced; what it still writes goes nowhere.
-        let part = folder.file(&format!(".t{ending}.part"), "left");
-        assert!(answers.opened(&path).unwrap_err().to_string().contains("begun for another table"));
-        let mut file = answers.record_file(&path);
-        assert!(part.exists());
-        let text = |result: Result<(), Error>| result.unwrap_err().to_string();
-        assert!(text(file.write_at(1, &answers.rows())).contains("at most 50000 rows"));
-        assert!(text(file.write_at(0, &Answers::new(2, texts(), false).rows())).contains("no probabilities"));
-        file.write_at(0, &answers.rows()).unwrap();
-        let other =
-            RecordFile::open_shared(&path, &answers.classes, 49_999, answers.columns()).unwrap_err().to_string();
-        assert!(other.contains("begun for another table"), "{other}");
-        // Another than the creator may end it.
-        end(answers.opened(&path).unwrap(), &path).unwrap();
-        drop(file);
-        assert_eq!(names(&folder), [format!("t{ending}")]);
-        assert!(matches!(answers.opened(&path), Err(Error::Io { .. })));
-        std::fs::remove_file(path).unwrap();
-    }
-    let (array, text) = (folder.path("a.npy"), folder.path("a.csv"));
-    let mut file = answers.record_file(&array);
-    file.write_at(0, &answers.rows()).unwrap();
-    assert!(file.transcode(&text, &run()).unwrap_err().to_string().contains("a .npy is committed"));
-    assert!(answers.record_file(&text).commit(&run()).unwrap_err().to_string().contains("others are transcoded"));
-    assert!(RecordFile::create_shared(Path::new("-"), &texts(), 1, LabelColumns::default()).is_err());
-    assert!(RecordFile::create_shared(&array, &texts(), usize::MAX / 4, LabelColumns::default()).is_err());
-    assert!(names(&folder).is_empty());
 }
 
 #[test]
