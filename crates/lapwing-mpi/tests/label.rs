@@ -37,6 +37,7 @@ fn any_number_of_ranks_writes_the_bytes_of_one_process() {
         ("low-rank", "npy"),
         ("nystrom", "csv"),
         ("anchor", "parquet"),
+        ("nystrom --keep kind,x", "csv"),
         ("nystrom --fit-rows 900", "npy"),
         ("glnp", "npy"),
         ("glnp --fit-rows 900", "npy"),
