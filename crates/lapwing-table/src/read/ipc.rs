@@ -9,7 +9,6 @@ use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{DataType, SchemaRef};
 
 use super::parquet::{arrow_error, guarded};
-use super::table::{ColumnKind, kind_of};
 use lapwing_core::mapped::open_filled;
 use lapwing_core::{Error, Result, Run};
 
@@ -48,10 +47,6 @@ impl IpcTable {
 
     pub(super) fn names(&self) -> Vec<String> {
         self.schema.fields().iter().map(|field| field.name().clone()).collect()
-    }
-
-    pub(super) fn kinds(&self) -> Vec<ColumnKind> {
-        self.schema.fields().iter().map(|field| kind_of(field.data_type())).collect()
     }
 
     pub(super) fn data_type(&self, at: usize) -> DataType {
