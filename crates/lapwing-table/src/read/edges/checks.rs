@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use crate::read::list::Place;
-use lapwing_core::{Edge, Error, Result};
+use lapwing_core::{Edge, Result};
 
 /// Weight of the edges of a list without weights.
-pub(in crate::read) const NO_WEIGHT: f64 = 1.0;
+pub(super) const NO_WEIGHT: f64 = 1.0;
 
 /// Takes an edge: its nodes, weight, and place in the file.
 pub(super) type Take<'t> = &'t mut dyn FnMut([&str; 2], f64, Place) -> Result<()>;
@@ -32,21 +32,6 @@ impl Checks {
         }
         let [u, v] = nodes.map(|node| node as u32);
         Ok(Edge { u, v, weight })
-    }
-
-    /// Appends rows of nodes and weights, up to the length of the shortest column; returns the first bad row and its
-    /// message.
-    pub(super) fn append(
-        self,
-        [u, v]: [&[i64]; 2],
-        weights: Option<&[f64]>,
-        out: &mut Vec<Edge>,
-    ) -> Result<(), (usize, String)> {
-        for (row, (&u, &v)) in u.iter().zip(v).enumerate() {
-            let weight = weights.map_or(NO_WEIGHT, |weights| weights[row]);
-            out.push(self.edge([u, v], weight).map_err(|reason| (row, reason))?);
-        }
-        Ok(())
     }
 
     /// Whether all of `edges` pass.
@@ -114,13 +99,5 @@ impl Extent {
             n - 1
         );
         Err(place(self.row).error(path, reason))
-    }
-}
-
-/// Refuses more nodes than 32-bit numbers can count.
-pub(super) fn check_count(n_nodes: Option<usize>) -> Result<()> {
-    match n_nodes.filter(|&n| n > u32::MAX as usize) {
-        Some(n) => Err(Error::param("number of nodes", n, format!("at most {}", u32::MAX))),
-        None => Ok(()),
     }
 }

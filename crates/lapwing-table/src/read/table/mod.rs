@@ -23,8 +23,8 @@ use self::canonical::usual_length;
 pub use self::kind::ColumnKind;
 use self::parts::PartRows;
 pub(crate) use self::parts::parts_of;
-pub(crate) use self::rows::{KeptRows, TableRows};
 use self::rows::{Ask, Rows};
+pub(crate) use self::rows::{KeptRows, TableRows};
 use self::source::{Source, Stored};
 use super::arff::ArffText;
 pub(crate) use super::cell::{CellType, ColumnType, Reading, Tally};
@@ -335,7 +335,7 @@ impl TableFile {
 
     /// As [`scan`](Self::scan), with cells that are read as `readings` say.
     pub(crate) fn scan_read(&self, columns: &[usize], types: &[ColumnType], readings: &[Reading]) -> Result<TableRows> {
-        self.read((columns, types, readings), RowMark::default(), false)
+        self.scan_from(0, &[], columns, types, readings)
     }
 
     /// As [`scan`](Self::scan), with cells that were read in another table, the one of a fit, as `fit` says.
@@ -353,14 +353,7 @@ impl TableFile {
         types: &[ColumnType],
         readings: &[Reading],
     ) -> Result<TableRows> {
-        let mark = match (self.is_seekable(), self.is_text()) {
-            (false, _) => RowMark::default(),
-            (true, false) => RowMark { row, ..RowMark::default() },
-            (true, true) => {
-                marks.partition_point(|mark| mark.row <= row).checked_sub(1).map(|at| marks[at]).unwrap_or_default()
-            }
-        };
-        self.read((columns, types, readings), mark, false)
+        self.read((row, marks), (columns, types, readings), false)
     }
 
     /// How the cells of columns are read, if those of a fit were read as `fit` says.
@@ -384,24 +377,26 @@ impl TableFile {
         first: usize,
         with_lines: bool,
     ) -> Result<TableRows> {
-        let row = if self.is_seekable() && !self.is_text() { first } else { 0 };
-        let readings = vec![Reading::default(); columns.len()];
-        self.read((columns, types, &readings), RowMark { row, ..RowMark::default() }, with_lines)
+        self.read((first, &[]), (columns, types, &vec![Reading::default(); columns.len()]), with_lines)
     }
 
     fn read(
         &self,
+        (row, marks): (usize, &[RowMark]),
         (columns, types, readings): (&[usize], &[ColumnType], &[Reading]),
-        from: RowMark,
         with_lines: bool,
     ) -> Result<TableRows> {
         let cells = |(kind, reading): (&ColumnType, &Reading)| kind.cell_type(reading.cells, self.decimal());
         let cells: Vec<CellType> = types.iter().zip(readings).map(cells).collect();
         let (first_row, rows) = match &self.source {
             Source::Text(table) => {
-                (from.row, Rows::Text(Box::new(table.scan_from(from, columns, cells.clone(), with_lines)?)))
+                let before =
+                    marks.partition_point(|mark| mark.row <= row).checked_sub(1).filter(|_| table.is_seekable());
+                let mark = before.map(|at| marks[at]).unwrap_or_default();
+                let scan = table.scan_from(mark, columns, cells.clone(), with_lines)?;
+                (mark.row, Rows::Text(Box::new(scan)))
             }
-            Source::Stored(stored) => stored.rows(columns, from.row).map(|(first, next)| (first, Rows::Stored(next)))?,
+            Source::Stored(stored) => stored.rows(columns, row).map(|(first, next)| (first, Rows::Stored(next)))?,
             Source::Parts(parts) => (0, Rows::Parts(Box::new(PartRows::new(parts)))),
         };
         Ok(TableRows {
