@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use super::edges::{
-    Checks, EDGES, EdgeList, EdgeOptions, Extent, NamedEdges, Unknown, WEIGHTS, each, edge_warning, find, intern,
-    is_weight,
+    EDGES, EdgeList, EdgeOptions, Extent, NamedEdges, Unknown, WEIGHTS, each, edge_warning, find, intern, is_weight,
 };
 use super::format::Format;
 use super::npz::Archive;
@@ -49,7 +48,7 @@ fn of_numbers(path: &Path, options: &EdgeOptions, run: &Run) -> Result<(Csr<f64>
 
 /// The graph of a list of edges of numbered nodes, listed once or in both directions, and what to look at.
 fn of_list(list: &EdgeList, options: &EdgeOptions, run: &Run) -> Result<(Csr<f64>, Vec<String>)> {
-    let rows = list.rows(Checks { n_nodes: options.n_nodes }, run)?;
+    let rows = list.rows(options.n_nodes, run)?;
     let (mut entries, mut extent) = (Vec::new(), Extent::default());
     // A damaged file may state any number of rows. If the reservation fails, the buffer grows with the rows that there
     // are.

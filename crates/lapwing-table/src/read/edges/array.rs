@@ -4,7 +4,7 @@ use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
 
-use super::checks::{Checks, NO_WEIGHT};
+use super::checks::{NO_WEIGHT, checked, hold};
 use crate::read::list::Place;
 use crate::read::npy::{ArrayName, Dtype, Field, Header, Kind, NpyReader, Record, Source, decode_strided};
 use crate::read::roles::{Cells, EdgeColumns, edge_columns, width_text};
@@ -23,7 +23,7 @@ pub(super) struct ArrayEdges<'a, R> {
     weight: Option<Field>,
     /// What to look at in the choice of fields.
     pub notes: Vec<String>,
-    checks: Checks,
+    n_nodes: Option<usize>,
     pub n_rows: u64,
     block: Vec<u8>,
     /// The rows of the array that are in `block`.
@@ -33,14 +33,14 @@ pub(super) struct ArrayEdges<'a, R> {
 }
 
 impl<'a> ArrayEdges<'a, File> {
-    pub(super) fn open(path: &'a Path, checks: Checks) -> Result<Self> {
+    pub(super) fn open(path: &'a Path, n_nodes: Option<usize>) -> Result<Self> {
         let (file, length) = open_filled(path)?;
-        Self::new(NpyReader::new(file, length, ArrayName::from_path(path))?, checks)
+        Self::new(NpyReader::new(file, length, ArrayName::from_path(path))?, n_nodes)
     }
 }
 
 impl<'a, R: Source> ArrayEdges<'a, R> {
-    pub(super) fn new(reader: NpyReader<'a, R, Record>, checks: Checks) -> Result<Self> {
+    pub(super) fn new(reader: NpyReader<'a, R, Record>, n_nodes: Option<usize>) -> Result<Self> {
         let (fields, row_bytes) = fields(&reader.header, reader.origin)?;
         let is_record = matches!(reader.header.dtype, Record::Fields { .. });
         let names: Vec<String> = fields.iter().filter(|_| is_record).map(|field| field.name.clone()).collect();
@@ -60,7 +60,7 @@ impl<'a, R: Source> ArrayEdges<'a, R> {
         }
         let (nodes, weight) = (nodes.map(|at| fields[at].clone()), weight.map(|at| fields[at].clone()));
         let n_rows = reader.header.shape.first().map_or(0, |&n_rows| n_rows as u64);
-        Ok(Self { reader, row_bytes, nodes, weight, notes, checks, n_rows, block: Vec::new(), loaded: 0..0, row: 0 })
+        Ok(Self { reader, row_bytes, nodes, weight, notes, n_nodes, n_rows, block: Vec::new(), loaded: 0..0, row: 0 })
     }
 
     /// Reads the block that starts at the next row.
@@ -109,7 +109,7 @@ impl<'a, R: Source> ArrayEdges<'a, R> {
         let bytes = &self.block[rows.start * self.row_bytes..rows.end * self.row_bytes];
         if let Some(weight_size) = self.packed() {
             append_packed(bytes, weight_size, out);
-            if self.checks.hold(&out[before..]) {
+            if hold(self.n_nodes, &out[before..]) {
                 return Ok(());
             }
             out.truncate(before);
@@ -124,7 +124,7 @@ impl<'a, R: Source> ArrayEdges<'a, R> {
         for (row, (&u, &v)) in u.iter().zip(&v).enumerate() {
             let weight = weights.as_ref().map_or(NO_WEIGHT, |weights| weights[row]);
             let nodes = node(u).and_then(|u| Ok([u, node(v)?]));
-            out.push(nodes.and_then(|nodes| self.checks.edge(nodes, weight)).map_err(|reason| {
+            out.push(nodes.and_then(|nodes| checked(self.n_nodes, nodes, weight)).map_err(|reason| {
                 let place = Place::Row(self.loaded.start + (rows.start + row) as u64);
                 self.reader.origin.error(format!("{place}: {reason}"))
             })?);

@@ -12,7 +12,7 @@ mod table;
 use std::path::Path;
 use std::sync::Arc;
 
-pub(super) use self::checks::{Checks, Extent, WEIGHTS, is_weight, most_nodes};
+pub(super) use self::checks::{Extent, WEIGHTS, is_weight, most_nodes};
 use self::named::{Interned, NamedReader};
 pub(super) use self::named::{NamedEdges, Unknown, find, intern};
 pub(super) use self::table::{EDGES, EdgeList};
@@ -207,7 +207,7 @@ impl EdgeSource for EdgeFile {
         if let Some((names, first)) = &self.named {
             return Ok(Box::new(NamedReader { edges: NamedEdges::open(&self.list, run)?, names, first: *first }));
         }
-        self.list.rows(Checks { n_nodes: Some(self.n_nodes) }, run)
+        self.list.rows(Some(self.n_nodes), run)
     }
 }
 
@@ -259,7 +259,7 @@ fn report_share(share: Option<f64>, reported: &mut f64, run: &Run) {
 
 /// Counts nodes and rows.
 fn scan(list: &EdgeList, run: &Run) -> Result<(usize, u64)> {
-    let rows = list.rows(Checks { n_nodes: None }, run)?;
+    let rows = list.rows(None, run)?;
     let total = list.n_rows.unwrap_or(0);
     // Else the share of the file is reported.
     let is_counted = total > 0 || rows.share().is_none();

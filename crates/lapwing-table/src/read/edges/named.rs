@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use super::checks::{Checks, NO_WEIGHT, Take, WEIGHTS, is_weight};
+use super::checks::{NO_WEIGHT, Take, WEIGHTS, is_weight};
 use super::first::FirstLine;
 use super::report_share;
 use super::table::{EdgeList, TableEdges};
@@ -32,17 +32,11 @@ enum Source<'a> {
 impl<'a> NamedEdges<'a> {
     /// Opens a list whose nodes are compared with names as text.
     pub(in crate::read) fn open(list: &'a EdgeList, run: &Run) -> Result<Self> {
-        let checks = Checks { n_nodes: None };
         let source = match &list.table {
-            Some(table) => Source::Table(Box::new(table.rows(true, checks)?)),
-            None => Source::Numbers(list.rows(checks, run)?, 0),
+            Some(table) => Source::Table(Box::new(list.table_rows(table, true, None)?)),
+            None => Source::Numbers(list.rows(None, run)?, 0),
         };
         Ok(Self { list, source })
-    }
-
-    /// The first line of a text, if it may be an edge.
-    fn first(&self) -> Option<&'a FirstLine> {
-        self.list.table.as_ref().and_then(|table| table.first.as_ref())
     }
 
     /// Share of the list that has been read, if it is known.
@@ -119,7 +113,7 @@ pub(in crate::read) fn intern(
         return Err(Error::param("number of nodes", n_nodes, "none: the nodes have names, which are counted"));
     }
     let mut names = RowNames::new("node", Named::Nodes);
-    let line = edges.first().filter(|line| line.is_open);
+    let line = edges.list.first.as_ref().filter(|line| line.is_open);
     let (mut notes, mut comes_again, mut n_edges) = (edges.list.notes.clone(), false, 0usize);
     let intern = |names: &mut RowNames, [u, v]: [&str; 2], weight| -> Result<Edge> {
         Ok(Edge { u: names.intern(u)?, v: names.intern(v)?, weight })
@@ -184,8 +178,8 @@ pub(in crate::read) fn find(
         }
         Ok(())
     };
-    let has_weight = edges.list.table.as_ref().is_none_or(|table| table.has_weight());
-    if let Some(FirstLine { nodes: [u, v], line, is_header, .. }) = edges.first().filter(|_| !has_weight)
+    if let Some(FirstLine { nodes: [u, v], line, is_header, .. }) =
+        edges.list.first.as_ref().filter(|_| !edges.list.has_weight())
         && (!is_header || names.find(u).is_some() || names.find(v).is_some())
     {
         look_up([u, v], NO_WEIGHT, Place::Line(*line))?;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::EdgeOptions;
 use super::array::ArrayEdges;
-use super::checks::{Checks, NO_WEIGHT, Take, WEIGHTS};
+use super::checks::{NO_WEIGHT, Take, WEIGHTS, checked};
 use super::first::{First, FirstLine, first_line};
 use crate::read::cell::{is_missing, plain};
 use crate::read::files::unknown_format;
@@ -32,37 +32,31 @@ pub(in crate::read) struct EdgeList {
     pub n_rows: Option<u64>,
     /// Whether ids are names: if so it was said, or if one in the first rows is no number as a program writes it.
     pub(super) has_names: bool,
-    /// The table, if it is no array.
-    pub(super) table: Option<Box<EdgeTable>>,
-}
-
-/// A table of edges.
-#[derive(Clone, Debug)]
-pub(super) struct EdgeTable {
-    list: List,
-    /// The ends, and the weight if there is one.
-    columns: Vec<usize>,
     /// The first line of a text, if it was not left to be read as an edge.
-    pub first: Option<FirstLine>,
+    pub(super) first: Option<FirstLine>,
+    /// The table, if it is no array.
+    pub(super) table: Option<List>,
+    /// The places of the ends in the table, and of the weight if there is one.
+    columns: Vec<usize>,
 }
 
 impl EdgeList {
     /// Opens an array, one of an archive, or a table; for other formats, the error says that `expected` is expected.
     pub(in crate::read) fn open(path: &Path, options: &EdgeOptions, expected: &str) -> Result<Self> {
-        let checks = Checks { n_nodes: None };
         let (notes, n_rows) = match Format::from_path(path) {
-            Format::Npy => ArrayEdges::open(path, checks).map(|array| (array.notes, array.n_rows))?,
+            Format::Npy => ArrayEdges::open(path, None).map(|array| (array.notes, array.n_rows))?,
             Format::Npz => {
                 let mut archive = Archive::open(path)?;
                 if !archive.has(EDGES) {
                     return Err(archive.unknown("a matrix of scipy.sparse.save_npz or an array edges"));
                 }
-                ArrayEdges::new(archive.array(EDGES)?, checks).map(|array| (array.notes, array.n_rows))?
+                ArrayEdges::new(archive.array(EDGES)?, None).map(|array| (array.notes, array.n_rows))?
             }
             _ if is_table(path) => return Self::of_table(path, options),
             _ => return Err(unknown_format(path, expected)),
         };
-        Ok(Self { path: path.to_owned(), notes, n_rows: Some(n_rows), has_names: options.are_names, table: None })
+        let (path, has_names) = (path.to_owned(), options.are_names);
+        Ok(Self { path, notes, n_rows: Some(n_rows), has_names, first: None, table: None, columns: Vec::new() })
     }
 
     fn of_table(path: &Path, options: &EdgeOptions) -> Result<Self> {
@@ -82,7 +76,7 @@ impl EdgeList {
             _ => (true, false, true),
         };
         let (taken, edges) = list.records.split_at(usize::from(kind != First::Edge).min(list.records.len()));
-        let cells: Vec<Cells> = (0..list.width()).map(|at| cells_of(&list, edges, at)).collect();
+        let cells: Vec<Cells> = (0..list.table.names().len()).map(|at| cells_of(&list, edges, at)).collect();
         let names = if is_header { &list.names[..] } else { &[] };
         let found = edge_columns(names, &cells).map_err(|reason| Error::format(path, None, reason))?;
         let EdgeColumns { nodes, weight, notes } = found;
@@ -102,41 +96,41 @@ impl EdgeList {
             }
         }
         let n_rows = list.table.n_rows().map(|n_rows| n_rows as u64);
-        let table = EdgeTable { list, columns: nodes.into_iter().chain(weight).collect(), first };
-        Ok(Self { path: path.to_owned(), notes, n_rows, has_names, table: Some(Box::new(table)) })
+        let columns = nodes.into_iter().chain(weight).collect();
+        Ok(Self { path: path.to_owned(), notes, n_rows, has_names, first, table: Some(list), columns })
     }
 
     /// Whether it can be read only once.
     pub(super) fn is_once(&self) -> bool {
-        self.table.as_ref().is_some_and(|table| table.list.is_once())
+        self.table.as_ref().is_some_and(List::is_once)
     }
 
     /// Refuses nodes that are known to be no numbers.
     pub(super) fn check_numbers(&self) -> Result<()> {
         let Some(table) = &self.table else { return Ok(()) };
-        let is_text = |at: &&usize| table.list.text().is_none() && table.list.table.is_stored_text(**at);
-        if let Some(&at) = table.columns[..2].iter().find(is_text) {
-            return Err(type_error(&table.list, at, NODES));
+        let is_text = |at: &&usize| table.text().is_none() && table.table.is_stored_text(**at);
+        if let Some(&at) = self.columns[..2].iter().find(is_text) {
+            return Err(type_error(table, at, NODES));
         }
-        match &table.first {
+        match &self.first {
             // The first line was taken as two names; here it is an edge of numbers.
             Some(FirstLine { nodes, line, is_header: false, .. }) => nodes
                 .iter()
-                .try_for_each(|node| table.node(node).map(drop))
+                .try_for_each(|node| self.node(node).map(drop))
                 .map_err(|e| Place::Line(*line).error(&self.path, e)),
             _ => Ok(()),
         }
     }
 
     /// Starts to read the edges of numbered nodes.
-    pub(in crate::read) fn rows(&self, checks: Checks, run: &Run) -> Result<Box<dyn EdgeReader + '_>> {
+    pub(in crate::read) fn rows(&self, n_nodes: Option<usize>, run: &Run) -> Result<Box<dyn EdgeReader + '_>> {
         self.check_numbers()?;
         Ok(match &self.table {
-            Some(table) => Box::new(table.rows(false, checks)?),
+            Some(table) => Box::new(self.table_rows(table, false, n_nodes)?),
             None if Format::from_path(&self.path) == Format::Npz => {
-                Box::new(ArrayEdges::new(Archive::open(&self.path)?.array(EDGES)?.held(run)?, checks)?)
+                Box::new(ArrayEdges::new(Archive::open(&self.path)?.array(EDGES)?.held(run)?, n_nodes)?)
             }
-            None => Box::new(ArrayEdges::open(&self.path, checks)?),
+            None => Box::new(ArrayEdges::open(&self.path, n_nodes)?),
         })
     }
 
@@ -163,7 +157,7 @@ impl EdgeList {
     /// A note on the first id that is no number as a program writes it, which makes names of all ids, if there is one; the list is read up
     /// to it.
     fn late_name(&self, run: &Run) -> Option<String> {
-        let mut rows = self.table.as_ref().filter(|_| !self.is_once())?.rows_from(true, 0).ok()?;
+        let mut rows = self.rows_from(self.table.as_ref().filter(|list| !list.is_once())?, true, 0).ok()?;
         while let Some(found) = rows.next(usize::MAX, run).ok()? {
             let ends = [rows.cells(0), rows.cells(1)];
             let mut ids = found.flat_map(|at| ends.map(|cells| (cells.text(at).trim(), at)));
@@ -177,7 +171,60 @@ impl EdgeList {
 
     /// Where a row stands.
     pub(in crate::read) fn place(&self, row: u64, run: &Run) -> Place {
-        self.table.as_ref().and_then(|table| table.place(row, run)).unwrap_or(Place::Row(row))
+        let find = || {
+            let mut edges = self.table_rows(self.table.as_ref()?, true, None).ok()?;
+            edges.skip(row, run).ok()?;
+            let found = edges.rows.next(1, run).ok()??;
+            Some(edges.rows.place(found.start))
+        };
+        find().unwrap_or(Place::Row(row))
+    }
+
+    /// Whether a column of the table holds weights.
+    pub(super) fn has_weight(&self) -> bool {
+        self.columns.len() > 2
+    }
+
+    /// Starts to read edges of numbered nodes, or of nodes with names as texts.
+    pub(super) fn table_rows<'t>(
+        &'t self,
+        table: &'t List,
+        are_names: bool,
+        n_nodes: Option<usize>,
+    ) -> Result<TableEdges<'t>> {
+        Ok(TableEdges { edges: self, table, rows: self.rows_from(table, are_names, 0)?, n_nodes, are_names })
+    }
+
+    /// Starts to read the table from row `first` on, or from an earlier one.
+    fn rows_from(&self, table: &List, are_names: bool, first: usize) -> Result<ListRows> {
+        // Where numbers are wrong, the file is read again to count the lines, unless it cannot be.
+        let with_lines = are_names || table.is_once();
+        table.rows(&self.columns, if are_names { 2 } else { 0 }, first, with_lines)
+    }
+
+    /// The node that a text spells, or what is wrong with it.
+    fn node(&self, text: &str) -> Result<i64, String> {
+        match text.parse() {
+            // As a program writes it.
+            Ok(number) if matches!(text.as_bytes(), [_] | [b'1'..=b'9', ..]) => Ok(number),
+            _ => self.signed_node(text.trim()),
+        }
+    }
+
+    /// The same for texts that are not digits alone.
+    #[cold]
+    fn signed_node(&self, text: &str) -> Result<i64, String> {
+        let number = text.parse::<i64>().ok();
+        let what = match number {
+            Some(number) if is_canonical(text) => return Ok(number),
+            Some(number) if number >= 0 => format!("is not written as a number of a row, {number}"),
+            _ => "is not an integer".to_owned(),
+        };
+        let advice = match self.is_once() {
+            true => "; if nodes have names, write the edges to a file, which is read twice",
+            false => "; if nodes have names, say so (--nodes names)",
+        };
+        Err(format!("node '{}' {what}{advice}", shown(text.as_bytes())))
     }
 }
 
@@ -201,81 +248,28 @@ fn type_error(list: &List, at: usize, expected: &str) -> Error {
     Error::format(list.table.path(), None, format!("column '{name}' holds {stored}; {expected}"))
 }
 
-impl EdgeTable {
-    pub(super) fn has_weight(&self) -> bool {
-        self.columns.len() > 2
-    }
-
-    /// Starts to read edges of numbered nodes, or of nodes with names as texts.
-    pub(super) fn rows(&self, are_names: bool, checks: Checks) -> Result<TableEdges<'_>> {
-        Ok(TableEdges { table: self, rows: self.rows_from(are_names, 0)?, checks, are_names })
-    }
-
-    fn rows_from(&self, are_names: bool, first: usize) -> Result<ListRows> {
-        // Where numbers are wrong, the file is read again to count the lines, unless it cannot be.
-        let with_lines = are_names || self.list.is_once();
-        self.list.rows(&self.columns, if are_names { 2 } else { 0 }, first, with_lines)
-    }
-
-    /// The node that a text spells, or what is wrong with it.
-    fn node(&self, text: &str) -> Result<i64, String> {
-        digits(text.as_bytes()).map_or_else(|| self.signed_node(text.trim()), Ok)
-    }
-
-    #[cold]
-    fn signed_node(&self, text: &str) -> Result<i64, String> {
-        let number = text.parse::<i64>().ok();
-        let what = match number {
-            Some(number) if is_canonical(text) => return Ok(number),
-            Some(number) if number >= 0 => format!("is not written as a number of a row, {number}"),
-            _ => "is not an integer".to_owned(),
-        };
-        let advice = match self.list.is_once() {
-            true => "; if nodes have names, write the edges to a file, which is read twice",
-            false => "; if nodes have names, say so (--nodes names)",
-        };
-        Err(format!("node '{}' {what}{advice}", shown(text.as_bytes())))
-    }
-
-    /// Where a row stands, if it is still there.
-    fn place(&self, row: u64, run: &Run) -> Option<Place> {
-        let mut edges = self.rows(true, Checks { n_nodes: None }).ok()?;
-        edges.skip(row, run).ok()?;
-        let found = edges.rows.next(1, run).ok()??;
-        Some(edges.rows.place(found.start))
-    }
-}
-
-/// A whole number of some digits as a program writes it.
-#[inline]
-fn digits(cell: &[u8]) -> Option<i64> {
-    let fits = (1..=18).contains(&cell.len()) && cell.iter().all(u8::is_ascii_digit);
-    let is_canonical = cell.len() == 1 || cell.first() != Some(&b'0');
-    (fits && is_canonical).then(|| cell.iter().fold(0, |number, digit| number * 10 + i64::from(digit - b'0')))
-}
-
 /// The edges of a table in order.
 pub(super) struct TableEdges<'t> {
-    table: &'t EdgeTable,
+    edges: &'t EdgeList,
+    table: &'t List,
     rows: ListRows,
-    checks: Checks,
+    n_nodes: Option<usize>,
     are_names: bool,
 }
 
 impl TableEdges<'_> {
     /// An error about a row of the current arrays.
     fn error(&self, at: usize, reason: impl std::fmt::Display, run: &Run) -> Error {
-        let place = self.rows.place(at);
-        let place = match place {
-            Place::Row(row) if self.table.list.text().is_some() => self.table.place(row, run).unwrap_or(place),
-            _ => place,
+        let place = match self.rows.place(at) {
+            Place::Row(row) if self.table.text().is_some() => self.edges.place(row, run),
+            place => place,
         };
-        place.error(self.rows.path(), reason)
+        place.error(&self.edges.path, reason)
     }
 
     fn edge(&self, cells: &[ListCells<'_>; 3], at: usize) -> Result<Edge, String> {
         let nodes = [self.node(cells[0], at)?, self.node(cells[1], at)?];
-        self.checks.edge(nodes, self.weight(cells[2], at)?)
+        checked(self.n_nodes, nodes, self.weight(cells[2], at)?)
     }
 
     #[inline]
@@ -284,20 +278,20 @@ impl TableEdges<'_> {
             // Numbers beyond 2⁵³ are rounded, and out of range.
             Some(number) if number.fract() == 0.0 => Ok(number as i64),
             Some(_) => Err("a node is missing".into()),
-            None => self.table.node(cells.text(at)),
+            None => self.edges.node(cells.text(at)),
         }
     }
 
     #[inline]
     fn weight(&self, cells: ListCells<'_>, at: usize) -> Result<f64, String> {
-        if !self.table.has_weight() {
+        if !self.edges.has_weight() {
             return Ok(NO_WEIGHT);
         }
         if let Some(weight) = cells.number(at) {
             return Ok(weight);
         }
         let text = cells.text(at).trim();
-        let decimal = self.table.list.decimal();
+        let decimal = self.table.table.decimal();
         let with_point = || text.parse().ok().filter(|_| decimal != b'.');
         let missing = || is_missing(text.as_bytes()).then_some(f64::NAN);
         let weight = plain(text.as_bytes(), decimal).or_else(with_point).or_else(missing);
@@ -341,8 +335,8 @@ impl EdgeReader for TableEdges<'_> {
 
     fn skip(&mut self, count: u64, run: &Run) -> Result<()> {
         let end = self.rows.next_row().saturating_add(usize::try_from(count).unwrap_or(usize::MAX));
-        if self.table.list.text().is_none() {
-            self.rows = self.table.rows_from(self.are_names, end)?;
+        if self.table.text().is_none() {
+            self.rows = self.edges.rows_from(self.table, self.are_names, end)?;
         }
         while self.rows.next_row() < end && self.rows.next(end - self.rows.next_row(), run)?.is_some() {}
         Ok(())

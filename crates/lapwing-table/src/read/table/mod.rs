@@ -105,14 +105,12 @@ impl TableFile {
             }
             Format::Parquet => {
                 let table = parquet::Table::open(path)?;
-                let (names, types, n_rows) = (table.names.clone(), table.types.clone(), table.n_rows);
-                Self::from_stored(path.to_owned(), names, types, Some(n_rows), Stored::Parquet(Arc::new(table)))
+                let (schema, n_rows) = (table.schema.clone(), table.n_rows);
+                Self::from_stored(path.to_owned(), &schema, Some(n_rows), Stored::Parquet(Arc::new(table)))
             }
             Format::Ipc => {
                 let table = super::ipc::IpcTable::open(path)?;
-                let names = table.names();
-                let types = (0..names.len()).map(|at| table.data_type(at)).collect();
-                Self::from_stored(path.to_owned(), names, types, None, Stored::Ipc(table))
+                Self::from_stored(path.to_owned(), &table.schema.clone(), None, Stored::Ipc(table))
             }
             _ => Err(unknown_format(
                 path,
@@ -126,9 +124,8 @@ impl TableFile {
     /// # Errors
     /// [`Error::Shape`] for batches with other columns.
     pub fn from_batches(name: impl Into<PathBuf>, schema: &Schema, batches: Vec<RecordBatch>) -> Result<Self> {
-        let types = |schema: &Schema| schema.fields().iter().map(|field| field.data_type().clone()).collect::<Vec<_>>();
-        let expected = types(schema);
-        if let Some(other) = batches.iter().find(|batch| types(&batch.schema()) != expected) {
+        let expected = types_of(schema);
+        if let Some(other) = batches.iter().find(|batch| types_of(&batch.schema()) != expected) {
             let got = format!("other columns ({})", other.num_columns());
             return Err(Error::shape(
                 "a batch of the table",
@@ -136,20 +133,14 @@ impl TableFile {
                 got,
             ));
         }
-        let names = schema.fields().iter().map(|field| field.name().clone()).collect();
         let n_rows = batches.iter().map(RecordBatch::num_rows).sum();
-        Self::from_stored(name.into(), names, expected, Some(n_rows), Stored::Held(batches))
+        Self::from_stored(name.into(), schema, Some(n_rows), Stored::Held(batches))
     }
 
     /// A table of stored types. What these do not state is told by the first rows: the lengths of lists, and what is stored as text.
-    fn from_stored(
-        path: PathBuf,
-        mut names: Vec<String>,
-        types: Vec<DataType>,
-        n_rows: Option<usize>,
-        source: Stored,
-    ) -> Result<Self> {
-        let repeated = super::columns::make_distinct(&mut names);
+    fn from_stored(path: PathBuf, schema: &Schema, n_rows: Option<usize>, source: Stored) -> Result<Self> {
+        let mut names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+        let (repeated, types) = (super::columns::make_distinct(&mut names), types_of(schema));
         let mut kinds: Vec<ColumnKind> = types.iter().map(kind_of).collect();
         let open =
             |is: fn(&ColumnKind) -> bool| -> Vec<usize> { (0..kinds.len()).filter(|&at| is(&kinds[at])).collect() };
@@ -335,7 +326,7 @@ impl TableFile {
 
     /// As [`scan`](Self::scan), with cells that are read as `readings` say.
     pub(crate) fn scan_read(&self, columns: &[usize], types: &[ColumnType], readings: &[Reading]) -> Result<TableRows> {
-        self.scan_from(0, &[], columns, types, readings)
+        self.scan_from(0, &[], (columns, types, readings), false)
     }
 
     /// As [`scan`](Self::scan), with cells that were read in another table, the one of a fit, as `fit` says.
@@ -344,16 +335,35 @@ impl TableFile {
     }
 
     /// As [`scan_read`](Self::scan_read), from the last of `marks` at or before row `row` on, if the format needs such; see
-    /// [`TableRows::first_row`].
+    /// [`TableRows::n_rows`]. `with_lines` says whether the lines of the rows of a text are wanted, which take time to count.
     pub(crate) fn scan_from(
         &self,
         row: usize,
         marks: &[RowMark],
-        columns: &[usize],
-        types: &[ColumnType],
-        readings: &[Reading],
+        (columns, types, readings): (&[usize], &[ColumnType], &[Reading]),
+        with_lines: bool,
     ) -> Result<TableRows> {
-        self.read((row, marks), (columns, types, readings), false)
+        let cells = |(kind, reading): (&ColumnType, &Reading)| kind.cell_type(reading.cells, self.decimal());
+        let cells: Vec<CellType> = types.iter().zip(readings).map(cells).collect();
+        let (n_rows, rows) = match &self.source {
+            Source::Text(table) => {
+                let before =
+                    marks.partition_point(|mark| mark.row <= row).checked_sub(1).filter(|_| table.is_seekable());
+                let mark = before.map(|at| marks[at]).unwrap_or_default();
+                let scan = table.scan_from(mark, columns, cells.clone(), with_lines)?;
+                (mark.row, Rows::Text(Box::new(scan)))
+            }
+            Source::Stored(stored) => stored.rows(columns, row).map(|(first, next)| (first, Rows::Stored(next)))?,
+            Source::Parts(parts) => (0, Rows::Parts(Box::new(PartRows::new(parts)))),
+        };
+        Ok(TableRows {
+            path: self.path.clone(),
+            rows,
+            ask: Ask { columns: columns.to_vec(), types: types.to_vec(), cells },
+            sentinels: readings.iter().map(|reading| reading.sentinel).collect(),
+            tallies: vec![Tally::default(); columns.len()],
+            n_rows,
+        })
     }
 
     /// How the cells of columns are read, if those of a fit were read as `fit` says.
@@ -377,37 +387,7 @@ impl TableFile {
         first: usize,
         with_lines: bool,
     ) -> Result<TableRows> {
-        self.read((first, &[]), (columns, types, &vec![Reading::default(); columns.len()]), with_lines)
-    }
-
-    fn read(
-        &self,
-        (row, marks): (usize, &[RowMark]),
-        (columns, types, readings): (&[usize], &[ColumnType], &[Reading]),
-        with_lines: bool,
-    ) -> Result<TableRows> {
-        let cells = |(kind, reading): (&ColumnType, &Reading)| kind.cell_type(reading.cells, self.decimal());
-        let cells: Vec<CellType> = types.iter().zip(readings).map(cells).collect();
-        let (first_row, rows) = match &self.source {
-            Source::Text(table) => {
-                let before =
-                    marks.partition_point(|mark| mark.row <= row).checked_sub(1).filter(|_| table.is_seekable());
-                let mark = before.map(|at| marks[at]).unwrap_or_default();
-                let scan = table.scan_from(mark, columns, cells.clone(), with_lines)?;
-                (mark.row, Rows::Text(Box::new(scan)))
-            }
-            Source::Stored(stored) => stored.rows(columns, row).map(|(first, next)| (first, Rows::Stored(next)))?,
-            Source::Parts(parts) => (0, Rows::Parts(Box::new(PartRows::new(parts)))),
-        };
-        Ok(TableRows {
-            path: self.path.clone(),
-            rows,
-            ask: Ask { columns: columns.to_vec(), types: types.to_vec(), cells },
-            sentinels: readings.iter().map(|reading| reading.sentinel).collect(),
-            tallies: vec![Tally::default(); columns.len()],
-            first_row,
-            n_rows: first_row,
-        })
+        self.scan_from(first, &[], (columns, types, &vec![Reading::default(); columns.len()]), with_lines)
     }
 
     /// Starts to read columns as they are: in their stored types, or those of a text as texts if `as_text`, else as the kinds that were
@@ -431,6 +411,11 @@ impl TableFile {
         };
         Ok(KeptRows { path, types, rows: Box::new(move |run| Ok(rows.next(run)?.map(&with_nulls))) })
     }
+}
+
+/// The types of the columns.
+fn types_of(schema: &Schema) -> Vec<DataType> {
+    schema.fields().iter().map(|field| field.data_type().clone()).collect()
 }
 
 /// The first rows of some columns of stored types; none of a table without rows.

@@ -27,7 +27,6 @@ pub(crate) struct TableRows {
     pub(super) sentinels: Vec<Option<f64>>,
     /// Counts of the cells read so far, in the order of the columns; a text has its own.
     pub(super) tallies: Vec<Tally>,
-    pub(super) first_row: usize,
     /// Number of rows before the next one; a text has its own.
     pub(super) n_rows: usize,
 }
@@ -106,11 +105,6 @@ impl TableRows {
     /// The lines of the last rows of a text, if they were wanted.
     pub(crate) fn lines(&self) -> &[u64] {
         self.text().map_or(&[], |scan| &scan.lines)
-    }
-
-    /// The row with which reading started.
-    pub(crate) fn first_row(&self) -> usize {
-        self.first_row
     }
 
     /// The rows of a text at which reading can start, of those read so far; they are taken out.

@@ -60,7 +60,7 @@ impl Stored {
     pub(super) fn bytes_of(&self, columns: &[usize]) -> u64 {
         match self {
             Self::Parquet(table) => table.bytes_of(columns),
-            Self::Ipc(table) => table.bytes(),
+            Self::Ipc(table) => table.bytes,
             Self::Held(batches) => {
                 let column = |batch: &RecordBatch, at: &usize| batch.column(*at).get_array_memory_size() as u64;
                 batches.iter().flat_map(|batch| columns.iter().map(move |at| column(batch, at))).sum()
