@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::checks::{NO_WEIGHT, checked, hold};
 use crate::read::list::Place;
-use crate::read::npy::{ArrayName, Dtype, Field, Header, Kind, NpyReader, Record, Source, decode_strided};
+use crate::read::npy::{ArrayName, Dtype, Field, Header, Kind, NpyReader, Number, Record, Source, decode_strided};
 use crate::read::roles::{Cells, EdgeColumns, edge_columns, width_text};
 use lapwing_core::mapped::open_filled;
 use lapwing_core::{Edge, EdgeReader, Result, Run};
@@ -114,17 +114,15 @@ impl<'a, R: Source> ArrayEdges<'a, R> {
             }
             out.truncate(before);
         }
-        let [u, v] = self.nodes.each_ref().map(|field| self.numbers(field, bytes));
-        let weights = self.weight.as_ref().map(|field| self.numbers(field, bytes));
-        // Numbers beyond 2⁵³ are rounded, and out of range.
-        let node = |node: f64| match node.fract() == 0.0 {
-            true => Ok(node as i64),
-            false => Err(format!("node {node} is not an integer")),
-        };
+        let [(u, odd_u), (v, odd_v)] = self.nodes.each_ref().map(|field| self.whole_numbers(field, bytes));
+        let weights: Option<Vec<f64>> = self.weight.as_ref().map(|field| self.numbers(field, bytes));
+        let odd = odd_u.into_iter().chain(odd_v).min_by_key(|&(row, _)| row);
         for (row, (&u, &v)) in u.iter().zip(&v).enumerate() {
-            let weight = weights.as_ref().map_or(NO_WEIGHT, |weights| weights[row]);
-            let nodes = node(u).and_then(|u| Ok([u, node(v)?]));
-            out.push(nodes.and_then(|nodes| checked(self.n_nodes, nodes, weight)).map_err(|reason| {
+            let edge = match odd {
+                Some((at, node)) if at == row => Err(format!("node {node} is not an integer")),
+                _ => checked(self.n_nodes, [u, v], weights.as_ref().map_or(NO_WEIGHT, |weights| weights[row])),
+            };
+            out.push(edge.map_err(|reason| {
                 let place = Place::Row(self.loaded.start + (rows.start + row) as u64);
                 self.reader.origin.error(format!("{place}: {reason}"))
             })?);
@@ -132,8 +130,18 @@ impl<'a, R: Source> ArrayEdges<'a, R> {
         Ok(())
     }
 
+    /// The numbers of a field of some rows as integers, and the first that is none, with its row.
+    fn whole_numbers(&self, field: &Field, rows: &[u8]) -> (Vec<i64>, Option<(usize, f64)>) {
+        if field.dtype.is_integer() {
+            return (self.numbers(field, rows), None);
+        }
+        let numbers: Vec<f64> = self.numbers(field, rows);
+        let odd = numbers.iter().position(|number| number.fract() != 0.0).map(|row| (row, numbers[row]));
+        (numbers.into_iter().map(|number| number as i64).collect(), odd)
+    }
+
     /// The numbers of a field of some rows.
-    fn numbers(&self, field: &Field, rows: &[u8]) -> Vec<f64> {
+    fn numbers<N: Number>(&self, field: &Field, rows: &[u8]) -> Vec<N> {
         let mut numbers = Vec::with_capacity(rows.len() / self.row_bytes);
         let cells = rows.get(field.offset..).unwrap_or_default();
         decode_strided(cells, self.row_bytes, field.dtype, |number| numbers.push(number));

@@ -230,7 +230,8 @@ fn open_list(path: &Path, options: &EdgeOptions) -> Result<EdgeList> {
     EdgeList::open(path, options, KNOWN)
 }
 
-/// Hands all edges of a reader to `take`, block by block. Reports the share that has been read, if it is known but the number of rows is not.
+/// Hands all edges of a reader to `take`, block by block. Reports the share that has been read, if it is known and the number of rows is
+/// not.
 pub(super) fn each(
     mut reader: Box<dyn EdgeReader + '_>,
     n_rows: Option<u64>,

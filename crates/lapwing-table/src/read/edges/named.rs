@@ -100,8 +100,8 @@ pub(in crate::read) struct Interned {
     pub notes: Vec<String>,
 }
 
-/// Numbers the nodes of a list by their names, and hands all edges to `take`. `n_nodes` is the number of nodes that the caller was given, which
-/// no list with names has, and `late` a further note.
+/// Numbers the nodes of a list by their names, and hands all edges to `take`. `n_nodes` is the number of nodes that was given, which no
+/// list with names has; `late` is a further note.
 pub(in crate::read) fn intern(
     mut edges: NamedEdges<'_>,
     n_nodes: Option<usize>,
@@ -144,7 +144,6 @@ pub(in crate::read) fn intern(
 }
 
 /// Edges with nodes of unknown names.
-#[derive(Default)]
 pub(in crate::read) struct Unknown {
     /// Distinct names.
     pub n_nodes: usize,

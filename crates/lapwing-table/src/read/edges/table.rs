@@ -134,7 +134,7 @@ impl EdgeList {
         })
     }
 
-    /// What `numbers` makes of the list; if its nodes have names, what `names` makes of it, with a note if these begin behind the first rows.
+    /// What `numbers` makes of the list; if its nodes have names, what `names` makes of it, with a note if only later rows show these.
     pub(in crate::read) fn numbers_or_names<T>(
         &self,
         run: &Run,

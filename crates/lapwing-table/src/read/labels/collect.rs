@@ -96,8 +96,8 @@ fn integer(text: &str) -> Option<i64> {
     text.parse().ok().or_else(of_float)
 }
 
-/// Labels from an array of one dimension (or one column). Integers stay integers: those that `unlabeled` spells, or −1 if it is not given,
-/// mark rows without a label; NaN is no label.
+/// Labels from an array of one dimension (or one column). Integers stay integers: the one that `unlabeled` spells, or −1 if it is not
+/// given, marks rows without a label.
 pub(in crate::read) fn from_array<R: Source>(
     reader: NpyReader<'_, R>,
     n_rows: usize,

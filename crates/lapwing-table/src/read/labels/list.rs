@@ -5,7 +5,6 @@ use std::collections::hash_map::Entry;
 use std::path::Path;
 
 use super::collect::{LabelFileOptions, LabelTexts, NamedLabels, check_count};
-use crate::read::files::unknown_format;
 use crate::read::lines::n_fields;
 use crate::read::list::{List, Place};
 use crate::read::npy::ArrayName;
@@ -57,7 +56,7 @@ pub(super) fn read(
 }
 
 /// What is known of a text: tabs or semicolons are between cells if the first line has these and no comma.
-fn known(first: &[u8]) -> Known {
+pub(super) fn known(first: &[u8]) -> Known {
     let other = [b'\t', b';'].into_iter().find(|delimiter| first.contains(delimiter));
     let delimiter = other.filter(|_| !first.contains(&b',')).unwrap_or(b',');
     Known { delimiter: Some(delimiter), ..Known::default() }
@@ -295,19 +294,4 @@ fn each_row(list: &List, columns: &[usize], mut take: impl FnMut(&[&str], Place)
         }
     }
     Ok(())
-}
-
-/// Calls `each` with the fields of every line that has text, and the number of the line, from 1. Lines are split as those of a file of
-/// labels: at commas, or at tabs or semicolons if the first line has these and no comma.
-///
-/// # Errors
-/// [`Error::Io`](lapwing_core::Error), [`Error::Format`](lapwing_core::Error) for text that is not UTF-8, for a quote that stays open, and for
-/// files that are no text of cells; those of `each`.
-pub fn each_line(path: &Path, mut each: impl FnMut(&[&str], u64) -> Result<()>) -> Result<()> {
-    let list = List::open(path, known, |_| false)?;
-    let text = list.lines().ok_or_else(|| unknown_format(path, "a text with one row in each line"))?;
-    text.each_line(|cells, number| {
-        let cells: Vec<&str> = cells.iter().map(|cell| cell.trim()).collect();
-        if cells.iter().all(|cell| cell.is_empty()) { Ok(()) } else { each(&cells, number) }
-    })
 }

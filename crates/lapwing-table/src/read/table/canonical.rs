@@ -241,3 +241,38 @@ pub(crate) fn common(a: &ColumnKind, b: &ColumnKind) -> ColumnKind {
         _ => ColumnKind::Text,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::ListArray;
+    use arrow_array::types::Int32Type;
+
+    use super::*;
+
+    #[test]
+    fn numbers_that_lists_lack_are_missing() {
+        let rows = [Some(vec![Some(1), None]), None, Some(vec![Some(3)]), Some(vec![Some(4), Some(5)])];
+        let lists: ArrayRef = Arc::new(ListArray::from_iter_primitive::<Int32Type, _, _>(rows.clone()));
+        let rows_of_two = rows.map(|row| row.filter(|row| row.len() == 2));
+        let fixed = FixedSizeListArray::from_iter_primitive::<Int32Type, _, _>(rows_of_two, 2);
+        let fixed: ArrayRef = Arc::new(fixed);
+        for (array, length, found) in [
+            (&lists, 2, [Some(1.0), None, None, None, None, None, Some(4.0), Some(5.0)].as_slice()),
+            (&fixed, 2, &[Some(1.0), None, None, None, None, None, Some(4.0), Some(5.0)]),
+            (&lists, 1, &[None, None, Some(3.0), None]),
+            (&fixed, 1, &[None; 4]),
+            (&lists.slice(2, 2), 2, &[None, None, Some(4.0), Some(5.0)]),
+        ] {
+            let read = vectors(array, length).unwrap();
+            let read = read.as_fixed_size_list();
+            let numbers = read.values().as_primitive::<Float32Type>();
+            assert!(
+                numbers.null_count() == 0
+                    && numbers.values().iter().map(|&x| Some(x).filter(|x| !x.is_nan())).eq(found.iter().copied()),
+                "{read:?}"
+            );
+            let are_filled = found.chunks(length).map(|row| row.iter().any(Option::is_some));
+            assert!((0..read.len()).map(|row| read.is_valid(row)).eq(are_filled), "{read:?}");
+        }
+    }
+}
