@@ -195,7 +195,7 @@ impl PreparedRows {
         center: &'s [f64],
         run: &Run,
     ) -> Result<Box<dyn RowReader + 's>> {
-        let rows = self.table.scan_from(place.row, &self.marks, &self.columns, &self.types, &self.readings)?;
+        let rows = self.table.scan_from(place.row, &self.marks, (&self.columns, &self.types, &self.readings), false)?;
         Ok(match self.recipe.is_double {
             true => Centered::boxed(RecipeScan::<f64>::from(self, rows, place.row, run)?, place, center),
             false => Centered::boxed(RecipeScan::<f32>::from(self, rows, place.row, run)?, place, center),
@@ -288,7 +288,7 @@ impl<'s, T> RecipeScan<'s, T> {
 
     /// Goes to row `row`, which lies behind those read.
     fn pass(&mut self, row: usize, run: &Run) -> Result<()> {
-        let mut n_left = row - self.rows.first_row();
+        let mut n_left = row - self.rows.n_rows();
         while n_left > 0 {
             let step = self.left(run)?.min(n_left);
             if step == 0 {

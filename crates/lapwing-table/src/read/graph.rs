@@ -3,11 +3,9 @@
 use std::path::Path;
 
 use super::edges::{
-    ArrayEdges, Checks, EdgeList, EdgeOptions, EdgeRows, Extent, NamedEdges, Unknown, WEIGHTS, edge_warning, find,
-    intern, is_weight, needs_ids,
+    EDGES, EdgeList, EdgeOptions, Extent, NamedEdges, Unknown, WEIGHTS, each, edge_warning, find, intern, is_weight,
 };
 use super::format::Format;
-use super::list::Place;
 use super::npz::Archive;
 use lapwing_core::memory::ask;
 use lapwing_core::row_names::quoted;
@@ -39,28 +37,29 @@ pub fn read_graph(path: &Path, n_rows: Option<usize>, run: &Run) -> Result<Csr<f
 
 /// The graph of nodes that are numbers, and what to look at.
 fn of_numbers(path: &Path, options: &EdgeOptions, run: &Run) -> Result<(Csr<f64>, Vec<String>)> {
-    if Format::from_path(path) != Format::Npz {
-        return of_list(&EdgeList::open(path, options, KNOWN)?, options, run);
-    }
-    let mut archive = Archive::open(path)?;
-    if let Some(matrix) = archive.scipy_sparse::<f64>(run)? {
+    if Format::from_path(path) == Format::Npz
+        && let Some(matrix) = Archive::open(path)?.scipy_sparse::<f64>(run)?
+    {
         check_matrix(path, &matrix, options.n_nodes)?;
         return Ok((symmetric(path, &matrix, false, None, run)?, Vec::new()));
     }
-    if !archive.has("edges") {
-        return Err(archive.unknown("a matrix of scipy.sparse.save_npz or an array edges"));
-    }
-    let mut edges = ArrayEdges::new(archive.array("edges")?.held(run)?, Checks { n_nodes: options.n_nodes })?;
-    let notes = edges.take_notes();
-    let place = |row| Place::Row(row);
-    Ok((from_edges(path, EdgeRows::of_array(edges), place, options, run)?, notes))
+    of_list(&EdgeList::open(path, options, KNOWN)?, options, run)
 }
 
-/// The graph of a list of edges of numbered nodes, and what to look at.
+/// The graph of a list of edges of numbered nodes, listed once or in both directions, and what to look at.
 fn of_list(list: &EdgeList, options: &EdgeOptions, run: &Run) -> Result<(Csr<f64>, Vec<String>)> {
-    let rows = list.rows(Checks { n_nodes: options.n_nodes })?;
-    let place = |row| list.place(row, run);
-    Ok((from_edges(&list.path, rows, place, options, run)?, list.notes.clone()))
+    let rows = list.rows(options.n_nodes, run)?;
+    let (mut entries, mut extent) = (Vec::new(), Extent::default());
+    // A damaged file may state any number of rows. If the reservation fails, the buffer grows with the rows that there
+    // are.
+    let stated = list.n_rows.and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
+    let _ = ask(|| entries.try_reserve_exact(stated));
+    each(rows, list.n_rows, run, |edges| {
+        extent.add(edges);
+        edges.iter().for_each(|&edge| push(&mut entries, edge));
+    })?;
+    let n = options.n_nodes.map_or_else(|| extent.nodes(&list.path, |row| list.place(row, run)), Ok)?;
+    Ok((of_entries(&list.path, entries, n, None, run)?, list.notes.clone()))
 }
 
 const KNOWN: &str = "a graph as .npz, or an edge list as .csv, .parquet or .npy";
@@ -116,32 +115,21 @@ pub fn read_named_graph(path: &Path, options: &NodeOptions<'_>, run: &Run) -> Re
     if Format::from_path(path) == Format::Npz {
         return of_numbers(path, &edges, run).map(numbered);
     }
-    let (list, mut late) = (EdgeList::open(path, &edges, KNOWN)?, None);
-    if !(edges.are_names || list.has_names()) {
-        match of_list(&list, &edges, run) {
-            // A name may stand behind many numbers.
-            Err(error @ Error::Format { .. }) => {
-                late = list.late_name(run);
-                late.is_some().then_some(()).ok_or(error)?;
-            }
-            found => return found.map(numbered),
+    let list = EdgeList::open(path, &edges, KNOWN)?;
+    let named = |late: Option<String>| {
+        if options.n_nodes.is_some() {
+            let reason = "its nodes have names, and the rows of the data have none; give the column that names the rows: --id COLUMN";
+            return Err(Error::graph(format!("{}: {reason}", path.display())));
         }
-    }
-    match (options.n_nodes, edges.n_nodes) {
-        (Some(_), _) => return Err(needs_ids(path)),
-        (None, Some(n_nodes)) => {
-            return Err(Error::param("number of nodes", n_nodes, "none: the nodes have names, which are counted"));
-        }
-        (None, None) => {}
-    }
-    let mut entries = Vec::new();
-    let mut found = intern(NamedEdges::open(&list)?, run, |edge| push(&mut entries, edge))?;
-    found.notes.extend(late);
-    found.first.into_iter().for_each(|edge| push(&mut entries, edge));
-    // A header is no edge, and its names were numbered before all others.
-    entries.iter_mut().for_each(|(u, v, _)| (*u, *v) = (*u - found.n_header, *v - found.n_header));
-    let adjacency = of_entries(path, entries, found.names.len(), Some(&found.names), run)?;
-    Ok(NamedGraph { names: Some(found.names), ..NamedGraph::new(path, adjacency, &found.notes) })
+        let mut entries = Vec::new();
+        let open = NamedEdges::open(&list, run)?;
+        let found = intern(open, edges.n_nodes, late, run, |edge| push(&mut entries, edge))?;
+        // A header is no edge, and its names were numbered before all others.
+        entries.iter_mut().for_each(|(u, v, _)| (*u, *v) = (*u - found.n_header, *v - found.n_header));
+        let adjacency = of_entries(path, entries, found.names.len(), Some(&found.names), run)?;
+        Ok(NamedGraph { names: Some(found.names), ..NamedGraph::new(path, adjacency, &found.notes) })
+    };
+    list.numbers_or_names(run, || of_list(&list, &edges, run).map(numbered), named)
 }
 
 impl NamedGraph {
@@ -155,22 +143,12 @@ impl NamedGraph {
 /// The graph of rows with names.
 fn with_known_names(path: &Path, names: &RowNames, options: &NodeOptions<'_>, run: &Run) -> Result<NamedGraph> {
     let n = names.len();
-    let (mut archive, list);
-    let edges = match Format::from_path(path) {
-        Format::Npz => {
-            archive = Archive::open(path)?;
-            if !archive.has("edges") {
-                return Ok(NamedGraph::new(path, read_graph(path, Some(n), run)?, &[]));
-            }
-            let mut edges = ArrayEdges::new(archive.array("edges")?.held(run)?, Checks { n_nodes: None })?;
-            let notes = edges.take_notes();
-            NamedEdges::of_numbers(path, EdgeRows::of_array(edges), notes)
-        }
-        _ => {
-            list = EdgeList::open(path, &options.edges, KNOWN)?;
-            NamedEdges::open(&list)?
-        }
-    };
+    // A matrix has the order of the rows.
+    if Format::from_path(path) == Format::Npz && !Archive::open(path)?.has(EDGES) {
+        return Ok(NamedGraph::new(path, read_graph(path, Some(n), run)?, &[]));
+    }
+    let list = EdgeList::open(path, &options.edges, KNOWN)?;
+    let edges = NamedEdges::open(&list, run)?;
     let mut entries = Vec::new();
     let found = find(edges, names, options.ignore_unknown, run, |edge| push(&mut entries, edge))?;
     let Unknown { n_nodes, n_edges, notes } = found;
@@ -183,27 +161,6 @@ fn push(entries: &mut Vec<(u32, u32, f64)>, edge: Edge) {
     if edge.u != edge.v {
         entries.push((edge.u, edge.v, edge.weight));
     }
-}
-
-/// The matrix of edges listed once or in both directions; `place` tells where a row stands.
-fn from_edges(
-    path: &Path,
-    rows: EdgeRows<'_>,
-    place: impl FnOnce(u64) -> Place,
-    options: &EdgeOptions,
-    run: &Run,
-) -> Result<Csr<f64>> {
-    let (mut entries, mut extent) = (Vec::new(), Extent::default());
-    // A damaged file may state any number of rows. If the reservation fails, the buffer grows with the rows that there
-    // are.
-    let stated = rows.n_rows.and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
-    let _ = ask(|| entries.try_reserve_exact(stated));
-    rows.each(run, |edges| {
-        extent.add(edges);
-        entries.extend(edges.iter().filter(|edge| edge.u != edge.v).map(|edge| (edge.u, edge.v, edge.weight)));
-    })?;
-    let n = options.n_nodes.map_or_else(|| extent.nodes(path, place), Ok)?;
-    of_entries(path, entries, n, None, run)
 }
 
 /// The matrix of edges among `n` nodes, which may have names.

@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 
 use arrow_array::{ArrayRef, RecordBatchReader};
 use arrow_ipc::reader::{FileReader, StreamReader};
-use arrow_schema::{DataType, SchemaRef};
+use arrow_schema::SchemaRef;
 
 use super::parquet::{arrow_error, guarded};
-use super::table::{ColumnKind, kind_of};
 use lapwing_core::mapped::open_filled;
 use lapwing_core::{Error, Result, Run};
 
@@ -20,10 +19,10 @@ const MAGIC: &[u8] = b"ARROW1";
 /// An Arrow IPC file or stream whose schema has been read.
 #[derive(Debug)]
 pub(super) struct IpcTable {
-    pub(super) path: PathBuf,
-    schema: SchemaRef,
+    path: PathBuf,
+    pub schema: SchemaRef,
     is_file: bool,
-    bytes: u64,
+    pub bytes: u64,
 }
 
 impl IpcTable {
@@ -44,22 +43,6 @@ impl IpcTable {
         }
         let reader = reader(path, is_file, None)?;
         Ok(Self { path: path.to_owned(), schema: reader.schema(), is_file, bytes })
-    }
-
-    pub(super) fn names(&self) -> Vec<String> {
-        self.schema.fields().iter().map(|field| field.name().clone()).collect()
-    }
-
-    pub(super) fn kinds(&self) -> Vec<ColumnKind> {
-        self.schema.fields().iter().map(|field| kind_of(field.data_type())).collect()
-    }
-
-    pub(super) fn data_type(&self, at: usize) -> DataType {
-        self.schema.field(at).data_type().clone()
-    }
-
-    pub(super) fn bytes(&self) -> u64 {
-        self.bytes
     }
 
     pub(super) fn scan(&self, columns: &[usize]) -> Result<IpcScan> {

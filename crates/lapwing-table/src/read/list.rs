@@ -6,12 +6,14 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float32Type, Float64Type};
-use arrow_array::{Array, ArrayRef, Float32Array, Float64Array, StringArray};
+use arrow_array::types::Float64Type;
+use arrow_array::{Array, ArrayRef, Float64Array, StringArray};
+use arrow_cast::cast;
+use arrow_schema::DataType;
 
 use super::format::Format;
 use super::options::ReadOptions;
@@ -105,16 +107,6 @@ impl List {
         Ok(Self { table, names, records, first_line, text: Some(text) })
     }
 
-    /// Number of columns.
-    pub(super) fn width(&self) -> usize {
-        self.table.names().len()
-    }
-
-    /// The byte before the decimals of a number.
-    pub(super) fn decimal(&self) -> u8 {
-        self.table.dialect().map_or(b'.', |dialect| dialect.decimal)
-    }
-
     /// The lines of a text of cells.
     pub(super) fn lines(&self) -> Option<&TextTable> {
         self.text().filter(|text| text.dialect().is_some())
@@ -139,34 +131,33 @@ impl List {
         };
         let types: Vec<ColumnType> = columns.iter().enumerate().map(kind).collect();
         let rows = self.table.scan_list(columns, &types, first, with_lines)?;
-        let (path, row) = (self.table.path().to_owned(), rows.first_row());
         let n_bytes = self.text().and_then(|text| text_bytes(text.path()));
-        Ok(ListRows { path, n_bytes, rows, arrays: Vec::new(), left: 0..0, row })
+        Ok(ListRows { n_bytes, rows, arrays: Vec::new(), left: 0..0 })
     }
 }
 
 /// The rows of a list in order.
 pub(super) struct ListRows {
-    path: PathBuf,
     /// Bytes of a text, if they are known.
     n_bytes: Option<u64>,
     rows: TableRows,
     arrays: Vec<ArrayRef>,
     /// The rows of the arrays that have not been taken.
     left: Range<usize>,
-    /// The first row of the arrays.
-    row: usize,
 }
 
 impl ListRows {
     /// At most `most` of the next rows, as places in the arrays; `None` at the end.
     pub(super) fn next(&mut self, most: usize, run: &Run) -> Result<Option<Range<usize>>> {
         while self.left.is_empty() {
-            self.row += self.left.end;
             self.left = 0..0;
             let Some(arrays) = self.rows.next(run)? else { return Ok(None) };
             self.left = 0..arrays.first().map_or(0, |array| array.len());
-            self.arrays = arrays;
+            let double = |array: ArrayRef| match array.data_type() {
+                DataType::Float32 => cast(&array, &DataType::Float64).unwrap_or(array),
+                _ => array,
+            };
+            self.arrays = arrays.into_iter().map(double).collect();
         }
         let end = self.left.start.saturating_add(most).min(self.left.end);
         let taken = self.left.start..end;
@@ -177,27 +168,23 @@ impl ListRows {
     /// The cells of a column of the current arrays.
     pub(super) fn cells(&self, column: usize) -> ListCells<'_> {
         let array = self.arrays.get(column);
-        let texts = || array.and_then(|array| array.as_string_opt::<i32>()).map(ListCells::Texts);
-        let doubles = || array.and_then(|array| array.as_primitive_opt::<Float64Type>()).map(ListCells::Doubles);
-        let singles = || array.and_then(|array| array.as_primitive_opt::<Float32Type>()).map(ListCells::Singles);
-        texts().or_else(doubles).or_else(singles).unwrap_or(ListCells::None)
+        ListCells {
+            texts: array.and_then(|array| array.as_string_opt()),
+            numbers: array.and_then(|array| array.as_primitive_opt::<Float64Type>()),
+        }
     }
 
     /// The row of the list that is the next.
     pub(super) fn next_row(&self) -> usize {
-        self.row + self.left.start
+        self.rows.n_rows() - self.left.len()
     }
 
     /// Where a row stands.
     pub(super) fn place(&self, at: usize) -> Place {
         match self.rows.lines().get(at) {
             Some(&line) => Place::Line(line),
-            None => Place::Row((self.row + at) as u64),
+            None => Place::Row((self.rows.n_rows() - self.left.end + at) as u64),
         }
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Share of the list that has been read, if it is known.
@@ -208,30 +195,21 @@ impl ListRows {
 
 /// The cells of a column.
 #[derive(Clone, Copy)]
-pub(super) enum ListCells<'a> {
-    Texts(&'a StringArray),
-    Doubles(&'a Float64Array),
-    Singles(&'a Float32Array),
-    None,
+pub(super) struct ListCells<'a> {
+    texts: Option<&'a StringArray>,
+    numbers: Option<&'a Float64Array>,
 }
 
 impl<'a> ListCells<'a> {
     /// A cell of text as written; empty if it is missing.
     #[inline]
     pub(super) fn text(self, at: usize) -> &'a str {
-        match self {
-            Self::Texts(cells) if cells.is_valid(at) => cells.value(at),
-            _ => "",
-        }
+        self.texts.filter(|cells| cells.is_valid(at)).map_or("", |cells| cells.value(at))
     }
 
     /// A cell of a column of numbers, NaN if it is missing; `None` for other columns.
     #[inline]
     pub(super) fn number(self, at: usize) -> Option<f64> {
-        match self {
-            Self::Doubles(numbers) => Some(numbers.value(at)),
-            Self::Singles(numbers) => Some(numbers.value(at).into()),
-            _ => None,
-        }
+        self.numbers.map(|numbers| numbers.value(at))
     }
 }

@@ -107,7 +107,10 @@ impl<'a> Archive<'a> {
     /// Opens an array and reads its header.
     ///
     /// Reading all its values then checks the length and the CRC-32 of the member.
-    pub(super) fn array<'s, D: Element>(&'s mut self, name: &'s str) -> Result<NpyReader<'s, Member<'s>, D>> {
+    pub(super) fn array<'s, 'n, D: Element>(&'s mut self, name: &'n str) -> Result<NpyReader<'n, Member<'s>, D>>
+    where
+        'a: 'n,
+    {
         let path = self.path;
         let origin = ArrayName { path, array: name };
         let file = format!("{name}.npy");

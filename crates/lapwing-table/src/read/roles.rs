@@ -281,12 +281,9 @@ fn is_end(key: &str, end: &str) -> bool {
 
 /// The column of `among` that is the weight by its name.
 fn weight_by_name(names: &[String], among: &[usize]) -> Option<usize> {
+    let keys: Vec<(usize, String)> = among.iter().filter_map(|&at| Some((at, key(names.get(at)?)))).collect();
     let called = |words: &[&str]| -> Vec<usize> {
-        among
-            .iter()
-            .copied()
-            .filter(|&at| names.get(at).is_some_and(|name| words.contains(&key(name).as_str())))
-            .collect()
+        keys.iter().filter(|(_, key)| words.contains(&key.as_str())).map(|(at, _)| *at).collect()
     };
     let sure = WEIGHTS[..SURE_WEIGHTS].iter().map(|word| called(&[*word])).find(|found| !found.is_empty());
     match sure.unwrap_or_else(|| called(&WEIGHTS))[..] {

@@ -4,10 +4,10 @@ use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
 
-use super::checks::{Checks, NO_WEIGHT};
-use super::layout::Layout;
+use super::checks::{NO_WEIGHT, checked, hold};
 use crate::read::list::Place;
-use crate::read::npy::{ArrayName, NpyReader, Record, Source};
+use crate::read::npy::{ArrayName, Dtype, Field, Header, Kind, NpyReader, Number, Record, Source, decode_strided};
+use crate::read::roles::{Cells, EdgeColumns, edge_columns, width_text};
 use lapwing_core::mapped::open_filled;
 use lapwing_core::{Edge, EdgeReader, Result, Run};
 
@@ -15,11 +15,16 @@ use lapwing_core::{Edge, EdgeReader, Result, Run};
 const BLOCK_BYTES: usize = 1 << 18;
 
 /// An array of edges, read in blocks.
-pub(in crate::read) struct ArrayEdges<'a, R> {
+pub(super) struct ArrayEdges<'a, R> {
     reader: NpyReader<'a, R, Record>,
-    layout: Layout,
-    checks: Checks,
-    n_rows: u64,
+    row_bytes: usize,
+    /// The numbers of a row: two nodes, and perhaps a weight.
+    nodes: [Field; 2],
+    weight: Option<Field>,
+    /// What to look at in the choice of fields.
+    pub notes: Vec<String>,
+    n_nodes: Option<usize>,
+    pub n_rows: u64,
     block: Vec<u8>,
     /// The rows of the array that are in `block`.
     loaded: Range<u64>,
@@ -28,32 +33,39 @@ pub(in crate::read) struct ArrayEdges<'a, R> {
 }
 
 impl<'a> ArrayEdges<'a, File> {
-    pub(super) fn open(path: &'a Path, checks: Checks) -> Result<Self> {
+    pub(super) fn open(path: &'a Path, n_nodes: Option<usize>) -> Result<Self> {
         let (file, length) = open_filled(path)?;
-        Self::new(NpyReader::new(file, length, ArrayName::from_path(path))?, checks)
+        Self::new(NpyReader::new(file, length, ArrayName::from_path(path))?, n_nodes)
     }
 }
 
 impl<'a, R: Source> ArrayEdges<'a, R> {
-    pub(in crate::read) fn new(reader: NpyReader<'a, R, Record>, checks: Checks) -> Result<Self> {
-        let layout = Layout::new(&reader.header, reader.origin)?;
+    pub(super) fn new(reader: NpyReader<'a, R, Record>, n_nodes: Option<usize>) -> Result<Self> {
+        let (fields, row_bytes) = fields(&reader.header, reader.origin)?;
+        let is_record = matches!(reader.header.dtype, Record::Fields { .. });
+        let names: Vec<String> = fields.iter().filter(|_| is_record).map(|field| field.name.clone()).collect();
+        let cells = |field: &Field| match (field.dtype.is_integer(), field.dtype.is_number()) {
+            (true, _) => Cells::Whole,
+            (false, true) => Cells::Odd,
+            _ => Cells::Text,
+        };
+        let found = edge_columns(&names, &fields.iter().map(cells).collect::<Vec<_>>());
+        let EdgeColumns { nodes, weight, notes } = found.map_err(|reason| reader.origin.error(reason))?;
+        let refuse = |at: usize, reason| Err(reader.origin.error(format!("field '{}': {reason}", fields[at].name)));
+        if let Some(&at) = nodes.iter().find(|&&at| is_record && !fields[at].dtype.is_integer()) {
+            return refuse(at, "nodes are integers counted from 0");
+        }
+        if let Some(at) = weight.filter(|&at| !fields[at].dtype.is_number()) {
+            return refuse(at, "weights are numbers");
+        }
+        let (nodes, weight) = (nodes.map(|at| fields[at].clone()), weight.map(|at| fields[at].clone()));
         let n_rows = reader.header.shape.first().map_or(0, |&n_rows| n_rows as u64);
-        Ok(Self { reader, layout, checks, n_rows, block: Vec::new(), loaded: 0..0, row: 0 })
-    }
-
-    /// Number of rows.
-    pub(in crate::read) fn n_rows(&self) -> u64 {
-        self.n_rows
-    }
-
-    /// What to look at in the choice of fields.
-    pub(in crate::read) fn take_notes(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.layout.notes)
+        Ok(Self { reader, row_bytes, nodes, weight, notes, n_nodes, n_rows, block: Vec::new(), loaded: 0..0, row: 0 })
     }
 
     /// Reads the block that starts at the next row.
     fn load(&mut self) -> Result<()> {
-        let (first, row_bytes) = (self.row, self.layout.row_bytes);
+        let (first, row_bytes) = (self.row, self.row_bytes);
         let rows = (self.n_rows - first).min((BLOCK_BYTES / row_bytes).max(1) as u64);
         self.loaded = first..first;
         self.block.resize(rows as usize * row_bytes, 0);
@@ -67,7 +79,7 @@ impl<'a, R: Source> ArrayEdges<'a, R> {
 
     /// Fills the block with rows of an array in Fortran order.
     fn load_columns(&mut self, rows: usize, width: usize) -> Result<()> {
-        let (row_bytes, size) = (self.layout.row_bytes, self.layout.row_bytes / width);
+        let (row_bytes, size) = (self.row_bytes, self.row_bytes / width);
         let mut column = vec![0; rows * size];
         for col in 0..width {
             let first = col as u64 * self.n_rows + self.row;
@@ -78,34 +90,82 @@ impl<'a, R: Source> ArrayEdges<'a, R> {
         Ok(())
     }
 
+    /// Bytes of the weight, 0, 4 or 8, if rows are two little-endian u32 and perhaps a float, without gaps.
+    fn packed(&self) -> Option<usize> {
+        let weight_size = self.weight.as_ref().map_or(0, |field| field.dtype.size);
+        let is = |field: &Field, kind, size, offset| {
+            field.dtype == Dtype { kind, size, big_endian: false } && field.offset == offset
+        };
+        let is_packed = is(&self.nodes[0], Kind::UInt, 4, 0)
+            && is(&self.nodes[1], Kind::UInt, 4, 4)
+            && self.weight.as_ref().is_none_or(|field| weight_size >= 4 && is(field, Kind::Float, weight_size, 8))
+            && self.row_bytes == 8 + weight_size;
+        is_packed.then_some(weight_size)
+    }
+
     /// Appends the edges of `rows`, counted within the block.
     fn decode(&self, rows: Range<usize>, out: &mut Vec<Edge>) -> Result<()> {
-        let (before, row_bytes) = (out.len(), self.layout.row_bytes);
-        let bytes = &self.block[rows.start * row_bytes..rows.end * row_bytes];
-        if let Some(weight_size) = self.layout.packed() {
+        let before = out.len();
+        let bytes = &self.block[rows.start * self.row_bytes..rows.end * self.row_bytes];
+        if let Some(weight_size) = self.packed() {
             append_packed(bytes, weight_size, out);
-            if self.checks.hold(&out[before..]) {
+            if hold(self.n_nodes, &out[before..]) {
                 return Ok(());
             }
             out.truncate(before);
         }
-        self.decode_columns(rows.start, bytes, out)
+        let [(u, odd_u), (v, odd_v)] = self.nodes.each_ref().map(|field| self.whole_numbers(field, bytes));
+        let weights: Option<Vec<f64>> = self.weight.as_ref().map(|field| self.numbers(field, bytes));
+        let odd = odd_u.into_iter().chain(odd_v).min_by_key(|&(row, _)| row);
+        for (row, (&u, &v)) in u.iter().zip(&v).enumerate() {
+            let edge = match odd {
+                Some((at, node)) if at == row => Err(format!("node {node} is not an integer")),
+                _ => checked(self.n_nodes, [u, v], weights.as_ref().map_or(NO_WEIGHT, |weights| weights[row])),
+            };
+            out.push(edge.map_err(|reason| {
+                let place = Place::Row(self.loaded.start + (rows.start + row) as u64);
+                self.reader.origin.error(format!("{place}: {reason}"))
+            })?);
+        }
+        Ok(())
     }
 
-    /// Appends the edges of rows of any types; the first is row `first` of the block.
-    fn decode_columns(&self, first: usize, bytes: &[u8], out: &mut Vec<Edge>) -> Result<()> {
-        let row_bytes = self.layout.row_bytes;
-        let [(u, bad_u), (v, bad_v)] = self.layout.nodes.map(|column| column.nodes(bytes, row_bytes));
-        let weights: Option<Vec<f64>> = self.layout.weight.map(|column| column.numbers(bytes, row_bytes));
-        let row_error = |(row, reason): (usize, String)| {
-            let row = self.loaded.start + (first + row) as u64;
-            self.reader.origin.error(format!("{}: {reason}", Place::Row(row)))
-        };
-        self.checks.append([&u, &v], weights.as_deref(), out).map_err(row_error)?;
-        let first_bad = bad_u.into_iter().chain(bad_v).min_by_key(|&(row, _)| row);
-        match first_bad.map(|(row, node)| (row, format!("node {node} is not an integer"))) {
-            Some(bad) => Err(row_error(bad)),
-            None => Ok(()),
+    /// The numbers of a field of some rows as integers, and the first that is none, with its row.
+    fn whole_numbers(&self, field: &Field, rows: &[u8]) -> (Vec<i64>, Option<(usize, f64)>) {
+        if field.dtype.is_integer() {
+            return (self.numbers(field, rows), None);
+        }
+        let numbers: Vec<f64> = self.numbers(field, rows);
+        let odd = numbers.iter().position(|number| number.fract() != 0.0).map(|row| (row, numbers[row]));
+        (numbers.into_iter().map(|number| number as i64).collect(), odd)
+    }
+
+    /// The numbers of a field of some rows.
+    fn numbers<N: Number>(&self, field: &Field, rows: &[u8]) -> Vec<N> {
+        let mut numbers = Vec::with_capacity(rows.len() / self.row_bytes);
+        let cells = rows.get(field.offset..).unwrap_or_default();
+        decode_strided(cells, self.row_bytes, field.dtype, |number| numbers.push(number));
+        numbers
+    }
+}
+
+/// The numbers of a row, which have no names in the rows of a matrix, and the bytes of a row.
+fn fields(header: &Header<Record>, origin: ArrayName<'_>) -> Result<(Vec<Field>, usize)> {
+    match &header.dtype {
+        Record::Plain(dtype) => {
+            let (_, width) = header.matrix_shape(origin)?;
+            if !matches!(width, 2 | 3) {
+                return Err(origin.error(width_text(width)));
+            }
+            if !dtype.is_number() {
+                return Err(origin.error("holds text; expected numbers"));
+            }
+            let field = |at: usize| Field { name: String::new(), dtype: *dtype, offset: at * dtype.size };
+            Ok(((0..width).map(field).collect(), width * dtype.size))
+        }
+        Record::Fields { fields, size } if header.shape.len() == 1 => Ok((fields.clone(), *size)),
+        Record::Fields { .. } => {
+            Err(origin.error(format!("shape {}; expected one dimension of records", header.shape_text())))
         }
     }
 }

@@ -3,63 +3,39 @@
 use std::path::Path;
 
 use crate::read::list::Place;
-use lapwing_core::{Edge, Error, Result};
+use lapwing_core::{Edge, Result};
 
 /// Weight of the edges of a list without weights.
-pub(in crate::read) const NO_WEIGHT: f64 = 1.0;
+pub(super) const NO_WEIGHT: f64 = 1.0;
 
 /// Takes an edge: its nodes, weight, and place in the file.
 pub(super) type Take<'t> = &'t mut dyn FnMut([&str; 2], f64, Place) -> Result<()>;
 
-/// The checks of every row.
-#[derive(Clone, Copy)]
-pub(in crate::read) struct Checks {
-    /// Number of nodes, if it is known before reading.
-    pub n_nodes: Option<usize>,
+/// The edge of a row among `n_nodes` nodes, if their number is known before reading; or the message of a failed check.
+pub(super) fn checked(n_nodes: Option<usize>, nodes: [i64; 2], weight: f64) -> Result<Edge, String> {
+    if let Some(node) = nodes.iter().find(|&&node| node < 0 || node >= i64::from(end(n_nodes))) {
+        return Err(match n_nodes {
+            Some(n) => format!("node {node} is out of range; the data has {n} rows, counted from 0"),
+            None => format!("node {node} is out of range; nodes count from 0 to {}", u32::MAX - 1),
+        });
+    }
+    if !is_weight(weight) {
+        return Err(format!("weight {weight}; {WEIGHTS}"));
+    }
+    let [u, v] = nodes.map(|node| node as u32);
+    Ok(Edge { u, v, weight })
 }
 
-impl Checks {
-    /// The edge of a row, or the message of a failed check.
-    pub(super) fn edge(self, nodes: [i64; 2], weight: f64) -> Result<Edge, String> {
-        if let Some(node) = nodes.iter().find(|&&node| node < 0 || node >= i64::from(self.end())) {
-            return Err(match self.n_nodes {
-                Some(n) => format!("node {node} is out of range; the data has {n} rows, counted from 0"),
-                None => format!("node {node} is out of range; nodes count from 0 to {}", u32::MAX - 1),
-            });
-        }
-        if !is_weight(weight) {
-            return Err(format!("weight {weight}; {WEIGHTS}"));
-        }
-        let [u, v] = nodes.map(|node| node as u32);
-        Ok(Edge { u, v, weight })
-    }
+/// Whether all of `edges` pass the checks.
+pub(super) fn hold(n_nodes: Option<usize>, edges: &[Edge]) -> bool {
+    let end = end(n_nodes);
+    // No branches, so that the compiler vectorizes the loop.
+    edges.iter().fold(true, |good, edge| good & (edge.u < end) & (edge.v < end) & is_weight(edge.weight))
+}
 
-    /// Appends rows of nodes and weights, up to the length of the shortest column; returns the first bad row and its
-    /// message.
-    pub(super) fn append(
-        self,
-        [u, v]: [&[i64]; 2],
-        weights: Option<&[f64]>,
-        out: &mut Vec<Edge>,
-    ) -> Result<(), (usize, String)> {
-        for (row, (&u, &v)) in u.iter().zip(v).enumerate() {
-            let weight = weights.map_or(NO_WEIGHT, |weights| weights[row]);
-            out.push(self.edge([u, v], weight).map_err(|reason| (row, reason))?);
-        }
-        Ok(())
-    }
-
-    /// Whether all of `edges` pass.
-    pub(super) fn hold(self, edges: &[Edge]) -> bool {
-        let end = self.end();
-        // No branches, so that the compiler vectorizes the loop.
-        edges.iter().fold(true, |good, edge| good & (edge.u < end) & (edge.v < end) & is_weight(edge.weight))
-    }
-
-    /// The first number that is no node.
-    fn end(self) -> u32 {
-        self.n_nodes.and_then(|n| u32::try_from(n).ok()).unwrap_or(u32::MAX)
-    }
+/// The first number that is no node.
+fn end(n_nodes: Option<usize>) -> u32 {
+    n_nodes.and_then(|n| u32::try_from(n).ok()).unwrap_or(u32::MAX)
 }
 
 /// The message for a bad weight.
@@ -114,13 +90,5 @@ impl Extent {
             n - 1
         );
         Err(place(self.row).error(path, reason))
-    }
-}
-
-/// Refuses more nodes than 32-bit numbers can count.
-pub(super) fn check_count(n_nodes: Option<usize>) -> Result<()> {
-    match n_nodes.filter(|&n| n > u32::MAX as usize) {
-        Some(n) => Err(Error::param("number of nodes", n, format!("at most {}", u32::MAX))),
-        None => Ok(()),
     }
 }

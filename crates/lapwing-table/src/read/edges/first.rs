@@ -5,7 +5,7 @@ use lapwing_core::row_names::quoted;
 
 /// A first line that is or may be a header.
 #[derive(Clone, Debug)]
-pub(in crate::read) struct FirstLine {
+pub(super) struct FirstLine {
     pub nodes: [String; 2],
     pub line: u64,
     /// Whether it rather is a header than an edge without a weight.
@@ -16,16 +16,14 @@ pub(in crate::read) struct FirstLine {
 }
 
 impl FirstLine {
-    /// What to look at if no name comes again.
-    pub(in crate::read) fn note(&self) -> Option<String> {
+    /// What to look at if no name comes again, and the line is taken for a header or not.
+    pub(super) fn note(&self, is_header: bool) -> Option<String> {
         let [u, v] = self.nodes.each_ref().map(|node| quoted(node));
-        let text = match self.is_header {
-            true => format!("the first line, {u} and {v}, is taken for a header; if it is an edge, pass --no-header"),
-            false => {
-                format!("the first line, {u} and {v}, is taken for an edge; if it names the columns, pass --header")
-            }
+        let (what, advice) = match is_header {
+            true => ("a header; if it is an edge", "--no-header"),
+            false => ("an edge; if it names the columns", "--header"),
         };
-        (!self.is_sure).then_some(text)
+        (!self.is_sure).then(|| format!("the first line, {u} and {v}, is taken for {what}, pass {advice}"))
     }
 }
 

@@ -1,30 +1,31 @@
 //! Edge lists read in blocks: files of edges that need not fit in memory.
 //!
-//! Arrays and tables have a reader of rows each (`array`, `table`) that implements [`EdgeReader`]; `rows` opens it, and every row is
+//! Arrays and tables have a reader of rows each (`array`, `table`) that implements [`EdgeReader`]; [`EdgeList`] opens it, and every row is
 //! checked. [`EdgeFile`] reads a file any number of times, [`read_graph`](super::read_graph) once into a matrix.
 
 mod array;
 mod checks;
 mod first;
-mod layout;
 mod named;
-mod rows;
 mod table;
 
 use std::path::Path;
 use std::sync::Arc;
 
-pub(super) use self::array::ArrayEdges;
-use self::checks::check_count;
-pub(super) use self::checks::{Checks, Extent, WEIGHTS, is_weight, most_nodes};
-use self::named::NamedReader;
-pub(super) use self::named::{NamedEdges, Unknown, find, intern, needs_ids};
-pub(super) use self::rows::{EdgeList, EdgeRows};
+pub(super) use self::checks::{Extent, WEIGHTS, is_weight, most_nodes};
+use self::named::{Interned, NamedReader};
+pub(super) use self::named::{NamedEdges, Unknown, find, intern};
+pub(super) use self::table::{EDGES, EdgeList};
 use super::format::{Format, ONLY_ONCE, is_rereadable};
 use lapwing_core::{Edge, EdgeReader, EdgeSource, Error, Result, RowNames, Run, Warning};
 
 /// Least number of rows between two reports of the progress of a scan.
 const SCAN_ROWS: u64 = 1 << 20;
+
+/// Rows of a block when all rows are read.
+const BLOCK_ROWS: usize = 1 << 15;
+/// Least share of a file between two reports of progress.
+const LEAST_STEP: f64 = 0.005;
 
 /// Formats that can be read in blocks.
 const KNOWN: &str = "edges as .npy, .parquet, .csv, .csv.gz or .csv.zst";
@@ -90,21 +91,13 @@ pub struct EdgeOptions {
 /// assert_eq!(volume, 5.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[derive(Debug)]
 pub struct EdgeFile {
     list: EdgeList,
     n_nodes: usize,
     n_edges: Option<u64>,
-    notes: Vec<String>,
     /// The names of the nodes, if they have any, and the edge of the first line of text.
     named: Option<(Arc<RowNames>, Option<Edge>)>,
-}
-
-impl std::fmt::Debug for EdgeFile {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { list: EdgeList { path, .. }, n_nodes, n_edges, .. } = self;
-        let mut debug = f.debug_struct("EdgeFile");
-        debug.field("path", path).field("n_nodes", n_nodes).field("n_edges", n_edges).finish_non_exhaustive()
-    }
 }
 
 impl EdgeFile {
@@ -126,7 +119,7 @@ impl EdgeFile {
             Some(n_nodes) => (n_nodes, list.n_rows),
             None => scan(&list, run).map(|(n_nodes, n_edges)| (n_nodes, Some(n_edges)))?,
         };
-        Ok(Self { notes: list.notes.clone(), list, n_nodes, n_edges, named: None })
+        Ok(Self { list, n_nodes, n_edges, named: None })
     }
 
     /// As [`open`](Self::open), for nodes with names too: a list of them is read once to number the names in the order in which
@@ -151,36 +144,19 @@ impl EdgeFile {
     /// As [`open_named`](Self::open_named).
     pub fn open_with(path: &Path, options: &EdgeOptions, run: &Run) -> Result<Self> {
         let list = open_list(path, options)?;
-        let are_names = options.are_names || list.has_names();
-        if list.is_once() && are_names {
+        if list.is_once() && list.has_names {
             return Err(Error::param("file", path.display(), "a file, since nodes with names are read twice"));
         }
-        if are_names {
-            return Self::of_names(list, options, run);
-        }
-        match Self::of_numbers(list.clone(), options, run) {
-            // A name may stand behind many numbers.
-            Err(error @ Error::Format { .. }) => match list.late_name(run) {
-                Some(note) => {
-                    let mut named = Self::of_names(list, options, run)?;
-                    named.notes.push(note);
-                    Ok(named)
-                }
-                None => Err(error),
-            },
-            found => found,
-        }
+        let numbers = || Self::of_numbers(list.clone(), options, run);
+        list.numbers_or_names(run, numbers, |late| Self::of_names(list.clone(), options, late, run))
     }
 
-    fn of_names(list: EdgeList, options: &EdgeOptions, run: &Run) -> Result<Self> {
-        if let Some(n_nodes) = options.n_nodes {
-            return Err(Error::param("number of nodes", n_nodes, "none: the nodes have names, which are counted"));
-        }
+    fn of_names(mut list: EdgeList, options: &EdgeOptions, late: Option<String>, run: &Run) -> Result<Self> {
         let (mut n_edges, mut next) = (0, 0);
         run.progress().start("scan", 0);
-        let edges = NamedEdges::open(&list)?;
+        let edges = NamedEdges::open(&list, run)?;
         let is_counted = edges.share().is_none();
-        let found = intern(edges, run, |_| {
+        let found = intern(edges, options.n_nodes, late, run, |_| {
             n_edges += 1;
             if is_counted && n_edges >= next {
                 run.progress().update(n_edges, "rows");
@@ -188,15 +164,14 @@ impl EdgeFile {
             }
         });
         run.progress().finish();
-        let found = found?;
-        let n_edges = Some(n_edges + u64::from(found.first.is_some()));
-        let (n_nodes, named) = (found.names.len(), Some((Arc::new(found.names), found.first)));
-        Ok(Self { list, n_nodes, n_edges, notes: found.notes, named })
+        let Interned { names, first, notes, .. } = found?;
+        list.notes = notes;
+        Ok(Self { list, n_nodes: names.len(), n_edges: Some(n_edges), named: Some((Arc::new(names), first)) })
     }
 
     /// What to look at in the choice of columns and of the first line.
     pub fn warnings(&self) -> Vec<Warning> {
-        edge_warning(&self.list.path, &self.notes).into_iter().collect()
+        edge_warning(&self.list.path, &self.list.notes).into_iter().collect()
     }
 
     /// The names of the nodes, if they have any.
@@ -228,11 +203,11 @@ impl EdgeSource for EdgeFile {
         self.n_edges
     }
 
-    fn open<'s>(&'s self, _: &Run) -> Result<Box<dyn EdgeReader + 's>> {
+    fn open<'s>(&'s self, run: &Run) -> Result<Box<dyn EdgeReader + 's>> {
         if let Some((names, first)) = &self.named {
-            return Ok(Box::new(NamedReader { edges: NamedEdges::open(&self.list)?, names, first: *first }));
+            return Ok(Box::new(NamedReader { edges: NamedEdges::open(&self.list, run)?, names, first: *first }));
         }
-        Ok(self.list.rows(Checks { n_nodes: Some(self.n_nodes) })?.reader)
+        self.list.rows(Some(self.n_nodes), run)
     }
 }
 
@@ -243,30 +218,56 @@ pub(super) fn edge_warning(path: &Path, notes: &[String]) -> Option<Warning> {
 }
 
 fn open_list(path: &Path, options: &EdgeOptions) -> Result<EdgeList> {
-    check_count(options.n_nodes)?;
+    if let Some(n) = options.n_nodes.filter(|&n| n > u32::MAX as usize) {
+        return Err(Error::param("number of nodes", n, format!("at most {}", u32::MAX)));
+    }
     if Format::from_path(path) == Format::Npz {
         return Err(Error::format(path, None, format!("archives are not read in blocks; expected {KNOWN}")));
     }
     if !is_rereadable(path) && options.n_nodes.is_none() {
-        return Err(uncounted());
+        return Err(Error::param("number of nodes", "not given", format!("one, since {ONLY_ONCE}")));
     }
     EdgeList::open(path, options, KNOWN)
 }
 
-fn uncounted() -> Error {
-    Error::param("number of nodes", "not given", format!("one, since {ONLY_ONCE}"))
+/// Hands all edges of a reader to `take`, block by block. Reports the share that has been read, if it is known and the number of rows is
+/// not.
+pub(super) fn each(
+    mut reader: Box<dyn EdgeReader + '_>,
+    n_rows: Option<u64>,
+    run: &Run,
+    mut take: impl FnMut(&[Edge]),
+) -> Result<()> {
+    let (mut reported, mut block) = (0.0, Vec::with_capacity(BLOCK_ROWS));
+    loop {
+        block.clear();
+        reader.read(BLOCK_ROWS, &mut block, run)?;
+        if block.is_empty() {
+            return Ok(());
+        }
+        take(&block);
+        report_share(reader.share().filter(|_| n_rows.is_none()), &mut reported, run);
+    }
+}
+
+/// Reports the share of a file that has been read, unless it is hardly larger than the one reported last.
+fn report_share(share: Option<f64>, reported: &mut f64, run: &Run) {
+    if let Some(share) = share.filter(|share| *share >= *reported + LEAST_STEP) {
+        *reported = share;
+        run.share(share, "");
+    }
 }
 
 /// Counts nodes and rows.
 fn scan(list: &EdgeList, run: &Run) -> Result<(usize, u64)> {
-    let rows = list.rows(Checks { n_nodes: None })?;
-    let total = rows.n_rows.unwrap_or(0);
+    let rows = list.rows(None, run)?;
+    let total = list.n_rows.unwrap_or(0);
     // Else the share of the file is reported.
-    let is_counted = total > 0 || rows.reader.share().is_none();
+    let is_counted = total > 0 || rows.share().is_none();
     let (step, mut next) = (SCAN_ROWS.max(total / 128), 0);
     let mut found = Extent::default();
     run.progress().start("scan", total);
-    let result = rows.each(run, |edges| {
+    let result = each(rows, list.n_rows, run, |edges| {
         found.add(edges);
         if is_counted && found.n_edges >= next {
             run.progress().update(found.n_edges, "rows");

@@ -6,10 +6,10 @@
 
 use std::path::Path;
 
-use super::checks::{Checks, NO_WEIGHT, Take, WEIGHTS, is_weight};
+use super::checks::{NO_WEIGHT, Take, WEIGHTS, is_weight};
 use super::first::FirstLine;
-use super::rows::{EdgeList, EdgeRows, Shares};
-use super::table::TableEdges;
+use super::report_share;
+use super::table::{EdgeList, TableEdges};
 use crate::read::list::Place;
 use lapwing_core::row_names::{BadNames, Named, Tally, quoted};
 use lapwing_core::{Edge, EdgeReader, Error, Result, RowNames, Run};
@@ -19,58 +19,46 @@ const BLOCK_ROWS: usize = 1 << 12;
 
 /// An open list, whose nodes are read as text.
 pub(in crate::read) struct NamedEdges<'a> {
-    path: &'a Path,
+    list: &'a EdgeList,
     source: Source<'a>,
-    /// The first line of a text, if it may be an edge.
-    first: Option<FirstLine>,
-    has_weight: bool,
-    /// What to look at in the choice of columns.
-    notes: Vec<String>,
 }
 
 enum Source<'a> {
     Table(Box<TableEdges<'a>>),
     /// Nodes are numbers in the file, and names in the data. With the next row.
-    Numbers(EdgeRows<'a>, u64),
+    Numbers(Box<dyn EdgeReader + 'a>, u64),
 }
 
 impl<'a> NamedEdges<'a> {
     /// Opens a list whose nodes are compared with names as text.
-    pub(in crate::read) fn open(list: &'a EdgeList) -> Result<Self> {
-        let checks = Checks { n_nodes: None };
-        let Some(table) = &list.table else {
-            return Ok(Self::of_numbers(&list.path, list.rows(checks)?, list.notes.clone()));
+    pub(in crate::read) fn open(list: &'a EdgeList, run: &Run) -> Result<Self> {
+        let source = match &list.table {
+            Some(table) => Source::Table(Box::new(list.table_rows(table, true, None)?)),
+            None => Source::Numbers(list.rows(None, run)?, 0),
         };
-        let source = Source::Table(Box::new(table.rows(true, checks)?));
-        let (first, has_weight, notes) = (table.first.clone(), table.has_weight(), list.notes.clone());
-        Ok(Self { path: &list.path, source, first, has_weight, notes })
-    }
-
-    /// A list of numbers.
-    pub(in crate::read) fn of_numbers(path: &'a Path, edges: EdgeRows<'a>, notes: Vec<String>) -> Self {
-        Self { path, source: Source::Numbers(edges, 0), first: None, has_weight: true, notes }
+        Ok(Self { list, source })
     }
 
     /// Share of the list that has been read, if it is known.
     pub(super) fn share(&self) -> Option<f64> {
         match &self.source {
             Source::Table(rows) => rows.share(),
-            Source::Numbers(edges, row) => edges.n_rows.map(|n_rows| *row as f64 / n_rows.max(1) as f64),
+            Source::Numbers(_, row) => self.list.n_rows.map(|n_rows| *row as f64 / n_rows.max(1) as f64),
         }
     }
 
     /// Hands all rows to `take`, and reports the share that has been read, if it is known.
     fn each(&mut self, run: &Run, take: Take<'_>) -> Result<()> {
-        let mut shares = Shares::default();
+        let mut reported = 0.0;
         while self.read(BLOCK_ROWS, run, &mut *take)? > 0 {
-            self.share().into_iter().for_each(|share| shares.report(share, run));
+            report_share(self.share(), &mut reported, run);
         }
         Ok(())
     }
 
     /// Hands at most `most` of the next rows to `take`; returns their number, 0 at the end.
     fn read(&mut self, most: usize, run: &Run, take: Take<'_>) -> Result<usize> {
-        let path = self.path;
+        let path = &self.list.path;
         let take = &mut |nodes: [&str; 2], weight: f64, place: Place| {
             check(path, nodes, weight, place)?;
             take(nodes, weight, place)
@@ -79,7 +67,7 @@ impl<'a> NamedEdges<'a> {
             Source::Table(rows) => rows.read_names(most, run, take),
             Source::Numbers(edges, row) => {
                 let mut block = Vec::new();
-                edges.reader.read(most.min(BLOCK_ROWS), &mut block, run)?;
+                edges.read(most.min(BLOCK_ROWS), &mut block, run)?;
                 let [mut u, mut v] = [itoa::Buffer::new(), itoa::Buffer::new()];
                 for edge in &block {
                     take([u.format(edge.u), v.format(edge.v)], edge.weight, Place::Row(*row))?;
@@ -106,22 +94,32 @@ pub(in crate::read) struct Interned {
     pub names: RowNames,
     /// Names that were taken for nodes and were a header: nodes handed to the caller count from here.
     pub n_header: u32,
-    /// The edge of the first line, if that may have been a header; it has not been handed to the caller.
+    /// The edge of the first line, if that may have been a header; the caller gets it last.
     pub first: Option<Edge>,
     /// What to look at.
     pub notes: Vec<String>,
 }
 
-/// Numbers the nodes of a list by their names, and hands all edges but that of the first line to `take`.
-pub(in crate::read) fn intern(mut edges: NamedEdges<'_>, run: &Run, mut take: impl FnMut(Edge)) -> Result<Interned> {
+/// Numbers the nodes of a list by their names, and hands all edges to `take`. `n_nodes` is the number of nodes that was given, which no
+/// list with names has; `late` is a further note.
+pub(in crate::read) fn intern(
+    mut edges: NamedEdges<'_>,
+    n_nodes: Option<usize>,
+    late: Option<String>,
+    run: &Run,
+    mut take: impl FnMut(Edge),
+) -> Result<Interned> {
+    if let Some(n_nodes) = n_nodes {
+        return Err(Error::param("number of nodes", n_nodes, "none: the nodes have names, which are counted"));
+    }
     let mut names = RowNames::new("node", Named::Nodes);
-    let line = edges.first.take().filter(|line| line.is_open);
-    let (mut notes, mut comes_again, mut n_edges) = (std::mem::take(&mut edges.notes), false, 0usize);
+    let line = edges.list.first.as_ref().filter(|line| line.is_open);
+    let (mut notes, mut comes_again, mut n_edges) = (edges.list.notes.clone(), false, 0usize);
     let intern = |names: &mut RowNames, [u, v]: [&str; 2], weight| -> Result<Edge> {
         Ok(Edge { u: names.intern(u)?, v: names.intern(v)?, weight })
     };
-    let first = line.as_ref().map(|line| intern(&mut names, line.nodes.each_ref().map(String::as_str), NO_WEIGHT));
-    let first = first.transpose()?;
+    let first =
+        line.map(|line| intern(&mut names, line.nodes.each_ref().map(String::as_str), NO_WEIGHT)).transpose()?;
     let n_doubtful = names.len() as u32;
     edges.each(run, &mut |nodes, weight, _| {
         let edge = intern(&mut names, nodes, weight)?;
@@ -130,24 +128,22 @@ pub(in crate::read) fn intern(mut edges: NamedEdges<'_>, run: &Run, mut take: im
         take(edge);
         Ok(())
     })?;
-    let mut open = line.filter(|_| !comes_again);
-    if let Some(line) = &mut open {
+    let mut is_header = false;
+    if let Some(line) = line.filter(|_| !comes_again) {
         // In most lists a node has several edges. Two words that occur in the first line only then name the columns.
-        let n_others = names.len() - n_doubtful as usize;
-        line.is_header |= 2 * n_others < 3 * n_edges;
+        is_header = line.is_header || 2 * (names.len() - n_doubtful as usize) < 3 * n_edges;
+        notes.extend(line.note(is_header));
     }
-    notes.extend(open.as_ref().and_then(FirstLine::note));
-    match open.is_some_and(|line| line.is_header) {
-        false => Ok(Interned { names, n_header: 0, first, notes }),
-        true => {
-            let names = names.without_first(n_doubtful as usize)?;
-            Ok(Interned { names, n_header: n_doubtful, first: None, notes })
-        }
+    notes.extend(late);
+    if is_header {
+        let names = names.without_first(n_doubtful as usize)?;
+        return Ok(Interned { names, n_header: n_doubtful, first: None, notes });
     }
+    first.into_iter().for_each(take);
+    Ok(Interned { names, n_header: 0, first, notes })
 }
 
 /// Edges with nodes of unknown names.
-#[derive(Default)]
 pub(in crate::read) struct Unknown {
     /// Distinct names.
     pub n_nodes: usize,
@@ -165,7 +161,7 @@ pub(in crate::read) fn find(
     mut take: impl FnMut(Edge),
 ) -> Result<Unknown> {
     let (mut unknown, mut shown, mut n_edges) = (RowNames::new("node", Named::Nodes), Tally::default(), 0);
-    let (mut n_left_out, path, mut notes) = (0, edges.path, std::mem::take(&mut edges.notes));
+    let (mut n_left_out, path, mut notes) = (0, &edges.list.path, edges.list.notes.clone());
     let mut look_up = |[u, v]: [&str; 2], weight: f64, place: Place| {
         n_edges += 1;
         if let (Some(u), Some(v)) = (names.find(u), names.find(v)) {
@@ -181,12 +177,13 @@ pub(in crate::read) fn find(
         }
         Ok(())
     };
-    if let Some(FirstLine { nodes: [u, v], line, is_header, .. }) = edges.first.take().filter(|_| !edges.has_weight)
-        && (!is_header || names.find(&u).is_some() || names.find(&v).is_some())
+    if let Some(FirstLine { nodes: [u, v], line, is_header, .. }) =
+        edges.list.first.as_ref().filter(|_| !edges.list.has_weight())
+        && (!is_header || names.find(u).is_some() || names.find(v).is_some())
     {
-        look_up([&u, &v], NO_WEIGHT, Place::Line(line))?;
-        if is_header {
-            let (u, v) = (quoted(&u), quoted(&v));
+        look_up([u, v], NO_WEIGHT, Place::Line(*line))?;
+        if *is_header {
+            let (u, v) = (quoted(u), quoted(v));
             notes.push(format!("the first line, {u} and {v}, is taken for an edge; if it names the columns, call them source and target"));
         }
     }
@@ -212,13 +209,6 @@ fn unknown_error(path: &Path, names: &RowNames, shown: &Tally, [n_left_out, n_ed
     Error::names(BadNames { what, facts: vec![fact], advice, has_unknown: true })
 }
 
-/// The error for a list with names beside rows without.
-pub(in crate::read) fn needs_ids(path: &Path) -> Error {
-    let reason =
-        "its nodes have names, and the rows of the data have none; give the column that names the rows: --id COLUMN";
-    Error::graph(format!("{}: {reason}", path.display()))
-}
-
 /// A pass over a list whose nodes are known by their names.
 pub(super) struct NamedReader<'s> {
     pub edges: NamedEdges<'s>,
@@ -236,7 +226,7 @@ impl EdgeReader for NamedReader<'_> {
             out.push(first);
             left -= 1;
         }
-        let (names, path) = (self.names, self.edges.path);
+        let (names, path) = (self.names, &self.edges.list.path);
         let changed = || Error::format(path, None, "the file has changed (it has other nodes)");
         while left > 0 {
             let n_rows = self.edges.read(left, run, &mut |[u, v], weight, _| {

@@ -1,36 +1,65 @@
-//! Edges as rows of a table: text, Parquet, or any other.
+//! Lists of edges of every format, opened with their columns; and the edges of those that are tables: text, Parquet, or any other.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::EdgeOptions;
-use super::checks::{Checks, NO_WEIGHT, Take, WEIGHTS};
+use super::array::ArrayEdges;
+use super::checks::{NO_WEIGHT, Take, WEIGHTS, checked};
 use super::first::{First, FirstLine, first_line};
 use crate::read::cell::{is_missing, plain};
-use crate::read::format::is_tsv;
+use crate::read::files::unknown_format;
+use crate::read::format::{Format, is_tsv};
+use crate::read::is_table;
 use crate::read::lines::shown;
 use crate::read::list::{List, ListCells, ListRows, Place};
+use crate::read::npz::Archive;
 use crate::read::roles::{Cells, EdgeColumns, edge_columns, is_canonical};
 use crate::read::table::ColumnKind;
 use crate::read::text::Known;
 use lapwing_core::row_names::quoted;
 use lapwing_core::{Edge, EdgeReader, Error, Result, Run};
 
-/// A table of edges, and what its first rows tell about the others.
+/// The array of edges in an archive.
+pub(in crate::read) const EDGES: &str = "edges";
+
+/// A file of edges whose columns are known.
 #[derive(Clone, Debug)]
-pub(in crate::read) struct EdgeTable {
-    list: List,
-    /// The ends, and the weight if there is one.
-    columns: Vec<usize>,
+pub(in crate::read) struct EdgeList {
+    pub path: PathBuf,
     /// What to look at in the choice of columns.
     pub notes: Vec<String>,
-    /// Whether an id in the first rows is no number as a program writes it: then all ids are names.
-    pub has_names: bool,
+    /// Number of rows, if the file states it.
+    pub n_rows: Option<u64>,
+    /// Whether ids are names: if so it was said, or if one in the first rows is no number as a program writes it.
+    pub(super) has_names: bool,
     /// The first line of a text, if it was not left to be read as an edge.
-    pub first: Option<FirstLine>,
+    pub(super) first: Option<FirstLine>,
+    /// The table, if it is no array.
+    pub(super) table: Option<List>,
+    /// The places of the ends in the table, and of the weight if there is one.
+    columns: Vec<usize>,
 }
 
-impl EdgeTable {
-    pub(super) fn open(path: &Path, options: &EdgeOptions) -> Result<Self> {
+impl EdgeList {
+    /// Opens an array, one of an archive, or a table; for other formats, the error says that `expected` is expected.
+    pub(in crate::read) fn open(path: &Path, options: &EdgeOptions, expected: &str) -> Result<Self> {
+        let (notes, n_rows) = match Format::from_path(path) {
+            Format::Npy => ArrayEdges::open(path, None).map(|array| (array.notes, array.n_rows))?,
+            Format::Npz => {
+                let mut archive = Archive::open(path)?;
+                if !archive.has(EDGES) {
+                    return Err(archive.unknown("a matrix of scipy.sparse.save_npz or an array edges"));
+                }
+                ArrayEdges::new(archive.array(EDGES)?, None).map(|array| (array.notes, array.n_rows))?
+            }
+            _ if is_table(path) => return Self::of_table(path, options),
+            _ => return Err(unknown_format(path, expected)),
+        };
+        let (path, has_names) = (path.to_owned(), options.are_names);
+        Ok(Self { path, notes, n_rows: Some(n_rows), has_names, first: None, table: None, columns: Vec::new() })
+    }
+
+    fn of_table(path: &Path, options: &EdgeOptions) -> Result<Self> {
         let EdgeOptions { delimiter, decimal, .. } = *options;
         let known = Known { delimiter, decimal, is_tsv: is_tsv(path), ..Known::default() };
         let mut kind = First::Edge;
@@ -47,7 +76,7 @@ impl EdgeTable {
             _ => (true, false, true),
         };
         let (taken, edges) = list.records.split_at(usize::from(kind != First::Edge).min(list.records.len()));
-        let cells: Vec<Cells> = (0..list.width()).map(|at| cells_of(&list, edges, at)).collect();
+        let cells: Vec<Cells> = (0..list.table.names().len()).map(|at| cells_of(&list, edges, at)).collect();
         let names = if is_header { &list.names[..] } else { &[] };
         let found = edge_columns(names, &cells).map_err(|reason| Error::format(path, None, reason))?;
         let EdgeColumns { nodes, weight, notes } = found;
@@ -55,59 +84,134 @@ impl EdgeTable {
         let (nodes_of_first, line) = (nodes.map(node), list.first_line);
         let first = FirstLine { nodes: nodes_of_first, line, is_header, is_open, is_sure };
         let first = (!taken.is_empty() && options.header.is_none()).then_some(first);
-        let has_names = is_open || nodes.iter().any(|&at| cells.get(at).is_some_and(|cells| !cells.are_whole()));
+        let has_names = options.are_names
+            || is_open
+            || nodes.iter().any(|&at| cells.get(at).is_some_and(|cells| !cells.are_whole()));
         if list.text().is_none() {
-            check_types(path, &list, nodes, weight)?;
+            if let Some(&at) = nodes.iter().find(|&&at| !list.table.has_names(at)) {
+                return Err(type_error(&list, at, NODES));
+            }
+            if let Some(at) = weight.filter(|&at| list.table.kinds()[at] != ColumnKind::Number) {
+                return Err(type_error(&list, at, "weights are numbers"));
+            }
         }
-        Ok(Self { list, columns: nodes.into_iter().chain(weight).collect(), notes, has_names, first })
+        let n_rows = list.table.n_rows().map(|n_rows| n_rows as u64);
+        let columns = nodes.into_iter().chain(weight).collect();
+        Ok(Self { path: path.to_owned(), notes, n_rows, has_names, first, table: Some(list), columns })
     }
 
-    /// Number of edges, if the table states it.
-    pub(super) fn n_rows(&self) -> Option<u64> {
-        self.list.table.n_rows().map(|n_rows| n_rows as u64)
-    }
-
+    /// Whether it can be read only once.
     pub(super) fn is_once(&self) -> bool {
-        self.list.is_once()
-    }
-
-    pub(super) fn has_weight(&self) -> bool {
-        self.columns.len() > 2
+        self.table.as_ref().is_some_and(List::is_once)
     }
 
     /// Refuses nodes that are known to be no numbers.
     pub(super) fn check_numbers(&self) -> Result<()> {
-        let path = self.list.table.path();
-        let is_text = |at: &&usize| self.list.text().is_none() && self.list.table.is_stored_text(**at);
+        let Some(table) = &self.table else { return Ok(()) };
+        let is_text = |at: &&usize| table.text().is_none() && table.table.is_stored_text(**at);
         if let Some(&at) = self.columns[..2].iter().find(is_text) {
-            return Err(type_error(path, &self.list, at, "nodes are integers counted from 0"));
+            return Err(type_error(table, at, NODES));
         }
         match &self.first {
             // The first line was taken as two names; here it is an edge of numbers.
             Some(FirstLine { nodes, line, is_header: false, .. }) => nodes
                 .iter()
                 .try_for_each(|node| self.node(node).map(drop))
-                .map_err(|e| Place::Line(*line).error(path, e)),
+                .map_err(|e| Place::Line(*line).error(&self.path, e)),
             _ => Ok(()),
         }
     }
 
-    /// Starts to read edges of numbered nodes, or of nodes with names as texts.
-    pub(super) fn rows(&self, are_names: bool, checks: Checks) -> Result<TableEdges<'_>> {
-        Ok(TableEdges { table: self, rows: self.rows_from(are_names, 0)?, checks, are_names })
+    /// Starts to read the edges of numbered nodes.
+    pub(in crate::read) fn rows(&self, n_nodes: Option<usize>, run: &Run) -> Result<Box<dyn EdgeReader + '_>> {
+        self.check_numbers()?;
+        Ok(match &self.table {
+            Some(table) => Box::new(self.table_rows(table, false, n_nodes)?),
+            None if Format::from_path(&self.path) == Format::Npz => {
+                Box::new(ArrayEdges::new(Archive::open(&self.path)?.array(EDGES)?.held(run)?, n_nodes)?)
+            }
+            None => Box::new(ArrayEdges::open(&self.path, n_nodes)?),
+        })
     }
 
-    fn rows_from(&self, are_names: bool, first: usize) -> Result<ListRows> {
+    /// What `numbers` makes of the list; if its nodes have names, what `names` makes of it, with a note if only later rows show these.
+    pub(in crate::read) fn numbers_or_names<T>(
+        &self,
+        run: &Run,
+        numbers: impl FnOnce() -> Result<T>,
+        names: impl FnOnce(Option<String>) -> Result<T>,
+    ) -> Result<T> {
+        if self.has_names {
+            return names(None);
+        }
+        match numbers() {
+            // A name may stand behind many numbers.
+            Err(error @ Error::Format { .. }) => match self.late_name(run) {
+                Some(note) => names(Some(note)),
+                None => Err(error),
+            },
+            found => found,
+        }
+    }
+
+    /// A note on the first id that is no number as a program writes it, which makes names of all ids, if there is one; the list is read up
+    /// to it.
+    fn late_name(&self, run: &Run) -> Option<String> {
+        let mut rows = self.rows_from(self.table.as_ref().filter(|list| !list.is_once())?, true, 0).ok()?;
+        while let Some(found) = rows.next(usize::MAX, run).ok()? {
+            let ends = [rows.cells(0), rows.cells(1)];
+            let mut ids = found.flat_map(|at| ends.map(|cells| (cells.text(at).trim(), at)));
+            if let Some((name, at)) = ids.find(|(id, _)| !id.is_empty() && !is_canonical(id)) {
+                let (place, name) = (rows.place(at), quoted(name));
+                return Some(format!("all ids are names, since {name} in {place} is no number of a row"));
+            }
+        }
+        None
+    }
+
+    /// Where a row stands.
+    pub(in crate::read) fn place(&self, row: u64, run: &Run) -> Place {
+        let find = || {
+            let mut edges = self.table_rows(self.table.as_ref()?, true, None).ok()?;
+            edges.skip(row, run).ok()?;
+            let found = edges.rows.next(1, run).ok()??;
+            Some(edges.rows.place(found.start))
+        };
+        find().unwrap_or(Place::Row(row))
+    }
+
+    /// Whether a column of the table holds weights.
+    pub(super) fn has_weight(&self) -> bool {
+        self.columns.len() > 2
+    }
+
+    /// Starts to read edges of numbered nodes, or of nodes with names as texts.
+    pub(super) fn table_rows<'t>(
+        &'t self,
+        table: &'t List,
+        are_names: bool,
+        n_nodes: Option<usize>,
+    ) -> Result<TableEdges<'t>> {
+        Ok(TableEdges { edges: self, table, rows: self.rows_from(table, are_names, 0)?, n_nodes, are_names })
+    }
+
+    /// Starts to read the table from row `first` on, or from an earlier one.
+    fn rows_from(&self, table: &List, are_names: bool, first: usize) -> Result<ListRows> {
         // Where numbers are wrong, the file is read again to count the lines, unless it cannot be.
-        let with_lines = are_names || self.is_once();
-        self.list.rows(&self.columns, if are_names { 2 } else { 0 }, first, with_lines)
+        let with_lines = are_names || table.is_once();
+        table.rows(&self.columns, if are_names { 2 } else { 0 }, first, with_lines)
     }
 
     /// The node that a text spells, or what is wrong with it.
     fn node(&self, text: &str) -> Result<i64, String> {
-        digits(text.as_bytes()).map_or_else(|| self.signed_node(text.trim()), Ok)
+        match text.parse() {
+            // As a program writes it.
+            Ok(number) if matches!(text.as_bytes(), [_] | [b'1'..=b'9', ..]) => Ok(number),
+            _ => self.signed_node(text.trim()),
+        }
     }
 
+    /// The same for texts that are not digits alone.
     #[cold]
     fn signed_node(&self, text: &str) -> Result<i64, String> {
         let number = text.parse::<i64>().ok();
@@ -122,32 +226,10 @@ impl EdgeTable {
         };
         Err(format!("node '{}' {what}{advice}", shown(text.as_bytes())))
     }
-
-    /// A note on the first id of a text that is no number as a program writes it, which makes names of all ids; the text is read up to it.
-    pub(super) fn late_name(&self, run: &Run) -> Result<Option<String>> {
-        let mut rows = self.rows_from(true, 0)?;
-        while let Some(found) = rows.next(usize::MAX, run)? {
-            let ends = [rows.cells(0), rows.cells(1)];
-            let mut ids = found.flat_map(|at| ends.map(|cells| (cells.text(at).trim(), at)));
-            if let Some((name, at)) = ids.find(|(id, _)| !id.is_empty() && !is_canonical(id)) {
-                let (place, name) = (rows.place(at), quoted(name));
-                return Ok(Some(format!("all ids are names, since {name} in {place} is no number of a row")));
-            }
-        }
-        Ok(None)
-    }
-
-    /// Where a row stands.
-    pub(super) fn place(&self, row: u64, run: &Run) -> Place {
-        let find = || {
-            let mut edges = self.rows(true, Checks { n_nodes: None }).ok()?;
-            edges.skip(row, run).ok()?;
-            let found = edges.rows.next(1, run).ok()??;
-            Some(edges.rows.place(found.start))
-        };
-        find().unwrap_or(Place::Row(row))
-    }
 }
+
+/// What nodes must be if they have no names.
+const NODES: &str = "nodes are integers counted from 0";
 
 /// What a column seems to hold: by its type, or by the cells of the first edges.
 fn cells_of(list: &List, edges: &[Vec<String>], at: usize) -> Cells {
@@ -160,34 +242,18 @@ fn cells_of(list: &List, edges: &[Vec<String>], at: usize) -> Cells {
     }
 }
 
-fn check_types(path: &Path, list: &List, nodes: [usize; 2], weight: Option<usize>) -> Result<()> {
-    if let Some(&at) = nodes.iter().find(|&&at| !list.table.has_names(at)) {
-        return Err(type_error(path, list, at, "nodes are integers counted from 0"));
-    }
-    match weight.filter(|&at| list.table.kinds()[at] != ColumnKind::Number) {
-        Some(at) => Err(type_error(path, list, at, "weights are numbers")),
-        None => Ok(()),
-    }
-}
-
-fn type_error(path: &Path, list: &List, at: usize, expected: &str) -> Error {
+/// The error for a column of another type.
+fn type_error(list: &List, at: usize, expected: &str) -> Error {
     let (name, stored) = (&list.table.names()[at], list.table.stored_type(at));
-    Error::format(path, None, format!("column '{name}' holds {stored}; {expected}"))
-}
-
-/// A whole number of some digits as a program writes it.
-#[inline]
-fn digits(cell: &[u8]) -> Option<i64> {
-    let fits = (1..=18).contains(&cell.len()) && cell.iter().all(u8::is_ascii_digit);
-    let is_canonical = cell.len() == 1 || cell.first() != Some(&b'0');
-    (fits && is_canonical).then(|| cell.iter().fold(0, |number, digit| number * 10 + i64::from(digit - b'0')))
+    Error::format(list.table.path(), None, format!("column '{name}' holds {stored}; {expected}"))
 }
 
 /// The edges of a table in order.
 pub(super) struct TableEdges<'t> {
-    table: &'t EdgeTable,
+    edges: &'t EdgeList,
+    table: &'t List,
     rows: ListRows,
-    checks: Checks,
+    n_nodes: Option<usize>,
     are_names: bool,
 }
 
@@ -195,15 +261,15 @@ impl TableEdges<'_> {
     /// An error about a row of the current arrays.
     fn error(&self, at: usize, reason: impl std::fmt::Display, run: &Run) -> Error {
         let place = match self.rows.place(at) {
-            Place::Row(row) if self.table.list.text().is_some() => self.table.place(row, run),
+            Place::Row(row) if self.table.text().is_some() => self.edges.place(row, run),
             place => place,
         };
-        place.error(self.rows.path(), reason)
+        place.error(&self.edges.path, reason)
     }
 
     fn edge(&self, cells: &[ListCells<'_>; 3], at: usize) -> Result<Edge, String> {
         let nodes = [self.node(cells[0], at)?, self.node(cells[1], at)?];
-        self.checks.edge(nodes, self.weight(cells[2], at)?)
+        checked(self.n_nodes, nodes, self.weight(cells[2], at)?)
     }
 
     #[inline]
@@ -212,20 +278,20 @@ impl TableEdges<'_> {
             // Numbers beyond 2⁵³ are rounded, and out of range.
             Some(number) if number.fract() == 0.0 => Ok(number as i64),
             Some(_) => Err("a node is missing".into()),
-            None => self.table.node(cells.text(at)),
+            None => self.edges.node(cells.text(at)),
         }
     }
 
     #[inline]
     fn weight(&self, cells: ListCells<'_>, at: usize) -> Result<f64, String> {
-        if !self.table.has_weight() {
+        if !self.edges.has_weight() {
             return Ok(NO_WEIGHT);
         }
         if let Some(weight) = cells.number(at) {
             return Ok(weight);
         }
         let text = cells.text(at).trim();
-        let decimal = self.table.list.decimal();
+        let decimal = self.table.table.decimal();
         let with_point = || text.parse().ok().filter(|_| decimal != b'.');
         let missing = || is_missing(text.as_bytes()).then_some(f64::NAN);
         let weight = plain(text.as_bytes(), decimal).or_else(with_point).or_else(missing);
@@ -269,8 +335,8 @@ impl EdgeReader for TableEdges<'_> {
 
     fn skip(&mut self, count: u64, run: &Run) -> Result<()> {
         let end = self.rows.next_row().saturating_add(usize::try_from(count).unwrap_or(usize::MAX));
-        if self.table.list.text().is_none() {
-            self.rows = self.table.rows_from(self.are_names, end)?;
+        if self.table.text().is_none() {
+            self.rows = self.edges.rows_from(self.table, self.are_names, end)?;
         }
         while self.rows.next_row() < end && self.rows.next(end - self.rows.next_row(), run)?.is_some() {}
         Ok(())

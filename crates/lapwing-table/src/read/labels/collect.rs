@@ -1,10 +1,10 @@
-//! Labels collected one by one, of every row or of some.
+//! Labels collected one by one, of every row or of some, and those of arrays.
 
 use crate::read::cell::number_text;
-use crate::read::npy::ArrayName;
+use crate::read::npy::{ArrayName, NpyReader, Source};
 use crate::read::table::{ColumnKind, TableFile};
 use lapwing_core::labels::{IntegerClasses, LabelRows, OpenMarkers, TextClasses};
-use lapwing_core::{Error, Result, SparseLabels, UNLABELED, Warning};
+use lapwing_core::{Error, Result, Run, SparseLabels, UNLABELED, Warning};
 
 /// Collects labels as texts, of every row or of chosen ones.
 pub(crate) struct LabelTexts {
@@ -45,8 +45,8 @@ impl LabelTexts {
         id
     }
 
-    /// No rows yet, of labels that are numbers; if `unlabeled` is a number, its spelling does not matter.
-    pub(super) fn from_numbers(unlabeled: Option<&str>) -> Self {
+    /// No rows yet, of labels that are numbers, written as [`number_text`] does; if `unlabeled` is a number, its spelling does not matter.
+    fn from_numbers(unlabeled: Option<&str>) -> Self {
         let number = unlabeled.and_then(|text| text.trim().parse().ok()).map(number_text);
         Self::new(number.as_deref().or(unlabeled))
     }
@@ -57,11 +57,6 @@ impl LabelTexts {
             ColumnKind::Number if !table.is_text() => Self::from_numbers(unlabeled),
             _ => Self::new(unlabeled),
         }
-    }
-
-    /// Adds a number as text, integers without a decimal point; NaN is no label.
-    pub(super) fn push_number(&mut self, value: f64) {
-        if value.is_nan() { self.push("") } else { self.push(&number_text(value)) }
     }
 
     /// Adds the label of a row that has none yet.
@@ -101,44 +96,34 @@ fn integer(text: &str) -> Option<i64> {
     text.parse().ok().or_else(of_float)
 }
 
-/// Collects labels as integers, one for each row.
-pub(super) struct LabelIntegers {
-    classes: IntegerClasses,
-    rows: LabelRows,
-    marker: Option<i64>,
-    /// If no marker is given: the rows with −1, and whether others have no label.
-    open: Option<OpenMarkers>,
-}
-
-impl LabelIntegers {
-    /// No rows yet; the integer that `unlabeled` spells marks rows without a label. If none is given, −1 does, unless other rows
-    /// have no label.
-    pub(in crate::read) fn new(unlabeled: Option<&str>) -> Self {
+/// Labels from an array of one dimension (or one column). Integers stay integers: the one that `unlabeled` spells, or −1 if it is not
+/// given, marks rows without a label.
+pub(in crate::read) fn from_array<R: Source>(
+    reader: NpyReader<'_, R>,
+    n_rows: usize,
+    unlabeled: Option<&str>,
+    run: &Run,
+) -> Result<SparseLabels> {
+    let ([found] | [found, 1]) = reader.header.shape[..] else {
+        let shape = reader.header.shape_text();
+        return Err(reader.origin.error(format!("shape {shape}; expected one label per row")));
+    };
+    check_count(reader.origin, n_rows, found)?;
+    if reader.header.dtype.is_integer() {
         let marker = unlabeled.map_or(Some(i64::from(UNLABELED)), |text| integer(text.trim()));
-        let open = unlabeled.is_none().then(OpenMarkers::default);
-        Self { classes: IntegerClasses::default(), rows: LabelRows::default(), marker, open }
+        let (mut classes, mut rows) = (IntegerClasses::default(), LabelRows::default());
+        reader.each_number(run, |label| rows.push((Some(label) != marker).then(|| classes.id(label))))?;
+        return rows.finish(classes.finish());
     }
-
-    /// Adds the label of the next row.
-    pub(super) fn push(&mut self, label: Option<i64>) {
-        if let Some(open) = &mut self.open {
-            match label {
-                None => open.gap(),
-                Some(-1) => open.add("-1", self.rows.n_samples()),
-                Some(_) => {}
-            }
-        }
-        let label = label.filter(|_| label != self.marker);
-        self.rows.push(label.map(|label| self.classes.id(label)));
+    if reader.header.dtype.is_number() {
+        let mut numbers = LabelTexts::from_numbers(unlabeled);
+        let text = |number: f64| if number.is_nan() { String::new() } else { number_text(number) };
+        reader.each_number(run, |number| numbers.push(&text(number)))?;
+        return numbers.finish();
     }
-
-    pub(super) fn finish(mut self) -> Result<SparseLabels> {
-        for (_, rows) in self.open.iter().flat_map(OpenMarkers::classes) {
-            let id = self.classes.id(i64::from(UNLABELED));
-            rows.for_each(|row| self.rows.put(row, id));
-        }
-        self.rows.finish(self.classes.finish())
-    }
+    let mut texts = LabelTexts::new(unlabeled);
+    reader.each_text(run, |text| texts.push(text))?;
+    texts.finish()
 }
 
 /// What is known of a file of labels before it is read.
@@ -165,13 +150,14 @@ pub struct NamedLabels {
 }
 
 impl NamedLabels {
-    /// The labels of rows that are all known.
-    pub(super) fn of_texts(texts: LabelTexts) -> Result<Self> {
+    /// The labels that were collected, besides `n_unknown` others.
+    pub(super) fn of_texts(texts: LabelTexts, n_unknown: usize) -> Result<Self> {
         let warnings = texts.spaced().into_iter().collect();
-        Ok(Self { labels: texts.finish()?, n_unknown: 0, warnings })
+        Ok(Self { labels: texts.finish()?, n_unknown, warnings })
     }
 }
 
+/// Refuses another number of labels than that of the rows.
 pub(super) fn check_count(origin: ArrayName<'_>, n_rows: usize, found: usize) -> Result<()> {
     if found == n_rows {
         return Ok(());

@@ -1,17 +1,17 @@
 //! Labels as a small table: one for each row in order, or columns of rows and labels.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::path::Path;
 
 use super::collect::{LabelFileOptions, LabelTexts, NamedLabels, check_count};
-use super::named::Found;
-use crate::read::files::unknown_format;
 use crate::read::lines::n_fields;
 use crate::read::list::{List, Place};
 use crate::read::npy::ArrayName;
 use crate::read::roles::{is_canonical, is_label_word, label_columns};
 use crate::read::text::{Known, TextTable};
-use lapwing_core::row_names::{Named, quoted};
-use lapwing_core::{Result, RowNames, Run, Warning};
+use lapwing_core::row_names::{BadNames, Named, Tally, quoted};
+use lapwing_core::{Error, Result, RowNames, Run, Warning};
 
 /// What a file of labels needs if nodes have names.
 pub(super) const TWO_COLUMNS: &str = "give text with a column of nodes and a column of labels";
@@ -56,7 +56,7 @@ pub(super) fn read(
 }
 
 /// What is known of a text: tabs or semicolons are between cells if the first line has these and no comma.
-fn known(first: &[u8]) -> Known {
+pub(super) fn known(first: &[u8]) -> Known {
     let other = [b'\t', b';'].into_iter().find(|delimiter| first.contains(delimiter));
     let delimiter = other.filter(|_| !first.contains(&b',')).unwrap_or(b',');
     Known { delimiter: Some(delimiter), ..Known::default() }
@@ -122,7 +122,7 @@ fn in_order(list: &List, n_rows: usize, options: &LabelFileOptions<'_>) -> Resul
         }
     };
     check_count(ArrayName::from_path(list.table.path()), n_rows, texts.n_rows())?;
-    NamedLabels::of_texts(texts)
+    NamedLabels::of_texts(texts, 0)
 }
 
 /// The label in each line of a text. Empty lines are rows without a label.
@@ -165,13 +165,22 @@ fn by_number(list: &List, columns: Columns, n_rows: usize, options: &LabelFileOp
         texts.put(row as u32, cells[1]);
         Ok(())
     })?;
-    NamedLabels::of_texts(texts)
+    NamedLabels::of_texts(texts, 0)
 }
 
 fn by_name(list: &List, columns: Columns, names: &RowNames, options: &LabelFileOptions<'_>) -> Result<NamedLabels> {
     let (path, Columns { row, label, first }) = (list.table.path(), columns);
     let first = list.records.first().filter(|_| first == First::Open).map(|cells| [&cells[row], &cells[label]]);
-    let (mut found, mut comes_again) = (Found::new(names, options.unlabeled)?, false);
+    let mut found = Found {
+        names,
+        labels: LabelTexts::among(names.len(), options.unlabeled)?,
+        texts: RowNames::new("label", Named::Rows),
+        first: HashMap::new(),
+        n_lines: 0,
+        unknown: Tally::default(),
+        doubled: Tally::default(),
+    };
+    let mut comes_again = false;
     each_row(list, &[row, label], |cells, place| {
         let [id, label] = [cells[0].trim(), cells[1]];
         comes_again |= first.is_some_and(|[u, l]| u == id || l == label.trim());
@@ -195,6 +204,85 @@ fn by_name(list: &List, columns: Columns, names: &RowNames, options: &LabelFileO
     Ok(found)
 }
 
+/// Labels found by the names of their rows so far, and what is wrong with others.
+struct Found<'n> {
+    names: &'n RowNames,
+    labels: LabelTexts,
+    /// The distinct texts of labels.
+    texts: RowNames,
+    /// Text and place of the first label of each labeled row.
+    first: HashMap<u32, (u32, Place)>,
+    n_lines: usize,
+    unknown: Tally,
+    doubled: Tally,
+}
+
+impl Found<'_> {
+    fn add(&mut self, id: &str, label: &str, place: Place) -> Result<()> {
+        self.n_lines += 1;
+        let Some(row) = self.names.find(id) else {
+            self.unknown.note(|| format!("{} in {place}", quoted(id)));
+            return Ok(());
+        };
+        let text = self.texts.intern(label.trim())?;
+        match self.first.entry(row) {
+            Entry::Vacant(entry) => {
+                entry.insert((text, place));
+                self.labels.put(row, label);
+            }
+            Entry::Occupied(entry) if entry.get().0 != text => {
+                let (before, first) = *entry.get();
+                let (before, now) = (quoted(self.texts.name(before as usize)), quoted(label.trim()));
+                self.doubled.note(|| format!("{} is {before} in {first} and {now} in {place}", quoted(id)));
+            }
+            Entry::Occupied(_) => {}
+        }
+        Ok(())
+    }
+
+    /// The labels, unless there are faults.
+    fn finish(self, path: &Path, ignore_unknown: bool) -> Result<NamedLabels> {
+        let n_unknown = self.unknown.count;
+        let has_unknown = n_unknown > 0 && !ignore_unknown;
+        if !has_unknown && self.doubled.count == 0 {
+            return NamedLabels::of_texts(self.labels, n_unknown);
+        }
+        let what = path.display().to_string();
+        let advice = if has_unknown { "correct these lines" } else { "keep one label for each" };
+        let facts = self.facts(has_unknown);
+        Err(Error::names(BadNames { what, facts, advice, has_unknown }))
+    }
+
+    /// What is wrong.
+    fn facts(&self, has_unknown: bool) -> Vec<String> {
+        let (noun, n_rows) = (self.names.noun(), self.names.len());
+        let (of_what, rows) = match self.names.named() {
+            Named::Rows => (format!("no ids of the column '{}' of the data", self.names.column()), "rows"),
+            Named::Nodes => ("no nodes of the graph".into(), "nodes"),
+        };
+        let mut facts = Vec::new();
+        if has_unknown {
+            let first = self.names.iter().next().filter(|_| self.unknown.count == self.n_lines);
+            let known = first.map_or_else(String::new, |name| format!(", where the first is {}", quoted(name)));
+            facts.push(format!(
+                "{} of {} {noun}s are {of_what}{known} {}",
+                self.unknown.count,
+                self.n_lines,
+                self.unknown.list()
+            ));
+        }
+        if self.doubled.count > 0 {
+            let give = if self.doubled.count == 1 { "gives" } else { "give" };
+            let again = format!("{} {give} a second label to {noun}s that have another", self.doubled.counted("line"));
+            facts.push(format!("{again} {}", self.doubled.list()));
+        }
+        if self.n_lines > n_rows {
+            facts.push(format!("{} labels for {n_rows} {rows}", self.n_lines));
+        }
+        facts
+    }
+}
+
 /// Hands the texts of some columns of every row to `take`.
 fn each_row(list: &List, columns: &[usize], mut take: impl FnMut(&[&str], Place) -> Result<()>) -> Result<()> {
     let run = Run::new(Some(1), 0)?;
@@ -206,19 +294,4 @@ fn each_row(list: &List, columns: &[usize], mut take: impl FnMut(&[&str], Place)
         }
     }
     Ok(())
-}
-
-/// Calls `each` with the fields of every line that has text, and the number of the line, from 1. Lines are split as those of a file of
-/// labels: at commas, or at tabs or semicolons if the first line has these and no comma.
-///
-/// # Errors
-/// [`Error::Io`](lapwing_core::Error), [`Error::Format`](lapwing_core::Error) for text that is not UTF-8, for a quote that stays open, and for
-/// files that are no text of cells; those of `each`.
-pub fn each_line(path: &Path, mut each: impl FnMut(&[&str], u64) -> Result<()>) -> Result<()> {
-    let list = List::open(path, known, |_| false)?;
-    let text = list.lines().ok_or_else(|| unknown_format(path, "a text with one row in each line"))?;
-    text.each_line(|cells, number| {
-        let cells: Vec<&str> = cells.iter().map(|cell| cell.trim()).collect();
-        if cells.iter().all(|cell| cell.is_empty()) { Ok(()) } else { each(&cells, number) }
-    })
 }

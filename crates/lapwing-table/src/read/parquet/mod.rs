@@ -15,7 +15,7 @@ use ::parquet::arrow::{ProjectionMask, parquet_to_arrow_field_levels};
 use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::RowGroupMetaData;
 use arrow_array::ArrayRef;
-use arrow_schema::{ArrowError, DataType};
+use arrow_schema::{ArrowError, SchemaRef};
 
 use self::pages::CheckedGroups;
 pub(super) use self::scan::TableScan;
@@ -27,8 +27,7 @@ use lapwing_core::{Error, Result, Run};
 pub(super) struct Table {
     pub path: PathBuf,
     metadata: ArrowReaderMetadata,
-    pub names: Vec<String>,
-    pub types: Vec<DataType>,
+    pub schema: SchemaRef,
     pub n_rows: usize,
 }
 
@@ -38,16 +37,14 @@ impl Table {
         footer::check(path, &file, length)?;
         let load = || ArrowReaderMetadata::load(&file, Default::default()).map_err(|e| parquet_error(path, e));
         let metadata = guarded(path, load)?;
-        let fields = metadata.schema().fields();
-        let names = fields.iter().map(|field| field.name().clone()).collect();
-        let types = fields.iter().map(|field| field.data_type().clone()).collect();
+        let schema = metadata.schema().clone();
         let n_rows = usize::try_from(metadata.metadata().file_metadata().num_rows()).unwrap_or(0);
         let mut in_groups = metadata.metadata().row_groups().iter().map(|group| usize::try_from(group.num_rows()).ok());
         if in_groups.try_fold(0usize, |sum, rows| sum.checked_add(rows?)) != Some(n_rows) {
             let reason = format!("the file is damaged (it states {n_rows} rows, and others in its parts)");
             return Err(Error::format(path, None, reason));
         }
-        Ok(Self { path: path.to_owned(), metadata, names, types, n_rows })
+        Ok(Self { path: path.to_owned(), metadata, schema, n_rows })
     }
 
     /// Starts to read the chosen columns behind the first `skip` rows, at most `batch_rows` rows at a time. Skips whole

@@ -128,41 +128,32 @@ fn label_texts(array: &ArrayRef) -> std::result::Result<ArrayRef, ArrowError> {
 
 fn dates(array: &ArrayRef) -> std::result::Result<ArrayRef, ArrowError> {
     let micros = DataType::Timestamp(TimeUnit::Microsecond, None);
-    let array = match array.data_type() {
-        DataType::Time32(_) => cast(&cast(array, &DataType::Time64(TimeUnit::Microsecond))?, &DataType::Int64)?,
-        DataType::Time64(_) => cast(&cast(array, &DataType::Time64(TimeUnit::Microsecond))?, &DataType::Int64)?,
-        DataType::Timestamp(_, Some(_)) => cast(array, &DataType::Timestamp(TimeUnit::Microsecond, None))?,
-        _ => Arc::clone(array),
-    };
-    cast(&array, &micros)
+    match array.data_type() {
+        DataType::Time32(_) | DataType::Time64(_) => {
+            let micros_of_day = cast(array, &DataType::Time64(TimeUnit::Microsecond))?;
+            cast(&cast(&micros_of_day, &DataType::Int64)?, &micros)
+        }
+        _ => cast(array, &micros),
+    }
 }
 
 /// Lists of `length` numbers; lists of other lengths are missing.
 fn vectors(array: &ArrayRef, length: usize) -> std::result::Result<ArrayRef, ArrowError> {
     let field = Arc::new(Field::new_list_field(DataType::Float32, true));
-    let width = i32::try_from(length).unwrap_or(0);
-    if let DataType::FixedSizeList(_, stored) = array.data_type()
-        && *stored == width
-    {
-        return cast(array, &DataType::FixedSizeList(field, width));
-    }
-    let large = cast(array, &DataType::LargeList(field.clone()))?;
-    let lists = large.as_list::<i64>();
-    let mut values = vec![f32::NAN; lists.len() * length];
-    let mut filled = vec![false; lists.len()];
-    for (row, out) in values.chunks_exact_mut(length.max(1)).enumerate().take(lists.len()) {
-        if lists.is_null(row) {
-            continue;
+    let wanted = data_type(&ColumnType::Vector(length));
+    let lists = match array.data_type() {
+        DataType::FixedSizeList(..) if kind_of(array.data_type()) != ColumnKind::Vector(length) => {
+            cast(&cast(array, &DataType::LargeList(field.clone()))?, &wanted)?
         }
-        let list = lists.value(row);
-        let numbers = as_numbers::<Float32Type>(&list, f32::NAN);
-        if numbers.len() == length {
-            out.copy_from_slice(numbers.as_primitive::<Float32Type>().values());
-            filled[row] = true;
-        }
-    }
-    let values: ArrayRef = Arc::new(Float32Array::from(values));
-    Ok(Arc::new(FixedSizeListArray::try_new(field, width, values, Some(NullBuffer::from(filled)))?))
+        _ => cast(array, &wanted)?,
+    };
+    let (lists, width) = (lists.as_fixed_size_list(), i32::try_from(length).unwrap_or(0));
+    // The numbers of missing lists are missing too.
+    let (numbers, nulls) = (lists.values().as_primitive::<Float32Type>(), lists.nulls());
+    let nulls_of_numbers = NullBuffer::union(numbers.nulls(), nulls.map(|nulls| nulls.expand(length)).as_ref());
+    let numbers: ArrayRef = Arc::new(Float32Array::new(numbers.values().clone(), nulls_of_numbers));
+    let values = as_numbers::<Float32Type>(&numbers, f32::NAN);
+    Ok(Arc::new(FixedSizeListArray::try_new(field, width, values, nulls.cloned())?))
 }
 
 /// Counts the cells of a stored array, and those that its conversion lost.
@@ -232,14 +223,9 @@ pub(super) fn with_nulls(array: &ArrayRef, kind: &ColumnType) -> ArrayRef {
     if *kind != ColumnType::Number {
         return Arc::clone(array);
     }
-    let filled = |x: f64| Some(x).filter(|x| !x.is_nan());
-    match array.as_primitive_opt::<Float64Type>() {
-        Some(doubles) => Arc::new(doubles.values().iter().map(|&x| filled(x)).collect::<Float64Array>()),
-        None => {
-            let singles = array.as_primitive_opt::<Float32Type>().map_or(&[][..], |array| array.values());
-            Arc::new(singles.iter().map(|&x| filled(x.into())).collect::<Float64Array>())
-        }
-    }
+    let Ok(numbers) = cast(array, &DataType::Float64) else { return Arc::clone(array) };
+    let filled = numbers.as_primitive::<Float64Type>().values().iter().map(|&x| Some(x).filter(|x| !x.is_nan()));
+    Arc::new(filled.collect::<Float64Array>())
 }
 
 /// The kind of a column that has two kinds in two parts of a table.
@@ -253,5 +239,40 @@ pub(crate) fn common(a: &ColumnKind, b: &ColumnKind) -> ColumnKind {
             ColumnKind::Other("different types in different parts".into())
         }
         _ => ColumnKind::Text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::ListArray;
+    use arrow_array::types::Int32Type;
+
+    use super::*;
+
+    #[test]
+    fn numbers_that_lists_lack_are_missing() {
+        let rows = [Some(vec![Some(1), None]), None, Some(vec![Some(3)]), Some(vec![Some(4), Some(5)])];
+        let lists: ArrayRef = Arc::new(ListArray::from_iter_primitive::<Int32Type, _, _>(rows.clone()));
+        let rows_of_two = rows.map(|row| row.filter(|row| row.len() == 2));
+        let fixed = FixedSizeListArray::from_iter_primitive::<Int32Type, _, _>(rows_of_two, 2);
+        let fixed: ArrayRef = Arc::new(fixed);
+        for (array, length, found) in [
+            (&lists, 2, [Some(1.0), None, None, None, None, None, Some(4.0), Some(5.0)].as_slice()),
+            (&fixed, 2, &[Some(1.0), None, None, None, None, None, Some(4.0), Some(5.0)]),
+            (&lists, 1, &[None, None, Some(3.0), None]),
+            (&fixed, 1, &[None; 4]),
+            (&lists.slice(2, 2), 2, &[None, None, Some(4.0), Some(5.0)]),
+        ] {
+            let read = vectors(array, length).unwrap();
+            let read = read.as_fixed_size_list();
+            let numbers = read.values().as_primitive::<Float32Type>();
+            assert!(
+                numbers.null_count() == 0
+                    && numbers.values().iter().map(|&x| Some(x).filter(|x| !x.is_nan())).eq(found.iter().copied()),
+                "{read:?}"
+            );
+            let are_filled = found.chunks(length).map(|row| row.iter().any(Option::is_some));
+            assert!((0..read.len()).map(|row| read.is_valid(row)).eq(are_filled), "{read:?}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A [`TableFile`] knows the names and kinds of its columns. Its scans yield the rows in order, some thousand at a time, as arrays of
 //! five types: numbers, truth values, dates, texts, and vectors. What a source stores otherwise (decimals, dictionaries, times) is
-//! converted; cells that do not fit the type asked for are missing, and counted. Every format is a [`Source`].
+//! converted; cells that do not fit the type asked for are missing, and counted. Formats differ in [`Source`] alone.
 
 mod canonical;
 mod kind;
@@ -13,15 +13,19 @@ mod source;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_cast::cast;
 use arrow_schema::{DataType, Schema};
 
 pub(crate) use self::canonical::kind_of;
 use self::canonical::usual_length;
 pub use self::kind::ColumnKind;
+use self::parts::PartRows;
 pub(crate) use self::parts::parts_of;
+use self::rows::{Ask, Rows};
 pub(crate) use self::rows::{KeptRows, TableRows};
-use self::source::{Ask, Held, Source, kinds_of};
+use self::source::{Source, Stored};
 use super::arff::ArffText;
 pub(crate) use super::cell::{CellType, ColumnType, Reading, Tally};
 use super::cell::{infer, reconciled};
@@ -35,6 +39,9 @@ use super::text::{Dialect, Doubt, Known, TextTable};
 use crate::read::options::ReadOptions;
 use lapwing_core::{Error, Result, Run};
 
+/// Rows of a table of stored types that are looked at for what texts hold.
+const SAMPLE_ROWS: usize = 1000;
+
 /// A file, or several, as a table whose columns have names and kinds.
 #[derive(Debug)]
 pub struct TableFile {
@@ -42,15 +49,19 @@ pub struct TableFile {
     names: Vec<String>,
     /// Names that several columns have in the file.
     repeated: Vec<String>,
+    /// Stored types of the columns; texts for those of a text.
+    types: Vec<DataType>,
     kinds: Vec<ColumnKind>,
     /// How the cells of columns of text seem to be written, one for each column.
     written: Vec<Option<CellType>>,
     doubts: Vec<Doubt>,
+    /// The number of rows, if the file states it.
+    n_rows: Option<usize>,
     /// What was passed over before the rows of a text.
     passed: Vec<String>,
     /// Columns that the file declares to be texts, whatever these look like.
     categories: Vec<usize>,
-    source: Arc<dyn Source>,
+    source: Source,
 }
 
 impl TableFile {
@@ -94,12 +105,12 @@ impl TableFile {
             }
             Format::Parquet => {
                 let table = parquet::Table::open(path)?;
-                let (names, kinds) = (table.names.clone(), kinds_of(&table.types));
-                Self::from_stored(path.to_owned(), names, kinds, Arc::new(Arc::new(table)))
+                let (schema, n_rows) = (table.schema.clone(), table.n_rows);
+                Self::from_stored(path.to_owned(), &schema, Some(n_rows), Stored::Parquet(Arc::new(table)))
             }
             Format::Ipc => {
                 let table = super::ipc::IpcTable::open(path)?;
-                Self::from_stored(path.to_owned(), table.names(), table.kinds(), Arc::new(table))
+                Self::from_stored(path.to_owned(), &table.schema.clone(), None, Stored::Ipc(table))
             }
             _ => Err(unknown_format(
                 path,
@@ -113,9 +124,8 @@ impl TableFile {
     /// # Errors
     /// [`Error::Shape`] for batches with other columns.
     pub fn from_batches(name: impl Into<PathBuf>, schema: &Schema, batches: Vec<RecordBatch>) -> Result<Self> {
-        let types = |schema: &Schema| schema.fields().iter().map(|field| field.data_type().clone()).collect::<Vec<_>>();
-        let expected = types(schema);
-        if let Some(other) = batches.iter().find(|batch| types(&batch.schema()) != expected) {
+        let expected = types_of(schema);
+        if let Some(other) = batches.iter().find(|batch| types_of(&batch.schema()) != expected) {
             let got = format!("other columns ({})", other.num_columns());
             return Err(Error::shape(
                 "a batch of the table",
@@ -123,47 +133,34 @@ impl TableFile {
                 got,
             ));
         }
-        let path: PathBuf = name.into();
-        let names = schema.fields().iter().map(|field| field.name().clone()).collect();
-        let kinds = kinds_of(&expected);
-        Self::from_stored(path.clone(), names, kinds, Arc::new(Held { path, types: expected, batches }))
+        let n_rows = batches.iter().map(RecordBatch::num_rows).sum();
+        Self::from_stored(name.into(), schema, Some(n_rows), Stored::Held(batches))
     }
 
     /// A table of stored types. What these do not state is told by the first rows: the lengths of lists, and what is stored as text.
-    fn from_stored(
-        path: PathBuf,
-        mut names: Vec<String>,
-        mut kinds: Vec<ColumnKind>,
-        source: Arc<dyn Source>,
-    ) -> Result<Self> {
-        let repeated = super::columns::make_distinct(&mut names);
+    fn from_stored(path: PathBuf, schema: &Schema, n_rows: Option<usize>, source: Stored) -> Result<Self> {
+        let mut names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+        let (repeated, types) = (super::columns::make_distinct(&mut names), types_of(schema));
+        let mut kinds: Vec<ColumnKind> = types.iter().map(kind_of).collect();
         let open =
             |is: fn(&ColumnKind) -> bool| -> Vec<usize> { (0..kinds.len()).filter(|&at| is(&kinds[at])).collect() };
-        let (texts, lists) =
-            (open(|kind| *kind == ColumnKind::Text), open(|kind| matches!(kind, ColumnKind::Vector(0))));
+        let (texts, lists) = (open(|kind| *kind == ColumnKind::Text), open(|kind| *kind == ColumnKind::Vector(0)));
         let (mut written, mut doubts) = (vec![None; kinds.len()], Vec::new());
-        if !texts.is_empty() {
-            for (&at, cells) in texts.iter().zip(source.samples(&texts)?) {
-                let found = infer(cells.iter().map(Vec::as_slice), b'.');
-                written[at] = found.kind;
-                kinds[at] = ColumnKind::of_cells(found.kind.or(Some(CellType::Text)));
-                doubts.extend(found.doubt().filter(|doubt| *doubt == Doubt::Dates && !doubts.contains(doubt)));
-            }
+        for (&at, cells) in texts.iter().zip(first_texts(&source, &texts)?) {
+            let found = infer(cells.iter().map(Vec::as_slice), b'.');
+            written[at] = found.kind;
+            kinds[at] = ColumnKind::of_cells(found.kind.or(Some(CellType::Text)));
+            doubts.extend(found.doubt().filter(|doubt| *doubt == Doubt::Dates && !doubts.contains(doubt)));
         }
-        if !lists.is_empty() {
-            let run = Run::new(Some(1), 0)?;
-            let first = match source.stored_rows(&lists, 0)? {
-                Some(mut rows) => rows.next(&run)?.unwrap_or_default(),
-                None => Vec::new(),
+        let first = first_rows(&source, &lists)?;
+        for (place, &at) in lists.iter().enumerate() {
+            kinds[at] = match first.get(place).map_or(0, usual_length) {
+                0 => ColumnKind::Other("empty lists".into()),
+                length => ColumnKind::Vector(length),
             };
-            for (place, &at) in lists.iter().enumerate() {
-                kinds[at] = match first.get(place).map_or(0, usual_length) {
-                    0 => ColumnKind::Other("empty lists".into()),
-                    length => ColumnKind::Vector(length),
-                };
-            }
         }
-        Ok(Self { path, names, repeated, kinds, written, doubts, passed: Vec::new(), categories: Vec::new(), source })
+        let (passed, categories, source) = (Vec::new(), Vec::new(), Source::Stored(source));
+        Ok(Self { path, names, repeated, types, kinds, written, doubts, n_rows, passed, categories, source })
     }
 
     pub(super) fn from_text(table: Arc<TextTable>) -> Self {
@@ -174,12 +171,14 @@ impl TableFile {
             path: table.path().to_owned(),
             names,
             repeated,
+            types: vec![DataType::Utf8; written.len()],
             kinds: written.iter().map(|&written| ColumnKind::of_cells(written)).collect(),
             written,
             doubts: table.doubts.clone(),
+            n_rows: None,
             passed: table.passed.clone(),
             categories: Vec::new(),
-            source: Arc::new(table),
+            source: Source::Text(table),
         }
     }
 
@@ -212,7 +211,11 @@ impl TableFile {
 
     /// How the cells of a text are written; `None` for other formats.
     pub fn dialect(&self) -> Option<Dialect> {
-        self.source.dialect()
+        match &self.source {
+            Source::Text(table) => table.dialect(),
+            Source::Stored(_) => None,
+            Source::Parts(parts) => parts.first().and_then(|part| part.table.dialect()),
+        }
     }
 
     /// What the text does not tell about its dialect.
@@ -222,12 +225,16 @@ impl TableFile {
 
     /// The number of rows, if the file states it.
     pub fn n_rows(&self) -> Option<usize> {
-        self.source.n_rows()
+        self.n_rows
     }
 
     /// Whether the table is a text, whose cells have no types of their own.
     pub(crate) fn is_text(&self) -> bool {
-        self.source.is_text()
+        match &self.source {
+            Source::Text(_) => true,
+            Source::Stored(_) => false,
+            Source::Parts(parts) => parts.iter().all(|part| part.table.is_text()),
+        }
     }
 
     /// What was passed over before the rows of a text.
@@ -237,7 +244,7 @@ impl TableFile {
 
     /// Whether the cells of column `at` are stored as text.
     pub(crate) fn is_stored_text(&self, at: usize) -> bool {
-        kind_of(&self.source.stored_type(at)) == ColumnKind::Text
+        kind_of(&self.types[at]) == ColumnKind::Text
     }
 
     /// Whether the file declares the cells of column `at` to be texts, whatever these look like.
@@ -252,33 +259,44 @@ impl TableFile {
 
     /// Whether a column is stored as whole numbers.
     pub(super) fn is_stored_integer(&self, at: usize) -> bool {
-        self.source.stored_type(at).is_integer()
+        self.types[at].is_integer()
     }
 
     /// The stored type of column `at`, in words.
     pub(crate) fn stored_type(&self, at: usize) -> String {
-        if self.is_text() { self.kinds[at].word().to_owned() } else { self.source.stored_type(at).to_string() }
+        if self.is_text() { self.kinds[at].word().to_owned() } else { self.types[at].to_string() }
     }
 
     /// Whether single precision keeps the numbers of column `at`.
     pub(crate) fn is_single(&self, at: usize) -> bool {
         use DataType::{Boolean, Float16, Float32, Int8, Int16, Null, UInt8, UInt16};
-        matches!(self.source.stored_type(at), Boolean | Float16 | Float32 | Int8 | Int16 | Null | UInt8 | UInt16)
+        matches!(self.types[at], Boolean | Float16 | Float32 | Int8 | Int16 | Null | UInt8 | UInt16)
     }
 
     /// Bytes of the file, or those of the columns `columns` if they can be read alone.
     pub(crate) fn bytes_of(&self, columns: &[usize]) -> u64 {
-        self.source.bytes_of(columns)
+        match &self.source {
+            Source::Text(table) => table.bytes(),
+            Source::Stored(stored) => stored.bytes_of(columns),
+            Source::Parts(parts) => parts.iter().map(|part| part.bytes_of(columns)).sum(),
+        }
     }
 
-    /// Whether reading can start at any row at little cost.
+    /// Whether reading can start at any row at little cost: at the marks of an earlier reading, if it is a text.
     pub(crate) fn is_seekable(&self) -> bool {
-        self.source.is_seekable()
+        match &self.source {
+            Source::Text(table) => table.is_seekable(),
+            Source::Stored(stored) => !matches!(stored, Stored::Ipc(_)),
+            Source::Parts(_) => false,
+        }
     }
 
     /// The files.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
-        self.source.files().unwrap_or_else(|| vec![self.path.clone()])
+        match &self.source {
+            Source::Parts(parts) => parts.iter().flat_map(|part| part.table.files()).collect(),
+            _ => vec![self.path.clone()],
+        }
     }
 
     /// How the cells of column `at` seem to be written, where they are texts; `None` if the first are all missing.
@@ -288,7 +306,11 @@ impl TableFile {
 
     /// Cells of a column of texts in some of the first rows.
     pub(crate) fn sample(&self, at: usize) -> Result<Vec<Vec<u8>>> {
-        Ok(self.source.samples(&[at])?.pop().unwrap_or_default())
+        match &self.source {
+            Source::Text(table) => Ok(table.sample(at).map(<[u8]>::to_vec).collect()),
+            Source::Stored(stored) => Ok(first_texts(stored, &[at])?.pop().unwrap_or_default()),
+            Source::Parts(parts) => Ok(parts.iter().map(|part| part.sample(at)).collect::<Result<Vec<_>>>()?.concat()),
+        }
     }
 
     /// The decimal mark of numbers that do not show it.
@@ -304,7 +326,7 @@ impl TableFile {
 
     /// As [`scan`](Self::scan), with cells that are read as `readings` say.
     pub(crate) fn scan_read(&self, columns: &[usize], types: &[ColumnType], readings: &[Reading]) -> Result<TableRows> {
-        self.read((columns, types, readings), RowMark::default(), false)
+        self.scan_from(0, &[], (columns, types, readings), false)
     }
 
     /// As [`scan`](Self::scan), with cells that were read in another table, the one of a fit, as `fit` says.
@@ -313,23 +335,35 @@ impl TableFile {
     }
 
     /// As [`scan_read`](Self::scan_read), from the last of `marks` at or before row `row` on, if the format needs such; see
-    /// [`TableRows::first_row`].
+    /// [`TableRows::n_rows`]. `with_lines` says whether the lines of the rows of a text are wanted, which take time to count.
     pub(crate) fn scan_from(
         &self,
         row: usize,
         marks: &[RowMark],
-        columns: &[usize],
-        types: &[ColumnType],
-        readings: &[Reading],
+        (columns, types, readings): (&[usize], &[ColumnType], &[Reading]),
+        with_lines: bool,
     ) -> Result<TableRows> {
-        let mark = match (self.is_seekable(), self.is_text()) {
-            (false, _) => RowMark::default(),
-            (true, false) => RowMark { row, ..RowMark::default() },
-            (true, true) => {
-                marks.partition_point(|mark| mark.row <= row).checked_sub(1).map(|at| marks[at]).unwrap_or_default()
+        let cells = |(kind, reading): (&ColumnType, &Reading)| kind.cell_type(reading.cells, self.decimal());
+        let cells: Vec<CellType> = types.iter().zip(readings).map(cells).collect();
+        let (n_rows, rows) = match &self.source {
+            Source::Text(table) => {
+                let before =
+                    marks.partition_point(|mark| mark.row <= row).checked_sub(1).filter(|_| table.is_seekable());
+                let mark = before.map(|at| marks[at]).unwrap_or_default();
+                let scan = table.scan_from(mark, columns, cells.clone(), with_lines)?;
+                (mark.row, Rows::Text(Box::new(scan)))
             }
+            Source::Stored(stored) => stored.rows(columns, row).map(|(first, next)| (first, Rows::Stored(next)))?,
+            Source::Parts(parts) => (0, Rows::Parts(Box::new(PartRows::new(parts)))),
         };
-        self.read((columns, types, readings), mark, false)
+        Ok(TableRows {
+            path: self.path.clone(),
+            rows,
+            ask: Ask { columns: columns.to_vec(), types: types.to_vec(), cells },
+            sentinels: readings.iter().map(|reading| reading.sentinel).collect(),
+            tallies: vec![Tally::default(); columns.len()],
+            n_rows,
+        })
     }
 
     /// How the cells of columns are read, if those of a fit were read as `fit` says.
@@ -353,30 +387,16 @@ impl TableFile {
         first: usize,
         with_lines: bool,
     ) -> Result<TableRows> {
-        let row = if self.is_seekable() && !self.is_text() { first } else { 0 };
-        let readings = vec![Reading::default(); columns.len()];
-        self.read((columns, types, &readings), RowMark { row, ..RowMark::default() }, with_lines)
-    }
-
-    fn read(
-        &self,
-        (columns, types, readings): (&[usize], &[ColumnType], &[Reading]),
-        from: RowMark,
-        with_lines: bool,
-    ) -> Result<TableRows> {
-        let cells = |(kind, reading): (&ColumnType, &Reading)| kind.cell_type(reading.cells, self.decimal());
-        let cells = types.iter().zip(readings).map(cells).collect();
-        let ask = Ask { columns: columns.to_vec(), types: types.to_vec(), cells, with_lines };
-        let sentinels = readings.iter().map(|reading| reading.sentinel).collect();
-        Ok(TableRows::new(self.path.clone(), self.source.rows(ask, from)?, sentinels))
+        self.scan_from(first, &[], (columns, types, &vec![Reading::default(); columns.len()]), with_lines)
     }
 
     /// Starts to read columns as they are: in their stored types, or those of a text as texts if `as_text`, else as the kinds that were
     /// told.
     pub(crate) fn kept(&self, columns: &[usize], as_text: bool) -> Result<KeptRows> {
-        if let Some(stored) = self.source.stored_rows(columns, 0)? {
-            let types = columns.iter().map(|&at| self.source.stored_type(at)).collect();
-            return Ok(KeptRows::stored(self.path.clone(), stored, types));
+        let path = self.path.clone();
+        if let Source::Stored(stored) = &self.source {
+            let types = columns.iter().map(|&at| self.types[at].clone()).collect();
+            return Ok(KeptRows { path, types, rows: stored.rows(columns, 0)?.1 });
         }
         let kind = |at: &usize| match self.kinds[*at].column_type() {
             _ if as_text && self.is_text() => ColumnType::Label,
@@ -384,9 +404,37 @@ impl TableFile {
             Some(_) if self.written[*at].is_some_and(CellType::is_rounded) => ColumnType::Text,
             kind => kind.unwrap_or(ColumnType::Label),
         };
-        let types: Vec<ColumnType> = columns.iter().map(kind).collect();
-        Ok(KeptRows::typed(self.scan(columns, &types)?, types))
+        let kinds: Vec<ColumnType> = columns.iter().map(kind).collect();
+        let (mut rows, types) = (self.scan(columns, &kinds)?, kinds.iter().map(canonical::data_type).collect());
+        let with_nulls = move |arrays: Vec<ArrayRef>| {
+            arrays.iter().zip(&kinds).map(|(array, kind)| canonical::with_nulls(array, kind)).collect()
+        };
+        Ok(KeptRows { path, types, rows: Box::new(move |run| Ok(rows.next(run)?.map(&with_nulls))) })
     }
+}
+
+/// The types of the columns.
+fn types_of(schema: &Schema) -> Vec<DataType> {
+    schema.fields().iter().map(|field| field.data_type().clone()).collect()
+}
+
+/// The first rows of some columns of stored types; none of a table without rows.
+fn first_rows(source: &Stored, columns: &[usize]) -> Result<Vec<ArrayRef>> {
+    if columns.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(source.rows(columns, 0)?.1(&Run::new(Some(1), 0)?)?.unwrap_or_default())
+}
+
+/// Cells of some columns of texts, in some of the first rows.
+fn first_texts(source: &Stored, columns: &[usize]) -> Result<Vec<Vec<Vec<u8>>>> {
+    let first = first_rows(source, columns)?;
+    let cells = |array: &ArrayRef| {
+        let texts = cast(array, &DataType::Utf8).ok()?;
+        let texts = texts.as_string_opt::<i32>()?.iter().take(SAMPLE_ROWS).flatten();
+        Some(texts.map(|text| text.trim().as_bytes().to_vec()).collect())
+    };
+    Ok((0..columns.len()).map(|at| first.get(at).and_then(cells).unwrap_or_default()).collect())
 }
 
 /// The error for a table without rows.

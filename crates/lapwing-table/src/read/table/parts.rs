@@ -9,95 +9,52 @@ use arrow_array::{ArrayRef, StringArray};
 use arrow_schema::DataType;
 
 use super::canonical::canonical;
-use super::source::{Ask, Rows, Source};
-use super::{ColumnKind, ColumnType, RowMark, TableFile, TableRows, Tally};
+use super::rows::Ask;
+use super::source::Source;
+use super::{ColumnKind, ColumnType, TableFile, TableRows, Tally};
 use crate::read::cell::{Reading, infer};
 use crate::read::format::{Format, is_rereadable, only_once};
 use crate::read::options::ReadOptions;
-use crate::read::text::Dialect;
 use lapwing_core::{Error, Result, Run};
 
-/// A table with the place of every column; places behind its own columns are those of `values`.
+/// A table with the place of every column; the last columns of the table are the keys in the names of its folders.
 #[derive(Debug)]
-struct Part {
-    table: TableFile,
+pub(super) struct Part {
+    pub table: TableFile,
     places: Vec<usize>,
-    /// The values of the keys in the names of its folders.
+    /// The values of the keys.
     values: Vec<String>,
 }
 
-impl Part {
-    /// The value that all cells of a column have; the place of other columns.
-    fn column(&self, at: usize) -> std::result::Result<&str, usize> {
-        let place = self.places[at];
-        place.checked_sub(self.table.names.len()).map_or(Err(place), |key| Ok(&self.values[key]))
-    }
-}
-
-/// Tables with the same columns, one below the other.
-#[derive(Debug)]
-struct Parts(Arc<Vec<Part>>);
-
 /// Reads parts one after the other.
-struct PartRows {
+pub(super) struct PartRows {
     parts: Arc<Vec<Part>>,
     next: usize,
     current: Option<TableRows>,
-    ask: Ask,
-    tallies: Vec<Tally>,
-    n_rows: usize,
-}
-
-impl Source for Parts {
-    fn stored_type(&self, at: usize) -> DataType {
-        let stored =
-            |part: &Part| part.column(at).map_or_else(|at| part.table.source.stored_type(at), |_| DataType::Utf8);
-        let types = || self.0.iter().map(stored);
-        types().find(|stored| *stored == DataType::Utf8).or_else(|| types().next()).unwrap_or(DataType::Null)
-    }
-
-    fn n_rows(&self) -> Option<usize> {
-        self.0.iter().map(|part| part.table.n_rows()).sum()
-    }
-
-    fn bytes_of(&self, columns: &[usize]) -> u64 {
-        let own = |part: &Part| columns.iter().filter_map(|&at| part.column(at).err()).collect::<Vec<_>>();
-        let of_part = |part: &Part| part.table.bytes_of(&own(part));
-        self.0.iter().map(of_part).sum()
-    }
-
-    fn rows(&self, ask: Ask, _: RowMark) -> Result<Box<dyn Rows>> {
-        let tallies = vec![Tally::default(); ask.columns.len()];
-        Ok(Box::new(PartRows { parts: Arc::clone(&self.0), next: 0, current: None, ask, tallies, n_rows: 0 }))
-    }
-
-    fn samples(&self, columns: &[usize]) -> Result<Vec<Vec<Vec<u8>>>> {
-        let mut all = vec![Vec::new(); columns.len()];
-        for part in self.0.iter() {
-            for (all, &at) in all.iter_mut().zip(columns) {
-                match part.column(at) {
-                    Ok(value) => all.push(value.into()),
-                    Err(at) => all.extend(part.table.source.samples(&[at])?.into_iter().flatten()),
-                }
-            }
-        }
-        Ok(all)
-    }
-
-    fn is_text(&self) -> bool {
-        self.0.iter().all(|part| part.table.is_text())
-    }
-
-    fn dialect(&self) -> Option<Dialect> {
-        self.0.first().and_then(|part| part.table.dialect())
-    }
-
-    fn files(&self) -> Option<Vec<PathBuf>> {
-        Some(self.0.iter().flat_map(|part| part.table.files()).collect())
-    }
 }
 
 impl Part {
+    /// Number of columns of the file.
+    fn n_own(&self) -> usize {
+        self.table.names.len() - self.values.len()
+    }
+
+    /// The value that all cells of a column have; the place of other columns.
+    fn column(&self, at: usize) -> std::result::Result<&str, usize> {
+        let place = self.places[at];
+        place.checked_sub(self.n_own()).map_or(Err(place), |key| Ok(&self.values[key]))
+    }
+
+    /// Bytes of the file, or those of some columns if they can be read alone.
+    pub(super) fn bytes_of(&self, columns: &[usize]) -> u64 {
+        self.table.bytes_of(&columns.iter().filter_map(|&at| self.column(at).err()).collect::<Vec<_>>())
+    }
+
+    /// Cells of a column in some of the first rows.
+    pub(super) fn sample(&self, at: usize) -> Result<Vec<Vec<u8>>> {
+        self.column(at).map_or_else(|at| self.table.sample(at), |value| Ok(vec![value.into()]))
+    }
+
     /// Starts to read the columns that are its own.
     fn scan(&self, ask: &Ask) -> Result<TableRows> {
         let own = ask.columns.iter().zip(&ask.types).zip(&ask.cells);
@@ -106,7 +63,7 @@ impl Part {
         let (mut columns, mut types, mut cells): (Vec<usize>, Vec<ColumnType>, Vec<Reading>) = own.collect();
         // Only texts have rows without cells.
         if columns.is_empty() && !self.table.is_text() {
-            let readable = (0..self.table.kinds.len()).find_map(|at| Some((at, self.table.kinds[at].column_type()?)));
+            let readable = (0..self.n_own()).find_map(|at| Some((at, self.table.kinds[at].column_type()?)));
             columns.extend(readable.map(|(at, _)| at));
             types.extend(readable.map(|(_, kind)| kind));
             cells.extend(readable.map(|_| Reading::default()));
@@ -131,36 +88,39 @@ impl Part {
     }
 }
 
-impl Rows for PartRows {
-    fn next(&mut self, run: &Run) -> Result<Option<Vec<ArrayRef>>> {
+impl PartRows {
+    pub(super) fn new(parts: &Arc<Vec<Part>>) -> Self {
+        Self { parts: Arc::clone(parts), next: 0, current: None }
+    }
+
+    /// The next rows; `tallies` are counts of the cells and `all_rows` the number of the rows so far.
+    pub(super) fn next(
+        &mut self,
+        ask: &Ask,
+        tallies: &mut [Tally],
+        all_rows: &mut usize,
+        run: &Run,
+    ) -> Result<Option<Vec<ArrayRef>>> {
         loop {
             if self.current.is_none() {
                 let Some(part) = self.parts.get(self.next) else { return Ok(None) };
-                self.current = Some(part.scan(&self.ask)?);
+                self.current = Some(part.scan(ask)?);
                 self.next += 1;
             }
             let Some(rows) = &mut self.current else { continue };
             let n_before = rows.n_rows();
             if let Some(arrays) = rows.next(run)? {
                 let n_rows = rows.n_rows() - n_before;
-                self.n_rows += n_rows;
-                return self.parts[self.next - 1].with_values(arrays, n_rows, &self.ask).map(Some);
+                *all_rows += n_rows;
+                return self.parts[self.next - 1].with_values(arrays, n_rows, ask).map(Some);
             }
             // The rows of a part start where those before it end.
-            let before = self.n_rows - rows.n_rows();
+            let before = *all_rows - rows.n_rows();
             let part = &self.parts[self.next - 1];
-            let own = self.ask.columns.iter().zip(&mut self.tallies).filter(|(at, _)| part.column(**at).is_err());
+            let own = ask.columns.iter().zip(&mut *tallies).filter(|(at, _)| part.column(**at).is_err());
             own.zip(rows.tallies()).for_each(|((_, all), of_part)| all.add(of_part.clone(), before, 0));
             self.current = None;
         }
-    }
-
-    fn n_rows(&self) -> usize {
-        self.n_rows
-    }
-
-    fn tallies(&self) -> &[Tally] {
-        &self.tallies
     }
 }
 
@@ -227,28 +187,27 @@ fn keys(path: &Path) -> impl Iterator<Item = (String, String)> {
 /// Opens parts as one table with the columns of the first. Folders of their paths below `folder` may be keys.
 pub(super) fn open(path: &Path, folder: &Path, paths: &[PathBuf], options: &ReadOptions) -> Result<TableFile> {
     let mut parts: Vec<Part> = Vec::new();
-    let (mut names, mut repeated, mut kinds, mut written) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut names, mut types, mut kinds, mut written) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for file in paths {
         if !is_rereadable(file) {
             return Err(only_once(file));
         }
-        let table = TableFile::open(file, options)?;
-        let (mut own, mut own_kinds, mut own_written) =
-            (table.names.clone(), table.kinds.clone(), table.written.clone());
-        let mut values = Vec::new();
+        let (mut table, mut values) = (TableFile::open(file, options)?, Vec::new());
         for (key, value) in keys(file.strip_prefix(folder).unwrap_or(file)) {
-            if !own.contains(&key) {
+            if !table.names.contains(&key) {
                 let cells = infer(std::iter::once(value.as_bytes()), b'.').kind;
-                own.push(key);
-                own_kinds.push(ColumnKind::of_cells(cells));
-                own_written.push(cells);
+                table.names.push(key);
+                table.types.push(DataType::Utf8);
+                table.kinds.push(ColumnKind::of_cells(cells));
+                table.written.push(cells);
                 values.push(value);
             }
         }
         if parts.is_empty() {
-            (names, repeated, kinds, written) =
-                (own.clone(), table.repeated.clone(), own_kinds.clone(), own_written.clone());
+            (names, types) = (table.names.clone(), table.types.clone());
+            (kinds, written) = (table.kinds.clone(), table.written.clone());
         }
+        let own = &table.names;
         let place = |name: &String| own.iter().position(|other| other == name);
         let missing: Vec<&str> = names.iter().filter(|name| place(name).is_none()).map(String::as_str).collect();
         let further: Vec<&str> = own.iter().filter(|name| !names.contains(name)).map(String::as_str).collect();
@@ -268,17 +227,22 @@ pub(super) fn open(path: &Path, folder: &Path, paths: &[PathBuf], options: &Read
         let places: Vec<usize> = names.iter().filter_map(place).collect();
         // A column that is empty in one part has the kind that it has in another; numbers beside text are text.
         for (at, &there) in places.iter().enumerate() {
-            kinds[at] = super::canonical::common(&kinds[at], &own_kinds[there]);
-            written[at] = written[at].or(own_written[there]);
+            kinds[at] = super::canonical::common(&kinds[at], &table.kinds[there]);
+            written[at] = written[at].or(table.written[there]);
+            if table.types[there] == DataType::Utf8 {
+                types[at] = DataType::Utf8;
+            }
         }
         parts.push(Part { table, places, values });
     }
-    let first = parts.first().map(|part| &part.table);
-    let doubts = first.map_or_else(Vec::new, |table| table.doubts().to_vec());
-    let passed = first.map_or_else(Vec::new, |table| table.passed.clone());
-    let categories = first.map_or_else(Vec::new, |table| table.categories.clone());
-    let source = Arc::new(Parts(Arc::new(parts)));
-    Ok(TableFile { path: path.to_owned(), names, repeated, kinds, written, doubts, passed, categories, source })
+    let n_rows = parts.iter().map(|part| part.table.n_rows).sum();
+    let Some(first) = parts.first().map(|part| &part.table) else {
+        return Err(Error::Internal { reason: "a table of no parts".into() });
+    };
+    let (repeated, doubts) = (first.repeated.clone(), first.doubts.clone());
+    let (passed, categories) = (first.passed.clone(), first.categories.clone());
+    let (path, source) = (path.to_owned(), Source::Parts(Arc::new(parts)));
+    Ok(TableFile { path, names, repeated, types, kinds, written, doubts, n_rows, passed, categories, source })
 }
 
 #[cfg(test)]

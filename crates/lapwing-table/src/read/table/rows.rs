@@ -5,35 +5,67 @@ use std::path::{Path, PathBuf};
 use arrow_array::ArrayRef;
 use arrow_schema::DataType;
 
-use super::canonical;
-use super::source::{Rows, StoredRows};
-use super::{ColumnType, RowMark, Tally};
+use super::parts::PartRows;
+use super::source::NextRows;
+use super::{CellType, ColumnType, RowMark, Tally, canonical};
+use crate::read::text::TextScan;
 use lapwing_core::{Result, Run};
+
+/// What is read of a table: columns, the types of their values, and how cells of text are written.
+pub(super) struct Ask {
+    pub columns: Vec<usize>,
+    pub types: Vec<ColumnType>,
+    pub cells: Vec<CellType>,
+}
 
 /// Reads the rows of a table in order.
 pub(crate) struct TableRows {
-    path: PathBuf,
-    rows: Box<dyn Rows>,
+    pub(super) path: PathBuf,
+    pub(super) rows: Rows,
+    pub(super) ask: Ask,
     /// Of each column, the number that stands for no number.
-    sentinels: Vec<Option<f64>>,
-    first_row: usize,
+    pub(super) sentinels: Vec<Option<f64>>,
+    /// Counts of the cells read so far, in the order of the columns; a text has its own.
+    pub(super) tallies: Vec<Tally>,
+    /// Number of rows before the next one; a text has its own.
+    pub(super) n_rows: usize,
+}
+
+/// Where the rows come from.
+pub(super) enum Rows {
+    Text(Box<TextScan>),
+    Stored(NextRows),
+    Parts(Box<PartRows>),
 }
 
 impl TableRows {
-    pub(super) fn new(path: PathBuf, rows: Box<dyn Rows>, sentinels: Vec<Option<f64>>) -> Self {
-        let first_row = rows.n_rows();
-        Self { path, rows, sentinels, first_row }
-    }
-
     /// The next rows, one array for each column; `None` at the end.
     pub(crate) fn next(&mut self, run: &Run) -> Result<Option<Vec<ArrayRef>>> {
-        let Some(mut arrays) = self.rows.next(run)? else { return Ok(None) };
+        let arrays = match &mut self.rows {
+            Rows::Text(scan) => scan.next(run)?,
+            Rows::Parts(parts) => parts.next(&self.ask, &mut self.tallies, &mut self.n_rows, run)?,
+            Rows::Stored(next) => match next(run)? {
+                Some(stored) => Some(self.converted(&stored)?),
+                None => None,
+            },
+        };
+        let Some(mut arrays) = arrays else { return Ok(None) };
         for (array, sentinel) in arrays.iter_mut().zip(&self.sentinels) {
             if let Some(sentinel) = sentinel {
                 *array = canonical::without(array, *sentinel);
             }
         }
         Ok(Some(arrays))
+    }
+
+    /// The next rows as values of the types asked for.
+    fn converted(&mut self, stored: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
+        let read_as = self.ask.types.iter().copied().zip(self.ask.cells.iter().copied());
+        let columns = stored.iter().zip(read_as).zip(&mut self.tallies);
+        let array = |((array, read_as), tally)| canonical::canonical(&self.path, array, read_as, self.n_rows, tally);
+        let arrays = columns.map(array).collect();
+        self.n_rows += stored.first().map_or(0, |array| array.len());
+        arrays
     }
 
     /// Calls `take` with the rows that are left, batch by batch, and the bytes of text read so far, while the next rows are read. Stops early
@@ -55,85 +87,61 @@ impl TableRows {
         Ok(())
     }
 
+    /// The rows of a text.
+    fn text(&self) -> Option<&TextScan> {
+        if let Rows::Text(scan) = &self.rows { Some(scan) } else { None }
+    }
+
     /// Counts of the cells read so far, in the order of the columns.
     pub(crate) fn tallies(&self) -> &[Tally] {
-        self.rows.tallies()
+        self.text().map_or(&self.tallies, |scan| &scan.tallies)
     }
 
     /// What was passed over among the rows of a text, in words.
     pub(crate) fn passed(&self) -> Vec<String> {
-        self.rows.passed()
+        self.text().map_or_else(Vec::new, |scan| scan.passed.words())
     }
 
     /// The lines of the last rows of a text, if they were wanted.
     pub(crate) fn lines(&self) -> &[u64] {
-        self.rows.lines()
-    }
-
-    /// The row with which reading started.
-    pub(crate) fn first_row(&self) -> usize {
-        self.first_row
+        self.text().map_or(&[], |scan| &scan.lines)
     }
 
     /// The rows of a text at which reading can start, of those read so far; they are taken out.
     pub(crate) fn take_marks(&mut self) -> Vec<RowMark> {
-        self.rows.take_marks()
+        if let Rows::Text(scan) = &mut self.rows { std::mem::take(&mut scan.marks) } else { Vec::new() }
     }
 
     /// Bytes of text read so far; 0 for other formats.
     pub(crate) fn n_bytes(&self) -> u64 {
-        self.rows.n_bytes()
+        self.text().map_or(0, TextScan::n_bytes)
     }
 
     /// Number of rows before the next one.
     pub(crate) fn n_rows(&self) -> usize {
-        self.rows.n_rows()
+        self.text().map_or(self.n_rows, TextScan::n_rows)
     }
 }
 
 /// Rows of columns that are written again.
-pub(crate) struct KeptRows(Kept);
-
-enum Kept {
-    /// In the types of their file.
-    Stored(PathBuf, Box<dyn StoredRows>, Vec<DataType>),
-    /// As values of types.
-    Typed(TableRows, Vec<ColumnType>),
+pub(crate) struct KeptRows {
+    pub(super) path: PathBuf,
+    pub(super) types: Vec<DataType>,
+    pub(super) rows: NextRows,
 }
 
 impl KeptRows {
-    pub(super) fn stored(path: PathBuf, rows: Box<dyn StoredRows>, types: Vec<DataType>) -> Self {
-        Self(Kept::Stored(path, rows, types))
-    }
-
-    pub(super) fn typed(rows: TableRows, types: Vec<ColumnType>) -> Self {
-        Self(Kept::Typed(rows, types))
-    }
-
     pub(crate) fn path(&self) -> &Path {
-        match &self.0 {
-            Kept::Stored(path, ..) => path,
-            Kept::Typed(rows, _) => &rows.path,
-        }
+        &self.path
     }
 
     /// The types of the arrays.
     pub(crate) fn types(&self) -> Vec<DataType> {
-        match &self.0 {
-            Kept::Stored(_, _, types) => types.clone(),
-            Kept::Typed(_, types) => types.iter().map(canonical::data_type).collect(),
-        }
+        self.types.clone()
     }
 
+    /// The next rows, one array for each column; `None` at the end.
     pub(crate) fn next(&mut self, run: &Run) -> Result<Option<Vec<ArrayRef>>> {
-        match &mut self.0 {
-            Kept::Stored(_, rows, _) => rows.next(run),
-            Kept::Typed(rows, types) => {
-                let Some(arrays) = rows.next(run)? else { return Ok(None) };
-                Ok(Some(
-                    arrays.iter().zip(types.iter()).map(|(array, kind)| canonical::with_nulls(array, kind)).collect(),
-                ))
-            }
-        }
+        (self.rows)(run)
     }
 }

@@ -36,7 +36,19 @@ pub fn read_names(path: &Path, options: &ReadOptions, run: &Run) -> Result<RowNa
     }
     let table = TableFile::open(path, options)?;
     let at = find_name(path, table.names(), column)?;
-    of_table(&table, at, column, run)
+    if !table.has_names(at) {
+        let reason = format!("column '{column}' holds {}; ids are integers or text", table.stored_type(at));
+        return Err(Error::format(path, None, reason));
+    }
+    let mut ids = Ids::new(column);
+    let mut rows = table.scan_list(&[at], &[ColumnType::Label], 0, true)?;
+    while let Some(arrays) = rows.next(run)? {
+        let texts = arrays.iter().filter_map(|array| array.as_string_opt::<i32>()).flat_map(|texts| texts.iter());
+        for (place, text) in texts.enumerate() {
+            ids.push(text.unwrap_or_default(), rows.lines().get(place).copied())?;
+        }
+    }
+    if ids.len() == 0 { Err(no_rows(path)) } else { ids.finish(&path.display().to_string()) }
 }
 
 /// The names of all columns of a table; `None` for other files, and for those that can be read only once.
@@ -61,21 +73,4 @@ pub(crate) fn of_samples(path: &Path, options: &ReadOptions, run: &Run) -> Resul
 /// The error for a file that got other rows while it was read.
 pub(crate) fn changed(path: &Path) -> Error {
     Error::format(path, None, "the file has changed while it was read (it has another number of rows)")
-}
-
-fn of_table(table: &TableFile, at: usize, column: &str, run: &Run) -> Result<RowNames> {
-    let path = table.path();
-    if !table.has_names(at) {
-        let reason = format!("column '{column}' holds {}; ids are integers or text", table.stored_type(at));
-        return Err(Error::format(path, None, reason));
-    }
-    let mut ids = Ids::new(column);
-    let mut rows = table.scan_list(&[at], &[ColumnType::Label], 0, true)?;
-    while let Some(arrays) = rows.next(run)? {
-        let texts = arrays.iter().filter_map(|array| array.as_string_opt::<i32>()).flat_map(|texts| texts.iter());
-        for (place, text) in texts.enumerate() {
-            ids.push(text.unwrap_or_default(), rows.lines().get(place).copied())?;
-        }
-    }
-    if ids.len() == 0 { Err(no_rows(path)) } else { ids.finish(&path.display().to_string()) }
 }
