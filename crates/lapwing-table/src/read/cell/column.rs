@@ -225,11 +225,11 @@ impl Builder {
                 values.last() != Some(&None)
             }
             (_, Values::Vectors { values, filled, length }) => {
-                let before = values.len();
+                let end = values.len() + *length;
                 let is_list = vector::parse(cell, values) == Some(*length);
                 if !is_list {
-                    values.truncate(before);
-                    values.resize(before + *length, f32::NAN);
+                    values.truncate(end - *length);
+                    values.resize(end, f32::NAN);
                 }
                 filled.push(is_list);
                 is_list
@@ -253,29 +253,16 @@ impl Builder {
     /// is not UTF-8.
     pub(crate) fn finish(self, n_rows: usize, text: Option<&[u8]>) -> Result<(ArrayRef, Tally), Broken> {
         let array: ArrayRef = match self.values {
-            Values::Numbers(mut values) => {
-                values.truncate(n_rows);
-                Arc::new(Float64Array::new(values.into(), None))
-            }
-            Values::Truths(mut values) => {
-                values.truncate(n_rows);
-                Arc::new(BooleanArray::from(values))
-            }
-            Values::Dates(mut values) => {
-                values.truncate(n_rows);
-                Arc::new(TimestampMicrosecondArray::from(values))
-            }
-            Values::Vectors { mut values, mut filled, length } => {
-                values.truncate(n_rows * length);
-                filled.truncate(n_rows);
+            Values::Numbers(values) => Arc::new(Float64Array::new(values.into(), None)),
+            Values::Truths(values) => Arc::new(BooleanArray::from(values)),
+            Values::Dates(values) => Arc::new(TimestampMicrosecondArray::from(values)),
+            Values::Vectors { values, filled, length } => {
                 let field = Arc::new(Field::new_list_field(DataType::Float32, true));
                 let (width, values) = (i32::try_from(length).unwrap_or(0), Arc::new(Float32Array::from(values)));
                 let lists = FixedSizeListArray::try_new(field, width, values, Some(NullBuffer::from(filled)));
                 Arc::new(lists.map_err(|_| Broken)?)
             }
-            Values::Texts { bytes, mut ends, mut filled } => {
-                ends.truncate(n_rows + 1);
-                filled.truncate(n_rows);
+            Values::Texts { bytes, ends, filled } => {
                 if text.is_some() && memchr::memchr(0, &bytes).is_some() {
                     return Err(Broken);
                 }
@@ -297,6 +284,6 @@ impl Builder {
             (at, cell.line) = (start, lines + 1);
         }
         tally.first_bad_line = self.bad_start.zip(text).map(|(start, text)| count_lines(&text[..start]) + 1);
-        Ok((array, tally))
+        Ok((array.slice(0, n_rows.min(array.len())), tally))
     }
 }

@@ -58,25 +58,15 @@ fn iso(text: &str) -> Option<f64> {
         Some((date, time)) => (date, Some(time).filter(|time| !time.is_empty())?),
         None => (rest, ""),
     };
-    let units = |letter: char, is_time: bool| match (letter.to_ascii_uppercase(), is_time) {
-        ('Y', false) => Some(365.25 * 86_400.0),
-        ('M', false) => Some(30.4375 * 86_400.0),
-        ('W', false) => Some(604_800.0),
-        ('D', false) => Some(86_400.0),
-        ('H', true) => Some(3_600.0),
-        ('M', true) => Some(60.0),
-        ('S', true) => Some(1.0),
-        _ => None,
-    };
     let mut total = None;
-    for (part, is_time) in [(date, false), (time, true)] {
-        let mut rest = part;
+    let days: (_, _, &[f64]) = (date, "YMWD", &[365.25 * 86_400.0, 30.4375 * 86_400.0, 604_800.0, 86_400.0]);
+    for (mut rest, letters, seconds) in [days, (time, "HMS", &[3_600.0, 60.0, 1.0])] {
         while !rest.is_empty() {
             let end = rest.find(|c: char| c.is_ascii_alphabetic())?;
             let value: f64 = rest[..end].replace(',', ".").parse().ok()?;
-            let letter = rest[end..].chars().next()?;
-            total = Some(total.unwrap_or(0.0) + value * units(letter, is_time)?);
-            rest = &rest[end + letter.len_utf8()..];
+            let unit = letters.find(rest[end..].chars().next()?.to_ascii_uppercase())?;
+            total = Some(total.unwrap_or(0.0) + value * seconds[unit]);
+            rest = &rest[end + 1..];
         }
     }
     total
