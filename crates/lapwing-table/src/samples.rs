@@ -5,10 +5,9 @@ use std::path::Path;
 use crate::prepare::{PreparedRows, plain};
 use crate::read::files::{is_table, unknown_format};
 use crate::read::format::{Format, is_rereadable, is_stdin, only_once};
-use crate::read::rows::{self, OpenRows, chosen};
+use crate::read::rows::{self, chosen};
 use crate::read::{ReadOptions, RowFile, Samples, Size, TableFile, array, choose, names, npz, svmlight};
-use lapwing_core::scan::Place;
-use lapwing_core::{Error, Result, RowReader, RowSource, Run, SparseLabels};
+use lapwing_core::{Error, Result, RowSource, Run, SparseLabels};
 
 const KNOWN: &str = "text (.csv, .tsv, .txt, .jsonl, .arff, .svm, …), also packed (.gz, .zst, .bz2, .xz, .zip); .parquet, .arrow, .xlsx, .xls, .ods, \
                      .npy or .npz; or a folder of tables";
@@ -144,14 +143,4 @@ fn table_rows(path: &Path, options: &ReadOptions, run: &Run) -> Result<RowFile> 
         chosen,
         rows: Box::new(rows),
     })
-}
-
-impl OpenRows for PreparedRows {
-    fn reader<'s>(&'s self, place: Place, center: &'s [f64], run: &Run) -> Result<Box<dyn RowReader + 's>> {
-        self.reader_at(place, center, run)
-    }
-
-    fn bad_cells(&self, run: &Run) -> Result<Option<Error>> {
-        self.plain_error(run)
-    }
 }

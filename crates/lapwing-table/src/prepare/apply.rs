@@ -1,10 +1,12 @@
 //! Columns as features by a recipe: of the rows of its fit, and of new rows.
 
+use std::path::Path;
+
 use arrow_array::ArrayRef;
 
 use super::columns::unfit_cells;
 use super::encode::{Encoder, Unlike};
-use super::held::{Encoding, Held};
+use super::held::Held;
 use super::{Applied, ColumnRecipe, Recipe, notes};
 use crate::read::table::{ColumnType, Reading, Tally, no_rows};
 use crate::read::{ColumnKind, ReadOptions, TableFile};
@@ -20,9 +22,8 @@ impl Recipe {
     pub fn apply(&self, table: &TableFile, columns: Option<&[String]>, run: &Run) -> Result<Applied> {
         let (places, types) = self.places(table, columns)?;
         let mut rows = table.scan_as(&places, &types, &self.readings())?;
-        let are_single: Vec<bool> = places.iter().map(|&at| table.is_single(at)).collect();
-        let mut held = Held::new(table.path(), &types, &are_single, table.n_rows())?;
-        rows.each(|_| true, |arrays, _| held.push(table.path(), arrays), run)?;
+        let mut held = Held::new(table, &places, &types)?;
+        rows.each(|_| true, |arrays, _| held.push(arrays), run)?;
         if rows.n_rows() == 0 {
             return Err(no_rows(table.path()));
         }
@@ -34,8 +35,7 @@ impl Recipe {
             return Err(error);
         }
         let used = self.used_places();
-        let encoding = Encoding { recipe: self, path: table.path(), columns: &used };
-        let (features, unlike) = held.encode(encoding, run)?;
+        let (features, unlike) = held.encode(self, &used, run)?;
         Ok(Applied { features, warnings: self.warnings(&used, &unlike, rows.tallies()) })
     }
 
@@ -90,13 +90,24 @@ impl Recipe {
         Ok(())
     }
 
-    pub(super) fn encoders<'a>(&'a self, arrays: &'a [ArrayRef], columns: &[usize]) -> Option<Vec<Encoder<'a>>> {
+    /// The encoders of arrays; `columns` are the places of their columns among those of the recipe, and `path` is the table in messages.
+    ///
+    /// # Errors
+    /// [`Error::Format`] for columns of other types than the recipe reads.
+    pub(super) fn encoders<'a>(
+        &'a self,
+        path: &Path,
+        arrays: &'a [ArrayRef],
+        columns: &[usize],
+    ) -> Result<Vec<Encoder<'a>>> {
         let widths: Vec<usize> = self.columns.iter().map(|column| column.step.width()).collect();
         let first = |at: usize| widths[..at].iter().sum();
         let filled = self.gaps.as_ref().map_or_else(Vec::new, |gaps| gaps.filled(arrays, columns));
         let filled = filled.into_iter().chain(std::iter::repeat(None));
         let used = columns.iter().zip(arrays).zip(filled).filter(|((at, _), _)| widths[**at] > 0);
-        used.map(|((&at, array), filled)| Encoder::new(&self.columns[at].step, array, first(at), filled)).collect()
+        used.map(|((&at, array), filled)| Encoder::new(&self.columns[at].step, array, first(at), filled))
+            .collect::<Option<_>>()
+            .ok_or_else(|| Error::format(path, None, "the columns are not of the types that the recipe reads"))
     }
 
     /// What is unlike the fit in new rows; `columns` are the places of the columns that were read.

@@ -1,10 +1,10 @@
-//! The columns of a table on their way from the file to a recipe: which are read, as what, and what their cells say.
+//! A table on its way from the file to a recipe: which columns are read, as what, and what their cells say.
 
 use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
 use rayon::prelude::*;
 
-use super::decide::{self, Choices, Surveyed, names_codes};
+use super::decide::{self, Choices, names_codes};
 use super::held::Held;
 use super::recipe::Recipe;
 use super::survey::{Cells, NumberSurvey, Survey, TextSurvey};
@@ -12,7 +12,9 @@ use crate::read::cell::infer_counted;
 use crate::read::labels::LabelTexts;
 use crate::read::table::{CellType, ColumnType, Reading, RowMark, Tally, no_rows};
 use crate::read::{ColumnKind, ReadAs, ReadOptions, TableFile, find_name};
-use lapwing_core::{BadCells, BadColumn, BadColumns, Error, Fault, Result, Run, SparseLabels, Spreads, Warning};
+use lapwing_core::{
+    BadCells, BadColumn, BadColumns, Error, Fault, Result, Run, SparseLabels, Spreads, Standardize, Warning,
+};
 
 /// The columns of a table that are read.
 #[derive(Clone, Debug)]
@@ -25,6 +27,8 @@ pub(super) struct Columns {
     pub label: Option<usize>,
     /// Which kinds the user gave.
     pub are_given: Vec<bool>,
+    /// Whether the user named the columns.
+    are_named: bool,
     /// How often the kind of each column was found wrong.
     n_changes: Vec<u32>,
 }
@@ -40,9 +44,9 @@ impl Columns {
         let readings = choice.features.iter().map(|&at| table.written(at).into()).collect();
         let n_changes = |at: &usize| if table.is_category(*at) { MAX_CHANGES } else { 0 };
         let n_changes = choice.features.iter().map(n_changes).collect();
-        let are_given = vec![false; kinds.len()];
-        let mut columns =
-            Self { features: choice.features, kinds, readings, label: choice.label, are_given, n_changes };
+        let (are_given, are_named) = (vec![false; kinds.len()], options.columns.is_some());
+        let (features, label) = (choice.features, choice.label);
+        let mut columns = Self { features, kinds, readings, label, are_given, are_named, n_changes };
         options.read_as.iter().try_for_each(|(name, read_as)| columns.give(table, name, *read_as))?;
         Ok(columns)
     }
@@ -75,11 +79,6 @@ impl Columns {
             types.push(ColumnType::Label);
         }
         (places, types, readable.into_iter().map(|(at, _)| at).collect())
-    }
-
-    /// How the cells of all columns that are read are read: features, then the label.
-    fn all_readings(&self, readable: &[usize]) -> Vec<Reading> {
-        readable.iter().map(|&at| self.readings[at]).chain(self.label.map(|_| Reading::default())).collect()
     }
 
     /// Decides again what columns hold whose cells, all of which are known now, do not fit what the first ones showed; true if a column
@@ -133,7 +132,7 @@ impl Columns {
 
 /// Whether whole numbers have leading zeros, as codes have: three digits at least, or a name that says so.
 fn are_codes(name: &str, numbers: &NumberSurvey, tally: &Tally) -> bool {
-    tally.padded > 0 && numbers.are_integers && (tally.short == 0 || names_codes(name))
+    tally.padded > 0 && numbers.are_integers() && (tally.short == 0 || names_codes(name))
 }
 
 /// What the levels of a column of texts are written as.
@@ -154,8 +153,25 @@ fn of_tally(sample: &[Vec<u8>], written: Option<CellType>, tally: &Tally, decima
     infer_counted(fit().map(|cell| (cell, weight)).chain(others), decimal).kind
 }
 
-/// What a scan of a table found.
-pub(super) struct Scanned {
+/// How far a table is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// All rows, which are held.
+    Held,
+    /// All rows, which are held and not looked at.
+    Plain,
+    /// All rows, and none are held.
+    Passed,
+    /// About so many rows, and none are held.
+    First(usize),
+}
+
+/// A table that has been read once.
+pub(super) struct Surveyed {
+    pub table: TableFile,
+    pub columns: Columns,
+    /// Places of the columns that were read, among those that may become features.
+    pub readable: Vec<usize>,
     pub surveys: Vec<Survey>,
     /// The labels, if there is a label column.
     pub labels: Option<SparseLabels>,
@@ -164,131 +180,107 @@ pub(super) struct Scanned {
     /// What was passed over in a text, in words.
     pub passed: Vec<String>,
     pub n_rows: usize,
+    /// Counts of the cells of the columns that were read.
     pub tallies: Vec<Tally>,
     /// Rows of a text at which reading can start.
     pub marks: Vec<RowMark>,
-    /// The cells of the feature columns, if they are held.
+    /// The cells of the columns that were read, if they are held.
     pub held: Held,
 }
 
-/// How far a scan goes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Extent {
-    /// All rows, whose arrays are held.
-    Held,
-    /// All rows, and no arrays are held.
-    Passed,
-    /// About so many rows.
-    First(usize),
-}
-
-/// Reads columns and surveys them. If all cells of a column show that it holds something else than the first ones did, all is read again.
-pub(super) fn scan(
-    table: &TableFile,
-    columns: &mut Columns,
-    options: &ReadOptions,
-    extent: Extent,
-    run: &Run,
-) -> Result<Scanned> {
-    loop {
-        let (places, types, readable) = columns.read();
-        let mut surveys: Vec<Survey> = columns.kinds.iter().map(Survey::new).collect();
-        let mut labels = columns.label.map(|at| LabelTexts::of_column(table, at, options.unlabeled.as_deref()));
-        let mut rows = table.scan_read(&places, &types, &columns.all_readings(&readable))?;
-        let total = table.bytes_of(&places);
-        let are_single: Vec<bool> = places[..readable.len()].iter().map(|&at| table.is_single(at)).collect();
-        let is_held = extent == Extent::Held;
-        let n_known = table.n_rows().filter(|_| is_held);
-        let mut held = Held::new(table.path(), &types[..readable.len()], &are_single, n_known)?;
-        run.progress().start("read", total);
-        let take = |mut arrays: Vec<ArrayRef>, n_bytes: u64| {
-            if let Some(labels) = &mut labels
-                && let Some(array) = arrays.pop()
-            {
-                each_text(&array, |text| labels.push(text.unwrap_or_default()));
+impl Surveyed {
+    /// Reads columns and surveys them. If all cells of a column show that it holds something else than the first ones did, all is read
+    /// again.
+    ///
+    /// # Errors
+    /// [`Error::Format`] for a table without rows, and malformed lines; [`Error::TooLarge`]; [`Error::Interrupted`].
+    pub(super) fn read(
+        table: TableFile,
+        mut columns: Columns,
+        options: &ReadOptions,
+        extent: Extent,
+        run: &Run,
+    ) -> Result<Self> {
+        loop {
+            let (places, types, readable) = columns.read();
+            let mut surveys: Vec<Survey> = columns.kinds.iter().map(Survey::new).collect();
+            let mut labels = columns.label.map(|at| LabelTexts::of_column(&table, at, options.unlabeled.as_deref()));
+            let readings =
+                readable.iter().map(|&at| columns.readings[at]).chain(labels.iter().map(|_| Reading::default()));
+            let mut rows = table.scan_read(&places, &types, &readings.collect::<Vec<_>>())?;
+            let total = table.bytes_of(&places);
+            let n_held = if matches!(extent, Extent::Held | Extent::Plain) { readable.len() } else { 0 };
+            let mut held = Held::new(&table, &places[..n_held], &types)?;
+            run.progress().start("read", total);
+            let take = |mut arrays: Vec<ArrayRef>, n_bytes: u64| {
+                if let Some(labels) = &mut labels
+                    && let Some(array) = arrays.pop()
+                {
+                    each_text(&array, |text| labels.push(text));
+                }
+                let survey = |(at, survey): (usize, &mut Survey)| {
+                    if let Ok(place) = readable.binary_search(&at) {
+                        survey.add(&arrays[place]);
+                    }
+                };
+                if extent != Extent::Plain {
+                    surveys.par_iter_mut().enumerate().for_each(survey);
+                }
+                run.progress().update(n_bytes.min(total), "");
+                held.push(arrays)
+            };
+            rows.each(|n_rows| !matches!(extent, Extent::First(most) if n_rows >= most), take, run)?;
+            run.progress().finish();
+            let n_rows = rows.n_rows();
+            if n_rows == 0 {
+                return Err(no_rows(table.path()));
             }
-            survey(&mut surveys, &readable, &arrays);
-            run.progress().update(n_bytes.min(total), "");
-            if is_held { held.push(table.path(), arrays) } else { Ok(()) }
-        };
-        rows.each(|n_rows| extent.goes_on(n_rows), take, run)?;
-        run.progress().finish();
-        let n_rows = rows.n_rows();
-        if n_rows == 0 {
-            return Err(no_rows(table.path()));
-        }
-        surveys.iter_mut().for_each(|survey| survey.set_rows(n_rows));
-        if !columns.correct(table, rows.tallies(), &surveys, &readable)? {
-            let spaced = labels.as_ref().and_then(LabelTexts::spaced);
-            let labels = labels.map(LabelTexts::finish).transpose()?;
-            let (tallies, marks) = (rows.tallies().to_vec(), rows.take_marks());
-            let passed = table.passed().iter().cloned().chain(rows.passed()).collect();
-            return Ok(Scanned { surveys, labels, spaced, passed, n_rows, tallies, marks, held });
-        }
-    }
-}
-
-impl Extent {
-    /// Whether rows are read behind the first `n_rows`.
-    fn goes_on(self, n_rows: usize) -> bool {
-        match self {
-            Self::Held | Self::Passed => true,
-            Self::First(most) => n_rows < most,
+            surveys.iter_mut().for_each(|survey| survey.set_rows(n_rows));
+            if extent == Extent::Plain || !columns.correct(&table, rows.tallies(), &surveys, &readable)? {
+                let spaced = labels.as_ref().and_then(LabelTexts::spaced);
+                let labels = labels.map(LabelTexts::finish).transpose()?;
+                let (tallies, marks) = (rows.tallies().to_vec(), rows.take_marks());
+                let passed = table.passed().iter().cloned().chain(rows.passed()).collect();
+                return Ok(Self {
+                    table,
+                    columns,
+                    readable,
+                    surveys,
+                    labels,
+                    spaced,
+                    passed,
+                    n_rows,
+                    tallies,
+                    marks,
+                    held,
+                });
+            }
         }
     }
-}
 
-pub(super) fn each_text(array: &ArrayRef, mut take: impl FnMut(Option<&str>)) {
-    if let Some(texts) = array.as_string_opt::<i32>() {
-        texts.iter().for_each(&mut take);
+    /// Choices of a fit without labels; texts have at most `max_terms` terms.
+    pub(super) fn choices(&self, standardize: Standardize, max_terms: usize) -> Choices {
+        Choices { standardize, is_told: false, are_named: self.columns.are_named, max_terms }
+    }
+
+    /// The recipe that the surveys suggest, with at least one feature.
+    ///
+    /// # Errors
+    /// [`Error::Format`] if no column tells rows apart.
+    pub(super) fn decided(&self, choices: &Choices, run: &Run) -> Result<(Recipe, Option<Spreads>)> {
+        let (recipe, spreads) = decide::suggested(self, choices, run);
+        if recipe.n_features() == 0 {
+            let reason = "no column tells rows apart: each is empty or constant, or names or counts the rows; --columns takes some all the same";
+            return Err(Error::format(self.table.path(), None, reason));
+        }
+        Ok((recipe, spreads))
     }
 }
 
-/// Adds arrays to the surveys of the columns `readable`, in parallel on the current pool.
-fn survey(surveys: &mut [Survey], readable: &[usize], arrays: &[ArrayRef]) {
-    let mut places = readable.iter().zip(arrays).peekable();
-    let taken = surveys
-        .iter_mut()
-        .enumerate()
-        .filter_map(|(at, survey)| places.next_if(|(place, _)| **place == at).map(|(_, array)| (survey, array)));
-    let taken: Vec<(&mut Survey, &ArrayRef)> = taken.collect();
-    taken.into_par_iter().for_each(|(survey, array)| survey.add(array));
-}
-
-/// The recipe that surveys of columns suggest, which may use none.
-pub(super) fn suggested(
-    table: &TableFile,
-    columns: &Columns,
-    surveys: &[Survey],
-    choices: &Choices,
-    run: &Run,
-) -> (Recipe, Option<Spreads>) {
-    let names: Vec<String> = columns.features.iter().map(|&at| table.names()[at].clone()).collect();
-    let are_single = columns.features.iter().all(|&at| table.is_single(at));
-    decide::decided(
-        &Surveyed { names: &names, kinds: &columns.kinds, surveys, readings: &columns.readings, are_single },
-        choices,
-        run,
-    )
-}
-
-/// As [`suggested`], with at least one feature.
-///
-/// # Errors
-/// [`Error::Format`] if no column tells rows apart.
-pub(super) fn decided(
-    table: &TableFile,
-    columns: &Columns,
-    surveys: &[Survey],
-    choices: &Choices,
-    run: &Run,
-) -> Result<(Recipe, Option<Spreads>)> {
-    let (recipe, spreads) = suggested(table, columns, surveys, choices, run);
-    if recipe.n_features() == 0 {
-        let reason = "no column tells rows apart: each is empty or constant, or names or counts the rows; --columns takes some all the same";
-        return Err(Error::format(table.path(), None, reason));
-    }
-    Ok((recipe, spreads))
+/// Calls `take` with every text of an array, the empty one for a missing cell.
+pub(super) fn each_text(array: &ArrayRef, mut take: impl FnMut(&str)) {
+    let texts = array.as_string_opt::<i32>();
+    texts.into_iter().flatten().for_each(|text| take(text.unwrap_or_default()));
 }
 
 /// The error, of this fault, for columns with cells that do not fit their type, among those for which `is_bad` holds; `None` without

@@ -33,9 +33,7 @@ pub(super) fn probe(recipe: &Recipe, surveys: &[Survey]) -> Recipe {
         (Step::Category { .. } | Step::Ordered { .. } | Step::Text { .. }, Cells::Texts(texts))
             if texts.levels.len() <= MOST_LEVELS =>
         {
-            let mut levels: Vec<String> = texts.levels.keys().cloned().collect();
-            levels.sort_unstable();
-            Step::Ordered { levels, fill: f64::NAN, center: 0.0, scale: 1.0, gap: None }
+            Step::Ordered { levels: texts.sorted_levels(), fill: f64::NAN, center: 0.0, scale: 1.0, gap: None }
         }
         _ => Step::LeaveOut { reason: LeftOut::Type },
     };

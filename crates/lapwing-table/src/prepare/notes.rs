@@ -196,11 +196,12 @@ impl Other {
                 Some(Self { reading: "totals".into(), option: "remove their lines".into(), warning: Some(warning) })
             }
             (Cells::Dates { .. }, _) if is_dated => Some(Self::read_as("the month first", name, "month-first", None)),
-            (Cells::Numbers(numbers), Step::Number { .. }) if numbers.are_integers && numbers.distinct.is_exact() => {
+            (Cells::Numbers(numbers), Step::Number { .. }) if numbers.are_integers() && numbers.distinct.is_exact() => {
                 let (n, is_code) = (numbers.distinct.count(), names_codes(name));
                 let are_few = (3..=MAX_ONE_HOT).contains(&n) && 2 * n <= survey.n_filled();
                 // Numbers without gaps may be in an order.
-                let is_likely = is_code && numbers.most - numbers.least >= 2.0 * n as f64;
+                let (least, most) = numbers.limits();
+                let is_likely = is_code && most - least >= 2.0 * n as f64;
                 let warning =
                     is_likely.then_some("its few numbers look like codes, and are taken as amounts; as levels");
                 (are_few && (is_code || names_groups(name))).then(|| Self::read_as("levels", name, "text", warning))

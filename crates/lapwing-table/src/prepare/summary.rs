@@ -6,13 +6,13 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::choose::Verdict;
-use super::columns::Columns;
+use super::columns::Surveyed;
 use super::notes::{ColumnSummary, Example, Other, Told, Unfit, is_undated};
 use super::recipe::{LeftOut, Recipe, Step};
 use super::survey::{Cells, Survey};
 use super::terms::Tokens;
-use crate::read::table::{CellType, Tally};
-use crate::read::{ColumnKind, Dialect, Doubt, Separator, TableFile};
+use crate::read::table::CellType;
+use crate::read::{ColumnKind, Dialect, Doubt, Separator};
 use lapwing_core::scaling::times;
 use lapwing_core::{Report, Spreads, Standardize, Warning};
 
@@ -51,20 +51,13 @@ pub struct Description {
 }
 
 impl Description {
-    pub(super) fn new(
-        table: &TableFile,
-        columns: &Columns,
-        recipe: &Recipe,
-        surveys: &[Survey],
-        tallies: &[Tally],
-        passed: &[String],
-        (standardize, spreads): (Standardize, Option<Spreads>),
-    ) -> Self {
-        let (_, _, readable) = columns.read();
-        let tally = |at: usize| readable.iter().position(|&place| place == at).and_then(|place| tallies.get(place));
+    /// What was found in a table, and what `recipe` does with it.
+    pub(super) fn new(table: &Surveyed, recipe: &Recipe, standardize: Standardize, spreads: Option<Spreads>) -> Self {
+        let Surveyed { table: file, columns, surveys, .. } = table;
         let summary = |at: usize| {
             let (column, survey) = (&recipe.columns[at], &surveys[at]);
-            let unfit = Unfit::of(tally(at), survey);
+            let tally = table.readable.binary_search(&at).ok().map(|place| &table.tallies[place]);
+            let unfit = Unfit::of(tally, survey);
             let (n_distinct, values) = found(survey);
             let is_estimate = match &survey.cells {
                 Cells::Numbers(numbers) => n_distinct.is_some() && !numbers.distinct.is_exact(),
@@ -75,9 +68,9 @@ impl Description {
             let is_told = recipe.gaps.as_ref().is_some_and(|gaps| gaps.fills(at));
             let done = done(&column.step, survey, is_told);
             let (name, kind) = (column.name.clone(), column.kind.clone());
-            let is_dated = table.doubts().contains(&Doubt::Dates) && is_undated(&columns.readings[at], survey);
-            let are_open = table.doubts().contains(&Doubt::Groups);
-            let groups = are_open.then(|| Other::of_groups(table, columns.features[at]));
+            let is_dated = file.doubts().contains(&Doubt::Dates) && is_undated(&columns.readings[at], survey);
+            let are_open = file.doubts().contains(&Doubt::Groups);
+            let groups = are_open.then(|| Other::of_groups(file, columns.features[at]));
             let other = groups.flatten().or_else(|| Other::of(column, survey, is_dated));
             let other = other.filter(|_| !columns.are_given[at]);
             ColumnSummary {
@@ -99,17 +92,17 @@ impl Description {
         let has_other =
             |doubt: Doubt| summaries.iter().any(|column| column.other.as_ref().is_some_and(|other| other.is_of(doubt)));
         let is_open = |doubt: &Doubt| !matches!(doubt, Doubt::Dates | Doubt::Groups) || has_other(*doubt);
-        let doubts = table.doubts().iter().copied().filter(is_open).collect();
+        let doubts = file.doubts().iter().copied().filter(is_open).collect();
         let is_auto = standardize == Standardize::Auto;
         let is_left = is_auto && !recipe.is_scaled && spreads.is_some_and(|spreads| spreads.differ);
         let ratio = spreads.map(|spreads| spreads.ratio);
         let decides =
             is_auto && recipe.is_scaled && spreads.is_some_and(|spreads| spreads.decide) && are_numbers(recipe);
         Self {
-            n_rows: surveys.first().map_or(0, |survey| survey.n_rows),
-            dialect: table.dialect(),
+            n_rows: table.n_rows,
+            dialect: file.dialect(),
             doubts,
-            passed: passed.to_vec(),
+            passed: table.passed.clone(),
             columns: summaries,
             n_features: recipe.n_features(),
             is_sparse: recipe.is_sparse,
@@ -120,7 +113,7 @@ impl Description {
     }
 
     /// Adds an example of each column whose cells are texts, and what numbers mean with the other decimal mark, if that is open.
-    pub(super) fn add_examples(&mut self, table: &TableFile, columns: &Columns, recipe: &Recipe) {
+    pub(super) fn add_examples(&mut self, Surveyed { table, columns, .. }: &Surveyed, recipe: &Recipe) {
         let is_open = self.doubts.contains(&Doubt::Decimal);
         for (at, column) in self.columns.iter_mut().enumerate() {
             let (place, read_as) = (columns.features[at], columns.readings[at].cells);
@@ -284,12 +277,8 @@ fn scaling(recipe: &Recipe, is_auto: bool, spreads: Option<Spreads>) -> Option<S
 fn found(survey: &Survey) -> (Option<usize>, Option<String>) {
     match &survey.cells {
         Cells::Numbers(numbers) if survey.n_filled() > 0 => {
-            let range = format!(
-                "{} to {}, median {}",
-                short(numbers.least),
-                short(numbers.most),
-                short(numbers.sample.median())
-            );
+            let ((least, most), median) = (numbers.limits(), numbers.sample.median());
+            let range = format!("{} to {}, median {}", short(least), short(most), short(median));
             (numbers.n_distinct(), Some(range))
         }
         Cells::Truths { n_true } => (None, Some(format!("{n_true} true"))),
@@ -305,7 +294,7 @@ fn found(survey: &Survey) -> (Option<usize>, Option<String>) {
             (Some(texts.distinct.count()), Some(listed.join(", ")))
         }
         Cells::Dates { limits: Some((first, last)), .. } => (None, Some(format!("{} to {}", day(*first), day(*last)))),
-        Cells::Vectors(vectors) => (None, Some(format!("{} numbers", vectors.moments.len()))),
+        Cells::Vectors(moments) => (None, Some(format!("{} numbers", moments.len()))),
         _ => (None, None),
     }
 }
@@ -389,7 +378,7 @@ fn done(step: &Step, survey: &Survey, is_told: bool) -> String {
 /// Whether whole numbers may name the rows: all differ, and most have many digits.
 fn names_rows(survey: &Survey) -> bool {
     let Cells::Numbers(numbers) = &survey.cells else { return false };
-    let are_long = numbers.are_integers && numbers.sample.median().abs() >= 1e5;
+    let are_long = numbers.are_integers() && numbers.sample.median().abs() >= 1e5;
     are_long && survey.n_filled() >= 20 && numbers.distinct.unique_share() == 1.0
 }
 
