@@ -36,19 +36,20 @@ pub(super) fn seconds(text: &str) -> Option<f64> {
     if text.len() < 3 || text.len() > MAX_BYTES || !text.bytes().any(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    let (is_negative, text) = match text.strip_prefix(['-', '\u{2212}']) {
-        Some(rest) => (true, rest),
-        None => (false, text.strip_prefix('+').unwrap_or(text)),
-    };
-    let total =
-        iso(text).or_else(|| in_words(text, TIME).filter(|(_, n_parts)| *n_parts > 1).map(|(total, _)| total))?;
-    Some(if is_negative { -total } else { total })
+    let (sign, text) = text.strip_prefix('+').map_or_else(|| signed(text), |rest| (1.0, rest));
+    let in_parts = || in_words(text, TIME).filter(|(_, n_parts)| *n_parts > 1).map(|(total, _)| total);
+    iso(text).or_else(in_parts).map(|total| sign * total)
 }
 
 /// An amount of one or several parts in units of a family.
 pub(super) fn measured(text: &str, family: usize) -> Option<f64> {
-    let (sign, text) = text.strip_prefix(['-', '\u{2212}']).map_or((1.0, text), |rest| (-1.0, rest));
+    let (sign, text) = signed(text);
     in_words(text, family).map(|(total, _)| sign * total)
+}
+
+/// The sign of an amount, and the text behind it.
+fn signed(text: &str) -> (f64, &str) {
+    text.strip_prefix(['-', '\u{2212}']).map_or((1.0, text), |rest| (-1.0, rest))
 }
 
 /// ISO 8601: P1DT2H3M4.5S, P2W.
@@ -111,14 +112,14 @@ fn clock(text: &str) -> Option<(f64, usize)> {
     let parts: Vec<&str> = text.split(':').collect();
     let is_short = |part: &str| part.len() == 2 && part.bytes().all(|byte| byte.is_ascii_digit()) && part < "60";
     let first: f64 = parts.first().filter(|part| part.bytes().all(|byte| byte.is_ascii_digit()))?.parse().ok()?;
-    match parts[1..] {
-        [minutes] if is_short(minutes) => Some((first * 3600.0 + minutes.parse::<f64>().ok()? * 60.0, 2)),
-        [minutes, seconds] if is_short(minutes) && seconds.get(..2).is_some_and(is_short) => {
-            let seconds: f64 = seconds.replace(',', ".").parse().ok()?;
-            Some((first * 3600.0 + minutes.parse::<f64>().ok()? * 60.0 + seconds, 3))
-        }
-        _ => None,
-    }
+    let (minutes, seconds) = match parts[1..] {
+        [minutes] => (minutes, "00"),
+        [minutes, seconds] => (minutes, seconds),
+        _ => return None,
+    };
+    let are_short = is_short(minutes) && seconds.get(..2).is_some_and(is_short);
+    let seconds: f64 = seconds.replace(',', ".").parse().ok().filter(|_| are_short)?;
+    Some((first * 3600.0 + minutes.parse::<f64>().ok()? * 60.0 + seconds, parts.len()))
 }
 
 #[cfg(test)]
