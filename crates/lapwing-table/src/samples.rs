@@ -37,21 +37,16 @@ const KNOWN: &str = "text (.csv, .tsv, .txt, .jsonl, .arff, .svm, …), also pac
 /// One pass, and one more if the rows have names; memory for one copy of the features.
 pub fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Result<Samples> {
     let names = names::of_samples(path, options, run)?;
-    let samples = read_features(path, options, run)?;
-    match &names {
-        Some(names) if names.len() != samples.features.n_rows() => Err(names::changed(path)),
-        _ => Ok(Samples { names, ..samples }),
-    }
-}
-
-/// Reads all of a file of samples but the names of the rows.
-fn read_features(path: &Path, options: &ReadOptions, run: &Run) -> Result<Samples> {
-    match Format::from_path(path) {
+    let samples = match Format::from_path(path) {
         Format::Npy => array::read_samples(path, options, run),
         Format::Npz => npz::read_samples(path, options, run),
         Format::Svmlight => svmlight::read_samples(path, options, run),
         _ if is_table(path) => plain::read_samples(path, options, run),
         _ => Err(unknown_format(path, KNOWN)),
+    }?;
+    match &names {
+        Some(names) if names.len() != samples.features.n_rows() => Err(names::changed(path)),
+        _ => Ok(Samples { names, ..samples }),
     }
 }
 

@@ -31,7 +31,8 @@ impl Recipe {
         // Where numbers are taken as they are, all cells must be numbers.
         let is_strict = self.keeps_gaps();
         let is_other = |tally: &Tally| tally.unfit > if is_strict { 0 } else { tally.filled / 2 };
-        if let Some(error) = unfit_cells(Fault::Changed, table, &places, (rows.tallies(), rows.n_rows()), is_other) {
+        let cells = places.iter().copied().zip(rows.tallies());
+        if let Some(error) = unfit_cells(Fault::Changed, table, cells, rows.n_rows(), is_other) {
             return Err(error);
         }
         let used = self.used_places();
@@ -49,12 +50,14 @@ impl Recipe {
         self.used_places().into_iter().map(|at| self.columns[at].reading).collect()
     }
 
-    /// Places in a table, and types, of the used columns.
+    /// Places in a table, and types, of the used columns. Stored columns of another kind than the fit had are refused; cells that are texts
+    /// are looked at one by one.
     pub(super) fn places(
         &self,
         table: &TableFile,
         columns: Option<&[String]>,
     ) -> Result<(Vec<usize>, Vec<ColumnType>)> {
+        use ColumnKind::{Boolean, Empty, Number, Text, Vector};
         let used: Vec<&ColumnRecipe> = self.used_places().into_iter().map(|at| &self.columns[at]).collect();
         let names = match columns {
             None => used.iter().map(|column| column.name.clone()).collect(),
@@ -66,17 +69,8 @@ impl Recipe {
         };
         let options = ReadOptions { columns: Some(names), ..ReadOptions::default() };
         let places = crate::read::choose(table.path(), table.names(), &options)?.features;
-        self.check_kinds(table, &places)?;
-        let types = used.iter().map(|column| column.kind.column_type().unwrap_or(ColumnType::Text)).collect();
-        Ok((places, types))
-    }
-
-    /// Refuses stored columns of another kind than the fit had. Cells that are texts are looked at one by one.
-    fn check_kinds(&self, table: &TableFile, places: &[usize]) -> Result<()> {
-        use ColumnKind::{Boolean, Empty, Number, Text, Vector};
-        for (used, &place) in self.used_places().into_iter().zip(places) {
-            let (column, kind) = (&self.columns[used], &table.kinds()[place]);
-            let agree = match (&column.kind, kind) {
+        for (column, &place) in used.iter().zip(&places) {
+            let agree = match (&column.kind, &table.kinds()[place]) {
                 (_, Empty) | (Text, _) | (Number | Boolean | Empty, Number | Boolean) => true,
                 (Vector(length), Vector(other)) => length == other,
                 (fit, new) => fit == new || table.is_stored_text(place),
@@ -87,7 +81,8 @@ impl Recipe {
                 return Err(Error::format(table.path(), None, reason));
             }
         }
-        Ok(())
+        let types = used.iter().map(|column| column.kind.column_type().unwrap_or(ColumnType::Text)).collect();
+        Ok((places, types))
     }
 
     /// The encoders of arrays; `columns` are the places of their columns among those of the recipe, and `path` is the table in messages.
@@ -115,12 +110,8 @@ impl Recipe {
         let mut warnings = Vec::new();
         for (place, (&at, unlike)) in columns.iter().zip(unlike).enumerate() {
             let column = || self.columns[at].name.clone();
-            if let Some(first) = &unlike.first_unknown {
-                warnings.push(Warning::UnknownLevels {
-                    column: column(),
-                    n_cells: unlike.n_unknown,
-                    first: first.clone(),
-                });
+            if let Some(first) = unlike.first_unknown.clone() {
+                warnings.push(Warning::UnknownLevels { column: column(), n_cells: unlike.n_unknown, first });
             }
             if unlike.n_gaps > 0 {
                 warnings.push(Warning::NewGaps { column: column(), n_cells: unlike.n_gaps });

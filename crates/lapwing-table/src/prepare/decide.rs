@@ -1,11 +1,11 @@
 //! The step of each column, from what its cells say.
 
-use super::columns::{Columns, Surveyed};
+use super::columns::{Column, Surveyed};
 use super::dates::DatePart;
 use super::gaps::GapFill;
 use super::levels::ordered;
 use super::recipe::{ColumnRecipe, LeftOut, Recipe, Step};
-use super::scale::{GAP, NumberScale, Scale};
+use super::scale::{GAP, NumberScale, Scale, UNSCALED};
 use super::sketch::{Moments, Sample};
 use super::survey::{Cells, NumberSurvey, Survey, TextSurvey};
 use super::terms::Tokens;
@@ -37,8 +37,6 @@ pub(super) struct Choices {
     pub standardize: Standardize,
     /// Whether labels say that numbers are to be scaled.
     pub is_told: bool,
-    /// Whether the user named the columns, so that none is taken for an identifier.
-    pub are_named: bool,
     /// Most columns of the terms of a text.
     pub max_terms: usize,
 }
@@ -50,18 +48,18 @@ enum Role<'s> {
     Boolean { n_true: usize },
     Category(&'s TextSurvey),
     Ordered(&'s TextSurvey, Vec<String>),
-    Date { parts: &'s [(DatePart, Moments)], sample: &'s Sample },
+    Date { parts: &'s [Moments], sample: &'s Sample },
     Text(&'s TextSurvey, Tokens),
     Vector(&'s [Moments]),
 }
 
 /// The recipe that the surveys of a table suggest, which may use no column.
 pub(super) fn suggested(table: &Surveyed, choices: &Choices, run: &Run) -> (Recipe, Option<Spreads>) {
-    let Surveyed { table: file, columns: Columns { features, kinds, readings, .. }, surveys, .. } = table;
-    let name = |at: usize| &file.names()[features[at]];
-    let roles: Vec<Role<'_>> = surveys.iter().enumerate().map(|(at, survey)| role(name(at), survey, choices)).collect();
+    let Surveyed { table: file, columns, .. } = table;
+    let roles: Vec<Role<'_>> =
+        columns.iter().map(|column| role(&column.name, &column.survey, table.are_named)).collect();
     let numbers = roles.iter().enumerate().filter_map(|(at, role)| match role {
-        Role::Number(numbers) => Some((at, *numbers, surveys[at].n_missing > 0)),
+        Role::Number(numbers) => Some((at, *numbers, columns[at].survey.n_missing > 0)),
         _ => None,
     });
     let numbers: Vec<(usize, &NumberSurvey, bool)> = numbers.collect();
@@ -70,23 +68,23 @@ pub(super) fn suggested(table: &Surveyed, choices: &Choices, run: &Run) -> (Reci
     let scale = Scale::of(&numbers, (n_used, n_rich), choices, run);
     let gaps = GapFill::fit(&numbers, |at| scale.numbers[at].log, run);
     let mut scales = scale.numbers.iter().copied();
-    let column = |(at, role): (usize, Role<'_>)| {
-        let step = step(role, &surveys[at], (&scale, &mut scales), choices);
-        let reading = if step.width() > 0 { readings[at] } else { Reading::default() };
+    let recipe = |(role, Column { name, kind, reading, survey, .. }): (Role<'_>, &Column)| {
+        let step = step(role, survey, (&scale, &mut scales), choices);
+        let reading = if step.width() > 0 { *reading } else { Reading::default() };
         let reading = Reading { cells: reading.cells.filter(|cells| cells.is_special()), ..reading };
-        ColumnRecipe { name: name(at).clone(), kind: kinds[at].clone(), reading, step }
+        ColumnRecipe { name: name.clone(), kind: kind.clone(), reading, step }
     };
-    let columns: Vec<ColumnRecipe> = roles.into_iter().enumerate().map(column).collect();
-    let are_single = features.iter().all(|&at| file.is_single(at));
+    let recipes = roles.into_iter().zip(columns).map(recipe).collect();
+    let are_single = columns.iter().all(|column| file.is_single(column.place));
     let is_double = !are_single && !scale.is_scaled && !scale.is_mixed;
-    let mut recipe = Recipe { columns, is_sparse: false, is_double, is_scaled: scale.is_scaled, gaps };
-    recipe.is_sparse = entries_of_row(&recipe, surveys) * 4.0 < recipe.n_features() as f64 && recipe.n_features() > 256;
+    let mut recipe = Recipe { columns: recipes, is_sparse: false, is_double, is_scaled: scale.is_scaled, gaps };
+    recipe.is_sparse = entries_of_row(&recipe, columns) * 4.0 < recipe.n_features() as f64 && recipe.n_features() > 256;
     (recipe, scale.spreads)
 }
 
 /// Entries of a row that are not 0, about.
-pub(super) fn entries_of_row(recipe: &Recipe, surveys: &[Survey]) -> f64 {
-    let entries = |(column, survey): (&ColumnRecipe, &Survey)| match (&column.step, &survey.cells) {
+pub(super) fn entries_of_row(recipe: &Recipe, columns: &[Column]) -> f64 {
+    let entries = |(column, Column { survey, .. }): (&ColumnRecipe, &Column)| match (&column.step, &survey.cells) {
         (Step::Text { terms, .. }, Cells::Texts(texts)) => {
             let n_words = texts.n_words as f64 / survey.n_rows.max(1) as f64;
             if terms.tokens == Tokens::Characters { 3.0 * texts.mean_chars() } else { n_words }
@@ -94,31 +92,31 @@ pub(super) fn entries_of_row(recipe: &Recipe, surveys: &[Survey]) -> f64 {
         (Step::Category { .. }, _) => 1.0,
         (step, _) => step.width() as f64,
     };
-    recipe.columns.iter().zip(surveys).map(entries).sum()
+    recipe.columns.iter().zip(columns).map(entries).sum()
 }
 
-fn role<'s>(name: &str, survey: &'s Survey, choices: &Choices) -> Role<'s> {
+fn role<'s>(name: &str, survey: &'s Survey, is_named: bool) -> Role<'s> {
     let constant = Role::LeaveOut(LeftOut::Constant);
     match &survey.cells {
         Cells::None => Role::LeaveOut(LeftOut::Type),
         _ if survey.n_filled() == 0 => Role::LeaveOut(LeftOut::Empty),
-        Cells::Numbers(numbers) => number_role(name, survey, numbers, choices),
+        Cells::Numbers(numbers) => number_role(name, survey, numbers, is_named),
         Cells::Truths { n_true } if survey.n_missing == 0 && (*n_true == 0 || *n_true == survey.n_rows) => constant,
         Cells::Truths { n_true } => Role::Boolean { n_true: *n_true },
-        Cells::Dates { parts, .. } if parts.iter().all(|(_, moments)| moments.deviation() == 0.0) => constant,
+        Cells::Dates { parts, .. } if parts.iter().all(|moments| moments.deviation() == 0.0) => constant,
         Cells::Dates { parts, sample, .. } => Role::Date { parts, sample },
-        Cells::Texts(texts) => text_role(name, survey, texts, choices),
+        Cells::Texts(texts) => text_role(name, survey, texts, is_named),
         Cells::Vectors(moments) if moments.iter().all(|moments| moments.deviation() == 0.0) => constant,
         Cells::Vectors(moments) => Role::Vector(moments),
     }
 }
 
-fn number_role<'s>(name: &str, survey: &Survey, numbers: &'s NumberSurvey, choices: &Choices) -> Role<'s> {
+fn number_role<'s>(name: &str, survey: &Survey, numbers: &'s NumberSurvey, is_named: bool) -> Role<'s> {
     let (least, most) = numbers.limits();
     if least == most {
         return Role::LeaveOut(LeftOut::Constant);
     }
-    let may_name = !choices.are_named && survey.n_filled() >= FEWEST_ROWS && numbers.are_integers();
+    let may_name = !is_named && survey.n_filled() >= FEWEST_ROWS && numbers.are_integers();
     let all_differ = may_name && numbers.distinct.unique_share() == 1.0;
     // A shuffled index has every number of its range once, and no name of its own.
     let is_full = most - least + 1.0 == survey.n_filled() as f64;
@@ -162,7 +160,7 @@ fn ends_in(name: &str, words: &[&str]) -> bool {
     words.iter().any(is_last)
 }
 
-fn text_role<'s>(name: &str, survey: &Survey, texts: &'s TextSurvey, choices: &Choices) -> Role<'s> {
+fn text_role<'s>(name: &str, survey: &Survey, texts: &'s TextSurvey, is_named: bool) -> Role<'s> {
     let (n_levels, n_filled) = (texts.distinct.count(), survey.n_filled());
     if n_levels == 1 && survey.n_missing == 0 {
         return Role::LeaveOut(LeftOut::Constant);
@@ -187,7 +185,7 @@ fn text_role<'s>(name: &str, survey: &Survey, texts: &'s TextSurvey, choices: &C
     match () {
         () if texts.is_unspaced() => Role::Text(texts, Tokens::Characters),
         () if !is_short => Role::Text(texts, Tokens::Words),
-        () if all_differ && !choices.are_named && (names_rows(name) || !texts.parts_recur()) => {
+        () if all_differ && !is_named && (names_rows(name) || !texts.parts_recur()) => {
             Role::LeaveOut(LeftOut::Identifier)
         }
         () => Role::Text(texts, Tokens::Characters),
@@ -201,11 +199,11 @@ fn step(
     (scale, numbers_left): (&Scale, &mut impl Iterator<Item = NumberScale>),
     choices: &Choices,
 ) -> Step {
-    let gap = scale.gap(survey);
+    let gap = (survey.n_missing > 0).then_some(GAP * scale.typical);
     match role {
         Role::LeaveOut(reason) => Step::LeaveOut { reason },
         Role::Number(numbers) => {
-            let NumberScale { center, divisor, log } = numbers_left.next().unwrap_or_default();
+            let NumberScale { center, divisor, log } = numbers_left.next().unwrap_or(UNSCALED);
             Step::Number { fill: numbers.sample.median(), center, scale: divisor, log, gap }
         }
         Role::Boolean { n_true } => {
@@ -215,7 +213,8 @@ fn step(
         Role::Category(texts) => Step::Category { levels: texts.sorted_levels(), has_gap: survey.n_missing > 0 },
         Role::Ordered(texts, levels) => ordered_step(levels, texts, scale, gap),
         Role::Date { parts, sample } => {
-            let varying: Vec<_> = parts.iter().filter(|(_, moments)| moments.deviation() > 0.0).collect();
+            let parts = DatePart::ALL.into_iter().zip(parts);
+            let varying: Vec<_> = parts.filter(|(_, moments)| moments.deviation() > 0.0).collect();
             let weight = (varying.len() as f64).sqrt();
             let parts =
                 varying.iter().map(|(part, moments)| (*part, moments.mean(), weight * moments.deviation())).collect();
@@ -242,18 +241,15 @@ fn step(
 /// The step of levels with an order: their numbers, with the moments of all rows.
 fn ordered_step(levels: Vec<String>, texts: &TextSurvey, scale: &Scale, gap: Option<f64>) -> Step {
     let counts: Vec<usize> = levels.iter().map(|level| texts.levels.get(level).copied().unwrap_or(0)).collect();
-    let n = counts.iter().sum::<usize>().max(1) as f64;
+    let n_known = counts.iter().sum::<usize>();
+    let n = n_known.max(1) as f64;
     let mean = counts.iter().enumerate().map(|(at, &count)| at as f64 * count as f64).sum::<f64>() / n;
     let squares = counts.iter().enumerate().map(|(at, &count)| (at as f64 - mean).powi(2) * count as f64).sum::<f64>();
     let deviation = (squares / n).sqrt();
-    let half = counts.iter().scan(0, |sum, &count| {
-        *sum += count;
-        Some(*sum)
-    });
-    let median = half.take_while(|&sum| (sum as f64) < n / 2.0).count() as f64;
+    let is_below = |at: &usize| (counts[..=*at].iter().sum::<usize>() as f64) < n / 2.0;
+    let median = (0..counts.len()).take_while(is_below).count() as f64;
     let (center, scale) = if scale.is_scaled && deviation > 0.0 { (mean, deviation) } else { (0.0, 1.0) };
     // Levels without a place in the order are gaps.
-    let n_known = counts.iter().sum::<usize>();
     let has_others = texts.levels.values().sum::<usize>() > n_known;
     let gap = gap.or(has_others.then_some(GAP));
     Step::Ordered { levels, fill: median, center, scale, gap }

@@ -181,7 +181,8 @@ impl<'a> Encoder<'a> {
                 }
             }
             Cells::Levels(texts, levels) => {
-                for (row, text) in rows.map(|row| (row, filled(texts, row))) {
+                for row in rows {
+                    let text = texts.is_valid(row).then(|| texts.value(row));
                     match text.map(|text| levels.binary_search_by(|level| level.as_str().cmp(text)).map_err(|_| text)) {
                         Some(Ok(at)) => put(row, first + at, 1.0),
                         Some(Err(text)) => unlike.note(text),
@@ -194,7 +195,7 @@ impl<'a> Encoder<'a> {
                     let is_missing = dates.is_null(row);
                     let all = parts_of(if is_missing { *fill } else { dates.value(row) });
                     for (at, (part, center, scale)) in parts.iter().enumerate() {
-                        put(row, first + at, (part.of(&all) - center) / scale);
+                        put(row, first + at, (all[*part as usize] - center) / scale);
                     }
                     if is_missing {
                         unlike.note_gap(*gap, row, &mut put);
@@ -202,8 +203,8 @@ impl<'a> Encoder<'a> {
                 }
             }
             Cells::Texts(texts, terms, weight) => {
-                for (row, text) in rows.filter_map(|row| Some((row, filled(texts, row)?))) {
-                    terms.weigh(text, weights);
+                for row in rows.filter(|&row| texts.is_valid(row)) {
+                    terms.weigh(texts.value(row), weights);
                     weights.iter().for_each(|(at, share)| put(row, first + *at as usize, *weight * share));
                 }
             }
@@ -244,8 +245,4 @@ pub(super) fn write_dense<T: Feature>(encoders: &mut [Encoder<'_>], n_rows: usiz
 pub(super) fn logged(x: f64, shift: Option<f64>) -> f64 {
     let curve = |shift: f64| if x < 0.0 { 2.0 * shift.ln() - (shift - x).ln() } else { (x + shift).ln() };
     shift.map_or(x, curve)
-}
-
-fn filled(texts: &StringArray, row: usize) -> Option<&str> {
-    (!texts.is_null(row)).then(|| texts.value(row))
 }

@@ -82,8 +82,12 @@ impl GapFill {
             return None;
         }
         let step = n_rows.div_ceil((MOST_PRODUCTS / (p * p)).max(FEWEST_ROWS));
-        let mut columns: Vec<GapColumn> =
-            numbers.iter().enumerate().map(|(k, (at, survey, _))| bare(*at, log(k), survey)).collect();
+        let bare = |(k, &(column, survey, _)): (usize, &(usize, &NumberSurvey, bool))| {
+            let (mean, deviation) = survey.mean_and_deviation(log(k));
+            let deviation = if deviation > 0.0 && deviation.is_finite() { deviation } else { 1.0 };
+            GapColumn { column, log: log(k), mean, deviation, terms: Vec::new() }
+        };
+        let mut columns: Vec<GapColumn> = numbers.iter().enumerate().map(bare).collect();
         let sampled = |(column, number): (&GapColumn, &(usize, &NumberSurvey, bool))| -> Vec<f64> {
             number.1.sample.values.iter().step_by(step).map(|x| column.normal(*x)).collect()
         };
@@ -95,7 +99,11 @@ impl GapFill {
             let all: Vec<Vec<(usize, f64)>> = run.install(|| (0..p).into_par_iter().map(terms).collect());
             columns.iter_mut().zip(all).for_each(|(column, terms)| column.terms = terms);
             if round + 1 < ROUNDS {
-                let filled = |at: usize| filled_column(&columns[at], &known[at], &rows);
+                let filled = |at: usize| -> Vec<f64> {
+                    let fill =
+                        |(row, &z): (usize, &f64)| if z.is_nan() { columns[at].told(|at| rows[at][row]) } else { z };
+                    known[at].iter().enumerate().map(fill).collect()
+                };
                 rows = run.install(|| (0..p).into_par_iter().map(filled).collect());
             }
         }
@@ -178,13 +186,6 @@ impl GapColumn {
     }
 }
 
-/// A column without a regression.
-fn bare(column: usize, log: Option<f64>, survey: &NumberSurvey) -> GapColumn {
-    let (mean, deviation) = survey.mean_and_deviation(log);
-    let deviation = if deviation > 0.0 && deviation.is_finite() { deviation } else { 1.0 };
-    GapColumn { column, log, mean, deviation, terms: Vec::new() }
-}
-
 fn or_zero(z: f64) -> f64 {
     if z.is_nan() { 0.0 } else { z }
 }
@@ -230,12 +231,6 @@ fn regression(columns: &[usize], c: impl Fn(usize, usize) -> f64, j: usize) -> V
         }
     }
     rows.iter().enumerate().map(|(at, row)| row[rows.len()] / row[at]).collect()
-}
-
-/// The numbers of a sampled column, gaps filled by its regression.
-fn filled_column(column: &GapColumn, known: &[f64], rows: &[Vec<f64>]) -> Vec<f64> {
-    let fill = |(row, z): (usize, &f64)| if z.is_nan() { column.told(|at| rows[at][row]) } else { *z };
-    known.iter().enumerate().map(fill).collect()
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {

@@ -33,7 +33,8 @@ pub(super) struct Held {
     kinds: Vec<Kind>,
     singles: NumberRows<f32>,
     doubles: NumberRows<f64>,
-    batches: Vec<Batch>,
+    /// The first row of each batch, and its columns that hold no numbers.
+    batches: Vec<(usize, Vec<ArrayRef>)>,
     n_rows: usize,
 }
 
@@ -46,12 +47,6 @@ enum Kind {
     Double,
     /// An array of each batch.
     Other,
-}
-
-/// The columns of some rows that hold no numbers.
-struct Batch {
-    first_row: usize,
-    others: Vec<ArrayRef>,
 }
 
 /// Numbers, row-major.
@@ -102,7 +97,7 @@ impl Held {
         let (singles, doubles, others) = (of(Kind::Single), of(Kind::Double), of(Kind::Other));
         self.singles.push(&singles)?;
         self.doubles.push(&doubles)?;
-        self.batches.push(Batch { first_row: self.n_rows, others });
+        self.batches.push((self.n_rows, others));
         self.n_rows += n_rows;
         Ok(())
     }
@@ -128,11 +123,11 @@ impl Held {
         let width = recipe.n_features();
         let mut out = vec![0.0; rows.len() * width];
         let mut rest = &mut out[..];
-        let batch_of = |row: &usize| self.batches.partition_point(|batch| batch.first_row <= *row) - 1;
+        let batch_of = |row: &usize| self.batches.partition_point(|batch| batch.0 <= *row) - 1;
         for here in rows.chunk_by(|a, b| batch_of(a) == batch_of(b)) {
-            let batch = &self.batches[batch_of(&here[0])];
-            let places = here.iter().map(|row| (row - batch.first_row) as u32).collect::<UInt32Array>();
-            let others = take_arrays(&batch.others, &places, None).unwrap_or_default();
+            let (first_row, others) = &self.batches[batch_of(&here[0])];
+            let places = here.iter().map(|row| (row - first_row) as u32).collect::<UInt32Array>();
+            let others = take_arrays(others, &places, None).unwrap_or_default();
             let arrays = self.arrays(here.iter().copied(), others);
             let room = rest.split_off_mut(..here.len() * width).unwrap_or_default();
             write_dense(&mut recipe.encoders(&self.path, &arrays, columns)?, here.len(), width, room);
@@ -208,9 +203,9 @@ impl Held {
             let held = &*self;
             let encode = |(tile, room): (Tile, W)| {
                 run.check()?;
-                let batch = &held.batches[tile.batch];
-                let slice = |array: &ArrayRef| array.slice(tile.row - batch.first_row, tile.n_rows);
-                let arrays = held.arrays(tile.row..tile.row + tile.n_rows, batch.others.iter().map(slice).collect());
+                let (start, others) = &held.batches[tile.batch];
+                let slice = |array: &ArrayRef| array.slice(tile.row - start, tile.n_rows);
+                let arrays = held.arrays(tile.row..tile.row + tile.n_rows, others.iter().map(slice).collect());
                 let mut encoders = recipe.encoders(&held.path, &arrays, columns)?;
                 let written = encode(&mut encoders, tile.n_rows, room);
                 Ok((written, encoders.into_iter().map(|encoder| encoder.unlike).collect::<Vec<_>>()))
@@ -218,7 +213,7 @@ impl Held {
             encoded.extend(run.install(|| part.into_par_iter().map(encode).collect::<Result<Vec<_>>>())?);
             self.singles.truncate(first_row);
             self.doubles.truncate(first_row);
-            while self.batches.pop_if(|batch| batch.first_row >= first_row).is_some() {}
+            while self.batches.pop_if(|batch| batch.0 >= first_row).is_some() {}
         }
         let (mut written, mut all) = (Vec::with_capacity(encoded.len()), vec![Unlike::default(); columns.len()]);
         for (part, unlike) in encoded.into_iter().rev() {
@@ -230,9 +225,9 @@ impl Held {
 
     /// All rows, in tiles.
     fn tiles(&self) -> Vec<Tile> {
-        let ends = self.batches.iter().skip(1).map(|batch| batch.first_row).chain([self.n_rows]);
-        let of_batch = |(batch, (held, end)): (usize, (&Batch, usize))| {
-            let starts = (held.first_row..end).step_by(TILE_ROWS);
+        let ends = self.batches.iter().skip(1).map(|batch| batch.0).chain([self.n_rows]);
+        let of_batch = |(batch, ((first_row, _), end)): (usize, (&(usize, Vec<ArrayRef>), usize))| {
+            let starts = (*first_row..end).step_by(TILE_ROWS);
             starts.map(move |row| Tile { row, n_rows: TILE_ROWS.min(end - row), batch })
         };
         self.batches.iter().zip(ends).enumerate().flat_map(of_batch).collect()
@@ -287,9 +282,7 @@ fn dense<T: Value>(n_rows: usize, width: usize, mut values: Vec<T>) -> Result<Fe
 }
 
 /// The ends of rows, and the columns and values of their entries.
-type SparseRows = (Vec<u64>, Vec<u32>, Vec<f32>);
-
-fn sparse_rows(encoders: &mut [Encoder<'_>], n_rows: usize) -> SparseRows {
+fn sparse_rows(encoders: &mut [Encoder<'_>], n_rows: usize) -> (Vec<u64>, Vec<u32>, Vec<f32>) {
     let (mut ends, mut indices, mut values) = (Vec::with_capacity(n_rows), Vec::new(), Vec::new());
     for row in 0..n_rows {
         for encoder in &mut *encoders {

@@ -5,7 +5,7 @@ use std::path::Path;
 use arrow_array::cast::AsArray;
 
 use super::Recipe;
-use super::columns::{Columns, Extent, Surveyed, each_text, unfit_cells};
+use super::columns::{Column, Extent, Surveyed, each_text, unfit_cells};
 use super::encode::numbers_of;
 use crate::prepare::{ColumnRecipe, Step};
 use crate::read::labels::LabelTexts;
@@ -19,46 +19,39 @@ use lapwing_core::{BadColumn, BadColumns, Error, Fault, Labels, Result, Run, Spa
 ///
 /// # Errors
 /// [`Error::Columns`] naming all columns of a type that is not a number.
-pub(super) fn plain(table: &TableFile, options: &ReadOptions) -> Result<(Columns, Recipe)> {
-    let mut columns = Columns::of(table, options)?;
-    columns.readings = columns.features.iter().map(|&at| table.written(at).into()).collect();
-    let (mut recipes, mut others) = (Vec::new(), Vec::new());
-    for (kind, &at) in columns.kinds.iter_mut().zip(&columns.features) {
-        let name = table.names()[at].clone();
+pub(super) fn plain(table: TableFile, options: &ReadOptions) -> Result<(Surveyed, Recipe)> {
+    use ColumnKind::{Boolean, Empty, Number, Vector};
+    let number = || Step::Number { fill: f64::NAN, center: 0.0, scale: 1.0, log: None, gap: None };
+    let mut surveyed = Surveyed::new(table, options)?;
+    let (table, mut recipes, mut others) = (&surveyed.table, Vec::new(), Vec::new());
+    for Column { place, name, kind, reading, .. } in &mut surveyed.columns {
+        let at = *place;
+        *reading = table.written(at).into();
         let step = match kind {
             // Cells of a text are looked at one by one.
-            _ if !table.is_text() && table.is_stored_text(at) => None,
-            ColumnKind::Vector(length) if !table.is_text() => {
-                Some(Step::Vector { fill: vec![f64::NAN; *length], weight: None, gap: None })
+            _ if table.is_text() => number(),
+            Number | Empty | Boolean if !table.is_stored_text(at) => number(),
+            Vector(length) if !table.is_stored_text(at) => {
+                Step::Vector { fill: vec![f64::NAN; *length], weight: None, gap: None }
             }
-            ColumnKind::Number | ColumnKind::Empty | ColumnKind::Boolean => Some(number()),
-            _ => Some(number()).filter(|_| table.is_text()),
+            _ => {
+                others.push(BadColumn { at, name: Some(name.clone()), cells: None, value: table.stored_type(at) });
+                continue;
+            }
         };
-        match step {
-            Some(step) => {
-                *kind = if matches!(step, Step::Number { .. }) { ColumnKind::Number } else { kind.clone() };
-                recipes.push(ColumnRecipe { name, kind: kind.clone(), reading: Reading::default(), step });
-            }
-            None => others.push(BadColumn { at, name: Some(name), cells: None, value: table.stored_type(at) }),
+        if let Step::Number { .. } = step {
+            *kind = Number;
         }
+        let (name, kind, reading) = (name.clone(), kind.clone(), Reading::default());
+        recipes.push(ColumnRecipe { name, kind, reading, step });
     }
     if !others.is_empty() {
         others.sort_unstable_by_key(|column| column.at);
         let (what, n_rows) = (table.path().display().to_string(), table.n_rows().unwrap_or(0));
         return Err(Error::columns(BadColumns { what, fault: Fault::Type, n_rows, columns: others }));
     }
-    let is_double = !columns.features.iter().all(|&at| table.is_single(at));
-    Ok((columns, Recipe { columns: recipes, is_double, ..Recipe::default() }))
-}
-
-/// The step that leaves a number as it is.
-fn number() -> Step {
-    Step::Number { fill: f64::NAN, center: 0.0, scale: 1.0, log: None, gap: None }
-}
-
-/// The error for cells of the columns `places` that are not numbers, if there are any.
-fn text_cells(table: &TableFile, places: &[usize], tallies: &[Tally], n_rows: usize) -> Option<Error> {
-    unfit_cells(Fault::Text, table, places, (tallies, n_rows), |tally| tally.unfit > 0)
+    let is_double = !surveyed.columns.iter().all(|column| table.is_single(column.place));
+    Ok((surveyed, Recipe { columns: recipes, is_double, ..Recipe::default() }))
 }
 
 /// Reads all rows of the columns `places`, and returns the error for cells that are not numbers or no usable ones.
@@ -73,48 +66,48 @@ pub(super) fn bad_cells(table: &TableFile, places: &[usize], mut rows: TableRows
         };
         for (at, array) in arrays.iter().enumerate() {
             let values = numbers_of(array.as_fixed_size_list_opt().map_or(array, |lists| lists.values()));
-            values
-                .iter()
-                .flat_map(|values| values.iter())
-                .enumerate()
-                .for_each(|(here, &x)| survey.look(at, row + here, None, x));
+            for (here, x) in values.unwrap_or_default().iter().enumerate() {
+                survey.look(at, row + here, None, *x);
+            }
         }
         row = rows.n_rows();
     }
-    if let Some(error) = text_cells(table, places, rows.tallies(), row) {
-        return Ok(Some(error));
-    }
+    let cells: Vec<(usize, &Tally)> = places.iter().copied().zip(rows.tallies()).collect();
     let names: Vec<String> = places.iter().map(|&at| table.names()[at].clone()).collect();
-    let origin = origin(table, places, rows.tallies());
-    Ok(survey.finish("features", row).map(|bad| Error::columns(origin.named_columns(bad, Some(&names)))))
+    Ok(match origin(table, &cells, row) {
+        Ok(origin) => survey.finish("features", row).map(|bad| Error::columns(origin.named_columns(bad, Some(&names)))),
+        Err(error) => Some(error),
+    })
 }
 
-/// The origin of the features, with the lines of the first bad values.
-fn origin(table: &TableFile, places: &[usize], tallies: &[Tally]) -> SampleOrigin {
-    let lines = tallies.iter().enumerate().filter_map(|(at, tally)| Some((at, tally.first_bad_line?))).collect();
-    SampleOrigin { lines, positions: Some(places.to_vec()), ..SampleOrigin::new(table.path()) }
+/// The origin of the features, with the lines of the first bad values, of columns at these places.
+///
+/// # Errors
+/// [`Error::Columns`] naming those with cells that are not numbers.
+fn origin(table: &TableFile, columns: &[(usize, &Tally)], n_rows: usize) -> Result<SampleOrigin> {
+    if let Some(error) = unfit_cells(Fault::Text, table, columns.iter().copied(), n_rows, |tally| tally.unfit > 0) {
+        return Err(error);
+    }
+    let lines = columns.iter().enumerate().filter_map(|(at, (_, tally))| Some((at, tally.first_bad_line?))).collect();
+    let positions = Some(columns.iter().map(|column| column.0).collect());
+    Ok(SampleOrigin { lines, positions, ..SampleOrigin::new(table.path()) })
 }
 
 /// Reads samples: in single precision if that keeps every column, else in double precision.
 pub(crate) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Result<Samples> {
-    let table = TableFile::open(path, options)?;
-    let (columns, recipe) = plain(&table, options)?;
-    let Surveyed { table, columns, readable, labels, spaced, n_rows, tallies, held, .. } =
-        Surveyed::read(table, columns, options, Extent::Plain, run)?;
-    if let Some(error) = text_cells(&table, &columns.features, &tallies, n_rows) {
-        return Err(error);
-    }
-    let origin = origin(&table, &columns.features, &tallies);
-    let (features, _) = held.encode(&recipe, &readable, run)?;
+    let (surveyed, recipe) = plain(TableFile::open(path, options)?, options)?;
+    let Surveyed { table, columns, labels, spaced, n_rows, held, .. } = surveyed.read(options, Extent::Plain, run)?;
+    let cells: Vec<(usize, &Tally)> = columns.iter().map(|column| (column.place, &column.tally)).collect();
+    let origin = origin(&table, &cells, n_rows)?;
+    let (features, _) = held.encode(&recipe, &recipe.used_places(), run)?;
     let (feature_names, labels) = (Some(recipe.feature_names()), labels.map(Labels::from));
     Ok(Samples { features, feature_names, labels, names: None, warnings: spaced.into_iter().collect(), origin })
 }
 
 /// Size of the features: the rows of a text are counted.
 pub(crate) fn probe(path: &Path, options: &ReadOptions) -> Result<Size> {
-    let table = TableFile::open(path, options)?;
-    let (_, recipe) = plain(&table, options)?;
-    let (n_rows, _) = counted(&table, &Run::new(Some(1), 0)?)?;
+    let (surveyed, recipe) = plain(TableFile::open(path, options)?, options)?;
+    let (n_rows, _) = counted(&surveyed.table, &Run::new(Some(1), 0)?)?;
     Ok(Size::dense(n_rows, recipe.n_features(), if recipe.is_double { 8 } else { 4 }))
 }
 

@@ -8,14 +8,15 @@ use std::sync::Mutex;
 use arrow_array::{Array, ArrayRef};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::columns::{Columns, Extent, Surveyed};
+use super::columns::{Extent, Surveyed};
+use super::decide::Choices;
 use super::encode::{Feature, Unlike, write_dense};
 use super::plain::{bad_cells, counted, plain};
 use super::summary::Description;
 use super::{MAX_STREAMED_TERMS, MAX_TERMS, Recipe};
 use crate::read::rows::OpenRows;
 use crate::read::table::{ColumnType, Reading, RowMark, TableRows, no_rows};
-use crate::read::{ColumnKind, ReadOptions, Size, TableFile, fingerprint};
+use crate::read::{ReadOptions, Size, TableFile, fingerprint};
 use lapwing_core::scan::{Centered, Place, RowScan, RowSink};
 use lapwing_core::{Error, Result, RowReader, RowSource, Run, SparseLabels, Standardize, Warning};
 
@@ -28,8 +29,6 @@ pub struct PreparedRows {
     types: Vec<ColumnType>,
     /// How cells are read.
     readings: Vec<Reading>,
-    /// Places of the columns among those of the recipe.
-    used: Vec<usize>,
     n_rows: usize,
     /// Rows at which reading can start.
     marks: Vec<RowMark>,
@@ -62,12 +61,12 @@ pub struct PreparedTable {
 /// One pass over the file that finds the recipe, two if cells far behind its start do not fit the type of their column.
 pub fn prepare_rows(path: &Path, options: &ReadOptions, standardize: Standardize, run: &Run) -> Result<PreparedTable> {
     let table = TableFile::open(path, options)?;
-    let columns = Columns::of(&table, options)?;
-    let found = Surveyed::read(table, columns, options, Extent::Passed, run)?;
-    let (mut recipe, spreads) = found.decided(&found.choices(standardize, MAX_STREAMED_TERMS), run)?;
+    let found = Surveyed::new(table, options)?.read(options, Extent::Passed, run)?;
+    let (mut recipe, spreads) =
+        found.decided(&Choices { standardize, is_told: false, max_terms: MAX_STREAMED_TERMS }, run)?;
     // Rows that are read in blocks are dense.
     recipe.is_sparse = false;
-    let description = Description::new(&found, &recipe, standardize, spreads);
+    let description = Description::new(&found, &recipe, standardize, spreads, None);
     let Surveyed { table, labels, spaced, n_rows, marks, .. } = found;
     let mut warnings = description.warnings(table.path());
     warnings.extend(spaced);
@@ -94,18 +93,18 @@ pub fn probe_prepared(
     run: &Run,
 ) -> Result<Size> {
     let table = TableFile::open(path, options)?;
-    let mut columns = Columns::of(&table, options)?;
-    columns.label = None;
-    let (n_rows, _) = counted(&table, run)?;
+    let mut found = Surveyed::new(table, options)?;
+    found.label = None;
+    let (n_rows, _) = counted(&found.table, run)?;
     if n_rows == 0 {
-        return Err(no_rows(table.path()));
+        return Err(no_rows(found.table.path()));
     }
-    let found = Surveyed::read(table, columns, options, Extent::First(PLANNED_ROWS), run)?;
+    let found = found.read(options, Extent::First(PLANNED_ROWS), run)?;
     let max_terms = if in_blocks { MAX_STREAMED_TERMS } else { MAX_TERMS };
-    let (recipe, _) = found.decided(&found.choices(standardize, max_terms), run)?;
+    let (recipe, _) = found.decided(&Choices { standardize, is_told: false, max_terms }, run)?;
     let n_features = recipe.n_features();
     if recipe.is_sparse && !in_blocks {
-        let entries = super::decide::entries_of_row(&recipe, &found.surveys) * n_rows as f64;
+        let entries = super::decide::entries_of_row(&recipe, &found.columns) * n_rows as f64;
         return Ok(Size::sparse(n_rows, n_features, entries as usize));
     }
     Ok(Size::dense(n_rows, n_features, if recipe.is_double { 8 } else { 4 }))
@@ -122,8 +121,7 @@ impl PreparedRows {
             return Err(no_rows(table.path()));
         }
         let readings = table.reconciled(&columns, &recipe.readings())?;
-        let (used, unlike) = (recipe.used_places(), Mutex::default());
-        Ok(Self { table, recipe, columns, types, readings, used, n_rows, marks, is_plain: false, unlike })
+        Ok(Self { table, recipe, columns, types, readings, n_rows, marks, is_plain: false, unlike: Mutex::default() })
     }
 
     /// The rows of a table by the recipe of an earlier fit; `columns` are as in [`Recipe::apply`].
@@ -145,24 +143,24 @@ impl PreparedRows {
     /// [`Error::Columns`] naming all columns of a type that is not a number; cells of a text that are not numbers are errors when they are
     /// read.
     pub(crate) fn plain(table: TableFile, options: &ReadOptions, run: &Run) -> Result<Self> {
-        let (columns, recipe) = plain(&table, options)?;
+        let (Surveyed { table, columns, .. }, recipe) = plain(table, options)?;
         let counted = counted(&table, run)?;
-        let types = columns.kinds.iter().filter_map(ColumnKind::column_type).collect();
-        Ok(Self { is_plain: true, ..Self::new(table, recipe, (columns.features, types), counted)? })
+        let places = columns.iter().filter_map(|column| Some((column.place, column.kind.column_type()?))).unzip();
+        Ok(Self { is_plain: true, ..Self::new(table, recipe, places, counted)? })
     }
 
     /// Counts cells that are unlike those of the fit.
     fn note(&self, found: impl Iterator<Item = Unlike>) {
         // A thread that panicked while it held the lock has left whole counts.
         let mut all = self.unlike.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        all.resize(self.used.len(), Unlike::default());
+        all.resize(self.columns.len(), Unlike::default());
         all.iter_mut().zip(found).for_each(|(all, found)| all.add(found));
     }
 
     /// Cells that are unlike those of the fit, in all rows read so far.
     pub fn warnings(&self) -> Vec<Warning> {
         let unlike = self.unlike.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        self.recipe.warnings(&self.used, &unlike, &[])
+        self.recipe.warnings(&self.recipe.used_places(), &unlike, &[])
     }
 
     /// The recipe.
@@ -239,7 +237,7 @@ impl<'s, T> RecipeScan<'s, T> {
         let mut n_left = row - rows.first_row();
         let mut scan = Self { source, rows, batch: Vec::new(), value: PhantomData };
         while n_left > 0 {
-            n_left -= scan.take(n_left, run)?.1;
+            n_left -= scan.take(n_left, run)?[0].len();
         }
         Ok(scan)
     }
@@ -253,8 +251,8 @@ impl<'s, T> RecipeScan<'s, T> {
         Ok(self.batch[0].len())
     }
 
-    /// Takes the next rows, at most `most`, and says how many they are.
-    fn take(&mut self, most: usize, run: &Run) -> Result<(Vec<ArrayRef>, usize)> {
+    /// Takes the next rows, at least one and at most `most`.
+    fn take(&mut self, most: usize, run: &Run) -> Result<Vec<ArrayRef>> {
         let n_left = self.left(run)?;
         if n_left == 0 {
             return Err(self.changed());
@@ -262,7 +260,7 @@ impl<'s, T> RecipeScan<'s, T> {
         let n = n_left.min(most);
         let rest = self.batch.iter().map(|array| array.slice(n, n_left - n)).collect();
         let taken = std::mem::replace(&mut self.batch, rest);
-        Ok((taken.iter().map(|array| array.slice(0, n)).collect(), n))
+        Ok(taken.iter().map(|array| array.slice(0, n)).collect())
     }
 
     fn changed(&self) -> Error {
@@ -278,9 +276,10 @@ impl<T: Feature> RowScan for RecipeScan<'_, T> {
         let width = self.source.n_cols();
         let mut n_left = rows.len();
         while n_left > 0 {
-            let (arrays, step) = self.take(n_left, run)?;
-            let PreparedRows { recipe, used, is_plain, .. } = self.source;
-            let mut encoders = recipe.encoders(self.source.path(), &arrays, used)?;
+            let arrays = self.take(n_left, run)?;
+            let step = arrays[0].len();
+            let PreparedRows { recipe, is_plain, .. } = self.source;
+            let mut encoders = recipe.encoders(self.source.path(), &arrays, &recipe.used_places())?;
             let has_text = *is_plain && self.rows.tallies().iter().any(|tally| tally.unfit > 0);
             sink.fill(step, |room| {
                 room.fill(T::default());

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::decide::Choices;
-use super::survey::{NumberSurvey, Survey};
+use super::survey::NumberSurvey;
 use lapwing_core::{Run, Spreads, Standardize, spreads};
 
 /// The share of a column's deviation that tells a gap from none.
@@ -26,12 +26,8 @@ pub(super) struct NumberScale {
     pub log: Option<f64>,
 }
 
-impl Default for NumberScale {
-    /// Numbers as they are.
-    fn default() -> Self {
-        Self { center: 0.0, divisor: 1.0, log: None }
-    }
-}
+/// Numbers as they are.
+pub(super) const UNSCALED: NumberScale = NumberScale { center: 0.0, divisor: 1.0, log: None };
 
 /// How numbers are scaled.
 pub(super) struct Scale {
@@ -81,9 +77,8 @@ impl Scale {
         } else {
             spreads::scales(&widths, &deviations)
         };
-        let scale = |((log, center), divisor): ((Option<f64>, f64), f64)| match is_scaled && divisor > 0.0 {
-            true => NumberScale { center, divisor, log },
-            false => NumberScale::default(),
+        let scale = |((log, center), divisor): ((Option<f64>, f64), f64)| {
+            if is_scaled && divisor > 0.0 { NumberScale { center, divisor, log } } else { UNSCALED }
         };
         let scales = places.into_iter().zip(divisors).map(scale).collect();
         deviations.sort_unstable_by(f64::total_cmp);
@@ -92,11 +87,6 @@ impl Scale {
         let has_others = n_used > n_rich;
         let rich = if has_others && choices.standardize != Standardize::Off { RICH_LENGTH } else { 1.0 };
         Self { is_mixed, is_scaled, numbers: scales, typical, rich, spreads }
-    }
-
-    /// The number in the extra column of a missing cell, if there is any.
-    pub(super) fn gap(&self, survey: &Survey) -> Option<f64> {
-        (survey.n_missing > 0).then_some(GAP * self.typical)
     }
 }
 
@@ -107,8 +97,7 @@ fn spreads_of(numbers: &[(usize, &NumberSurvey, bool)], run: &Run) -> Option<Spr
     let mut sample = Vec::with_capacity(n_rows * numbers.len());
     for row in 0..n_rows {
         for (number, median) in numbers.iter().zip(&medians) {
-            let x = number.1.sample.values.get(row).copied().unwrap_or(f64::NAN);
-            sample.push(if x.is_nan() { *median } else { x });
+            sample.push(*number.1.sample.values.get(row).filter(|x| !x.is_nan()).unwrap_or(median));
         }
     }
     Spreads::of_sample(&sample, numbers.len(), run)

@@ -31,29 +31,24 @@ pub(super) struct Moments {
 pub(super) const GROUP: usize = 512;
 
 impl Moments {
-    /// Adds values; NaN are passed over.
-    pub(super) fn add(&mut self, values: impl Iterator<Item = f64>) {
-        for x in values.filter(|x| !x.is_nan()) {
+    /// Adds a value; NaN is passed over.
+    pub(super) fn push(&mut self, x: f64) {
+        if !x.is_nan() {
             self.group.push(x);
-            if self.group.len() == GROUP {
-                (self.n, self.mean, self.squares) = self.with_group();
-                self.group.clear();
-            }
+        }
+        if self.group.len() == GROUP {
+            (self.n, self.mean, self.squares) = self.with(&self.group);
+            self.group.clear();
         }
     }
 
-    /// As [`add`](Self::add), of values in memory.
-    pub(super) fn add_all(&mut self, values: &[f64]) {
+    /// Adds values; NaN are passed over.
+    pub(super) fn add(&mut self, values: &[f64]) {
         if self.group.is_empty() && values.len() == GROUP && values.iter().all(|x| !x.is_nan()) {
             (self.n, self.mean, self.squares) = self.with(values);
-            return;
+        } else {
+            values.iter().for_each(|x| self.push(*x));
         }
-        self.add(values.iter().copied());
-    }
-
-    /// Number, mean and squares with those of the last group.
-    fn with_group(&self) -> (usize, f64, f64) {
-        self.with(&self.group)
     }
 
     /// Number, mean and squares with those of some values.
@@ -70,12 +65,12 @@ impl Moments {
     }
 
     pub(super) fn mean(&self) -> f64 {
-        self.with_group().1
+        self.with(&self.group).1
     }
 
     /// The population standard deviation; 0 without values.
     pub(super) fn deviation(&self) -> f64 {
-        let (n, _, squares) = self.with_group();
+        let (n, _, squares) = self.with(&self.group);
         (squares / n.max(1) as f64).sqrt()
     }
 }

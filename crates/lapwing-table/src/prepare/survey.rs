@@ -108,7 +108,7 @@ impl NumberSurvey {
             return (self.moments.mean(), self.moments.deviation());
         }
         let mut moments = Moments::default();
-        moments.add(self.sample.values.iter().map(|&x| logged(x, log)));
+        self.sample.values.iter().for_each(|&x| moments.push(logged(x, log)));
         (moments.mean(), moments.deviation())
     }
 
@@ -129,24 +129,23 @@ impl NumberSurvey {
     fn add(&mut self, row: usize, values: &[f64]) {
         // Short passes, each of which the compiler vectorizes, over values that stay in the L1 cache.
         for (at, piece) in values.chunks(GROUP).enumerate() {
-            let is_infinite = |x: f64| !x.is_nan() && !is_usable(x);
-            let n_infinite = piece.iter().filter(|x| is_infinite(**x)).count();
+            let (row, is_infinite) = (row + at * GROUP, |x: &f64| !x.is_nan() && !is_usable(*x));
+            let n_infinite = piece.iter().filter(|x| is_infinite(x)).count();
             if n_infinite == 0 {
-                self.add_piece(row + at * GROUP, piece);
+                self.add_piece(row, piece);
             } else {
                 self.n_infinite += n_infinite;
-                let first =
-                    piece.iter().position(|x| is_infinite(*x)).map(|place| (row + at * GROUP + place, piece[place]));
+                let first = piece.iter().position(is_infinite).map(|at| (row + at, piece[at]));
                 self.first_infinite = self.first_infinite.or(first);
                 let usable = |x: &f64| if is_usable(*x) { *x } else { f64::NAN };
-                self.add_piece(row + at * GROUP, &piece.iter().map(usable).collect::<Vec<_>>());
+                self.add_piece(row, &piece.iter().map(usable).collect::<Vec<_>>());
             }
         }
     }
 
     /// Adds numbers that are finite or NaN.
     fn add_piece(&mut self, row: usize, values: &[f64]) {
-        self.moments.add_all(values);
+        self.moments.add(values);
         let ((least, most), before) = (limits(values), self.limits());
         self.limits = Some((before.0.min(least), before.1.max(most)));
         self.has_fractions = self.has_fractions || values.iter().any(|x| x.fract().abs() > 0.0);
@@ -195,21 +194,23 @@ const PARTS_RECUR: f64 = 0.5;
 const UNSPACED: f64 = 0.3;
 
 impl TextSurvey {
-    /// Levels in the order of their texts, with their counts.
-    fn sorted(&self) -> Vec<(&str, usize)> {
-        let mut levels: Vec<(&str, usize)> = self.levels.iter().map(|(text, &count)| (text.as_str(), count)).collect();
+    /// The levels, ascending.
+    pub(super) fn sorted_levels(&self) -> Vec<String> {
+        let mut levels: Vec<String> = self.levels.keys().cloned().collect();
         levels.sort_unstable();
         levels
     }
 
-    /// The levels, ascending.
-    pub(super) fn sorted_levels(&self) -> Vec<String> {
-        self.sorted().into_iter().map(|(level, _)| level.to_owned()).collect()
+    /// The levels with their counts, the most frequent first.
+    pub(super) fn by_count(&self) -> Vec<(&str, usize)> {
+        let mut levels: Vec<(&str, usize)> = self.levels.iter().map(|(text, &count)| (text.as_str(), count)).collect();
+        levels.sort_unstable_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+        levels
     }
 
     /// The terms of the levels that are known.
     pub(super) fn terms_of(&self, tokens: terms::Tokens) -> terms::TermCounts {
-        terms::TermCounts::of(tokens, self.sorted().into_iter())
+        terms::TermCounts::of(tokens, self.levels.iter().map(|(text, &count)| (text.as_str(), count)))
     }
 
     /// The characters of a level, on average.
@@ -276,15 +277,12 @@ impl TextSurvey {
     fn add(&mut self, text: &str) {
         self.distinct.add(xxh3_64(text.as_bytes()));
         self.n_words += text.split_whitespace().count();
-        let is_full = self.levels.len() >= MAX_LEVELS;
-        match self.levels.get_mut(text) {
-            Some(count) => *count += 1,
-            None if is_full => {}
-            None => {
-                self.levels.insert(text.to_owned(), 1);
-            }
+        if let Some(count) = self.levels.get_mut(text) {
+            *count += 1;
+        } else if self.levels.len() < MAX_LEVELS {
+            self.levels.insert(text.to_owned(), 1);
         }
-        self.terms.add(text);
+        self.terms.add(text, 1);
     }
 }
 
@@ -296,9 +294,9 @@ pub(super) enum Cells {
     Truths {
         n_true: usize,
     },
-    /// The moments of each part.
+    /// The moments of each part, as in [`DatePart::ALL`].
     Dates {
-        parts: Vec<(DatePart, Moments)>,
+        parts: [Moments; DatePart::ALL.len()],
         sample: Sample,
         /// The first and the last, in microseconds since 1970.
         limits: Option<(i64, i64)>,
@@ -326,8 +324,7 @@ impl Survey {
             ColumnKind::Empty | ColumnKind::Number => Cells::Numbers(NumberSurvey::default()),
             ColumnKind::Boolean => Cells::Truths { n_true: 0 },
             ColumnKind::Date => {
-                let parts = DatePart::ALL.iter().map(|&part| (part, Moments::default())).collect();
-                Cells::Dates { parts, sample: Sample::default(), limits: None, has_late_day: false }
+                Cells::Dates { parts: Default::default(), sample: Sample::default(), limits: None, has_late_day: false }
             }
             ColumnKind::Text => Cells::Texts(Box::default()),
             ColumnKind::Vector(_) => Cells::Vectors(Vec::new()),
@@ -365,13 +362,11 @@ impl Survey {
                 self.n_missing += array.null_count();
                 let micros: Vec<Option<i64>> = array.as_primitive::<TimestampMicrosecondType>().iter().collect();
                 *has_late_day = *has_late_day || micros.iter().flatten().any(|&micros| day_of(micros) > 12);
-                let known =
-                    || limits.iter().flat_map(|limits| [limits.0, limits.1]).chain(micros.iter().flatten().copied());
-                *limits = known().min().zip(known().max());
-                let found: Vec<Option<[f64; DatePart::ALL.len()]>> =
-                    micros.iter().map(|micros| micros.map(parts_of)).collect();
-                for (at, (_, moments)) in parts.iter_mut().enumerate() {
-                    moments.add(found.iter().map(|parts| parts.map_or(f64::NAN, |parts| parts[at])));
+                for micros in micros.iter().flatten().copied() {
+                    let (first, last) = limits.get_or_insert((micros, micros));
+                    (*first, *last) = (micros.min(*first), micros.max(*last));
+                    let found = parts_of(micros);
+                    parts.iter_mut().zip(found).for_each(|(moments, x)| moments.push(x));
                 }
                 let doubles = micros.iter().map(|micros| micros.map_or(f64::NAN, |micros| micros as f64));
                 sample.add(row, &doubles.collect::<Vec<_>>());
@@ -386,11 +381,11 @@ impl Survey {
                 let width = lists.value_length().max(0) as usize;
                 let values = lists.values().as_primitive::<Float32Type>().values();
                 all.resize(width, Moments::default());
-                for (at, moments) in all.iter_mut().enumerate() {
-                    moments.add((0..lists.len()).map(|row| match lists.is_valid(row) {
-                        true if is_usable(f64::from(values[row * width + at])) => f64::from(values[row * width + at]),
-                        _ => f64::NAN,
-                    }));
+                for row in (0..lists.len()).filter(|&row| lists.is_valid(row)) {
+                    for (moments, x) in all.iter_mut().zip(values[row * width..][..width].iter().map(|&x| f64::from(x)))
+                    {
+                        moments.push(if is_usable(x) { x } else { f64::NAN });
+                    }
                 }
             }
             Cells::None => {}
