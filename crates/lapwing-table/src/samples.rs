@@ -5,10 +5,9 @@ use std::path::Path;
 use crate::prepare::{PreparedRows, plain};
 use crate::read::files::{is_table, unknown_format};
 use crate::read::format::{Format, is_rereadable, is_stdin, only_once};
-use crate::read::rows::{self, OpenRows, chosen};
+use crate::read::rows::{self, chosen};
 use crate::read::{ReadOptions, RowFile, Samples, Size, TableFile, array, choose, names, npz, svmlight};
-use lapwing_core::scan::Place;
-use lapwing_core::{Error, Result, RowReader, RowSource, Run, SparseLabels};
+use lapwing_core::{Error, Result, RowSource, Run, SparseLabels};
 
 const KNOWN: &str = "text (.csv, .tsv, .txt, .jsonl, .arff, .svm, …), also packed (.gz, .zst, .bz2, .xz, .zip); .parquet, .arrow, .xlsx, .xls, .ods, \
                      .npy or .npz; or a folder of tables";
@@ -38,21 +37,16 @@ const KNOWN: &str = "text (.csv, .tsv, .txt, .jsonl, .arff, .svm, …), also pac
 /// One pass, and one more if the rows have names; memory for one copy of the features.
 pub fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Result<Samples> {
     let names = names::of_samples(path, options, run)?;
-    let samples = read_features(path, options, run)?;
-    match &names {
-        Some(names) if names.len() != samples.features.n_rows() => Err(names::changed(path)),
-        _ => Ok(Samples { names, ..samples }),
-    }
-}
-
-/// Reads all of a file of samples but the names of the rows.
-fn read_features(path: &Path, options: &ReadOptions, run: &Run) -> Result<Samples> {
-    match Format::from_path(path) {
+    let samples = match Format::from_path(path) {
         Format::Npy => array::read_samples(path, options, run),
         Format::Npz => npz::read_samples(path, options, run),
         Format::Svmlight => svmlight::read_samples(path, options, run),
         _ if is_table(path) => plain::read_samples(path, options, run),
         _ => Err(unknown_format(path, KNOWN)),
+    }?;
+    match &names {
+        Some(names) if names.len() != samples.features.n_rows() => Err(names::changed(path)),
+        _ => Ok(Samples { names, ..samples }),
     }
 }
 
@@ -144,14 +138,4 @@ fn table_rows(path: &Path, options: &ReadOptions, run: &Run) -> Result<RowFile> 
         chosen,
         rows: Box::new(rows),
     })
-}
-
-impl OpenRows for PreparedRows {
-    fn reader<'s>(&'s self, place: Place, center: &'s [f64], run: &Run) -> Result<Box<dyn RowReader + 's>> {
-        self.reader_at(place, center, run)
-    }
-
-    fn bad_cells(&self, run: &Run) -> Result<Option<Error>> {
-        self.plain_error(run)
-    }
 }

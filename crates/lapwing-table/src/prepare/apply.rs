@@ -1,10 +1,12 @@
 //! Columns as features by a recipe: of the rows of its fit, and of new rows.
 
+use std::path::Path;
+
 use arrow_array::ArrayRef;
 
 use super::columns::unfit_cells;
 use super::encode::{Encoder, Unlike};
-use super::held::{Encoding, Held};
+use super::held::Held;
 use super::{Applied, ColumnRecipe, Recipe, notes};
 use crate::read::table::{ColumnType, Reading, Tally, no_rows};
 use crate::read::{ColumnKind, ReadOptions, TableFile};
@@ -20,9 +22,8 @@ impl Recipe {
     pub fn apply(&self, table: &TableFile, columns: Option<&[String]>, run: &Run) -> Result<Applied> {
         let (places, types) = self.places(table, columns)?;
         let mut rows = table.scan_as(&places, &types, &self.readings())?;
-        let are_single: Vec<bool> = places.iter().map(|&at| table.is_single(at)).collect();
-        let mut held = Held::new(table.path(), &types, &are_single, table.n_rows())?;
-        rows.each(|_| true, |arrays, _| held.push(table.path(), arrays), run)?;
+        let mut held = Held::new(table, &places, &types)?;
+        rows.each(|_| true, |arrays, _| held.push(arrays), run)?;
         if rows.n_rows() == 0 {
             return Err(no_rows(table.path()));
         }
@@ -30,12 +31,12 @@ impl Recipe {
         // Where numbers are taken as they are, all cells must be numbers.
         let is_strict = self.keeps_gaps();
         let is_other = |tally: &Tally| tally.unfit > if is_strict { 0 } else { tally.filled / 2 };
-        if let Some(error) = unfit_cells(Fault::Changed, table, &places, (rows.tallies(), rows.n_rows()), is_other) {
+        let cells = places.iter().copied().zip(rows.tallies());
+        if let Some(error) = unfit_cells(Fault::Changed, table, cells, rows.n_rows(), is_other) {
             return Err(error);
         }
         let used = self.used_places();
-        let encoding = Encoding { recipe: self, path: table.path(), columns: &used };
-        let (features, unlike) = held.encode(encoding, run)?;
+        let (features, unlike) = held.encode(self, &used, run)?;
         Ok(Applied { features, warnings: self.warnings(&used, &unlike, rows.tallies()) })
     }
 
@@ -49,12 +50,14 @@ impl Recipe {
         self.used_places().into_iter().map(|at| self.columns[at].reading).collect()
     }
 
-    /// Places in a table, and types, of the used columns.
+    /// Places in a table, and types, of the used columns. Stored columns of another kind than the fit had are refused; cells that are texts
+    /// are looked at one by one.
     pub(super) fn places(
         &self,
         table: &TableFile,
         columns: Option<&[String]>,
     ) -> Result<(Vec<usize>, Vec<ColumnType>)> {
+        use ColumnKind::{Boolean, Empty, Number, Text, Vector};
         let used: Vec<&ColumnRecipe> = self.used_places().into_iter().map(|at| &self.columns[at]).collect();
         let names = match columns {
             None => used.iter().map(|column| column.name.clone()).collect(),
@@ -66,17 +69,8 @@ impl Recipe {
         };
         let options = ReadOptions { columns: Some(names), ..ReadOptions::default() };
         let places = crate::read::choose(table.path(), table.names(), &options)?.features;
-        self.check_kinds(table, &places)?;
-        let types = used.iter().map(|column| column.kind.column_type().unwrap_or(ColumnType::Text)).collect();
-        Ok((places, types))
-    }
-
-    /// Refuses stored columns of another kind than the fit had. Cells that are texts are looked at one by one.
-    fn check_kinds(&self, table: &TableFile, places: &[usize]) -> Result<()> {
-        use ColumnKind::{Boolean, Empty, Number, Text, Vector};
-        for (used, &place) in self.used_places().into_iter().zip(places) {
-            let (column, kind) = (&self.columns[used], &table.kinds()[place]);
-            let agree = match (&column.kind, kind) {
+        for (column, &place) in used.iter().zip(&places) {
+            let agree = match (&column.kind, &table.kinds()[place]) {
                 (_, Empty) | (Text, _) | (Number | Boolean | Empty, Number | Boolean) => true,
                 (Vector(length), Vector(other)) => length == other,
                 (fit, new) => fit == new || table.is_stored_text(place),
@@ -87,16 +81,28 @@ impl Recipe {
                 return Err(Error::format(table.path(), None, reason));
             }
         }
-        Ok(())
+        let types = used.iter().map(|column| column.kind.column_type().unwrap_or(ColumnType::Text)).collect();
+        Ok((places, types))
     }
 
-    pub(super) fn encoders<'a>(&'a self, arrays: &'a [ArrayRef], columns: &[usize]) -> Option<Vec<Encoder<'a>>> {
+    /// The encoders of arrays; `columns` are the places of their columns among those of the recipe, and `path` is the table in messages.
+    ///
+    /// # Errors
+    /// [`Error::Format`] for columns of other types than the recipe reads.
+    pub(super) fn encoders<'a>(
+        &'a self,
+        path: &Path,
+        arrays: &'a [ArrayRef],
+        columns: &[usize],
+    ) -> Result<Vec<Encoder<'a>>> {
         let widths: Vec<usize> = self.columns.iter().map(|column| column.step.width()).collect();
         let first = |at: usize| widths[..at].iter().sum();
         let filled = self.gaps.as_ref().map_or_else(Vec::new, |gaps| gaps.filled(arrays, columns));
         let filled = filled.into_iter().chain(std::iter::repeat(None));
         let used = columns.iter().zip(arrays).zip(filled).filter(|((at, _), _)| widths[**at] > 0);
-        used.map(|((&at, array), filled)| Encoder::new(&self.columns[at].step, array, first(at), filled)).collect()
+        used.map(|((&at, array), filled)| Encoder::new(&self.columns[at].step, array, first(at), filled))
+            .collect::<Option<_>>()
+            .ok_or_else(|| Error::format(path, None, "the columns are not of the types that the recipe reads"))
     }
 
     /// What is unlike the fit in new rows; `columns` are the places of the columns that were read.
@@ -104,12 +110,8 @@ impl Recipe {
         let mut warnings = Vec::new();
         for (place, (&at, unlike)) in columns.iter().zip(unlike).enumerate() {
             let column = || self.columns[at].name.clone();
-            if let Some(first) = &unlike.first_unknown {
-                warnings.push(Warning::UnknownLevels {
-                    column: column(),
-                    n_cells: unlike.n_unknown,
-                    first: first.clone(),
-                });
+            if let Some(first) = unlike.first_unknown.clone() {
+                warnings.push(Warning::UnknownLevels { column: column(), n_cells: unlike.n_unknown, first });
             }
             if unlike.n_gaps > 0 {
                 warnings.push(Warning::NewGaps { column: column(), n_cells: unlike.n_gaps });

@@ -1,146 +1,90 @@
-//! The columns of a table on their way from the file to a recipe: which are read, as what, and what their cells say.
+//! A table on its way from the file to a recipe: which columns are read, as what, and what their cells say.
 
 use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
 use rayon::prelude::*;
 
-use super::decide::{self, Choices, Surveyed, names_codes};
+use super::decide::{self, Choices, names_codes};
 use super::held::Held;
 use super::recipe::Recipe;
-use super::survey::{Cells, NumberSurvey, Survey, TextSurvey};
+use super::survey::{Cells, NumberSurvey, Survey};
 use crate::read::cell::infer_counted;
 use crate::read::labels::LabelTexts;
 use crate::read::table::{CellType, ColumnType, Reading, RowMark, Tally, no_rows};
-use crate::read::{ColumnKind, ReadAs, ReadOptions, TableFile, find_name};
+use crate::read::{ColumnKind, ReadOptions, TableFile, choose, find_name};
 use lapwing_core::{BadCells, BadColumn, BadColumns, Error, Fault, Result, Run, SparseLabels, Spreads, Warning};
 
-/// The columns of a table that are read.
-#[derive(Clone, Debug)]
-pub(super) struct Columns {
-    /// Places of the columns that may become features.
-    pub features: Vec<usize>,
-    pub kinds: Vec<ColumnKind>,
-    /// How the cells of the features are read.
-    pub readings: Vec<Reading>,
-    pub label: Option<usize>,
-    /// Which kinds the user gave.
-    pub are_given: Vec<bool>,
-    /// How often the kind of each column was found wrong.
-    n_changes: Vec<u32>,
+/// A column of a table that may become features.
+#[derive(Debug)]
+pub(super) struct Column {
+    /// Its place in the table.
+    pub place: usize,
+    pub name: String,
+    pub kind: ColumnKind,
+    /// How its cells are read.
+    pub reading: Reading,
+    /// Whether the user gave its kind.
+    pub is_given: bool,
+    /// How often its kind was found wrong.
+    n_changes: u32,
+    pub survey: Survey,
+    /// Counts of its cells.
+    pub tally: Tally,
 }
 
 /// Changes of a column, after which it is text.
 const MAX_CHANGES: u32 = 3;
 
-impl Columns {
-    pub(super) fn of(table: &TableFile, options: &ReadOptions) -> Result<Self> {
-        let choice = crate::read::choose(table.path(), table.names(), options)?;
-        options.label_column.as_deref().map(|name| table.label_place(name)).transpose()?;
-        let kinds: Vec<ColumnKind> = choice.features.iter().map(|&at| table.kinds()[at].clone()).collect();
-        let readings = choice.features.iter().map(|&at| table.written(at).into()).collect();
-        let n_changes = |at: &usize| if table.is_category(*at) { MAX_CHANGES } else { 0 };
-        let n_changes = choice.features.iter().map(n_changes).collect();
-        let are_given = vec![false; kinds.len()];
-        let mut columns =
-            Self { features: choice.features, kinds, readings, label: choice.label, are_given, n_changes };
-        options.read_as.iter().try_for_each(|(name, read_as)| columns.give(table, name, *read_as))?;
-        Ok(columns)
+impl Column {
+    fn new(table: &TableFile, place: usize) -> Self {
+        let (name, kind) = (table.names()[place].clone(), table.kinds()[place].clone());
+        let (reading, n_changes) =
+            (table.written(place).into(), if table.is_category(place) { MAX_CHANGES } else { 0 });
+        let (survey, tally) = (Survey::new(&kind), Tally::default());
+        Self { place, name, kind, reading, is_given: false, n_changes, survey, tally }
     }
 
-    /// Has the column `name` read as the user says.
-    fn give(&mut self, table: &TableFile, name: &str, read_as: ReadAs) -> Result<()> {
-        let place = find_name(table.path(), table.names(), name)?;
-        let Some(at) = self.features.iter().position(|&feature| feature == place) else {
-            return Err(Error::param("read-as column", format!("'{name}'"), "a column that is a feature"));
+    /// Decides again what the column holds if its cells, all of which are known now, do not fit what the first ones showed; true if it is
+    /// to be read as something else.
+    fn correct(&mut self, table: &TableFile) -> Result<bool> {
+        let (cells, tally, written) = (&self.survey.cells, &self.tally, self.reading.cells);
+        let sentinel = match cells {
+            Cells::Numbers(numbers) if self.reading.sentinel.is_none() => numbers.sentinel(),
+            _ => None,
         };
-        let cells = read_as.cell_type(table.decimal());
-        if matches!(cells, CellType::Date(_)) && !table.is_stored_text(place) {
-            let reason = format!("column '{name}' holds {}; only texts can be read as dates", table.stored_type(place));
-            return Err(Error::format(table.path(), None, reason));
-        }
-        self.kinds[at] = ColumnKind::of_cells(Some(cells));
-        self.readings[at] = Some(cells).into();
-        self.are_given[at] = true;
-        Ok(())
-    }
-
-    /// Places and types of all columns that are read: features, then the label.
-    pub(super) fn read(&self) -> (Vec<usize>, Vec<ColumnType>, Vec<usize>) {
-        let typed = self.kinds.iter().map(ColumnKind::column_type).enumerate();
-        let readable: Vec<(usize, ColumnType)> = typed.filter_map(|(at, kind)| kind.map(|kind| (at, kind))).collect();
-        let mut places: Vec<usize> = readable.iter().map(|(at, _)| self.features[*at]).collect();
-        let mut types: Vec<ColumnType> = readable.iter().map(|(_, kind)| *kind).collect();
-        if let Some(label) = self.label {
-            places.push(label);
-            types.push(ColumnType::Label);
-        }
-        (places, types, readable.into_iter().map(|(at, _)| at).collect())
-    }
-
-    /// How the cells of all columns that are read are read: features, then the label.
-    fn all_readings(&self, readable: &[usize]) -> Vec<Reading> {
-        readable.iter().map(|&at| self.readings[at]).chain(self.label.map(|_| Reading::default())).collect()
-    }
-
-    /// Decides again what columns hold whose cells, all of which are known now, do not fit what the first ones showed; true if a column
-    /// is to be read as something else.
-    fn correct(
-        &mut self,
-        table: &TableFile,
-        tallies: &[Tally],
-        surveys: &[Survey],
-        readable: &[usize],
-    ) -> Result<bool> {
-        let mut is_changed = false;
-        for (&at, tally) in readable.iter().zip(tallies) {
-            let place = self.features[at];
-            if let (Cells::Numbers(numbers), None) = (&surveys[at].cells, self.readings[at].sentinel)
-                && let Some(sentinel) = numbers.sentinel()
-            {
-                self.readings[at].sentinel = Some(sentinel);
-                is_changed = true;
-            }
-            let written = self.readings[at].cells;
-            let found = match (&surveys[at].cells, written) {
-                _ if self.are_given[at] => continue,
-                _ if !table.is_stored_text(place) => {
-                    if matches!(self.kinds[at], ColumnKind::Vector(_)) && !tally.are_few_unfit() {
-                        self.kinds[at] = ColumnKind::Other("lists of different lengths".into());
-                        is_changed = true;
-                    }
-                    continue;
+        self.reading.sentinel = self.reading.sentinel.or(sentinel);
+        let is_changed = sentinel.is_some();
+        let found = match cells {
+            _ if self.is_given => return Ok(is_changed),
+            _ if !table.is_stored_text(self.place) => {
+                let are_uneven = matches!(self.kind, ColumnKind::Vector(_)) && !tally.are_few_unfit();
+                if are_uneven {
+                    self.kind = ColumnKind::Other("lists of different lengths".into());
                 }
-                (Cells::Texts(texts), _) if self.n_changes[at] == 0 => of_levels(texts, table.decimal()),
-                (Cells::Texts(_), _) => continue,
-                (Cells::Numbers(numbers), _) if are_codes(&table.names()[place], numbers, tally) => {
-                    Some(CellType::Text)
-                }
-                _ if tally.unfit == 0 => continue,
-                (_, written) => of_tally(&table.sample(place)?, written, tally, table.decimal()),
-            };
-            let found = found.filter(|_| self.n_changes[at] < MAX_CHANGES).unwrap_or(CellType::Text);
-            let is_same = written == Some(found) || (found == CellType::Text && self.kinds[at] == ColumnKind::Text);
-            if !is_same {
-                self.kinds[at] = ColumnKind::of_cells(Some(found));
-                self.readings[at].cells = Some(found);
-                self.n_changes[at] += 1;
-                is_changed = true;
+                return Ok(is_changed || are_uneven);
             }
+            Cells::Texts(texts) if self.n_changes == 0 => {
+                let levels = texts.by_count().into_iter().map(|(text, count)| (text.as_bytes(), count));
+                infer_counted(levels, table.decimal()).kind
+            }
+            Cells::Texts(_) => return Ok(is_changed),
+            Cells::Numbers(numbers) if are_codes(&self.name, numbers, tally) => Some(CellType::Text),
+            _ if tally.unfit == 0 => return Ok(is_changed),
+            _ => of_tally(&table.sample(self.place)?, written, tally, table.decimal()),
+        };
+        let found = found.filter(|_| self.n_changes < MAX_CHANGES).unwrap_or(CellType::Text);
+        if written == Some(found) || (found == CellType::Text && self.kind == ColumnKind::Text) {
+            return Ok(is_changed);
         }
-        Ok(is_changed)
+        (self.kind, self.reading.cells) = (ColumnKind::of_cells(Some(found)), Some(found));
+        self.n_changes += 1;
+        Ok(true)
     }
 }
 
 /// Whether whole numbers have leading zeros, as codes have: three digits at least, or a name that says so.
 fn are_codes(name: &str, numbers: &NumberSurvey, tally: &Tally) -> bool {
-    tally.padded > 0 && numbers.are_integers && (tally.short == 0 || names_codes(name))
-}
-
-/// What the levels of a column of texts are written as.
-fn of_levels(texts: &TextSurvey, decimal: u8) -> Option<CellType> {
-    let mut levels: Vec<(&[u8], usize)> = texts.levels.iter().map(|(text, &count)| (text.as_bytes(), count)).collect();
-    levels.sort_unstable_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
-    infer_counted(levels.into_iter(), decimal).kind
+    tally.padded > 0 && numbers.are_integers() && (tally.short == 0 || names_codes(name))
 }
 
 /// What the cells of a column are written as: the first ones, of which those that fit `written` stand for all that do, and the others.
@@ -154,9 +98,28 @@ fn of_tally(sample: &[Vec<u8>], written: Option<CellType>, tally: &Tally, decima
     infer_counted(fit().map(|cell| (cell, weight)).chain(others), decimal).kind
 }
 
-/// What a scan of a table found.
-pub(super) struct Scanned {
-    pub surveys: Vec<Survey>,
+/// How far a table is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// All rows, which are held.
+    Held,
+    /// All rows, which are held and not looked at.
+    Plain,
+    /// All rows, and none are held.
+    Passed,
+    /// About so many rows, and none are held.
+    First(usize),
+}
+
+/// A table with what reading it once has shown.
+pub(super) struct Surveyed {
+    pub table: TableFile,
+    /// The columns that may become features.
+    pub columns: Vec<Column>,
+    /// Whether the user named them, so that none is taken for an identifier.
+    pub are_named: bool,
+    /// The place of the label column.
+    pub label: Option<usize>,
     /// The labels, if there is a label column.
     pub labels: Option<SparseLabels>,
     /// What to look at in the labels.
@@ -164,143 +127,129 @@ pub(super) struct Scanned {
     /// What was passed over in a text, in words.
     pub passed: Vec<String>,
     pub n_rows: usize,
-    pub tallies: Vec<Tally>,
     /// Rows of a text at which reading can start.
     pub marks: Vec<RowMark>,
-    /// The cells of the feature columns, if they are held.
+    /// The cells of the columns that were read, if they are held.
     pub held: Held,
 }
 
-/// How far a scan goes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Extent {
-    /// All rows, whose arrays are held.
-    Held,
-    /// All rows, and no arrays are held.
-    Passed,
-    /// About so many rows.
-    First(usize),
-}
-
-/// Reads columns and surveys them. If all cells of a column show that it holds something else than the first ones did, all is read again.
-pub(super) fn scan(
-    table: &TableFile,
-    columns: &mut Columns,
-    options: &ReadOptions,
-    extent: Extent,
-    run: &Run,
-) -> Result<Scanned> {
-    loop {
-        let (places, types, readable) = columns.read();
-        let mut surveys: Vec<Survey> = columns.kinds.iter().map(Survey::new).collect();
-        let mut labels = columns.label.map(|at| LabelTexts::of_column(table, at, options.unlabeled.as_deref()));
-        let mut rows = table.scan_read(&places, &types, &columns.all_readings(&readable))?;
-        let total = table.bytes_of(&places);
-        let are_single: Vec<bool> = places[..readable.len()].iter().map(|&at| table.is_single(at)).collect();
-        let is_held = extent == Extent::Held;
-        let n_known = table.n_rows().filter(|_| is_held);
-        let mut held = Held::new(table.path(), &types[..readable.len()], &are_single, n_known)?;
-        run.progress().start("read", total);
-        let take = |mut arrays: Vec<ArrayRef>, n_bytes: u64| {
-            if let Some(labels) = &mut labels
-                && let Some(array) = arrays.pop()
-            {
-                each_text(&array, |text| labels.push(text.unwrap_or_default()));
+impl Surveyed {
+    /// The columns that `options` choose, which have not been read.
+    pub(super) fn new(table: TableFile, options: &ReadOptions) -> Result<Self> {
+        let choice = choose(table.path(), table.names(), options)?;
+        options.label_column.as_deref().map(|name| table.label_place(name)).transpose()?;
+        let mut columns: Vec<Column> = choice.features.into_iter().map(|place| Column::new(&table, place)).collect();
+        for (name, read_as) in &options.read_as {
+            let place = find_name(table.path(), table.names(), name)?;
+            let Some(column) = columns.iter_mut().find(|column| column.place == place) else {
+                return Err(Error::param("read-as column", format!("'{name}'"), "a column that is a feature"));
+            };
+            let cells = read_as.cell_type(table.decimal());
+            if matches!(cells, CellType::Date(_)) && !table.is_stored_text(place) {
+                let stored = table.stored_type(place);
+                let reason = format!("column '{name}' holds {stored}; only texts can be read as dates");
+                return Err(Error::format(table.path(), None, reason));
             }
-            survey(&mut surveys, &readable, &arrays);
-            run.progress().update(n_bytes.min(total), "");
-            if is_held { held.push(table.path(), arrays) } else { Ok(()) }
-        };
-        rows.each(|n_rows| extent.goes_on(n_rows), take, run)?;
-        run.progress().finish();
-        let n_rows = rows.n_rows();
-        if n_rows == 0 {
-            return Err(no_rows(table.path()));
+            (column.kind, column.reading) = (ColumnKind::of_cells(Some(cells)), Some(cells).into());
+            column.is_given = true;
         }
-        surveys.iter_mut().for_each(|survey| survey.set_rows(n_rows));
-        if !columns.correct(table, rows.tallies(), &surveys, &readable)? {
-            let spaced = labels.as_ref().and_then(LabelTexts::spaced);
-            let labels = labels.map(LabelTexts::finish).transpose()?;
-            let (tallies, marks) = (rows.tallies().to_vec(), rows.take_marks());
-            let passed = table.passed().iter().cloned().chain(rows.passed()).collect();
-            return Ok(Scanned { surveys, labels, spaced, passed, n_rows, tallies, marks, held });
+        let (are_named, held) = (options.columns.is_some(), Held::new(&table, &[], &[])?);
+        let (labels, spaced, passed, n_rows, marks) = (None, None, Vec::new(), 0, Vec::new());
+        Ok(Self { table, columns, are_named, label: choice.label, labels, spaced, passed, n_rows, marks, held })
+    }
+
+    /// Places of the columns that can be read, among those that may become features.
+    pub(super) fn readable(&self) -> Vec<usize> {
+        (0..self.columns.len()).filter(|&at| self.columns[at].kind.column_type().is_some()).collect()
+    }
+
+    /// Reads the columns and surveys them. If all cells of a column show that it holds something else than the first ones did, all is
+    /// read again.
+    ///
+    /// # Errors
+    /// [`Error::Format`] for a table without rows, and malformed lines; [`Error::TooLarge`]; [`Error::Interrupted`].
+    pub(super) fn read(mut self, options: &ReadOptions, extent: Extent, run: &Run) -> Result<Self> {
+        loop {
+            let Self { table, columns, label, .. } = &mut self;
+            let kinds =
+                columns.iter().filter_map(|column| Some((column.place, column.kind.column_type()?, column.reading)));
+            let kinds = kinds.chain(label.map(|at| (at, ColumnType::Label, Reading::default())));
+            let (places, (types, readings)): (Vec<_>, (Vec<_>, Vec<_>)) =
+                kinds.map(|(at, kind, reading)| (at, (kind, reading))).unzip();
+            let mut labels = label.map(|at| LabelTexts::of_column(table, at, options.unlabeled.as_deref()));
+            let mut rows = table.scan_read(&places, &types, &readings)?;
+            let total = table.bytes_of(&places);
+            let is_held = matches!(extent, Extent::Held | Extent::Plain);
+            let n_held = if is_held { places.len() - usize::from(label.is_some()) } else { 0 };
+            let mut held = Held::new(table, &places[..n_held], &types)?;
+            columns.iter_mut().for_each(|column| column.survey = Survey::new(&column.kind));
+            let mut read: Vec<&mut Column> =
+                columns.iter_mut().filter(|column| column.kind.column_type().is_some()).collect();
+            run.progress().start("read", total);
+            let take = |mut arrays: Vec<ArrayRef>, n_bytes: u64| {
+                if let Some(labels) = &mut labels
+                    && let Some(array) = arrays.pop()
+                {
+                    each_text(&array, |text| labels.push(text));
+                }
+                if extent != Extent::Plain {
+                    read.par_iter_mut().zip(&arrays).for_each(|(column, array)| column.survey.add(array));
+                }
+                run.progress().update(n_bytes.min(total), "");
+                held.push(arrays)
+            };
+            rows.each(|n_rows| !matches!(extent, Extent::First(most) if n_rows >= most), take, run)?;
+            run.progress().finish();
+            let n_rows = rows.n_rows();
+            if n_rows == 0 {
+                return Err(no_rows(table.path()));
+            }
+            read.iter_mut().zip(rows.tallies()).for_each(|(column, tally)| column.tally = tally.clone());
+            let mut is_changed = false;
+            for column in columns.iter_mut() {
+                column.survey.set_rows(n_rows);
+                is_changed |=
+                    extent != Extent::Plain && column.kind.column_type().is_some() && column.correct(table)?;
+            }
+            if !is_changed {
+                let spaced = labels.as_ref().and_then(LabelTexts::spaced);
+                let labels = labels.map(LabelTexts::finish).transpose()?;
+                let passed = table.passed().iter().cloned().chain(rows.passed()).collect();
+                return Ok(Self { labels, spaced, passed, n_rows, marks: rows.take_marks(), held, ..self });
+            }
         }
     }
-}
 
-impl Extent {
-    /// Whether rows are read behind the first `n_rows`.
-    fn goes_on(self, n_rows: usize) -> bool {
-        match self {
-            Self::Held | Self::Passed => true,
-            Self::First(most) => n_rows < most,
+    /// The recipe that the surveys suggest, with at least one feature.
+    ///
+    /// # Errors
+    /// [`Error::Format`] if no column tells rows apart.
+    pub(super) fn decided(&self, choices: &Choices, run: &Run) -> Result<(Recipe, Option<Spreads>)> {
+        let (recipe, spreads) = decide::suggested(self, choices, run);
+        if recipe.n_features() == 0 {
+            let reason = "no column tells rows apart: each is empty or constant, or names or counts the rows; --columns takes some all the same";
+            return Err(Error::format(self.table.path(), None, reason));
         }
+        Ok((recipe, spreads))
     }
 }
 
-pub(super) fn each_text(array: &ArrayRef, mut take: impl FnMut(Option<&str>)) {
-    if let Some(texts) = array.as_string_opt::<i32>() {
-        texts.iter().for_each(&mut take);
-    }
+/// Calls `take` with every text of an array, the empty one for a missing cell.
+pub(super) fn each_text(array: &ArrayRef, mut take: impl FnMut(&str)) {
+    let texts = array.as_string_opt::<i32>();
+    texts.into_iter().flatten().for_each(|text| take(text.unwrap_or_default()));
 }
 
-/// Adds arrays to the surveys of the columns `readable`, in parallel on the current pool.
-fn survey(surveys: &mut [Survey], readable: &[usize], arrays: &[ArrayRef]) {
-    let mut places = readable.iter().zip(arrays).peekable();
-    let taken = surveys
-        .iter_mut()
-        .enumerate()
-        .filter_map(|(at, survey)| places.next_if(|(place, _)| **place == at).map(|(_, array)| (survey, array)));
-    let taken: Vec<(&mut Survey, &ArrayRef)> = taken.collect();
-    taken.into_par_iter().for_each(|(survey, array)| survey.add(array));
-}
-
-/// The recipe that surveys of columns suggest, which may use none.
-pub(super) fn suggested(
-    table: &TableFile,
-    columns: &Columns,
-    surveys: &[Survey],
-    choices: &Choices,
-    run: &Run,
-) -> (Recipe, Option<Spreads>) {
-    let names: Vec<String> = columns.features.iter().map(|&at| table.names()[at].clone()).collect();
-    let are_single = columns.features.iter().all(|&at| table.is_single(at));
-    decide::decided(
-        &Surveyed { names: &names, kinds: &columns.kinds, surveys, readings: &columns.readings, are_single },
-        choices,
-        run,
-    )
-}
-
-/// As [`suggested`], with at least one feature.
-///
-/// # Errors
-/// [`Error::Format`] if no column tells rows apart.
-pub(super) fn decided(
-    table: &TableFile,
-    columns: &Columns,
-    surveys: &[Survey],
-    choices: &Choices,
-    run: &Run,
-) -> Result<(Recipe, Option<Spreads>)> {
-    let (recipe, spreads) = suggested(table, columns, surveys, choices, run);
-    if recipe.n_features() == 0 {
-        let reason = "no column tells rows apart: each is empty or constant, or names or counts the rows; --columns takes some all the same";
-        return Err(Error::format(table.path(), None, reason));
-    }
-    Ok((recipe, spreads))
-}
-
-/// The error, of this fault, for columns with cells that do not fit their type, among those for which `is_bad` holds; `None` without
+/// The error, of this fault, for columns, each with its place, with cells that do not fit their type, among those for which `is_bad` holds; `None` without
 /// such.
-pub(super) fn unfit_cells(
+pub(super) fn unfit_cells<'t>(
     fault: Fault,
     table: &TableFile,
-    places: &[usize],
-    (tallies, n_rows): (&[Tally], usize),
+    columns: impl Iterator<Item = (usize, &'t Tally)>,
+    n_rows: usize,
     is_bad: impl Fn(&Tally) -> bool,
 ) -> Option<Error> {
-    let bad = places.iter().zip(tallies).filter(|(_, tally)| is_bad(tally)).filter_map(|(&at, tally)| {
+    let bad = columns.filter(|(_, tally)| is_bad(tally)).filter_map(|(at, tally)| {
         let first = tally.first_unfit()?;
         let line = Some(first.line).filter(|line| *line > 0);
         let cells = Some(BadCells { count: tally.unfit, row: first.row, line });

@@ -37,11 +37,6 @@ impl DatePart {
             Self::Seconds => "seconds",
         }
     }
-
-    /// This part among all parts.
-    pub(super) fn of(self, parts: &[f64; 5]) -> f64 {
-        parts[self as usize]
-    }
 }
 
 /// The day of the month of a date in microseconds since 1970.

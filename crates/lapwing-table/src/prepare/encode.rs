@@ -1,11 +1,16 @@
 //! Cells as features, by the steps of a recipe.
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Float32Type, Float64Type, TimestampMicrosecondType};
-use arrow_array::{Array, ArrayRef, BooleanArray, FixedSizeListArray, StringArray, TimestampMicrosecondArray};
+use std::borrow::Cow;
+use std::ops::Range;
 
-use super::dates::parts_of;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float32Type, Float64Type};
+use arrow_array::{Array, ArrayRef, FixedSizeListArray, StringArray, TimestampMicrosecondArray};
+
+use super::dates::{DatePart, parts_of};
 use super::recipe::Step;
+use super::terms::TermColumns;
+use lapwing_core::scan::Value;
 
 /// Rows whose columns are written one after the other, so that they stay in the caches.
 const TILE_VALUES: usize = 1 << 14;
@@ -19,24 +24,23 @@ pub(super) fn is_usable(x: f64) -> bool {
     x.abs() <= LARGEST
 }
 
-/// The numbers of an array of numbers or of lists of them.
-pub(super) fn numbers_of(array: &ArrayRef) -> Vec<f64> {
-    let inner = array.as_fixed_size_list_opt().map_or(array, |lists| lists.values());
-    match inner.as_primitive_opt::<Float64Type>() {
-        Some(array) => array.values().to_vec(),
-        None => {
-            let singles = inner.as_primitive_opt::<Float32Type>().map_or(&[][..], |array| array.values());
-            singles.iter().map(|&x| f64::from(x)).collect()
-        }
+/// The numbers of an array; `None` if it holds anything else.
+pub(super) fn numbers_of(array: &dyn Array) -> Option<Cow<'_, [f64]>> {
+    if let Some(array) = array.as_primitive_opt::<Float64Type>() {
+        return Some(Cow::Borrowed(array.values()));
     }
+    let singles = array.as_primitive_opt::<Float32Type>()?.values();
+    Some(singles.iter().map(|&x| f64::from(x)).collect())
 }
 
 /// Types of features.
-pub(super) trait Feature: Copy + Default + Send + Sync {
+pub(super) trait Feature: Value + Into<f64> {
     fn of(x: f64) -> Self;
 
     /// Whether it is missing, or counts as such.
-    fn is_missing(self) -> bool;
+    fn is_missing(self) -> bool {
+        !is_usable(self.into())
+    }
 }
 
 impl Feature for f32 {
@@ -44,20 +48,12 @@ impl Feature for f32 {
     fn of(x: f64) -> Self {
         x as f32
     }
-
-    fn is_missing(self) -> bool {
-        !is_usable(f64::from(self))
-    }
 }
 
 impl Feature for f64 {
     #[inline(always)]
     fn of(x: f64) -> Self {
         x
-    }
-
-    fn is_missing(self) -> bool {
-        !is_usable(self)
     }
 }
 
@@ -72,6 +68,21 @@ pub(super) struct Unlike {
 }
 
 impl Unlike {
+    /// Counts a level that the fit did not have.
+    #[cold]
+    fn note(&mut self, text: &str) {
+        self.n_unknown += 1;
+        self.first_unknown.get_or_insert_with(|| text.chars().take(40).collect());
+    }
+
+    /// Puts the number that marks a missing cell, or counts the cell where the fit had none.
+    fn note_gap(&mut self, gap: Option<(usize, f64)>, row: usize, put: &mut impl FnMut(usize, usize, f64)) {
+        match gap {
+            Some((at, gap)) => put(row, at, gap),
+            None => self.n_gaps += 1,
+        }
+    }
+
     pub(super) fn add(&mut self, other: Self) {
         self.n_unknown += other.n_unknown;
         self.n_gaps += other.n_gaps;
@@ -81,182 +92,150 @@ impl Unlike {
 
 /// The cells of a column with its step.
 pub(super) struct Encoder<'a> {
-    step: &'a Step,
     cells: Cells<'a>,
     /// The first feature of the column.
     first: usize,
+    /// The feature that marks missing cells, and its number, if there is one.
+    gap: Option<(usize, f64)>,
     pub unlike: Unlike,
     weights: Vec<(u32, f64)>,
-    /// The numbers that other columns tell, in the rows of gaps.
-    told: Option<Vec<f64>>,
 }
 
+/// Cells, with what makes features of them.
 enum Cells<'a> {
-    Singles(&'a [f32]),
-    Doubles(&'a [f64]),
-    Truths(&'a BooleanArray),
-    Dates(&'a TimestampMicrosecondArray),
-    Texts(&'a StringArray),
-    Lists(&'a FixedSizeListArray, &'a [f32]),
+    /// Numbers, truth values, and levels by their places; `told` has the numbers that other columns tell, in the rows of gaps.
+    Numbers {
+        values: Cow<'a, [f64]>,
+        told: Option<Vec<f64>>,
+        fill: f64,
+        center: f64,
+        scale: f64,
+        log: Option<f64>,
+    },
+    Levels(&'a StringArray, &'a [String]),
+    /// Dates, the parts that are features, and the one in place of missing ones.
+    Dates(&'a TimestampMicrosecondArray, &'a [(DatePart, f64, f64)], i64),
+    /// Texts and the weight of their terms.
+    Texts(&'a StringArray, &'a TermColumns, f64),
+    /// Lists and all their numbers, those in place of missing ones, and the length.
+    Lists(&'a FixedSizeListArray, &'a [f32], &'a [f64], Option<f64>),
 }
 
 impl<'a> Encoder<'a> {
-    /// `None` if the array is not of the type that the step reads.
+    /// The cells of an array, `told` those of its gaps that other columns tell; `None` if it is not of the type that the step reads.
     pub(super) fn new(step: &'a Step, array: &'a ArrayRef, first: usize, told: Option<Vec<f64>>) -> Option<Self> {
+        let mut unlike = Unlike::default();
         let cells = match step {
             Step::LeaveOut { .. } => return None,
-            Step::Number { .. } => match array.as_primitive_opt::<Float64Type>() {
-                Some(array) => Cells::Doubles(array.values()),
-                None => Cells::Singles(array.as_primitive_opt::<Float32Type>()?.values()),
-            },
-            Step::Boolean { .. } => Cells::Truths(array.as_boolean_opt()?),
-            Step::Date { .. } => Cells::Dates(array.as_primitive_opt::<TimestampMicrosecondType>()?),
-            Step::Category { .. } | Step::Ordered { .. } | Step::Text { .. } => {
-                Cells::Texts(array.as_string_opt::<i32>()?)
+            Step::Number { fill, center, scale, log, .. } => {
+                let (fill, center, scale, log) = (*fill, *center, *scale, *log);
+                Cells::Numbers { values: numbers_of(array)?, told, fill, center, scale, log }
             }
-            Step::Vector { fill, .. } => {
-                let lists = array.as_fixed_size_list_opt()?;
+            Step::Boolean { size, fill, .. } => {
+                let number =
+                    |is_true: Option<bool>| is_true.map_or(f64::NAN, |is_true| size * f64::from(u8::from(is_true)));
+                let values = array.as_boolean_opt()?.iter().map(number).collect();
+                Cells::Numbers { values, told, fill: *fill, center: 0.0, scale: 1.0, log: None }
+            }
+            Step::Ordered { levels, fill, center, scale, gap } => {
+                let place = |text: Option<&str>| match levels.iter().position(|level| Some(level.as_str()) == text) {
+                    Some(at) => at as f64,
+                    None => text.filter(|_| gap.is_none()).map_or(f64::NAN, |text| {
+                        unlike.note(text);
+                        *fill
+                    }),
+                };
+                let values = array.as_string_opt::<i32>()?.iter().map(place).collect();
+                Cells::Numbers { values, told, fill: *fill, center: *center, scale: *scale, log: None }
+            }
+            Step::Category { levels, .. } => Cells::Levels(array.as_string_opt()?, levels),
+            Step::Date { parts, fill, .. } => Cells::Dates(array.as_primitive_opt()?, parts, *fill),
+            Step::Text { terms, weight } => Cells::Texts(array.as_string_opt()?, terms, *weight),
+            Step::Vector { fill, weight, .. } => {
+                let lists =
+                    array.as_fixed_size_list_opt().filter(|lists| lists.value_length() as usize == fill.len())?;
                 let values = lists.values().as_primitive_opt::<Float32Type>()?.values();
-                if lists.value_length() as usize != fill.len() {
-                    return None;
-                }
-                Cells::Lists(lists, values)
+                Cells::Lists(lists, values, fill, *weight)
             }
         };
-        Some(Self { step, cells, first, unlike: Unlike::default(), weights: Vec::new(), told })
+        let gap = step.gap().map(|gap| (first + step.width() - 1, gap));
+        Some(Self { cells, first, gap, unlike, weights: Vec::new() })
     }
 
-    /// Writes the features of the rows `rows` to row-major `out`, `width` features a row, which holds zeros.
-    pub(super) fn write<T: Feature>(&mut self, rows: std::ops::Range<usize>, out: &mut [T], width: usize) {
-        if let (Step::Number { fill, center, scale, log, gap }, Cells::Doubles(_) | Cells::Singles(_)) =
-            (self.step, &self.cells)
-        {
-            let out = out.get_mut(self.first..).unwrap_or_default();
-            let told = self.told.as_ref().map(|told| &told[rows.clone()]);
-            let number = Number { fill: *fill, center: *center, scale: *scale, log: *log, gap: *gap, told };
-            self.unlike.n_gaps += match self.cells {
-                Cells::Doubles(values) => number.write(values[rows].iter().copied(), out, width),
-                Cells::Singles(values) => number.write(values[rows].iter().map(|&x| f64::from(x)), out, width),
-                _ => 0,
-            };
-            return;
-        }
-        let start = rows.start;
-        for row in rows {
-            let out = &mut out[(row - start) * width..];
-            self.each(row, |at, x| out[at] = T::of(x));
-        }
-    }
-
-    /// Calls `put` with every feature of a row that is not 0, ascending.
-    pub(super) fn each(&mut self, row: usize, mut put: impl FnMut(usize, f64)) {
-        let Self { step, cells, first, unlike, weights, told } = self;
+    /// Calls `put` with every feature of rows that is not 0: the row, the place of the feature, ascending in a row, and its value.
+    #[inline(always)]
+    pub(super) fn each(&mut self, rows: Range<usize>, mut put: impl FnMut(usize, usize, f64)) {
+        let Self { cells, first, gap, unlike, weights } = self;
         let first = *first;
-        match (step, cells) {
-            (Step::Number { fill, center, scale, log, gap }, cells) => {
-                let x = match cells {
-                    Cells::Doubles(values) => values[row],
-                    Cells::Singles(values) => f64::from(values[row]),
-                    _ => f64::NAN,
-                };
-                let fill = told.as_ref().map_or(*fill, |told| told[row]);
-                let filled = if is_usable(x) || fill.is_nan() { x } else { fill };
-                put(first, (logged(filled, *log) - center) / scale);
-                note_gap(!is_usable(x), gap, first + 1, unlike, &mut put);
-            }
-            (Step::Boolean { size, fill, gap }, Cells::Truths(truths)) => {
-                let is_missing = truths.is_null(row);
-                let x = if is_missing { *fill } else { *size * f64::from(u8::from(truths.value(row))) };
-                put(first, x);
-                note_gap(is_missing, gap, first + 1, unlike, &mut put);
-            }
-            (Step::Category { levels, has_gap }, Cells::Texts(texts)) => match filled(texts, row) {
-                Some(text) => match levels.binary_search_by(|level| level.as_str().cmp(text)) {
-                    Ok(at) => put(first + at, 1.0),
-                    Err(_) => unknown(unlike, text),
-                },
-                None if *has_gap => put(first + levels.len(), 1.0),
-                None => unlike.n_gaps += 1,
-            },
-            (Step::Ordered { levels, fill, center, scale, gap }, Cells::Texts(texts)) => {
-                let text = filled(texts, row);
-                let at = text.and_then(|text| levels.iter().position(|level| level == text));
-                put(first, (at.map_or(*fill, |at| at as f64) - center) / scale);
-                if at.is_none() {
-                    match (gap, text) {
-                        (Some(gap), _) => put(first + 1, *gap),
-                        (None, Some(text)) => unknown(unlike, text),
-                        (None, None) => unlike.n_gaps += 1,
+        match cells {
+            Cells::Numbers { values, told, fill, center, scale, log } => {
+                let is_plain = (*center, *scale, *log) == (0.0, 1.0, None);
+                for row in rows {
+                    let is_missing = !is_usable(values[row]);
+                    let fill = || told.as_ref().map_or(*fill, |told| told[row]);
+                    let x = if is_missing && !fill().is_nan() { fill() } else { values[row] };
+                    put(row, first, if is_plain { x } else { (logged(x, *log) - *center) / *scale });
+                    if is_missing {
+                        unlike.note_gap(*gap, row, &mut put);
                     }
                 }
             }
-            (Step::Date { parts, fill, gap }, Cells::Dates(dates)) => {
-                let is_missing = dates.is_null(row);
-                let all = parts_of(if is_missing { *fill } else { dates.value(row) });
-                for (at, (part, center, scale)) in parts.iter().enumerate() {
-                    put(first + at, (part.of(&all) - center) / scale);
-                }
-                note_gap(is_missing, gap, first + parts.len(), unlike, &mut put);
-            }
-            (Step::Text { terms, weight }, Cells::Texts(texts)) => {
-                if let Some(text) = filled(texts, row) {
-                    terms.weigh(text, weights);
-                    weights.iter().for_each(|(at, share)| put(first + *at as usize, weight * share));
+            Cells::Levels(texts, levels) => {
+                for row in rows {
+                    let text = texts.is_valid(row).then(|| texts.value(row));
+                    match text.map(|text| levels.binary_search_by(|level| level.as_str().cmp(text)).map_err(|_| text)) {
+                        Some(Ok(at)) => put(row, first + at, 1.0),
+                        Some(Err(text)) => unlike.note(text),
+                        None => unlike.note_gap(*gap, row, &mut put),
+                    }
                 }
             }
-            (Step::Vector { fill, weight, gap }, Cells::Lists(lists, values)) => {
-                let is_missing = lists.is_null(row);
-                let list = (!is_missing).then(|| &values[row * fill.len()..(row + 1) * fill.len()]);
-                let number = |at: usize| match list.map(|list| f64::from(list[at])) {
-                    Some(x) if is_usable(x) || weight.is_none() => x,
-                    _ => fill[at],
-                };
-                let length = (0..fill.len()).map(|at| number(at) * number(at)).sum::<f64>().sqrt();
-                let factor = weight.map_or(1.0, |weight| if length > 0.0 { weight / length } else { 0.0 });
-                (0..fill.len()).for_each(|at| put(first + at, factor * number(at)));
-                note_gap(is_missing, gap, first + fill.len(), unlike, &mut put);
+            Cells::Dates(dates, parts, fill) => {
+                for row in rows {
+                    let is_missing = dates.is_null(row);
+                    let all = parts_of(if is_missing { *fill } else { dates.value(row) });
+                    for (at, (part, center, scale)) in parts.iter().enumerate() {
+                        put(row, first + at, (all[*part as usize] - center) / scale);
+                    }
+                    if is_missing {
+                        unlike.note_gap(*gap, row, &mut put);
+                    }
+                }
             }
-            _ => {}
+            Cells::Texts(texts, terms, weight) => {
+                for row in rows.filter(|&row| texts.is_valid(row)) {
+                    terms.weigh(texts.value(row), weights);
+                    weights.iter().for_each(|(at, share)| put(row, first + *at as usize, *weight * share));
+                }
+            }
+            Cells::Lists(lists, values, fill, weight) => {
+                for row in rows {
+                    let is_missing = lists.is_null(row);
+                    let list = (!is_missing).then(|| &values[row * fill.len()..(row + 1) * fill.len()]);
+                    let number = |at: usize| match list.map(|list| f64::from(list[at])) {
+                        Some(x) if is_usable(x) || weight.is_none() => x,
+                        _ => fill[at],
+                    };
+                    let length = (0..fill.len()).map(|at| number(at) * number(at)).sum::<f64>().sqrt();
+                    let factor = weight.map_or(1.0, |weight| if length > 0.0 { weight / length } else { 0.0 });
+                    (0..fill.len()).for_each(|at| put(row, first + at, factor * number(at)));
+                    if is_missing {
+                        unlike.note_gap(*gap, row, &mut put);
+                    }
+                }
+            }
         }
     }
 }
 
-/// Writes the features of `n_rows` rows of dense features, tile by tile.
+/// Writes `n_rows` rows of dense features, `width` a row, tile by tile to row-major `out`, which holds zeros.
 pub(super) fn write_dense<T: Feature>(encoders: &mut [Encoder<'_>], n_rows: usize, width: usize, out: &mut [T]) {
     let tile = (TILE_VALUES / width.max(1)).clamp(1, n_rows.max(1));
     for start in (0..n_rows).step_by(tile) {
         let rows = start..n_rows.min(start + tile);
-        let out = &mut out[rows.start * width..rows.end * width];
-        encoders.iter_mut().for_each(|encoder| encoder.write(rows.clone(), out, width));
-    }
-}
-
-/// The step of a number.
-struct Number<'f> {
-    fill: f64,
-    center: f64,
-    scale: f64,
-    log: Option<f64>,
-    gap: Option<f64>,
-    told: Option<&'f [f64]>,
-}
-
-impl Number<'_> {
-    /// Writes a column of numbers, and returns how many are missing though none was in the fit.
-    fn write<T: Feature>(&self, values: impl Iterator<Item = f64>, out: &mut [T], width: usize) -> usize {
-        let mut n_missing = 0;
-        let is_plain = (self.center, self.scale, self.log) == (0.0, 1.0, None);
-        for (at, (x, row)) in values.zip(out.chunks_mut(width.max(1))).enumerate() {
-            let is_missing = !is_usable(x);
-            n_missing += usize::from(is_missing);
-            let fill = || self.told.map_or(self.fill, |told| told[at]);
-            let x = if is_missing && !self.fill.is_nan() { fill() } else { x };
-            row[0] = T::of(if is_plain { x } else { (logged(x, self.log) - self.center) / self.scale });
-            if let (true, Some(gap)) = (is_missing, self.gap) {
-                row[1] = T::of(gap);
-            }
+        for encoder in &mut *encoders {
+            encoder.each(rows.clone(), |row, at, x| out[row * width + at] = T::of(x));
         }
-        if self.gap.is_some() { 0 } else { n_missing }
     }
 }
 
@@ -266,22 +245,4 @@ impl Number<'_> {
 pub(super) fn logged(x: f64, shift: Option<f64>) -> f64 {
     let curve = |shift: f64| if x < 0.0 { 2.0 * shift.ln() - (shift - x).ln() } else { (x + shift).ln() };
     shift.map_or(x, curve)
-}
-
-fn filled(texts: &StringArray, row: usize) -> Option<&str> {
-    (!texts.is_null(row)).then(|| texts.value(row))
-}
-
-fn note_gap(is_missing: bool, gap: &Option<f64>, at: usize, unlike: &mut Unlike, put: &mut impl FnMut(usize, f64)) {
-    match gap {
-        _ if !is_missing => {}
-        Some(gap) => put(at, *gap),
-        None => unlike.n_gaps += 1,
-    }
-}
-
-#[cold]
-fn unknown(unlike: &mut Unlike, text: &str) {
-    unlike.n_unknown += 1;
-    unlike.first_unknown.get_or_insert_with(|| text.chars().take(40).collect());
 }

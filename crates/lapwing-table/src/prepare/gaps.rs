@@ -9,13 +9,13 @@
 //!
 //! Cost of a fit: p² dot products of the sampled rows, p the number of number columns; of a gap: 48 products.
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Float32Type, Float64Type};
+use std::borrow::Cow;
+
 use arrow_array::{Array, ArrayRef};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::encode::{is_usable, logged};
+use super::encode::{is_usable, logged, numbers_of};
 use super::survey::NumberSurvey;
 use lapwing_core::Run;
 
@@ -70,7 +70,7 @@ pub struct GapColumn {
 
 impl GapFill {
     /// The regressions of number columns, each with its place among the columns of the table and whether it has gaps; `log` is what is
-    /// added before the logarithm of the numbers of a place. `None` without gaps that others tell.
+    /// added before the logarithm of the numbers of each of them. `None` without gaps that others tell.
     pub(super) fn fit(
         numbers: &[(usize, &NumberSurvey, bool)],
         log: impl Fn(usize) -> Option<f64>,
@@ -82,7 +82,12 @@ impl GapFill {
             return None;
         }
         let step = n_rows.div_ceil((MOST_PRODUCTS / (p * p)).max(FEWEST_ROWS));
-        let mut columns: Vec<GapColumn> = numbers.iter().map(|(at, survey, _)| bare(*at, log(*at), survey)).collect();
+        let bare = |(k, &(column, survey, _)): (usize, &(usize, &NumberSurvey, bool))| {
+            let (mean, deviation) = survey.mean_and_deviation(log(k));
+            let deviation = if deviation > 0.0 && deviation.is_finite() { deviation } else { 1.0 };
+            GapColumn { column, log: log(k), mean, deviation, terms: Vec::new() }
+        };
+        let mut columns: Vec<GapColumn> = numbers.iter().enumerate().map(bare).collect();
         let sampled = |(column, number): (&GapColumn, &(usize, &NumberSurvey, bool))| -> Vec<f64> {
             number.1.sample.values.iter().step_by(step).map(|x| column.normal(*x)).collect()
         };
@@ -94,7 +99,11 @@ impl GapFill {
             let all: Vec<Vec<(usize, f64)>> = run.install(|| (0..p).into_par_iter().map(terms).collect());
             columns.iter_mut().zip(all).for_each(|(column, terms)| column.terms = terms);
             if round + 1 < ROUNDS {
-                let filled = |at: usize| filled_column(&columns[at], &known[at], &rows);
+                let filled = |at: usize| -> Vec<f64> {
+                    let fill =
+                        |(row, &z): (usize, &f64)| if z.is_nan() { columns[at].told(|at| rows[at][row]) } else { z };
+                    known[at].iter().enumerate().map(fill).collect()
+                };
                 rows = run.install(|| (0..p).into_par_iter().map(filled).collect());
             }
         }
@@ -122,27 +131,21 @@ impl GapFill {
     /// The numbers of the columns whose gaps are told from others, those in gaps filled: one for each of `arrays`, which are of the
     /// columns `places` of the recipe. `None` for columns without such gaps.
     pub(super) fn filled(&self, arrays: &[ArrayRef], places: &[usize]) -> Vec<Option<Vec<f64>>> {
-        let mut filled: Vec<Option<Vec<f64>>> = vec![None; arrays.len()];
+        let numbers: Vec<Cow<'_, [f64]>> = arrays.iter().map(|array| numbers_of(array).unwrap_or_default()).collect();
         let array_of = |column: &GapColumn| places.iter().position(|place| *place == column.column);
         let at: Vec<Option<usize>> = self.columns.iter().map(array_of).collect();
         let n_rows = arrays.first().map_or(0, |array| array.len());
         let mut has_gap = vec![false; n_rows];
-        for (column, at) in self.columns.iter().zip(&at) {
-            let Some(at) = at.filter(|_| !column.terms.is_empty()) else { continue };
-            let mut values: Option<Vec<f64>> = None;
-            for (row, has_gap) in has_gap.iter_mut().enumerate() {
-                if !is_usable(number(&arrays[at], row)) {
-                    *has_gap = true;
-                    values.get_or_insert_with(|| vec![f64::NAN; n_rows]);
-                }
-            }
-            filled[at] = values;
+        for (_, at) in self.columns.iter().zip(&at).filter(|(column, _)| !column.terms.is_empty()) {
+            let cells = at.iter().flat_map(|at| numbers[*at].iter());
+            has_gap.iter_mut().zip(cells).for_each(|(has_gap, x)| *has_gap |= !is_usable(*x));
         }
+        let mut filled: Vec<Option<Vec<f64>>> = vec![None; arrays.len()];
         let (mut z, mut gaps, mut next) = (vec![0.0; self.columns.len()], Vec::new(), Vec::new());
         for row in (0..n_rows).filter(|row| has_gap[*row]) {
             gaps.clear();
             for (place, (column, at)) in self.columns.iter().zip(&at).enumerate() {
-                let known = column.normal(at.map_or(f64::NAN, |at| number(&arrays[at], row)));
+                let known = column.normal(at.and_then(|at| numbers[at].get(row)).map_or(f64::NAN, |x| *x));
                 z[place] = or_zero(known);
                 if known.is_nan() && !column.terms.is_empty() {
                     gaps.push(place);
@@ -154,9 +157,9 @@ impl GapFill {
                 gaps.iter().zip(&next).for_each(|(&place, told)| z[place] = *told);
             }
             for &place in &gaps {
-                let column = &self.columns[place];
-                if let Some(values) = at[place].and_then(|at| filled[at].as_mut()) {
-                    values[row] = column.number(z[place]);
+                if let Some(at) = at[place] {
+                    let values = filled[at].get_or_insert_with(|| vec![f64::NAN; n_rows]);
+                    values[row] = self.columns[place].number(z[place]);
                 }
             }
         }
@@ -183,112 +186,51 @@ impl GapColumn {
     }
 }
 
-/// A column without a regression.
-fn bare(column: usize, log: Option<f64>, survey: &NumberSurvey) -> GapColumn {
-    let (mean, deviation) = survey.mean_and_deviation(log);
-    let deviation = if deviation > 0.0 && deviation.is_finite() { deviation } else { 1.0 };
-    GapColumn { column, log, mean, deviation, terms: Vec::new() }
-}
-
 fn or_zero(z: f64) -> f64 {
     if z.is_nan() { 0.0 } else { z }
 }
 
-/// The number of a row; NaN if it is missing.
-fn number(array: &ArrayRef, row: usize) -> f64 {
-    match array.as_primitive_opt::<Float64Type>() {
-        Some(array) => array.values()[row],
-        None => array.as_primitive_opt::<Float32Type>().map_or(f64::NAN, |array| f64::from(array.values()[row])),
-    }
-}
-
-/// Correlations (p, p), row-major, of columns whose gaps are filled.
+/// Correlations (p, p), row-major, of columns whose gaps are filled; those above the diagonal stay 0.
 fn correlations(columns: &[Vec<f64>]) -> Vec<f64> {
     let p = columns.len();
     let n = columns.first().map_or(1, Vec::len).max(1) as f64;
     let mut all = vec![0.0; p * p];
     all.par_chunks_mut(p).enumerate().for_each(|(row, out)| {
-        for (col, out) in out.iter_mut().enumerate().take(row + 1) {
-            *out = dot(&columns[row], &columns[col]) / n;
-        }
+        out[..=row].iter_mut().zip(columns).for_each(|(out, column)| *out = dot(&columns[row], column) / n);
     });
-    for row in 0..p {
-        for col in row + 1..p {
-            all[row * p + col] = all[col * p + row];
-        }
-    }
     all
 }
 
 /// The terms of the regression of column `j`.
 fn chosen(correlations: &[f64], p: usize, j: usize) -> Vec<(usize, f64)> {
-    let c = |a: usize, b: usize| correlations[a * p + b];
-    let mut system = Normal::default();
-    let mut unexplained: Vec<f64> = (0..p).map(|k| c(k, j)).collect();
-    while system.columns.len() < MOST_TERMS.min(p - 1) {
-        let free = (0..p).filter(|k| *k != j && !system.columns.contains(k));
-        let Some(next) = free.max_by(|a, b| unexplained[*a].abs().total_cmp(&unexplained[*b].abs()).then(b.cmp(a)))
-        else {
-            break;
-        };
-        if unexplained[next] * unexplained[next] < LEAST_GAIN || !system.add(next, c(next, next) + RIDGE, c) {
+    let c = |a: usize, b: usize| correlations[a.max(b) * p + a.min(b)];
+    let (mut columns, mut weights) = (Vec::new(), Vec::new());
+    while columns.len() < MOST_TERMS.min(p - 1) {
+        let told = |k: usize| columns.iter().zip(&weights).map(|(&s, w): (&usize, &f64)| c(k, s) * w).sum::<f64>();
+        let free = (0..p).filter(|k| *k != j && !columns.contains(k)).map(|k| ((c(k, j) - told(k)).abs(), k));
+        let Some((gain, next)) = free.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1))) else { break };
+        if gain * gain < LEAST_GAIN {
             break;
         }
-        let weights = system.solve(|k| c(k, j));
-        for (k, left) in unexplained.iter_mut().enumerate() {
-            *left = c(k, j) - system.columns.iter().zip(&weights).map(|(&s, w)| c(k, s) * w).sum::<f64>();
-        }
-        system.weights = weights;
+        columns.push(next);
+        weights = regression(&columns, c, j);
     }
-    system.columns.into_iter().zip(system.weights).collect()
+    columns.into_iter().zip(weights).collect()
 }
 
-/// A symmetric positive definite system that grows by a column at a time, with its Cholesky factor.
-#[derive(Default)]
-struct Normal {
-    columns: Vec<usize>,
-    weights: Vec<f64>,
-    /// The rows of the lower triangle.
-    factor: Vec<Vec<f64>>,
-}
-
-impl Normal {
-    /// Adds a column with the given diagonal; false if the system would not be positive definite.
-    fn add(&mut self, column: usize, diagonal: f64, entry: impl Fn(usize, usize) -> f64) -> bool {
-        let mut row: Vec<f64> = Vec::with_capacity(self.columns.len() + 1);
-        for (at, &other) in self.columns.iter().enumerate() {
-            let known: f64 = row.iter().zip(&self.factor[at]).map(|(a, b)| a * b).sum();
-            row.push((entry(column, other) - known) / self.factor[at][at]);
+/// The weights of the ridge regression of column `j` on others, by elimination, which needs no pivots in a positive definite system.
+fn regression(columns: &[usize], c: impl Fn(usize, usize) -> f64, j: usize) -> Vec<f64> {
+    let entry = |a: usize, b: usize| c(a, b) + if a == b { RIDGE } else { 0.0 };
+    let row = |&a: &usize| columns.iter().map(|&b| entry(a, b)).chain([c(a, j)]).collect();
+    let mut rows: Vec<Vec<f64>> = columns.iter().map(row).collect();
+    for at in 0..rows.len() {
+        let own = rows[at].clone();
+        for (_, row) in rows.iter_mut().enumerate().filter(|(other, _)| *other != at) {
+            let factor = row[at] / own[at];
+            row.iter_mut().zip(&own).for_each(|(x, own)| *x -= factor * own);
         }
-        let pivot = diagonal - row.iter().map(|x| x * x).sum::<f64>();
-        if pivot.is_nan() || pivot < 1e-12 {
-            return false;
-        }
-        row.push(pivot.sqrt());
-        self.factor.push(row);
-        self.columns.push(column);
-        true
     }
-
-    fn solve(&self, right: impl Fn(usize) -> f64) -> Vec<f64> {
-        let n = self.columns.len();
-        let mut x: Vec<f64> = self.columns.iter().map(|&column| right(column)).collect();
-        for at in 0..n {
-            let known: f64 = (0..at).map(|k| self.factor[at][k] * x[k]).sum();
-            x[at] = (x[at] - known) / self.factor[at][at];
-        }
-        for at in (0..n).rev() {
-            let known: f64 = (at + 1..n).map(|k| self.factor[k][at] * x[k]).sum();
-            x[at] = (x[at] - known) / self.factor[at][at];
-        }
-        x
-    }
-}
-
-/// The numbers of a sampled column, gaps filled by its regression.
-fn filled_column(column: &GapColumn, known: &[f64], rows: &[Vec<f64>]) -> Vec<f64> {
-    let fill = |(row, z): (usize, &f64)| if z.is_nan() { column.told(|at| rows[at][row]) } else { *z };
-    known.iter().enumerate().map(fill).collect()
+    rows.iter().enumerate().map(|(at, row)| row[rows.len()] / row[at]).collect()
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {

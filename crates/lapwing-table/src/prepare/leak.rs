@@ -8,6 +8,7 @@
 //! there the best other one leaves half of the errors of the most frequent class. Cost: a sort of each column in up to [`MOST_ROWS`] rows.
 
 use super::LeftOut;
+use super::columns::Column;
 use super::dates::DatePart;
 use super::recipe::{ColumnRecipe, Recipe, Step};
 use super::survey::{Cells, Survey};
@@ -25,7 +26,7 @@ const MOST_CELLS: usize = 1 << 24;
 const MOST_LEVELS: usize = 1000;
 
 /// A recipe with one number for each column that `recipe` uses: the number itself, or the place of a level; NaN if the cell is missing.
-pub(super) fn probe(recipe: &Recipe, surveys: &[Survey]) -> Recipe {
+pub(super) fn probe(recipe: &Recipe, columns: &[Column]) -> Recipe {
     let step = |column: &ColumnRecipe, survey: &Survey| match (&column.step, &survey.cells) {
         (Step::Number { .. }, _) => Step::Number { fill: f64::NAN, center: 0.0, scale: 1.0, log: None, gap: None },
         (Step::Boolean { .. }, _) => Step::Boolean { size: 1.0, fill: f64::NAN, gap: None },
@@ -33,14 +34,12 @@ pub(super) fn probe(recipe: &Recipe, surveys: &[Survey]) -> Recipe {
         (Step::Category { .. } | Step::Ordered { .. } | Step::Text { .. }, Cells::Texts(texts))
             if texts.levels.len() <= MOST_LEVELS =>
         {
-            let mut levels: Vec<String> = texts.levels.keys().cloned().collect();
-            levels.sort_unstable();
-            Step::Ordered { levels, fill: f64::NAN, center: 0.0, scale: 1.0, gap: None }
+            Step::Ordered { levels: texts.sorted_levels(), fill: f64::NAN, center: 0.0, scale: 1.0, gap: None }
         }
         _ => Step::LeaveOut { reason: LeftOut::Type },
     };
-    let columns = recipe.columns.iter().zip(surveys);
-    let columns = columns.map(|(column, survey)| ColumnRecipe { step: step(column, survey), ..column.clone() });
+    let columns = recipe.columns.iter().zip(columns);
+    let columns = columns.map(|(recipe, column)| ColumnRecipe { step: step(recipe, &column.survey), ..recipe.clone() });
     Recipe { columns: columns.collect(), ..Recipe::default() }
 }
 
@@ -50,9 +49,6 @@ pub(super) fn chosen_rows(n: usize, n_columns: usize) -> Vec<usize> {
     let n = if n.min(most) >= FEWEST_ROWS { n } else { 0 };
     (0..n).step_by(n.div_ceil(most).max(1)).collect()
 }
-
-/// How a column tells the labels exactly, and whether by the order of measurements.
-type Look = (String, bool);
 
 /// Columns of `values` (l, d), row-major, that tell `classes` (l) alone, each with how; `are_levels` (d) says which hold levels.
 pub(super) fn leaking(values: &[f64], are_levels: &[bool], classes: &[u32]) -> Vec<(usize, String)> {
@@ -67,7 +63,7 @@ pub(super) fn leaking(values: &[f64], are_levels: &[bool], classes: &[u32]) -> V
         let column = values.iter().copied().skip(at).step_by(d).zip(classes.iter().copied());
         look(column, are_levels[at], &counts, CHANCE / (3 * d) as f64)
     };
-    let looks: Vec<Result<Look, usize>> = (0..d).map(look).collect();
+    let looks: Vec<Result<(String, bool), usize>> = (0..d).map(look).collect();
     let best = looks.iter().filter_map(|look| look.as_ref().err()).min().copied().unwrap_or(n);
     let is_alone = |by_order: bool| if by_order { 2 * best >= n - most } else { best >= OTHER_ERRORS };
     let told = looks.into_iter().enumerate().filter_map(|(at, look)| Some((at, look.ok()?)));
@@ -75,13 +71,13 @@ pub(super) fn leaking(values: &[f64], are_levels: &[bool], classes: &[u32]) -> V
 }
 
 /// How a column of values with their classes, of which there are so many rows each, tells these exactly and not by a chance above
-/// `chance`; or how many it tells wrongly.
+/// `chance`, and whether by the order of measurements; or how many it tells wrongly.
 fn look(
     values: impl Iterator<Item = (f64, u32)>,
     are_levels: bool,
     counts: &[usize],
     chance: f64,
-) -> Result<Look, usize> {
+) -> Result<(String, bool), usize> {
     let mut cells: Vec<(f64, u32)> = values.map(|(x, class)| (if x.is_nan() { f64::NAN } else { x }, class)).collect();
     cells.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     let (n, n_classes) = (cells.len(), counts.iter().filter(|count| **count > 0).count());

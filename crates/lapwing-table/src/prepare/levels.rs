@@ -1,38 +1,18 @@
 //! Levels of a category that have an order.
 
-/// Words with an order, in the lower case; words in one group mean the same place.
-const ORDERS: [&[&[&str]]; 9] = [
-    &[
-        &["strongly disagree", "completely disagree", "totally disagree"],
-        &["disagree", "rather disagree"],
-        &["slightly disagree", "somewhat disagree"],
-        &["neutral", "neither", "neither agree nor disagree", "undecided", "neither disagree nor agree"],
-        &["slightly agree", "somewhat agree"],
-        &["agree", "rather agree"],
-        &["strongly agree", "completely agree", "totally agree"],
-    ],
-    &[
-        &["never"],
-        &["rarely", "seldom"],
-        &["sometimes", "occasionally"],
-        &["often", "frequently"],
-        &["usually"],
-        &["always"],
-    ],
-    &[&["none"], &["very low"], &["low"], &["medium", "moderate", "average"], &["high"], &["very high"]],
-    &[
-        &["very poor", "very bad", "terrible"],
-        &["poor", "bad"],
-        &["fair", "ok", "okay", "average"],
-        &["good"],
-        &["very good"],
-        &["excellent", "great"],
-    ],
-    &[&["very dissatisfied"], &["dissatisfied"], &["neutral", "neither"], &["satisfied"], &["very satisfied"]],
-    &[&["none"], &["mild"], &["moderate"], &["severe"]],
-    &[&["xxs"], &["xs"], &["s", "small"], &["m", "medium"], &["l", "large"], &["xl"], &["xxl"], &["xxxl"]],
-    &[&["not at all"], &["a little", "slightly"], &["somewhat", "moderately"], &["very", "very much"], &["extremely"]],
-    &[&["first"], &["second"], &["third"], &["fourth"], &["fifth"]],
+/// Words with an order, in the lower case; those between two `|` mean the same place.
+const ORDERS: [&str; 9] = [
+    "strongly disagree/completely disagree/totally disagree|disagree/rather disagree|slightly disagree/somewhat disagree|\
+     neutral/neither/neither agree nor disagree/undecided/neither disagree nor agree|slightly agree/somewhat agree|\
+     agree/rather agree|strongly agree/completely agree/totally agree",
+    "never|rarely/seldom|sometimes/occasionally|often/frequently|usually|always",
+    "none|very low|low|medium/moderate/average|high|very high",
+    "very poor/very bad/terrible|poor/bad|fair/ok/okay/average|good|very good|excellent/great",
+    "very dissatisfied|dissatisfied|neutral/neither|satisfied|very satisfied",
+    "none|mild|moderate|severe",
+    "xxs|xs|s/small|m/medium|l/large|xl|xxl|xxxl",
+    "not at all|a little/slightly|somewhat/moderately|very/very much|extremely",
+    "first|second|third|fourth|fifth",
 ];
 
 /// Levels, in the lower case, that are no answer and have no place in an order.
@@ -65,9 +45,9 @@ fn placed<'l>(levels: &[&'l str], place: impl Fn(&str) -> Option<f64>) -> Option
     placed.is_sorted_by(|a, b| a.0 < b.0).then_some(placed)
 }
 
-fn place(order: &[&[&str]], level: &str) -> Option<f64> {
+fn place(order: &str, level: &str) -> Option<f64> {
     let level = level.trim().to_lowercase();
-    order.iter().position(|words| words.contains(&level.as_str())).map(|at| at as f64)
+    order.split('|').position(|words| words.split('/').any(|word| word == level)).map(|at| at as f64)
 }
 
 /// The number at the start of a level, and half less behind a word for "below".

@@ -3,24 +3,19 @@
 use std::fmt;
 
 use super::choose::{self, Verdict};
-use super::columns::{Columns, Extent, Scanned, decided, scan, suggested};
-use super::decide::Choices;
-use super::held::Encoding;
+use super::columns::{Extent, Surveyed};
+use super::decide::{Choices, suggested};
 use super::leak;
 use super::{Description, MAX_TERMS, Prepared, Recipe, Step};
 use crate::read::{ReadOptions, TableFile};
-use lapwing_core::{Labels, Result, Run, SparseLabels, Spreads, Standardize};
+use lapwing_core::{Labels, Result, Run, SparseLabels, Standardize};
 
 /// A table in memory whose columns have been looked at.
 ///
 /// The typed columns are held until [`prepare`](Self::prepare) turns them into features, batch by batch: memory is needed for one copy of
 /// the larger of the two.
 pub struct LoadedTable {
-    table: TableFile,
-    columns: Columns,
-    /// Whether the user named the columns.
-    are_named: bool,
-    found: Scanned,
+    found: Surveyed,
     labels: Option<Labels>,
 }
 
@@ -30,10 +25,9 @@ impl LoadedTable {
     /// # Errors
     /// As [`prepare`](super::prepare).
     pub fn read(table: TableFile, options: &ReadOptions, run: &Run) -> Result<Self> {
-        let mut columns = Columns::of(&table, options)?;
-        let mut found = scan(&table, &mut columns, options, Extent::Held, run)?;
+        let mut found = Surveyed::new(table, options)?.read(options, Extent::Held, run)?;
         let labels = found.labels.take().map(Labels::from);
-        Ok(Self { table, columns, are_named: options.columns.is_some(), found, labels })
+        Ok(Self { found, labels })
     }
 
     /// Number of rows.
@@ -48,10 +42,10 @@ impl LoadedTable {
 
     /// What the table holds and what [`prepare`](Self::prepare) would do, with examples, also if no column tells rows apart.
     pub fn describe(&self, standardize: Standardize, run: &Run) -> Description {
-        let choices = self.choices(standardize);
-        let (recipe, spreads) = suggested(&self.table, &self.columns, &self.found.surveys, &choices, run);
-        let mut description = self.description(&recipe, (standardize, spreads));
-        description.add_examples(&self.table, &self.columns, &recipe);
+        let choices = Choices { standardize, is_told: false, max_terms: MAX_TERMS };
+        let (recipe, spreads) = suggested(&self.found, &choices, run);
+        let mut description = Description::new(&self.found, &recipe, standardize, spreads, None);
+        description.add_examples(&self.found, &recipe);
         if let Some(labels) = &self.labels {
             description.add_leaks(self.leaks(&recipe, &labels.into()));
         }
@@ -65,51 +59,38 @@ impl LoadedTable {
     /// [`Error::Format`](lapwing_core::Error::Format) if no column tells rows apart;
     /// [`Error::Interrupted`](lapwing_core::Error::Interrupted).
     pub fn prepare(self, standardize: Standardize, labels: Option<&Labels>, run: &Run) -> Result<Prepared> {
-        let choices = self.choices(standardize);
-        let (mut recipe, spreads) = self.decided(&choices, run)?;
+        let found = &self.found;
+        let choices = Choices { standardize, is_told: false, max_terms: MAX_TERMS };
+        let (mut recipe, spreads) = found.decided(&choices, run)?;
         let known = labels.or(self.labels.as_ref()).map(SparseLabels::from);
-        let mut description = self.description(&recipe, (standardize, spreads));
-        if let Some(known) = known.as_ref().filter(|_| is_open(&choices, &recipe, spreads)) {
-            let (scaled, _) = self.decided(&Choices { is_told: true, ..choices }, run)?;
-            if let Some(verdict) = self.verdict(&recipe, &scaled, known) {
-                recipe = if verdict.scale { scaled } else { recipe };
-                description = self.description(&recipe, (standardize, spreads));
-                description.note(verdict);
-            }
+        // Whether the numbers alone do not tell if they are to be scaled.
+        let is_auto = standardize == Standardize::Auto;
+        let is_open = is_auto && !recipe.is_scaled && spreads.is_some_and(|spreads| spreads.differ);
+        let mut verdict = None;
+        if let Some(known) = known.as_ref().filter(|_| is_open) {
+            let (scaled, _) = found.decided(&Choices { is_told: true, ..choices }, run)?;
+            verdict = self.verdict(&recipe, &scaled, known);
+            recipe = if verdict.is_some_and(|verdict| verdict.scale) { scaled } else { recipe };
         }
+        let mut description = Description::new(found, &recipe, standardize, spreads, verdict);
         if let Some(known) = &known {
             description.add_leaks(self.leaks(&recipe, known));
         }
-        let mut warnings = description.warnings(self.table.path());
-        warnings.extend(self.found.spaced.clone());
-        let Self { table, columns, found, labels, .. } = self;
-        let (_, _, readable) = columns.read();
-        let encoding = Encoding { recipe: &recipe, path: table.path(), columns: &readable };
-        let (features, _) = found.held.encode(encoding, run)?;
+        let mut warnings = description.warnings(found.table.path());
+        let readable = found.readable();
+        let Self { found, labels } = self;
+        warnings.extend(found.spaced);
+        let (features, _) = found.held.encode(&recipe, &readable, run)?;
         Ok(Prepared { features, recipe, labels, names: None, description, warnings })
-    }
-
-    fn choices(&self, standardize: Standardize) -> Choices {
-        Choices { standardize, is_told: false, are_named: self.are_named, max_terms: MAX_TERMS }
-    }
-
-    fn decided(&self, choices: &Choices, run: &Run) -> Result<(Recipe, Option<Spreads>)> {
-        decided(&self.table, &self.columns, &self.found.surveys, choices, run)
-    }
-
-    fn description(&self, recipe: &Recipe, spreads: (Standardize, Option<Spreads>)) -> Description {
-        let found = &self.found;
-        Description::new(&self.table, &self.columns, recipe, &found.surveys, &found.tallies, &found.passed, spreads)
     }
 
     /// The columns that alone tell the labels, as places in the recipe, with how, and the number of labels that were looked at.
     fn leaks(&self, recipe: &Recipe, labels: &SparseLabels) -> (Vec<(usize, String)>, usize) {
-        let probe = leak::probe(recipe, &self.found.surveys);
-        let (used, (_, _, readable)) = (probe.used_places(), self.columns.read());
+        let probe = leak::probe(recipe, &self.found.columns);
+        let used = probe.used_places();
         let chosen = leak::chosen_rows(labels.rows.len(), used.len());
-        let (rows, classes): (Vec<usize>, Vec<u32>) =
-            chosen.into_iter().map(|at| (labels.rows[at] as usize, labels.index[at])).unzip();
-        let values = self.found.held.some_rows(&probe, &readable, &rows).unwrap_or_default();
+        let (rows, classes) = labeled(labels, chosen);
+        let values = self.found.held.some_rows(&probe, &self.found.readable(), &rows).unwrap_or_default();
         let are_levels: Vec<bool> =
             used.iter().map(|&at| matches!(probe.columns[at].step, Step::Ordered { .. })).collect();
         let found = leak::leaking(&values, &are_levels, &classes);
@@ -118,24 +99,21 @@ impl LoadedTable {
 
     /// What the labels say about two recipes.
     fn verdict(&self, raw: &Recipe, scaled: &Recipe, labels: &SparseLabels) -> Option<Verdict> {
-        let chosen = choose::chosen_rows(&labels.rows, &labels.index, raw.n_features());
-        let rows: Vec<usize> = chosen.iter().map(|&at| labels.rows[at] as usize).collect();
-        let classes: Vec<u32> = chosen.iter().map(|&at| labels.index[at]).collect();
-        let (_, _, readable) = self.columns.read();
-        let features = |recipe: &Recipe| self.found.held.some_rows(recipe, &readable, &rows);
+        let (rows, classes) = labeled(labels, choose::chosen_rows(&labels.rows, &labels.index, raw.n_features()));
+        let features = |recipe: &Recipe| self.found.held.some_rows(recipe, &self.found.readable(), &rows).ok();
         choose::compare(&features(raw)?, &features(scaled)?, &classes)
     }
 }
 
-/// Whether the numbers alone do not tell if they are to be scaled.
-fn is_open(choices: &Choices, recipe: &Recipe, spreads: Option<Spreads>) -> bool {
-    choices.standardize == Standardize::Auto && !recipe.is_scaled && spreads.is_some_and(|spreads| spreads.differ)
+/// The rows of some labels, and their classes.
+fn labeled(labels: &SparseLabels, chosen: Vec<usize>) -> (Vec<usize>, Vec<u32>) {
+    chosen.into_iter().map(|at| (labels.rows[at] as usize, labels.index[at])).unzip()
 }
 
 impl fmt::Debug for LoadedTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LoadedTable")
-            .field("table", &self.table)
+            .field("table", &self.found.table)
             .field("n_rows", &self.n_rows())
             .finish_non_exhaustive()
     }

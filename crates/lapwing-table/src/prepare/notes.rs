@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::decide::{MAX_ONE_HOT, names_codes, names_groups};
 use super::recipe::{ColumnRecipe, Step};
 use super::survey::{Cells, Survey, TextSurvey};
-use crate::read::cell::{CellType, DateStyle, NumberStyle, OtherCell, Reading, Tally, infer, is_unseen};
+use crate::read::cell::{CellType, NumberStyle, OtherCell, Tally, infer, is_unseen};
 use crate::read::lines::shown;
 use crate::read::{ColumnKind, Doubt, TableFile, join_columns, shell_word};
 use lapwing_core::Warning;
@@ -137,18 +137,15 @@ impl UnfitCell {
 
 impl Unfit {
     /// Those of a tally, or the numbers that are infinite or too large, if there are any.
-    pub(super) fn of(tally: Option<&Tally>, survey: &Survey) -> Option<Self> {
-        if let Some(tally) = tally.filter(|tally| tally.first_unfit().is_some()) {
-            let cell = |odd: &OtherCell| UnfitCell { cell: odd.shown(), n_cells: odd.count, place: odd.place() };
-            return Self::listed(tally.unfit, tally.others.iter().take(MAX_LISTED).map(cell).collect());
+    pub(super) fn of(tally: &Tally, survey: &Survey) -> Option<Self> {
+        let cell = |odd: &OtherCell| UnfitCell { cell: odd.shown(), n_cells: odd.count, place: odd.place() };
+        let mut cells: Vec<UnfitCell> = tally.others.iter().take(MAX_LISTED).map(cell).collect();
+        let mut n_cells = tally.unfit;
+        if let (true, Cells::Numbers(numbers)) = (cells.is_empty(), &survey.cells) {
+            let (row, value) = numbers.first_infinite?;
+            cells.push(UnfitCell { cell: format!("{value:e}"), n_cells: 1, place: format!("row {row}") });
+            n_cells = numbers.n_infinite;
         }
-        let Cells::Numbers(numbers) = &survey.cells else { return None };
-        let (row, value) = numbers.first_infinite?;
-        let first = UnfitCell { cell: format!("{value:e}"), n_cells: 1, place: format!("row {row}") };
-        Self::listed(numbers.n_infinite, vec![first])
-    }
-
-    fn listed(n_cells: usize, cells: Vec<UnfitCell>) -> Option<Self> {
         let first = cells.first()?;
         Some(Self { n_cells, first: first.cell.clone(), place: first.place.clone(), cells })
     }
@@ -193,43 +190,37 @@ impl Other {
         match (&survey.cells, &column.step) {
             (Cells::Texts(_), Step::Category { levels, .. }) if levels.iter().any(|level| is_sum(level)) => {
                 let warning = "some of its cells name totals, which are sums of other rows and count as rows; if so";
-                Some(Self { reading: "totals".into(), option: "remove their lines".into(), warning: Some(warning) })
+                Some(Self::new("totals", "remove their lines", Some(warning)))
             }
             (Cells::Dates { .. }, _) if is_dated => Some(Self::read_as("the month first", name, "month-first", None)),
-            (Cells::Numbers(numbers), Step::Number { .. }) if numbers.are_integers && numbers.distinct.is_exact() => {
+            (Cells::Numbers(numbers), Step::Number { .. }) if numbers.are_integers() && numbers.distinct.is_exact() => {
                 let (n, is_code) = (numbers.distinct.count(), names_codes(name));
                 let are_few = (3..=MAX_ONE_HOT).contains(&n) && 2 * n <= survey.n_filled();
                 // Numbers without gaps may be in an order.
-                let is_likely = is_code && numbers.most - numbers.least >= 2.0 * n as f64;
+                let (least, most) = numbers.limits();
+                let is_likely = is_code && most - least >= 2.0 * n as f64;
                 let warning =
                     is_likely.then_some("its few numbers look like codes, and are taken as amounts; as levels");
                 (are_few && (is_code || names_groups(name))).then(|| Self::read_as("levels", name, "text", warning))
             }
             (Cells::Texts(texts), _) if texts.levels.keys().any(|text| text.contains(is_unseen)) => {
                 let warning = "some of its cells hold marks that are not seen, such as soft hyphens and marks of direction, and are unlike those without";
-                let (reading, option) = ("texts without them".to_owned(), "remove the marks".to_owned());
-                Some(Self { reading, option, warning: Some(warning) })
+                Some(Self::new("texts without them", "remove the marks", Some(warning)))
             }
             (Cells::Texts(texts), _) => {
                 let are_digits = texts.levels.keys().all(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
                 let is_padded = texts.levels.keys().any(|text| text.len() > 1 && text.starts_with('0'));
-                match (are_digits && is_padded, mixed(texts)) {
-                    (true, _) => {
-                        let warning = "numbers with leading zeros are taken as codes; as numbers";
-                        Some(Self::read_as("numbers", name, "number", Some(warning)))
+                let warning = match numbers_among(texts) {
+                    _ if are_digits && is_padded => "numbers with leading zeros are taken as codes; as numbers",
+                    (_, 0) => return None,
+                    (n_cells, n) if n == n_cells => {
+                        let warning = "its numbers have decimal points and decimal commas, and are taken as texts";
+                        return Some(Self::new("numbers", "write all with one decimal mark", Some(warning)));
                     }
-                    (_, Some(Mixed::Marks)) => Some(Self {
-                        reading: "numbers".into(),
-                        option: "write all with one decimal mark".into(),
-                        warning: Some("its numbers have decimal points and decimal commas, and are taken as texts"),
-                    }),
-                    (_, Some(Mixed::Words)) => {
-                        let warning =
-                            "many of its cells are numbers, but not all, and all are taken as texts; as numbers";
-                        Some(Self::read_as("numbers", name, "number", Some(warning)))
-                    }
-                    (_, None) => None,
-                }
+                    (n_cells, n) if (n as f64) < MIXED * n_cells as f64 => return None,
+                    _ => "many of its cells are numbers, but not all, and all are taken as texts; as numbers",
+                };
+                Some(Self::read_as("numbers", name, "number", Some(warning)))
             }
             _ => None,
         }
@@ -261,9 +252,13 @@ impl Other {
         }
     }
 
+    fn new(reading: &str, option: &str, warning: Option<&'static str>) -> Self {
+        Self { reading: reading.to_owned(), option: option.to_owned(), warning }
+    }
+
     fn read_as(reading: &str, name: &str, word: &str, warning: Option<&'static str>) -> Self {
-        let option = format!("--read-as {}", shell_word(&join_columns(&[format!("{name}={word}")])));
-        Self { reading: reading.to_owned(), option, warning }
+        let column = shell_word(&join_columns(&[format!("{name}={word}")]));
+        Self::new(reading, &format!("--read-as {column}"), warning)
     }
 }
 
@@ -274,27 +269,12 @@ fn is_sum(level: &str) -> bool {
     level == "subtotal" || level == "total" || level.ends_with(" total") || level.ends_with(" subtotal")
 }
 
-/// Texts many of which are numbers.
-enum Mixed {
-    /// All are, with decimal points in some and decimal commas in others.
-    Marks,
-    /// Others are words.
-    Words,
-}
-
-fn mixed(texts: &TextSurvey) -> Option<Mixed> {
-    let is_number = |text: &str, mark: u8| NumberStyle::Written(mark).parse(text.as_bytes()).is_some();
-    let (mut n_cells, mut n_numbers) = (0, 0);
-    for (text, count) in &texts.levels {
-        n_cells += count;
-        n_numbers += if is_number(text, b'.') || is_number(text, b',') { *count } else { 0 };
-    }
-    match MIXED * n_cells as f64 <= n_numbers as f64 {
-        _ if n_numbers == 0 => None,
-        _ if n_numbers == n_cells => Some(Mixed::Marks),
-        true => Some(Mixed::Words),
-        false => None,
-    }
+/// How many cells of a text there are, and how many are numbers with one decimal mark or the other.
+fn numbers_among(texts: &TextSurvey) -> (usize, usize) {
+    let is_number =
+        |text: &String| [b'.', b','].iter().any(|mark| NumberStyle::Written(*mark).parse(text.as_bytes()).is_some());
+    let n_numbers = texts.levels.iter().filter(|(text, _)| is_number(text)).map(|(_, count)| count).sum();
+    (texts.levels.values().sum(), n_numbers)
 }
 
 /// What a cell of a kind holds, in words.
@@ -305,10 +285,4 @@ pub(super) fn a_kind(kind: &ColumnKind) -> &'static str {
         ColumnKind::Vector(_) => "list of the length of the others",
         _ => "number",
     }
-}
-
-/// Whether all dates of a column leave the order of day and month open.
-pub(super) fn is_undated(reading: &Reading, survey: &Survey) -> bool {
-    let is_day_first = reading.cells == Some(CellType::Date(DateStyle::DayFirst));
-    is_day_first && matches!(survey.cells, Cells::Dates { has_late_day: false, .. })
 }

@@ -144,61 +144,64 @@ pub enum Step {
 }
 
 impl Step {
+    /// The number in the extra column of a missing cell, if there is such a column.
+    pub(super) fn gap(&self) -> Option<f64> {
+        match self {
+            Self::Number { gap, .. }
+            | Self::Boolean { gap, .. }
+            | Self::Ordered { gap, .. }
+            | Self::Date { gap, .. }
+            | Self::Vector { gap, .. } => *gap,
+            Self::Category { has_gap, .. } => has_gap.then_some(1.0),
+            Self::LeaveOut { .. } | Self::Text { .. } => None,
+        }
+    }
+
     /// Number of features.
     pub fn width(&self) -> usize {
-        let extra = |gap: &Option<f64>| usize::from(gap.is_some());
-        match self {
+        let own = match self {
             Self::LeaveOut { .. } => 0,
-            Self::Number { gap, .. } | Self::Boolean { gap, .. } | Self::Ordered { gap, .. } => 1 + extra(gap),
-            Self::Category { levels, has_gap } => levels.len() + usize::from(*has_gap),
-            Self::Date { parts, gap, .. } => parts.len() + extra(gap),
+            Self::Number { .. } | Self::Boolean { .. } | Self::Ordered { .. } => 1,
+            Self::Category { levels, .. } => levels.len(),
+            Self::Date { parts, .. } => parts.len(),
             Self::Text { terms, .. } => terms.len(),
-            Self::Vector { fill, gap, .. } => fill.len() + extra(gap),
-        }
+            Self::Vector { fill, .. } => fill.len(),
+        };
+        own + usize::from(self.gap().is_some())
     }
 
     /// Names of the features of a column named `name`.
     fn feature_names(&self, name: &str) -> Vec<String> {
-        let numbered = |n: usize| (0..n).map(|at| format!("{name}_{at}")).collect::<Vec<_>>();
-        let (mut names, has_gap) = match self {
-            Self::LeaveOut { .. } => (Vec::new(), false),
-            Self::Number { gap, .. } | Self::Boolean { gap, .. } | Self::Ordered { gap, .. } => {
-                (vec![name.to_owned()], gap.is_some())
-            }
-            Self::Category { levels, has_gap } => {
-                (levels.iter().map(|level| format!("{name}_{level}")).collect(), *has_gap)
-            }
-            Self::Date { parts, gap, .. } => {
-                (parts.iter().map(|(part, ..)| format!("{name}_{}", part.word())).collect(), gap.is_some())
-            }
-            Self::Text { terms, .. } => (numbered(terms.len()), false),
-            Self::Vector { fill, gap, .. } => (numbered(fill.len()), gap.is_some()),
+        let gap = self.gap().map(|_| format!("{name}_missing"));
+        let mut names: Vec<String> = match self {
+            Self::Number { .. } | Self::Boolean { .. } | Self::Ordered { .. } => vec![name.to_owned()],
+            Self::Category { levels, .. } => levels.iter().map(|level| format!("{name}_{level}")).collect(),
+            Self::Date { parts, .. } => parts.iter().map(|(part, ..)| format!("{name}_{}", part.word())).collect(),
+            _ => (0..self.width() - usize::from(gap.is_some())).map(|at| format!("{name}_{at}")).collect(),
         };
-        names.extend(has_gap.then(|| format!("{name}_missing")));
+        names.extend(gap);
         names
     }
 
     /// Whether the numbers of a stored step are in range.
     fn is_valid(&self) -> bool {
         let are_finite = |numbers: &[f64]| numbers.iter().all(|x| x.is_finite());
-        let is_gap = |gap: &Option<f64>| gap.is_none_or(f64::is_finite);
-        match self {
+        let are_valid = match self {
             Self::LeaveOut { .. } => true,
-            Self::Number { fill, center, scale, log, gap } => {
+            Self::Number { fill, center, scale, log, .. } => {
                 let is_log = log.is_none_or(|shift| shift > 0.0 && shift.is_finite());
-                are_finite(&[*fill, *center]) && *scale > 0.0 && is_log && is_gap(gap)
+                are_finite(&[*fill, *center]) && *scale > 0.0 && is_log
             }
-            Self::Boolean { size, fill, gap } => are_finite(&[*size, *fill]) && is_gap(gap),
+            Self::Boolean { size, fill, .. } => are_finite(&[*size, *fill]),
             Self::Category { levels, .. } => levels.is_sorted_by(|a, b| a < b),
-            Self::Ordered { levels, fill, center, scale, gap } => {
-                !levels.is_empty() && are_finite(&[*fill, *center]) && *scale > 0.0 && is_gap(gap)
+            Self::Ordered { levels, fill, center, scale, .. } => {
+                !levels.is_empty() && are_finite(&[*fill, *center]) && *scale > 0.0
             }
-            Self::Date { parts, gap, .. } => {
-                parts.iter().all(|(_, center, scale)| center.is_finite() && *scale > 0.0) && is_gap(gap)
-            }
+            Self::Date { parts, .. } => parts.iter().all(|(_, center, scale)| center.is_finite() && *scale > 0.0),
             Self::Text { terms, weight } => terms.is_valid() && weight.is_finite(),
-            Self::Vector { fill, weight, gap } => are_finite(fill) && weight.is_none_or(f64::is_finite) && is_gap(gap),
-        }
+            Self::Vector { fill, weight, .. } => are_finite(fill) && weight.is_none_or(f64::is_finite),
+        };
+        are_valid && self.gap().is_none_or(f64::is_finite)
     }
 }
 

@@ -8,15 +8,16 @@ use std::sync::Mutex;
 use arrow_array::{Array, ArrayRef};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::columns::{Columns, Extent, decided, scan};
+use super::columns::{Extent, Surveyed};
 use super::decide::Choices;
 use super::encode::{Feature, Unlike, write_dense};
-use super::plain::{Plain, counted};
+use super::plain::{bad_cells, counted, plain};
 use super::summary::Description;
 use super::{MAX_STREAMED_TERMS, MAX_TERMS, Recipe};
+use crate::read::rows::OpenRows;
 use crate::read::table::{ColumnType, Reading, RowMark, TableRows, no_rows};
 use crate::read::{ReadOptions, Size, TableFile, fingerprint};
-use lapwing_core::scan::{Centered, Place, RowScan, RowSink, Value};
+use lapwing_core::scan::{Centered, Place, RowScan, RowSink};
 use lapwing_core::{Error, Result, RowReader, RowSource, Run, SparseLabels, Standardize, Warning};
 
 /// The rows of a table, made features by a recipe whenever they are read.
@@ -28,14 +29,11 @@ pub struct PreparedRows {
     types: Vec<ColumnType>,
     /// How cells are read.
     readings: Vec<Reading>,
-    /// Places of the columns among those of the recipe.
-    used: Vec<usize>,
     n_rows: usize,
-    bytes: u64,
     /// Rows at which reading can start.
     marks: Vec<RowMark>,
-    /// Refuses cells that are not numbers, if columns are taken as they are.
-    plain: Option<Plain>,
+    /// Whether columns are taken as they are, so that cells that are not numbers are refused.
+    is_plain: bool,
     /// Cells read so far that are unlike those of the fit.
     unlike: Mutex<Vec<Unlike>>,
 }
@@ -63,21 +61,18 @@ pub struct PreparedTable {
 /// One pass over the file that finds the recipe, two if cells far behind its start do not fit the type of their column.
 pub fn prepare_rows(path: &Path, options: &ReadOptions, standardize: Standardize, run: &Run) -> Result<PreparedTable> {
     let table = TableFile::open(path, options)?;
-    let mut columns = Columns::of(&table, options)?;
-    let found = scan(&table, &mut columns, options, Extent::Passed, run)?;
-    let choices =
-        Choices { standardize, is_told: false, are_named: options.columns.is_some(), max_terms: MAX_STREAMED_TERMS };
-    let (mut recipe, spreads) = decided(&table, &columns, &found.surveys, &choices, run)?;
+    let found = Surveyed::new(table, options)?.read(options, Extent::Passed, run)?;
+    let (mut recipe, spreads) =
+        found.decided(&Choices { standardize, is_told: false, max_terms: MAX_STREAMED_TERMS }, run)?;
     // Rows that are read in blocks are dense.
     recipe.is_sparse = false;
-    let spreads = (standardize, spreads);
-    let description =
-        Description::new(&table, &columns, &recipe, &found.surveys, &found.tallies, &found.passed, spreads);
+    let description = Description::new(&found, &recipe, standardize, spreads, None);
+    let Surveyed { table, labels, spaced, n_rows, marks, .. } = found;
     let mut warnings = description.warnings(table.path());
-    warnings.extend(found.spaced);
+    warnings.extend(spaced);
     let places = recipe.places(&table, None)?;
-    let rows = PreparedRows::new(table, recipe, places, found.n_rows, found.marks)?;
-    Ok(PreparedTable { rows, labels: found.labels, description, warnings })
+    let rows = PreparedRows::new(table, recipe, places, (n_rows, marks))?;
+    Ok(PreparedTable { rows, labels, description, warnings })
 }
 
 /// Rows that are looked at for a plan.
@@ -98,19 +93,18 @@ pub fn probe_prepared(
     run: &Run,
 ) -> Result<Size> {
     let table = TableFile::open(path, options)?;
-    let mut columns = Columns::of(&table, options)?;
-    columns.label = None;
-    let n_rows = super::plain::count(&table, run)?;
+    let mut found = Surveyed::new(table, options)?;
+    found.label = None;
+    let (n_rows, _) = counted(&found.table, run)?;
     if n_rows == 0 {
-        return Err(no_rows(table.path()));
+        return Err(no_rows(found.table.path()));
     }
-    let found = scan(&table, &mut columns, options, Extent::First(PLANNED_ROWS), run)?;
+    let found = found.read(options, Extent::First(PLANNED_ROWS), run)?;
     let max_terms = if in_blocks { MAX_STREAMED_TERMS } else { MAX_TERMS };
-    let choices = Choices { standardize, is_told: false, are_named: options.columns.is_some(), max_terms };
-    let (recipe, _) = decided(&table, &columns, &found.surveys, &choices, run)?;
+    let (recipe, _) = found.decided(&Choices { standardize, is_told: false, max_terms }, run)?;
     let n_features = recipe.n_features();
     if recipe.is_sparse && !in_blocks {
-        let entries = super::decide::entries_of_row(&recipe, &found.surveys) * n_rows as f64;
+        let entries = super::decide::entries_of_row(&recipe, &found.columns) * n_rows as f64;
         return Ok(Size::sparse(n_rows, n_features, entries as usize));
     }
     Ok(Size::dense(n_rows, n_features, if recipe.is_double { 8 } else { 4 }))
@@ -121,24 +115,13 @@ impl PreparedRows {
         table: TableFile,
         recipe: Recipe,
         (columns, types): (Vec<usize>, Vec<ColumnType>),
-        n_rows: usize,
-        marks: Vec<RowMark>,
+        (n_rows, marks): (usize, Vec<RowMark>),
     ) -> Result<Self> {
-        let (bytes, used) = (table.bytes_of(&columns), recipe.used_places());
+        if n_rows == 0 {
+            return Err(no_rows(table.path()));
+        }
         let readings = table.reconciled(&columns, &recipe.readings())?;
-        Ok(Self {
-            table,
-            recipe,
-            columns,
-            types,
-            readings,
-            used,
-            n_rows,
-            bytes,
-            marks,
-            plain: None,
-            unlike: Mutex::default(),
-        })
+        Ok(Self { table, recipe, columns, types, readings, n_rows, marks, is_plain: false, unlike: Mutex::default() })
     }
 
     /// The rows of a table by the recipe of an earlier fit; `columns` are as in [`Recipe::apply`].
@@ -150,8 +133,8 @@ impl PreparedRows {
     /// One pass over a text, to count its rows.
     pub fn open(table: TableFile, recipe: Recipe, columns: Option<&[String]>, run: &Run) -> Result<Self> {
         let places = recipe.places(&table, columns)?;
-        let (n_rows, marks) = counted_rows(&table, run)?;
-        Self::new(table, recipe, places, n_rows, marks)
+        let counted = counted(&table, run)?;
+        Self::new(table, recipe, places, counted)
     }
 
     /// The rows of a table of numbers, as they are; missing ones are NaN.
@@ -160,46 +143,24 @@ impl PreparedRows {
     /// [`Error::Columns`] naming all columns of a type that is not a number; cells of a text that are not numbers are errors when they are
     /// read.
     pub(crate) fn plain(table: TableFile, options: &ReadOptions, run: &Run) -> Result<Self> {
-        let plain = Plain::of(&table, options)?;
-        let (n_rows, marks) = counted_rows(&table, run)?;
-        let (mut columns, mut types) = plain.read();
-        let recipe = plain.recipe.clone();
-        columns.truncate(recipe.columns.len());
-        types.truncate(recipe.columns.len());
-        Ok(Self { plain: Some(plain), ..Self::new(table, recipe, (columns, types), n_rows, marks)? })
-    }
-
-    /// The error for cells that are not numbers or no usable ones, of rows that are taken as they are.
-    pub(crate) fn plain_error(&self, run: &Run) -> Result<Option<Error>> {
-        self.plain.as_ref().map_or(Ok(None), |plain| plain.bad_cells(&self.table, run))
+        let (Surveyed { table, columns, .. }, recipe) = plain(table, options)?;
+        let counted = counted(&table, run)?;
+        let places = columns.iter().filter_map(|column| Some((column.place, column.kind.column_type()?))).unzip();
+        Ok(Self { is_plain: true, ..Self::new(table, recipe, places, counted)? })
     }
 
     /// Counts cells that are unlike those of the fit.
     fn note(&self, found: impl Iterator<Item = Unlike>) {
         // A thread that panicked while it held the lock has left whole counts.
         let mut all = self.unlike.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        all.resize(self.used.len(), Unlike::default());
+        all.resize(self.columns.len(), Unlike::default());
         all.iter_mut().zip(found).for_each(|(all, found)| all.add(found));
     }
 
     /// Cells that are unlike those of the fit, in all rows read so far.
     pub fn warnings(&self) -> Vec<Warning> {
         let unlike = self.unlike.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        self.recipe.warnings(&self.used, &unlike, &[])
-    }
-
-    /// A reader of the rows from `place` on.
-    pub(crate) fn reader_at<'s>(
-        &'s self,
-        place: Place,
-        center: &'s [f64],
-        run: &Run,
-    ) -> Result<Box<dyn RowReader + 's>> {
-        let rows = self.table.scan_from(place.row, &self.marks, (&self.columns, &self.types, &self.readings), false)?;
-        Ok(match self.recipe.is_double {
-            true => Centered::boxed(RecipeScan::<f64>::from(self, rows, place.row, run)?, place, center),
-            false => Centered::boxed(RecipeScan::<f32>::from(self, rows, place.row, run)?, place, center),
-        })
+        self.recipe.warnings(&self.recipe.used_places(), &unlike, &[])
     }
 
     /// The recipe.
@@ -213,6 +174,24 @@ impl PreparedRows {
     }
 }
 
+impl OpenRows for PreparedRows {
+    fn reader<'s>(&'s self, place: Place, center: &'s [f64], run: &Run) -> Result<Box<dyn RowReader + 's>> {
+        let rows = self.table.scan_from(place.row, &self.marks, (&self.columns, &self.types, &self.readings), false)?;
+        Ok(match self.recipe.is_double {
+            true => Centered::boxed(RecipeScan::<f64>::from(self, rows, place.row, run)?, place, center),
+            false => Centered::boxed(RecipeScan::<f32>::from(self, rows, place.row, run)?, place, center),
+        })
+    }
+
+    /// The error for cells that are not numbers or no usable ones, of rows that are taken as they are.
+    fn bad_cells(&self, run: &Run) -> Result<Option<Error>> {
+        if !self.is_plain {
+            return Ok(None);
+        }
+        bad_cells(&self.table, &self.columns, self.table.scan(&self.columns, &self.types)?, run)
+    }
+}
+
 impl RowSource for PreparedRows {
     fn n_rows(&self) -> usize {
         self.n_rows
@@ -223,7 +202,7 @@ impl RowSource for PreparedRows {
     }
 
     fn bytes(&self) -> u64 {
-        self.bytes
+        self.table.bytes_of(&self.columns)
     }
 
     fn is_seekable(&self) -> bool {
@@ -239,64 +218,49 @@ impl RowSource for PreparedRows {
     }
 
     fn open<'s>(&'s self, first: usize, center: &'s [f64], run: &Run) -> Result<Box<dyn RowReader + 's>> {
-        self.reader_at(Place::new(self, first, center)?, center, run)
+        self.reader(Place::new(self, first, center)?, center, run)
     }
-}
-
-/// The number of rows of a table, and marks in a text.
-fn counted_rows(table: &TableFile, run: &Run) -> Result<(usize, Vec<RowMark>)> {
-    let (n_rows, marks) = match table.n_rows() {
-        Some(n_rows) => (n_rows, Vec::new()),
-        None => {
-            let mut rows = counted(table, run)?;
-            (rows.n_rows(), rows.take_marks())
-        }
-    };
-    if n_rows == 0 { Err(no_rows(table.path())) } else { Ok((n_rows, marks)) }
 }
 
 /// Rows of a table from some row on, as features in the type that keeps their values.
 struct RecipeScan<'s, T> {
     source: &'s PreparedRows,
     rows: TableRows,
-    batch: Option<Vec<ArrayRef>>,
-    /// The next row of the batch.
-    at: usize,
+    /// The rows of the last batch that are left.
+    batch: Vec<ArrayRef>,
     value: PhantomData<T>,
 }
 
 impl<'s, T> RecipeScan<'s, T> {
+    /// The rows from `row` on, which lies behind those read.
     fn from(source: &'s PreparedRows, rows: TableRows, row: usize, run: &Run) -> Result<Self> {
-        let mut scan = Self { source, rows, batch: None, at: 0, value: PhantomData };
-        scan.pass(row, run)?;
+        let mut n_left = row - rows.n_rows();
+        let mut scan = Self { source, rows, batch: Vec::new(), value: PhantomData };
+        while n_left > 0 {
+            n_left -= scan.take(n_left, run)?[0].len();
+        }
         Ok(scan)
     }
 
     /// Number of rows of the batch that are left; reads the next batch if none are. 0 at the end.
     fn left(&mut self, run: &Run) -> Result<usize> {
-        loop {
-            let length = self.batch.as_ref().and_then(|batch| batch.first()).map_or(0, |array| array.len());
-            if self.at < length {
-                return Ok(length - self.at);
-            }
-            (self.batch, self.at) = (self.rows.next(run)?, 0);
-            if self.batch.is_none() {
-                return Ok(0);
-            }
+        while self.batch.first().is_none_or(|array| array.is_empty()) {
+            let Some(batch) = self.rows.next(run)? else { return Ok(0) };
+            self.batch = batch;
         }
+        Ok(self.batch[0].len())
     }
 
-    /// Goes to row `row`, which lies behind those read.
-    fn pass(&mut self, row: usize, run: &Run) -> Result<()> {
-        let mut n_left = row - self.rows.n_rows();
-        while n_left > 0 {
-            let step = self.left(run)?.min(n_left);
-            if step == 0 {
-                return Err(self.changed());
-            }
-            (self.at, n_left) = (self.at + step, n_left - step);
+    /// Takes the next rows, at least one and at most `most`.
+    fn take(&mut self, most: usize, run: &Run) -> Result<Vec<ArrayRef>> {
+        let n_left = self.left(run)?;
+        if n_left == 0 {
+            return Err(self.changed());
         }
-        Ok(())
+        let n = n_left.min(most);
+        let rest = self.batch.iter().map(|array| array.slice(n, n_left - n)).collect();
+        let taken = std::mem::replace(&mut self.batch, rest);
+        Ok(taken.iter().map(|array| array.slice(0, n)).collect())
     }
 
     fn changed(&self) -> Error {
@@ -305,31 +269,29 @@ impl<'s, T> RecipeScan<'s, T> {
     }
 }
 
-impl<T: Feature + Value> RowScan for RecipeScan<'_, T> {
+impl<T: Feature> RowScan for RecipeScan<'_, T> {
     type Value = T;
 
     fn read(&mut self, rows: Range<usize>, sink: &mut impl RowSink<T>, run: &Run) -> Result<()> {
         let width = self.source.n_cols();
         let mut n_left = rows.len();
         while n_left > 0 {
-            let step = self.left(run)?.min(n_left);
-            let Some(batch) = self.batch.as_ref().filter(|_| step > 0) else { return Err(self.changed()) };
-            let slices: Vec<ArrayRef> = batch.iter().map(|array| array.slice(self.at, step)).collect();
-            let recipe = &self.source.recipe;
-            let mut encoders =
-                recipe.encoders(&slices, &self.source.used).ok_or_else(|| super::held::foreign(self.source.path()))?;
-            let has_text = self.source.plain.is_some() && self.rows.tallies().iter().any(|tally| tally.unfit > 0);
+            let arrays = self.take(n_left, run)?;
+            let step = arrays[0].len();
+            let PreparedRows { recipe, is_plain, .. } = self.source;
+            let mut encoders = recipe.encoders(self.source.path(), &arrays, &recipe.used_places())?;
+            let has_text = *is_plain && self.rows.tallies().iter().any(|tally| tally.unfit > 0);
             sink.fill(step, |room| {
                 room.fill(T::default());
                 write_dense(&mut encoders, step, width, room);
                 // A missing number is handed on; a cell that is no number is an error.
                 match has_text && room.iter().any(|x| x.is_missing()) {
-                    true => Err(self.source.plain_error(run)?.unwrap_or_else(|| self.changed())),
+                    true => Err(self.source.bad_cells(run)?.unwrap_or_else(|| self.changed())),
                     false => Ok(()),
                 }
             })?;
             self.source.note(encoders.into_iter().map(|encoder| encoder.unlike));
-            (self.at, n_left) = (self.at + step, n_left - step);
+            n_left -= step;
         }
         Ok(())
     }
@@ -337,7 +299,9 @@ impl<T: Feature + Value> RowScan for RecipeScan<'_, T> {
     /// Passes over the rows of the current batch, but no more.
     fn skip(&mut self, rows: Range<usize>, run: &Run) -> Result<bool> {
         let is_near = rows.is_empty() || rows.len() <= self.left(run)?;
-        self.at += if is_near { rows.len() } else { 0 };
+        if is_near && !rows.is_empty() {
+            self.take(rows.len(), run)?;
+        }
         Ok(is_near)
     }
 }

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::decide::Choices;
-use super::survey::{NumberSurvey, Survey};
+use super::survey::NumberSurvey;
 use lapwing_core::{Run, Spreads, Standardize, spreads};
 
 /// The share of a column's deviation that tells a gap from none.
@@ -26,23 +26,16 @@ pub(super) struct NumberScale {
     pub log: Option<f64>,
 }
 
-/// Numbers of columns.
-#[derive(Clone, Copy)]
-pub(super) struct Counts {
-    pub all: usize,
-    /// That become features.
-    pub used: usize,
-    /// Of these, texts and vectors.
-    pub rich: usize,
-}
+/// Numbers as they are.
+pub(super) const UNSCALED: NumberScale = NumberScale { center: 0.0, divisor: 1.0, log: None };
 
 /// How numbers are scaled.
 pub(super) struct Scale {
     /// Whether other columns than numbers become features.
     pub is_mixed: bool,
     pub is_scaled: bool,
-    /// How the numbers of each column are scaled, if they are.
-    pub numbers: Vec<Option<NumberScale>>,
+    /// How the numbers of each number column are scaled.
+    pub numbers: Vec<NumberScale>,
     /// The median of the deviations of numbers, or 1 if they are scaled.
     pub typical: f64,
     /// The length of texts and vectors: 1 if there is nothing else.
@@ -50,19 +43,15 @@ pub(super) struct Scale {
     pub spreads: Option<Spreads>,
 }
 
-/// What scaling needs to know of a column of numbers, or of their logarithms.
-struct Measures {
-    log: Option<f64>,
-    mean: f64,
-    deviation: f64,
-    /// 0 if columns are scaled by their deviations.
-    width: f64,
-}
-
 impl Scale {
-    /// The scale of number columns, each with its place among all columns.
-    pub(super) fn of(numbers: &[(usize, &NumberSurvey, bool)], counts: Counts, choices: &Choices, run: &Run) -> Self {
-        let is_mixed = counts.used > numbers.len();
+    /// The scale of number columns, where `n_used` columns become features and `n_rich` of these are texts and vectors.
+    pub(super) fn of(
+        numbers: &[(usize, &NumberSurvey, bool)],
+        (n_used, n_rich): (usize, usize),
+        choices: &Choices,
+        run: &Run,
+    ) -> Self {
+        let is_mixed = n_used > numbers.len();
         let spreads = spreads_of(numbers, run);
         let is_auto = choices.standardize == Standardize::Auto;
         let is_scaled = if is_auto {
@@ -73,51 +62,32 @@ impl Scale {
         let differ = spreads.is_none_or(|spreads| spreads.differ);
         let shares_unit = is_auto && is_mixed && numbers.len() >= MANY_NUMBERS && !differ;
         let by_width = is_auto && is_scaled && !shares_unit;
-        let measured = |number: &(usize, &NumberSurvey, bool)| Measures::of(number.1, by_width);
-        let measures: Vec<Measures> = run.install(|| numbers.par_iter().map(measured).collect());
-        let divisors = if shares_unit { vec![common(&measures); measures.len()] } else { by_column(&measures) };
-        let mut scales = vec![None; counts.all];
-        for ((number, measures), divisor) in numbers.iter().zip(&measures).zip(divisors) {
-            let scale = NumberScale { center: measures.mean, divisor, log: measures.log };
-            scales[number.0] = (is_scaled && divisor > 0.0).then_some(scale);
-        }
-        let typical = if is_scaled { 1.0 } else { median(&measures) };
-        let has_others = counts.used > counts.rich;
+        // What is added before the logarithm, the mean, the deviation, and the width, which is 0 if columns are scaled by their deviations.
+        let measured = |number: &(usize, &NumberSurvey, bool)| {
+            let log = if by_width { number.1.log_shift() } else { None };
+            let (mean, deviation) = number.1.mean_and_deviation(log);
+            ((log, mean), (deviation, if by_width { number.1.width(log) } else { 0.0 }))
+        };
+        let measures: Vec<_> = run.install(|| numbers.par_iter().map(measured).collect());
+        let (places, (mut deviations, widths)): (Vec<_>, (Vec<f64>, Vec<f64>)) = measures.into_iter().unzip();
+        let divisors = if shares_unit {
+            // The root of the mean variance.
+            let squares = deviations.iter().map(|deviation| deviation * deviation).sum::<f64>();
+            vec![(squares / deviations.len() as f64).sqrt(); deviations.len()]
+        } else {
+            spreads::scales(&widths, &deviations)
+        };
+        let scale = |((log, center), divisor): ((Option<f64>, f64), f64)| {
+            if is_scaled && divisor > 0.0 { NumberScale { center, divisor, log } } else { UNSCALED }
+        };
+        let scales = places.into_iter().zip(divisors).map(scale).collect();
+        deviations.sort_unstable_by(f64::total_cmp);
+        let median = deviations.get(deviations.len() / 2).copied().unwrap_or(1.0);
+        let typical = if is_scaled { 1.0 } else { median };
+        let has_others = n_used > n_rich;
         let rich = if has_others && choices.standardize != Standardize::Off { RICH_LENGTH } else { 1.0 };
         Self { is_mixed, is_scaled, numbers: scales, typical, rich, spreads }
     }
-
-    /// The number in the extra column of a missing cell, if there is any.
-    pub(super) fn gap(&self, survey: &Survey) -> Option<f64> {
-        (survey.n_missing > 0).then_some(GAP * self.typical)
-    }
-}
-
-impl Measures {
-    fn of(numbers: &NumberSurvey, by_width: bool) -> Self {
-        let log = if by_width { numbers.log_shift() } else { None };
-        let (mean, deviation) = numbers.mean_and_deviation(log);
-        Self { log, mean, deviation, width: if by_width { numbers.width(log) } else { 0.0 } }
-    }
-}
-
-/// The divisors of columns with one width, or without widths with one deviation.
-fn by_column(measures: &[Measures]) -> Vec<f64> {
-    let of = |part: fn(&Measures) -> f64| measures.iter().map(part).collect::<Vec<f64>>();
-    spreads::scales(&of(|measures| measures.width), &of(|measures| measures.deviation))
-}
-
-/// The divisor of columns that share a unit: the root of their mean variance.
-fn common(measures: &[Measures]) -> f64 {
-    let squares = measures.iter().map(|measures| measures.deviation * measures.deviation).sum::<f64>();
-    (squares / measures.len().max(1) as f64).sqrt()
-}
-
-/// The median deviation; 1 without columns.
-fn median(measures: &[Measures]) -> f64 {
-    let mut deviations: Vec<f64> = measures.iter().map(|measures| measures.deviation).collect();
-    deviations.sort_unstable_by(f64::total_cmp);
-    deviations.get(deviations.len() / 2).copied().unwrap_or(1.0)
 }
 
 /// The spreads of number columns in the sample of their rows; gaps have the median.
@@ -127,8 +97,7 @@ fn spreads_of(numbers: &[(usize, &NumberSurvey, bool)], run: &Run) -> Option<Spr
     let mut sample = Vec::with_capacity(n_rows * numbers.len());
     for row in 0..n_rows {
         for (number, median) in numbers.iter().zip(&medians) {
-            let x = number.1.sample.values.get(row).copied().unwrap_or(f64::NAN);
-            sample.push(if x.is_nan() { *median } else { x });
+            sample.push(*number.1.sample.values.get(row).filter(|x| !x.is_nan()).unwrap_or(median));
         }
     }
     Spreads::of_sample(&sample, numbers.len(), run)

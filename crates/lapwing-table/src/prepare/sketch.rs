@@ -31,29 +31,24 @@ pub(super) struct Moments {
 pub(super) const GROUP: usize = 512;
 
 impl Moments {
-    /// Adds values; NaN are passed over.
-    pub(super) fn add(&mut self, values: impl Iterator<Item = f64>) {
-        for x in values.filter(|x| !x.is_nan()) {
+    /// Adds a value; NaN is passed over.
+    pub(super) fn push(&mut self, x: f64) {
+        if !x.is_nan() {
             self.group.push(x);
-            if self.group.len() == GROUP {
-                (self.n, self.mean, self.squares) = self.with_group();
-                self.group.clear();
-            }
+        }
+        if self.group.len() == GROUP {
+            (self.n, self.mean, self.squares) = self.with(&self.group);
+            self.group.clear();
         }
     }
 
-    /// As [`add`](Self::add), of values in memory.
-    pub(super) fn add_all(&mut self, values: &[f64]) {
+    /// Adds values; NaN are passed over.
+    pub(super) fn add(&mut self, values: &[f64]) {
         if self.group.is_empty() && values.len() == GROUP && values.iter().all(|x| !x.is_nan()) {
             (self.n, self.mean, self.squares) = self.with(values);
-            return;
+        } else {
+            values.iter().for_each(|x| self.push(*x));
         }
-        self.add(values.iter().copied());
-    }
-
-    /// Number, mean and squares with those of the last group.
-    fn with_group(&self) -> (usize, f64, f64) {
-        self.with(&self.group)
     }
 
     /// Number, mean and squares with those of some values.
@@ -70,12 +65,12 @@ impl Moments {
     }
 
     pub(super) fn mean(&self) -> f64 {
-        self.with_group().1
+        self.with(&self.group).1
     }
 
     /// The population standard deviation; 0 without values.
     pub(super) fn deviation(&self) -> f64 {
-        let (n, _, squares) = self.with_group();
+        let (n, _, squares) = self.with(&self.group);
         (squares / n.max(1) as f64).sqrt()
     }
 }
@@ -90,29 +85,29 @@ fn sum(values: &[f64], of: impl Fn(f64) -> f64) -> f64 {
 }
 
 /// The number of different values among many, by the smallest of their hashes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Distinct {
     counts: HashMap<u64, u32, BuildHasherDefault<Mixer>>,
-    /// Hashes above are not kept.
-    limit: u64,
-}
-
-impl Default for Distinct {
-    fn default() -> Self {
-        Self { counts: HashMap::default(), limit: u64::MAX }
-    }
+    /// How often the limit of the hashes that are kept was halved.
+    n_halvings: u32,
 }
 
 impl Distinct {
+    /// Hashes above are not kept.
+    #[inline]
+    fn limit(&self) -> u64 {
+        u64::MAX >> self.n_halvings
+    }
+
     #[inline]
     pub(super) fn add(&mut self, hash: u64) {
-        if hash > self.limit {
+        if hash > self.limit() {
             return;
         }
         *self.counts.entry(hash).or_default() += 1;
         if self.counts.len() > MAX_DISTINCT {
-            self.limit /= 2;
-            let limit = self.limit;
+            self.n_halvings += 1;
+            let limit = self.limit();
             self.counts.retain(|&hash, _| hash <= limit);
         }
     }
@@ -124,7 +119,7 @@ impl Distinct {
             let hashes = &mut hashes[..group.len()];
             hash_all(group, hashes);
             for (hash, x) in hashes.iter().zip(group) {
-                if *hash <= self.limit && !x.is_nan() {
+                if *hash <= self.limit() && !x.is_nan() {
                     self.add(*hash);
                 }
             }
@@ -133,15 +128,12 @@ impl Distinct {
 
     /// Whether all different values were counted.
     pub(super) fn is_exact(&self) -> bool {
-        self.limit == u64::MAX
+        self.n_halvings == 0
     }
 
     /// The number of different values: exact up to some thousand, else an estimate.
     pub(super) fn count(&self) -> usize {
-        match self.limit {
-            u64::MAX => self.counts.len(),
-            limit => (self.counts.len() as f64 * (u64::MAX as f64 / limit as f64)) as usize,
-        }
+        (self.counts.len() as f64 * (u64::MAX as f64 / self.limit() as f64)) as usize
     }
 
     /// The share of the values looked at that come only once.
@@ -171,30 +163,27 @@ impl Hasher for Mixer {
 }
 
 /// Every k-th row of a column.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Sample {
     pub values: Vec<f64>,
-    step: usize,
-}
-
-impl Default for Sample {
-    fn default() -> Self {
-        Self { values: Vec::new(), step: 1 }
-    }
+    /// How often the distance k of its rows was doubled.
+    n_doublings: u32,
 }
 
 impl Sample {
     /// Adds the values of the rows from `row` on.
     pub(super) fn add(&mut self, row: usize, values: &[f64]) {
-        let mut at = (self.step - row % self.step) % self.step;
+        let mut step = 1 << self.n_doublings;
+        let mut at = (step - row % step) % step;
         while at < values.len() {
             self.values.push(values[at]);
             if self.values.len() >= 2 * SAMPLE_ROWS {
                 self.values = self.values.iter().step_by(2).copied().collect();
-                self.step *= 2;
-                at = (row + at) / self.step * self.step + self.step - row;
+                self.n_doublings += 1;
+                step *= 2;
+                at = (row + at) / step * step + step - row;
             } else {
-                at += self.step;
+                at += step;
             }
         }
     }
@@ -205,11 +194,8 @@ impl Sample {
         if values.is_empty() {
             return 0.0;
         }
-        let (_, median, _) = {
-            let middle = (values.len() - 1) / 2;
-            values.select_nth_unstable_by(middle, f64::total_cmp)
-        };
-        *median
+        let middle = (values.len() - 1) / 2;
+        *values.select_nth_unstable_by(middle, f64::total_cmp).1
     }
 }
 

@@ -6,13 +6,13 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::choose::Verdict;
-use super::columns::Columns;
-use super::notes::{ColumnSummary, Example, Other, Told, Unfit, is_undated};
+use super::columns::{Column, Surveyed};
+use super::notes::{ColumnSummary, Example, Other, Told, Unfit};
 use super::recipe::{LeftOut, Recipe, Step};
 use super::survey::{Cells, Survey};
 use super::terms::Tokens;
-use crate::read::table::{CellType, Tally};
-use crate::read::{ColumnKind, Dialect, Doubt, Separator, TableFile};
+use crate::read::cell::{CellType, DateStyle};
+use crate::read::{ColumnKind, Dialect, Doubt, Separator};
 use lapwing_core::scaling::times;
 use lapwing_core::{Report, Spreads, Standardize, Warning};
 
@@ -51,79 +51,72 @@ pub struct Description {
 }
 
 impl Description {
+    /// What was found in a table, what `recipe` does with it, and what the labels decided about scaling, if they were asked.
     pub(super) fn new(
-        table: &TableFile,
-        columns: &Columns,
+        table: &Surveyed,
         recipe: &Recipe,
-        surveys: &[Survey],
-        tallies: &[Tally],
-        passed: &[String],
-        (standardize, spreads): (Standardize, Option<Spreads>),
+        standardize: Standardize,
+        spreads: Option<Spreads>,
+        verdict: Option<Verdict>,
     ) -> Self {
-        let (_, _, readable) = columns.read();
-        let tally = |at: usize| readable.iter().position(|&place| place == at).and_then(|place| tallies.get(place));
+        let Surveyed { table: file, columns, .. } = table;
         let summary = |at: usize| {
-            let (column, survey) = (&recipe.columns[at], &surveys[at]);
-            let unfit = Unfit::of(tally(at), survey);
-            let (n_distinct, values) = found(survey);
-            let is_estimate = match &survey.cells {
-                Cells::Numbers(numbers) => n_distinct.is_some() && !numbers.distinct.is_exact(),
-                Cells::Texts(texts) => !texts.distinct.is_exact(),
-                _ => false,
-            };
-            let n_distinct = n_distinct.map(|n| n.min(survey.n_filled()));
+            let (column, Column { survey, reading, .. }) = (&recipe.columns[at], &columns[at]);
+            let unfit = Unfit::of(&columns[at].tally, survey);
+            let (n_distinct, is_estimate, values) = found(survey);
             let is_told = recipe.gaps.as_ref().is_some_and(|gaps| gaps.fills(at));
-            let done = done(&column.step, survey, is_told);
-            let (name, kind) = (column.name.clone(), column.kind.clone());
-            let is_dated = table.doubts().contains(&Doubt::Dates) && is_undated(&columns.readings[at], survey);
-            let are_open = table.doubts().contains(&Doubt::Groups);
-            let groups = are_open.then(|| Other::of_groups(table, columns.features[at]));
+            // Whether all dates leave the order of day and month open.
+            let is_dated = file.doubts().contains(&Doubt::Dates)
+                && reading.cells == Some(CellType::Date(DateStyle::DayFirst))
+                && matches!(survey.cells, Cells::Dates { has_late_day: false, .. });
+            let are_open = file.doubts().contains(&Doubt::Groups);
+            let groups = are_open.then(|| Other::of_groups(file, columns[at].place));
             let other = groups.flatten().or_else(|| Other::of(column, survey, is_dated));
-            let other = other.filter(|_| !columns.are_given[at]);
+            let other = other.filter(|_| !columns[at].is_given);
             ColumnSummary {
-                name,
-                kind,
+                name: column.name.clone(),
+                kind: column.kind.clone(),
                 n_missing: survey.n_missing,
-                n_distinct,
+                n_distinct: n_distinct.map(|n| n.min(survey.n_filled())),
                 is_estimate,
                 values,
-                done,
+                done: done(&column.step, survey, is_told),
                 example: None,
                 unfit,
                 other,
                 tells_labels: None,
-                sentinel: columns.readings[at].sentinel,
+                sentinel: reading.sentinel,
             }
         };
         let summaries: Vec<ColumnSummary> = (0..recipe.columns.len()).map(summary).collect();
         let has_other =
             |doubt: Doubt| summaries.iter().any(|column| column.other.as_ref().is_some_and(|other| other.is_of(doubt)));
         let is_open = |doubt: &Doubt| !matches!(doubt, Doubt::Dates | Doubt::Groups) || has_other(*doubt);
-        let doubts = table.doubts().iter().copied().filter(is_open).collect();
+        let doubts = file.doubts().iter().copied().filter(is_open).collect();
         let is_auto = standardize == Standardize::Auto;
         let is_left = is_auto && !recipe.is_scaled && spreads.is_some_and(|spreads| spreads.differ);
         let ratio = spreads.map(|spreads| spreads.ratio);
         let decides =
             is_auto && recipe.is_scaled && spreads.is_some_and(|spreads| spreads.decide) && are_numbers(recipe);
         Self {
-            n_rows: surveys.first().map_or(0, |survey| survey.n_rows),
-            dialect: table.dialect(),
+            n_rows: table.n_rows,
+            dialect: file.dialect(),
             doubts,
-            passed: passed.to_vec(),
+            passed: table.passed.clone(),
             columns: summaries,
             n_features: recipe.n_features(),
             is_sparse: recipe.is_sparse,
-            scaling: scaling(recipe, is_auto, spreads.filter(|_| is_auto)),
-            ratio: ratio.filter(|_| is_left),
-            ratio_scaled: ratio.filter(|_| decides),
+            scaling: scaling(recipe, is_auto, spreads.filter(|_| is_auto), verdict),
+            ratio: ratio.filter(|_| is_left && verdict.is_none()),
+            ratio_scaled: ratio.filter(|_| decides).or(verdict.filter(|verdict| verdict.scale).map(|_| 0.0)),
         }
     }
 
     /// Adds an example of each column whose cells are texts, and what numbers mean with the other decimal mark, if that is open.
-    pub(super) fn add_examples(&mut self, table: &TableFile, columns: &Columns, recipe: &Recipe) {
+    pub(super) fn add_examples(&mut self, Surveyed { table, columns, .. }: &Surveyed, recipe: &Recipe) {
         let is_open = self.doubts.contains(&Doubt::Decimal);
         for (at, column) in self.columns.iter_mut().enumerate() {
-            let (place, read_as) = (columns.features[at], columns.readings[at].cells);
+            let (place, read_as) = (columns[at].place, columns[at].reading.cells);
             let Some(read_as) = read_as.filter(|_| table.is_stored_text(place)) else { continue };
             let sample = table.sample(place).unwrap_or_default();
             column.example = Example::of(&sample, read_as, &recipe.columns[at].step);
@@ -136,21 +129,6 @@ impl Description {
     /// Adds which columns alone tell so many labels.
     pub(super) fn add_leaks(&mut self, (found, n_rows): (Vec<(usize, String)>, usize)) {
         found.into_iter().for_each(|(at, how)| self.columns[at].tells_labels = Some(Told { how, n_rows }));
-    }
-
-    /// Says what the labels decided about scaling.
-    pub(super) fn note(&mut self, verdict: Verdict) {
-        let Verdict { n_rows, n_right_raw, n_right_scaled, scale } = verdict;
-        if scale {
-            let told = format!(
-                "{n_right_scaled} of {n_rows} labels are then those of the nearest other, {n_right_raw} without"
-            );
-            let columns =
-                self.scaling.as_deref().and_then(|text| text.split_once(',')).map_or("", |(columns, _)| columns);
-            self.scaling = Some(format!("{columns}: {told}"));
-            self.ratio_scaled = self.ratio_scaled.or(Some(0.0));
-        }
-        self.ratio = None;
     }
 
     /// What to look at: cells that do not fit, doubts about the text, units that differ.
@@ -264,49 +242,51 @@ fn are_numbers(recipe: &Recipe) -> bool {
     recipe.columns.iter().all(|column| matches!(column.step, Step::Number { .. } | Step::LeaveOut { .. }))
 }
 
-fn scaling(recipe: &Recipe, is_auto: bool, spreads: Option<Spreads>) -> Option<String> {
+/// Whether numbers are scaled, and why.
+fn scaling(recipe: &Recipe, is_auto: bool, spreads: Option<Spreads>, verdict: Option<Verdict>) -> Option<String> {
     let numbers = |step: &Step| matches!(step, Step::Number { .. } | Step::Date { .. } | Step::Ordered { .. });
     let n = recipe.columns.iter().filter(|column| numbers(&column.step)).count();
     if !recipe.is_scaled || n == 0 {
         return None;
     }
-    let reason = match spreads.filter(|spreads| spreads.decide) {
-        _ if !are_numbers(recipe) => "so that every column weighs about the same".to_owned(),
-        Some(spreads) => format!("because their spreads differ by up to {} times", times(spreads.ratio)),
-        None => "as asked".to_owned(),
+    let reason = match (spreads.filter(|spreads| spreads.decide), verdict) {
+        (_, Some(Verdict { n_rows, n_right_raw, n_right_scaled, .. })) => {
+            format!(": {n_right_scaled} of {n_rows} labels are then those of the nearest other, {n_right_raw} without")
+        }
+        _ if !are_numbers(recipe) => ", so that every column weighs about the same".to_owned(),
+        (Some(spreads), _) => format!(", because their spreads differ by up to {} times", times(spreads.ratio)),
+        (None, _) => ", as asked".to_owned(),
     };
     let columns = if n == 1 { "1 column".to_owned() } else { format!("{n} columns") };
     let to = if is_auto { "one width" } else { "mean 0 and deviation 1" };
-    Some(format!("{columns} to {to}, {reason}"))
+    Some(format!("{columns} to {to}{reason}"))
 }
 
-/// The number of different values, and the range or the most frequent levels.
-fn found(survey: &Survey) -> (Option<usize>, Option<String>) {
+/// The number of different values, whether it is an estimate, and the range or the most frequent levels.
+fn found(survey: &Survey) -> (Option<usize>, bool, Option<String>) {
     match &survey.cells {
         Cells::Numbers(numbers) if survey.n_filled() > 0 => {
-            let range = format!(
-                "{} to {}, median {}",
-                short(numbers.least),
-                short(numbers.most),
-                short(numbers.sample.median())
-            );
-            (numbers.n_distinct(), Some(range))
+            let ((least, most), median) = (numbers.limits(), numbers.sample.median());
+            let range = format!("{} to {}, median {}", short(least), short(most), short(median));
+            let n = numbers.n_distinct();
+            (n, n.is_some() && !numbers.distinct.is_exact(), Some(range))
         }
-        Cells::Truths { n_true } => (None, Some(format!("{n_true} true"))),
+        Cells::Truths { n_true } => (None, false, Some(format!("{n_true} true"))),
         Cells::Texts(texts) => {
-            let mut levels: Vec<(&String, &usize)> = texts.levels.iter().collect();
-            levels.sort_unstable_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
-            let shown = |(level, count): &(&String, &usize)| {
+            let levels = texts.by_count();
+            let shown = |(level, count): &(&str, usize)| {
                 let level: String = level.chars().take(24).map(|c| if c.is_control() { ' ' } else { c }).collect();
                 format!("{level} ({count})")
             };
             let mut listed: Vec<String> = levels.iter().take(MAX_LISTED).map(shown).collect();
             listed.extend((levels.len() > MAX_LISTED).then(|| "…".to_owned()));
-            (Some(texts.distinct.count()), Some(listed.join(", ")))
+            (Some(texts.distinct.count()), !texts.distinct.is_exact(), Some(listed.join(", ")))
         }
-        Cells::Dates { limits: Some((first, last)), .. } => (None, Some(format!("{} to {}", day(*first), day(*last)))),
-        Cells::Vectors(vectors) => (None, Some(format!("{} numbers", vectors.moments.len()))),
-        _ => (None, None),
+        Cells::Dates { limits: Some((first, last)), .. } => {
+            (None, false, Some(format!("{} to {}", day(*first), day(*last))))
+        }
+        Cells::Vectors(moments) => (None, false, Some(format!("{} numbers", moments.len()))),
+        _ => (None, false, None),
     }
 }
 
@@ -336,7 +316,16 @@ fn done(step: &Step, survey: &Survey, is_told: bool) -> String {
         n => format!("; {n} gaps {with}"),
     };
     match step {
-        Step::LeaveOut { reason } => left_out(*reason).to_owned(),
+        Step::LeaveOut { reason } => {
+            let reason = match reason {
+                LeftOut::Empty => "all cells are missing",
+                LeftOut::Constant => "all cells are equal",
+                LeftOut::Identifier => "names the rows, all cells differ",
+                LeftOut::Counter => "counts the rows",
+                LeftOut::Type => "its type cannot be used",
+            };
+            format!("left out: {reason}")
+        }
         Step::Number { fill, scale, log, gap, .. } => {
             let mut scaled = match log {
                 Some(_) => format!("logarithm of the number, divided by {}", short(*scale)),
@@ -389,16 +378,6 @@ fn done(step: &Step, survey: &Survey, is_told: bool) -> String {
 /// Whether whole numbers may name the rows: all differ, and most have many digits.
 fn names_rows(survey: &Survey) -> bool {
     let Cells::Numbers(numbers) = &survey.cells else { return false };
-    let are_long = numbers.are_integers && numbers.sample.median().abs() >= 1e5;
+    let are_long = numbers.are_integers() && numbers.sample.median().abs() >= 1e5;
     are_long && survey.n_filled() >= 20 && numbers.distinct.unique_share() == 1.0
-}
-
-fn left_out(reason: LeftOut) -> &'static str {
-    match reason {
-        LeftOut::Empty => "left out: all cells are missing",
-        LeftOut::Constant => "left out: all cells are equal",
-        LeftOut::Identifier => "left out: names the rows, all cells differ",
-        LeftOut::Counter => "left out: counts the rows",
-        LeftOut::Type => "left out: its type cannot be used",
-    }
 }

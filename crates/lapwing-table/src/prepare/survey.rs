@@ -6,12 +6,12 @@
 use std::collections::{HashMap, HashSet};
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float32Type, Float64Type, TimestampMicrosecondType};
+use arrow_array::types::{Float32Type, TimestampMicrosecondType};
 use arrow_array::{Array, ArrayRef};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::dates::{DatePart, day_of, parts_of};
-use super::encode::{is_usable, logged};
+use super::encode::{is_usable, logged, numbers_of};
 use super::sketch::{Distinct, GROUP, Moments, Sample, limits};
 use super::terms;
 use crate::read::ColumnKind;
@@ -35,63 +35,58 @@ fn is_code(x: f64) -> bool {
 const SKEWED: f64 = 5.0;
 
 /// Numbers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct NumberSurvey {
     pub moments: Moments,
     pub sample: Sample,
     pub distinct: Distinct,
-    pub least: f64,
-    pub most: f64,
+    /// The least and the largest.
+    limits: Option<(f64, f64)>,
     /// Number of values that are infinite or too large, which count as missing; the row of the first, and the value.
     pub n_infinite: usize,
     pub first_infinite: Option<(usize, f64)>,
-    pub are_integers: bool,
-    /// Whether the difference to the number before is always 1, or always −1.
-    pub count_up: bool,
-    pub count_down: bool,
-    last: f64,
-}
-
-impl Default for NumberSurvey {
-    fn default() -> Self {
-        Self {
-            moments: Moments::default(),
-            sample: Sample::default(),
-            distinct: Distinct::default(),
-            least: f64::INFINITY,
-            most: f64::NEG_INFINITY,
-            n_infinite: 0,
-            first_infinite: None,
-            are_integers: true,
-            count_up: true,
-            count_down: true,
-            last: f64::NAN,
-        }
-    }
+    has_fractions: bool,
+    /// Whether the difference to the number before was once not 1, and not −1.
+    breaks_up: bool,
+    breaks_down: bool,
+    last: Option<f64>,
 }
 
 impl NumberSurvey {
+    /// The least and the largest number; infinite without any.
+    pub(super) fn limits(&self) -> (f64, f64) {
+        self.limits.unwrap_or((f64::INFINITY, f64::NEG_INFINITY))
+    }
+
+    pub(super) fn are_integers(&self) -> bool {
+        !self.has_fractions
+    }
+
+    /// Whether each number is one more than that before, or each one less.
+    pub(super) fn counts(&self) -> bool {
+        !self.breaks_up || !self.breaks_down
+    }
+
     /// The number of different values: exact up to some thousand, else an estimate; `None` for as many decimals.
     pub(super) fn n_distinct(&self) -> Option<usize> {
-        (self.are_integers || self.distinct.is_exact()).then(|| self.distinct.count())
+        (self.are_integers() || self.distinct.is_exact()).then(|| self.distinct.count())
     }
 
     /// What is added before the logarithm is taken, if the numbers are spread over orders of magnitude: none is negative, and from the
     /// median to the highest hundredth it is [`SKEWED`] times as far as from the least to the median.
     pub(super) fn log_shift(&self) -> Option<f64> {
-        let mut known = self.known();
-        known.sort_unstable_by(f64::total_cmp);
+        let known = self.known();
         let median = *known.get(known.len().checked_sub(1)? / 2)?;
         let high = known[(0.99 * (known.len() - 1) as f64) as usize];
-        let is_skewed = self.least >= 0.0 && median > self.least && high - median > SKEWED * (median - self.least);
-        is_skewed.then_some(if self.least > 0.0 { self.least } else { median })
+        let least = self.limits().0;
+        let is_skewed = least >= 0.0 && median > least && high - median > SKEWED * (median - least);
+        is_skewed.then_some(if least > 0.0 { least } else { median })
     }
 
     /// The number that stands for no number, if there clearly is one: the least or the largest, which comes again, is a code such as −200
     /// or 9999, and is farther from all others than these are from each other, or alone below 0.
     pub(super) fn sentinel(&self) -> Option<f64> {
-        let mut known = self.known();
-        known.sort_unstable_by(f64::total_cmp);
+        let known = self.known();
         let (&least, &most) = (known.first()?, known.last()?);
         let of = |x: f64| {
             let n_equal = known.iter().filter(|other| **other == x).count();
@@ -113,57 +108,56 @@ impl NumberSurvey {
             return (self.moments.mean(), self.moments.deviation());
         }
         let mut moments = Moments::default();
-        moments.add(self.known().iter().map(|&x| logged(x, log)));
+        self.sample.values.iter().for_each(|&x| moments.push(logged(x, log)));
         (moments.mean(), moments.deviation())
     }
 
     /// The width that scaling makes the same for all columns.
     pub(super) fn width(&self, log: Option<f64>) -> f64 {
-        let range = (logged(self.most, log) - logged(self.least, log)).max(0.0);
+        let (least, most) = self.limits();
+        let range = (logged(most, log) - logged(least, log)).max(0.0);
         width(range, self.known().iter().map(|&x| logged(x, log)).collect())
     }
 
-    /// The numbers of the sample that are not missing.
+    /// The numbers of the sample that are not missing, ascending.
     fn known(&self) -> Vec<f64> {
-        self.sample.values.iter().copied().filter(|x| !x.is_nan()).collect()
+        let mut known: Vec<f64> = self.sample.values.iter().copied().filter(|x| !x.is_nan()).collect();
+        known.sort_unstable_by(f64::total_cmp);
+        known
     }
 
     fn add(&mut self, row: usize, values: &[f64]) {
         // Short passes, each of which the compiler vectorizes, over values that stay in the L1 cache.
         for (at, piece) in values.chunks(GROUP).enumerate() {
-            let is_infinite = |x: f64| !x.is_nan() && !is_usable(x);
-            let n_infinite = piece.iter().filter(|x| is_infinite(**x)).count();
+            let (row, is_infinite) = (row + at * GROUP, |x: &f64| !x.is_nan() && !is_usable(*x));
+            let n_infinite = piece.iter().filter(|x| is_infinite(x)).count();
             if n_infinite == 0 {
-                self.add_piece(row + at * GROUP, piece);
+                self.add_piece(row, piece);
             } else {
                 self.n_infinite += n_infinite;
-                let first =
-                    piece.iter().position(|x| is_infinite(*x)).map(|place| (row + at * GROUP + place, piece[place]));
+                let first = piece.iter().position(is_infinite).map(|at| (row + at, piece[at]));
                 self.first_infinite = self.first_infinite.or(first);
                 let usable = |x: &f64| if is_usable(*x) { *x } else { f64::NAN };
-                self.add_piece(row + at * GROUP, &piece.iter().map(usable).collect::<Vec<_>>());
+                self.add_piece(row, &piece.iter().map(usable).collect::<Vec<_>>());
             }
         }
     }
 
     /// Adds numbers that are finite or NaN.
     fn add_piece(&mut self, row: usize, values: &[f64]) {
-        self.moments.add_all(values);
-        let (least, most) = limits(values);
-        self.least = self.least.min(least);
-        self.most = self.most.max(most);
-        if self.are_integers {
-            self.are_integers = values.iter().all(|x| x.is_nan() || x.fract() == 0.0);
-        }
-        if self.count_up || self.count_down {
+        self.moments.add(values);
+        let ((least, most), before) = (limits(values), self.limits());
+        self.limits = Some((before.0.min(least), before.1.max(most)));
+        self.has_fractions = self.has_fractions || values.iter().any(|x| x.fract().abs() > 0.0);
+        if self.counts() {
             for x in values.iter().copied().filter(|x| !x.is_nan()) {
-                self.count_up &= self.last.is_nan() || x == self.last + 1.0;
-                self.count_down &= self.last.is_nan() || x == self.last - 1.0;
-                self.last = x;
+                let last = self.last.replace(x);
+                self.breaks_up |= last.is_some_and(|last| x != last + 1.0);
+                self.breaks_down |= last.is_some_and(|last| x != last - 1.0);
             }
         }
         // Many decimals are not counted: only whole numbers may name the rows.
-        if self.are_integers || self.distinct.is_exact() {
+        if self.are_integers() || self.distinct.is_exact() {
             self.distinct.add_numbers(values);
         }
         self.sample.add(row, values);
@@ -200,16 +194,23 @@ const PARTS_RECUR: f64 = 0.5;
 const UNSPACED: f64 = 0.3;
 
 impl TextSurvey {
-    /// Levels in the order of their texts, with their counts.
-    fn sorted(&self) -> Vec<(&str, usize)> {
-        let mut levels: Vec<(&str, usize)> = self.levels.iter().map(|(text, &count)| (text.as_str(), count)).collect();
+    /// The levels, ascending.
+    pub(super) fn sorted_levels(&self) -> Vec<String> {
+        let mut levels: Vec<String> = self.levels.keys().cloned().collect();
         levels.sort_unstable();
+        levels
+    }
+
+    /// The levels with their counts, the most frequent first.
+    pub(super) fn by_count(&self) -> Vec<(&str, usize)> {
+        let mut levels: Vec<(&str, usize)> = self.levels.iter().map(|(text, &count)| (text.as_str(), count)).collect();
+        levels.sort_unstable_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
         levels
     }
 
     /// The terms of the levels that are known.
     pub(super) fn terms_of(&self, tokens: terms::Tokens) -> terms::TermCounts {
-        terms::TermCounts::of(tokens, self.sorted().into_iter())
+        terms::TermCounts::of(tokens, self.levels.iter().map(|(text, &count)| (text.as_str(), count)))
     }
 
     /// The characters of a level, on average.
@@ -276,23 +277,13 @@ impl TextSurvey {
     fn add(&mut self, text: &str) {
         self.distinct.add(xxh3_64(text.as_bytes()));
         self.n_words += text.split_whitespace().count();
-        let is_full = self.levels.len() >= MAX_LEVELS;
-        match self.levels.get_mut(text) {
-            Some(count) => *count += 1,
-            None if is_full => {}
-            None => {
-                self.levels.insert(text.to_owned(), 1);
-            }
+        if let Some(count) = self.levels.get_mut(text) {
+            *count += 1;
+        } else if self.levels.len() < MAX_LEVELS {
+            self.levels.insert(text.to_owned(), 1);
         }
-        self.terms.add(text);
+        self.terms.add(text, 1);
     }
-}
-
-/// Lists of numbers.
-#[derive(Clone, Debug, Default)]
-pub(super) struct VectorSurvey {
-    /// Of each of the numbers of a list.
-    pub moments: Vec<Moments>,
 }
 
 /// What is known of the cells of a column, by the kind of the column.
@@ -303,9 +294,9 @@ pub(super) enum Cells {
     Truths {
         n_true: usize,
     },
-    /// The moments of each part.
+    /// The moments of each part, as in [`DatePart::ALL`].
     Dates {
-        parts: Vec<(DatePart, Moments)>,
+        parts: [Moments; DatePart::ALL.len()],
         sample: Sample,
         /// The first and the last, in microseconds since 1970.
         limits: Option<(i64, i64)>,
@@ -313,7 +304,8 @@ pub(super) enum Cells {
         has_late_day: bool,
     },
     Texts(Box<TextSurvey>),
-    Vectors(VectorSurvey),
+    /// The moments of each of the numbers of a list.
+    Vectors(Vec<Moments>),
     /// A kind that cannot be used.
     None,
 }
@@ -332,11 +324,10 @@ impl Survey {
             ColumnKind::Empty | ColumnKind::Number => Cells::Numbers(NumberSurvey::default()),
             ColumnKind::Boolean => Cells::Truths { n_true: 0 },
             ColumnKind::Date => {
-                let parts = DatePart::ALL.iter().map(|&part| (part, Moments::default())).collect();
-                Cells::Dates { parts, sample: Sample::default(), limits: None, has_late_day: false }
+                Cells::Dates { parts: Default::default(), sample: Sample::default(), limits: None, has_late_day: false }
             }
             ColumnKind::Text => Cells::Texts(Box::default()),
-            ColumnKind::Vector(_) => Cells::Vectors(VectorSurvey::default()),
+            ColumnKind::Vector(_) => Cells::Vectors(Vec::new()),
             ColumnKind::Other(_) => Cells::None,
         };
         Self { n_rows: 0, n_missing: 0, cells }
@@ -357,19 +348,11 @@ impl Survey {
     pub(super) fn add(&mut self, array: &ArrayRef) {
         let row = self.n_rows;
         self.n_rows += array.len();
-        let mut doubles = Vec::new();
         match &mut self.cells {
             Cells::Numbers(numbers) => {
-                let values = match array.as_primitive_opt::<Float64Type>() {
-                    Some(array) => &array.values()[..],
-                    None => {
-                        let singles = array.as_primitive_opt::<Float32Type>().map_or(&[][..], |array| array.values());
-                        doubles.extend(singles.iter().map(|&x| f64::from(x)));
-                        &doubles
-                    }
-                };
+                let values = numbers_of(array).unwrap_or_default();
                 self.n_missing += values.iter().filter(|x| !is_usable(**x)).count();
-                numbers.add(row, values);
+                numbers.add(row, &values);
             }
             Cells::Truths { n_true } => {
                 self.n_missing += array.null_count();
@@ -379,32 +362,30 @@ impl Survey {
                 self.n_missing += array.null_count();
                 let micros: Vec<Option<i64>> = array.as_primitive::<TimestampMicrosecondType>().iter().collect();
                 *has_late_day = *has_late_day || micros.iter().flatten().any(|&micros| day_of(micros) > 12);
-                let known =
-                    || limits.iter().flat_map(|limits| [limits.0, limits.1]).chain(micros.iter().flatten().copied());
-                *limits = known().min().zip(known().max());
-                let found: Vec<Option<[f64; DatePart::ALL.len()]>> =
-                    micros.iter().map(|micros| micros.map(parts_of)).collect();
-                for (at, (_, moments)) in parts.iter_mut().enumerate() {
-                    moments.add(found.iter().map(|parts| parts.map_or(f64::NAN, |parts| parts[at])));
+                for micros in micros.iter().flatten().copied() {
+                    let (first, last) = limits.get_or_insert((micros, micros));
+                    (*first, *last) = (micros.min(*first), micros.max(*last));
+                    let found = parts_of(micros);
+                    parts.iter_mut().zip(found).for_each(|(moments, x)| moments.push(x));
                 }
-                doubles.extend(micros.iter().map(|micros| micros.map_or(f64::NAN, |micros| micros as f64)));
-                sample.add(row, &doubles);
+                let doubles = micros.iter().map(|micros| micros.map_or(f64::NAN, |micros| micros as f64));
+                sample.add(row, &doubles.collect::<Vec<_>>());
             }
             Cells::Texts(texts) => {
                 self.n_missing += array.null_count();
                 array.as_string::<i32>().iter().flatten().for_each(|text| texts.add(text));
             }
-            Cells::Vectors(vectors) => {
+            Cells::Vectors(all) => {
                 self.n_missing += array.null_count();
                 let lists = array.as_fixed_size_list();
                 let width = lists.value_length().max(0) as usize;
                 let values = lists.values().as_primitive::<Float32Type>().values();
-                vectors.moments.resize(width, Moments::default());
-                for (at, moments) in vectors.moments.iter_mut().enumerate() {
-                    moments.add((0..lists.len()).map(|row| match lists.is_valid(row) {
-                        true if is_usable(f64::from(values[row * width + at])) => f64::from(values[row * width + at]),
-                        _ => f64::NAN,
-                    }));
+                all.resize(width, Moments::default());
+                for row in (0..lists.len()).filter(|&row| lists.is_valid(row)) {
+                    for (moments, x) in all.iter_mut().zip(values[row * width..][..width].iter().map(|&x| f64::from(x)))
+                    {
+                        moments.push(if is_usable(x) { x } else { f64::NAN });
+                    }
                 }
             }
             Cells::None => {}

@@ -49,15 +49,12 @@ impl TermCounts {
     /// The terms of some cells, each of which comes so many times.
     pub(super) fn of<'c>(tokens: Tokens, cells: impl Iterator<Item = (&'c str, usize)>) -> Self {
         let mut counts = Self { tokens, ..Self::default() };
-        cells.for_each(|(text, count)| counts.add_times(text, u32::try_from(count).unwrap_or(u32::MAX)));
+        cells.for_each(|(text, count)| counts.add(text, u32::try_from(count).unwrap_or(u32::MAX)));
         counts
     }
 
-    pub(super) fn add(&mut self, text: &str) {
-        self.add_times(text, 1);
-    }
-
-    fn add_times(&mut self, text: &str, count: u32) {
+    /// Adds the terms of a cell that comes so many times.
+    pub(super) fn add(&mut self, text: &str, count: u32) {
         self.cell.clear();
         self.tokens.each(text, |hash| self.cell.push(hash));
         self.cell.sort_unstable();
@@ -196,7 +193,7 @@ mod tests {
     fn weights_are_those_of_the_formula() {
         let mut counts = TermCounts::default();
         let texts = ["red shoe, red", "Red boot", "a boot!"];
-        texts.iter().for_each(|text| counts.add(text));
+        texts.iter().for_each(|text| counts.add(text, 1));
         let columns = counts.columns(3, 100);
         // "red" and "boot" are in two rows each; "shoe" in one, "a" is too short.
         assert_eq!(columns.len(), 2);

@@ -163,15 +163,7 @@ impl Builder {
     pub(crate) fn push(&mut self, cell: &[u8], row: usize, start: usize) {
         // Labels that differ in spaces are told apart to name them.
         let cell = if self.kind == CellType::Label { cell } else { cell.trim_ascii() };
-        if !self.take(cell, start) {
-            self.other(row, start, cell);
-        }
-    }
-
-    /// Notes a cell that is missing in the arrays, if it holds something.
-    #[cold]
-    fn other(&mut self, row: usize, start: usize, cell: &[u8]) {
-        if !self.kind.is_gap(cell) {
+        if !self.take(cell, start) && !self.kind.is_gap(cell) {
             // Becomes the line at the end.
             self.tally.note(row, start as u64, cell);
         }
@@ -193,10 +185,9 @@ impl Builder {
                 filled.pop() == Some(true)
             }
         };
-        if was_taken || !self.kind.is_gap(cell) {
-            self.tally.filled = self.tally.filled.saturating_sub(1);
-        }
-        if !was_taken && !self.kind.is_gap(cell) {
+        let is_unfit = !was_taken && !self.kind.is_gap(cell);
+        self.tally.filled = self.tally.filled.saturating_sub(usize::from(was_taken || is_unfit));
+        if is_unfit {
             self.tally.unfit = self.tally.unfit.saturating_sub(1);
             self.tally.others.take_back(cell);
         }
@@ -225,11 +216,11 @@ impl Builder {
                 values.last() != Some(&None)
             }
             (_, Values::Vectors { values, filled, length }) => {
-                let before = values.len();
+                let end = values.len() + *length;
                 let is_list = vector::parse(cell, values) == Some(*length);
                 if !is_list {
-                    values.truncate(before);
-                    values.resize(before + *length, f32::NAN);
+                    values.truncate(end - *length);
+                    values.resize(end, f32::NAN);
                 }
                 filled.push(is_list);
                 is_list
@@ -253,29 +244,16 @@ impl Builder {
     /// is not UTF-8.
     pub(crate) fn finish(self, n_rows: usize, text: Option<&[u8]>) -> Result<(ArrayRef, Tally), Broken> {
         let array: ArrayRef = match self.values {
-            Values::Numbers(mut values) => {
-                values.truncate(n_rows);
-                Arc::new(Float64Array::new(values.into(), None))
-            }
-            Values::Truths(mut values) => {
-                values.truncate(n_rows);
-                Arc::new(BooleanArray::from(values))
-            }
-            Values::Dates(mut values) => {
-                values.truncate(n_rows);
-                Arc::new(TimestampMicrosecondArray::from(values))
-            }
-            Values::Vectors { mut values, mut filled, length } => {
-                values.truncate(n_rows * length);
-                filled.truncate(n_rows);
+            Values::Numbers(values) => Arc::new(Float64Array::new(values.into(), None)),
+            Values::Truths(values) => Arc::new(BooleanArray::from(values)),
+            Values::Dates(values) => Arc::new(TimestampMicrosecondArray::from(values)),
+            Values::Vectors { values, filled, length } => {
                 let field = Arc::new(Field::new_list_field(DataType::Float32, true));
                 let (width, values) = (i32::try_from(length).unwrap_or(0), Arc::new(Float32Array::from(values)));
                 let lists = FixedSizeListArray::try_new(field, width, values, Some(NullBuffer::from(filled)));
                 Arc::new(lists.map_err(|_| Broken)?)
             }
-            Values::Texts { bytes, mut ends, mut filled } => {
-                ends.truncate(n_rows + 1);
-                filled.truncate(n_rows);
+            Values::Texts { bytes, ends, filled } => {
                 if text.is_some() && memchr::memchr(0, &bytes).is_some() {
                     return Err(Broken);
                 }
@@ -287,16 +265,12 @@ impl Builder {
         let mut tally = self.tally;
         let (mut at, mut lines) = (0, 0);
         for cell in &mut tally.others.cells {
-            let Some(text) = text else {
-                cell.line = 0;
-                continue;
-            };
             // The records of the cells follow one another.
-            let start = (cell.line as usize).min(text.len());
-            lines += count_lines(&text[at..start]);
-            (at, cell.line) = (start, lines + 1);
+            let start = (cell.line as usize).min(text.map_or(0, <[u8]>::len));
+            lines += text.map_or(0, |text| count_lines(&text[at..start]));
+            (at, cell.line) = (start, text.map_or(0, |_| lines + 1));
         }
         tally.first_bad_line = self.bad_start.zip(text).map(|(start, text)| count_lines(&text[..start]) + 1);
-        Ok((array, tally))
+        Ok((array.slice(0, n_rows.min(array.len())), tally))
     }
 }

@@ -100,10 +100,8 @@ impl DateStyle {
 
 /// Whether a cell stands for no date: 0000-00-00, with or without a time.
 pub(super) fn is_no_date(cell: &[u8]) -> bool {
-    let (date, time) = cell.split_at(cell.len().min(10));
-    let are_zeros =
-        |text: &[u8]| text.iter().all(|byte| matches!(byte, b'0' | b'-' | b'/' | b'.' | b':' | b' ' | b'T' | b'Z'));
-    cell.len() >= 8 && date.iter().filter(|byte| **byte == b'0').count() >= 6 && are_zeros(date) && are_zeros(time)
+    let are_zeros = || cell.iter().all(|byte| matches!(byte, b'0' | b'-' | b'/' | b'.' | b':' | b' ' | b'T' | b'Z'));
+    cell.len() >= 8 && cell.iter().take(10).filter(|byte| **byte == b'0').count() >= 6 && are_zeros()
 }
 
 /// A text without the name of a weekday before it: Mon, Monday.
@@ -114,21 +112,18 @@ fn without_weekday(text: &str) -> &str {
     if is_weekday && is_whole { text[length..].trim_start_matches([',', '.', ' ']) } else { text }
 }
 
-/// A month without a day, and the rest of the text: 2024-05, 2024/05, May 2024, May-24.
+/// A month without a day, and the rest of the text, which is empty: 2024-05, 2024/05, May 2024, May-24.
 fn month(text: &str) -> Option<(NaiveDate, &str)> {
+    let (month, (year, digits, rest)) = match number(text, 4) {
+        Some((year, 4, rest)) => {
+            let (month, 2, rest) = number(rest.strip_prefix(['-', '/', '.'])?, 2)? else { return None };
+            (month, (year, 4, rest))
+        }
+        _ => named_month(text).and_then(|(month, rest)| Some((month, number(rest, 4)?)))?,
+    };
+    let date = NaiveDate::from_ymd_opt(full_year(year, digits)?, month, 1)?;
     // 1001-05 is a code.
-    month_of(text).filter(|(date, rest)| rest.is_empty() && (1500..2200).contains(&date.year()))
-}
-
-/// As [`month`], of any year and with any rest.
-fn month_of(text: &str) -> Option<(NaiveDate, &str)> {
-    if let Some((year, 4, rest)) = number(text, 4) {
-        let (month, 2, rest) = number(rest.strip_prefix(['-', '/', '.'])?, 2)? else { return None };
-        return Some((NaiveDate::from_ymd_opt(full_year(year, 4)?, month, 1)?, rest));
-    }
-    let (month, rest) = named_month(text)?;
-    let (year, digits, rest) = number(rest, 4)?;
-    Some((NaiveDate::from_ymd_opt(full_year(year, digits)?, month, 1)?, rest))
+    (rest.is_empty() && (1500..2200).contains(&date.year())).then_some((date, rest))
 }
 
 /// A week of a year and perhaps its day, and the rest of the text.
@@ -226,15 +221,11 @@ fn time(text: &str) -> Option<i64> {
         Some(rest) => number(rest, 2).filter(|found| found.1 == 2).map(|(second, _, rest)| (second, rest))?,
         None => (0, rest),
     };
-    let micros = match rest.strip_prefix(['.', ',']) {
-        Some(rest) if !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()) => {
-            let digits: String = rest.chars().chain("000000".chars()).take(6).collect();
-            digits.parse().ok()?
-        }
-        Some(_) => return None,
-        None if rest.is_empty() => 0,
-        None => return None,
-    };
+    let decimals = if rest.is_empty() { "0" } else { rest.strip_prefix(['.', ','])? };
+    if decimals.is_empty() || !decimals.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let micros = decimals.chars().chain("000000".chars()).take(6).collect::<String>().parse().ok()?;
     let hour = match afternoon {
         Some(is_afternoon) if (1..=12).contains(&hour) => hour % 12 + if is_afternoon { 12 } else { 0 },
         Some(_) => return None,

@@ -36,19 +36,20 @@ pub(super) fn seconds(text: &str) -> Option<f64> {
     if text.len() < 3 || text.len() > MAX_BYTES || !text.bytes().any(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    let (is_negative, text) = match text.strip_prefix(['-', '\u{2212}']) {
-        Some(rest) => (true, rest),
-        None => (false, text.strip_prefix('+').unwrap_or(text)),
-    };
-    let total =
-        iso(text).or_else(|| in_words(text, TIME).filter(|(_, n_parts)| *n_parts > 1).map(|(total, _)| total))?;
-    Some(if is_negative { -total } else { total })
+    let (sign, text) = text.strip_prefix('+').map_or_else(|| signed(text), |rest| (1.0, rest));
+    let in_parts = || in_words(text, TIME).filter(|(_, n_parts)| *n_parts > 1).map(|(total, _)| total);
+    iso(text).or_else(in_parts).map(|total| sign * total)
 }
 
 /// An amount of one or several parts in units of a family.
 pub(super) fn measured(text: &str, family: usize) -> Option<f64> {
-    let (sign, text) = text.strip_prefix(['-', '\u{2212}']).map_or((1.0, text), |rest| (-1.0, rest));
+    let (sign, text) = signed(text);
     in_words(text, family).map(|(total, _)| sign * total)
+}
+
+/// The sign of an amount, and the text behind it.
+fn signed(text: &str) -> (f64, &str) {
+    text.strip_prefix(['-', '\u{2212}']).map_or((1.0, text), |rest| (-1.0, rest))
 }
 
 /// ISO 8601: P1DT2H3M4.5S, P2W.
@@ -58,25 +59,15 @@ fn iso(text: &str) -> Option<f64> {
         Some((date, time)) => (date, Some(time).filter(|time| !time.is_empty())?),
         None => (rest, ""),
     };
-    let units = |letter: char, is_time: bool| match (letter.to_ascii_uppercase(), is_time) {
-        ('Y', false) => Some(365.25 * 86_400.0),
-        ('M', false) => Some(30.4375 * 86_400.0),
-        ('W', false) => Some(604_800.0),
-        ('D', false) => Some(86_400.0),
-        ('H', true) => Some(3_600.0),
-        ('M', true) => Some(60.0),
-        ('S', true) => Some(1.0),
-        _ => None,
-    };
     let mut total = None;
-    for (part, is_time) in [(date, false), (time, true)] {
-        let mut rest = part;
+    let days: (_, _, &[f64]) = (date, "YMWD", &[365.25 * 86_400.0, 30.4375 * 86_400.0, 604_800.0, 86_400.0]);
+    for (mut rest, letters, seconds) in [days, (time, "HMS", &[3_600.0, 60.0, 1.0])] {
         while !rest.is_empty() {
             let end = rest.find(|c: char| c.is_ascii_alphabetic())?;
             let value: f64 = rest[..end].replace(',', ".").parse().ok()?;
-            let letter = rest[end..].chars().next()?;
-            total = Some(total.unwrap_or(0.0) + value * units(letter, is_time)?);
-            rest = &rest[end + letter.len_utf8()..];
+            let unit = letters.find(rest[end..].chars().next()?.to_ascii_uppercase())?;
+            total = Some(total.unwrap_or(0.0) + value * seconds[unit]);
+            rest = &rest[end + 1..];
         }
     }
     total
@@ -121,14 +112,14 @@ fn clock(text: &str) -> Option<(f64, usize)> {
     let parts: Vec<&str> = text.split(':').collect();
     let is_short = |part: &str| part.len() == 2 && part.bytes().all(|byte| byte.is_ascii_digit()) && part < "60";
     let first: f64 = parts.first().filter(|part| part.bytes().all(|byte| byte.is_ascii_digit()))?.parse().ok()?;
-    match parts[1..] {
-        [minutes] if is_short(minutes) => Some((first * 3600.0 + minutes.parse::<f64>().ok()? * 60.0, 2)),
-        [minutes, seconds] if is_short(minutes) && seconds.get(..2).is_some_and(is_short) => {
-            let seconds: f64 = seconds.replace(',', ".").parse().ok()?;
-            Some((first * 3600.0 + minutes.parse::<f64>().ok()? * 60.0 + seconds, 3))
-        }
-        _ => None,
-    }
+    let (minutes, seconds) = match parts[1..] {
+        [minutes] => (minutes, "00"),
+        [minutes, seconds] => (minutes, seconds),
+        _ => return None,
+    };
+    let are_short = is_short(minutes) && seconds.get(..2).is_some_and(is_short);
+    let seconds: f64 = seconds.replace(',', ".").parse().ok().filter(|_| are_short)?;
+    Some((first * 3600.0 + minutes.parse::<f64>().ok()? * 60.0 + seconds, parts.len()))
 }
 
 #[cfg(test)]

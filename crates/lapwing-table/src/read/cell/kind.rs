@@ -178,11 +178,8 @@ impl CellType {
 /// The truth of a cell in the words numbered `words`.
 pub(super) fn truth(words: usize, cell: &[u8]) -> Option<bool> {
     let (yes, no) = TRUTHS.get(words)?;
-    match () {
-        () if cell.eq_ignore_ascii_case(yes.as_bytes()) => Some(true),
-        () if cell.eq_ignore_ascii_case(no.as_bytes()) => Some(false),
-        () => None,
-    }
+    let is = |word: &str| cell.eq_ignore_ascii_case(word.as_bytes());
+    if is(yes) { Some(true) } else { is(no).then_some(false) }
 }
 
 /// The type of a column with these cells; `decimal` is the mark of numbers that do not show it.
@@ -210,41 +207,29 @@ pub(crate) fn infer_counted<'c>(cells: impl Iterator<Item = Counted<'c>>, decima
     if filled.iter().all(|(cell, _)| plain(cell, decimal).is_some()) {
         return certain(CellType::Number(NumberStyle::Plain(decimal)));
     }
-    let candidates = candidates(&filled, decimal);
+    // Numbers with some other texts are numbers; of dates only the zero dates are gaps.
+    let dated: Vec<Counted<'_>> = filled.iter().copied().filter(|(cell, _)| !is_no_date(cell)).collect();
     // Accounts have negative numbers in parentheses, but not only such.
     let are_bracketed = filled.iter().all(|(cell, _)| cell.starts_with(b"(") && cell.ends_with(b")"));
     let mut best: Option<(CellType, Fit)> = None;
     let mut month_first = None;
-    for kind in candidates {
-        let is_date = matches!(kind, CellType::Date(_));
-        // Numbers with some other texts are numbers; of dates only the zero dates are gaps.
-        let own: Vec<Counted<'_>>;
-        let cells = if is_date {
-            own = filled.iter().copied().filter(|(cell, _)| !is_no_date(cell)).collect();
-            &own
-        } else {
-            &filled
-        };
+    for kind in candidates(&filled, decimal) {
+        let cells = if matches!(kind, CellType::Date(_)) { &dated } else { &filled };
         let Some(fit) = kind.fit(cells).filter(|fit| fit.is_accepted()) else { continue };
-        if are_bracketed && matches!(kind, CellType::Number(style) if style != NumberStyle::Interval(decimal)) {
-            continue;
-        }
+        let is_ruled_out = match kind {
+            CellType::Number(style) if are_bracketed && style != NumberStyle::Interval(decimal) => true,
+            CellType::Number(style) => {
+                let flagged = filled.iter().filter(|(cell, _)| style.is_flagged(cell));
+                // A few levels such as <18 and >65 are a scale.
+                filled.len() <= MAX_SCALE && 2 * flagged.map(|(_, count)| count).sum::<usize>() > fit.n
+            }
+            CellType::Boolean(_) => fit.n_fit < fit.n,
+            _ => false,
+        };
         if kind == CellType::Date(DateStyle::MonthFirst) {
             month_first = Some(fit.n_fit);
         }
-        if let CellType::Boolean(_) = kind
-            && fit.n_fit < fit.n
-        {
-            continue;
-        }
-        if let CellType::Number(style @ (NumberStyle::Flagged(_) | NumberStyle::Interval(_))) = kind {
-            let flagged: usize = filled.iter().filter(|(cell, _)| style.is_flagged(cell)).map(|(_, count)| count).sum();
-            // A few levels such as <18 and >65 are a scale.
-            if 2 * flagged > fit.n && filled.len() <= MAX_SCALE {
-                continue;
-            }
-        }
-        if best.is_none_or(|(_, best)| fit.n_fit > best.n_fit) {
+        if !is_ruled_out && best.is_none_or(|(_, best)| fit.n_fit > best.n_fit) {
             best = Some((kind, fit));
         }
     }
@@ -265,18 +250,15 @@ pub(crate) fn infer_counted<'c>(cells: impl Iterator<Item = Counted<'c>>, decima
 fn candidates(filled: &[Counted<'_>], decimal: u8) -> Vec<CellType> {
     let mut kinds: Vec<CellType> = DateStyle::ALL.iter().map(|&style| CellType::Date(style)).collect();
     kinds.extend((0..TRUTHS.len()).map(CellType::Boolean));
-    let mut add = |style| kinds.push(CellType::Number(style));
-    add(NumberStyle::Plain(decimal));
-    add(NumberStyle::Written(decimal));
-    affix(filled, Affix::of).into_iter().for_each(|affix| add(NumberStyle::Unit(decimal, affix)));
-    add(NumberStyle::Ledger(decimal));
-    add(NumberStyle::Scaled(decimal));
-    add(NumberStyle::Measure(0));
-    add(NumberStyle::Duration);
-    (1..FAMILIES.len()).for_each(|family| add(NumberStyle::Measure(family)));
-    add(NumberStyle::Flagged(decimal));
-    add(NumberStyle::Interval(decimal));
-    affix(filled, Affix::with_digits).into_iter().for_each(|affix| add(NumberStyle::Unit(decimal, affix)));
+    let unit = |of| affix(filled, of).map(|affix| NumberStyle::Unit(decimal, affix));
+    let mut styles = vec![NumberStyle::Plain(decimal), NumberStyle::Written(decimal)];
+    styles.extend(unit(Affix::of));
+    styles.extend([NumberStyle::Ledger(decimal), NumberStyle::Scaled(decimal)]);
+    styles.extend([NumberStyle::Measure(0), NumberStyle::Duration]);
+    styles.extend((1..FAMILIES.len()).map(NumberStyle::Measure));
+    styles.extend([NumberStyle::Flagged(decimal), NumberStyle::Interval(decimal)]);
+    styles.extend(unit(Affix::with_digits));
+    kinds.extend(styles.into_iter().map(CellType::Number));
     let lengths = filled.iter().take(TRIED).filter_map(|(cell, _)| vector::parse(cell, &mut Vec::new()));
     kinds.extend(most_frequent(lengths).map(CellType::Vector));
     kinds

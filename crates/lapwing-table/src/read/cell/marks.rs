@@ -23,11 +23,7 @@ impl Marks {
 
     /// The mark, if the numbers show it.
     pub(crate) fn decimal(&self) -> Option<u8> {
-        match self.comma.cmp(&self.point) {
-            std::cmp::Ordering::Greater => Some(b','),
-            std::cmp::Ordering::Less => Some(b'.'),
-            std::cmp::Ordering::Equal => None,
-        }
+        (self.comma != self.point).then_some(if self.comma > self.point { b',' } else { b'.' })
     }
 
     /// Looks at a cell, from its first digit to its last; texts around them are those of units and currencies.
@@ -63,18 +59,13 @@ impl Marks {
     }
 }
 
-/// Digits without the blanks of all kinds, and the apostrophes, between them, which separate groups.
+/// Digits without the blanks of all kinds, and the apostrophes, which separate groups, if all stand between digits.
 fn joined(cell: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(cell);
-    let (mut out, mut chars) = (Vec::new(), text.chars().peekable());
-    while let Some(c) = chars.next() {
-        let is_separator = matches!(c, ' ' | '\'' | '’' | '\u{a0}' | '\u{202f}' | '\u{2009}');
-        let is_between = out.last().is_some_and(u8::is_ascii_digit) && chars.peek().is_some_and(char::is_ascii_digit);
-        if !(is_separator && is_between) {
-            out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
-        }
-    }
-    out
+    let pieces: Vec<&str> = text.split([' ', '\'', '’', '\u{a0}', '\u{202f}', '\u{2009}']).collect();
+    let is_digit = |c: char| c.is_ascii_digit();
+    let are_apart = |pair: &[&str]| pair[0].ends_with(is_digit) && pair[1].starts_with(is_digit);
+    if pieces.windows(2).all(are_apart) { pieces.concat().into_bytes() } else { cell.to_vec() }
 }
 
 /// Whether all groups between points but the first have three digits.

@@ -4,8 +4,6 @@
 //! that any cell of a column may have (currency, separators between groups of digits, a percent sign; 45 % is 45), and what belongs to
 //! the column (a unit that all cells share, letters for thousands and millions, durations).
 
-use std::borrow::Cow;
-
 use serde::{Deserialize, Serialize};
 
 use super::duration;
@@ -140,26 +138,18 @@ impl NumberStyle {
             Self::Plain(decimal) => plain(cell, decimal),
             Self::Duration => duration::seconds(std::str::from_utf8(cell).ok()?),
             Self::Measure(family) => duration::measured(std::str::from_utf8(cell).ok()?, family),
-            Self::Unit(..) | Self::Ledger(_) | Self::Interval(_) => self.decorated(cell),
-            Self::Written(decimal) | Self::Scaled(decimal) | Self::Flagged(decimal) => {
-                plain(cell, decimal).or_else(|| self.decorated(cell))
+            Self::Unit(decimal, unit) => read(cell, |text| number(unit.strip(text)?, decimal)),
+            Self::Ledger(decimal) => read(cell, |text| ledger(text, decimal)),
+            Self::Interval(decimal) => read(cell, |text| interval(text, decimal)),
+            Self::Written(decimal) => plain(cell, decimal).or_else(|| read(cell, |text| written(text, decimal))),
+            Self::Scaled(decimal) => {
+                let other = |text: &str| scaled(text, decimal).or_else(|| written(text, decimal));
+                plain(cell, decimal).or_else(|| read(cell, other))
             }
-        }
-    }
-
-    /// The number in a cell that is not plain.
-    fn decorated(self, cell: &[u8]) -> Option<f64> {
-        let text = std::str::from_utf8(cell).ok()?;
-        let text = if text.is_ascii() { Cow::Borrowed(text) } else { Cow::Owned(folded(text)) };
-        let text = &*text;
-        match self {
-            Self::Plain(_) | Self::Duration | Self::Measure(_) => None,
-            Self::Written(decimal) => written(text, decimal),
-            Self::Unit(decimal, unit) => number(unit.strip(text)?, decimal),
-            Self::Scaled(decimal) => scaled(text, decimal).or_else(|| written(text, decimal)),
-            Self::Ledger(decimal) => ledger(text, decimal),
-            Self::Flagged(decimal) => written(text, decimal).or_else(|| number(without_flags(text)?, decimal)),
-            Self::Interval(decimal) => interval(text, decimal),
+            Self::Flagged(decimal) => {
+                let other = |text: &str| written(text, decimal).or_else(|| number(without_flags(text)?, decimal));
+                plain(cell, decimal).or_else(|| read(cell, other))
+            }
         }
     }
 
@@ -168,6 +158,12 @@ impl NumberStyle {
         matches!(self, Self::Flagged(decimal) if Self::Written(decimal).parse(cell).is_none())
             || matches!(self, Self::Interval(_) if cell.first().is_some_and(u8::is_ascii_digit))
     }
+}
+
+/// What is read in a cell, folded.
+fn read(cell: &[u8], number: impl FnOnce(&str) -> Option<f64>) -> Option<f64> {
+    let text = std::str::from_utf8(cell).ok()?;
+    if text.is_ascii() { number(text) } else { number(&folded(text)) }
 }
 
 fn is_digit(c: char) -> bool {

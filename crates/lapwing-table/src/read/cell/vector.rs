@@ -8,29 +8,15 @@ const FEWEST_BARE: usize = 4;
 /// Adds the numbers of a list to `out` and returns how many there are; `None`, with `out` as it was, if the cell holds no list.
 pub(super) fn parse(cell: &[u8], out: &mut Vec<f32>) -> Option<usize> {
     let before = out.len();
-    let found = numbers(cell, out);
-    if found.is_none() {
-        out.truncate(before);
-    }
-    found
-}
-
-fn numbers(cell: &[u8], out: &mut Vec<f32>) -> Option<usize> {
     let inner = |open: u8, close: u8| cell.strip_prefix(&[open])?.strip_suffix(&[close]);
     let in_brackets = inner(b'[', b']').or_else(|| inner(b'(', b')')).or_else(|| inner(b'{', b'}'));
     let inside = in_brackets.unwrap_or(cell);
     let separator = [b',', b';', b'|'].into_iter().find(|mark| inside.contains(mark));
-    let (mut n, mut is_list) = (0, true);
+    let mut is_list = true;
     let mut take = |piece: &[u8]| match plain(piece, b'.') {
         _ if !is_list => {}
-        Some(x) => {
-            out.push(x as f32);
-            n += 1;
-        }
-        None if matches!(piece, b"None" | b"null" | b"NULL" | b"NA") => {
-            out.push(f32::NAN);
-            n += 1;
-        }
+        Some(x) => out.push(x as f32),
+        None if matches!(piece, b"None" | b"null" | b"NULL" | b"NA") => out.push(f32::NAN),
         None => is_list = false,
     };
     match separator {
@@ -40,7 +26,9 @@ fn numbers(cell: &[u8], out: &mut Vec<f32>) -> Option<usize> {
     let fewest = if in_brackets.is_some() { 2 } else { FEWEST_BARE };
     // Numbers with a comma between them may be one number with a decimal comma, or a list of names.
     let is_clear = in_brackets.is_some() || separator != Some(b',');
-    (is_list && is_clear && n >= fewest).then_some(n)
+    let n = Some(out.len() - before).filter(|n| is_list && is_clear && *n >= fewest);
+    out.truncate(before + n.unwrap_or(0));
+    n
 }
 
 #[cfg(test)]
