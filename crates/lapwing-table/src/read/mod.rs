@@ -10,6 +10,7 @@
 mod archive;
 mod arff;
 pub(crate) mod array;
+mod batches;
 pub(crate) mod cell;
 mod columns;
 mod edges;

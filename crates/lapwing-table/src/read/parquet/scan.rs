@@ -5,7 +5,8 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef};
 use rayon::prelude::*;
 
-use super::{Batches, Table};
+use super::Table;
+use crate::read::batches::Batches;
 use lapwing_core::{Result, Run};
 
 /// Values of a batch of features, about.

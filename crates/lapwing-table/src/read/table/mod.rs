@@ -21,7 +21,7 @@ use self::canonical::usual_length;
 pub use self::kind::ColumnKind;
 pub(crate) use self::parts::parts_of;
 pub(crate) use self::rows::{KeptRows, TableRows};
-use self::source::{Ask, Held, Source, kinds_of};
+use self::source::{Ask, Held, Source};
 use super::arff::ArffText;
 pub(crate) use super::cell::{CellType, ColumnType, Reading, Tally};
 use super::cell::{infer, reconciled};
@@ -94,12 +94,11 @@ impl TableFile {
             }
             Format::Parquet => {
                 let table = parquet::Table::open(path)?;
-                let (names, kinds) = (table.names.clone(), kinds_of(&table.types));
-                Self::from_stored(path.to_owned(), names, kinds, Arc::new(Arc::new(table)))
+                Self::from_stored(path.to_owned(), table.schema().clone().as_ref(), Arc::new(Arc::new(table)))
             }
             Format::Ipc => {
                 let table = super::ipc::IpcTable::open(path)?;
-                Self::from_stored(path.to_owned(), table.names(), table.kinds(), Arc::new(table))
+                Self::from_stored(path.to_owned(), table.schema.clone().as_ref(), Arc::new(table))
             }
             _ => Err(unknown_format(
                 path,
@@ -124,18 +123,13 @@ impl TableFile {
             ));
         }
         let path: PathBuf = name.into();
-        let names = schema.fields().iter().map(|field| field.name().clone()).collect();
-        let kinds = kinds_of(&expected);
-        Self::from_stored(path.clone(), names, kinds, Arc::new(Held { path, types: expected, batches }))
+        Self::from_stored(path.clone(), schema, Arc::new(Held { path, schema: schema.clone(), batches }))
     }
 
     /// A table of stored types. What these do not state is told by the first rows: the lengths of lists, and what is stored as text.
-    fn from_stored(
-        path: PathBuf,
-        mut names: Vec<String>,
-        mut kinds: Vec<ColumnKind>,
-        source: Arc<dyn Source>,
-    ) -> Result<Self> {
+    fn from_stored(path: PathBuf, schema: &Schema, source: Arc<dyn Source>) -> Result<Self> {
+        let mut names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+        let mut kinds: Vec<ColumnKind> = schema.fields().iter().map(|field| kind_of(field.data_type())).collect();
         let repeated = super::columns::make_distinct(&mut names);
         let open =
             |is: fn(&ColumnKind) -> bool| -> Vec<usize> { (0..kinds.len()).filter(|&at| is(&kinds[at])).collect() };

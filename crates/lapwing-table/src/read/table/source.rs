@@ -8,10 +8,10 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_cast::cast;
-use arrow_schema::DataType;
+use arrow_schema::{DataType, Schema};
 
-use super::canonical::{canonical, kind_of};
-use super::kind::ColumnKind;
+use super::canonical::canonical;
+use crate::read::batches::Batches;
 use crate::read::cell::{CellType, ColumnType, Tally};
 use crate::read::text::{Dialect, RowMark, TextScan, TextTable};
 use crate::read::{ipc, parquet};
@@ -233,7 +233,7 @@ impl Rows for TextScan {
 
 impl Source for Arc<parquet::Table> {
     fn stored_type(&self, at: usize) -> DataType {
-        self.types[at].clone()
+        self.schema().field(at).data_type().clone()
     }
 
     fn n_rows(&self) -> Option<usize> {
@@ -267,7 +267,7 @@ impl StoredRows for parquet::TableScan {
 
 impl Source for ipc::IpcTable {
     fn stored_type(&self, at: usize) -> DataType {
-        self.data_type(at)
+        self.schema.field(at).data_type().clone()
     }
 
     fn n_rows(&self) -> Option<usize> {
@@ -275,7 +275,7 @@ impl Source for ipc::IpcTable {
     }
 
     fn bytes_of(&self, _: &[usize]) -> u64 {
-        self.bytes()
+        self.bytes
     }
 
     fn rows(&self, ask: Ask, from: RowMark) -> Result<Box<dyn Rows>> {
@@ -283,13 +283,13 @@ impl Source for ipc::IpcTable {
     }
 
     fn stored_rows(&self, columns: &[usize], _: usize) -> Result<Option<Box<dyn StoredRows>>> {
-        Ok(Some(Box::new(self.scan(columns)?)))
+        Ok(Some(Box::new(self.batches(columns)?)))
     }
 }
 
-impl StoredRows for ipc::IpcScan {
+impl StoredRows for Batches {
     fn next(&mut self, run: &Run) -> Result<Option<Vec<ArrayRef>>> {
-        ipc::IpcScan::next(self, run)
+        Batches::next(self, run)
     }
 }
 
@@ -297,7 +297,7 @@ impl StoredRows for ipc::IpcScan {
 #[derive(Debug)]
 pub(super) struct Held {
     pub path: PathBuf,
-    pub types: Vec<DataType>,
+    pub schema: Schema,
     pub batches: Vec<RecordBatch>,
 }
 
@@ -308,7 +308,7 @@ struct HeldRows {
 
 impl Source for Held {
     fn stored_type(&self, at: usize) -> DataType {
-        self.types[at].clone()
+        self.schema.field(at).data_type().clone()
     }
 
     fn n_rows(&self) -> Option<usize> {
@@ -340,9 +340,4 @@ impl StoredRows for HeldRows {
         let Some(first) = self.batches.pop_front() else { return Ok(None) };
         Ok(Some(self.columns.iter().map(|&at| first.column(at).clone()).collect()))
     }
-}
-
-/// The kind of a column of a stored type.
-pub(super) fn kinds_of(types: &[DataType]) -> Vec<ColumnKind> {
-    types.iter().map(kind_of).collect()
 }
