@@ -50,7 +50,7 @@ fn of_numbers(path: &Path, options: &EdgeOptions, run: &Run) -> Result<(Csr<f64>
     if !archive.has("edges") {
         return Err(archive.unknown("a matrix of scipy.sparse.save_npz or an array edges"));
     }
-    let mut edges = ArrayEdges::new(archive.array("edges")?.held(run)?, Checks { n_nodes: options.n_nodes })?;
+    let mut edges = ArrayEdges::new(archive.records("edges")?.held(run)?, Checks { n_nodes: options.n_nodes })?;
     let notes = edges.take_notes();
     let place = |row| Place::Row(row);
     Ok((from_edges(path, EdgeRows::of_array(edges), place, options, run)?, notes))
@@ -162,7 +162,7 @@ fn with_known_names(path: &Path, names: &RowNames, options: &NodeOptions<'_>, ru
             if !archive.has("edges") {
                 return Ok(NamedGraph::new(path, read_graph(path, Some(n), run)?, &[]));
             }
-            let mut edges = ArrayEdges::new(archive.array("edges")?.held(run)?, Checks { n_nodes: None })?;
+            let mut edges = ArrayEdges::new(archive.records("edges")?.held(run)?, Checks { n_nodes: None })?;
             let notes = edges.take_notes();
             NamedEdges::of_numbers(path, EdgeRows::of_array(edges), notes)
         }

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::checks::{Checks, NO_WEIGHT};
 use super::layout::Layout;
 use crate::read::list::Place;
-use crate::read::npy::{ArrayName, NpyReader, Record, Source};
+use crate::read::npy::{ArrayName, NpyReader, Source};
 use lapwing_core::mapped::open_filled;
 use lapwing_core::{Edge, EdgeReader, Result, Run};
 
@@ -16,7 +16,7 @@ const BLOCK_BYTES: usize = 1 << 18;
 
 /// An array of edges, read in blocks.
 pub(in crate::read) struct ArrayEdges<'a, R> {
-    reader: NpyReader<'a, R, Record>,
+    reader: NpyReader<'a, R>,
     layout: Layout,
     checks: Checks,
     n_rows: u64,
@@ -30,12 +30,12 @@ pub(in crate::read) struct ArrayEdges<'a, R> {
 impl<'a> ArrayEdges<'a, File> {
     pub(super) fn open(path: &'a Path, checks: Checks) -> Result<Self> {
         let (file, length) = open_filled(path)?;
-        Self::new(NpyReader::new(file, length, ArrayName::from_path(path))?, checks)
+        Self::new(NpyReader::new(file, length, ArrayName::from_path(path), true)?, checks)
     }
 }
 
 impl<'a, R: Source> ArrayEdges<'a, R> {
-    pub(in crate::read) fn new(reader: NpyReader<'a, R, Record>, checks: Checks) -> Result<Self> {
+    pub(in crate::read) fn new(reader: NpyReader<'a, R>, checks: Checks) -> Result<Self> {
         let layout = Layout::new(&reader.header, reader.origin)?;
         let n_rows = reader.header.shape.first().map_or(0, |&n_rows| n_rows as u64);
         Ok(Self { reader, layout, checks, n_rows, block: Vec::new(), loaded: 0..0, row: 0 })

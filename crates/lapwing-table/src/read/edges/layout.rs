@@ -1,6 +1,6 @@
 //! The places of the numbers of an edge in a NumPy array.
 
-use crate::read::npy::{ArrayName, Dtype, Field, Header, Kind, Number, Record, decode_strided};
+use crate::read::npy::{ArrayName, Dtype, Field, Header, Kind, Number, decode_strided};
 use crate::read::roles::{Cells, EdgeColumns, edge_columns, width_text};
 use lapwing_core::Result;
 
@@ -23,27 +23,23 @@ pub(super) struct Layout {
 
 impl Layout {
     /// The layout of records, or of the rows of a matrix, as (u, v\[, weight\]).
-    pub(super) fn new(header: &Header<Record>, origin: ArrayName<'_>) -> Result<Self> {
-        match &header.dtype {
-            Record::Plain(dtype) => {
-                let (_, width) = header.matrix_shape(origin)?;
-                if !matches!(width, 2 | 3) {
-                    return Err(origin.error(width_text(width)));
-                }
-                if !dtype.is_number() {
-                    return Err(origin.error("holds text; expected numbers"));
-                }
-                let column = |at| Column { dtype: *dtype, offset: at * dtype.size };
-                let weight = (width == 3).then(|| column(2));
-                let (nodes, notes) = ([column(0), column(1)], Vec::new());
-                Ok(Self { row_bytes: width * dtype.size, nodes, weight, notes })
-            }
-            Record::Fields { fields, size } => {
-                let EdgeColumns { nodes, weight, notes } = find_fields(header, fields, origin)?;
-                let column = |at: usize| Column { dtype: fields[at].dtype, offset: fields[at].offset };
-                Ok(Self { row_bytes: *size, nodes: nodes.map(column), weight: weight.map(column), notes })
-            }
+    pub(super) fn new(header: &Header, origin: ArrayName<'_>) -> Result<Self> {
+        let (dtype, fields) = (header.dtype, &header.fields);
+        if dtype.kind == Kind::Record {
+            let EdgeColumns { nodes, weight, notes } = find_fields(header, origin)?;
+            let column = |at: usize| Column { dtype: fields[at].dtype, offset: fields[at].offset };
+            return Ok(Self { row_bytes: dtype.size, nodes: nodes.map(column), weight: weight.map(column), notes });
         }
+        let (_, width) = header.matrix_shape(origin)?;
+        if !matches!(width, 2 | 3) {
+            return Err(origin.error(width_text(width)));
+        }
+        if !dtype.is_number() {
+            return Err(origin.error("holds text; expected numbers"));
+        }
+        let column = |at| Column { dtype, offset: at * dtype.size };
+        let weight = (width == 3).then(|| column(2));
+        Ok(Self { row_bytes: width * dtype.size, nodes: [column(0), column(1)], weight, notes: Vec::new() })
     }
 
     /// Bytes of the weight, 0, 4 or 8, if rows are two little-endian u32 and perhaps a float, without gaps.
@@ -58,7 +54,8 @@ impl Layout {
 }
 
 /// The fields of the nodes and of the weight; refuses records that are no edges.
-fn find_fields(header: &Header<Record>, fields: &[Field], origin: ArrayName<'_>) -> Result<EdgeColumns> {
+fn find_fields(header: &Header, origin: ArrayName<'_>) -> Result<EdgeColumns> {
+    let fields = &header.fields;
     if header.shape.len() != 1 {
         return Err(origin.error(format!("shape {}; expected one dimension of records", header.shape_text())));
     }
