@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use arrow_array::{ArrayRef, RecordBatchReader};
 use arrow_schema::ArrowError;
 
+use super::table::StoredRows;
 use lapwing_core::{Error, Result, Run};
 
 /// Chosen columns of a table.
@@ -29,9 +30,10 @@ impl Batches {
         let reader = guarded(path, || open(in_file))?;
         Ok(Self { path: path.to_owned(), reader, places })
     }
+}
 
-    /// The next rows, in the order in which the columns were chosen; `None` at the end.
-    pub(super) fn next(&mut self, run: &Run) -> Result<Option<Vec<ArrayRef>>> {
+impl StoredRows for Batches {
+    fn next(&mut self, run: &Run) -> Result<Option<Vec<ArrayRef>>> {
         run.check()?;
         let (path, reader) = (&self.path, &mut self.reader);
         let batch = guarded(path, || reader.next().transpose().map_err(|e| arrow_error(path, e)))?;

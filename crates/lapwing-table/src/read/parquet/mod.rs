@@ -4,7 +4,6 @@ mod footer;
 mod pages;
 mod scan;
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -54,13 +53,21 @@ impl Table {
 
     /// Starts to read the chosen columns behind the first `skip` rows, at most `batch_rows` rows at a time. Skips whole
     /// row groups without reading them, and does not read the footer again.
-    fn batches(&self, columns: &[usize], skip: u64, batch_rows: usize) -> Result<Batches> {
+    fn batches(&self, columns: &[usize], skip: usize, batch_rows: usize) -> Result<Batches> {
         let (file, _) = open_filled(&self.path)?;
         let metadata = self.metadata.metadata();
-        let (first, left) = first_group(metadata.row_groups().iter().map(|group| group.num_rows()), skip);
-        let groups = (first..metadata.num_row_groups()).collect();
-        let groups = CheckedGroups { file: Arc::new(file), metadata: metadata.clone(), groups };
-        let skipped = usize::try_from(left).unwrap_or(usize::MAX).min(groups.num_rows());
+        let mut skipped = skip;
+        let is_skipped = |group: &&RowGroupMetaData| match skipped.checked_sub(group.num_rows() as usize) {
+            Some(left) => {
+                skipped = left;
+                true
+            }
+            None => false,
+        };
+        let first = metadata.row_groups().iter().take_while(is_skipped).count();
+        let numbers = first..metadata.num_row_groups();
+        let groups = CheckedGroups { file: Arc::new(file), metadata: metadata.clone(), numbers };
+        let skipped = skipped.min(groups.num_rows());
         let selection = (skipped > 0).then(|| {
             RowSelection::from(vec![RowSelector::skip(skipped), RowSelector::select(groups.num_rows() - skipped)])
         });
@@ -76,15 +83,10 @@ impl Table {
 
     /// Bytes that columns take in the file.
     pub(super) fn bytes_of(&self, columns: &[usize]) -> u64 {
-        let schema = self.metadata.parquet_schema();
-        let columns: HashSet<usize> = columns.iter().copied().collect();
-        let is_kept = |leaf: &usize| columns.contains(&schema.get_column_root_idx(*leaf));
-        let leaves: Vec<usize> = (0..schema.num_columns()).filter(is_kept).collect();
-        let of_group = |group: &RowGroupMetaData| -> u64 {
-            let chunks = leaves.iter().filter_map(|&leaf| group.columns().get(leaf));
-            chunks.map(|chunk| u64::try_from(chunk.compressed_size()).unwrap_or(0)).sum()
-        };
-        self.metadata.metadata().row_groups().iter().map(of_group).sum()
+        let mask = ProjectionMask::roots(self.metadata.parquet_schema(), columns.iter().copied());
+        let leaves = self.metadata.metadata().row_groups().iter().flat_map(|group| group.columns().iter().enumerate());
+        let kept = leaves.filter(|(leaf, _)| mask.leaf_included(*leaf));
+        kept.map(|(_, chunk)| u64::try_from(chunk.compressed_size()).unwrap_or(0)).sum()
     }
 
     /// The error for a table that holds `found` rows and states others.
@@ -92,19 +94,6 @@ impl Table {
         let reason = format!("the file is damaged (it states {} rows and holds {found})", self.n_rows);
         Error::format(&self.path, None, reason)
     }
-}
-
-/// The row group that holds row `skip`, and the number of that row within the group.
-fn first_group(sizes: impl Iterator<Item = i64>, skip: u64) -> (usize, u64) {
-    let (mut first, mut left) = (0, skip);
-    for size in sizes {
-        let size = u64::try_from(size).unwrap_or(0);
-        if left < size {
-            break;
-        }
-        (first, left) = (first + 1, left - size);
-    }
-    (first, left)
 }
 
 /// An unsigned number of seven bits a byte (LEB128), which is taken off the bytes.

@@ -6,6 +6,7 @@
 //! `DELTA_LENGTH_BYTE_ARRAY`.
 
 use std::fs::File;
+use std::ops::Range;
 use std::sync::Arc;
 
 use ::parquet::arrow::arrow_reader::RowGroups;
@@ -18,11 +19,12 @@ use ::parquet::file::serialized_reader::SerializedPageReader;
 use super::number;
 
 /// Row groups of a file whose pages are checked.
+#[derive(Clone)]
 pub(super) struct CheckedGroups {
     pub file: Arc<File>,
     pub metadata: Arc<ParquetMetaData>,
     /// Numbers of the groups.
-    pub groups: Vec<usize>,
+    pub numbers: Range<usize>,
 }
 
 impl RowGroups for CheckedGroups {
@@ -31,12 +33,11 @@ impl RowGroups for CheckedGroups {
     }
 
     fn column_chunks(&self, column: usize) -> Result<Box<dyn PageIterator>> {
-        let (file, metadata) = (self.file.clone(), self.metadata.clone());
-        Ok(Box::new(Chunks { file, metadata, groups: self.groups.clone().into_iter(), column }))
+        Ok(Box::new(Chunks { groups: self.clone(), column }))
     }
 
     fn row_groups(&self) -> Box<dyn Iterator<Item = &RowGroupMetaData> + '_> {
-        Box::new(self.groups.iter().map(|&group| self.metadata.row_group(group)))
+        Box::new(self.metadata.row_groups()[self.numbers.clone()].iter())
     }
 
     fn metadata(&self) -> &ParquetMetaData {
@@ -46,9 +47,7 @@ impl RowGroups for CheckedGroups {
 
 /// The parts of a column, one in each row group.
 struct Chunks {
-    file: Arc<File>,
-    metadata: Arc<ParquetMetaData>,
-    groups: std::vec::IntoIter<usize>,
+    groups: CheckedGroups,
     column: usize,
 }
 
@@ -56,10 +55,10 @@ impl Iterator for Chunks {
     type Item = Result<Box<dyn PageReader>>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let group = self.metadata.row_group(self.groups.next()?);
+        let group = self.groups.metadata.row_group(self.groups.numbers.next()?);
         let chunk = group.column(self.column);
         let rows = usize::try_from(group.num_rows()).unwrap_or(0);
-        let (descr, file) = (chunk.column_descr(), self.file.clone());
+        let (descr, file) = (chunk.column_descr(), self.groups.file.clone());
         let has_levels = [descr.max_rep_level() > 0, descr.max_def_level() > 0];
         let pages = SerializedPageReader::new(file, chunk, rows, None);
         Some(pages.map(|pages| Box::new(CheckedPages { pages, has_levels }) as Box<dyn PageReader>))

@@ -21,7 +21,8 @@ use self::canonical::usual_length;
 pub use self::kind::ColumnKind;
 pub(crate) use self::parts::parts_of;
 pub(crate) use self::rows::{KeptRows, TableRows};
-use self::source::{Ask, Held, Source};
+pub(super) use self::source::{Ask, Rows, StoredRows};
+use self::source::{Held, Source};
 use super::arff::ArffText;
 pub(crate) use super::cell::{CellType, ColumnType, Reading, Tally};
 use super::cell::{infer, reconciled};
@@ -31,7 +32,7 @@ use super::open::open_decoded;
 use super::parquet;
 use super::sheet::Sheet;
 pub(crate) use super::text::RowMark;
-use super::text::{Dialect, Doubt, Known, TextTable};
+use super::text::{Dialect, Doubt, Known, Text, TextTable};
 use crate::read::options::ReadOptions;
 use lapwing_core::{Error, Result, Run};
 
@@ -69,12 +70,12 @@ impl TableFile {
         match Format::from_path(path) {
             format @ (Format::Csv | Format::JsonLines) => {
                 let known = Known { is_json: format == Format::JsonLines, ..options.known(path) };
-                TextTable::open(path, known).map(|table| Self::from_text(Arc::new(table)))
+                Ok(Self::from_text(Arc::new(TextTable::new(Text::open(path)?, known)?)))
             }
             Format::Arff => {
                 let known =
                     Known { delimiter: Some(b','), has_header: Some(true), decimal: Some(b'.'), ..options.known(path) };
-                let mut table = Self::from_text(Arc::new(TextTable::open(path, known)?));
+                let mut table = Self::from_text(Arc::new(TextTable::new(Text::open(path)?, known)?));
                 for (at, attribute) in
                     ArffText::open(path, open_decoded(path)?)?.attributes.iter().enumerate().take(table.names.len())
                 {
@@ -87,7 +88,8 @@ impl TableFile {
             Format::Sheet => {
                 let Sheet { text, others } = super::sheet::read(path, options.sheet.as_deref())?;
                 let known = Known { delimiter: Some(b','), decimal: Some(b'.'), ..options.known(path) };
-                let mut table = Self::from_text(Arc::new(TextTable::held(path, text, known)?));
+                let mut table =
+                    Self::from_text(Arc::new(TextTable::new(Text::Held(path.to_owned(), text.into()), known)?));
                 let others = others.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
                 table.passed.extend((!others.is_empty()).then(|| format!("other sheets are passed over: {others}")));
                 Ok(table)
@@ -161,17 +163,17 @@ impl TableFile {
     }
 
     pub(super) fn from_text(table: Arc<TextTable>) -> Self {
-        let written: Vec<Option<CellType>> = (0..table.names.len()).map(|at| table.written(at)).collect();
-        let mut names = table.names.to_vec();
+        let written: Vec<Option<CellType>> = table.sniffed.columns.iter().map(|found| found.kind).collect();
+        let mut names = table.names.clone();
         let repeated = super::columns::make_distinct(&mut names);
         Self {
-            path: table.path().to_owned(),
+            path: table.text.path().to_owned(),
             names,
             repeated,
             kinds: written.iter().map(|&written| ColumnKind::of_cells(written)).collect(),
             written,
-            doubts: table.doubts.clone(),
-            passed: table.passed.clone(),
+            doubts: table.sniffed.doubts.clone(),
+            passed: table.sniffed.passed.clone(),
             categories: Vec::new(),
             source: Arc::new(table),
         }

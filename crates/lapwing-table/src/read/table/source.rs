@@ -11,9 +11,8 @@ use arrow_cast::cast;
 use arrow_schema::{DataType, Schema};
 
 use super::canonical::canonical;
-use crate::read::batches::Batches;
 use crate::read::cell::{CellType, ColumnType, Tally};
-use crate::read::text::{Dialect, RowMark, TextScan, TextTable};
+use crate::read::text::{Dialect, RowMark, TextTable};
 use crate::read::{ipc, parquet};
 use lapwing_core::{Error, Result, Run};
 
@@ -25,7 +24,7 @@ const SAMPLE_ROWS: usize = 1000;
 
 /// What is read of a source: columns, the types of their values, and how cells of text are written.
 #[derive(Clone, Debug)]
-pub(super) struct Ask {
+pub(in crate::read) struct Ask {
     pub columns: Vec<usize>,
     pub types: Vec<ColumnType>,
     pub cells: Vec<CellType>,
@@ -86,7 +85,7 @@ pub(super) trait Source: fmt::Debug + Send + Sync {
 }
 
 /// The rows of a source in order, as arrays of the types that were asked for.
-pub(super) trait Rows: Send {
+pub(in crate::read) trait Rows: Send {
     /// The next rows, one array for each column; `None` at the end.
     fn next(&mut self, run: &Run) -> Result<Option<Vec<ArrayRef>>>;
 
@@ -118,7 +117,7 @@ pub(super) trait Rows: Send {
 }
 
 /// The rows of a source in order, in its types.
-pub(super) trait StoredRows: Send {
+pub(in crate::read) trait StoredRows: Send {
     /// The next rows, one array for each column; `None` at the end.
     fn next(&mut self, run: &Run) -> Result<Option<Vec<ArrayRef>>>;
 }
@@ -177,15 +176,16 @@ impl Source for Arc<TextTable> {
     }
 
     fn bytes_of(&self, _: &[usize]) -> u64 {
-        self.bytes()
+        self.text.stored_bytes()
     }
 
     fn rows(&self, ask: Ask, from: RowMark) -> Result<Box<dyn Rows>> {
-        Ok(Box::new(self.scan_from(from, &ask.columns, ask.cells, ask.with_lines)?))
+        Ok(Box::new(self.scan_from(from, ask)?))
     }
 
     fn samples(&self, columns: &[usize]) -> Result<Vec<Vec<Vec<u8>>>> {
-        Ok(columns.iter().map(|&at| self.sample(at).map(<[u8]>::to_vec).collect()).collect())
+        let column = |at: &usize| self.sniffed.records.iter().filter_map(|record| record.get(*at).cloned()).collect();
+        Ok(columns.iter().map(column).collect())
     }
 
     fn is_seekable(&self) -> bool {
@@ -197,37 +197,7 @@ impl Source for Arc<TextTable> {
     }
 
     fn dialect(&self) -> Option<Dialect> {
-        TextTable::dialect(self)
-    }
-}
-
-impl Rows for TextScan {
-    fn next(&mut self, run: &Run) -> Result<Option<Vec<ArrayRef>>> {
-        TextScan::next(self, run)
-    }
-
-    fn n_rows(&self) -> usize {
-        TextScan::n_rows(self)
-    }
-
-    fn tallies(&self) -> &[Tally] {
-        &self.tallies
-    }
-
-    fn n_bytes(&self) -> u64 {
-        TextScan::n_bytes(self)
-    }
-
-    fn passed(&self) -> Vec<String> {
-        self.passed.words()
-    }
-
-    fn lines(&self) -> &[u64] {
-        &self.lines
-    }
-
-    fn take_marks(&mut self) -> Vec<RowMark> {
-        std::mem::take(&mut self.marks)
+        self.dialect
     }
 }
 
@@ -250,18 +220,12 @@ impl Source for Arc<parquet::Table> {
     }
 
     fn stored_rows(&self, columns: &[usize], first: usize) -> Result<Option<Box<dyn StoredRows>>> {
-        let scan = parquet::TableScan::new(Arc::clone(self), columns.to_vec(), first, MAX_PARTS);
+        let scan = parquet::TableScan::new(Arc::clone(self), columns, first, MAX_PARTS)?;
         Ok(Some(Box::new(scan)))
     }
 
     fn is_seekable(&self) -> bool {
         true
-    }
-}
-
-impl StoredRows for parquet::TableScan {
-    fn next(&mut self, run: &Run) -> Result<Option<Vec<ArrayRef>>> {
-        parquet::TableScan::next(self, run)
     }
 }
 
@@ -284,12 +248,6 @@ impl Source for ipc::IpcTable {
 
     fn stored_rows(&self, columns: &[usize], _: usize) -> Result<Option<Box<dyn StoredRows>>> {
         Ok(Some(Box::new(self.batches(columns)?)))
-    }
-}
-
-impl StoredRows for Batches {
-    fn next(&mut self, run: &Run) -> Result<Option<Vec<ArrayRef>>> {
-        Batches::next(self, run)
     }
 }
 
