@@ -7,7 +7,7 @@ use lapwing::data::{EdgeSource, Report, RowNames, RowSource, Run, TermWeights};
 use lapwing::models::{Plan, ProblemSize};
 use lapwing_report::summary::{Row, row};
 use lapwing_table::prepare::probe_prepared;
-use lapwing_table::read::{is_table, names_columns};
+use lapwing_table::read::is_table;
 use lapwing_table::{can_stream, probe};
 use serde_json::json;
 
@@ -204,7 +204,7 @@ fn count_labels(
     if !planned.needs_labels && labels.labels.is_none() && labels.label_column.is_none() {
         return Ok(true);
     }
-    let table = data.data.as_deref().filter(|path| labels.label_column.is_some() && names_columns(path));
+    let table = data.data.as_deref().filter(|path| labels.label_column.is_some() && is_table(path));
     if let (None, Some(path)) = (&labels.labels, table) {
         let options = read_options(&data.table, Some(labels));
         let known = session.read(&mut Report::default(), || read_label_column(path, &options, &session.run))?;

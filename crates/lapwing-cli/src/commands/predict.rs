@@ -13,7 +13,7 @@ use lapwing::models::{Extension, LowRankExtension, Model};
 use lapwing_core::peak_memory_bytes;
 use lapwing_core::publish::Staged;
 use lapwing_report::summary::{self, row};
-use lapwing_table::read::{column_names, is_rereadable_table, is_table, join_columns, names_columns};
+use lapwing_table::read::{column_names, is_rereadable_table, is_table, join_columns};
 use lapwing_table::write::LABEL_ENDINGS;
 use serde_json::json;
 
@@ -265,7 +265,7 @@ impl Predict {
             ..TableOptions::default()
         };
         table.id.column = self.id_column(model)?;
-        if table.columns.is_none() && names_columns(&self.data) {
+        if table.columns.is_none() && is_table(&self.data) {
             table.columns = model.feature_names.clone().map(|names| vec![Names(names)]);
         }
         Ok(table)

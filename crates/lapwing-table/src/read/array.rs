@@ -55,7 +55,7 @@ pub(super) fn refuse_label_column(options: &ReadOptions) -> Result<()> {
 }
 
 fn open<'a>(map: &'a Arc<Mapped>, path: &'a Path) -> Result<NpyReader<'a, Cursor<&'a [u8]>>> {
-    NpyReader::new(Cursor::new(&map[..]), map.len() as u64, ArrayName::from_path(path))
+    NpyReader::new(Cursor::new(&map[..]), map.len() as u64, ArrayName::from_path(path), false)
 }
 
 /// The array as the file holds it; `None` if it must be converted.

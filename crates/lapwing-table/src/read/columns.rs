@@ -145,7 +145,8 @@ fn unknown_names(names: &[String], unknown: &[&String]) -> String {
 
 /// The name most similar to `name`, if one is similar.
 fn nearest<'n>(names: &'n [String], name: &str) -> Option<&'n String> {
-    let (distance, known) = names.iter().map(|known| (edit_distance(known, name), known)).min()?;
+    let distance = |known: &String| strsim::levenshtein(&known.to_lowercase(), &name.to_lowercase());
+    let (distance, known) = names.iter().map(|known| (distance(known), known)).min()?;
     (distance <= 1 + name.chars().count() / 3).then_some(known)
 }
 
@@ -155,22 +156,6 @@ fn listed(names: &[String]) -> String {
         listed.push_str(&format!(", … ({} in all)", names.len()));
     }
     format!("The columns are: {listed}")
-}
-
-/// Levenshtein distance, ignoring case.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.to_lowercase().chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.to_lowercase().chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, &y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 /// The columns `keep` of features; all of them, without a copy, if `None`.

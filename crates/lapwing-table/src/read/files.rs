@@ -27,11 +27,6 @@ pub fn is_rereadable_table(path: &Path) -> bool {
     is_table(path) && is_rereadable(path)
 }
 
-/// Whether the format of `path` has column names.
-pub fn names_columns(path: &Path) -> bool {
-    is_table(path)
-}
-
 /// The error for a file whose format is not among `known`, with what it is.
 pub(crate) fn unknown_format(path: &Path, known: &str) -> Error {
     // A folder or a pattern of no tables.

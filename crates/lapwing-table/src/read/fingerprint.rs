@@ -26,7 +26,7 @@ pub(crate) fn fingerprint(path: &Path, run: &Run) -> Result<u64> {
         (0..blocks)
             .into_par_iter()
             .map_init(
-                || vec![0; length.min(BLOCK_BYTES) as usize],
+                || Vec::with_capacity(length.min(BLOCK_BYTES) as usize),
                 |room, block| {
                     run.check()?;
                     let hash = of_block(open(path)?, block, room).map_err(|e| Error::io(path, e))?;
@@ -43,16 +43,9 @@ pub(crate) fn fingerprint(path: &Path, run: &Run) -> Result<u64> {
 }
 
 /// The hash of a block, or of a part of it if the file has become shorter.
-fn of_block(mut file: File, block: u64, room: &mut [u8]) -> io::Result<u64> {
+fn of_block(mut file: File, block: u64, room: &mut Vec<u8>) -> io::Result<u64> {
+    room.clear();
     file.seek(SeekFrom::Start(block * BLOCK_BYTES))?;
-    let mut filled = 0;
-    while filled < room.len() {
-        match file.read(&mut room[filled..]) {
-            Ok(0) => break,
-            Ok(read) => filled += read,
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            Err(e) => return Err(e),
-        }
-    }
-    Ok(xxh3_64(&room[..filled]))
+    file.take(BLOCK_BYTES).read_to_end(room)?;
+    Ok(xxh3_64(room))
 }

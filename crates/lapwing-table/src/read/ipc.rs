@@ -4,13 +4,13 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
-use arrow_array::{ArrayRef, RecordBatchReader};
+use arrow_array::RecordBatchReader;
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::SchemaRef;
 
-use super::parquet::{arrow_error, guarded};
+use super::batches::{Batches, arrow_error, guarded};
 use lapwing_core::mapped::open_filled;
-use lapwing_core::{Error, Result, Run};
+use lapwing_core::{Error, Result};
 
 /// The bytes with which an IPC file starts and ends; a stream has none. Two bytes follow the first, four with the length of the footer
 /// precede the last.
@@ -41,43 +41,20 @@ impl IpcTable {
                 return Err(Error::format(path, None, "the file is damaged (its footer is missing)"));
             }
         }
-        let reader = reader(path, is_file, None)?;
-        Ok(Self { path: path.to_owned(), schema: reader.schema(), is_file, bytes })
+        let schema = guarded(path, || reader(path, is_file, None))?.schema();
+        Ok(Self { path: path.to_owned(), schema, is_file, bytes })
     }
 
-    pub(super) fn scan(&self, columns: &[usize]) -> Result<IpcScan> {
-        let mut in_file = columns.to_vec();
-        in_file.sort_unstable();
-        let places = columns.iter().map(|at| in_file.partition_point(|other| other < at)).collect();
-        let reader = reader(&self.path, self.is_file, Some(in_file))?;
-        Ok(IpcScan { path: self.path.clone(), reader, places })
+    pub(super) fn batches(&self, columns: &[usize]) -> Result<Batches> {
+        Batches::open(&self.path, columns, |columns| reader(&self.path, self.is_file, Some(columns)))
     }
 }
 
 fn reader(path: &Path, is_file: bool, columns: Option<Vec<usize>>) -> Result<Box<dyn RecordBatchReader + Send>> {
     let (file, _) = open_filled(path)?;
     let file: BufReader<File> = BufReader::with_capacity(1 << 18, file);
-    guarded(path, || {
-        Ok(match is_file {
-            true => Box::new(FileReader::try_new(file, columns).map_err(|e| arrow_error(path, e))?) as _,
-            false => Box::new(StreamReader::try_new(file, columns).map_err(|e| arrow_error(path, e))?) as _,
-        })
+    Ok(match is_file {
+        true => Box::new(FileReader::try_new(file, columns).map_err(|e| arrow_error(path, e))?),
+        false => Box::new(StreamReader::try_new(file, columns).map_err(|e| arrow_error(path, e))?),
     })
-}
-
-/// Reads chosen columns batch by batch.
-pub(super) struct IpcScan {
-    path: PathBuf,
-    reader: Box<dyn RecordBatchReader + Send>,
-    /// Position in a batch of each chosen column.
-    places: Vec<usize>,
-}
-
-impl IpcScan {
-    pub(super) fn next(&mut self, run: &Run) -> Result<Option<Vec<ArrayRef>>> {
-        run.check()?;
-        let (path, reader) = (&self.path, &mut self.reader);
-        let batch = guarded(path, || reader.next().transpose().map_err(|e| arrow_error(path, e)))?;
-        Ok(batch.map(|batch| self.places.iter().map(|&at| batch.column(at).clone()).collect()))
-    }
 }

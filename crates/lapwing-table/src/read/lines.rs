@@ -43,14 +43,19 @@ pub(crate) fn shown(cell: &[u8]) -> String {
     shown
 }
 
-/// An error of reading text. Text that ends early or cannot be decompressed has damaged contents.
-pub(super) fn text_error(path: &Path, line: Option<u64>, error: std::io::Error) -> Error {
+/// What an error of reading says of the contents, if it does: these end early, or cannot be decompressed.
+pub(super) fn damage(error: &std::io::Error) -> Option<String> {
     use std::io::ErrorKind::{InvalidData, InvalidInput, Other, UnexpectedEof};
     match error.kind() {
-        UnexpectedEof => Error::format(path, line, "the file is truncated"),
-        InvalidData | InvalidInput | Other => Error::format(path, line, format!("the file is damaged ({error})")),
-        _ => Error::io(path, error),
+        UnexpectedEof => Some("the file is truncated".into()),
+        InvalidData | InvalidInput | Other => Some(format!("the file is damaged ({error})")),
+        _ => None,
     }
+}
+
+/// An error of reading text.
+pub(super) fn text_error(path: &Path, line: Option<u64>, error: std::io::Error) -> Error {
+    damage(&error).map_or_else(|| Error::io(path, error), |reason| Error::format(path, line, reason))
 }
 
 #[cfg(test)]

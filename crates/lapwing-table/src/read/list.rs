@@ -109,7 +109,7 @@ impl List {
 
     /// The lines of a text of cells.
     pub(super) fn lines(&self) -> Option<&TextTable> {
-        self.text().filter(|text| text.dialect().is_some())
+        self.text().filter(|text| text.dialect.is_some())
     }
 
     /// The text, if it is one.
@@ -119,7 +119,7 @@ impl List {
 
     /// Whether it can be read only once.
     pub(super) fn is_once(&self) -> bool {
-        self.text().is_some_and(TextTable::is_once)
+        self.text().is_some_and(|table| table.text.is_once())
     }
 
     /// Reads columns in order, the first `n_texts` as text, and the others as numbers where the table has types: from row `first` on, or from
@@ -131,7 +131,7 @@ impl List {
         };
         let types: Vec<ColumnType> = columns.iter().enumerate().map(kind).collect();
         let rows = self.table.scan_list(columns, &types, first, with_lines)?;
-        let n_bytes = self.text().and_then(|text| text_bytes(text.path()));
+        let n_bytes = self.text().and_then(|text| text_bytes(text.text.path()));
         Ok(ListRows { n_bytes, rows, arrays: Vec::new(), left: 0..0 })
     }
 }

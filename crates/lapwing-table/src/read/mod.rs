@@ -10,6 +10,7 @@
 mod archive;
 mod arff;
 pub(crate) mod array;
+mod batches;
 pub(crate) mod cell;
 mod columns;
 mod edges;
@@ -42,7 +43,7 @@ mod text;
 pub(crate) use self::columns::{by_name as choose, find_name, make_distinct};
 pub use self::edges::{EdgeFile, EdgeOptions};
 pub use self::fields::{join_columns, shell_word, split_columns};
-pub use self::files::{holds_labels, is_rereadable_table, is_table, names_columns, names_labels};
+pub use self::files::{holds_labels, is_rereadable_table, is_table, names_labels};
 pub(crate) use self::fingerprint::fingerprint;
 pub use self::graph::{NamedGraph, NodeOptions, read_graph, read_named_graph};
 pub use self::labels::{

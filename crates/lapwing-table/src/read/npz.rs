@@ -1,7 +1,7 @@
 //! Archives of arrays (`.npz`): samples and graphs.
 
 use std::fs::File;
-use std::io::{BufReader, Read, Seek};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use zip::result::ZipError;
 
 use super::array::converted;
 use super::edges::most_nodes;
-use super::npy::{ArrayName, Dtype, Element, Header, NpyReader, Number, Source};
+use super::npy::{ArrayName, NpyReader, Number, Source};
 use super::origin::SampleOrigin;
 use super::{ReadOptions, Samples, Size, columns, labels};
 use lapwing_core::mapped::open_filled;
@@ -20,9 +20,6 @@ use lapwing_core::{Csr, Error, Features, Labels, Result, Run, memory};
 /// Most bytes that one deflated byte can decode to, rounded up.
 const MAX_DEFLATE_RATIO: u64 = 1040;
 
-/// First bytes of an archive with members, and of one without.
-const MEMBER_MARK: &[u8] = b"PK\x03\x04";
-const EMPTY_MARK: &[u8] = b"PK\x05\x06";
 /// An open `.npz` file.
 pub(super) struct Archive<'a> {
     path: &'a Path,
@@ -30,18 +27,6 @@ pub(super) struct Archive<'a> {
     /// Names of the arrays, sorted.
     names: Vec<String>,
 }
-
-/// Arrays of a sparse matrix in an archive.
-#[derive(Clone, Copy)]
-struct SparseNames {
-    data: &'static str,
-    indices: &'static str,
-    indptr: &'static str,
-    shape: &'static str,
-}
-
-const SCIPY: SparseNames = SparseNames { data: "data", indices: "indices", indptr: "indptr", shape: "shape" };
-const X: SparseNames = SparseNames { data: "X_data", indices: "X_indices", indptr: "X_indptr", shape: "X_shape" };
 
 /// A member of an archive, whose length and CRC-32 the crate checks at its end.
 pub(super) struct Member<'z>(ZipFile<'z, BufReader<File>>);
@@ -59,33 +44,20 @@ impl Source for Member<'_> {
     }
 }
 
-/// The array that a member holds.
-fn array_name(member: &[u8]) -> Option<String> {
-    std::str::from_utf8(member).ok()?.strip_suffix(".npy").map(str::to_owned)
-}
-
-/// Refuses bytes before the archive, which ZIP allows but NumPy does not.
-fn check_start(path: &Path, mut file: &File) -> Result<()> {
-    let mut start = Vec::new();
-    file.take(MEMBER_MARK.len() as u64)
-        .read_to_end(&mut start)
-        .and_then(|_| file.rewind())
-        .map_err(|e| Error::io(path, e))?;
-    match start == MEMBER_MARK || start == EMPTY_MARK {
-        true => Ok(()),
-        false => Err(Error::format(path, None, "not an .npz archive (it starts with other bytes)")),
-    }
-}
-
 impl<'a> Archive<'a> {
     pub(super) fn open(path: &'a Path) -> Result<Self> {
-        let (file, _) = open_filled(path)?;
-        check_start(path, &file)?;
-        let mut zip = ZipArchive::new(BufReader::new(file)).map_err(|e| zip_error(path, e))?;
+        let mut file = BufReader::new(open_filled(path)?.0);
+        let start = file.fill_buf().map_err(|e| Error::io(path, e))?;
+        // ZIP allows bytes before the archive, NumPy does not. An archive without members starts in another way.
+        if !start.starts_with(b"PK\x03\x04") && !start.starts_with(b"PK\x05\x06") {
+            return Err(Error::format(path, None, "not an .npz archive (it starts with other bytes)"));
+        }
+        let mut zip = ZipArchive::new(file).map_err(|e| zip_error(path, e))?;
         // Otherwise, one changed byte could hide a member.
         zip.validate_header_consistency().map_err(|e| zip_error(path, e))?;
         let members: Vec<&[u8]> = zip.file_names_raw().collect();
-        let mut names: Vec<String> = members.iter().filter_map(|name| array_name(name)).collect();
+        let array = |member: &&[u8]| Some(std::str::from_utf8(member).ok()?.strip_suffix(".npy")?.to_owned());
+        let mut names: Vec<String> = members.iter().filter_map(array).collect();
         names.sort();
         // NumPy reads both `X` and `X.npy` as the array X, so an archive with both is ambiguous.
         if names.iter().any(|name| members.contains(&name.as_bytes())) {
@@ -107,7 +79,22 @@ impl<'a> Archive<'a> {
     /// Opens an array and reads its header.
     ///
     /// Reading all its values then checks the length and the CRC-32 of the member.
-    pub(super) fn array<'s, 'n, D: Element>(&'s mut self, name: &'n str) -> Result<NpyReader<'n, Member<'s>, D>>
+    pub(super) fn array<'s, 'n>(&'s mut self, name: &'n str) -> Result<NpyReader<'n, Member<'s>>>
+    where
+        'a: 'n,
+    {
+        self.open_array(name, false)
+    }
+
+    /// As [`array`](Self::array), also of records.
+    pub(super) fn records<'s, 'n>(&'s mut self, name: &'n str) -> Result<NpyReader<'n, Member<'s>>>
+    where
+        'a: 'n,
+    {
+        self.open_array(name, true)
+    }
+
+    fn open_array<'s, 'n>(&'s mut self, name: &'n str, takes_records: bool) -> Result<NpyReader<'n, Member<'s>>>
     where
         'a: 'n,
     {
@@ -125,26 +112,18 @@ impl<'a> Archive<'a> {
             method => return Err(origin.error(format!("compressed by {method}; expected deflate or none"))),
         };
         let entry = self.zip.by_index(index).map_err(|e| zip_error(path, e))?;
-        let mut reader = NpyReader::new(Member(entry), limit, origin)?;
+        let mut reader = NpyReader::new(Member(entry), limit, origin, takes_records)?;
         reader.is_checked = true;
         Ok(reader)
-    }
-
-    pub(super) fn numbers<N: Number>(&mut self, name: &str, run: &Run) -> Result<Vec<N>> {
-        self.array(name)?.numbers(run)
-    }
-
-    fn header(&mut self, name: &str) -> Result<Header> {
-        Ok(self.array(name)?.header)
     }
 
     /// Reads the sparse matrix that `scipy.sparse.save_npz` wrote; `None` if there is none.
     pub(super) fn scipy_sparse<N: Number + std::ops::Add<Output = N>>(&mut self, run: &Run) -> Result<Option<Csr<N>>> {
         match self.scipy_format(run)?.as_deref() {
             None => Ok(None),
-            Some("csr") => self.csr(SCIPY, false, run).map(Some),
+            Some("csr") => self.csr("", false, run).map(Some),
             Some("csc") => {
-                let transposed = self.csr(SCIPY, true, run)?;
+                let transposed = self.csr("", true, run)?;
                 self.check_size(transposed.n_cols(), transposed.nnz())?;
                 transposed.transpose().map(Some)
             }
@@ -157,23 +136,26 @@ impl<'a> Archive<'a> {
     }
 
     fn scipy_format(&mut self, run: &Run) -> Result<Option<String>> {
-        if !self.has("format") || !self.has(SCIPY.shape) || !self.has(SCIPY.data) {
+        if !["format", "shape", "data"].iter().all(|name| self.has(name)) {
             return Ok(None);
         }
-        let format = self.array::<Dtype>("format")?;
+        let format = self.array("format")?;
         let origin_error = format.origin.error("expected the name of a sparse format");
         if format.header.dtype.is_number() {
             return Err(origin_error);
         }
-        format.last_text(run)?.map(Some).ok_or(origin_error)
+        let mut last = None;
+        format.each_text(run, |text| last = Some(text.to_owned()))?;
+        last.map(Some).ok_or(origin_error)
     }
 
-    /// Number of rows and columns of a sparse matrix.
-    fn sparse_shape(&mut self, names: SparseNames, run: &Run) -> Result<(usize, usize)> {
-        let shape: Vec<i64> = self.numbers(names.shape, run)?;
+    /// Number of rows and columns of a sparse matrix, the names of whose arrays begin with `prefix`.
+    fn sparse_shape(&mut self, prefix: &str, run: &Run) -> Result<(usize, usize)> {
+        let name = format!("{prefix}shape");
+        let shape: Vec<i64> = self.array(&name)?.numbers(run)?;
         match shape[..] {
             [n_rows @ 0..=0xffff_ffff, n_cols @ 0..=0xffff_ffff] => Ok((n_rows as usize, n_cols as usize)),
-            _ => Err(self.damaged(names.shape, &format!("{shape:?} is no shape of a matrix"))),
+            _ => Err(self.damaged(&name, &format!("{shape:?} is no shape of a matrix"))),
         }
     }
 
@@ -184,29 +166,30 @@ impl<'a> Archive<'a> {
     /// A matrix in compressed rows, or (`by_column`) the transpose of a matrix in compressed columns.
     fn csr<N: Number + std::ops::Add<Output = N>>(
         &mut self,
-        names: SparseNames,
+        prefix: &str,
         by_column: bool,
         run: &Run,
     ) -> Result<Csr<N>> {
-        let (mut n_rows, mut n_cols) = self.sparse_shape(names, run)?;
+        let [data, indices, offsets] = ["data", "indices", "indptr"].map(|name| format!("{prefix}{name}"));
+        let (mut n_rows, mut n_cols) = self.sparse_shape(prefix, run)?;
         if by_column {
             (n_rows, n_cols) = (n_cols, n_rows);
         }
-        let indptr: Vec<i64> = self.numbers(names.indptr, run)?;
+        let indptr: Vec<i64> = self.array(&offsets)?.numbers(run)?;
         let indptr: Option<Vec<u64>> = indptr.into_iter().map(|offset| u64::try_from(offset).ok()).collect();
-        let indptr = indptr.ok_or_else(|| self.damaged(names.indptr, "a negative offset"))?;
-        let indices = self.ids(names.indices, n_cols, run)?;
-        let values: Vec<N> = self.numbers(names.data, run)?;
+        let indptr = indptr.ok_or_else(|| self.damaged(&offsets, "a negative offset"))?;
+        let indices = self.ids(&indices, n_cols, run)?;
+        let values: Vec<N> = self.array(&data)?.numbers(run)?;
         let path = self.path;
         canonical(n_rows, n_cols, indptr, indices, values)
             .map_err(|error| Error::format(path, None, format!("not a sparse matrix: {error}")))
     }
 
     fn coo<N: Number + std::ops::Add<Output = N>>(&mut self, run: &Run) -> Result<Csr<N>> {
-        let (n_rows, n_cols) = self.sparse_shape(SCIPY, run)?;
+        let (n_rows, n_cols) = self.sparse_shape("", run)?;
         let rows = self.ids("row", n_rows, run)?;
         let cols = self.ids("col", n_cols, run)?;
-        let values: Vec<N> = self.numbers(SCIPY.data, run)?;
+        let values: Vec<N> = self.array("data")?.numbers(run)?;
         if rows.len() != values.len() || cols.len() != values.len() {
             return Err(self.damaged("row", "as many entries expected as in 'col' and 'data'"));
         }
@@ -218,19 +201,17 @@ impl<'a> Archive<'a> {
 
     /// Refuses rows that few entries do not explain: memory for each is taken, and unlike compressed rows the file holds none.
     fn check_size(&self, n_rows: usize, n_entries: usize) -> Result<()> {
-        match n_rows as u64 > most_nodes(n_entries as u64) {
-            true => {
-                let reason =
-                    format!("a matrix of {n_rows} rows with only {n_entries} entries; save it as CSR (matrix.tocsr())");
-                Err(Error::format(self.path, None, reason))
-            }
-            false => Ok(()),
+        if n_rows as u64 <= most_nodes(n_entries as u64) {
+            return Ok(());
         }
+        let reason =
+            format!("a matrix of {n_rows} rows with only {n_entries} entries; save it as CSR (matrix.tocsr())");
+        Err(Error::format(self.path, None, reason))
     }
 
     /// An array of row or column numbers below `end`, which is at most 2³² − 1.
     fn ids(&mut self, name: &str, end: usize, run: &Run) -> Result<Vec<u32>> {
-        let reader = self.array::<Dtype>(name)?;
+        let reader = self.array(name)?;
         if !reader.header.dtype.is_integer() {
             return Err(reader.origin.error("expected integers"));
         }
@@ -291,8 +272,8 @@ pub(crate) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
     let mut archive = Archive::open(path)?;
     let features = if archive.has("X") {
         converted(archive.array("X")?, run)?
-    } else if archive.has(X.data) {
-        Features::Sparse(Arc::new(archive.csr(X, false, run)?))
+    } else if archive.has("X_data") {
+        Features::Sparse(Arc::new(archive.csr("X_", false, run)?))
     } else {
         let sparse = archive.scipy_sparse(run)?.ok_or_else(|| archive.unknown(EXPECTED))?;
         Features::Sparse(Arc::new(sparse))
@@ -316,12 +297,13 @@ pub(crate) fn probe(path: &Path, options: &ReadOptions) -> Result<Size> {
         let (n_rows, n_cols) = reader.header.feature_shape(reader.origin)?;
         Size::dense(n_rows, n_cols, reader.header.dtype.feature_bytes())
     } else {
-        let names = if archive.has(X.data) { X } else { SCIPY };
-        if !archive.has(names.data) || !archive.has(names.shape) {
+        let prefix = if archive.has("X_data") { "X_" } else { "" };
+        let [data, shape] = ["data", "shape"].map(|name| format!("{prefix}{name}"));
+        if !archive.has(&data) || !archive.has(&shape) {
             return Err(archive.unknown(EXPECTED));
         }
-        let (n_rows, n_cols) = archive.sparse_shape(names, &run)?;
-        Size::sparse(n_rows, n_cols, archive.header(names.data)?.shape.iter().product())
+        let (n_rows, n_cols) = archive.sparse_shape(prefix, &run)?;
+        Size::sparse(n_rows, n_cols, archive.array(&data)?.n_elements)
     };
     match columns::by_number(path, size.n_cols, options)? {
         None => Ok(size),

@@ -64,17 +64,13 @@ pub(super) fn open_decoded(path: &Path) -> Result<Box<dyn BufRead + Send>> {
 
 /// Opens text as it is stored, unpacked.
 fn open_stored(path: &Path) -> Result<Box<dyn BufRead + Send>> {
-    let mut file = BufReader::with_capacity(TEXT_BYTES, open_once(path)?);
+    let file: Box<dyn Read + Send> = if is_stdin(path) { Box::new(std::io::stdin()) } else { Box::new(open(path)?) };
+    let mut file = BufReader::with_capacity(TEXT_BYTES, file);
     let start = file.fill_buf().map_err(|e| Error::io(path, e))?;
     match Packing::of(&lowercase_name(path), start) {
         None => Ok(Box::new(file)),
         Some(packing) => Ok(Box::new(BufReader::with_capacity(TEXT_BYTES, packing.open(path, file)?))),
     }
-}
-
-/// Opens a file, or standard input.
-fn open_once(path: &Path) -> Result<Box<dyn Read + Send>> {
-    if is_stdin(path) { Ok(Box::new(std::io::stdin())) } else { Ok(Box::new(open(path)?)) }
 }
 
 /// The encoding of the text of a file that can be read more than once; `None` for UTF-8.

@@ -12,8 +12,8 @@ use memchr::memmem;
 use zip::ZipArchive;
 
 use super::archive::check_whole;
+use super::batches::guarded;
 use super::packing::Packing;
-use super::parquet::guarded;
 
 /// Bytes of memory for a byte of the XML of a sheet, about: a cell of some thirty bytes is held three times.
 const OF_XML: u64 = 4;

@@ -29,7 +29,7 @@ pub(crate) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
     let mut texts = LabelTexts::new(options.unlabeled.as_deref());
     let (mut indptr, mut indices, mut values) = (vec![0u64], Vec::new(), Vec::new());
     let (mut bad_lines, mut has_labels) = (BTreeMap::new(), false);
-    let bounds = each_line(path, run, |line, label, entries| {
+    let (first, n_cols) = each_line(path, run, |line, label, entries| {
         texts.push(label);
         has_labels |= !label.is_empty();
         for (index, _) in entries.iter().filter(|entry| is_bad(entry.1.into())) {
@@ -39,14 +39,14 @@ pub(crate) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
         values.extend(entries.iter().map(|entry| entry.1));
         indptr.push(indices.len() as u64);
     })?;
-    if bounds.first == 1 {
+    if first == 1 {
         indices.iter_mut().for_each(|index| *index -= 1);
     }
-    let sparse = Csr::new(indptr.len() - 1, bounds.n_cols(), indptr, indices, values)?;
+    let sparse = Csr::new(indptr.len() - 1, n_cols, indptr, indices, values)?;
     let keep = columns::by_number(path, sparse.n_cols(), options)?;
     let features = columns::select(Features::Sparse(Arc::new(sparse)), keep.as_deref())?;
     let column = |index: u32| {
-        let at = (index - bounds.first) as usize;
+        let at = (index - first) as usize;
         keep.as_ref().map_or(Some(at), |keep| keep.iter().position(|&other| other == at))
     };
     let lines = bad_lines.into_iter().filter_map(|(index, line)| Some((column(index)?, line))).collect();
@@ -59,43 +59,35 @@ pub(crate) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
 /// Counts rows and entries.
 pub(crate) fn probe(path: &Path, options: &ReadOptions) -> Result<Size> {
     let (mut n_rows, mut n_entries) = (0, 0);
-    let bounds = each_line(path, &Run::new(Some(1), 0)?, |_, _, entries| {
+    let (_, n_cols) = each_line(path, &Run::new(Some(1), 0)?, |_, _, entries| {
         n_rows += 1;
         n_entries += entries.len();
     })?;
-    let keep = columns::by_number(path, bounds.n_cols(), options)?;
-    Ok(Size::sparse(n_rows, keep.map_or(bounds.n_cols(), |keep| keep.len()), n_entries))
+    let keep = columns::by_number(path, n_cols, options)?;
+    Ok(Size::sparse(n_rows, keep.map_or(n_cols, |keep| keep.len()), n_entries))
 }
 
-/// Range of the indices of a file.
-struct Bounds {
-    /// Number of the first column: 0 or 1.
-    first: u32,
-    /// Largest index plus 1; 0 if there is none.
-    end: u32,
-}
-
-impl Bounds {
-    fn n_cols(&self) -> usize {
-        self.end.saturating_sub(self.first) as usize
-    }
-}
-
-/// Calls `take` with the number, the label and the entries of each line, sorted by their indices as written.
-fn each_line(path: &Path, run: &Run, mut take: impl FnMut(u64, &str, &[(u32, f32)])) -> Result<Bounds> {
+/// Calls `take` with the number, the label and the entries of each line, sorted by their indices as written. Returns the number of the first
+/// column, 0 or 1, and how many there are.
+fn each_line(path: &Path, run: &Run, mut take: impl FnMut(u64, &str, &[(u32, f32)])) -> Result<(u32, usize)> {
     let mut reader = open_text(path)?;
     let (mut line, mut number) = (String::new(), 0u64);
     let mut entries: Vec<(u32, f32)> = Vec::new();
-    let mut bounds = Bounds { first: 1, end: 0 };
-    let mut n_rows = 0u64;
+    let (mut first, mut end, mut n_rows) = (1u32, 0u32, 0u64);
     loop {
         line.clear();
         number += 1;
         if number.is_multiple_of(CHECK_LINES) {
             run.check()?;
         }
-        if reader.read_line(&mut line).map_err(|e| read_error(path, number, e))? == 0 {
-            break;
+        match reader.read_line(&mut line) {
+            Ok(0) => break,
+            Ok(_) => {}
+            // Errors of decompression have an inner error.
+            Err(e) if e.kind() == std::io::ErrorKind::InvalidData && e.get_ref().is_none() => {
+                return Err(Error::format(path, Some(number), "not UTF-8 text"));
+            }
+            Err(e) => return Err(text_error(path, Some(number), e)),
         }
         // Some programs write a byte order mark before text.
         let text = if number == 1 { line.strip_prefix('\u{feff}').unwrap_or(&line) } else { &line };
@@ -112,16 +104,14 @@ fn each_line(path: &Path, run: &Run, mut take: impl FnMut(u64, &str, &[(u32, f32
             return Err(Error::format(path, Some(number), reason));
         }
         parse_entries(tokens, &mut entries).map_err(|reason| Error::format(path, Some(number), reason))?;
-        if let (Some(first), Some(last)) = (entries.first(), entries.last()) {
-            bounds.first = bounds.first.min(first.0);
-            bounds.end = bounds.end.max(last.0 + 1);
-        }
+        first = entries.first().map_or(first, |entry| first.min(entry.0));
+        end = entries.last().map_or(end, |entry| end.max(entry.0 + 1));
         take(number, label, &entries);
         n_rows += 1;
     }
     match n_rows {
         0 => Err(Error::format(path, None, "the file is empty")),
-        _ => Ok(bounds),
+        _ => Ok((first, end.saturating_sub(first) as usize)),
     }
 }
 
@@ -134,14 +124,5 @@ fn parse_entries<'t>(tokens: impl Iterator<Item = &'t str>, entries: &mut Vec<(u
     match entries.windows(2).find(|pair| pair[0].0 == pair[1].0) {
         Some(pair) => Err(format!("index {} occurs twice", pair[0].0)),
         None => Ok(()),
-    }
-}
-
-/// An error of reading lines.
-pub(super) fn read_error(path: &Path, line: u64, error: std::io::Error) -> Error {
-    match error.get_ref() {
-        // An error of `read_line`: errors of decompression have an inner error.
-        None if error.kind() == std::io::ErrorKind::InvalidData => Error::format(path, Some(line), "not UTF-8 text"),
-        _ => text_error(path, Some(line), error),
     }
 }

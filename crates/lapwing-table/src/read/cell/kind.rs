@@ -61,7 +61,7 @@ pub(crate) enum CellType {
 }
 
 /// What cells of a column say about it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Found {
     /// Their type; `None` if all are missing.
     pub kind: Option<CellType>,
@@ -200,7 +200,7 @@ pub(crate) fn infer_counted<'c>(cells: impl Iterator<Item = Counted<'c>>, decima
     }
     let certain = |kind| Found { kind: Some(kind), is_doubtful: false };
     if filled.is_empty() {
-        return Found { kind: None, is_doubtful: false };
+        return Found::default();
     }
     let marks = Marks::of(filled.iter().map(|(cell, _)| *cell));
     let decimal = marks.decimal().unwrap_or(decimal);

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::checks::{NO_WEIGHT, checked, hold};
 use crate::read::list::Place;
-use crate::read::npy::{ArrayName, Dtype, Field, Header, Kind, NpyReader, Number, Record, Source, decode_strided};
+use crate::read::npy::{ArrayName, Dtype, Field, Header, Kind, NpyReader, Number, Source, decode_strided};
 use crate::read::roles::{Cells, EdgeColumns, edge_columns, width_text};
 use lapwing_core::mapped::open_filled;
 use lapwing_core::{Edge, EdgeReader, Result, Run};
@@ -16,7 +16,7 @@ const BLOCK_BYTES: usize = 1 << 18;
 
 /// An array of edges, read in blocks.
 pub(super) struct ArrayEdges<'a, R> {
-    reader: NpyReader<'a, R, Record>,
+    reader: NpyReader<'a, R>,
     row_bytes: usize,
     /// The numbers of a row: two nodes, and perhaps a weight.
     nodes: [Field; 2],
@@ -35,14 +35,14 @@ pub(super) struct ArrayEdges<'a, R> {
 impl<'a> ArrayEdges<'a, File> {
     pub(super) fn open(path: &'a Path, n_nodes: Option<usize>) -> Result<Self> {
         let (file, length) = open_filled(path)?;
-        Self::new(NpyReader::new(file, length, ArrayName::from_path(path))?, n_nodes)
+        Self::new(NpyReader::new(file, length, ArrayName::from_path(path), true)?, n_nodes)
     }
 }
 
 impl<'a, R: Source> ArrayEdges<'a, R> {
-    pub(super) fn new(reader: NpyReader<'a, R, Record>, n_nodes: Option<usize>) -> Result<Self> {
+    pub(super) fn new(reader: NpyReader<'a, R>, n_nodes: Option<usize>) -> Result<Self> {
         let (fields, row_bytes) = fields(&reader.header, reader.origin)?;
-        let is_record = matches!(reader.header.dtype, Record::Fields { .. });
+        let is_record = reader.header.dtype.kind == Kind::Record;
         let names: Vec<String> = fields.iter().filter(|_| is_record).map(|field| field.name.clone()).collect();
         let cells = |field: &Field| match (field.dtype.is_integer(), field.dtype.is_number()) {
             (true, _) => Cells::Whole,
@@ -150,24 +150,23 @@ impl<'a, R: Source> ArrayEdges<'a, R> {
 }
 
 /// The numbers of a row, which have no names in the rows of a matrix, and the bytes of a row.
-fn fields(header: &Header<Record>, origin: ArrayName<'_>) -> Result<(Vec<Field>, usize)> {
-    match &header.dtype {
-        Record::Plain(dtype) => {
-            let (_, width) = header.matrix_shape(origin)?;
-            if !matches!(width, 2 | 3) {
-                return Err(origin.error(width_text(width)));
-            }
-            if !dtype.is_number() {
-                return Err(origin.error("holds text; expected numbers"));
-            }
-            let field = |at: usize| Field { name: String::new(), dtype: *dtype, offset: at * dtype.size };
-            Ok(((0..width).map(field).collect(), width * dtype.size))
-        }
-        Record::Fields { fields, size } if header.shape.len() == 1 => Ok((fields.clone(), *size)),
-        Record::Fields { .. } => {
-            Err(origin.error(format!("shape {}; expected one dimension of records", header.shape_text())))
-        }
+fn fields(header: &Header, origin: ArrayName<'_>) -> Result<(Vec<Field>, usize)> {
+    let dtype = header.dtype;
+    if dtype.kind == Kind::Record {
+        return match header.shape.len() {
+            1 => Ok((header.fields.clone(), dtype.size)),
+            _ => Err(origin.error(format!("shape {}; expected one dimension of records", header.shape_text()))),
+        };
     }
+    let (_, width) = header.matrix_shape(origin)?;
+    if !matches!(width, 2 | 3) {
+        return Err(origin.error(width_text(width)));
+    }
+    if !dtype.is_number() {
+        return Err(origin.error("holds text; expected numbers"));
+    }
+    let field = |at: usize| Field { name: String::new(), dtype, offset: at * dtype.size };
+    Ok(((0..width).map(field).collect(), width * dtype.size))
 }
 
 /// Appends rows of two u32 and a weight of `weight_size` bytes.

@@ -50,7 +50,7 @@ impl EdgeList {
                 if !archive.has(EDGES) {
                     return Err(archive.unknown("a matrix of scipy.sparse.save_npz or an array edges"));
                 }
-                ArrayEdges::new(archive.array(EDGES)?, None).map(|array| (array.notes, array.n_rows))?
+                ArrayEdges::new(archive.records(EDGES)?, None).map(|array| (array.notes, array.n_rows))?
             }
             _ if is_table(path) => return Self::of_table(path, options),
             _ => return Err(unknown_format(path, expected)),
@@ -128,7 +128,7 @@ impl EdgeList {
         Ok(match &self.table {
             Some(table) => Box::new(self.table_rows(table, false, n_nodes)?),
             None if Format::from_path(&self.path) == Format::Npz => {
-                Box::new(ArrayEdges::new(Archive::open(&self.path)?.array(EDGES)?.held(run)?, n_nodes)?)
+                Box::new(ArrayEdges::new(Archive::open(&self.path)?.records(EDGES)?.held(run)?, n_nodes)?)
             }
             None => Box::new(ArrayEdges::open(&self.path, n_nodes)?),
         })

@@ -134,7 +134,7 @@ fn column(text: &TextTable, has_header: bool, options: &LabelFileOptions<'_>) ->
         }
         let &[label] = cells else {
             let reason = format!("{}; expected one label, or a row number and a label", n_fields(cells.len()));
-            return Err(Place::Line(number).error(text.path(), reason));
+            return Err(Place::Line(number).error(text.text.path(), reason));
         };
         texts.push(label);
         Ok(())

@@ -14,6 +14,8 @@ pub(in crate::read) enum Kind {
     Unicode,
     /// Fixed-width bytes (`|S`).
     Bytes,
+    /// Records of several numbers.
+    Record,
 }
 
 /// Element type of an array.
@@ -47,28 +49,6 @@ macro_rules! with_value_type {
     }};
 }
 pub(in crate::read) use with_value_type;
-
-/// An element of an array: a number or text ([`Dtype`]), or a record of several.
-pub(in crate::read) trait Element: Sized + Clone {
-    /// Parses a `descr`, a Python literal.
-    fn parse(descr: &str) -> Result<Self, String>;
-
-    /// Bytes of an element.
-    fn size(&self) -> usize;
-}
-
-impl Element for Dtype {
-    fn parse(descr: &str) -> Result<Self, String> {
-        if descr.starts_with('[') {
-            return Err("a structured array; expected a plain array of numbers".into());
-        }
-        Self::from_name(unquoted(descr).ok_or("the header is damaged (descr)")?)
-    }
-
-    fn size(&self) -> usize {
-        self.size
-    }
-}
 
 impl Dtype {
     /// The type that NumPy calls `name`, such as `<f8`.
@@ -104,7 +84,7 @@ impl Dtype {
 
     /// Whether the elements are numbers (or truth values).
     pub(in crate::read) fn is_number(self) -> bool {
-        !matches!(self.kind, Kind::Unicode | Kind::Bytes)
+        !matches!(self.kind, Kind::Unicode | Kind::Bytes | Kind::Record)
     }
 
     /// Whether the elements are integers (or truth values).
@@ -121,10 +101,4 @@ impl Dtype {
     pub(in crate::read) fn feature_bytes(self) -> usize {
         with_value_type!(self, Value => size_of::<Value>())
     }
-}
-
-/// The inside of a text in quotes.
-fn unquoted(text: &str) -> Option<&str> {
-    let quote = text.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
-    text[1..].strip_suffix(quote).filter(|inner| !inner.contains(quote))
 }

@@ -2,20 +2,22 @@
 
 use std::io::Read;
 
-use super::{ArrayName, Dtype, Element, literal};
+use super::{ArrayName, Dtype, Field, Kind, literal, record};
 use lapwing_core::Result;
 
 /// Header of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::read) struct Header<D = Dtype> {
-    pub dtype: D,
+pub(in crate::read) struct Header {
+    pub dtype: Dtype,
+    /// The numbers of elements that are records.
+    pub fields: Vec<Field>,
     /// Whether the first index changes fastest (Fortran order).
     pub fortran: bool,
     pub shape: Vec<usize>,
 }
 
-impl<D: Element> Header<D> {
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+impl Header {
+    pub(super) fn parse(text: &str, takes_records: bool) -> Result<Self, String> {
         let found = literal::dictionary(text, ["descr", "fortran_order", "shape"]);
         let [descr, order, shape] =
             found.ok_or("the header is damaged (no dictionary of descr, fortran_order and shape)")?;
@@ -25,14 +27,25 @@ impl<D: Element> Header<D> {
             _ => return Err("the header is damaged (fortran_order)".into()),
         };
         let shape = literal::lengths(shape).ok_or("the header is damaged (shape)")?;
-        Ok(Self { dtype: D::parse(descr)?, fortran, shape })
+        let (dtype, fields) = match descr.starts_with('[') {
+            true if takes_records => {
+                let (fields, size) = record::parse(descr)?;
+                (Dtype { kind: Kind::Record, size, big_endian: false }, fields)
+            }
+            true => return Err("a structured array; expected a plain array of numbers".into()),
+            false => {
+                let name = literal::unquoted(descr).ok_or("the header is damaged (descr)")?;
+                (Dtype::from_name(name)?, Vec::new())
+            }
+        };
+        Ok(Self { dtype, fields, fortran, shape })
     }
 
     /// Number of elements and of bytes; `None` if they overflow, or if there are more elements without a byte than a file would hold.
     pub(super) fn extent(&self) -> Option<(usize, usize)> {
         const MOST_EMPTY: usize = 1 << 24;
         let count = self.shape.iter().try_fold(1usize, |product, &dim| product.checked_mul(dim))?;
-        let bytes = count.checked_mul(self.dtype.size())?;
+        let bytes = count.checked_mul(self.dtype.size)?;
         (bytes > 0 || count <= MOST_EMPTY).then_some((count, bytes))
     }
 
@@ -51,9 +64,7 @@ impl<D: Element> Header<D> {
             _ => Err(origin.error(format!("shape {}; expected two dimensions (rows, columns)", self.shape_text()))),
         }
     }
-}
 
-impl Header {
     /// The two lengths of an array of features: rows and columns of numbers.
     pub(in crate::read) fn feature_shape(&self, origin: ArrayName<'_>) -> Result<(usize, usize)> {
         let shape = self.matrix_shape(origin)?;

@@ -5,9 +5,8 @@
 
 /// The values, unparsed, of a dictionary that has exactly these `keys`; `None` for anything else.
 pub(super) fn dictionary<'t, const N: usize>(text: &'t str, keys: [&str; N]) -> Option<[&'t str; N]> {
-    let inner = text.trim_ascii().strip_prefix('{')?.strip_suffix('}')?;
     let mut values = [None; N];
-    for entry in items(inner)? {
+    for entry in items(text.trim_ascii(), '{', '}')? {
         let quote = entry.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
         let (key, value) = entry[1..].split_once(quote)?;
         let place = &mut values[keys.iter().position(|known| *known == key)?];
@@ -22,10 +21,9 @@ pub(super) fn dictionary<'t, const N: usize>(text: &'t str, keys: [&str; N]) -> 
 
 /// The integers of a tuple; old versions of Python write an L behind each.
 pub(super) fn lengths(text: &str) -> Option<Vec<usize>> {
-    let inner = text.strip_prefix('(')?.strip_suffix(')')?;
-    let dims = items(inner)?;
+    let dims = items(text, '(', ')')?;
     // A number in brackets without a comma is no tuple.
-    if dims.len() == 1 && !inner.contains(',') {
+    if dims.len() == 1 && !text.contains(',') {
         return None;
     }
     let length = |dim: &&str| {
@@ -36,9 +34,10 @@ pub(super) fn lengths(text: &str) -> Option<Vec<usize>> {
     dims.iter().map(length).collect()
 }
 
-/// The items of a list: the text between commas that are in no bracket and no string. The last may have a comma behind
-/// it.
-fn items(text: &str) -> Option<Vec<&str>> {
+/// The items of a list in brackets: the text between commas that are in no further bracket and no string. The last may have a
+/// comma behind it.
+pub(super) fn items(text: &str, open: char, close: char) -> Option<Vec<&str>> {
+    let text = text.strip_prefix(open)?.strip_suffix(close)?;
     let (mut items, mut start, mut depth) = (Vec::new(), 0, 0usize);
     let (mut quote, mut is_escaped) = (None, false);
     for (at, byte) in text.bytes().enumerate() {
@@ -64,6 +63,12 @@ fn items(text: &str) -> Option<Vec<&str>> {
         items.push(last);
     }
     (quote.is_none() && depth == 0 && items.iter().all(|item| !item.is_empty())).then_some(items)
+}
+
+/// The inside of a text in quotes, with its escapes unchanged.
+pub(super) fn unquoted(text: &str) -> Option<&str> {
+    let quote = text.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
+    text[1..].strip_suffix(quote)
 }
 
 #[cfg(test)]

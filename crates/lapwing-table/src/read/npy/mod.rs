@@ -10,15 +10,16 @@ mod number;
 mod record;
 mod scan;
 
-use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::Path;
 
-pub(super) use self::dtype::{Dtype, Element, Kind, with_value_type};
+pub(super) use self::dtype::{Dtype, Kind, with_value_type};
 pub(super) use self::header::Header;
 pub(super) use self::number::{Number, decode_strided};
-pub(super) use self::record::{Field, Record};
+pub(super) use self::record::Field;
 pub(super) use self::scan::ArrayScan;
+use super::lines::damage;
 use lapwing_core::scan::pieces;
 use lapwing_core::{Error, Result, Run, memory};
 
@@ -45,33 +46,27 @@ impl<'a> ArrayName<'a> {
         Error::format(self.path, None, reason)
     }
 
-    /// An error of reading. A source that ends early or that cannot be decompressed has damaged contents.
-    pub(super) fn io(&self, error: std::io::Error) -> Error {
-        match error.kind() {
-            ErrorKind::UnexpectedEof => self.error("the file is truncated"),
-            ErrorKind::InvalidData | ErrorKind::InvalidInput | ErrorKind::Other => {
-                self.error(format!("the file is damaged ({error})"))
-            }
-            _ => Error::io(self.path, error),
-        }
+    /// An error of reading.
+    pub(super) fn io(&self, error: io::Error) -> Error {
+        damage(&error).map_or_else(|| Error::io(self.path, error), |reason| self.error(reason))
     }
 }
 
 /// Bytes of an array, read in order, and at other places if the source can seek.
 pub(super) trait Source: Read {
     /// Continues at byte `at`.
-    fn go_to(&mut self, at: u64) -> std::io::Result<()>;
+    fn go_to(&mut self, at: u64) -> io::Result<()>;
 }
 
 impl<T: Read + Seek> Source for T {
-    fn go_to(&mut self, at: u64) -> std::io::Result<()> {
+    fn go_to(&mut self, at: u64) -> io::Result<()> {
         self.seek(SeekFrom::Start(at)).map(drop)
     }
 }
 
 /// An array whose header has been read.
-pub(super) struct NpyReader<'a, R, D = Dtype> {
-    pub header: Header<D>,
+pub(super) struct NpyReader<'a, R> {
+    pub header: Header,
     /// Number of elements; the source is long enough for them.
     pub n_elements: usize,
     /// Byte of the source at which the values start.
@@ -86,11 +81,11 @@ pub(super) struct NpyReader<'a, R, D = Dtype> {
     scratch: Vec<u64>,
 }
 
-impl<'a, R: Source, D: Element> NpyReader<'a, R, D> {
-    /// Reads the header of an array that takes at most `limit` bytes.
-    pub(super) fn new(mut source: R, limit: u64, origin: ArrayName<'a>) -> Result<Self> {
+impl<'a, R: Source> NpyReader<'a, R> {
+    /// Reads the header of an array that takes at most `limit` bytes; one of records is an error unless `takes_records`.
+    pub(super) fn new(mut source: R, limit: u64, origin: ArrayName<'a>, takes_records: bool) -> Result<Self> {
         let (text, offset) = header::read_text(&mut source, limit, origin)?;
-        let header = Header::parse(&text).map_err(|reason| origin.error(reason))?;
+        let header = Header::parse(&text, takes_records).map_err(|reason| origin.error(reason))?;
         let needs_more = || origin.error(format!("the file is truncated: shape {} needs more", header.shape_text()));
         let (_, bytes) = header.extent().ok_or_else(needs_more)?;
         if bytes as u64 > limit - offset as u64 {
@@ -100,15 +95,15 @@ impl<'a, R: Source, D: Element> NpyReader<'a, R, D> {
     }
 
     /// An array whose header is known and whose values start at byte `offset` of a source that was opened again.
-    pub(super) fn reopened(source: R, header: Header<D>, offset: usize, origin: ArrayName<'a>) -> Self {
+    pub(super) fn reopened(source: R, header: Header, offset: usize, origin: ArrayName<'a>) -> Self {
         let n_elements = header.extent().map_or(0, |(count, _)| count);
         let (is_checked, position, scratch) = (false, 0, Vec::new());
         Self { header, n_elements, offset, origin, is_checked, source, position, scratch }
     }
 
     /// The same array with all its bytes in memory, for sources that cannot seek.
-    pub(super) fn held(mut self, run: &Run) -> Result<NpyReader<'a, std::io::Cursor<Vec<u8>>, D>> {
-        let size = self.header.dtype.size();
+    pub(super) fn held(mut self, run: &Run) -> Result<NpyReader<'a, io::Cursor<Vec<u8>>>> {
+        let size = self.header.dtype.size;
         let mut bytes = reserved(self.n_elements * size, self.origin)?;
         for piece in self.chunks() {
             run.check()?;
@@ -116,7 +111,7 @@ impl<'a, R: Source, D: Element> NpyReader<'a, R, D> {
             self.read_bytes((piece.start * size) as u64, &mut bytes[piece.start * size..])?;
         }
         self.finish(run)?;
-        Ok(NpyReader::reopened(std::io::Cursor::new(bytes), self.header, 0, self.origin))
+        Ok(NpyReader::reopened(io::Cursor::new(bytes), self.header, 0, self.origin))
     }
 
     /// Fills `bytes` with those of the values from byte `start` on.
@@ -130,27 +125,22 @@ impl<'a, R: Source, D: Element> NpyReader<'a, R, D> {
     }
 
     /// The elements in pieces of about [`CHUNK_BYTES`].
-    fn chunks(&self) -> impl Iterator<Item = Range<usize>> + use<R, D> {
-        pieces(0..self.n_elements, CHUNK_BYTES / self.header.dtype.size().max(1))
+    fn chunks(&self) -> impl Iterator<Item = Range<usize>> + use<R> {
+        pieces(0..self.n_elements, CHUNK_BYTES / self.header.dtype.size.max(1))
     }
 
     /// Reads the rest of a source that checks itself.
     fn finish(&mut self, run: &Run) -> Result<()> {
-        let mut rest = [0; 1 << 12];
         while self.is_checked {
             run.check()?;
-            match self.source.read(&mut rest) {
-                Ok(0) => break,
-                Ok(_) => {}
-                Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(e) => return Err(self.origin.io(e)),
+            let piece = &mut self.source.by_ref().take(CHUNK_BYTES as u64);
+            if io::copy(piece, &mut io::sink()).map_err(|e| self.origin.io(e))? == 0 {
+                break;
             }
         }
         Ok(())
     }
-}
 
-impl<R: Source> NpyReader<'_, R> {
     /// Reads the elements from element `first` on as numbers of type `N`.
     pub(super) fn load<N: Number>(&mut self, first: usize, values: &mut [N]) -> Result<()> {
         let dtype = self.header.dtype;
@@ -195,13 +185,6 @@ impl<R: Source> NpyReader<'_, R> {
     /// Calls `visit` with each number in turn, in the order of the file.
     pub(super) fn each_number<N: Number>(mut self, run: &Run, mut visit: impl FnMut(N)) -> Result<()> {
         self.each_chunk(run, |values| values.iter().for_each(|&value| visit(value)))
-    }
-
-    /// The last text of an array of texts, if it has one.
-    pub(super) fn last_text(self, run: &Run) -> Result<Option<String>> {
-        let mut last = None;
-        self.each_text(run, |text| last = Some(text.to_owned()))?;
-        Ok(last)
     }
 
     /// Calls `visit` with each text in turn.
@@ -259,7 +242,7 @@ mod tests {
     }
 
     fn open(bytes: &[u8]) -> Result<NpyReader<'static, Cursor<&[u8]>>> {
-        NpyReader::new(Cursor::new(bytes), bytes.len() as u64, ArrayName::from_path(Path::new("a.npy")))
+        NpyReader::new(Cursor::new(bytes), bytes.len() as u64, ArrayName::from_path(Path::new("a.npy")), false)
     }
 
     #[test]
@@ -276,7 +259,7 @@ mod tests {
         assert_eq!(read("|i1", &[0xff, 1]), [-1.0, 1.0]);
         assert_eq!(read("<i8", &[1, 0, 0, 0, 0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255]), [1.0, -1.0]);
         let text = array("'<U2'", &[1], false, &[b'h', 0, 0, 0, 0, 0, 0, 0]);
-        assert_eq!(open(&text).unwrap().last_text(&run).unwrap().as_deref(), Some("h"));
+        open(&text).unwrap().each_text(&run, |text| assert_eq!(text, "h")).unwrap();
         let fortran = array("'|u1'", &[2, 3], true, &[0, 10, 1, 11, 2, 12]);
         let mut rows = KeptRows::<u8>::new("a.npy", 2, 3).unwrap();
         ArrayScan::new(open(&fortran).unwrap(), None).unwrap().read_all(&mut rows, &run).unwrap();

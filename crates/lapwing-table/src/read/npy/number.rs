@@ -45,16 +45,11 @@ pub(super) fn convert<N: Number>(bytes: &[u8], dtype: Dtype, values: &mut [N]) {
         }
     }
     let mut values = values.iter_mut();
-    decode(bytes, dtype, |number| {
+    decode_strided(bytes, dtype.size, dtype, |number| {
         if let Some(value) = values.next() {
             *value = number;
         }
     });
-}
-
-/// Calls `visit` with each element in turn.
-fn decode<N: Number>(bytes: &[u8], dtype: Dtype, visit: impl FnMut(N)) {
-    decode_strided(bytes, dtype.size, dtype, visit);
 }
 
 /// Calls `visit` with each element in turn; an element starts every `stride` bytes.

@@ -1,168 +1,100 @@
-//! A check of the footer of a Parquet file before the parquet crate reads it.
+//! The footer of a Parquet file.
 //!
-//! The crate passes over lists of fields that it does not know at the length that they state: 2³¹ elements of no bytes take it a second.
-//! This check refuses a list with more elements than the remaining bytes. Cost: one pass over the footer.
+//! The parquet crate passes over lists of fields that it does not know at the length that they state: 2³¹ elements of no bytes take it a
+//! second. So a footer with a list of more elements than the bytes behind it is refused before. Cost: one pass over the footer.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-use super::varint;
+use ::parquet::file::FOOTER_SIZE;
+use ::parquet::file::metadata::{FooterTail, ParquetMetaData, ParquetMetaDataReader};
+
+use super::{number, parquet_error};
 use lapwing_core::{Error, Result, memory};
 
-/// The last bytes of a Parquet file whose footer is not encrypted.
-const MAGIC: &[u8] = b"PAR1";
-/// The length of the footer and the mark.
-const TAIL_BYTES: u64 = 8;
 /// Largest depth of nested structures; the format has about ten levels.
 const MOST_DEPTH: u32 = 64;
 
-/// Refuses a footer with a list that is longer than the footer. The parquet crate reports all other damage.
-pub(super) fn check(path: &Path, file: &File, length: u64) -> Result<()> {
-    let Some(bytes) = read(file, length).map_err(|e| Error::io(path, e))? else { return Ok(()) };
-    match (Walk { left: &bytes? }).structure(0) {
-        Err(Flaw::TooLong) => Err(Error::format(path, None, "the file is damaged (a list in its footer is too long)")),
-        Ok(()) | Err(Flaw::Other) => Ok(()),
-    }
-}
+/// The type of a structure in Thrift's compact protocol.
+const STRUCTURE: u8 = 12;
 
-/// The bytes of the footer; `None` if the file does not end like a Parquet file.
-fn read(mut file: &File, length: u64) -> std::io::Result<Option<Result<Vec<u8>>>> {
-    if length < TAIL_BYTES {
-        return Ok(None);
-    }
-    let mut tail = [0; TAIL_BYTES as usize];
-    file.seek(SeekFrom::Start(length - TAIL_BYTES))?;
-    file.read_exact(&mut tail)?;
-    let (size, magic) = tail.split_at(4);
-    let size = u64::from(u32::from_le_bytes([size[0], size[1], size[2], size[3]]));
-    if magic != MAGIC || size > length - TAIL_BYTES {
-        return Ok(None);
-    }
-    let mut bytes = match memory::zeros::<u8>("the footer of a Parquet file", size as usize, "split the file") {
-        Ok(bytes) => bytes,
-        Err(error) => return Ok(Some(Err(error))),
+/// Reads the footer of a file of `length` bytes.
+pub(super) fn read(path: &Path, mut file: &File, length: u64) -> Result<ParquetMetaData> {
+    let damaged = |reason: &str| Error::format(path, None, reason);
+    let mut filled = |start: u64, bytes: &mut [u8]| {
+        file.seek(SeekFrom::Start(start)).and_then(|_| file.read_exact(bytes)).map_err(|e| Error::io(path, e))
     };
-    file.seek(SeekFrom::Start(length - TAIL_BYTES - size))?;
-    file.read_exact(&mut bytes)?;
-    Ok(Some(Ok(bytes)))
+    let mut tail = [0; FOOTER_SIZE];
+    let end = length.checked_sub(FOOTER_SIZE as u64).ok_or_else(|| damaged("the file is truncated"))?;
+    filled(end, &mut tail)?;
+    let tail = FooterTail::try_new(&tail).map_err(|e| parquet_error(path, e))?;
+    if tail.is_encrypted_footer() {
+        return Err(damaged("the file is encrypted; save it without encryption"));
+    }
+    let size = tail.metadata_length();
+    let start = end.checked_sub(size as u64).ok_or_else(|| damaged("the file is truncated"))?;
+    let mut bytes = memory::zeros("the footer of a Parquet file", size, "split the file")?;
+    filled(start, &mut bytes)?;
+    skip(&mut &bytes[..], STRUCTURE, MOST_DEPTH)
+        .ok_or_else(|| damaged("the file is damaged (its footer is shorter than what it states)"))?;
+    ParquetMetaDataReader::decode_metadata(&bytes).map_err(|e| parquet_error(path, e))
 }
 
-/// The reason for which a walk ended early.
-enum Flaw {
-    /// More elements than bytes.
-    TooLong,
-    Other,
-}
-
-/// A walk over bytes in Thrift's compact protocol.
-struct Walk<'b> {
-    left: &'b [u8],
-}
-
-type Walked<T = ()> = std::result::Result<T, Flaw>;
-
-impl Walk<'_> {
-    fn skip(&mut self, bytes: u64) -> Walked {
-        let bytes = usize::try_from(bytes).map_err(|_| Flaw::Other)?;
-        self.left = self.left.get(bytes..).ok_or(Flaw::Other)?;
-        Ok(())
-    }
-
-    fn byte(&mut self) -> Walked<u8> {
-        let byte = *self.left.first().ok_or(Flaw::Other)?;
-        self.skip(1)?;
-        Ok(byte)
-    }
-
-    fn varint(&mut self) -> Walked<u64> {
-        let (value, rest) = varint(self.left).ok_or(Flaw::Other)?;
-        self.left = rest;
-        Ok(value)
-    }
-
-    fn structure(&mut self, depth: u32) -> Walked {
-        if depth > MOST_DEPTH {
-            return Err(Flaw::Other);
+/// Passes over a value of a type of Thrift's compact protocol; `None` if it states more than `left` holds.
+fn skip(left: &mut &[u8], kind: u8, depth: u32) -> Option<()> {
+    let depth = depth.checked_sub(1)?;
+    let (count, kinds) = match kind {
+        1..=3 => return left.split_off(..1).map(drop),
+        4..=6 => return number(left).map(drop),
+        7 => return left.split_off(..8).map(drop),
+        8 => {
+            let bytes = usize::try_from(number(left)?).ok()?;
+            return left.split_off(..bytes).map(drop);
         }
-        loop {
-            let head = self.byte()?;
+        9 | 10 => {
+            let head = *left.split_off_first()?;
+            (if head >> 4 == 0xf { number(left)? } else { u64::from(head >> 4) }, [Some(head & 0xf), None])
+        }
+        11 => match number(left)? {
+            0 => return Some(()),
+            count => (count, left.split_off_first().map(|kinds| [Some(kinds >> 4), Some(kinds & 0xf)])?),
+        },
+        STRUCTURE => loop {
+            let head = *left.split_off_first()?;
             match (head >> 4, head & 0xf) {
-                (_, 0) => return Ok(()),
-                // The head of a field holds its truth value.
-                (delta, kind) => {
-                    if delta == 0 {
-                        self.varint()?;
-                    }
-                    if !matches!(kind, 1 | 2) {
-                        self.value(kind, depth)?;
-                    }
-                }
+                (_, 0) => return Some(()),
+                (0, _) => drop(number(left)?),
+                _ => {}
             }
-        }
-    }
-
-    fn value(&mut self, kind: u8, depth: u32) -> Walked {
-        match kind {
-            1..=3 => self.skip(1),
-            4..=6 => self.varint().map(drop),
-            7 => self.skip(8),
-            8 => {
-                let bytes = self.varint()?;
-                self.skip(bytes)
+            // The head of a field holds its truth value.
+            if !matches!(head & 0xf, 1 | 2) {
+                skip(left, head & 0xf, depth)?;
             }
-            9 | 10 => {
-                let head = self.byte()?;
-                let count = if head >> 4 == 0xf { self.varint()? } else { u64::from(head >> 4) };
-                self.elements(count, &[head & 0xf], depth)
-            }
-            11 => match self.varint()? {
-                0 => Ok(()),
-                count => {
-                    let kinds = self.byte()?;
-                    self.elements(count, &[kinds >> 4, kinds & 0xf], depth)
-                }
-            },
-            12 => self.structure(depth + 1),
-            13 => self.skip(16),
-            _ => Err(Flaw::Other),
-        }
-    }
-
-    /// `count` elements, each with values of these kinds, which take at least a byte each.
-    fn elements(&mut self, count: u64, kinds: &[u8], depth: u32) -> Walked {
-        if depth > MOST_DEPTH {
-            return Err(Flaw::Other);
-        }
-        if count > self.left.len() as u64 {
-            return Err(Flaw::TooLong);
-        }
-        (0..count).try_for_each(|_| kinds.iter().try_for_each(|&kind| self.value(kind, depth + 1)))
-    }
+        },
+        13 => return left.split_off(..16).map(drop),
+        _ => return None,
+    };
+    // An element takes at least a byte.
+    let mut kinds = (0..count).flat_map(|_| kinds).flatten();
+    if count > left.len() as u64 { None } else { kinds.try_for_each(|kind| skip(left, kind, depth)) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn flaw(bytes: &[u8]) -> &'static str {
-        match (Walk { left: bytes }).structure(0) {
-            Ok(()) => "none",
-            Err(Flaw::TooLong) => "too long",
-            Err(Flaw::Other) => "other",
-        }
-    }
-
     #[test]
     fn lists_are_no_longer_than_what_is_left() {
+        let fits = |mut bytes: &[u8]| skip(&mut bytes, STRUCTURE, MOST_DEPTH).is_some();
         // Field 1: an integer; field 2: a list of three truth values; field 3: a structure with a text.
-        assert_eq!(flaw(&[0x15, 0x82, 0x01, 0x19, 0x31, 1, 2, 1, 0x1c, 0x18, 2, b'a', b'b', 0, 0]), "none");
-        assert_eq!(flaw(&[0x19, 0xf1, 0xff, 0xff, 0xff, 0xff, 0x07, 0]), "too long");
-        assert_eq!(flaw(&[0x1b, 0xff, 0xff, 0x03, 0x88, 0]), "too long");
+        assert!(fits(&[0x15, 0x82, 0x01, 0x19, 0x31, 1, 2, 1, 0x1c, 0x18, 2, b'a', b'b', 0, 0]));
+        assert!(!fits(&[0x19, 0xf1, 0xff, 0xff, 0xff, 0xff, 0x07, 0]));
+        assert!(!fits(&[0x1b, 0xff, 0xff, 0x03, 0x88, 0]));
         // A map of one entry, a double, an integer of its own number, no end.
-        assert_eq!(flaw(&[0x1b, 1, 0x81, 1, b'k', 1, 0x17, 0, 0, 0, 0, 0, 0, 0, 0, 0x05, 0x90, 3, 2, 0]), "none");
-        assert_eq!(flaw(&[0x15, 0x82]), "other");
+        let map = [0x1b, 1, 0x81, 1, b'k', 1, 0x17, 0, 0, 0, 0, 0, 0, 0, 0, 0x05, 0x90, 3, 2, 0];
+        assert!(fits(&map) && !fits(&map[..19]));
         // Lists in lists without an end.
-        assert_eq!(flaw(&[&[0x19][..], &[0x19; 200]].concat()), "other");
+        assert!(!fits(&[&[0x19][..], &[0x19; 200]].concat()));
     }
 }

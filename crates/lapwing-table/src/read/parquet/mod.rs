@@ -4,7 +4,6 @@ mod footer;
 mod pages;
 mod scan;
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,77 +13,80 @@ use ::parquet::arrow::arrow_reader::{
 use ::parquet::arrow::{ProjectionMask, parquet_to_arrow_field_levels};
 use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::RowGroupMetaData;
-use arrow_array::ArrayRef;
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::SchemaRef;
 
 use self::pages::CheckedGroups;
 pub(super) use self::scan::TableScan;
+use super::batches::{Batches, guarded};
 use lapwing_core::mapped::open_filled;
-use lapwing_core::{Error, Result, Run};
+use lapwing_core::{Error, Result};
 
 /// A file whose footer has been read: schema, number of rows, row groups.
 #[derive(Debug)]
 pub(super) struct Table {
     pub path: PathBuf,
     metadata: ArrowReaderMetadata,
-    pub schema: SchemaRef,
     pub n_rows: usize,
 }
 
 impl Table {
     pub(super) fn open(path: &Path) -> Result<Self> {
         let (file, length) = open_filled(path)?;
-        footer::check(path, &file, length)?;
-        let load = || ArrowReaderMetadata::load(&file, Default::default()).map_err(|e| parquet_error(path, e));
+        let load = || {
+            let footer = Arc::new(footer::read(path, &file, length)?);
+            ArrowReaderMetadata::try_new(footer, Default::default()).map_err(|e| parquet_error(path, e))
+        };
         let metadata = guarded(path, load)?;
-        let schema = metadata.schema().clone();
         let n_rows = usize::try_from(metadata.metadata().file_metadata().num_rows()).unwrap_or(0);
         let mut in_groups = metadata.metadata().row_groups().iter().map(|group| usize::try_from(group.num_rows()).ok());
         if in_groups.try_fold(0usize, |sum, rows| sum.checked_add(rows?)) != Some(n_rows) {
             let reason = format!("the file is damaged (it states {n_rows} rows, and others in its parts)");
             return Err(Error::format(path, None, reason));
         }
-        Ok(Self { path: path.to_owned(), metadata, schema, n_rows })
+        Ok(Self { path: path.to_owned(), metadata, n_rows })
+    }
+
+    /// The columns, with their stored types.
+    pub(super) fn schema(&self) -> &SchemaRef {
+        self.metadata.schema()
     }
 
     /// Starts to read the chosen columns behind the first `skip` rows, at most `batch_rows` rows at a time. Skips whole
     /// row groups without reading them, and does not read the footer again.
-    fn batches(&self, columns: &[usize], skip: u64, batch_rows: usize) -> Result<Batches> {
-        let path = &self.path;
-        let (file, _) = open_filled(path)?;
-        let schema = self.metadata.parquet_schema();
-        let mask = ProjectionMask::roots(schema, columns.iter().copied());
-        // The reader returns the columns in the order of the file.
-        let mut in_file: Vec<usize> = columns.to_vec();
-        in_file.sort_unstable();
-        let places = columns.iter().map(|at| in_file.partition_point(|other| other < at)).collect();
+    fn batches(&self, columns: &[usize], skip: usize, batch_rows: usize) -> Result<Batches> {
+        let (file, _) = open_filled(&self.path)?;
         let metadata = self.metadata.metadata();
-        let (first, left) = first_group(metadata.row_groups().iter().map(|group| group.num_rows()), skip);
-        let groups = (first..metadata.num_row_groups()).collect();
-        let groups = CheckedGroups { file: Arc::new(file), metadata: metadata.clone(), groups };
-        let skipped = usize::try_from(left).unwrap_or(usize::MAX).min(groups.num_rows());
+        let mut skipped = skip;
+        let is_skipped = |group: &&RowGroupMetaData| match skipped.checked_sub(group.num_rows() as usize) {
+            Some(left) => {
+                skipped = left;
+                true
+            }
+            None => false,
+        };
+        let first = metadata.row_groups().iter().take_while(is_skipped).count();
+        let numbers = first..metadata.num_row_groups();
+        let groups = CheckedGroups { file: Arc::new(file), metadata: metadata.clone(), numbers };
+        let skipped = skipped.min(groups.num_rows());
         let selection = (skipped > 0).then(|| {
             RowSelection::from(vec![RowSelector::skip(skipped), RowSelector::select(groups.num_rows() - skipped)])
         });
-        let build = || {
-            let levels = parquet_to_arrow_field_levels(schema, mask, Some(self.metadata.schema().fields()))?;
-            ParquetRecordBatchReader::try_new_with_row_groups(&levels, &groups, batch_rows, selection)
-        };
-        let reader = guarded(path, || build().map_err(|e| parquet_error(path, e)))?;
-        Ok(Batches { path: path.clone(), reader, places })
+        Batches::open(&self.path, columns, |columns| {
+            let schema = self.metadata.parquet_schema();
+            let mask = ProjectionMask::roots(schema, columns);
+            let reader = parquet_to_arrow_field_levels(schema, mask, Some(self.schema().fields())).and_then(|levels| {
+                ParquetRecordBatchReader::try_new_with_row_groups(&levels, &groups, batch_rows, selection)
+            });
+            Ok(Box::new(reader.map_err(|e| parquet_error(&self.path, e))?))
+        })
     }
 
     /// Bytes that columns take in the file.
     pub(super) fn bytes_of(&self, columns: &[usize]) -> u64 {
-        let schema = self.metadata.parquet_schema();
-        let columns: HashSet<usize> = columns.iter().copied().collect();
-        let is_kept = |leaf: &usize| columns.contains(&schema.get_column_root_idx(*leaf));
-        let leaves: Vec<usize> = (0..schema.num_columns()).filter(is_kept).collect();
-        let of_group = |group: &RowGroupMetaData| -> u64 {
-            let chunks = leaves.iter().filter_map(|&leaf| group.columns().get(leaf));
-            chunks.map(|chunk| u64::try_from(chunk.compressed_size()).unwrap_or(0)).sum()
-        };
-        self.metadata.metadata().row_groups().iter().map(of_group).sum()
+        let mask = ProjectionMask::roots(self.metadata.parquet_schema(), columns.iter().copied());
+        let leaves = self.metadata.metadata().row_groups().iter().flat_map(|group| group.columns().iter().enumerate());
+        let kept = leaves.filter(|(leaf, _)| mask.leaf_included(*leaf));
+        kept.map(|(_, chunk)| u64::try_from(chunk.compressed_size()).unwrap_or(0)).sum()
     }
 
     /// The error for a table that holds `found` rows and states others.
@@ -94,56 +96,14 @@ impl Table {
     }
 }
 
-/// The row group that holds row `skip`, and the number of that row within the group.
-fn first_group(sizes: impl Iterator<Item = i64>, skip: u64) -> (usize, u64) {
-    let (mut first, mut left) = (0, skip);
-    for size in sizes {
-        let size = u64::try_from(size).unwrap_or(0);
-        if left < size {
-            break;
-        }
-        (first, left) = (first + 1, left - size);
-    }
-    (first, left)
-}
-
-/// Chosen columns of a table, some thousand rows at a time.
-struct Batches {
-    path: PathBuf,
-    reader: ParquetRecordBatchReader,
-    /// Position in a batch of each chosen column.
-    places: Vec<usize>,
-}
-
-impl Batches {
-    /// The next rows, in the order in which the columns were chosen; `None` at the end.
-    fn next(&mut self, run: &Run) -> Result<Option<Vec<ArrayRef>>> {
-        run.check()?;
-        let (path, reader) = (&self.path, &mut self.reader);
-        let batch = guarded(path, || reader.next().transpose().map_err(|e| arrow_error(path, e)))?;
-        let Some(batch) = batch else { return Ok(None) };
-        let arrays: Vec<ArrayRef> = self.places.iter().filter_map(|&at| batch.columns().get(at).cloned()).collect();
-        if arrays.len() != self.places.len() {
-            return Err(Error::format(path, None, "the file is damaged (columns are missing)"));
-        }
-        Ok(Some(arrays))
-    }
-}
-
-/// Runs a step of the decoder, and turns a panic into an error: the crate panics on some damaged files.
-pub(super) fn guarded<T>(path: &Path, step: impl FnOnce() -> Result<T>) -> Result<T> {
-    std::panic::catch_unwind(std::panic::AssertUnwindSafe(step))
-        .unwrap_or_else(|_| Err(Error::format(path, None, "the file is damaged (its pages contradict its header)")))
-}
-
-/// An unsigned number of seven bits a byte (LEB128), and the bytes after it.
-fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
+/// An unsigned number of seven bits a byte (LEB128), which is taken off the bytes.
+fn number(bytes: &mut &[u8]) -> Option<u64> {
     let length = 1 + bytes.iter().take(10).position(|byte| byte & 0x80 == 0)?;
-    let (number, rest) = bytes.split_at(length);
-    Some((number.iter().rev().fold(0, |value, byte| value << 7 | u64::from(byte & 0x7f)), rest))
+    let digits = bytes.split_off(..length)?;
+    Some(digits.iter().rev().fold(0, |value, byte| value << 7 | u64::from(byte & 0x7f)))
 }
 
-pub(super) fn parquet_error(path: &Path, error: ParquetError) -> Error {
+fn parquet_error(path: &Path, error: ParquetError) -> Error {
     let reason = match error {
         ParquetError::EOF(_) => "the file is truncated".to_owned(),
         ParquetError::General(text) | ParquetError::ArrowError(text) => {
@@ -152,8 +112,4 @@ pub(super) fn parquet_error(path: &Path, error: ParquetError) -> Error {
         other => format!("not a Parquet file, or damaged ({other})"),
     };
     Error::format(path, None, reason)
-}
-
-pub(super) fn arrow_error(path: &Path, error: ArrowError) -> Error {
-    Error::format(path, None, format!("the file is damaged ({error})"))
 }

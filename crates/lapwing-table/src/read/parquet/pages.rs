@@ -6,6 +6,7 @@
 //! `DELTA_LENGTH_BYTE_ARRAY`.
 
 use std::fs::File;
+use std::ops::Range;
 use std::sync::Arc;
 
 use ::parquet::arrow::arrow_reader::RowGroups;
@@ -15,14 +16,15 @@ use ::parquet::errors::{ParquetError, Result};
 use ::parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use ::parquet::file::serialized_reader::SerializedPageReader;
 
-use super::varint;
+use super::number;
 
 /// Row groups of a file whose pages are checked.
+#[derive(Clone)]
 pub(super) struct CheckedGroups {
     pub file: Arc<File>,
     pub metadata: Arc<ParquetMetaData>,
     /// Numbers of the groups.
-    pub groups: Vec<usize>,
+    pub numbers: Range<usize>,
 }
 
 impl RowGroups for CheckedGroups {
@@ -31,12 +33,11 @@ impl RowGroups for CheckedGroups {
     }
 
     fn column_chunks(&self, column: usize) -> Result<Box<dyn PageIterator>> {
-        let (file, metadata) = (self.file.clone(), self.metadata.clone());
-        Ok(Box::new(Chunks { file, metadata, groups: self.groups.clone().into_iter(), column }))
+        Ok(Box::new(Chunks { groups: self.clone(), column }))
     }
 
     fn row_groups(&self) -> Box<dyn Iterator<Item = &RowGroupMetaData> + '_> {
-        Box::new(self.groups.iter().map(|&group| self.metadata.row_group(group)))
+        Box::new(self.metadata.row_groups()[self.numbers.clone()].iter())
     }
 
     fn metadata(&self) -> &ParquetMetaData {
@@ -46,9 +47,7 @@ impl RowGroups for CheckedGroups {
 
 /// The parts of a column, one in each row group.
 struct Chunks {
-    file: Arc<File>,
-    metadata: Arc<ParquetMetaData>,
-    groups: std::vec::IntoIter<usize>,
+    groups: CheckedGroups,
     column: usize,
 }
 
@@ -56,10 +55,10 @@ impl Iterator for Chunks {
     type Item = Result<Box<dyn PageReader>>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let group = self.metadata.row_group(self.groups.next()?);
+        let group = self.groups.metadata.row_group(self.groups.numbers.next()?);
         let chunk = group.column(self.column);
         let rows = usize::try_from(group.num_rows()).unwrap_or(0);
-        let (descr, file) = (chunk.column_descr(), self.file.clone());
+        let (descr, file) = (chunk.column_descr(), self.groups.file.clone());
         let has_levels = [descr.max_rep_level() > 0, descr.max_def_level() > 0];
         let pages = SerializedPageReader::new(file, chunk, rows, None);
         Some(pages.map(|pages| Box::new(CheckedPages { pages, has_levels }) as Box<dyn PageReader>))
@@ -115,20 +114,15 @@ impl PageReader for CheckedPages {
 
 /// Whether no stream of lengths of a page states more lengths than the page has values.
 fn is_sound(page: &Page, has_levels: [bool; 2]) -> bool {
-    let streams = match page.encoding() {
+    let n_streams = match page.encoding() {
         Encoding::DELTA_LENGTH_BYTE_ARRAY => 1,
         // Lengths of the prefixes that texts share with the text before, and of the rest.
         Encoding::DELTA_BYTE_ARRAY => 2,
         _ => return true,
     };
-    let Some(mut values) = values_of(page, has_levels) else { return false };
-    for _ in 0..streams {
-        match behind_stream(values, page.num_values().into()) {
-            Some(rest) => values = rest,
-            None => return false,
-        }
-    }
-    true
+    let values = values_of(page, has_levels);
+    values
+        .is_some_and(|mut values| (0..n_streams).all(|_| pass_stream(&mut values, page.num_values().into()).is_some()))
 }
 
 /// The bytes of a page behind its levels.
@@ -149,35 +143,24 @@ fn values_of(page: &Page, has_levels: [bool; 2]) -> Option<&[u8]> {
     }
 }
 
-/// The bytes behind a stream in the encoding `DELTA_BINARY_PACKED`; `None` if it has more than `most` numbers, or too
-/// few bytes.
+/// Passes over a stream in the encoding `DELTA_BINARY_PACKED`; `None` if it has more than `most` numbers, or too few bytes.
 ///
 /// A header (numbers per block, parts per block, total of numbers, first number), then blocks: the least difference,
 /// the bits of a difference in each part, the parts. Parts without numbers take no bytes.
-fn behind_stream(bytes: &[u8], most: u64) -> Option<&[u8]> {
-    let (block, rest) = varint(bytes)?;
-    let (parts, rest) = varint(rest)?;
-    let (count, rest) = varint(rest)?;
-    let (_first, mut rest) = varint(rest)?;
-    let in_part = block.checked_div(parts)?;
-    if count > most || parts > bytes.len() as u64 || in_part == 0 {
-        return None;
-    }
+fn pass_stream(bytes: &mut &[u8], most: u64) -> Option<()> {
+    let (block, parts, count, _first) = (number(bytes)?, number(bytes)?, number(bytes)?, number(bytes)?);
+    let in_part = block.checked_div(parts).filter(|in_part| *in_part > 0 && count <= most)?;
     let mut left = count.saturating_sub(1);
     while left > 0 {
-        let (_least, behind) = varint(rest)?;
-        let (widths, behind) = behind.split_at_checked(parts as usize)?;
-        rest = behind;
-        for &bits in widths {
-            if left == 0 {
-                break;
+        let _least = number(bytes)?;
+        for &bits in bytes.split_off(..usize::try_from(parts).ok()?)? {
+            if left > 0 {
+                bytes.split_off(..usize::try_from(in_part.checked_mul(bits.into())?.div_ceil(8)).ok()?)?;
+                left = left.saturating_sub(in_part);
             }
-            let bits = in_part.checked_mul(bits.into())?;
-            rest = rest.get(usize::try_from(bits.div_ceil(8)).ok()?..)?;
-            left = left.saturating_sub(in_part);
         }
     }
-    Some(rest)
+    Some(())
 }
 
 #[cfg(test)]
@@ -186,6 +169,10 @@ mod tests {
 
     #[test]
     fn streams_end_where_their_blocks_do() {
+        let behind_stream = |bytes, most| {
+            let mut rest: &[u8] = bytes;
+            pass_stream(&mut rest, most).map(|()| rest)
+        };
         // 128 numbers in a block of 4 parts; 3 numbers: one part of 2 bits, three without numbers.
         let short = [&[0x80, 1, 4, 3, 10, 0, 2, 0, 0, 0][..], &[0xff; 8], b"rest"].concat();
         assert_eq!(behind_stream(&short, 3), Some(&b"rest"[..]));

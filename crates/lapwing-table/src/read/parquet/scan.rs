@@ -5,7 +5,8 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef};
 use rayon::prelude::*;
 
-use super::{Batches, Table};
+use super::Table;
+use crate::read::batches::Batches;
 use lapwing_core::{Result, Run};
 
 /// Values of a batch of features, about.
@@ -17,22 +18,23 @@ const MAX_BATCH_ROWS: usize = 1 << 13;
 /// Reads columns of a table from any row on.
 pub(in crate::read) struct TableScan {
     table: Arc<Table>,
-    columns: Vec<usize>,
-    batch_rows: usize,
-    /// The opened file, once for each part of the columns that is decoded at the same time; `None` before the first row.
-    batches: Option<Vec<Batches>>,
-    /// Number of parts.
-    n_parts: usize,
+    n_columns: usize,
+    /// The opened file, once for each part of the columns that is decoded at the same time.
+    parts: Vec<Batches>,
     /// Next row of the table.
     row: usize,
 }
 
 impl TableScan {
     /// Rows of `columns` from `row` on, with the columns in up to `most_parts` parts that the threads of a run decode at the same time.
-    pub(in crate::read) fn new(table: Arc<Table>, columns: Vec<usize>, row: usize, most_parts: usize) -> Self {
+    pub(in crate::read) fn new(table: Arc<Table>, columns: &[usize], row: usize, most_parts: usize) -> Result<Self> {
         let batch_rows = (BATCH_VALUES / columns.len().max(1)).clamp(1 << 8, MAX_BATCH_ROWS);
         let n_parts = most_parts.min(columns.len()).max(1);
-        Self { table, columns, batch_rows, batches: None, n_parts, row }
+        let part = |first: usize| columns.iter().copied().skip(first).step_by(n_parts).collect::<Vec<usize>>();
+        // Behind the last row there is nothing to open.
+        let parts = (0..n_parts).filter(|_| row < table.n_rows);
+        let parts = parts.map(|first| table.batches(&part(first), row, batch_rows)).collect::<Result<_>>()?;
+        Ok(Self { table, n_columns: columns.len(), parts, row })
     }
 
     /// The next rows, one array for each column; `None` at the end.
@@ -41,15 +43,9 @@ impl TableScan {
         if self.row >= table.n_rows {
             return Ok(None);
         }
-        let batches = match &mut self.batches {
-            Some(batches) => batches,
-            none => {
-                let parts = (0..self.n_parts).map(|part| part_of(&self.columns, part, self.n_parts));
-                let open = |columns: Vec<usize>| table.batches(&columns, self.row as u64, self.batch_rows);
-                none.insert(parts.map(open).collect::<Result<_>>()?)
-            }
+        let Some(arrays) = next_of(&mut self.parts, self.n_columns, run)? else {
+            return Err(table.rows_error(self.row));
         };
-        let Some(arrays) = next_of(batches, self.columns.len(), run)? else { return Err(table.rows_error(self.row)) };
         let n_rows = arrays.first().map_or(0, |array| array.len());
         if n_rows > table.n_rows - self.row {
             return Err(table.rows_error(self.row + n_rows));
@@ -57,11 +53,6 @@ impl TableScan {
         self.row += n_rows;
         Ok(Some(arrays))
     }
-}
-
-/// Every `n_parts`-th column from the column `part` on.
-fn part_of(columns: &[usize], part: usize, n_parts: usize) -> Vec<usize> {
-    columns.iter().copied().skip(part).step_by(n_parts).collect()
 }
 
 /// The next rows of all parts, in the order of the columns.

@@ -26,7 +26,7 @@ struct ArrayRows {
 pub(crate) fn open(path: &Path, options: &ReadOptions) -> Result<RowFile> {
     refuse_label_column(options)?;
     let (file, length) = open_filled(path)?;
-    let reader: NpyReader<'_, _> = NpyReader::new(file, length, ArrayName::from_path(path))?;
+    let reader = NpyReader::new(file, length, ArrayName::from_path(path), false)?;
     let (header, start) = (reader.header, reader.offset);
     let (n_rows, width) = header.feature_shape(reader.origin)?;
     let keep = columns::by_number(path, width, options)?.and_then(|keep| chosen(keep, width));

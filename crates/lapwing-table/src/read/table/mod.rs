@@ -35,7 +35,7 @@ use super::open::open_decoded;
 use super::parquet;
 use super::sheet::Sheet;
 pub(crate) use super::text::RowMark;
-use super::text::{Dialect, Doubt, Known, TextTable};
+use super::text::{Dialect, Doubt, Known, Text, TextTable};
 use crate::read::options::ReadOptions;
 use lapwing_core::{Error, Result, Run};
 
@@ -80,12 +80,12 @@ impl TableFile {
         match Format::from_path(path) {
             format @ (Format::Csv | Format::JsonLines) => {
                 let known = Known { is_json: format == Format::JsonLines, ..options.known(path) };
-                TextTable::open(path, known).map(|table| Self::from_text(Arc::new(table)))
+                Ok(Self::from_text(Arc::new(TextTable::new(Text::open(path)?, known)?)))
             }
             Format::Arff => {
                 let known =
                     Known { delimiter: Some(b','), has_header: Some(true), decimal: Some(b'.'), ..options.known(path) };
-                let mut table = Self::from_text(Arc::new(TextTable::open(path, known)?));
+                let mut table = Self::from_text(Arc::new(TextTable::new(Text::open(path)?, known)?));
                 for (at, attribute) in
                     ArffText::open(path, open_decoded(path)?)?.attributes.iter().enumerate().take(table.names.len())
                 {
@@ -98,14 +98,15 @@ impl TableFile {
             Format::Sheet => {
                 let Sheet { text, others } = super::sheet::read(path, options.sheet.as_deref())?;
                 let known = Known { delimiter: Some(b','), decimal: Some(b'.'), ..options.known(path) };
-                let mut table = Self::from_text(Arc::new(TextTable::held(path, text, known)?));
+                let mut table =
+                    Self::from_text(Arc::new(TextTable::new(Text::Held(path.to_owned(), text.into()), known)?));
                 let others = others.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
                 table.passed.extend((!others.is_empty()).then(|| format!("other sheets are passed over: {others}")));
                 Ok(table)
             }
             Format::Parquet => {
                 let table = parquet::Table::open(path)?;
-                let (schema, n_rows) = (table.schema.clone(), table.n_rows);
+                let (schema, n_rows) = (table.schema().clone(), table.n_rows);
                 Self::from_stored(path.to_owned(), &schema, Some(n_rows), Stored::Parquet(Arc::new(table)))
             }
             Format::Ipc => {
@@ -164,19 +165,19 @@ impl TableFile {
     }
 
     pub(super) fn from_text(table: Arc<TextTable>) -> Self {
-        let written: Vec<Option<CellType>> = (0..table.names.len()).map(|at| table.written(at)).collect();
-        let mut names = table.names.to_vec();
+        let written: Vec<Option<CellType>> = table.sniffed.columns.iter().map(|found| found.kind).collect();
+        let mut names = table.names.clone();
         let repeated = super::columns::make_distinct(&mut names);
         Self {
-            path: table.path().to_owned(),
+            path: table.text.path().to_owned(),
             names,
             repeated,
             types: vec![DataType::Utf8; written.len()],
             kinds: written.iter().map(|&written| ColumnKind::of_cells(written)).collect(),
             written,
-            doubts: table.doubts.clone(),
+            doubts: table.sniffed.doubts.clone(),
             n_rows: None,
-            passed: table.passed.clone(),
+            passed: table.sniffed.passed.clone(),
             categories: Vec::new(),
             source: Source::Text(table),
         }
@@ -212,7 +213,7 @@ impl TableFile {
     /// How the cells of a text are written; `None` for other formats.
     pub fn dialect(&self) -> Option<Dialect> {
         match &self.source {
-            Source::Text(table) => table.dialect(),
+            Source::Text(table) => table.dialect,
             Source::Stored(_) => None,
             Source::Parts(parts) => parts.first().and_then(|part| part.table.dialect()),
         }
@@ -276,7 +277,7 @@ impl TableFile {
     /// Bytes of the file, or those of the columns `columns` if they can be read alone.
     pub(crate) fn bytes_of(&self, columns: &[usize]) -> u64 {
         match &self.source {
-            Source::Text(table) => table.bytes(),
+            Source::Text(table) => table.text.stored_bytes(),
             Source::Stored(stored) => stored.bytes_of(columns),
             Source::Parts(parts) => parts.iter().map(|part| part.bytes_of(columns)).sum(),
         }
@@ -307,7 +308,9 @@ impl TableFile {
     /// Cells of a column of texts in some of the first rows.
     pub(crate) fn sample(&self, at: usize) -> Result<Vec<Vec<u8>>> {
         match &self.source {
-            Source::Text(table) => Ok(table.sample(at).map(<[u8]>::to_vec).collect()),
+            Source::Text(table) => {
+                Ok(table.sniffed.records.iter().filter_map(|record| record.get(at).cloned()).collect())
+            }
             Source::Stored(stored) => Ok(first_texts(stored, &[at])?.pop().unwrap_or_default()),
             Source::Parts(parts) => Ok(parts.iter().map(|part| part.sample(at)).collect::<Result<Vec<_>>>()?.concat()),
         }

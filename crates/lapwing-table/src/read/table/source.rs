@@ -41,11 +41,11 @@ impl Stored {
     pub(super) fn rows(&self, columns: &[usize], first: usize) -> Result<(usize, NextRows)> {
         Ok(match self {
             Self::Parquet(table) => {
-                let mut scan = parquet::TableScan::new(Arc::clone(table), columns.to_vec(), first, MAX_PARTS);
+                let mut scan = parquet::TableScan::new(Arc::clone(table), columns, first, MAX_PARTS)?;
                 (first, Box::new(move |run| scan.next(run)))
             }
             Self::Ipc(table) => {
-                let mut scan = table.scan(columns)?;
+                let mut scan = table.batches(columns)?;
                 (0, Box::new(move |run| scan.next(run)))
             }
             Self::Held(batches) => {

@@ -80,7 +80,7 @@ impl Text {
     }
 
     /// Bytes of the text as stored, if known.
-    pub(super) fn stored_bytes(&self) -> u64 {
+    pub(in crate::read) fn stored_bytes(&self) -> u64 {
         match self {
             Self::File(path, _) => std::fs::metadata(path).map_or(0, |metadata| metadata.len()),
             Self::Held(_, bytes) => bytes.len() as u64,
@@ -131,16 +131,8 @@ impl Text {
             }
         };
         let block_bytes = if self.is_once() { PIPE_BYTES } else { BLOCK_BYTES };
-        Ok(Blocks {
-            path,
-            reader,
-            block_bytes,
-            left: Vec::new(),
-            start,
-            is_ended: false,
-            rewrites: Arc::default(),
-            are_inside: Vec::new(),
-        })
+        let (left, rewrites) = (Vec::new(), Vec::new());
+        Ok(Blocks { path, reader, block_bytes, left, start, is_ended: false, rewrites })
     }
 }
 
@@ -175,22 +167,21 @@ pub(super) struct Blocks {
     start: u64,
     is_ended: bool,
     /// What is written anew, and whether the end of the last block stands in quotes for each.
-    rewrites: Arc<[Rewrite]>,
-    are_inside: Vec<bool>,
+    pub rewrites: Vec<(Rewrite, bool)>,
 }
 
 impl Blocks {
-    /// The same blocks, written anew.
-    pub(super) fn rewritten(self, rewrites: &Arc<[Rewrite]>) -> Self {
-        Self { rewrites: Arc::clone(rewrites), are_inside: vec![false; rewrites.len()], ..self }
-    }
-
     /// The next block; `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<Block>> {
         let mut bytes = std::mem::take(&mut self.left);
         let mut most = self.block_bytes.max(bytes.len() + self.block_bytes / 4);
         loop {
-            self.fill(&mut bytes, most)?;
+            bytes.reserve_exact(most.saturating_sub(bytes.len()));
+            // Whether more follows decides if the last line is complete.
+            while bytes.len() < most && !self.is_ended {
+                let read = self.reader.by_ref().take((most - bytes.len()) as u64).read_to_end(&mut bytes);
+                self.is_ended = read.map_err(|e| text_error(&self.path, None, e))? == 0;
+            }
             let end = if self.is_ended { Some(bytes.len()) } else { last_line(&bytes) };
             if let Some(end) = end {
                 self.left = bytes.split_off(end);
@@ -210,23 +201,11 @@ impl Blocks {
             start = (n_marks * BYTE_ORDER_MARK.len()) as u64;
             bytes.drain(..start as usize);
         }
-        for (rewrite, is_inside) in self.rewrites.iter().zip(&mut self.are_inside) {
+        for (rewrite, is_inside) in &mut self.rewrites {
             bytes = rewrite.apply(&bytes, is_inside);
         }
         let is_last = self.is_ended && self.left.is_empty();
         Ok((!bytes.is_empty()).then_some(Block { start, bytes, is_last }))
-    }
-
-    /// Reads until there are `most` bytes, or the text ends.
-    fn fill(&mut self, bytes: &mut Vec<u8>, most: usize) -> Result<()> {
-        bytes.reserve_exact(most.saturating_sub(bytes.len()));
-        while bytes.len() < most && !self.is_ended {
-            let wanted = (most - bytes.len()) as u64;
-            let read = self.reader.by_ref().take(wanted).read_to_end(bytes);
-            self.is_ended = read.map_err(|e| text_error(&self.path, None, e))? == 0;
-        }
-        // Whether more follows decides if the last line is complete.
-        Ok(())
     }
 }
 

@@ -17,13 +17,10 @@ pub(in crate::read) fn record(line: &[u8], dialect: &Dialect, into: &mut Vec<Vec
 /// Goes through the records of a text.
 pub(super) struct Cells<'b> {
     bytes: &'b [u8],
-    /// Start of the next record, or of line ends before it.
-    at: usize,
-    delimiter: u8,
-    separator: Separator,
-    /// The quote, if the text has any.
-    quote: Option<u8>,
-    escape: Option<u8>,
+    /// Start of the next record, or of line ends before it; behind all records read.
+    pub at: usize,
+    /// How they are written; without a quote if the text has none.
+    dialect: Dialect,
     /// Whether backslashes stand before delimiters.
     has_escapes: bool,
     /// Start of a cell whose quote is not closed.
@@ -39,10 +36,9 @@ impl<'b> Cells<'b> {
     /// The records of `bytes`, whose first byte starts a record.
     pub(super) fn new(bytes: &'b [u8], dialect: &Dialect) -> Self {
         let quote = dialect.quote.filter(|&quote| memchr(quote, bytes).is_some());
-        let Dialect { delimiter, separator, escape, .. } = *dialect;
-        let has_escapes = dialect.quote.is_none() && escape.is_some();
-        let (open, unquoted) = (None, Vec::new());
-        Self { bytes, at: 0, delimiter, separator, quote, escape, has_escapes, open, unquoted, quoted: 0, odd: 0 }
+        let has_escapes = dialect.quote.is_none() && dialect.escape.is_some();
+        let (dialect, unquoted) = (Dialect { quote, ..*dialect }, Vec::new());
+        Self { bytes, at: 0, dialect, has_escapes, open: None, unquoted, quoted: 0, odd: 0 }
     }
 
     /// Skips line ends and returns the start of the next record; `None` at the end.
@@ -51,14 +47,14 @@ impl<'b> Cells<'b> {
         while let Some(&byte) = self.bytes.get(self.at) {
             // DOS ended files with a byte of its own.
             let is_end = matches!(byte, b'\n' | b'\r') || (byte == 0x1a && self.at + 1 == self.bytes.len());
-            let is_blank = self.separator == Separator::Run && byte == self.delimiter;
+            let is_blank = self.dialect.separator == Separator::Run && byte == self.dialect.delimiter;
             if byte == BYTE_ORDER_MARK[0] && self.bytes[self.at..].starts_with(BYTE_ORDER_MARK) {
                 // Texts were put together.
                 self.at += BYTE_ORDER_MARK.len();
                 continue;
             }
             if !(is_end || is_blank) {
-                let is_frame = self.separator == Separator::Framed && byte == self.delimiter;
+                let is_frame = self.dialect.separator == Separator::Framed && byte == self.dialect.delimiter;
                 self.at += usize::from(is_frame);
                 break;
             }
@@ -104,8 +100,8 @@ impl<'b> Cells<'b> {
             width += 1;
             self.at = end + 1;
             match self.bytes.get(end) {
-                Some(&byte) if byte == self.delimiter => {
-                    if matches!(self.separator, Separator::Run | Separator::Framed) && self.pass_separator() {
+                Some(&byte) if byte == self.dialect.delimiter => {
+                    if matches!(self.dialect.separator, Separator::Run | Separator::Framed) && self.pass_separator() {
                         return Some(width);
                     }
                 }
@@ -121,12 +117,12 @@ impl<'b> Cells<'b> {
     /// Passes over the rest of a separator of several characters; true if the record ends behind it.
     #[cold]
     fn pass_separator(&mut self) -> bool {
-        let passed = if self.separator == Separator::Framed { b' ' } else { self.delimiter };
+        let passed = if self.dialect.separator == Separator::Framed { b' ' } else { self.dialect.delimiter };
         let n_passed = self.bytes[self.at..].iter().take_while(|&&byte| byte == passed).count();
         let end = self.at + n_passed;
         // What stands at the end of a line separates nothing.
         let is_end = self.bytes.get(end).is_none_or(|byte| matches!(byte, b'\n' | b'\r'));
-        self.at = if is_end || self.separator == Separator::Run { end } else { self.at };
+        self.at = if is_end || self.dialect.separator == Separator::Run { end } else { self.at };
         is_end
     }
 
@@ -139,7 +135,7 @@ impl<'b> Cells<'b> {
             let end = self.plain_end(start);
             let cell = &self.bytes[start..end];
             // A backslash that follows another is itself.
-            let n_escapes = cell.iter().rev().take_while(|&&byte| Some(byte) == self.escape).count();
+            let n_escapes = cell.iter().rev().take_while(|&&byte| Some(byte) == self.dialect.escape).count();
             if n_escapes % 2 == 0 || end == self.bytes.len() {
                 self.unquoted.extend_from_slice(cell);
                 return end;
@@ -153,7 +149,7 @@ impl<'b> Cells<'b> {
     /// Whether a quote starts the cell at the current place; goes to the quote, past spaces.
     #[inline]
     fn is_quoted(&mut self) -> bool {
-        let Some(quote) = self.quote else { return false };
+        let Some(quote) = self.dialect.quote else { return false };
         let spaces = self.bytes[self.at..].iter().take_while(|&&byte| byte == b' ').count();
         let is_quoted = self.bytes.get(self.at + spaces) == Some(&quote);
         self.at += if is_quoted { spaces } else { 0 };
@@ -163,22 +159,23 @@ impl<'b> Cells<'b> {
     /// The first delimiter or line end at or behind `at`.
     #[inline]
     fn plain_end(&self, at: usize) -> usize {
-        memchr3(self.delimiter, b'\n', b'\r', &self.bytes[at..]).map_or(self.bytes.len(), |length| at + length)
+        memchr3(self.dialect.delimiter, b'\n', b'\r', &self.bytes[at..]).map_or(self.bytes.len(), |length| at + length)
     }
 
     /// Removes the quotes of the current cell, and returns its end.
     fn quoted_end(&mut self) -> Option<usize> {
-        let quote = self.quote?;
+        let quote = self.dialect.quote?;
         self.unquoted.clear();
         let mut at = self.at + 1;
         loop {
             let rest = self.bytes.get(at..)?;
-            let end = at + memchr2(quote, self.escape.unwrap_or(quote), rest)?;
+            let end = at + memchr2(quote, self.dialect.escape.unwrap_or(quote), rest)?;
             self.unquoted.extend_from_slice(&self.bytes[at..end]);
             if self.bytes[end] != quote {
                 let escaped = self.bytes.get(end + 1)?;
                 // A backslash before anything else is itself.
-                self.unquoted.extend((*escaped != quote && Some(*escaped) != self.escape).then_some(self.bytes[end]));
+                self.unquoted
+                    .extend((*escaped != quote && Some(*escaped) != self.dialect.escape).then_some(self.bytes[end]));
                 self.unquoted.push(*escaped);
                 at = end + 2;
                 continue;
@@ -194,11 +191,6 @@ impl<'b> Cells<'b> {
             self.unquoted.push(quote);
             at = end + 2;
         }
-    }
-
-    /// Start of the next record, behind all records read.
-    pub(super) fn place(&self) -> usize {
-        self.at
     }
 
     /// The cell whose quote is not closed, and its place.
@@ -251,7 +243,7 @@ mod tests {
         assert!(cells.start().is_some() && cells.record(|_, _| ()) == Some(2));
         assert!(cells.start() == Some(4) && cells.record(|_, _| ()).is_none());
         assert_eq!(cells.unclosed(), Some((6, &b"r\n2,3\n"[..])));
-        assert_eq!(cells.place(), 4);
+        assert_eq!(cells.at, 4);
     }
 
     #[test]

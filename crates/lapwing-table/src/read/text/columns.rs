@@ -7,20 +7,9 @@ use arrow_array::ArrayRef;
 
 use super::cells::Cells;
 use super::dialect::{Dialect, Filler, Lines, Separator, filler};
-use super::{Layout, json};
+use super::{TextTable, json};
 use crate::read::cell::{Broken, Builder, CellType, Tally};
-use crate::read::lines::{count_lines, shown};
-
-/// A record that is malformed.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Malformed {
-    /// It has `found` cells, and the others have another number.
-    Width { line: u64, found: usize },
-    /// A cell of column `at` is not UTF-8, or has a NUL in it.
-    Encoding { line: u64, at: usize, text: String, has_nul: bool },
-    /// It is no JSON object.
-    Json { line: u64, reason: String },
-}
+use crate::read::lines::{AS_UTF8, count_lines, n_fields, shown};
 
 /// The rows of a block.
 #[derive(Default)]
@@ -34,8 +23,8 @@ pub(super) struct Parsed {
     pub n_lines: u64,
     /// Line, in the block, and text of a cell whose quote is not closed.
     pub unclosed: Option<(u64, String)>,
-    /// The first malformed record; the rows end before it.
-    pub malformed: Option<Malformed>,
+    /// Line, in the block, of the first malformed record and what is wrong with it; the rows end before it.
+    pub malformed: Option<(u64, String)>,
     /// The lines that are no rows.
     pub passed: Passed,
     /// The line of the first record of one cell at the end of the block; more rows behind it would make it malformed.
@@ -101,32 +90,24 @@ impl Passed {
 
 /// What is read of each record.
 pub(super) struct Plan {
-    pub layout: Layout,
-    /// Number of cells of every record.
-    pub width: usize,
+    pub table: Arc<TextTable>,
     /// Place of each cell in the arrays; `None` for columns that are not read.
     pub places: Vec<Option<usize>>,
     /// Place in the arrays of the value of each key of a JSON object.
     pub keys: HashMap<String, usize>,
     /// Types of the arrays.
     pub types: Vec<CellType>,
-    /// The line of the header.
-    pub header: Vec<u8>,
     /// Whether the lines of rows are wanted.
     pub with_lines: bool,
-    /// Whether no row may lack a cell that is read.
-    pub is_strict: bool,
-    /// Where lines of aligned columns that lack their last cells end at most.
-    pub room: Arc<[usize]>,
 }
 
 impl Plan {
     /// Reads the records of a block, whose first byte starts a record.
     pub(super) fn parse(&self, bytes: &[u8]) -> Parsed {
         let mut builders: Vec<Builder> = self.types.iter().map(|&kind| Builder::new(kind)).collect();
-        let mut parsed = match self.layout {
-            Layout::Cells(dialect) => self.parse_cells(bytes, &dialect, &mut builders),
-            Layout::Json => self.parse_json(bytes, &mut builders),
+        let mut parsed = match &self.table.dialect {
+            Some(dialect) => self.parse_cells(bytes, dialect, &mut builders),
+            None => self.parse_json(bytes, &mut builders),
         };
         for (place, builder) in builders.into_iter().enumerate() {
             match builder.finish(parsed.n_rows, Some(bytes)) {
@@ -143,18 +124,18 @@ impl Plan {
 
     fn parse_cells(&self, bytes: &[u8], dialect: &Dialect, builders: &mut [Builder]) -> Parsed {
         let (mut cells, mut parsed) = (Cells::new(bytes, dialect), Parsed::default());
-        let (mut counted, mut line, mut last) = (0, 1, 0);
+        let (mut counted, mut line, mut last, usual) = (0, 1, 0, self.places.len());
         while let Some(start) = cells.start() {
             if dialect.comment == Some(bytes[start]) {
                 // A line with the mark that is as wide as rows are is a row.
-                let is_row = cells.record(|_, _| ()).is_none_or(|width| width == self.width);
+                let is_row = cells.record(|_, _| ()).is_none_or(|width| width == usual);
                 if !is_row {
                     parsed.passed.comments.note(bytes, start);
                     continue;
                 }
                 cells.back_to(start);
             }
-            if let Some(filler) = filler(&bytes[start..], dialect.delimiter).filter(|_| self.width > 1) {
+            if let Some(filler) = filler(&bytes[start..], dialect.delimiter).filter(|_| usual > 1) {
                 if filler != Filler::Blanks {
                     parsed.passed.fillers.note(bytes, start);
                 }
@@ -173,20 +154,17 @@ impl Plan {
                 None => has_more |= !cell.trim_ascii().is_empty(),
             });
             let Some(width) = width else { break };
-            if width != self.width
-                && !self.mend(&bytes[..cells.place()], width, has_more, (start, builders), &mut parsed)
-            {
-                let line = count_lines(&bytes[..start]) + 1;
-                parsed.malformed = Some(Malformed::Width { line, found: width });
+            if width != usual && !self.mend(&bytes[..cells.at], width, has_more, (start, builders), &mut parsed) {
+                parsed.malformed = Some((count_lines(&bytes[..start]) + 1, self.width_error(width)));
                 break;
             }
-            if width == 1 && self.width > 2 {
+            if width == 1 && usual > 2 {
                 parsed.narrow.get_or_insert_with(|| count_lines(&bytes[..start]) + 1);
                 parsed.passed.behind.note(bytes, start);
                 continue;
             }
             if let Some(line) = parsed.narrow {
-                parsed.malformed = Some(Malformed::Width { line, found: 1 });
+                parsed.malformed = Some((line, self.width_error(1)));
                 break;
             }
             parsed.n_rows += 1;
@@ -197,11 +175,9 @@ impl Plan {
                 parsed.lines.push(line);
             }
         }
-        parsed.n_bytes = cells.place();
-        parsed.passed.tail = tail(&bytes[last..], dialect).filter(|_| parsed.n_rows > 0 && self.width > 2);
-        if let Some((line, _)) = &mut parsed.passed.tail {
-            *line += count_lines(&bytes[..last]);
-        }
+        parsed.n_bytes = cells.at;
+        let tail = tail(&bytes[last..], dialect).filter(|_| parsed.n_rows > 0 && usual > 2);
+        parsed.passed.tail = tail.map(|text| (count_lines(&bytes[..last]) + 1, text));
         parsed.unclosed = cells.unclosed().map(|(at, cell)| (count_lines(&bytes[..at]) + 1, shown(cell.trim_ascii())));
         parsed
     }
@@ -211,15 +187,16 @@ impl Plan {
         let indent = before.iter().rev().take_while(|&&byte| byte == b' ').count();
         let length = record.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(record.len());
         let end = indent + record[..length].trim_ascii_end().len();
-        width.checked_sub(1).and_then(|last| self.room.get(last)).is_some_and(|&room| end <= room)
+        width.checked_sub(1).and_then(|last| self.table.room.get(last)).is_some_and(|&room| end <= room)
     }
 
     /// Whether a record is the header again.
     #[inline]
     fn is_header(&self, record: &[u8]) -> bool {
-        !self.header.is_empty()
-            && record.starts_with(&self.header)
-            && record.get(self.header.len()).is_none_or(|byte| matches!(byte, b'\n' | b'\r'))
+        let header = &self.table.sniffed.header_line;
+        !header.is_empty()
+            && record.starts_with(header)
+            && record.get(header.len()).is_none_or(|byte| matches!(byte, b'\n' | b'\r'))
     }
 
     /// Makes the last record of `bytes`, of another width, one of the table: fills missing last cells, and takes the cells of a line behind the table back.
@@ -233,17 +210,17 @@ impl Plan {
         (start, builders): (usize, &mut [Builder]),
         parsed: &mut Parsed,
     ) -> bool {
-        if width > self.width {
+        if width > self.places.len() {
             parsed.passed.long.note(bytes, start);
             return !has_more;
         }
         // Runs of blanks do not tell which cells are missing.
-        let is_run = matches!(self.layout, Layout::Cells(Dialect { separator: Separator::Run, .. }));
+        let is_run = self.table.dialect.is_some_and(|dialect| dialect.separator == Separator::Run);
         let is_open = is_run && !self.lacks_the_last(&bytes[..start], &bytes[start..], width);
-        if (self.is_strict || is_open) && self.places[width..].iter().any(Option::is_some) {
+        if (self.table.is_list || is_open) && self.places[width..].iter().any(Option::is_some) {
             return false;
         }
-        if width == 1 && self.width > 2 {
+        if width == 1 && self.places.len() > 2 {
             if let Some(Some(place)) = self.places.first() {
                 builders[*place].take_back(bytes[start..].trim_ascii());
             }
@@ -268,7 +245,7 @@ impl Plan {
                     }
                 });
                 if let Err(error) = found {
-                    parsed.malformed = Some(Malformed::Json { line: number, reason: error.to_string() });
+                    parsed.malformed = Some((number, format!("not a JSON object ({error})")));
                     break;
                 }
                 for (builder, cell) in builders.iter_mut().zip(&mut row) {
@@ -282,23 +259,34 @@ impl Plan {
         parsed
     }
 
-    /// The first cell of a column of text that is not UTF-8.
-    fn encoding_error(&self, bytes: &[u8], place: usize) -> Option<Malformed> {
+    /// What is wrong with a record of `found` cells.
+    pub(super) fn width_error(&self, found: usize) -> String {
+        format!("{}; the lines before have {}", n_fields(found), self.places.len())
+    }
+
+    /// Line of the first cell of a column of text that is not UTF-8, or has a NUL in it, and what is wrong with it.
+    fn encoding_error(&self, bytes: &[u8], place: usize) -> Option<(u64, String)> {
         let at = self.places.iter().position(|other| *other == Some(place))?;
-        let Layout::Cells(dialect) = self.layout else {
+        let Some(dialect) = &self.table.dialect else {
             let line = count_lines(&bytes[..memchr::memmem::find(bytes, b"\\u0000")?]) + 1;
-            return Some(Malformed::Json { line, reason: "a text with \\u0000 in it".into() });
+            return Some((line, "not a JSON object (a text with \\u0000 in it)".into()));
         };
-        let mut cells = Cells::new(bytes, &dialect);
+        let (mut cells, name) = (Cells::new(bytes, dialect), &self.table.names[at]);
         while let Some(start) = cells.start() {
-            let mut text = None;
+            let mut reason = None;
             cells.record(|cell_at, cell| {
-                if cell_at == at && (cell.contains(&0) || std::str::from_utf8(cell).is_err()) {
-                    text = Some((shown(cell.trim_ascii()), cell.contains(&0)));
+                if cell_at == at && cell.contains(&0) {
+                    let (text, path) = (shown(cell.trim_ascii()), self.table.text.path().display());
+                    let advice = format!("remove them all: tr -d '\\0' < {path} > new.csv");
+                    reason =
+                        Some(format!("'{text}' in column '{name}' holds a NUL, a byte that no text has; {advice}"));
+                } else if cell_at == at && std::str::from_utf8(cell).is_err() {
+                    let text = shown(cell.trim_ascii());
+                    reason = Some(format!("'{text}' in column '{name}' is not UTF-8 text; {AS_UTF8}"));
                 }
             })?;
-            if let Some((text, has_nul)) = text {
-                return Some(Malformed::Encoding { line: count_lines(&bytes[..start]) + 1, at, text, has_nul });
+            if let Some(reason) = reason {
+                return Some((count_lines(&bytes[..start]) + 1, reason));
             }
         }
         None
@@ -306,7 +294,7 @@ impl Plan {
 }
 
 /// The first cell of a record that may be a note or a sum below the rows: a text that stands alone, or a word for sums.
-fn tail(record: &[u8], dialect: &Dialect) -> Option<(u64, String)> {
+fn tail(record: &[u8], dialect: &Dialect) -> Option<String> {
     let (mut first, mut n_filled) = (None, 0);
     Cells::new(record, dialect).record(|at, cell| {
         let cell = cell.trim_ascii();
@@ -315,5 +303,5 @@ fn tail(record: &[u8], dialect: &Dialect) -> Option<(u64, String)> {
     })?;
     let first = first.filter(|text| !text.is_empty())?;
     let is_sum = SUMS.contains(&first.to_lowercase().trim_end_matches([':', ' ']));
-    (is_sum || (n_filled == 1 && first.contains(' '))).then(|| (1, shown(first.as_bytes())))
+    (is_sum || (n_filled == 1 && first.contains(' '))).then(|| shown(first.as_bytes()))
 }

@@ -1,7 +1,7 @@
 //! Whether a text names its columns, and what else stands between the names and the rows.
 
 use super::dialect::{Doubt, Sample, types};
-use crate::read::cell::{CellType, is_missing, plain};
+use crate::read::cell::{CellType, Found, is_missing, plain};
 
 /// Whether a record holds all names.
 pub(super) fn holds_names(record: &[Vec<u8>], names: &[String]) -> bool {
@@ -21,15 +21,15 @@ pub(super) fn has_header(records: &Sample, decimal: u8, doubts: &mut Vec<Doubt>)
         true => types(&records.iter().filter(|record| *record != first).cloned().collect::<Sample>(), decimal),
         false => types(&records[1..], decimal),
     };
-    let kind = |at: usize| body.get(at).and_then(|found| found.kind).filter(|kind| *kind != CellType::Text);
-    let typed: Vec<usize> = (0..first.len()).filter(|&at| kind(at).is_some()).collect();
+    let typed = typed(&body, first.len());
     if !typed.is_empty() {
-        if is_run(first, &typed) {
+        // Years and numbers of columns do.
+        if typed.len() >= 3 && count_up(typed.iter().map(|&(at, _)| &first[at])) {
             doubts.push(Doubt::Header);
             return true;
         }
-        let fits = |at: &usize| is_missing(&first[*at]) || kind(*at).is_some_and(|kind| kind.fits(&first[*at]));
-        return !typed.iter().all(fits) || typed.iter().all(|at| is_missing(&first[*at]));
+        let fits = |&(at, kind): &(usize, CellType)| is_missing(&first[at]) || kind.fits(&first[at]);
+        return !typed.iter().all(fits) || typed.iter().all(|&(at, _)| is_missing(&first[at]));
     }
     let repeats = |at: usize| {
         !is_missing(&first[at])
@@ -43,12 +43,10 @@ pub(super) fn has_header(records: &Sample, decimal: u8, doubts: &mut Vec<Doubt>)
     repeated == 0
 }
 
-/// Whether cells are numbers that count up by 1, as years and numbers of columns do: at least three of them.
-fn is_run(first: &[Vec<u8>], typed: &[usize]) -> bool {
-    let number = |at: &usize| std::str::from_utf8(&first[*at]).ok()?.parse::<u32>().ok();
-    let numbers: Option<Vec<u32>> = typed.iter().map(number).collect();
-    numbers
-        .is_some_and(|numbers| numbers.len() >= 3 && numbers.windows(2).all(|pair| pair[1] == pair[0].wrapping_add(1)))
+/// Whether cells are numbers that count up by 1.
+pub(super) fn count_up<'c>(cells: impl Iterator<Item = &'c Vec<u8>>) -> bool {
+    let numbers = cells.map(|cell| std::str::from_utf8(cell).ok()?.parse::<u32>().ok());
+    numbers.collect::<Option<Vec<u32>>>().is_some_and(|all| all.is_sorted_by(|a, b| a.checked_add(1) == Some(*b)))
 }
 
 /// Lines below the header that hold types or units of the columns: at most two.
@@ -78,14 +76,16 @@ pub(super) fn further_header_lines(records: &[Vec<Vec<u8>>], decimal: u8) -> usi
     if !first.iter().any(|cell| is_unit(cell)) || (0..first.len()).any(comes_again) {
         return 0;
     }
-    let body = types(&records[1..], decimal);
-    let is_typed = |at: usize| body.get(at).and_then(|found| found.kind).is_some_and(|kind| kind != CellType::Text);
-    let typed: Vec<usize> = (0..first.len()).filter(|&at| is_typed(at)).collect();
-    let kind = |at: usize| body[at].kind;
-    let is_unit_of = |at: &usize| is_unit(&first[*at]) && kind(*at).is_some_and(|kind| !kind.fits(&first[*at]));
-    let are_units = typed.iter().all(is_unit_of);
+    let typed = typed(&types(&records[1..], decimal), first.len());
+    let is_unit_of = |&&(at, kind): &&(usize, CellType)| is_unit(&first[at]) && !kind.fits(&first[at]);
+    let units: Vec<usize> = typed.iter().filter(is_unit_of).map(|&(at, _)| at).collect();
     // Some columns may have no unit where columns of words have none.
-    let filled: Vec<usize> = (0..first.len()).filter(|&at| !first[at].is_empty()).collect();
-    let are_some = !filled.is_empty() && filled.iter().all(|at| typed.contains(at) && is_unit_of(at));
-    usize::from(!typed.is_empty() && (are_units || are_some))
+    let are_some = (0..first.len()).all(|at| first[at].is_empty() || units.contains(&at));
+    usize::from(!units.is_empty() && (units.len() == typed.len() || are_some))
+}
+
+/// The columns of records as wide as `width` that hold no texts, with their types.
+fn typed(columns: &[Found], width: usize) -> Vec<(usize, CellType)> {
+    let typed = |(at, found): (usize, &Found)| Some((at, found.kind.filter(|kind| *kind != CellType::Text)?));
+    columns.iter().take(width).enumerate().filter_map(typed).collect()
 }

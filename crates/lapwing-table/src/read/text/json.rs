@@ -3,41 +3,13 @@
 //! The value of a key is a cell: strings as they are, numbers and truth values as text, null and missing keys as missing cells. The
 //! keys of an object within an object are joined by a point; a list is its JSON text.
 
-use std::collections::HashMap;
-use std::fmt;
-
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use indexmap::{IndexMap, IndexSet};
 use serde_json::Value;
-
-/// An object whose keys keep their order.
-struct Object(Vec<(String, Value)>);
-
-impl<'de> Deserialize<'de> for Object {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Entries;
-
-        impl<'de> Visitor<'de> for Entries {
-            type Value = Object;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a JSON object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object, A::Error> {
-                let mut entries = Vec::new();
-                while let Some(entry) = map.next_entry()? {
-                    entries.push(entry);
-                }
-                Ok(Object(entries))
-            }
-        }
-        deserializer.deserialize_map(Entries)
-    }
-}
 
 /// Hands every cell of a line to `take`, with its key.
 pub(super) fn each_cell(line: &[u8], mut take: impl FnMut(&str, &str)) -> Result<(), serde_json::Error> {
-    let Object(entries) = serde_json::from_slice(line)?;
+    // Its keys keep their order.
+    let entries: IndexMap<String, Value> = serde_json::from_slice(line)?;
     entries.iter().for_each(|(key, value)| flatten(key, value, &mut take));
     Ok(())
 }
@@ -62,8 +34,7 @@ fn flatten(key: &str, value: &Value, take: &mut impl FnMut(&str, &str)) {
 
 /// The keys of some lines, in the order of their first appearance, and the cells of every line. Ends at a line that is no object.
 pub(super) fn sample(text: &[u8], is_whole: bool, most: usize) -> (Vec<String>, Vec<Vec<Vec<u8>>>) {
-    let mut places: HashMap<String, usize> = HashMap::new();
-    let (mut names, mut records) = (Vec::new(), Vec::new());
+    let (mut names, mut records) = (IndexSet::new(), Vec::new());
     for line in text.split_inclusive(|&byte| byte == b'\n') {
         let is_complete = is_whole || line.ends_with(b"\n");
         if line.trim_ascii().is_empty() || !is_complete {
@@ -71,10 +42,7 @@ pub(super) fn sample(text: &[u8], is_whole: bool, most: usize) -> (Vec<String>, 
         }
         let mut record: Vec<Vec<u8>> = Vec::new();
         let parsed = each_cell(line, |key, cell| {
-            let at = *places.entry(key.to_owned()).or_insert_with(|| {
-                names.push(key.to_owned());
-                names.len() - 1
-            });
+            let (at, _) = names.insert_full(key.to_owned());
             record.resize(record.len().max(at + 1), Vec::new());
             record[at] = cell.trim().as_bytes().to_vec();
         });
@@ -83,7 +51,7 @@ pub(super) fn sample(text: &[u8], is_whole: bool, most: usize) -> (Vec<String>, 
         }
         records.push(record);
     }
-    (names, records)
+    (names.into_iter().collect(), records)
 }
 
 #[cfg(test)]

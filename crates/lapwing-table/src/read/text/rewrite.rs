@@ -6,7 +6,8 @@
 
 use memchr::memmem;
 
-use super::dialect::{Known, MAX_RECORDS};
+use super::cells::Cells;
+use super::dialect::{Dialect, Known, MAX_RECORDS};
 
 /// The byte that stands for a delimiter of several bytes.
 const LONG_DELIMITER: u8 = 0x1d;
@@ -114,18 +115,6 @@ impl Rewrite {
     }
 }
 
-/// A text with a mark in the place of another.
-fn replaced(text: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
-    let (mut out, mut at) = (Vec::with_capacity(text.len()), 0);
-    for found in memmem::find_iter(text, from) {
-        out.extend_from_slice(&text[at..found]);
-        out.extend_from_slice(to);
-        at = found + from.len();
-    }
-    out.extend_from_slice(&text[at..]);
-    out
-}
-
 /// A text with [`LONG_DELIMITER`] for a mark, and the number of marks in each row. A quote counts where it opens a cell.
 fn delimited(text: &[u8], mark: &[u8], has_quotes: bool, is_inside: &mut bool) -> (Vec<u8>, Vec<usize>) {
     let (mut out, mut counts, mut from) = (Vec::with_capacity(text.len()), vec![0], 0);
@@ -159,8 +148,10 @@ fn delimited(text: &[u8], mark: &[u8], has_quotes: bool, is_inside: &mut bool) -
 
 /// What a line holds that is one cell in quotes.
 fn whole_cell(line: &[u8]) -> Option<Vec<u8>> {
-    let inner = line.trim_ascii_end().strip_prefix(b"\"")?.strip_suffix(b"\"")?;
-    (!replaced(inner, b"\"\"", b"").contains(&b'"')).then(|| replaced(inner, b"\"\"", b"\""))
+    let (line, mut cell) = (line.trim_ascii_end(), Vec::new());
+    let mut cells = Cells::new(line, &Dialect { delimiter: LONG_DELIMITER, ..Dialect::default() });
+    let is_one = line.starts_with(b"\"") && cells.record(|_, text| cell = text.to_vec()) == Some(1);
+    (is_one && line.ends_with(b"\"") && cells.odd == 0 && cells.at == line.len()).then_some(cell)
 }
 
 /// A text with plain quotes for those that open a cell and for those that close it, and the number of these.

@@ -1,16 +1,15 @@
 //! Rows of a CSV file, read in order in blocks that are parsed in parallel.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use rayon::prelude::*;
 
 use super::blocks::{Block, Blocks, MAX_LINE_BYTES};
-use super::columns::{Malformed, Parsed, Passed, Plan};
-use super::{Layout, TextTable, unclosed};
+use super::columns::{Parsed, Passed, Plan};
+use super::{TextTable, unclosed};
 use crate::read::cell::{CellType, Tally};
-use crate::read::lines::{AS_UTF8, n_fields};
 use lapwing_core::{Error, Result, Run};
 
 /// Blocks parsed at a time, for each thread.
@@ -27,7 +26,6 @@ pub(crate) struct RowMark {
 
 /// Reads chosen columns in order.
 pub(crate) struct TextScan {
-    table: Arc<TextTable>,
     plan: Plan,
     blocks: Blocks,
     /// Blocks that have been parsed.
@@ -37,21 +35,21 @@ pub(crate) struct TextScan {
     /// The line of the first record of one cell behind all rows so far.
     narrow: Option<u64>,
     /// Lines passed over so far.
-    pub passed: Passed,
+    pub(in crate::read) passed: Passed,
     /// The lines of the last rows, if they are wanted.
-    pub lines: Vec<u64>,
+    pub(in crate::read) lines: Vec<u64>,
     /// Where the next block starts.
     place: RowMark,
     /// Where the blocks returned so far start.
-    pub marks: Vec<RowMark>,
+    pub(in crate::read) marks: Vec<RowMark>,
     /// Counts of the columns, in the order of the columns.
-    pub tallies: Vec<Tally>,
+    pub(in crate::read) tallies: Vec<Tally>,
 }
 
 impl TextTable {
-    /// Reads the columns `columns` as cells of `types`, from a place on at which a block starts; `with_lines` says
-    /// whether the lines of rows are wanted.
-    pub(crate) fn scan_from(
+    /// Reads columns as values of types, from a place on at which a block starts; with the lines of the rows, which take time to count, if
+    /// these are wanted.
+    pub(in crate::read) fn scan_from(
         self: &Arc<Self>,
         place: RowMark,
         columns: &[usize],
@@ -60,21 +58,12 @@ impl TextTable {
     ) -> Result<TextScan> {
         let mut places = vec![None; self.names.len()];
         columns.iter().enumerate().for_each(|(at, &column)| places[column] = Some(at));
-        let keys = match self.layout {
-            Layout::Cells(_) => HashMap::new(),
-            Layout::Json => {
-                let place = |(name, place): (&String, &Option<usize>)| place.map(|place| (name.clone(), place));
-                self.names.iter().zip(&places).filter_map(place).collect()
-            }
-        };
-        let header = self.header_line.clone();
-        let (width, is_strict) = (self.names.len(), self.is_list);
-        let room = Arc::clone(&self.room);
-        let plan = Plan { layout: self.layout, width, places, keys, types, header, with_lines, is_strict, room };
+        let keys = columns.iter().enumerate().map(|(at, &column)| (self.names[column].clone(), at)).collect();
+        let mut blocks = self.text.blocks(place.byte)?;
+        blocks.rewrites = self.rewrites.iter().map(|rewrite| (rewrite.clone(), false)).collect();
         Ok(TextScan {
-            table: self.clone(),
-            plan,
-            blocks: self.text.blocks(place.byte)?.rewritten(&self.rewrites),
+            plan: Plan { table: Arc::clone(self), places, keys, types, with_lines },
+            blocks,
             ready: VecDeque::new(),
             before_rows: place.byte == 0,
             narrow: None,
@@ -92,7 +81,7 @@ impl TextScan {
     ///
     /// # Errors
     /// [`Error::Format`] naming the line of a record of another length, of a cell that is not UTF-8, or of a quote that is not closed.
-    pub(crate) fn next(&mut self, run: &Run) -> Result<Option<Vec<ArrayRef>>> {
+    pub(in crate::read) fn next(&mut self, run: &Run) -> Result<Option<Vec<ArrayRef>>> {
         loop {
             run.check()?;
             if self.ready.is_empty() {
@@ -107,7 +96,7 @@ impl TextScan {
                 self.rejoin(rest, block.start + parsed.n_bytes as u64, &parsed.unclosed, block.is_last)?;
             }
             if let Some(line) = self.narrow.filter(|_| parsed.n_rows > 0) {
-                return Err(self.malformed(Malformed::Width { line: line - self.place.lines, found: 1 }));
+                return Err(self.malformed((line - self.place.lines, self.plan.width_error(1))));
             }
             self.narrow = self.narrow.or(parsed.narrow.map(|line| line + self.place.lines));
             if parsed.n_rows > 0 {
@@ -130,13 +119,13 @@ impl TextScan {
         }
     }
 
-    /// Number of rows read so far.
-    pub(crate) fn n_rows(&self) -> usize {
+    /// Number of rows before the next one.
+    pub(in crate::read) fn n_rows(&self) -> usize {
         self.place.row
     }
 
-    /// Bytes of text read so far.
-    pub(crate) fn n_bytes(&self) -> u64 {
+    /// Bytes read so far.
+    pub(in crate::read) fn n_bytes(&self) -> u64 {
         self.place.byte
     }
 
@@ -146,7 +135,9 @@ impl TextScan {
         while blocks.len() < BLOCKS_OF_A_THREAD * run.threads() {
             let Some(mut block) = self.blocks.next()? else { break };
             if std::mem::take(&mut self.before_rows) {
-                self.pass_lines(&mut block);
+                let table = &self.plan.table;
+                block.start += block.bytes.drain(..table.sniffed.body.min(block.bytes.len())).len() as u64;
+                self.place = RowMark { byte: block.start, lines: table.lines_before, ..self.place };
             }
             blocks.push(block);
         }
@@ -154,15 +145,6 @@ impl TextScan {
         let parsed: Vec<Parsed> = run.install(|| blocks.par_iter().map(|block| plan.parse(&block.bytes)).collect());
         self.ready.extend(blocks.into_iter().zip(parsed));
         Ok(())
-    }
-
-    /// Removes the lines before the rows from the first block.
-    fn pass_lines(&mut self, block: &mut Block) {
-        let end = self.table.body.0.min(block.bytes.len());
-        self.place.lines = self.table.body.1;
-        block.bytes.drain(..end);
-        block.start += end as u64;
-        self.place.byte = block.start;
     }
 
     /// Puts text with an open quote before the next block, and parses both together.
@@ -174,7 +156,7 @@ impl TextScan {
         };
         let Some(next) = next.filter(|_| rest.len() < MAX_LINE_BYTES) else {
             let (line, text) = open.clone().unwrap_or_default();
-            return Err(unclosed(self.table.path(), self.place.lines + line, &text));
+            return Err(unclosed(self.plan.table.text.path(), self.place.lines + line, &text));
         };
         rest.extend_from_slice(&next.bytes);
         let block = Block { start, bytes: rest, is_last: next.is_last };
@@ -183,21 +165,8 @@ impl TextScan {
         Ok(())
     }
 
-    fn malformed(&self, malformed: Malformed) -> Error {
-        let (line, reason) = match malformed {
-            Malformed::Width { line, found } => {
-                (line, format!("{}; the lines before have {}", n_fields(found), self.plan.width))
-            }
-            Malformed::Json { line, reason } => (line, format!("not a JSON object ({reason})")),
-            Malformed::Encoding { line, at, text, has_nul: true } => {
-                let (name, path) = (&self.table.names[at], self.table.path().display());
-                let advice = format!("remove them all: tr -d '\\0' < {path} > new.csv");
-                (line, format!("'{text}' in column '{name}' holds a NUL, a byte that no text has; {advice}"))
-            }
-            Malformed::Encoding { line, at, text, .. } => {
-                (line, format!("'{text}' in column '{}' is not UTF-8 text; {AS_UTF8}", self.table.names[at]))
-            }
-        };
-        Error::format(self.table.path(), Some(self.place.lines + line), reason)
+    /// The error for a malformed record, whose line counts from the next block.
+    fn malformed(&self, (line, reason): (u64, String)) -> Error {
+        Error::format(self.plan.table.text.path(), Some(self.place.lines + line), reason)
     }
 }

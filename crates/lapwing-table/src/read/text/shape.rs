@@ -86,8 +86,8 @@ fn lines(sample: &[u8], is_whole: bool, dialect: &Dialect) -> (Vec<Line>, Quotes
             is_open = is_whole;
             break;
         }
-        if is_whole || cells.place() < sample.len() {
-            lines.push(Line { start, end: cells.place(), cells: record, is_comment });
+        if is_whole || cells.at < sample.len() {
+            lines.push(Line { start, end: cells.at, cells: record, is_comment });
         }
     }
     (lines, Quotes { n: cells.quoted, n_odd: cells.odd, is_open, n_cut })
@@ -130,12 +130,10 @@ fn shape_of(lines: &[Line], known: &Known) -> Shape {
     let top = width_at(at) - usize::from(is_open && usual + 1 == width_at(at));
     let body = records.get(at + 1..).unwrap_or_default();
     let (n, n_wider) = (body.len(), body.iter().filter(|(_, line)| line.cells.len() > top).count());
-    let n_by_one = body.iter().filter(|(_, line)| line.cells.len() == top + 1).count();
-    let have_extra = body.iter().filter(|(_, line)| line.cells.len() == top + 1).all(|(_, line)| is_empty_last(line));
-    let is_name = |(_, line): &&(usize, &Line)| line.cells.len() == top + 1 && top > 0;
-    let names: Vec<&Vec<u8>> = body.iter().filter(is_name).map(|(_, line)| &line.cells[0]).collect();
+    let by_one: Vec<&Line> = body.iter().map(|(_, line)| *line).filter(|line| line.cells.len() == top + 1).collect();
+    let (n_by_one, have_extra) = (by_one.len(), by_one.iter().all(|line| is_empty_last(line)));
     // What R writes before the cells is different in each row.
-    let are_different = names.iter().collect::<HashSet<_>>().len() == names.len();
+    let are_different = by_one.iter().map(|line| &line.cells[0]).collect::<HashSet<_>>().len() == n_by_one;
     let has_row_names = are_different && n > 1 && n_by_one * 10 >= n * 9 && !have_extra && top > 1;
     let width = match () {
         () if has_row_names => top + 1,

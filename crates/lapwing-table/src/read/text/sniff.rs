@@ -5,13 +5,13 @@
 
 use super::cells::Cells;
 use super::dialect::{Dialect, Doubt, Known, Lines, Sample, types};
-use super::header::{further_header_lines, has_header, holds_names};
+use super::header::{count_up, further_header_lines, has_header, holds_names};
 use super::shape::{COMMENTS, Line, Table, best_table};
 use crate::read::cell::{Found, Marks, plain};
 
 /// A dialect with the columns of a sample.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Sniffed {
+#[derive(Debug, Default)]
+pub(crate) struct Sniffed {
     pub dialect: Dialect,
     /// Cells of the header; empty without one.
     pub header: Vec<Vec<u8>>,
@@ -80,7 +80,8 @@ pub(super) fn sniff(sample: &[u8], is_whole: bool, known: &Known) -> Sniffed {
             header = names;
         }
     }
-    if shape.has_row_names && dialect.delimiter != b'\t' && !are_counted(&cells) {
+    if shape.has_row_names && dialect.delimiter != b'\t' && !count_up(cells.iter().filter_map(|record| record.first()))
+    {
         let is_bare = |line: &&Line| line.text(&sample[start..]).first() != dialect.quote.as_ref();
         let rows = noted(sample, start, lines[at..].iter().filter(is_bare));
         passed.extend(rows.words(
@@ -103,11 +104,8 @@ pub(super) fn sniff(sample: &[u8], is_whole: bool, known: &Known) -> Sniffed {
         // Each line may be one number with a decimal comma.
         doubts.push(Doubt::Delimiter);
     }
-    match (known.is_list, header.len()) {
-        (true, _) => columns.resize(width, Found { kind: None, is_doubtful: false }),
-        (false, 0) => {}
-        (false, length) => columns.truncate(length),
-    }
+    let n_columns = if known.is_list { width } else { columns.len() };
+    columns.resize(if header.is_empty() { n_columns } else { header.len() }, Found::default());
     let end = lines.get(at).map_or_else(|| lines.last().map_or(0, |line| line.end), |line| line.start);
     Sniffed { dialect, header, columns, doubts, records: cells, body: start + end, passed, header_line }
 }
@@ -117,12 +115,6 @@ fn noted<'l>(sample: &[u8], start: usize, lines: impl Iterator<Item = &'l Line>)
     let mut found = Lines::default();
     lines.for_each(|line| found.note(sample, start + line.start));
     found
-}
-
-/// Whether the first cells of records count up by 1.
-fn are_counted(records: &Sample) -> bool {
-    let number = |record: &Vec<Vec<u8>>| std::str::from_utf8(record.first()?).ok()?.parse::<u64>().ok();
-    records.windows(2).all(|pair| number(&pair[0]).is_some_and(|before| number(&pair[1]) == Some(before + 1)))
 }
 
 /// The length of a first line such as `sep=;`, and its delimiter.
@@ -156,13 +148,6 @@ pub(super) fn unclosed_header(sample: &[u8], dialect: &Dialect) -> Option<(u64, 
     }
     let (at, cell) = cells.unclosed()?;
     Some((crate::read::lines::count_lines(&sample[..at]) + 1, crate::read::lines::shown(cell.trim_ascii())))
-}
-
-/// The types of the columns of JSON lines.
-pub(super) fn json_columns(records: &[Vec<Vec<u8>>], n_columns: usize) -> Vec<Found> {
-    let mut found = types(records, b'.');
-    found.resize(n_columns, Found { kind: None, is_doubtful: false });
-    found
 }
 
 fn decimal(records: &Sample, delimiter: u8, doubts: &mut Vec<Doubt>) -> u8 {
