@@ -85,8 +85,8 @@ fn fitted(rng: &mut Rng, text: &str, data: &mut Vec<u8>) {
     let count =
         shape.split(',').filter_map(|dim| dim.trim().parse::<usize>().ok()).try_fold(1usize, usize::checked_mul);
     let digits = |descr: &str| descr.chars().filter(char::is_ascii_digit).collect::<String>().parse::<usize>().ok();
-    let width =
-        between("'descr': '", "'").and_then(|descr| Some(digits(descr)? * if descr.contains('U') { 4 } else { 1 }));
+    let width = between("'descr': '", "'")
+        .and_then(|descr| digits(descr)?.checked_mul(if descr.contains('U') { 4 } else { 1 }));
     let Some(length) = count.and_then(|count| count.checked_mul(width.unwrap_or(8))).filter(|length| *length < 1 << 12)
     else {
         return;

@@ -24,13 +24,26 @@ pub(super) fn is_usable(x: f64) -> bool {
     x.abs() <= LARGEST
 }
 
+/// The numbers of an array, in the precision that they have.
+pub(super) enum Numbers<'a> {
+    Singles(&'a [f32]),
+    Doubles(Cow<'a, [f64]>),
+}
+
+impl<'a> Numbers<'a> {
+    /// `None` if the array holds anything else.
+    pub(super) fn of(array: &'a dyn Array) -> Option<Self> {
+        let doubles = array.as_primitive_opt::<Float64Type>().map(|array| Self::Doubles(Cow::Borrowed(array.values())));
+        doubles.or_else(|| Some(Self::Singles(array.as_primitive_opt::<Float32Type>()?.values())))
+    }
+}
+
 /// The numbers of an array; `None` if it holds anything else.
 pub(super) fn numbers_of(array: &dyn Array) -> Option<Cow<'_, [f64]>> {
-    if let Some(array) = array.as_primitive_opt::<Float64Type>() {
-        return Some(Cow::Borrowed(array.values()));
-    }
-    let singles = array.as_primitive_opt::<Float32Type>()?.values();
-    Some(singles.iter().map(|&x| f64::from(x)).collect())
+    Some(match Numbers::of(array)? {
+        Numbers::Singles(singles) => singles.iter().map(|&x| f64::from(x)).collect(),
+        Numbers::Doubles(doubles) => doubles,
+    })
 }
 
 /// Types of features.
@@ -103,15 +116,8 @@ pub(super) struct Encoder<'a> {
 
 /// Cells, with what makes features of them.
 enum Cells<'a> {
-    /// Numbers, truth values, and levels by their places; `told` has the numbers that other columns tell, in the rows of gaps.
-    Numbers {
-        values: Cow<'a, [f64]>,
-        told: Option<Vec<f64>>,
-        fill: f64,
-        center: f64,
-        scale: f64,
-        log: Option<f64>,
-    },
+    /// Numbers, truth values, and levels by their places.
+    Numbers(Numbers<'a>, Number),
     Levels(&'a StringArray, &'a [String]),
     /// Dates, the parts that are features, and the one in place of missing ones.
     Dates(&'a TimestampMicrosecondArray, &'a [(DatePart, f64, f64)], i64),
@@ -128,14 +134,15 @@ impl<'a> Encoder<'a> {
         let cells = match step {
             Step::LeaveOut { .. } => return None,
             Step::Number { fill, center, scale, log, .. } => {
-                let (fill, center, scale, log) = (*fill, *center, *scale, *log);
-                Cells::Numbers { values: numbers_of(array)?, told, fill, center, scale, log }
+                let number = Number { told, fill: *fill, center: *center, scale: *scale, log: *log };
+                Cells::Numbers(Numbers::of(array)?, number)
             }
             Step::Boolean { size, fill, .. } => {
                 let number =
                     |is_true: Option<bool>| is_true.map_or(f64::NAN, |is_true| size * f64::from(u8::from(is_true)));
                 let values = array.as_boolean_opt()?.iter().map(number).collect();
-                Cells::Numbers { values, told, fill: *fill, center: 0.0, scale: 1.0, log: None }
+                let number = Number { told, fill: *fill, center: 0.0, scale: 1.0, log: None };
+                Cells::Numbers(Numbers::Doubles(values), number)
             }
             Step::Ordered { levels, fill, center, scale, gap } => {
                 let place = |text: Option<&str>| match levels.iter().position(|level| Some(level.as_str()) == text) {
@@ -146,7 +153,8 @@ impl<'a> Encoder<'a> {
                     }),
                 };
                 let values = array.as_string_opt::<i32>()?.iter().map(place).collect();
-                Cells::Numbers { values, told, fill: *fill, center: *center, scale: *scale, log: None }
+                let number = Number { told, fill: *fill, center: *center, scale: *scale, log: None };
+                Cells::Numbers(Numbers::Doubles(values), number)
             }
             Step::Category { levels, .. } => Cells::Levels(array.as_string_opt()?, levels),
             Step::Date { parts, fill, .. } => Cells::Dates(array.as_primitive_opt()?, parts, *fill),
@@ -168,16 +176,16 @@ impl<'a> Encoder<'a> {
         let Self { cells, first, gap, unlike, weights } = self;
         let first = *first;
         match cells {
-            Cells::Numbers { values, told, fill, center, scale, log } => {
-                let is_plain = (*center, *scale, *log) == (0.0, 1.0, None);
-                for row in rows {
-                    let is_missing = !is_usable(values[row]);
-                    let fill = || told.as_ref().map_or(*fill, |told| told[row]);
-                    let x = if is_missing && !fill().is_nan() { fill() } else { values[row] };
-                    put(row, first, if is_plain { x } else { (logged(x, *log) - *center) / *scale });
+            Cells::Numbers(values, number) => {
+                let mut put = |row: usize, x: f64, is_missing: bool| {
+                    put(row, first, x);
                     if is_missing {
                         unlike.note_gap(*gap, row, &mut put);
                     }
+                };
+                match values {
+                    Numbers::Singles(values) => number.each(values, rows, &mut put),
+                    Numbers::Doubles(values) => number.each(values, rows, &mut put),
                 }
             }
             Cells::Levels(texts, levels) => {
@@ -224,6 +232,31 @@ impl<'a> Encoder<'a> {
                     }
                 }
             }
+        }
+    }
+}
+
+/// How numbers become features.
+struct Number {
+    /// The numbers that other columns tell, in the rows of gaps.
+    told: Option<Vec<f64>>,
+    fill: f64,
+    center: f64,
+    scale: f64,
+    log: Option<f64>,
+}
+
+impl Number {
+    /// Calls `put` with the feature of each row, and whether its number is missing.
+    #[inline(always)]
+    fn each<V: Copy + Into<f64>>(&self, values: &[V], rows: Range<usize>, put: &mut impl FnMut(usize, f64, bool)) {
+        let is_plain = (self.center, self.scale, self.log) == (0.0, 1.0, None);
+        for (row, &x) in rows.clone().zip(&values[rows]) {
+            let x: f64 = x.into();
+            let is_missing = !is_usable(x);
+            let fill = || self.told.as_ref().map_or(self.fill, |told| told[row]);
+            let x = if is_missing && !fill().is_nan() { fill() } else { x };
+            put(row, if is_plain { x } else { (logged(x, self.log) - self.center) / self.scale }, is_missing);
         }
     }
 }

@@ -12,7 +12,7 @@ use arrow_select::take::take_arrays;
 use rayon::prelude::*;
 
 use super::Recipe;
-use super::encode::{Encoder, Feature, Unlike, numbers_of, write_dense};
+use super::encode::{Encoder, Feature, Numbers, Unlike, write_dense};
 use crate::read::TableFile;
 use crate::read::table::ColumnType;
 use lapwing_core::scan::Value;
@@ -250,12 +250,18 @@ impl<T: Feature> NumberRows<T> {
             memory::reserve(&self.what, &mut self.values, room, ADVICE)?;
         }
         self.values.resize(start + more, T::default());
-        let numbers: Vec<_> = arrays.par_iter().map(|array| numbers_of(array).unwrap_or_default()).collect();
+        let numbers: Vec<Option<Numbers<'_>>> = arrays.iter().map(|array| Numbers::of(array)).collect();
         let tiles = self.values[start..].par_chunks_mut(TILE_ROWS * self.width.max(1)).enumerate();
         let write = |(tile, out): (usize, &mut [T])| {
             for (at, numbers) in numbers.iter().enumerate() {
-                let cells = out[at..].iter_mut().step_by(self.width);
-                cells.zip(numbers.iter().skip(tile * TILE_ROWS)).for_each(|(cell, x)| *cell = T::of(*x));
+                let (cells, first) = (out[at..].iter_mut().step_by(self.width), tile * TILE_ROWS);
+                match numbers {
+                    Some(Numbers::Singles(x)) => {
+                        cells.zip(&x[first..]).for_each(|(cell, x)| *cell = T::of((*x).into()))
+                    }
+                    Some(Numbers::Doubles(x)) => cells.zip(&x[first..]).for_each(|(cell, x)| *cell = T::of(*x)),
+                    None => {}
+                }
             }
             out.iter().any(|x| x.is_missing())
         };

@@ -118,8 +118,9 @@ impl Distinct {
         for group in values.chunks(GROUP) {
             let hashes = &mut hashes[..group.len()];
             hash_all(group, hashes);
+            let limit = self.limit();
             for (hash, x) in hashes.iter().zip(group) {
-                if *hash <= self.limit() && !x.is_nan() {
+                if *hash <= limit && !x.is_nan() {
                     self.add(*hash);
                 }
             }
