@@ -175,8 +175,9 @@ class ForestClassifier(ForestClassifierParameters, SpreadingClassifier):
     Notes
     -----
     For each split, √d columns are drawn. An extremely randomized tree sees all labeled rows and takes random thresholds; a bagged one
-    sees a bootstrap sample and takes the best thresholds. Rows that are mostly 0 have the first kind alone. Values are compared in
-    single precision. Units and scales of the columns do not matter.
+    sees a bootstrap sample and takes the best thresholds. Sparse rows of which fewer than a tenth of the
+    values are given have the first kind alone. Values are compared in single precision. Units and scales of the columns do not
+    matter.
 
     References
     ----------

@@ -10,13 +10,13 @@ pub(super) struct Columns {
     pub ids: Vec<u32>,
     /// What is subtracted from each column of the features before single precision rounds it (d); empty where nothing is.
     pub centers: Vec<f64>,
-    /// Whether most values of the rows are 0, in whatever form they are held.
-    pub mostly_zero: bool,
+    /// Whether the rows are held as sparse ones, and are.
+    pub are_sparse: bool,
     values: Values,
 }
 
-/// Most values other than 0, as a share, of rows that are mostly 0.
-const MOSTLY_ZERO: f64 = 1.0 / 16.0;
+/// Most values other than 0, as a share, of sparse rows: those of texts have fewer.
+const SPARSE: f64 = 0.1;
 
 enum Values {
     /// A column after the other.
@@ -33,10 +33,14 @@ impl Columns {
     pub fn new(labeled: &Features<'_>) -> Result<Self> {
         let n_rows = labeled.n_rows();
         let centers = if let Features::Dense(dense) = labeled { centers(dense) } else { Vec::new() };
-        let (ids, values, n_given) = match labeled {
-            Features::Dense(dense) => of_dense(dense, &centers),
+        let (ids, values, are_sparse) = match labeled {
+            Features::Dense(dense) => {
+                let (ids, values) = of_dense(dense, &centers);
+                (ids, values, false)
+            }
             Features::Sparse(sparse) => {
-                let n_given = sparse.values().iter().filter(|x| **x != 0.0).count();
+                let n_given = sparse.values().iter().filter(|x| **x != 0.0).count() as f64;
+                let are_sparse = n_given < SPARSE * n_rows as f64 * sparse.n_cols() as f64;
                 let by_columns = sparse.transpose()?;
                 let (mut ids, mut starts, mut rows, mut values) = (Vec::new(), vec![0], Vec::new(), Vec::new());
                 for column in 0..by_columns.n_rows() {
@@ -50,11 +54,10 @@ impl Columns {
                         starts.push(rows.len());
                     }
                 }
-                (ids, Values::Sparse { starts, rows, values }, n_given)
+                (ids, Values::Sparse { starts, rows, values }, are_sparse)
             }
         };
-        let mostly_zero = (n_given as f64) < MOSTLY_ZERO * n_rows as f64 * labeled.n_cols() as f64;
-        Ok(Self { n_rows, ids, centers, mostly_zero, values })
+        Ok(Self { n_rows, ids, centers, are_sparse, values })
     }
 
     /// Whether [`gather`](Self::gather) reads the places of rows.
@@ -103,10 +106,10 @@ fn centers(dense: &Dense<'_>) -> Vec<f64> {
     }
 }
 
-/// The columns of more than one value, by columns, and the number of values other than 0 of all.
-fn of_dense(dense: &Dense<'_>, centers: &[f64]) -> (Vec<u32>, Values, usize) {
+/// The columns of more than one value, by columns.
+fn of_dense(dense: &Dense<'_>, centers: &[f64]) -> (Vec<u32>, Values) {
     let (l, d) = (dense.n_rows(), dense.n_cols());
-    let (mut ids, mut values, mut n_given) = (Vec::new(), Vec::new(), 0);
+    let (mut ids, mut values) = (Vec::new(), Vec::new());
     let mut wide = [0.0; BLOCK];
     let mut block = vec![0f32; BLOCK * l];
     for first in (0..d).step_by(BLOCK) {
@@ -114,7 +117,6 @@ fn of_dense(dense: &Dense<'_>, centers: &[f64]) -> (Vec<u32>, Values, usize) {
         let wide = &mut wide[..columns.len()];
         for row in 0..l {
             dense.copy_part_f64(row, columns.clone(), wide);
-            n_given += wide.iter().filter(|x| **x != 0.0).count();
             let center = |at: usize| centers.get(first + at).copied().unwrap_or(0.0);
             wide.iter().enumerate().for_each(|(at, &x)| block[at * l + row] = (x - center(at)) as f32);
         }
@@ -125,5 +127,5 @@ fn of_dense(dense: &Dense<'_>, centers: &[f64]) -> (Vec<u32>, Values, usize) {
             }
         }
     }
-    (ids, Values::Dense(values), n_given)
+    (ids, Values::Dense(values))
 }

@@ -1,6 +1,5 @@
 //! Forest: trees of two kinds in turn on the labeled rows, extremely randomized ones (Geurts, Ernst & Wehenkel 2006) and bagged ones
-//! (Breiman 2001). Rows that are mostly 0, fewer than a sixteenth of their values given, have the first kind alone, in whatever form
-//! they are held.
+//! (Breiman 2001). Sparse rows of which fewer than a tenth of the values are given have the first kind alone.
 //!
 //! A tree splits its rows until those of a leaf are of one class, or equal. For each split, √d columns are drawn. An extremely randomized
 //! tree sees all labeled rows, and takes for each column a threshold that is uniform between its least and its largest value among these
@@ -116,7 +115,7 @@ impl Forest {
             let all = (0..n_trees).into_par_iter();
             all.map(|tree| {
                 run.check()?;
-                let is_bagged = !columns.mostly_zero && tree % 2 == 1;
+                let is_bagged = !columns.are_sparse && tree % 2 == 1;
                 let kind = if is_bagged { Kind::Bagged } else { Kind::Random };
                 let grown = grow(&columns, &labels, kind, &mut run.rng(Stream::Trees, tree), run);
                 done.add(1);

@@ -89,18 +89,14 @@ fn any_number_of_threads_gives_the_same_bits() {
 }
 
 #[test]
-fn the_kind_of_trees_does_not_depend_on_how_rows_are_held() {
-    for (n_given, mostly_zero) in [(1, true), (3, false)] {
+fn rows_that_are_stored_as_sparse_ones_may_not_be_sparse() {
+    for (n_given, are_sparse) in [(3, true), (4, false)] {
         let entries: Vec<(u32, u32, f32)> =
             (0..60).flat_map(|row| (0..n_given).map(move |at| (row, (7 * row + at) % 32, 1.0))).collect();
-        let mut values = vec![0.0; 60 * 32];
-        entries.iter().for_each(|&(row, column, x)| values[(row * 32 + column) as usize] = x);
-        let dense = Features::from_f32(60, 32, values).unwrap();
         let sparse = Features::Sparse(Arc::new(Csr::from_entries(60, 32, &entries).unwrap()));
-        for features in [dense, sparse] {
-            assert_eq!(Columns::new(&features).unwrap().mostly_zero, mostly_zero);
-        }
+        assert_eq!(Columns::new(&sparse).unwrap().are_sparse, are_sparse);
     }
+    assert!(!Columns::new(&rows(60, 4)[0]).unwrap().are_sparse);
 }
 
 #[test]
