@@ -273,6 +273,9 @@ fn mean_without(mean: &[f64], targets: &Targets, at: usize) -> Vec<f64> {
     pairs.map(|(mean, y)| ((mean * total - own * y) / (total - own)).max(0.0)).collect()
 }
 
+/// Labels that are left out, each alone, in one pass over the rows.
+const LABELS_TOGETHER: usize = 16;
+
 /// Scores of labeled rows without their own labels.
 struct LeftOut<'a> {
     function: &'a HarmonicFunction,
@@ -306,18 +309,10 @@ impl<'a> LeftOut<'a> {
 
     /// Standings of all labels (q).
     fn at(&self, level: Level, run: &Run) -> Result<Vec<Standing>> {
-        let standing = |place| run.check().map(|()| self.standing(place, level));
-        (0..self.classes.len()).into_par_iter().map(standing).collect()
-    }
-
-    /// The mean of the rows, weighted by how open they are, if the label at `place` has the score `without` (c) of the others.
-    fn open_mean(&self, place: usize, without: &[f64]) -> Vec<f64> {
-        let y = self.targets.values().row(self.influence.labels[place]);
-        let change: Vec<f64> = y.iter().zip(without).map(|(y, without)| y - without).collect();
-        let mut mean = OpenMean::new(y.len());
-        let rows = self.reached.iter().zip(self.influence.columns.rows());
-        rows.for_each(|(scores, influence)| mean.add(scores, &change, influence[place]));
-        mean.value()
+        let places: Vec<usize> = (0..self.classes.len()).collect();
+        let together = |places: &[usize]| run.check().map(|()| self.standings(places, level));
+        let found: Vec<Vec<Standing>> = places.par_chunks(LABELS_TOGETHER).map(together).collect::<Result<_>>()?;
+        Ok(found.into_iter().flatten().collect())
     }
 
     /// The verdict, given what is added to standings at the level (c).
@@ -348,30 +343,61 @@ impl<'a> LeftOut<'a> {
         Verdict { level, trust, held_out: Some(held_out), accuracy, shift: added.to_vec() }
     }
 
-    /// Leave-one-out scores minus the level (c) of the label at `place` among those left out; `None` if no other label
-    /// reaches its row.
-    fn standing(&self, place: usize, level: Level) -> Option<Vec<f64>> {
+    /// Leave-one-out scores minus the level (c) of the labels at `places` among those left out; `None` where no other label reaches the row.
+    fn standings(&self, places: &[usize], level: Level) -> Vec<Standing> {
+        let without: Vec<Option<Vec<f64>>> = places.iter().map(|&place| self.without(place)).collect();
+        let mut open = match level {
+            Level::OpenMean => self.open_means(places, &without),
+            _ => Vec::new(),
+        }
+        .into_iter();
+        let standing = |(&place, without): (&usize, Option<Vec<f64>>)| {
+            let without = without?;
+            let at = self.influence.labels[place];
+            let labeled_mean = mean_without(&self.function.mean, self.targets, at);
+            let level: Vec<f64> = match level {
+                Level::RowMean => {
+                    let (g, y) = (self.influence.reach[place], self.targets.values().row(at));
+                    let means = self.mean.iter().zip(y).zip(&without);
+                    means.map(|((mean, y), without)| mean - g * (y - without)).collect()
+                }
+                Level::OpenMean => open.next()?,
+                Level::Zero => vec![0.0; without.len()],
+                Level::LabeledMean => labeled_mean.clone(),
+            };
+            let standing = without.iter().zip(&level).zip(&labeled_mean);
+            Some(
+                standing.map(|((f, level), mean)| if is_left(*mean) { f - level } else { f64::NEG_INFINITY }).collect(),
+            )
+        };
+        places.iter().zip(without).map(standing).collect()
+    }
+
+    /// The score (c) that the others give the label at `place`; `None` if no other label reaches its row.
+    fn without(&self, place: usize) -> Option<Vec<f64>> {
         let at = self.influence.labels[place];
         let row = self.targets.rows()[at] as usize;
-        let (scores, y) = (self.function.scores.row(row), self.targets.values().row(at));
         let slack = self.influence.slack[place];
-        if self.is_alone[place] || slack <= 0.0 {
-            return None;
+        let pairs = self.function.scores.row(row).iter().zip(self.targets.values().row(at));
+        let is_known = !self.is_alone[place] && slack > 0.0;
+        is_known.then(|| pairs.map(|(f, y)| (y - (y - f) / slack).clamp(0.0, 1.0)).collect())
+    }
+
+    /// The means of the rows, weighted by how open they are, if the labels at `places` have the scores `without` (c) of the others, for
+    /// each that has any. Rows stay in the caches for all of them.
+    fn open_means(&self, places: &[usize], without: &[Option<Vec<f64>>]) -> Vec<Vec<f64>> {
+        let known = places.iter().zip(without).filter_map(|(&place, without)| Some((place, without.as_ref()?)));
+        let mut means: Vec<(usize, Vec<f64>, OpenMean)> = known
+            .map(|(place, without)| {
+                let y = self.targets.values().row(self.influence.labels[place]);
+                let change = y.iter().zip(without).map(|(y, without)| y - without).collect();
+                (place, change, OpenMean::new(y.len()))
+            })
+            .collect();
+        for (scores, influence) in self.reached.iter().zip(self.influence.columns.rows()) {
+            means.iter_mut().for_each(|(place, change, mean)| mean.add(scores, change, influence[*place]));
         }
-        let without: Vec<f64> = scores.iter().zip(y).map(|(f, y)| (y - (y - f) / slack).clamp(0.0, 1.0)).collect();
-        let labeled_mean = mean_without(&self.function.mean, self.targets, at);
-        let level: Vec<f64> = match level {
-            Level::RowMean => {
-                let g = self.influence.reach[place];
-                let means = self.mean.iter().zip(y).zip(&without);
-                means.map(|((mean, y), without)| mean - g * (y - without)).collect()
-            }
-            Level::OpenMean => self.open_mean(place, &without),
-            Level::Zero => vec![0.0; y.len()],
-            Level::LabeledMean => labeled_mean.clone(),
-        };
-        let standing = without.iter().zip(&level).zip(&labeled_mean);
-        Some(standing.map(|((f, level), mean)| if is_left(*mean) { f - level } else { f64::NEG_INFINITY }).collect())
+        means.into_iter().map(|(_, _, mean)| mean.value()).collect()
     }
 }
 

@@ -27,6 +27,7 @@
 //! Cost: O(n·c) for levels and typical temperatures; q·c for each of about 500 triples (level, T, κ), q left-out labels.
 
 use lapwing_core::{Result, Run, Targets};
+use rayon::prelude::*;
 
 use super::HarmonicFunction;
 use super::leave_one_out::{Level, open_mean, row_mean};
@@ -107,22 +108,24 @@ impl Sizes {
     pub fn trust(&self, standings: &[Vec<(Vec<f64>, usize)>; 2], reach: &[f64], run: &Run) -> Result<Trust> {
         let shrink = self.shrink(reach);
         let powers = if shrink > 0.0 { &POWERS[..] } else { &POWERS[..1] };
+        let of_powers: Vec<(f64, Vec<f64>)> =
+            powers.iter().map(|&power| (power, self.log_shares(shrink, power))).collect();
+        let triples: Vec<_> = (0..self.origins.len())
+            .flat_map(|at| (0..of_powers.len()).map(move |power| (at, power)))
+            .flat_map(|(at, power)| (-STEPS.0..=STEPS.0).map(move |step| (at, power, f64::from(step) * STEPS.1)))
+            .collect();
+        let total = |scratch: &mut Vec<f64>, &(at, power, log_ratio): &(usize, usize, f64)| {
+            run.check()?;
+            let (cold, shares) = (heat(&self.origins[at], log_ratio.exp()).recip(), &of_powers[power].1);
+            let losses = standings[at].iter().map(|(standing, class)| loss(standing, *class, cold, shares, scratch));
+            Ok(losses.sum::<f64>() + (log_ratio / SPREAD).powi(2) / 2.0)
+        };
+        let totals: Vec<f64> = triples.par_iter().map_init(Vec::new, total).collect::<Result<_>>()?;
         let mut best = (f64::INFINITY, Trust { shrink, ..Trust::default() });
-        let mut scratch = Vec::new();
-        for (origin, standings) in self.origins.iter().zip(standings) {
-            for &power in powers {
-                let shares = self.log_shares(shrink, power);
-                for step in -STEPS.0..=STEPS.0 {
-                    run.check()?;
-                    let log_ratio = f64::from(step) * STEPS.1;
-                    let cold = heat(origin, log_ratio.exp()).recip();
-                    let loss =
-                        |(standing, class): &(Vec<f64>, usize)| loss(standing, *class, cold, &shares, &mut scratch);
-                    let total = standings.iter().map(loss).sum::<f64>() + (log_ratio / SPREAD).powi(2) / 2.0;
-                    if total < best.0 {
-                        best = (total, Trust { level: origin.level, ratio: log_ratio.exp(), shrink, power });
-                    }
-                }
+        for (total, (at, power, log_ratio)) in totals.into_iter().zip(triples) {
+            if total < best.0 {
+                let (level, power) = (self.origins[at].level, of_powers[power].0);
+                best = (total, Trust { level, ratio: log_ratio.exp(), shrink, power });
             }
         }
         Ok(best.1)

@@ -93,7 +93,7 @@ fn leaving_out_equals_solving_without_also_from_a_prior() {
             let scores = without.scores.row(targets.rows()[at] as usize);
             let mean = row_mean(&without.scores);
             for (level, of_level) in [(Level::Zero, &[0.0; 2][..]), (Level::RowMean, &mean[..])] {
-                let found = left_out.standing(at, level).unwrap();
+                let found = left_out.standings(&[at], level).remove(0).unwrap();
                 for ((f, score), level) in found.iter().zip(scores).zip(of_level) {
                     // The columns are solved to a residual of `TOL` only.
                     let expected = score - level;
@@ -131,7 +131,7 @@ fn leaving_out_equals_solving_without() {
         let left_out = LeftOut::new(&function, function.influence.as_ref().unwrap(), &targets, &components);
         for at in 0..classes.len() {
             for level in [Level::RowMean, Level::OpenMean, Level::LabeledMean] {
-                let found = left_out.standing(at, level).unwrap();
+                let found = left_out.standings(&[at], level).remove(0).unwrap();
                 let expected = by_brute_force(&graph, &targets, graph_reg, at, level);
                 for (f, e) in found.iter().zip(&expected) {
                     // The columns are solved to a residual of `TOL` only.
