@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::format::{Format, is_rereadable};
-use super::start::words_of;
+use super::start::unread;
 use super::table::parts_of;
 use lapwing_core::Error;
 
@@ -30,11 +30,5 @@ pub fn is_rereadable_table(path: &Path) -> bool {
 /// The error for a file whose format is not among `known`, with what it is.
 pub(crate) fn unknown_format(path: &Path, known: &str) -> Error {
     // A folder or a pattern of no tables.
-    if let Err(error) = parts_of(path) {
-        return error;
-    }
-    if !is_rereadable(path) {
-        return Error::format(path, None, format!("this is a pipe; expected {known}"));
-    }
-    words_of(path).map_or_else(|error| error, |words| Error::format(path, None, format!("{words}; expected {known}")))
+    parts_of(path).err().unwrap_or_else(|| unread(path, known))
 }

@@ -113,9 +113,13 @@ pub(super) fn text_bytes(path: &Path) -> Option<u64> {
     is_plain.then(|| std::fs::metadata(path).ok()).flatten().map(|data| data.len())
 }
 
-/// What a file is, in words, for errors.
-pub(super) fn words_of(path: &Path) -> Result<String> {
-    start_of(path).map(|start| start.words(path))
+/// The error for a file whose format is not among `known`, with what it is.
+pub(super) fn unread(path: &Path, known: &str) -> Error {
+    let words = match is_rereadable(path) {
+        true => start_of(path).map(|start| start.words(path)),
+        false => Ok("this is a pipe".to_owned()),
+    };
+    words.map_or_else(|error| error, |words| Error::format(path, None, format!("{words}; expected {known}")))
 }
 
 /// The error for text that is none, for what can be read only once; `start` is its start.

@@ -29,11 +29,11 @@ use self::source::{Source, Stored};
 use super::arff::ArffText;
 pub(crate) use super::cell::{CellType, ColumnType, Reading, Tally};
 use super::cell::{infer, reconciled};
-use super::files::unknown_format;
 use super::format::Format;
 use super::open::open_decoded;
 use super::parquet;
 use super::sheet::Sheet;
+use super::start::unread;
 pub(crate) use super::text::RowMark;
 use super::text::{Dialect, Doubt, Known, Text, TextTable};
 use crate::read::options::ReadOptions;
@@ -113,7 +113,7 @@ impl TableFile {
                 let table = super::ipc::IpcTable::open(path)?;
                 Self::from_stored(path.to_owned(), &table.schema.clone(), None, Stored::Ipc(table))
             }
-            _ => Err(unknown_format(
+            _ => Err(unread(
                 path,
                 "a table: .csv, .tsv, .txt, .jsonl, .arff, .parquet, .arrow, .feather, .xlsx, .xls or .ods",
             )),
