@@ -57,6 +57,24 @@ fn any_number_of_ranks_writes_the_bytes_of_one_process() {
     }
 }
 
+/// Parts of a table are read from the start of the first one.
+#[test]
+fn tables_that_are_read_from_their_start_are_labeled_alike() {
+    let folder = tempfile::tempdir().unwrap();
+    table(&folder);
+    let text = String::from_utf8(read(&folder, "table.csv")).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    std::fs::create_dir(folder.path().join("parts")).unwrap();
+    for (name, rows) in [("a.csv", &lines[1..3000]), ("b.csv", &lines[3000..])] {
+        std::fs::write(folder.path().join("parts").join(name), format!("{}\n{}\n", lines[0], rows.join("\n"))).unwrap();
+    }
+    let run = "label parts --label-column kind --method anchor --n-landmarks 12 --keep all";
+    assert_eq!(alone(&folder, &format!("{run} -o one.csv")).code, Some(0));
+    let ran = ranks(3, &folder, &format!("{run} -o many.csv"));
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(read(&folder, "one.csv") == read(&folder, "many.csv"));
+}
+
 #[test]
 fn bad_values_are_named_once_in_any_rank() {
     let folder = tempfile::tempdir().unwrap();

@@ -32,6 +32,12 @@ use crate::text::{bytes, count};
 /// Rows that a process labels before it sends them to the one that writes.
 const PIECE_ROWS: usize = 1 << 15;
 
+/// Bytes of all pieces that are sent at a time, unless even the smallest take more.
+const ROUND_BYTES: usize = 1 << 25;
+
+/// Bytes of a row that is sent, without probabilities.
+const ROW_BYTES: usize = 13;
+
 /// Pieces begin at multiples of it, as blocks do.
 const ALIGNED_ROWS: usize = 1 << 10;
 
@@ -189,10 +195,16 @@ impl LabelRows<'_> {
         let kept = || self.outputs.kept(self.data, self.labels, || labels.rows.clone());
         let begin = || Ok(label_writer(path, &labels.classes, n, columns, names, kept()?)?);
         let mut writer = self.agree(session, communicator.is_root().then(begin).transpose())?;
-        if let (Some(writer), 1) = (&mut writer, size) {
-            self.each(fit, rows, targets, labels, 0..n, run, counts, |first, block| writer.write(first, block))?;
+        // What is read from its start for every piece is labeled by the one that writes.
+        if size == 1 || !rows.source().is_seekable() {
+            let labeled = writer.as_mut().map_or(Ok(()), |writer| {
+                self.each(fit, rows, targets, labels, 0..n, run, counts, |first, block| writer.write(first, block))
+            });
+            agree(communicator, labeled)?;
         } else {
-            let step = n.div_ceil(size).next_multiple_of(ALIGNED_ROWS).min(PIECE_ROWS);
+            let row_bytes = ROW_BYTES + if columns.probabilities { 8 * labels.classes.len() } else { 0 };
+            let most = (ROUND_BYTES / (size * row_bytes)).clamp(ALIGNED_ROWS, PIECE_ROWS);
+            let step = n.div_ceil(size).clamp(1, most).next_multiple_of(ALIGNED_ROWS);
             let (done, quiet) = (run.counter(n, "rows"), run.quiet());
             for first in (0..n).step_by(step * size) {
                 let own = (first + communicator.rank() * step).min(n);
@@ -210,12 +222,13 @@ impl LabelRows<'_> {
                     })
                 });
                 agree(communicator, written)?;
-                done.add(step * size);
+                done.add((step * size).min(n - first));
             }
+        }
+        if size > 1 {
             *counts = std::mem::replace(counts, Counts::new(0)).over(communicator)?;
         }
-        run.check()?;
-        let staged = writer.map(|writer| writer.stage()).transpose();
+        let staged = run.check().and_then(|()| writer.map(|writer| writer.stage()).transpose());
         Ok(agree(communicator, staged)?)
     }
 
@@ -366,12 +379,12 @@ fn unpack(
 ) -> Result<(), Error> {
     let n_probabilities = if columns.probabilities { classes.len() } else { 0 };
     let (mut labels, mut confidence, mut reached, mut probabilities) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for row in bytes.chunks_exact(13 + 8 * n_probabilities) {
+    for row in bytes.chunks_exact(ROW_BYTES + 8 * n_probabilities) {
         let class = row.first_chunk().map_or(NO_CLASS, |bytes| u32::from_le_bytes(*bytes));
         labels.push(Some(class as usize).filter(|_| class != NO_CLASS));
         confidence.extend(row[4..].first_chunk().map(|bytes| f64::from_le_bytes(*bytes)));
         reached.push(row[12] != 0);
-        probabilities.extend(row[13..].as_chunks().0.iter().map(|bytes| f64::from_le_bytes(*bytes)));
+        probabilities.extend(row[ROW_BYTES..].as_chunks().0.iter().map(|bytes| f64::from_le_bytes(*bytes)));
     }
     if labels.is_empty() {
         return Ok(());

@@ -182,7 +182,9 @@ impl Surveyed {
             let is_held = matches!(extent, Extent::Held | Extent::Plain);
             let n_held = if is_held { places.len() - usize::from(label.is_some()) } else { 0 };
             let mut held = Held::new(table, &places[..n_held], &types)?;
-            columns.iter_mut().for_each(|column| column.survey = Survey::new(&column.kind));
+            columns.iter_mut().for_each(|column| {
+                (column.survey, column.tally) = (Survey::new(&column.kind), Tally::default());
+            });
             let mut read: Vec<&mut Column> =
                 columns.iter_mut().filter(|column| column.kind.column_type().is_some()).collect();
             run.progress().start("read", total);

@@ -66,8 +66,9 @@ pub(super) fn bad_cells(table: &TableFile, places: &[usize], mut rows: TableRows
         };
         for (at, array) in arrays.iter().enumerate() {
             let values = numbers_of(array.as_fixed_size_list_opt().map_or(array, |lists| lists.values()));
+            let width = array.as_fixed_size_list_opt().map_or(1, |lists| lists.value_length().max(1) as usize);
             for (here, x) in values.unwrap_or_default().iter().enumerate() {
-                survey.look(at, row + here, None, *x);
+                survey.look(at, row + here / width, None, *x);
             }
         }
         row = rows.n_rows();
@@ -98,7 +99,10 @@ pub(crate) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
     let (surveyed, recipe) = plain(TableFile::open(path, options)?, options)?;
     let Surveyed { table, columns, labels, spaced, n_rows, held, .. } = surveyed.read(options, Extent::Plain, run)?;
     let cells: Vec<(usize, &Tally)> = columns.iter().map(|column| (column.place, &column.tally)).collect();
-    let origin = origin(&table, &cells, n_rows)?;
+    let mut origin = origin(&table, &cells, n_rows)?;
+    let width = |kind: &ColumnKind| if let ColumnKind::Vector(length) = kind { *length } else { 1 };
+    let positions = columns.iter().flat_map(|column| std::iter::repeat_n(column.place, width(&column.kind)));
+    origin.positions = Some(positions.collect());
     let (features, _) = held.encode(&recipe, &recipe.used_places(), run)?;
     let (feature_names, labels) = (Some(recipe.feature_names()), labels.map(Labels::from));
     Ok(Samples { features, feature_names, labels, names: None, warnings: spaced.into_iter().collect(), origin })

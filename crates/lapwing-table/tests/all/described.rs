@@ -184,3 +184,39 @@ fn a_column_that_is_known_after_the_label_is_named() {
     let given = loaded.prepare(Standardize::Auto, fit.labels.as_ref(), &run()).unwrap();
     assert!(matches!(&given.warnings[..], [Warning::LeakingColumn { n_rows: 60, .. }]), "{:?}", given.warnings);
 }
+
+/// A Parquet file of lists, some of them missing.
+fn lists(folder: &Folder, name: &str, length: impl Fn(usize) -> Option<usize>) -> std::path::PathBuf {
+    use arrow_array::types::Float64Type;
+    let list = |row: usize| length(row).map(|length| (0..length).map(move |at| Some((row + at) as f64)));
+    let lists = arrow_array::ListArray::from_iter_primitive::<Float64Type, _, _>((0..40).map(list));
+    let x = arrow_array::Float64Array::from_iter_values((0..40).map(|row| f64::from(row * 7 % 11)));
+    let columns: Vec<(&str, arrow_array::ArrayRef)> =
+        vec![("v", std::sync::Arc::new(lists)), ("x", std::sync::Arc::new(x))];
+    let batch = arrow_array::RecordBatch::try_from_iter(columns).unwrap();
+    let path = folder.path(name);
+    let mut writer =
+        parquet::arrow::ArrowWriter::try_new(std::fs::File::create(&path).unwrap(), batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    path
+}
+
+#[test]
+fn a_column_that_is_left_out_has_no_odd_cells() {
+    let folder = Folder::new();
+    let path = lists(&folder, "uneven.parquet", |row| Some(2 + row % 5));
+    let options = ReadOptions::default();
+    let loaded = LoadedTable::read(TableFile::open(&path, &options).unwrap(), &options, &run()).unwrap();
+    let warnings = loaded.describe(Standardize::Auto, &run()).warnings(&path);
+    assert!(warnings.iter().all(|warning| !warning.to_string().contains("hold no number")), "{warnings:?}");
+}
+
+#[test]
+fn a_missing_list_that_is_taken_as_it_is_is_named() {
+    let folder = Folder::new();
+    let path = lists(&folder, "gaps.parquet", |row| (row % 9 != 4).then_some(3));
+    let samples = lapwing_table::read_samples(&path, &ReadOptions::default(), &run()).unwrap();
+    let error = samples.check(&run()).unwrap_err().to_string();
+    assert!(error.contains("gaps.parquet") && error.contains("'v"), "{error}");
+}

@@ -45,8 +45,8 @@ pub(super) fn has_header(records: &Sample, decimal: u8, doubts: &mut Vec<Doubt>)
 
 /// Whether cells are numbers that count up by 1.
 pub(super) fn count_up<'c>(cells: impl Iterator<Item = &'c Vec<u8>>) -> bool {
-    let numbers = cells.map(|cell| std::str::from_utf8(cell).ok()?.parse::<u32>().ok());
-    numbers.collect::<Option<Vec<u32>>>().is_some_and(|all| all.is_sorted_by(|a, b| a.checked_add(1) == Some(*b)))
+    let numbers = cells.map(|cell| std::str::from_utf8(cell).ok()?.parse::<u64>().ok());
+    numbers.collect::<Option<Vec<u64>>>().is_some_and(|all| all.is_sorted_by(|a, b| a.checked_add(1) == Some(*b)))
 }
 
 /// Lines below the header that hold types or units of the columns: at most two.
