@@ -242,8 +242,8 @@ pub(super) fn each_text(array: &ArrayRef, mut take: impl FnMut(&str)) {
     texts.into_iter().flatten().for_each(|text| take(text.unwrap_or_default()));
 }
 
-/// The error, of this fault, for columns, each with its place, with cells that do not fit their type, among those for which `is_bad` holds; `None` without
-/// such.
+/// The error `fault` for the columns whose cells do not fit their type and for which `is_bad` holds; `None` if there are none. Each column
+/// comes with its place.
 pub(super) fn unfit_cells<'t>(
     fault: Fault,
     table: &TableFile,

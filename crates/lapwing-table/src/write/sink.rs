@@ -1,5 +1,5 @@
-//! A table written batch by batch, as CSV, Parquet or a structured array. Cost: memory for 65,536 rows of Parquet, or for some thousand lines or records for each
-//! thread.
+//! A table written batch by batch, as CSV, Parquet or a structured array. Cost: memory for 65,536 rows of Parquet, or for some
+//! thousand lines or records for each thread.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

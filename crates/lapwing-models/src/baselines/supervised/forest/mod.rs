@@ -24,8 +24,8 @@
 //! Values are compared in f32. A tree has its own random stream, so that threads do not matter; sums over trees are in their order.
 //!
 //! Cost: O(T·√d·l·log l) to grow, with a sort of at most 2,048 values in each node of a bagged tree; O(T·log l) for each row. With
-//! held-out rows, growing takes up to four times as long, as their forests have at most 100 trees. Memory 4·l·d bytes, or 8 bytes for each entry of sparse rows, and 24·T·l for the trees. Parallel
-//! over trees, and over rows.
+//! held-out rows, growing takes up to four times as long, as their forests have at most 100 trees. Memory 4·l·d bytes, or 8 bytes for each
+//! entry of sparse rows, and 24·T·l for the trees. Parallel over trees, and over rows.
 //!
 //! Why not a crate: smartcore and linfa-trees (2026) take dense arrays only. smartcore's forests grow in sequence, and it has no
 //! extremely randomized trees that answer with shares; linfa-ensemble's draws depend on the caller's generator, and linfa needs
