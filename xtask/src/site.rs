@@ -29,21 +29,24 @@ pub fn command(options: &[&str]) -> Result<()> {
         }
     }
     let wheel = wheel::build(None)?;
-    println!("{}", build(&wheel, &out, runs_examples)?.display());
+    println!("{}", build(environment()?, &wheel, &out, runs_examples)?.display());
     Ok(())
 }
 
-/// Builds the site of the package in `wheel`; returns its first page.
-pub fn build(wheel: &Path, out: &Path, runs_examples: bool) -> Result<PathBuf> {
-    let docs = root().join("docs");
-    let venv = Venv::kept("site")?;
+/// The environment with all packages but ours, and the folder beside it with those of data, which lack what they require.
+pub fn environment() -> Result<(Venv, PathBuf)> {
+    let (docs, venv, data) = (root().join("docs"), Venv::kept("site")?, target().join("site-data"));
     venv.install([OsStr::new("--requirement"), docs.join("requirements.txt").as_os_str()])?;
-    venv.install_wheel(wheel)?;
-    // Beside the environment, whose packages must have all that they require.
-    let data = target().join("site-data");
     let list = docs.join("requirements-data.txt");
     let words = ["--no-deps", "--upgrade", "--target"].map(OsStr::new);
     venv.install(words.into_iter().chain([data.as_os_str(), OsStr::new("--requirement"), list.as_os_str()]))?;
+    Ok((venv, data))
+}
+
+/// Builds the site of the package in `wheel`, in the [`environment`]; returns its first page.
+pub fn build((venv, data): (Venv, PathBuf), wheel: &Path, out: &Path, runs_examples: bool) -> Result<PathBuf> {
+    let docs = root().join("docs");
+    venv.install_wheel(wheel)?;
     // The build of the wheel has built the program as well.
     let program = target().join("release").join(format!("lapwing{}", std::env::consts::EXE_SUFFIX));
     Call::new(program).args([OsStr::new("reference"), docs.join("reference/cli").as_os_str()]).run()?;

@@ -9,8 +9,18 @@ use crate::python::Venv;
 use crate::{doc, levels, mpi, site, wheel};
 
 /// Packages for the Python tests, besides the requirements of the wheel.
-const TEST_PACKAGES: [&str; 9] =
-    ["pytest", "pandas", "polars", "pyarrow", "duckdb", "matplotlib", "mypy", "pyright[nodejs]", "numpydoc"];
+const TEST_PACKAGES: [&str; 10] = [
+    "pytest",
+    "pytest-xdist",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "duckdb",
+    "matplotlib",
+    "mypy",
+    "pyright[nodejs]",
+    "numpydoc",
+];
 
 /// Runs all checks and prints the time of each.
 pub fn test() -> Result<()> {
@@ -23,6 +33,12 @@ pub fn test() -> Result<()> {
 fn checks(log: &mut Log) -> Result<()> {
     log.step("format", || Call::cargo("fmt").args(["--all", "--", "--check"]).run())?;
     log.step("MPI library", mpi::ensure)?;
+    // Packages come while crates compile.
+    let packages = std::thread::spawn(|| {
+        let venv = Venv::kept("test")?;
+        venv.install(TEST_PACKAGES)?;
+        site::environment().map(|site| (venv, site))
+    });
     log.step("clippy", || {
         let scope = ["--release", "--locked", "--workspace", "--all-targets"];
         Call::cargo("clippy").args(scope).args(mpi::FEATURES).args(["--", "-D", "warnings"]).run()
@@ -33,10 +49,14 @@ fn checks(log: &mut Log) -> Result<()> {
     log.step("MPI tests", mpi::test)?;
     let wheel = log.step("wheel", || wheel::build(None))?;
     log.step("wheel in a clean environment", || smoke(&wheel))?;
-    let venv = log.step("environment of the Python tests", || test_environment(&wheel))?;
+    let (venv, site) = log.step("environment of the Python tests", || {
+        let (venv, site) = packages.join().map_err(|_| "the packages could not be installed".to_owned())??;
+        venv.install_wheel(&wheel)?;
+        Ok((venv, site))
+    })?;
     log.step("type stubs", || stubs(&venv))?;
     log.step("Python tests", || python_tests(&venv))?;
-    log.step("site", || site::build(&wheel, &target().join("site"), true).map(drop))
+    log.step("site", || site::build(site, &wheel, &target().join("site"), true).map(drop))
 }
 
 /// Imports the wheel in an environment with only its requirements, in a folder without the sources.
@@ -46,21 +66,16 @@ fn smoke(wheel: &Path) -> Result<()> {
     venv.call().args(["-c", "import lapwing; lapwing.show_versions()"]).within(target()).run()
 }
 
-fn test_environment(wheel: &Path) -> Result<Venv> {
-    let venv = Venv::kept("test")?;
-    venv.install(TEST_PACKAGES)?;
-    venv.install_wheel(wheel)?;
-    Ok(venv)
-}
-
 /// Compares the stubs of the compiled module with the module.
 fn stubs(venv: &Venv) -> Result<()> {
     venv.call().args(["-m", "mypy.stubtest", "lapwing._lapwing"]).within(target()).run()
 }
 
-/// Runs the tests from outside `python/` and keeps that folder off the import path, so that they test the installed wheel.
+/// Runs the tests from outside `python/` and keeps that folder off the import path, so that they test the installed wheel. Files run side by
+/// side.
 fn python_tests(venv: &Venv) -> Result<()> {
-    let options = ["-m", "pytest", "-q", "--import-mode=importlib", "-p", "no:cacheprovider"];
+    let options =
+        ["-m", "pytest", "-q", "--import-mode=importlib", "-p", "no:cacheprovider", "-n", "2", "--dist", "loadfile"];
     venv.call().args(options).args([root().join("python/tests")]).within(target()).run()
 }
 

@@ -5,7 +5,7 @@ use super::dates::DatePart;
 use super::gaps::GapFill;
 use super::levels::ordered;
 use super::recipe::{ColumnRecipe, LeftOut, Recipe, Step};
-use super::scale::{GAP, NumberScale, Scale, UNSCALED};
+use super::scale::{GAP, MANY_NUMBERS, NumberScale, Scale, UNSCALED};
 use super::sketch::{Moments, Sample};
 use super::survey::{Cells, NumberSurvey, Survey, TextSurvey};
 use super::terms::Tokens;
@@ -64,7 +64,11 @@ pub(super) fn suggested(table: &Surveyed, choices: &Choices, run: &Run) -> (Reci
     });
     let numbers: Vec<(usize, &NumberSurvey, bool)> = numbers.collect();
     let n_used = roles.iter().filter(|role| !matches!(role, Role::LeaveOut(_))).count();
-    let n_rich = roles.iter().filter(|role| matches!(role, Role::Text(..) | Role::Vector(_))).count();
+    let is_rich = |role: &&Role<'_>| match role {
+        Role::Vector(moments) => moments.len() >= MANY_NUMBERS,
+        role => matches!(role, Role::Text(..)),
+    };
+    let n_rich = roles.iter().filter(is_rich).count();
     let scale = Scale::of(&numbers, (n_used, n_rich), choices, run);
     let gaps = GapFill::fit(&numbers, |at| scale.numbers[at].log, run);
     let mut scales = scale.numbers.iter().copied();
@@ -233,7 +237,10 @@ fn step(
             Step::Text { terms, weight: if is_category && !texts.is_unspaced() { 1.0 } else { scale.rich } }
         }
         Role::Vector(moments) => {
-            Step::Vector { fill: moments.iter().map(Moments::mean).collect(), weight: Some(scale.rich), gap }
+            let size = |moments: &Moments| Some(moments.deviation()).filter(|size| scale.is_scaled && *size > 0.0);
+            let short = moments.iter().filter(|_| moments.len() < MANY_NUMBERS);
+            let scales = short.map(|moments| size(moments).unwrap_or(1.0)).collect();
+            Step::Vector { fill: moments.iter().map(Moments::mean).collect(), weight: Some(scale.rich), scales, gap }
         }
     }
 }

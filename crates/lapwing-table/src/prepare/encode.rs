@@ -123,8 +123,8 @@ enum Cells<'a> {
     Dates(&'a TimestampMicrosecondArray, &'a [(DatePart, f64, f64)], i64),
     /// Texts and the weight of their terms.
     Texts(&'a StringArray, &'a TermColumns, f64),
-    /// Lists and all their numbers, those in place of missing ones, and the length.
-    Lists(&'a FixedSizeListArray, &'a [f32], &'a [f64], Option<f64>),
+    /// Lists and all their numbers, those in place of missing ones, the length, and the scales.
+    Lists(&'a FixedSizeListArray, &'a [f32], &'a [f64], Option<f64>, &'a [f64]),
 }
 
 impl<'a> Encoder<'a> {
@@ -159,11 +159,11 @@ impl<'a> Encoder<'a> {
             Step::Category { levels, .. } => Cells::Levels(array.as_string_opt()?, levels),
             Step::Date { parts, fill, .. } => Cells::Dates(array.as_primitive_opt()?, parts, *fill),
             Step::Text { terms, weight } => Cells::Texts(array.as_string_opt()?, terms, *weight),
-            Step::Vector { fill, weight, .. } => {
+            Step::Vector { fill, weight, scales, .. } => {
                 let lists =
                     array.as_fixed_size_list_opt().filter(|lists| lists.value_length() as usize == fill.len())?;
                 let values = lists.values().as_primitive_opt::<Float32Type>()?.values();
-                Cells::Lists(lists, values, fill, *weight)
+                Cells::Lists(lists, values, fill, *weight, scales)
             }
         };
         let gap = step.gap().map(|gap| (first + step.width() - 1, gap));
@@ -216,7 +216,7 @@ impl<'a> Encoder<'a> {
                     weights.iter().for_each(|(at, share)| put(row, first + *at as usize, *weight * share));
                 }
             }
-            Cells::Lists(lists, values, fill, weight) => {
+            Cells::Lists(lists, values, fill, weight, scales) => {
                 for row in rows {
                     let is_missing = lists.is_null(row);
                     let list = (!is_missing).then(|| &values[row * fill.len()..(row + 1) * fill.len()]);
@@ -224,9 +224,13 @@ impl<'a> Encoder<'a> {
                         Some(x) if is_usable(x) || weight.is_none() => x,
                         _ => fill[at],
                     };
-                    let length = (0..fill.len()).map(|at| number(at) * number(at)).sum::<f64>().sqrt();
-                    let factor = weight.map_or(1.0, |weight| if length > 0.0 { weight / length } else { 0.0 });
-                    (0..fill.len()).for_each(|at| put(row, first + at, factor * number(at)));
+                    if scales.is_empty() {
+                        let length = (0..fill.len()).map(|at| number(at) * number(at)).sum::<f64>().sqrt();
+                        let factor = weight.map_or(1.0, |weight| if length > 0.0 { weight / length } else { 0.0 });
+                        (0..fill.len()).for_each(|at| put(row, first + at, factor * number(at)));
+                    } else {
+                        (0..fill.len()).for_each(|at| put(row, first + at, (number(at) - fill[at]) / scales[at]));
+                    }
                     if is_missing {
                         unlike.note_gap(*gap, row, &mut put);
                     }

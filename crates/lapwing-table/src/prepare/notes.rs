@@ -203,6 +203,10 @@ impl Other {
                     is_likely.then_some("its few numbers look like codes, and are taken as amounts; as levels");
                 (are_few && (is_code || names_groups(name))).then(|| Self::read_as("levels", name, "text", warning))
             }
+            (Cells::Texts(texts), Step::Text { .. }) if texts.are_objects() => {
+                let warning = "its cells are JSON objects, of which words count and numbers hardly do; as features";
+                Some(Self::new("columns", "make a column of each member", Some(warning)))
+            }
             (Cells::Texts(texts), _) if texts.levels.keys().any(|text| text.contains(is_unseen)) => {
                 let warning = "some of its cells hold marks that are not seen, such as soft hyphens and marks of direction, and are unlike those without";
                 Some(Self::new("texts without them", "remove the marks", Some(warning)))

@@ -32,7 +32,7 @@ pub(super) fn plain(table: TableFile, options: &ReadOptions) -> Result<(Surveyed
             _ if table.is_text() => number(),
             Number | Empty | Boolean if !table.is_stored_text(at) => number(),
             Vector(length) if !table.is_stored_text(at) => {
-                Step::Vector { fill: vec![f64::NAN; *length], weight: None, gap: None }
+                Step::Vector { fill: vec![f64::NAN; *length], weight: None, scales: Vec::new(), gap: None }
             }
             _ => {
                 others.push(BadColumn { at, name: Some(name.clone()), cells: None, value: table.stored_type(at) });

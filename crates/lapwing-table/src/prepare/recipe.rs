@@ -132,12 +132,16 @@ pub enum Step {
         /// The length of a row.
         weight: f64,
     },
-    /// A list of numbers, scaled to the length `weight`; as it is if `weight` is `None`.
+    /// A list of numbers: each less its mean and divided by its scale; without scales, all scaled to the length `weight`, or as they are
+    /// if that is `None`.
     Vector {
         /// Numbers in place of a missing list: the means.
         fill: Vec<f64>,
         /// The length of a list.
         weight: Option<f64>,
+        /// What the numbers of a short list are divided by.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        scales: Vec<f64>,
         /// The number in the extra column of a missing cell.
         gap: Option<f64>,
     },
@@ -199,7 +203,15 @@ impl Step {
             }
             Self::Date { parts, .. } => parts.iter().all(|(_, center, scale)| center.is_finite() && *scale > 0.0),
             Self::Text { terms, weight } => terms.is_valid() && weight.is_finite(),
-            Self::Vector { fill, weight, .. } => are_finite(fill) && weight.is_none_or(f64::is_finite),
+            Self::Vector { fill, weight, scales, .. } => {
+                let are_scales = scales.is_empty() || scales.len() == fill.len();
+                let are_positive = scales.iter().all(|scale| *scale > 0.0);
+                are_finite(fill)
+                    && are_finite(scales)
+                    && are_scales
+                    && are_positive
+                    && weight.is_none_or(f64::is_finite)
+            }
         };
         are_valid && self.gap().is_none_or(f64::is_finite)
     }

@@ -367,9 +367,12 @@ fn done(step: &Step, survey: &Survey, is_told: bool) -> String {
             let what = what.replace("{}", &terms.len().to_string());
             format!("{what} (TF-IDF), weight {}", short(weight * weight)) + &gaps("left empty")
         }
-        Step::Vector { fill, weight, .. } => {
-            let weighed =
-                weight.map_or(String::new(), |weight| format!(", to one length, weight {}", short(weight * weight)));
+        Step::Vector { fill, weight, scales, .. } => {
+            let weighed = match weight {
+                _ if !scales.is_empty() => ", each scaled as a number".to_owned(),
+                Some(weight) => format!(", to one length, weight {}", short(weight * weight)),
+                None => String::new(),
+            };
             format!("list of {} numbers{weighed}", fill.len()) + &gaps("filled with the means and marked")
         }
     }

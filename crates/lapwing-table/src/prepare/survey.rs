@@ -213,6 +213,11 @@ impl TextSurvey {
         terms::TermCounts::of(tokens, self.levels.iter().map(|(text, &count)| (text.as_str(), count)))
     }
 
+    /// Whether all cells are JSON objects.
+    pub(super) fn are_objects(&self) -> bool {
+        self.levels.keys().all(|text| text.starts_with('{') && text.ends_with('}') && text.contains(':'))
+    }
+
     /// The characters of a level, on average.
     pub(super) fn mean_chars(&self) -> f64 {
         let n: usize = self.levels.keys().map(|text| text.chars().count()).sum();

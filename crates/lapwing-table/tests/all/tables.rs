@@ -405,3 +405,37 @@ fn stored_columns_of_another_kind_are_refused_and_lists_have_their_usual_length(
     let error = fitted.recipe.apply(&table(vec![("x", dates), ("z", numbers(2.0))]), None, &run(1)).unwrap_err();
     assert!(error.to_string().contains("column 'x' holds Timestamp"), "{error}");
 }
+
+#[test]
+fn the_numbers_of_a_measure_are_scaled_as_columns_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let fit = |head: &str, row: &dyn Fn(usize) -> String| {
+        let path = folder.path().join("t.csv");
+        std::fs::write(&path, format!("{head}\n{}", (0..100).map(row).collect::<String>())).unwrap();
+        prepare(&path, &ReadOptions::default(), Standardize::Auto, &run(2)).unwrap()
+    };
+    let numbers = |at: usize| (100 + at * 7 % 80, 60 + at * 11 % 31);
+    for mark in ["/", "x", " × ", ":"] {
+        let found = fit("n,m", &|at| format!("{},{}{mark}{}\n", at * 13 % 47, numbers(at).0, numbers(at).1));
+        let Step::Vector { fill, scales, .. } = &found.recipe.columns[1].step else { panic!("'{mark}'") };
+        let size = |of: &dyn Fn(usize) -> f64, mean: f64| {
+            ((0..100).map(|at| (of(at) - mean).powi(2)).sum::<f64>() / 100.0).sqrt()
+        };
+        assert!((scales[0] - size(&|at| numbers(at).0 as f64, fill[0])).abs() < 1e-9, "{scales:?}");
+        let row = &dense(&found.features)[3..6];
+        let (high, low) = numbers(1);
+        let expected = [(high as f64 - fill[0]) / scales[0], (low as f64 - fill[1]) / scales[1]];
+        assert!(row[1..].iter().zip(expected).all(|(x, y)| (f64::from(*x) - y).abs() < 1e-5), "{row:?} {expected:?}");
+        let (stored, _) = applied(&found.recipe, &folder.path().join("new.csv"), "n,m\n13,107x71\n").unwrap();
+        assert!(mark != "x" || stored == row, "{stored:?}");
+    }
+    // Dates, times, telephone numbers and shares of one number are not measures.
+    let widths = [("05/06/2024", "12/01/2023"), ("12:30", "9:45"), ("030/1234567", "030/7654321"), ("7/10", "8/10")];
+    for (one, other) in widths {
+        let found = fit("n,m", &|at| format!("{},{}\n", at * 13 % 47, [one, other][at % 2]));
+        assert!(!matches!(found.recipe.columns[1].step, Step::Vector { .. }), "{one}");
+    }
+    let found = fit("n,m", &|at| format!("{},\"{{\"\"a\"\": 0.{at}, \"\"b\"\": 7}}\"\n", at * 13 % 47));
+    let texts: Vec<String> = found.warnings.iter().map(ToString::to_string).collect();
+    assert!(texts.iter().any(|text| text.contains("'m'") && text.contains("JSON objects")), "{texts:?}");
+}

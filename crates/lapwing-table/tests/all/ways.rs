@@ -39,7 +39,7 @@ fn grouped(x: f64, mark: &str, decimal: &str, is_indian: bool) -> String {
 type Way = (&'static str, fn(f64) -> String);
 
 /// Ways to write numbers that are read as these numbers.
-const NUMBERS: [Way; 44] = [
+const NUMBERS: [Way; 46] = [
     ("plain", |x| format!("{x}")),
     ("exponents", |x| format!("{x:e}")),
     ("thousands", |x| grouped(x, ",", ".", false)),
@@ -53,6 +53,8 @@ const NUMBERS: [Way; 44] = [
     ("code before", |x| format!("USD {x}")),
     ("code behind", |x| format!("{x} CHF")),
     ("crowns", |x| format!("{x} kr")),
+    ("weeks", |x| format!("KW {x}")),
+    ("numbered", |x| format!("No. {x}")),
     ("reals", |x| format!("R$ {x}")),
     ("percent", |x| format!("{x}%")),
     ("parentheses", |x| if x < 0.0 { format!("({})", -x) } else { format!("{x}") }),

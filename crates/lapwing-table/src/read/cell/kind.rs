@@ -321,7 +321,10 @@ mod tests {
             of(&["12,5 km", "7 km", "1.250,5 km"]).kind,
             Some(CellType::Number(NumberStyle::Unit(b',', _)))
         ));
-        assert!(matches!(of(&["Fr 5", "Fr 7", ""]).kind, Some(CellType::Number(NumberStyle::Unit(..)))));
+        for cells in [["Fr 5", "Fr 7"], ["Fr.5", "Fr.7"], ["No. 5", "No. 7"], ["week 5", "week 7"]] {
+            let Some(CellType::Number(style)) = of(&cells).kind else { panic!("{cells:?}") };
+            assert_eq!(cells.map(|cell| style.parse(cell.as_bytes())), [Some(5.0), Some(7.0)], "{cells:?}");
+        }
         assert_eq!(of(&["USD 5", "USD 7", ""]).kind, number(NumberStyle::Written(b'.')));
         assert_eq!(of(&["€1.1M", "€565K", "€0"]).kind, number(NumberStyle::Scaled(b'.')));
         assert_eq!(of(&["5 CR", "7 DR"]).kind, number(NumberStyle::Ledger(b'.')));

@@ -59,8 +59,9 @@ const CURRENCIES: [&str; 60] = [
     "R$", "A$", "C$", "HK$", "NZ$", "S$", "NT$", "kr.", "kr", "zł", "Kč", "Ft",
 ];
 
-/// Further words of money, and of numbers, that stand before numbers, as in `Fr 5`.
-const MONEY_BEFORE: [&str; 12] = ["Fr", "Fr.", "Rp", "Rp.", "Bs", "Bs.", "Kz", "Ksh", "S/", "#", "№", "FY"];
+/// Further words of money, and of what is counted, that stand before numbers, as in `Fr 5`, `No. 5`, `week 5`; in the lower case.
+const WORDS_BEFORE: &str = "fr|fr.|rp|rp.|bs|bs.|kz|ksh|s/|#|№|fy|kw|cw|wk|week|woche|day|tag|month|monat|year|jahr|age|no|no.|nr|nr.|nº|n°|\
+    level|lvl|lv|lv.|grade|stage|phase|tier|rank|step|size|score|vol.|p.";
 
 /// Words behind numbers, in the lower case, and what they multiply by.
 const MULTIPLIERS: [(&str, f64); 6] = [
@@ -91,17 +92,21 @@ impl Affix {
     pub(super) fn of(cell: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(cell).ok()?.trim();
         let (first, last) = (text.find(is_digit)?, text.rfind(is_digit)?);
-        let before = text[..first].trim_end_matches(['-', '+', '(', '.', ',', ' ']).trim();
+        let before = text[..first].trim_end_matches(['-', '+', '(', ',', ' ']).trim();
+        // The point of an abbreviation is no decimal mark.
+        let is_short = before.strip_suffix('.').is_some_and(|word| word.ends_with(char::is_alphabetic));
+        let before = if is_short { before } else { before.trim_end_matches(['.', ',', ' ']) };
         let behind = text[last + 1..].trim_start_matches(['-', ')', '.', ',']).trim();
         let is_word = |text: &str| {
             text.starts_with(|c: char| c.is_alphabetic() || matches!(c, '°' | '℃' | '℉' | '$' | '#' | '№'))
         };
-        // Words before numbers are names of things (user 17) unless they look like those of money.
+        // Words before numbers are names of things (user 17) unless they look like money or say that something is counted.
         let is_code = |text: &str| text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_uppercase());
-        let is_money = |text: &str| is_code(text) || text.ends_with('$') || MONEY_BEFORE.contains(&text);
+        let is_known = |text: &str| WORDS_BEFORE.split('|').any(|word| text.to_lowercase() == word);
+        let is_before = |text: &str| is_code(text) || text.ends_with('$') || is_known(text);
         match (before, behind) {
             ("", unit) if is_word(unit) => Self::new(unit, false),
-            (unit, "") if is_money(unit) => Self::new(unit, true),
+            (unit, "") if is_before(unit) => Self::new(unit, true),
             _ => None,
         }
     }

@@ -1,13 +1,21 @@
-//! Lists of numbers in a cell: [0.1, 0.2], as NumPy prints them, or apart by blanks, `;` or `|`.
+//! Lists of numbers in a cell: [0.1, 0.2], as NumPy prints them, or apart by blanks, `;` or `|`; and measures of several short numbers,
+//! 1920x1080, 120/80, 16:9.
 
 use super::number::plain;
 
 /// Fewest numbers of a list without brackets.
 const FEWEST_BARE: usize = 4;
 
+/// Marks between the numbers of a measure, and the bytes of its longest number: longer ones are codes and telephone numbers.
+const MEASURE_MARKS: [&str; 5] = ["x", "×", "X", "/", ":"];
+const MEASURE_BYTES: usize = 6;
+
 /// Adds the numbers of a list to `out` and returns how many there are; `None`, with `out` as it was, if the cell holds no list.
 pub(super) fn parse(cell: &[u8], out: &mut Vec<f32>) -> Option<usize> {
     let before = out.len();
+    if let Some(n) = measure(cell, out) {
+        return Some(n);
+    }
     let inner = |open: u8, close: u8| cell.strip_prefix(&[open])?.strip_suffix(&[close]);
     let in_brackets = inner(b'[', b']').or_else(|| inner(b'(', b')')).or_else(|| inner(b'{', b'}'));
     let inside = in_brackets.unwrap_or(cell);
@@ -31,6 +39,19 @@ pub(super) fn parse(cell: &[u8], out: &mut Vec<f32>) -> Option<usize> {
     n
 }
 
+/// Adds the numbers of a measure to `out`, and returns how many there are.
+fn measure(cell: &[u8], out: &mut Vec<f32>) -> Option<usize> {
+    let text = std::str::from_utf8(cell).ok().filter(|text| text.starts_with(|c: char| c.is_ascii_digit()))?;
+    let mark = MEASURE_MARKS.into_iter().find(|mark| text.contains(mark))?;
+    let number = |piece: &str| {
+        let is_short = piece.len() <= MEASURE_BYTES && piece.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        plain(piece.as_bytes(), b'.').filter(|_| is_short).map(|x| x as f32)
+    };
+    let numbers: Vec<f32> = text.split(mark).map(|piece| number(piece.trim())).collect::<Option<_>>()?;
+    out.extend_from_slice(&numbers);
+    Some(numbers.len())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -45,7 +66,12 @@ mod tests {
         assert_eq!(of("[ 1.  2.\n 3.]"), Some((3, vec![1.0, 2.0, 3.0])));
         assert_eq!(of("1|2|3|4"), Some((4, vec![1.0, 2.0, 3.0, 4.0])));
         assert_eq!(of("(1;2)").map(|found| found.0), Some(2));
-        for odd in ["", "[]", "[1]", "1 2 3", "1,2,3,4", "[1, x]", "a|b|c|d", "1.5"] {
+        assert_eq!(of("1920x1080"), Some((2, vec![1920.0, 1080.0])));
+        assert_eq!(of("2.5 × 3 × 10"), Some((3, vec![2.5, 3.0, 10.0])));
+        assert_eq!(of("120/80").or(of("5:0")).map(|found| found.0), Some(2));
+        for odd in
+            ["", "[]", "[1]", "1 2 3", "1,2,3,4", "[1, x]", "a|b|c|d", "1.5", "0x1f", "030/1234567", "1/", "3 x 4 cm"]
+        {
             assert_eq!(of(odd), None, "{odd}");
         }
     }
