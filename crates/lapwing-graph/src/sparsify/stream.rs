@@ -419,8 +419,10 @@ impl Sparsifier {
     /// Does a round, unless the budget holds after parallel edges were merged; replaces the `bound` of the last round.
     fn thin(&mut self, bound: &mut Option<RejectionBound>, run: &Run) -> Result<()> {
         let run = run.with_seed(self.state.seed);
-        run.install(|| sort_and_merge(&mut self.block))?;
+        let merged = run.install(|| sort_and_merge(&mut self.block));
+        // Also after an error, which leaves fewer edges.
         self.state.n_sampled = self.block.len();
+        merged?;
         if self.block.len() <= self.sizes.edge_budget {
             return Ok(());
         }
