@@ -39,7 +39,7 @@ fn grouped(x: f64, mark: &str, decimal: &str, is_indian: bool) -> String {
 type Way = (&'static str, fn(f64) -> String);
 
 /// Ways to write numbers that are read as these numbers.
-const NUMBERS: [Way; 46] = [
+const NUMBERS: [Way; 50] = [
     ("plain", |x| format!("{x}")),
     ("exponents", |x| format!("{x:e}")),
     ("thousands", |x| grouped(x, ",", ".", false)),
@@ -55,6 +55,10 @@ const NUMBERS: [Way; 46] = [
     ("crowns", |x| format!("{x} kr")),
     ("weeks", |x| format!("KW {x}")),
     ("numbered", |x| format!("No. {x}")),
+    ("named", |x| format!("x={x}")),
+    ("objects", |x| format!("{{'v': {x}}}")),
+    ("values of NumPy", |x| format!("np.float64({x:?})")),
+    ("words for units", |x| format!("{x} square meters")),
     ("reals", |x| format!("R$ {x}")),
     ("percent", |x| format!("{x}%")),
     ("parentheses", |x| if x < 0.0 { format!("({})", -x) } else { format!("{x}") }),

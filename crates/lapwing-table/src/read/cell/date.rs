@@ -58,7 +58,7 @@ pub(crate) enum DateStyle {
     MonthFirst,
     /// 31-Jan-2024, Jan 31, 2024.
     NamedMonth,
-    /// A month without a day: 2024-05, May 2024.
+    /// A month without a day, or a quarter or half of a year: 2024-05, May 2024, Q2 2024, 1H24.
     Month,
     /// 2024-W05 or 2024-W05-3.
     Week,
@@ -84,9 +84,15 @@ impl DateStyle {
         if self == Self::Time {
             return time(text);
         }
+        if self == Self::YearFirst && text.as_bytes().get(8) == Some(&b'T') {
+            let text = text.trim_end_matches('Z');
+            let read = |form| chrono::NaiveDateTime::parse_from_str(text, form).ok();
+            let found = read("%Y%m%dT%H%M%S").or_else(|| read("%Y%m%dT%H%M"))?;
+            return Some(found.and_utc().timestamp_micros());
+        }
         let (date, rest) = match self {
             Self::NamedMonth => named(text)?,
-            Self::Month => month(text)?,
+            Self::Month => month(text).or_else(|| part_of_year(text))?,
             Self::Week => week(text)?,
             _ => numeric(text, self)?,
         };
@@ -123,6 +129,31 @@ fn month(text: &str) -> Option<(NaiveDate, &str)> {
     };
     let date = NaiveDate::from_ymd_opt(full_year(year, digits)?, month, 1)?;
     // 1001-05 is a code.
+    (rest.is_empty() && (1500..2200).contains(&date.year())).then_some((date, rest))
+}
+
+/// The first day of a quarter or half of a year, and the rest of the text, which is empty: 2024-Q2, Q2 2024, 2Q24, H1 2024.
+fn part_of_year(text: &str) -> Option<(NaiveDate, &str)> {
+    let part = |letter: char, at: u32| match letter.to_ascii_uppercase() {
+        'Q' if (1..=4).contains(&at) => Some(3 * at - 2),
+        'H' if (1..=2).contains(&at) => Some(6 * at - 5),
+        _ => None,
+    };
+    let letter = |text: &str| text.chars().next().filter(char::is_ascii_alphabetic);
+    let (month, (year, digits, rest)) = match (letter(text), number(text, 4)) {
+        (Some(c), _) => {
+            let (at, 1, rest) = number(&text[1..], 1)? else { return None };
+            (part(c, at)?, number(behind(rest), 4)?)
+        }
+        (None, Some((at, 1, rest))) => (part(letter(rest)?, at)?, number(behind(&rest[1..]), 4)?),
+        (None, Some((year, 4, rest))) => {
+            let rest = behind(rest);
+            let (at, 1, end) = number(rest.get(1..)?, 1)? else { return None };
+            (part(letter(rest)?, at)?, (year, 4, end))
+        }
+        _ => return None,
+    };
+    let date = NaiveDate::from_ymd_opt(full_year(year, digits)?, month, 1)?;
     (rest.is_empty() && (1500..2200).contains(&date.year())).then_some((date, rest))
 }
 
@@ -191,8 +222,13 @@ fn named(text: &str) -> Option<(NaiveDate, &str)> {
             day(rest).map(|(day, rest)| (day, month, rest))?
         }
     };
-    let (year, digits, rest) = number(rest, 4)?;
-    Some((NaiveDate::from_ymd_opt(full_year(year, digits)?, month, day)?, rest))
+    // C writes the year last: Aug 17 04:48:00 2023.
+    let year_last = rest.rsplit_once(' ').filter(|(time, year)| time.contains(':') && year.len() == 4);
+    let ((year, digits, end), within) = match year_last.and_then(|(time, year)| Some((number(year, 4)?, time))) {
+        Some((found, time)) if found.2.is_empty() => (found, Some(time)),
+        _ => (number(rest, 4)?, None),
+    };
+    Some((NaiveDate::from_ymd_opt(full_year(year, digits)?, month, day)?, within.unwrap_or(end)))
 }
 
 /// A year of four digits, or of two: 00 to 68 mean 2000 to 2068, as POSIX has it.
@@ -289,6 +325,11 @@ mod tests {
             (DateStyle::NamedMonth, "Monday, June 3, 2024 10:00 EST", "2024-06-03 15:00:00"),
             (DateStyle::Month, "2024-05", "2024-05-01 00:00:00"),
             (DateStyle::Month, "May 2024", "2024-05-01 00:00:00"),
+            (DateStyle::Month, "Q2 2024", "2024-04-01 00:00:00"),
+            (DateStyle::Month, "2024-Q3", "2024-07-01 00:00:00"),
+            (DateStyle::Month, "2H24", "2024-07-01 00:00:00"),
+            (DateStyle::NamedMonth, "Thu Aug 17 04:48:00 2023", "2023-08-17 04:48:00"),
+            (DateStyle::YearFirst, "20230817T044800Z", "2023-08-17 04:48:00"),
             (DateStyle::Week, "2024-W05-3", "2024-01-31 00:00:00"),
             (DateStyle::Time, "12:30", "1970-01-01 12:30:00"),
             (DateStyle::Time, "12:30:15", "1970-01-01 12:30:15"),
@@ -321,6 +362,9 @@ mod tests {
             "2024-01-31x",
             "99/99/9999",
             "12:30:1",
+            "5Q24",
+            "Q2",
+            "20231317T044800",
             "1001-05",
             "2024-01-31 25:00",
             "1234-12-1234",

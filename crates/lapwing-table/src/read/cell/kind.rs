@@ -217,7 +217,11 @@ pub(crate) fn infer_counted<'c>(cells: impl Iterator<Item = Counted<'c>>, decima
         let cells = if matches!(kind, CellType::Date(_)) { &dated } else { &filled };
         let Some(fit) = kind.fit(cells).filter(|fit| fit.is_accepted()) else { continue };
         let is_ruled_out = match kind {
-            CellType::Number(style) if are_bracketed && style != NumberStyle::Interval(decimal) => true,
+            CellType::Number(style)
+                if are_bracketed && !matches!(style, NumberStyle::Interval(_) | NumberStyle::Unit(..)) =>
+            {
+                true
+            }
             CellType::Number(style) => {
                 let flagged = filled.iter().filter(|(cell, _)| style.is_flagged(cell));
                 // A few levels such as <18 and >65 are a scale.
@@ -258,6 +262,7 @@ fn candidates(filled: &[Counted<'_>], decimal: u8) -> Vec<CellType> {
     styles.extend((1..FAMILIES.len()).map(NumberStyle::Measure));
     styles.extend([NumberStyle::Flagged(decimal), NumberStyle::Interval(decimal)]);
     styles.extend(unit(Affix::with_digits));
+    styles.extend(frame(filled).map(|frame| NumberStyle::Unit(decimal, frame)));
     kinds.extend(styles.into_iter().map(CellType::Number));
     let lengths = filled.iter().take(TRIED).filter_map(|(cell, _)| vector::parse(cell, &mut Vec::new()));
     kinds.extend(most_frequent(lengths).map(CellType::Vector));
@@ -268,6 +273,14 @@ fn candidates(filled: &[Counted<'_>], decimal: u8) -> Vec<CellType> {
 fn affix(filled: &[Counted<'_>], of: fn(&[u8]) -> Option<Affix>) -> Option<Affix> {
     let cells = filled.iter().take(AFFIX_CELLS).filter(|_| filled.len() > 1);
     most_frequent(cells.filter_map(|(cell, _)| of(cell)))
+}
+
+/// What stands around the numbers of the cells that begin as most do.
+fn frame(filled: &[Counted<'_>]) -> Option<Affix> {
+    let cells = || filled.iter().take(AFFIX_CELLS).filter_map(|(cell, _)| std::str::from_utf8(cell).ok());
+    let start = most_frequent(cells().filter_map(|text| text.chars().next()))?;
+    let texts: Vec<&str> = cells().filter(|text| text.starts_with(start)).collect();
+    (texts.len() > 1 && !start.is_ascii_digit()).then(|| Affix::frame(&texts))?
 }
 
 /// The most frequent of some values; of equally frequent ones, the least.
@@ -321,7 +334,10 @@ mod tests {
             of(&["12,5 km", "7 km", "1.250,5 km"]).kind,
             Some(CellType::Number(NumberStyle::Unit(b',', _)))
         ));
-        for cells in [["Fr 5", "Fr 7"], ["Fr.5", "Fr.7"], ["No. 5", "No. 7"], ["week 5", "week 7"]] {
+        let counted = [["Fr 5", "Fr 7"], ["Fr.5", "Fr.7"], ["No. 5", "No. 7"], ["week 5", "week 7"]];
+        let framed =
+            [["x=5", "x=7"], ["np.float64(5.0)", "np.float64(7.0)"], ["{'v': 5}", "{'v': 7}"], ["(5,)", "(7,)"]];
+        for cells in counted.into_iter().chain(framed).chain([["temp: 5", "temp: 7"], ["\"5\"", "\"7\""]]) {
             let Some(CellType::Number(style)) = of(&cells).kind else { panic!("{cells:?}") };
             assert_eq!(cells.map(|cell| style.parse(cell.as_bytes())), [Some(5.0), Some(7.0)], "{cells:?}");
         }
@@ -336,7 +352,9 @@ mod tests {
         assert_eq!(of(&["(2012)", "(1987)"]).kind, number(NumberStyle::Interval(b'.')));
         assert_eq!(of(&["(2012)", "1987"]).kind, number(NumberStyle::Written(b'.')));
         assert_eq!(of(&["[1, 2, 3]", "[4, 5, 6]"]).kind, Some(CellType::Vector(3)));
-        assert_eq!(of(&["1st", "2nd"]).kind, Some(CellType::Text));
+        for cells in [["1st", "2nd"], ["user 5", "user 7"], ["item-5", "item-7"]] {
+            assert_eq!(of(&cells).kind, Some(CellType::Text));
+        }
         let many: Vec<String> = (0..40).map(|at| if at == 7 { "broken".into() } else { at.to_string() }).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
         assert_eq!(of(&many).kind, number(NumberStyle::Plain(b'.')), "one cell of forty counts as missing");

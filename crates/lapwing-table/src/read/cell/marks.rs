@@ -33,13 +33,14 @@ impl Marks {
         // A mark before all digits: .5 and ,5.
         let first = if first > 0 && matches!(cell[first - 1], b'.' | b',') { first - 1 } else { first };
         let is_part = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'.' | b',');
-        let mut digits = Cow::Borrowed(&cell[first..=last]);
+        let mut digits = Cow::Borrowed(without_exponent(&cell[first..=last]));
         if !digits.iter().all(is_part) {
             digits = Cow::Owned(joined(&digits));
         }
         if !digits.iter().all(is_part) {
             return;
         }
+        let digits = &digits[..];
         let count = |mark: u8| digits.iter().filter(|&&byte| byte == mark).count();
         let behind = |mark: u8| digits.iter().rev().take_while(|&&byte| byte != mark).count();
         let before = |mark: u8| digits.iter().take_while(|&&byte| byte != mark).count();
@@ -57,6 +58,14 @@ impl Marks {
             _ => {}
         }
     }
+}
+
+/// Digits without the exponent behind them.
+fn without_exponent(digits: &[u8]) -> &[u8] {
+    let Some(at) = digits.iter().position(|byte| matches!(byte, b'e' | b'E')) else { return digits };
+    let exponent = &digits[at + 1..];
+    let exponent = exponent.strip_prefix(b"-").or(exponent.strip_prefix(b"+")).unwrap_or(exponent);
+    if exponent.iter().all(u8::is_ascii_digit) { &digits[..at] } else { digits }
 }
 
 /// Digits without the blanks of all kinds, and the apostrophes, which separate groups, if all stand between digits.
@@ -87,6 +96,7 @@ mod tests {
         assert_eq!(of(&["1,234", "2,345"]), None);
         assert_eq!(of(&["1.234.567"]), Some(b','));
         assert_eq!(of(&["1\u{a0}234,5", "2\u{202f}345,25"]), Some(b','));
+        assert_eq!(of(&["9,58e+06", "1,2E3"]), Some(b','));
         assert_eq!(of(&["192.168.0.1", "2024-01-02"]), None);
     }
 }

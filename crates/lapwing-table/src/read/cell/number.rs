@@ -41,15 +41,16 @@ pub(crate) enum NumberStyle {
     Measure(usize),
 }
 
-/// What stands before or behind the numbers of a column (mm, km/h, °C, EUR), filled up with zeros.
+/// What stands before and behind the numbers of a column (mm, km/h, °C, EUR, x=), one after the other and filled up with zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Affix {
     text: [u8; MAX_AFFIX],
-    is_before: bool,
+    /// Bytes of what stands before.
+    n_before: u8,
 }
 
-/// Bytes of the longest text before or behind a number.
-const MAX_AFFIX: usize = 12;
+/// Bytes of the longest texts before and behind a number together.
+const MAX_AFFIX: usize = 32;
 
 /// Codes and words of currencies; signs of one character are told by [`is_currency`].
 const CURRENCIES: [&str; 60] = [
@@ -85,7 +86,19 @@ impl Affix {
         let text = std::str::from_utf8(cell).ok()?.trim();
         let length = text.find(|c: char| !(is_digit(c) || matches!(c, '-' | '+' | '.' | ',')))?;
         let unit = text[length..].trim_start();
-        (text[..length].contains(is_digit) && unit.contains(is_digit)).then(|| Self::new(unit, false))?
+        (text[..length].contains(is_digit) && unit.contains(is_digit)).then(|| Self::new("", unit))?
+    }
+
+    /// What all of some texts begin and end with, if it frames a number: `x=5`, `temp: 5`, `Date(5)`, `{'x': 5}`.
+    pub(super) fn frame(texts: &[&str]) -> Option<Self> {
+        let first = texts.first()?;
+        let alike = |text: &&str| first.bytes().zip(text.bytes()).take_while(|(a, b)| a == b).count();
+        let before = whole(first, texts.iter().map(alike).min()?);
+        let before = before.trim_end_matches(|c| is_digit(c) || matches!(c, '.' | ',' | '-' | '+'));
+        let is_frame = before.trim_end().ends_with(['=', ':', '(', '[', '{', '"', '\'']);
+        let last = texts.iter().map(|text| text.rfind(is_digit).map(|at| &text[at + 1..]));
+        let behind: Vec<&str> = last.collect::<Option<_>>()?;
+        (is_frame && behind.iter().all(|text| *text == behind[0])).then(|| Self::new(before, behind[0]))?
     }
 
     /// What follows or precedes the digits of a cell, if it can be a unit.
@@ -105,24 +118,26 @@ impl Affix {
         let is_known = |text: &str| WORDS_BEFORE.split('|').any(|word| text.to_lowercase() == word);
         let is_before = |text: &str| is_code(text) || text.ends_with('$') || is_known(text);
         match (before, behind) {
-            ("", unit) if is_word(unit) => Self::new(unit, false),
-            (unit, "") if is_before(unit) => Self::new(unit, true),
+            ("", unit) if is_word(unit) => Self::new("", unit),
+            (unit, "") if is_before(unit) => Self::new(unit, ""),
             _ => None,
         }
     }
 
-    fn new(unit: &str, is_before: bool) -> Option<Self> {
+    fn new(before: &str, behind: &str) -> Option<Self> {
         let mut text = [0; MAX_AFFIX];
-        text.get_mut(..unit.len())?.copy_from_slice(unit.as_bytes());
-        Some(Self { text, is_before })
+        let all = format!("{before}{behind}");
+        text.get_mut(..all.len())?.copy_from_slice(all.as_bytes());
+        Some(Self { text, n_before: before.len() as u8 })
     }
 
     /// A cell without its unit.
     fn strip(self, cell: &str) -> Option<&str> {
         let length = self.text.iter().position(|byte| *byte == 0).unwrap_or(MAX_AFFIX);
-        let unit = std::str::from_utf8(&self.text[..length]).ok()?;
-        if self.is_before {
-            return cell.strip_prefix(unit).map(str::trim);
+        let (before, unit) = std::str::from_utf8(&self.text[..length]).ok()?.split_at_checked(self.n_before.into())?;
+        let cell = cell.strip_prefix(before)?.trim();
+        if unit.is_empty() {
+            return Some(cell);
         }
         if let Some(rest) = cell.strip_suffix(unit) {
             return Some(rest.trim());
@@ -163,6 +178,11 @@ impl NumberStyle {
         matches!(self, Self::Flagged(decimal) if Self::Written(decimal).parse(cell).is_none())
             || matches!(self, Self::Interval(_) if cell.first().is_some_and(u8::is_ascii_digit))
     }
+}
+
+/// The first bytes of a text, at most so many, that are whole characters.
+fn whole(text: &str, most: usize) -> &str {
+    (0..=most).rev().find_map(|end| text.get(..end)).unwrap_or("")
 }
 
 /// What is read in a cell, folded.
@@ -279,7 +299,8 @@ fn written(text: &str, decimal: u8) -> Option<f64> {
         }
     }
     let text = text.strip_suffix(['%', '‰', '％']).map_or(text, str::trim_end);
-    let value = digits(text, decimal).or_else(|| power(text, decimal)).or_else(|| hexadecimal(text))?;
+    let value =
+        digits(text, decimal).or_else(|| power(text, decimal)).or_else(|| hexadecimal(text)).or_else(|| mixed(text))?;
     Some(if is_negative { -value } else { value })
 }
 
@@ -327,6 +348,35 @@ fn power(text: &str, decimal: u8) -> Option<f64> {
         |c: char| "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().position(|known| known == c).map_or(c, |at| char::from(b'0' + at as u8));
     let power: String = power.strip_prefix('^').unwrap_or(power).replace('⁻', "-").chars().map(raised).collect();
     digits(&format!("{}e{power}", factor.trim_end()), decimal)
+}
+
+/// A whole number and a fraction: 5 1/4, 5½.
+fn mixed(text: &str) -> Option<f64> {
+    const HALVES: [(char, f64, f64); 9] = [
+        ('½', 1.0, 2.0),
+        ('¼', 1.0, 4.0),
+        ('¾', 3.0, 4.0),
+        ('⅓', 1.0, 3.0),
+        ('⅔', 2.0, 3.0),
+        ('⅛', 1.0, 8.0),
+        ('⅜', 3.0, 8.0),
+        ('⅝', 5.0, 8.0),
+        ('⅞', 7.0, 8.0),
+    ];
+    let small =
+        |text: &str| text.parse::<f64>().ok().filter(|_| text.len() <= 3 && text.bytes().all(|b| b.is_ascii_digit()));
+    let sign = HALVES.iter().find_map(|&(c, over, under)| Some((text.strip_suffix(c)?, over, under)));
+    let (whole, over, under) = match sign {
+        Some(("", over, under)) => ("0", over, under),
+        Some(found) => found,
+        None => {
+            let (whole, fraction) = text.split_once(' ')?;
+            let (over, under) = fraction.split_once('/')?;
+            (whole, small(over)?, small(under)?)
+        }
+    };
+    let whole = plain(whole.trim_end().as_bytes(), b'.').filter(|whole| whole.fract() == 0.0)?;
+    (0.0 < over && over < under).then_some(whole + over / under)
 }
 
 /// A number of a computer: 0x1f.

@@ -1,9 +1,9 @@
 //! Lists of numbers in a cell: [0.1, 0.2], as NumPy prints them, or apart by blanks, `;` or `|`; and measures of several short numbers,
-//! 1920x1080, 120/80, 16:9.
+//! 1920x1080, 120/80, 16:9, and places, 48.137, 11.575 and POINT (11.575 48.137).
 
 use super::number::plain;
 
-/// Fewest numbers of a list without brackets.
+/// Fewest numbers of a list without brackets; two are enough if all have decimals.
 const FEWEST_BARE: usize = 4;
 
 /// Marks between the numbers of a measure, and the bytes of its longest number: longer ones are codes and telephone numbers.
@@ -16,12 +16,13 @@ pub(super) fn parse(cell: &[u8], out: &mut Vec<f32>) -> Option<usize> {
     if let Some(n) = measure(cell, out) {
         return Some(n);
     }
+    let cell = cell.strip_prefix(b"POINT").map_or(cell, <[u8]>::trim_ascii);
     let inner = |open: u8, close: u8| cell.strip_prefix(&[open])?.strip_suffix(&[close]);
     let in_brackets = inner(b'[', b']').or_else(|| inner(b'(', b')')).or_else(|| inner(b'{', b'}'));
     let inside = in_brackets.unwrap_or(cell);
     let separator = [b',', b';', b'|'].into_iter().find(|mark| inside.contains(mark));
-    let mut is_list = true;
-    let mut take = |piece: &[u8]| match plain(piece, b'.') {
+    let (mut is_list, mut have_decimals) = (true, true);
+    let mut take = |piece: &[u8]| match plain(piece, b'.').inspect(|_| have_decimals &= piece.contains(&b'.')) {
         _ if !is_list => {}
         Some(x) => out.push(x as f32),
         None if matches!(piece, b"None" | b"null" | b"NULL" | b"NA") => out.push(f32::NAN),
@@ -31,9 +32,9 @@ pub(super) fn parse(cell: &[u8], out: &mut Vec<f32>) -> Option<usize> {
         Some(mark) => inside.split(|byte| *byte == mark).for_each(|piece| take(piece.trim_ascii())),
         None => inside.split(u8::is_ascii_whitespace).filter(|piece| !piece.is_empty()).for_each(take),
     }
-    let fewest = if in_brackets.is_some() { 2 } else { FEWEST_BARE };
+    let fewest = if in_brackets.is_some() || have_decimals { 2 } else { FEWEST_BARE };
     // Numbers with a comma between them may be one number with a decimal comma, or a list of names.
-    let is_clear = in_brackets.is_some() || separator != Some(b',');
+    let is_clear = in_brackets.is_some() || have_decimals || separator != Some(b',');
     let n = Some(out.len() - before).filter(|n| is_list && is_clear && *n >= fewest);
     out.truncate(before + n.unwrap_or(0));
     n
@@ -68,10 +69,25 @@ mod tests {
         assert_eq!(of("(1;2)").map(|found| found.0), Some(2));
         assert_eq!(of("1920x1080"), Some((2, vec![1920.0, 1080.0])));
         assert_eq!(of("2.5 × 3 × 10"), Some((3, vec![2.5, 3.0, 10.0])));
+        assert_eq!(of("48.137, 11.575"), Some((2, vec![48.137, 11.575])));
+        assert_eq!(of("POINT (11.5 48)"), Some((2, vec![11.5, 48.0])));
         assert_eq!(of("120/80").or(of("5:0")).map(|found| found.0), Some(2));
-        for odd in
-            ["", "[]", "[1]", "1 2 3", "1,2,3,4", "[1, x]", "a|b|c|d", "1.5", "0x1f", "030/1234567", "1/", "3 x 4 cm"]
-        {
+        for odd in [
+            "",
+            "[]",
+            "[1]",
+            "1 2 3",
+            "1,2,3,4",
+            "1.5,2",
+            "48,5 11,5",
+            "[1, x]",
+            "a|b|c|d",
+            "1.5",
+            "0x1f",
+            "030/1234567",
+            "1/",
+            "3 x 4 cm",
+        ] {
             assert_eq!(of(odd), None, "{odd}");
         }
     }

@@ -71,7 +71,10 @@ impl Rewrite {
         (0..MAX_TITLES.min(lines.len().saturating_sub(1))).find_map(|at| {
             let mut runs = lines[at].split(|c| !MARKS.contains(c)).filter(|run| !run.is_empty());
             let mark = runs.next().filter(|mark| mark.len() > 1 || *mark == "&")?;
-            let is_alone = !lines[at].replace(mark, "").contains(|c| mark.contains(c));
+            // Titles hold no part of it: in `x,y` above `5%,7%` the comma is the delimiter.
+            let is_title = |line: &&str| !line.contains(|c| mark.contains(c));
+            let is_alone =
+                !lines[at].replace(mark, "").contains(|c| mark.contains(c)) && lines[..at].iter().all(is_title);
             let text = lines[at..].join("\n");
             let are_even = |has_quotes: &bool| {
                 let mut is_inside = false;
@@ -202,7 +205,9 @@ mod tests {
         assert_eq!(of("\"a,b\"\n\"1,\"\"x, y\"\"\"\n").1, "a,b\n1,\"x, y\"\n");
         assert_eq!(of("a & b\n1 & x, y\n").1, "a ¤ b\n1 ¤ x, y\n");
         // Marks within cells, an empty column, names with commas.
-        for text in ["a,b\n1,the ”x” y\n2,”z”\n", "a|b|c\n1||2\n|3|\n", "\"place\"\n\"Rome, Italy\"\n"] {
+        for text in
+            ["x,y\n5%,7%\n3%,4%\n", "a,b\n1,the ”x” y\n2,”z”\n", "a|b|c\n1||2\n|3|\n", "\"place\"\n\"Rome, Italy\"\n"]
+        {
             assert_eq!(of(text), (vec![], text.to_owned()));
         }
     }

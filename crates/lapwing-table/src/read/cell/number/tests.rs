@@ -81,7 +81,7 @@ fn units_are_those_of_all_cells() {
     assert_eq!(style.parse(b"1,051.3 mm"), Some(1051.3));
     assert_eq!((style.parse(b"7mm"), style.parse(b"7 km"), style.parse(b"7")), (Some(7.0), None, None));
     assert_eq!(Affix::of("21 °C".as_bytes()), Affix::of("3°C".as_bytes()));
-    ["mm", "7", "7 kilometers in all", "7 -", "7 (x)", "a 7 b", "user 7", "C-0001"]
+    ["mm", "7", "7 -", "7 (x)", "a 7 b", "user 7", "C-0001"]
         .iter()
         .for_each(|cell| assert_eq!(Affix::of(cell.as_bytes()), None, "{cell}"));
 }
