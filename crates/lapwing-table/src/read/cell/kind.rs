@@ -9,11 +9,12 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::affix::Affix;
 use super::date::{DateStyle, is_no_date};
 use super::duration::FAMILIES;
 use super::marks::Marks;
 use super::missing::is_missing;
-use super::number::{Affix, NumberStyle, plain, without_currency};
+use super::number::{NumberStyle, plain, without_currency};
 use super::vector;
 use crate::read::lines::shown;
 use crate::read::text::Doubt;

@@ -52,7 +52,7 @@ impl Marks {
             (1, 0) => self.point += 1,
             // 1,234,567 and 1.234.567: the mark that comes again separates groups.
             (0, 2..) if behind(b',') == 3 => self.point += 1,
-            (2.., 0) if before(b'.') <= 3 && are_groups(&digits) => self.comma += 1,
+            (2.., 0) if before(b'.') <= 3 && are_groups(digits) => self.comma += 1,
             (1, 1..) if behind(b'.') < behind(b',') => self.point += 1,
             (1.., 1) if behind(b',') < behind(b'.') => self.comma += 1,
             _ => {}

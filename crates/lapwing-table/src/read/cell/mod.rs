@@ -1,5 +1,6 @@
 //! What a cell of text holds: numbers, dates, truth values, lists, as people write them; and the type of a column of cells.
 
+mod affix;
 mod column;
 mod date;
 mod duration;
