@@ -11,7 +11,9 @@ Leniencies, by design:
 - values beyond a type: `1e400` is infinite for both; texts such as `1_000` are numbers for Python alone;
 - arrays: types that NumPy refuses too (objects) are refused; both ignore additional bytes behind an array;
 - arrays of Python 2, with shapes such as `(3L, 2L)`, are read in every version of the format;
-- `.npz`: members that are not needed are not read;
+- `.npz`: members that are not needed are not read; archives whose directory is damaged or at another place than it states are read if
+  the length and the checksum of the member hold, whatever version of the format it names;
+- svmlight: texts that are not UTF-8 are read in the encoding that they seem to have, with a warning;
 - Parquet: we use Arrow for Rust, which is a reader of the format's own project. Inputs that Arrow for C++ alone refuses are
   counted and do not count as a disagreement; different values do;
 - safetensors: the settings in the metadata are ours.
@@ -91,7 +93,13 @@ def is_lenient(target, complaint):
     """Whether a refusal is one of the leniencies above."""
     if not complaint.startswith("refused"):
         return False
-    return "parquet" in target or re.search(r"Cannot parse header.*\d+L", complaint) is not None
+    patterns = {
+        "parquet": "",
+        "npz": r"central directory|zip file version|compressed patched data|is not a zip file|Cannot parse header.*\d+L",
+        "npy": r"Cannot parse header.*\d+L",
+        "svmlight": "UnicodeDecodeError",
+    }
+    return any(kind in target and re.search(pattern, complaint) for kind, pattern in patterns.items())
 
 
 def same_values(theirs, ours):

@@ -169,6 +169,8 @@ impl<'a> Classifier<'a> {
             _ if file.meta.get("unfolded").is_some() => UnfoldedExtension::stored(file, c)?.into(),
             _ if file.meta.get("low_rank").is_some() => LowRankExtension::stored(file, c)?.into(),
             _ if file.meta.get("supervised").is_some() => SupervisedExtension::stored(file, c)?.into(),
+            // The layers of a network without its settings.
+            _ if file.contains("layer.output") => return Err(file.error("the settings of its network are missing")),
             _ => stored_neighbors(file, c)?.into(),
         };
         meta.check_columns(extension.n_features()).map_err(|reason| file.error(reason))?;
