@@ -237,11 +237,12 @@ impl Meta {
         Ok((levels, block))
     }
 
-    /// Whether the counts include all new edges of a block. Without probes, all its edges are new.
+    /// Whether the counts include all new edges of a block. Without probes there was no round, and all its edges are new.
     fn counts_new_edges(&self, in_block: u64, has_probes: bool) -> bool {
         let new = in_block.checked_sub(self.state.n_sampled as u64);
         let counted = self.state.counts.rows.checked_sub(self.state.counts.dropped);
-        (self.state.n_sampled == 0 || has_probes) && new.zip(counted).is_some_and(|(new, counted)| new <= counted)
+        let is_first = self.state.n_sampled == 0 && self.bound.is_none();
+        (is_first || has_probes) && new.zip(counted).is_some_and(|(new, counted)| new <= counted)
     }
 
     fn probes(&self, file: &ModelFile) -> Result<Option<Probes>> {
