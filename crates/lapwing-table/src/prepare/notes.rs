@@ -204,7 +204,7 @@ impl Other {
                 (are_few && (is_code || names_groups(name))).then(|| Self::read_as("levels", name, "text", warning))
             }
             (Cells::Texts(texts), Step::Text { .. }) if texts.are_objects() => {
-                let warning = "its cells are JSON objects, of which words count and numbers hardly do; as features";
+                let warning = "its cells are JSON objects; their words are used, most of their numbers are not; to use all of them";
                 Some(Self::new("columns", "make a column of each member", Some(warning)))
             }
             (Cells::Texts(texts), _) if texts.levels.keys().any(|text| text.contains(is_unseen)) => {

@@ -26,7 +26,7 @@ impl Affix {
         (text[..length].contains(is_digit) && unit.contains(is_digit)).then(|| Self::new("", unit))?
     }
 
-    /// What all of some texts begin and end with, if it frames a number: `x=5`, `temp: 5`, `Date(5)`, `{'x': 5}`.
+    /// What all of some texts with digits begin and end with, if it frames a number: `x=5`, `temp: 5`, `Date(5)`, `{'x': 5}`.
     pub(super) fn frame(texts: &[&str]) -> Option<Self> {
         let first = texts.first()?;
         let alike = |text: &&str| first.bytes().zip(text.bytes()).take_while(|(a, b)| a == b).count();
@@ -52,7 +52,10 @@ impl Affix {
         };
         // Words before numbers are names of things (user 17) unless they look like money or say that something is counted.
         let is_code = |text: &str| text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_uppercase());
-        let is_known = |text: &str| WORDS_BEFORE.split('|').any(|word| text.to_lowercase() == word);
+        let is_known = |text: &str| {
+            let lower = text.to_lowercase();
+            WORDS_BEFORE.split('|').any(|word| word == lower)
+        };
         let is_before = |text: &str| is_code(text) || text.ends_with('$') || is_known(text);
         match (before, behind) {
             ("", unit) if is_word(unit) => Self::new("", unit),

@@ -84,7 +84,7 @@ impl DateStyle {
         if self == Self::Time {
             return time(text);
         }
-        if self == Self::YearFirst && text.as_bytes().get(8) == Some(&b'T') {
+        if self == Self::YearFirst && text.bytes().take_while(u8::is_ascii_digit).count() == 8 {
             let text = text.trim_end_matches('Z');
             let read = |form| chrono::NaiveDateTime::parse_from_str(text, form).ok();
             let found = read("%Y%m%dT%H%M%S").or_else(|| read("%Y%m%dT%H%M"))?;
@@ -330,6 +330,7 @@ mod tests {
             (DateStyle::Month, "2H24", "2024-07-01 00:00:00"),
             (DateStyle::NamedMonth, "Thu Aug 17 04:48:00 2023", "2023-08-17 04:48:00"),
             (DateStyle::YearFirst, "20230817T044800Z", "2023-08-17 04:48:00"),
+            (DateStyle::YearFirst, "2024-1-5T10:00", "2024-01-05 10:00:00"),
             (DateStyle::Week, "2024-W05-3", "2024-01-31 00:00:00"),
             (DateStyle::Time, "12:30", "1970-01-01 12:30:00"),
             (DateStyle::Time, "12:30:15", "1970-01-01 12:30:15"),

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::affix::Affix;
+use super::affix::{Affix, is_digit};
 use super::date::{DateStyle, is_no_date};
 use super::duration::FAMILIES;
 use super::marks::Marks;
@@ -122,7 +122,7 @@ impl CellType {
     /// Whether a value of this type says something else than its cell: no date, a limit, another unit.
     pub(crate) fn is_rounded(self) -> bool {
         use NumberStyle::{Duration, Flagged, Interval, Measure};
-        matches!(self, Self::Date(DateStyle::Time | DateStyle::Month | DateStyle::Week))
+        matches!(self, Self::Vector(_) | Self::Date(DateStyle::Time | DateStyle::Month | DateStyle::Week))
             || matches!(self, Self::Number(Duration | Measure(_) | Flagged(_) | Interval(_)))
     }
 
@@ -279,6 +279,7 @@ fn affix(filled: &[Counted<'_>], of: fn(&[u8]) -> Option<Affix>) -> Option<Affix
 /// What stands around the numbers of the cells that begin as most do.
 fn frame(filled: &[Counted<'_>]) -> Option<Affix> {
     let cells = || filled.iter().take(AFFIX_CELLS).filter_map(|(cell, _)| std::str::from_utf8(cell).ok());
+    let cells = || cells().filter(|text| text.contains(is_digit));
     let start = most_frequent(cells().filter_map(|text| text.chars().next()))?;
     let texts: Vec<&str> = cells().filter(|text| text.starts_with(start)).collect();
     (texts.len() > 1 && !start.is_ascii_digit()).then(|| Affix::frame(&texts))?

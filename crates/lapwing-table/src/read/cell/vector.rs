@@ -6,7 +6,8 @@ use super::number::plain;
 /// Fewest numbers of a list without brackets; two are enough if all have decimals.
 const FEWEST_BARE: usize = 4;
 
-/// Marks between the numbers of a measure, and the bytes of its longest number: longer ones are codes and telephone numbers.
+/// Marks between the numbers of a measure, the last two between two numbers only, since dates and times have three; and the bytes of its
+/// longest number: longer ones are codes and telephone numbers.
 const MEASURE_MARKS: [&str; 5] = ["x", "×", "X", "/", ":"];
 const MEASURE_BYTES: usize = 6;
 
@@ -49,8 +50,8 @@ fn measure(cell: &[u8], out: &mut Vec<f32>) -> Option<usize> {
         plain(piece.as_bytes(), b'.').filter(|_| is_short).map(|x| x as f32)
     };
     let numbers: Vec<f32> = text.split(mark).map(|piece| number(piece.trim())).collect::<Option<_>>()?;
-    out.extend_from_slice(&numbers);
-    Some(numbers.len())
+    let is_measure = numbers.len() == 2 || !matches!(mark, "/" | ":");
+    is_measure.then(|| out.extend_from_slice(&numbers)).map(|()| numbers.len())
 }
 
 #[cfg(test)]
@@ -84,6 +85,7 @@ mod tests {
             "a|b|c|d",
             "1.5",
             "0x1f",
+            "31/12/2020",
             "030/1234567",
             "1/",
             "3 x 4 cm",

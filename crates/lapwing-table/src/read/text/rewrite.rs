@@ -71,10 +71,9 @@ impl Rewrite {
         (0..MAX_TITLES.min(lines.len().saturating_sub(1))).find_map(|at| {
             let mut runs = lines[at].split(|c| !MARKS.contains(c)).filter(|run| !run.is_empty());
             let mark = runs.next().filter(|mark| mark.len() > 1 || *mark == "&")?;
+            let is_alone = !lines[at].replace(mark, "").contains(|c| mark.contains(c));
             // Titles hold no part of it: in `x,y` above `5%,7%` the comma is the delimiter.
-            let is_title = |line: &&str| !line.contains(|c| mark.contains(c));
-            let is_alone =
-                !lines[at].replace(mark, "").contains(|c| mark.contains(c)) && lines[..at].iter().all(is_title);
+            let are_titles = !lines[..at].iter().any(|line| line.contains(|c| mark.contains(c)));
             let text = lines[at..].join("\n");
             let are_even = |has_quotes: &bool| {
                 let mut is_inside = false;
@@ -83,7 +82,7 @@ impl Rewrite {
                 counts.truncate(counts.len().saturating_sub(usize::from(is_inside)).max(1));
                 counts.iter().all(|count| *count > 0 && *count == counts[0])
             };
-            let has_quotes = [true, false].into_iter().filter(|_| is_alone).find(are_even)?;
+            let has_quotes = [true, false].into_iter().filter(|_| is_alone && are_titles).find(are_even)?;
             Some(Self::Delimiter(mark.to_owned(), has_quotes))
         })
     }
