@@ -1,6 +1,8 @@
 //! Limits of the system that end a program without a word, unless it listens: on the size of files, and on memory.
 
 use std::alloc::{GlobalAlloc, Layout, System};
+#[cfg(unix)]
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use lapwing_core::memory::is_asking;
 use lapwing_core::publish::{note_unfinished, remove_unfinished};
@@ -57,10 +59,17 @@ fn told(pointer: *mut u8, size: usize) -> *mut u8 {
     pointer
 }
 
-/// Ends the program, which has no memory for `size` more bytes. Allocates nothing.
+/// Ends the program, which has no memory for `size` more bytes. Allocates nothing. Where several threads get here, the first one speaks
+/// and the others wait for the end.
 #[cold]
 #[cfg(unix)]
 fn end(size: usize) {
+    static IS_ENDING: AtomicBool = AtomicBool::new(false);
+    if IS_ENDING.swap(true, Ordering::Relaxed) {
+        loop {
+            std::thread::sleep(std::time::Duration::from_secs(1));
+        }
+    }
     const BEFORE: &[u8] = b"error: the memory is used up: ";
     const AFTER: &[u8] =
         b" more bytes cannot be had; free memory or raise its limit (ulimit -v), or give fewer rows or \
