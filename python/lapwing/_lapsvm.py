@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, TypeVar
 
 import numpy as np
@@ -54,8 +55,8 @@ class KernelEstimator(Machine, GraphEstimator):
         self.objective_ = np.asarray(self.report_["parts"]["lapsvm"]["objective"], dtype=np.float64)
 
     def _keep_extension(self) -> None:
-        self.coefficients_ = self._fitted_extension.coefficients()
-        self.bias_ = self._fitted_extension.bias()
+        self.coefficients_ = self._fitted_extension.array("coefficients")
+        self.bias_ = self._fitted_extension.array("bias")
 
 
 class KernelClassifier(KernelEstimator, SpreadingClassifier):
@@ -162,18 +163,18 @@ class KernelClassifier(KernelEstimator, SpreadingClassifier):
         return features_argument(checked), (codes, class_names(labels.classes))
 
     def _start(self, labels: ClassLabels) -> Any:
-        """The machine of an earlier fit of the same classes, for a warm start."""
+        """Coefficients and bias of an earlier fit of the same classes, for a warm start."""
         if not isinstance(self.warm_start, (bool, np.bool_)):
             raise TypeError(f"warm_start must be True or False, not {type(self.warm_start).__name__}")
-        if not self.warm_start or not hasattr(self, "_fitted_extension"):
+        if not self.warm_start or not hasattr(self, "coefficients_"):
             return None
-        return self._fitted_extension if np.array_equal(self.classes_, labels.classes) else None
+        return (self.coefficients_, self.bias_) if np.array_equal(self.classes_, labels.classes) else None
 
     @classmethod
     def _parameters_of(cls, extension: Any) -> dict[str, Any]:
         # Without a kernel the features have weights, as for a linear kernel or given similarities.
-        name, bandwidth, degree = extension.kernel() or ("linear", None, None)
-        return {"kernel": name, "bandwidth": bandwidth or "auto", "degree": degree or 3}
+        kernel = json.loads(extension.settings())["kernel_machine"].get("kernel", {"kind": "linear"})
+        return {"kernel": kernel["kind"], "bandwidth": kernel.get("bandwidth", "auto"), "degree": kernel.get("degree", 3)}
 
 
 @documented

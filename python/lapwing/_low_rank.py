@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -118,17 +119,23 @@ class LowRankPropagationClassifier(LowRankPropagationClassifierParameters, Sprea
 
     def _keep_extension(self) -> None:
         """Store the landmarks, in the units of X."""
-        landmarks, self.bandwidth_ = self._fitted_extension.values(), self._fitted_extension.bandwidth()
-        if landmarks is not None and self._scaling is not None and "mean" in self._scaling:
-            landmarks = landmarks * self._scaling["scale"] + self._scaling["mean"]
-        self.landmarks_ = landmarks
+        extension = self._fitted_extension
+        self.bandwidth_ = json.loads(extension.settings())["low_rank"].get("width")
+        self.landmarks_ = None
+        # A learned factor has a basis instead.
+        if self.bandwidth_ is not None:
+            landmarks = extension.array("landmarks") + extension.array("center").astype(np.float64)
+            if self._scaling is not None and "mean" in self._scaling:
+                landmarks = landmarks * self._scaling["scale"] + self._scaling["mean"]
+            self.landmarks_ = landmarks
 
     @classmethod
     def _parameters_of(cls, extension: Any) -> dict[str, Any]:
+        own = json.loads(extension.settings())["low_rank"]
         kept = {
-            "n_landmarks": extension.n_landmarks(),
-            "factor": extension.factor(),
-            "bandwidth": extension.bandwidth(),
-            "n_nearest": extension.n_nearest(),
+            "n_landmarks": len(extension.array("coefficients")),
+            "factor": "glnp" if "offset" in own else "anchor" if "n_nearest" in own else "nystrom",
+            "bandwidth": own.get("width"),
+            "n_nearest": own.get("n_nearest"),
         }
         return {name: value for name, value in kept.items() if value is not None}

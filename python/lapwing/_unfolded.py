@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -31,10 +32,17 @@ class NetworkEstimator(Network, GraphEstimator):
         self.loss_curve_ = np.asarray(self.report_["parts"]["unfolded"]["loss"], dtype=np.float64)
 
     def _keep_extension(self) -> None:
-        layers = self._fitted_extension.layers()
-        self.graph_reg_ = self._fitted_extension.graph_reg()
-        self.layer_weights_ = layers[0][0] if len(layers) == 1 else [weights for weights, _ in layers]
-        biases = [np.zeros(weights.shape[1]) if bias is None else bias for weights, bias in layers]
+        extension = self._fitted_extension
+        settings = json.loads(extension.settings())["unfolded"]
+        self.graph_reg_ = settings["graph_reg"]
+        names = [name for name in ("layer.hidden", "layer.output") if extension.has(name)]
+        layers = [extension.array(name) for name in names]
+        # The last row of a layer with a bias is that of a constant column; rows are centered before the first layer.
+        weights = [layer[:-1] if settings["bias"] else layer for layer in layers]
+        biases = [layer[-1].copy() if settings["bias"] else np.zeros(layer.shape[1]) for layer in layers]
+        if extension.has("layer.center"):
+            biases[0] -= extension.array("layer.center") @ weights[0]
+        self.layer_weights_ = weights[0] if len(layers) == 1 else weights
         self.bias_ = biases[0] if len(layers) == 1 else biases
 
     def _new_scores(self, X: Any, graph: Any = None) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:

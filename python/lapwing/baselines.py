@@ -225,7 +225,8 @@ class LinearClassifier(LinearClassifierParameters, Linear, SpreadingClassifier):
     _keeps_rows = False
 
     def _keep_extension(self) -> None:
-        self.coefficients_, self.bias_ = self._fitted_extension.linear()
+        whole = self._fitted_extension.array("coefficients")
+        self.coefficients_, self.bias_ = whole[:-1], whole[-1]
 
 
 @documented

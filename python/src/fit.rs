@@ -19,7 +19,7 @@ use pyo3::types::PyDict;
 use crate::arrays::{FeaturesInput, json, matrix, matrix_array, py_dict, vector};
 use crate::control::Control;
 use crate::error::to_py;
-use crate::extension::{KernelMachine, extension_object};
+use crate::extension::extension_object;
 use crate::graph::{GraphInput, HeldGraph};
 use crate::parameters::settings;
 use crate::rule::{add_labeling, rule_dict, widths_object};
@@ -62,9 +62,9 @@ pub struct Extras<'py> {
     /// Rows with labels by which conjugate gradients of a kernel machine stop.
     #[pyo3(default)]
     validation: Option<(FeaturesInput<'py>, LabelsInput<'py>)>,
-    /// A machine on the same rows from which conjugate gradients start.
+    /// Coefficients (n, k) and bias (k) of a machine on the same rows, from which conjugate gradients start.
     #[pyo3(default)]
-    start: Option<PyRef<'py, KernelMachine>>,
+    start: Option<(PyReadonlyArray2<'py, f64>, PyReadonlyArray1<'py, f64>)>,
     /// Shares of the classes in every row (n, c), where a harmonic fit starts.
     #[pyo3(default)]
     prior: Option<PyReadonlyArray2<'py, f64>>,
@@ -178,7 +178,9 @@ pub fn fit_classifier<'py>(
         None => None,
     };
     let validation = held.as_ref().map(|(features, targets)| ValidationSet { features, targets });
-    let options = FitOptions { validation, start: extras.start.as_ref().map(|machine| &machine.0) };
+    let start = extras.start.as_ref().map(|(alpha, bias)| PyResult::Ok((matrix(alpha)?, vector(bias)?))).transpose()?;
+    let start = start.as_ref().map(|(coefficients, bias)| (coefficients, bias.as_slice()));
+    let options = FitOptions { validation, start };
     let mut fitted = control.run(py, |run| {
         let fitted = source.solve(&targets, prior.as_ref(), run, |problem| match kernel_machine(&settings)? {
             Some(machine) => machine.fit_with(problem, &options, run),
@@ -205,14 +207,11 @@ fn classifier_dict<'py>(
     hands_extension: bool,
     may_keep_rows: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let errors = match &fitted.extension {
-        Some(Extension::Neighbors(rows)) => rows.errors.as_ref().map(|errors| PyArray1::from_slice(py, errors)),
-        _ => None,
-    };
+    let neighbors = fitted.extension.as_ref().and_then(|extension| extension.neighbors());
+    let errors = neighbors.and_then(|rows| rows.errors.as_ref()).map(|errors| PyArray1::from_slice(py, errors));
     // The extension shares the scores; they are returned without a copy once it is gone.
     let n = fitted.labeling.labels.len();
-    let keeps_rows =
-        may_keep_rows && matches!(&fitted.extension, Some(Extension::Neighbors(rows)) if rows.scores.n_rows() == n);
+    let keeps_rows = may_keep_rows && neighbors.is_some_and(|rows| rows.scores.n_rows() == n);
     let dict = kept(py, &fitted.report, fitted.extension, hands_extension && !keeps_rows)?;
     dict.set_item("keeps_rows", keeps_rows)?;
     dict.set_item("errors", errors)?;
@@ -272,10 +271,8 @@ fn kept<'py>(
     extension: Option<Extension<'_>>,
     hands_extension: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let widths = match &extension {
-        Some(Extension::Neighbors(neighbors)) => widths_object(py, &neighbors.widths)?,
-        _ => py.None().into_bound(py),
-    };
+    let neighbors = extension.as_ref().and_then(|extension| extension.neighbors());
+    let widths = neighbors.map(|neighbors| widths_object(py, &neighbors.widths)).transpose()?;
     let extension =
         extension.filter(|_| hands_extension).map(|extension| extension_object(py, extension)).transpose()?;
     Ok(py_dict!(py, "widths": widths, "report": json(report).map_err(to_py)?, "extension": extension))

@@ -21,9 +21,7 @@ mod rule;
 mod scaling;
 mod solver;
 mod sparsify;
-mod supervised;
 mod table;
-mod unfolded;
 mod versions;
 
 /// Compiled part of lapwing.
@@ -32,7 +30,7 @@ mod _lapwing {
     #[pymodule_export]
     use crate::{
         audit::{HeldAudit, audit, audit_regression},
-        extension::{Eigenfunctions, KernelMachine, Landmarks, extend},
+        extension::{Extension, extend},
         fit::{fit_classifier, fit_regressor},
         graph::{HeldGraph, check_graph, components, kneighbors, knn_graph, save_graph, weigh_neighbors},
         index::NeighborIndex,
@@ -45,9 +43,7 @@ mod _lapwing {
         scaling::{doubt_scaling, fit_scaling, scale_features},
         solver::Solver,
         sparsify::{Sparsifier, effective_resistances, sparsify, start_sparsifier},
-        supervised::Supervised,
         table::{apply_recipe, fit_table, recipe_names, usual_labels},
-        unfolded::Network,
         versions::build_info,
     };
 }

@@ -2,52 +2,61 @@
 //!
 //! Every method implements [`Method`]; [`method()`] finds one by name. [`compare()`] runs several on one data set.
 //!
+//! From the bottom up: `core` is what methods share, `maps` are linear maps whose weights are fitted, `methods` are the methods, which
+//! never know each other; `choose` and `label_loop` stand above them; `registry` lists all, and `classifier` labels new rows.
+//!
 //! An internal part of lapwing: its items may change in any version. What is stable is what the crate `lapwing` lists.
 
-mod auto;
-pub mod baselines;
-mod calibration;
-mod class_mass;
-mod class_sizes;
+mod choose;
 mod classifier;
-mod compare;
-mod expected;
-mod extend;
-mod fitting;
+mod core;
 #[cfg(test)]
 #[path = "../../../tests/golden/reader.rs"]
 mod golden;
-pub mod harmonic;
-mod held_out;
 pub mod label_loop;
-mod labeling;
-pub mod lapsvm;
-pub mod low_rank;
-mod method;
-pub mod metrics;
-mod notes;
+mod maps;
+mod method_params;
+mod methods;
 mod registry;
-mod resident;
-pub mod split;
-mod uncertainty;
-pub mod unfolded;
-mod venn_abers;
 
-pub use auto::{Auto, AutoParams, Candidates};
-pub use class_sizes::{LabelsDrawn, SizeOptions, SizeParams, SizedLabeling, Sizing, SizingParams, WithSizes};
-pub use classifier::Classifier;
-pub use compare::{CompareParams, CompareRow, Comparison, Failed, Keep, Rival, Unfinished, Winner, compare};
-pub use expected::{ClassAccuracy, ExpectedAccuracy, ReliabilityBin, class_accuracy, reliability};
-pub use extend::{Extended, Extension, LazyIndex, NeighborExtension};
-pub use harmonic::{
-    Calibration, Certify, Clamp, ClassPrior, Decision, Form, Harmonic, HarmonicParams, SparseHarmonic,
-    SparseHarmonicParams,
+pub use choose::auto::{Auto, AutoParams, Candidates};
+pub use choose::compare::{CompareParams, CompareRow, Comparison, Failed, Keep, Rival, Unfinished, Winner, compare};
+pub use classifier::{Classifier, KINDS, extension_from_bytes, extension_to_file};
+pub use method_params::MethodParams;
+pub use registry::{METHODS, MethodSpec, Settings, method, method_names};
+
+pub use self::core::class_prior::ClassPrior;
+pub use self::core::class_sizes::{
+    LabelsDrawn, SizeOptions, SizeParams, SizedLabeling, Sizing, SizingParams, WithSizes,
 };
-pub use held_out::{HeldOut, HeldOutSource};
-pub use labeling::{Labeling, Rule};
-pub use lapsvm::{KernelExtension, LapSvm, LapSvmParams};
-pub use low_rank::{LowRank, LowRankExtension, LowRankParams, RowFit};
-pub use method::{Fitted, FittedRegression, HeldOutFit, Method, Plan, PlanStep, Problem, ProblemSize};
-pub use registry::{METHODS, MethodParams, MethodSpec, Settings, method, method_names};
-pub use unfolded::{UnfoldedExtension, UnfoldedGnn, UnfoldedParams};
-pub use venn_abers::VennAbers;
+pub use self::core::expected::{ClassAccuracy, ExpectedAccuracy, ReliabilityBin, class_accuracy, reliability};
+pub use self::core::extend::{Extend, Extension};
+pub use self::core::fitted::{Fitted, FittedRegression};
+pub use self::core::held_out::{HeldOut, HeldOutSource};
+pub use self::core::labeling::{Labeling, Rule};
+pub use self::core::lazy_index::LazyIndex;
+pub use self::core::method::{HeldOutFit, Method};
+pub use self::core::neighbors::NeighborExtension;
+pub use self::core::plan::{Plan, PlanStep};
+pub use self::core::problem::{Problem, ProblemSize};
+pub use self::core::scores::Extended;
+pub use self::core::venn_abers::VennAbers;
+pub use self::core::{metrics, split};
+pub use self::methods::harmonic::{
+    Calibration, Certify, Clamp, Decision, Form, Harmonic, HarmonicParams, SparseHarmonic, SparseHarmonicParams,
+};
+pub use self::methods::lapsvm::{LapSvm, LapSvmParams};
+pub use self::methods::low_rank::{LowRank, LowRankParams, RowFit};
+pub use self::methods::unfolded::{UnfoldedGnn, UnfoldedParams};
+pub use self::methods::{harmonic, lapsvm, low_rank, unfolded};
+
+/// Simple methods that others are measured against.
+pub mod baselines {
+    pub use crate::methods::eigenfunction::{Eigenfunction, EigenfunctionParams};
+    pub use crate::methods::forest::{Forest, ForestParams};
+    pub use crate::methods::linear::{Linear, LinearParams, linear_prior};
+    pub use crate::methods::majority::Majority;
+    pub use crate::methods::nearest_label::{NearestLabel, NearestLabelParams};
+    pub use crate::methods::simple_harmonic::{SimpleHarmonic, SimpleHarmonicParams};
+    pub use crate::methods::subsampling::{Subsampling, SubsamplingParams};
+}

@@ -5,57 +5,24 @@
 
 use lapwing_core::params::{Condition, Parameter, Parameters, Value, nearest, unknown};
 use lapwing_core::{Error, Result};
-use lapwing_graph::GraphParams;
 
-use crate::auto::{AUTO, Auto, AutoParams};
-use crate::baselines::{
-    EIGENFUNCTION, Eigenfunction, EigenfunctionParams, FOREST, Forest, ForestParams, LINEAR, Linear, LinearParams,
-    MAJORITY, Majority, NEAREST_LABEL, NearestLabel, NearestLabelParams, SIMPLE_HARMONIC, SUBSAMPLING, SimpleHarmonic,
-    SimpleHarmonicParams, Subsampling, SubsamplingParams,
-};
-use crate::harmonic::{Decision, Harmonic, HarmonicParams, SparseHarmonic, SparseHarmonicParams};
-use crate::lapsvm::{LAPRLS, LAPSVM};
-use crate::low_rank::{FactorKind, LOW_RANK};
-use crate::unfolded::UNFOLDED;
-use crate::{
-    LapSvm, LapSvmParams, LowRank, LowRankParams, Method, SizeParams, SizingParams, UnfoldedGnn, UnfoldedParams,
-    WithSizes,
-};
+use crate::choose::auto::Auto;
+use crate::core::class_sizes::{SizeParams, WithSizes};
+use crate::core::method::Method;
+use crate::method_params::MethodParams;
+use crate::methods::eigenfunction::{EIGENFUNCTION, Eigenfunction};
+use crate::methods::forest::{FOREST, Forest};
+use crate::methods::harmonic::{Decision, Harmonic, HarmonicParams, SparseHarmonic};
+use crate::methods::lapsvm::{LAPRLS, LAPSVM, LapSvm};
+use crate::methods::linear::{LINEAR, Linear};
+use crate::methods::low_rank::{FactorKind, LOW_RANK, LowRank};
+use crate::methods::majority::{MAJORITY, Majority};
+use crate::methods::nearest_label::{NEAREST_LABEL, NearestLabel};
+use crate::methods::simple_harmonic::{SIMPLE_HARMONIC, SimpleHarmonic};
+use crate::methods::subsampling::{SUBSAMPLING, Subsampling};
+use crate::methods::unfolded::{UNFOLDED, UnfoldedGnn};
 
-/// Parameters of all methods. A method uses the structs that its [`MethodSpec`] lists.
-#[derive(Clone, Debug, Default)]
-pub struct MethodParams {
-    /// The automatic choice.
-    pub auto: AutoParams,
-    /// The graph, for methods that use one.
-    pub graph: GraphParams,
-    /// Harmonic propagation.
-    pub harmonic: HarmonicParams,
-    /// Sparsifying, for harmonic propagation on a sparsified graph.
-    pub sparse: SparseHarmonicParams,
-    /// Low-rank propagation.
-    pub low_rank: LowRankParams,
-    /// Laplacian SVM and least squares.
-    pub lapsvm: LapSvmParams,
-    /// Unfolded graph networks.
-    pub unfolded: UnfoldedParams,
-    /// Harmonic propagation among a sample of the rows.
-    pub subsampling: SubsamplingParams,
-    /// Least squares on smooth eigenvectors of the graph.
-    pub simple_harmonic: SimpleHarmonicParams,
-    /// Eigenfunctions of the density.
-    pub eigenfunction: EigenfunctionParams,
-    /// The nearest labeled row.
-    pub nearest_label: NearestLabelParams,
-    /// Randomized and bagged trees on the labeled rows.
-    pub forest: ForestParams,
-    /// Logistic regression on the labeled rows.
-    pub linear: LinearParams,
-    /// Class sizes, for all methods except harmonic propagation, whose own parameters include them.
-    pub sizing: SizingParams,
-}
-
-/// A method: its name, what it is for, and its parameters.
+/// A method: its name, what it is for, its parameters, and how it is made of them.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct MethodSpec {
@@ -68,9 +35,13 @@ pub struct MethodSpec {
     /// Its estimators in Python.
     pub estimators: &'static [&'static str],
     parts: &'static [Part],
+    make: Make,
     /// The factor, if the method is low-rank propagation with a fixed one.
     factor: Option<FactorKind>,
 }
+
+/// Makes a method of its parameters.
+type Make = fn(&MethodParams) -> Result<Box<dyn Method>>;
 
 /// A struct of parameters that a method uses.
 #[derive(Clone, Copy, Debug)]
@@ -105,24 +76,20 @@ const fn spec(
     estimators: &'static [&'static str],
     page: &'static str,
     summary: &'static str,
+    make: Make,
 ) -> MethodSpec {
-    MethodSpec { name, summary, page, estimators, parts, factor: None }
+    MethodSpec { name, summary, page, estimators, parts, make, factor: None }
 }
 
-const fn low_rank(
+const fn low_rank_spec(
     name: &'static str,
     factor: Option<FactorKind>,
     estimators: &'static [&'static str],
     summary: &'static str,
+    make: Make,
 ) -> MethodSpec {
-    MethodSpec {
-        name,
-        summary,
-        page: "low-rank",
-        estimators,
-        parts: &[part!(low_rank, "Low-rank propagation"), SIZING],
-        factor,
-    }
+    let parts = &[part!(low_rank, "Low-rank propagation"), SIZING];
+    MethodSpec { name, summary, page: "low-rank", estimators, parts, make, factor }
 }
 
 /// All methods.
@@ -133,6 +100,7 @@ pub const METHODS: &[MethodSpec] = &[
         &["AutoLabeler"],
         "auto",
         "Several methods, weighted by how well they predict hidden labels: for those who do not know which method suits their rows",
+        |p| Ok(Box::new(Auto::new(p.auto.clone(), p.graph.clone())?)),
     ),
     spec(
         "harmonic",
@@ -140,6 +108,7 @@ pub const METHODS: &[MethodSpec] = &[
         &["HarmonicClassifier", "HarmonicRegressor"],
         "harmonic",
         "Harmonic functions on the neighbor graph: accurate; up to ten million rows",
+        |p| Ok(Box::new(harmonic(p)?)),
     ),
     spec(
         "sparse-harmonic",
@@ -147,22 +116,35 @@ pub const METHODS: &[MethodSpec] = &[
         &["SparseHarmonicClassifier"],
         "sparse-harmonic",
         "Harmonic functions on a sparsified graph: for more edges than fit in memory",
+        |p| Ok(Box::new(SparseHarmonic::new(harmonic(p)?, p.sparse.clone())?)),
     ),
-    low_rank(
+    low_rank_spec(
         LOW_RANK,
         None,
         &["LowRankPropagationClassifier"],
         "Propagation through landmarks: for any number of rows, which are never held in memory",
+        |p| Ok(Box::new(low_rank_of(None, p)?)),
     ),
-    low_rank("anchor", Some(FactorKind::Anchor), &[], "low-rank with the anchor graph"),
-    low_rank("nystrom", Some(FactorKind::Nystrom), &[], "low-rank with the Nyström factor"),
-    low_rank("glnp", Some(FactorKind::Glnp), &[], "low-rank with a factor learned by global linear neighborhoods"),
+    low_rank_spec("anchor", Some(FactorKind::Anchor), &[], "low-rank with the anchor graph", |p| {
+        Ok(Box::new(low_rank_of(Some(FactorKind::Anchor), p)?))
+    }),
+    low_rank_spec("nystrom", Some(FactorKind::Nystrom), &[], "low-rank with the Nyström factor", |p| {
+        Ok(Box::new(low_rank_of(Some(FactorKind::Nystrom), p)?))
+    }),
+    low_rank_spec(
+        "glnp",
+        Some(FactorKind::Glnp),
+        &[],
+        "low-rank with a factor learned by global linear neighborhoods",
+        |p| Ok(Box::new(low_rank_of(Some(FactorKind::Glnp), p)?)),
+    ),
     spec(
         LAPSVM,
         &[part!(lapsvm, "Kernel machine"), GRAPH_BESIDE_KERNEL, SIZING],
         &["LaplacianSVC"],
         "lapsvm",
         "A support vector machine that is smooth on the graph: for a kernel that fits the data, and cheap prediction",
+        |p| Ok(Box::new(LapSvm::new(p.lapsvm.clone(), p.graph.clone())?)),
     ),
     spec(
         LAPRLS,
@@ -170,6 +152,7 @@ pub const METHODS: &[MethodSpec] = &[
         &["LaplacianRidgeClassifier", "LaplacianRidgeRegressor"],
         "lapsvm",
         "Least squares with a kernel, smooth on the graph: as lapsvm, in closed form",
+        |p| Ok(Box::new(LapSvm::least_squares(p.lapsvm.clone(), p.graph.clone())?)),
     ),
     spec(
         UNFOLDED,
@@ -177,6 +160,7 @@ pub const METHODS: &[MethodSpec] = &[
         &["UnfoldedGNNClassifier", "UnfoldedGNNRegressor"],
         "unfolded-gnn",
         "An unfolded graph network: for features and a graph that say different things, such as citations",
+        |p| Ok(Box::new(UnfoldedGnn::new(p.unfolded.clone(), p.graph.clone())?)),
     ),
     spec(
         EIGENFUNCTION,
@@ -184,6 +168,7 @@ pub const METHODS: &[MethodSpec] = &[
         &["baselines.EigenfunctionClassifier"],
         "baselines",
         "Eigenfunctions of the density along principal axes: a fast baseline without a graph",
+        |p| Ok(Box::new(Eigenfunction::new(p.eigenfunction.clone())?)),
     ),
     spec(
         SUBSAMPLING,
@@ -191,6 +176,7 @@ pub const METHODS: &[MethodSpec] = &[
         &["baselines.SubsamplingHarmonicClassifier"],
         "baselines",
         "Harmonic functions among a sample of the rows, spread to the others: a baseline",
+        |p| Ok(Box::new(subsampling(p)?)),
     ),
     spec(
         SIMPLE_HARMONIC,
@@ -198,6 +184,7 @@ pub const METHODS: &[MethodSpec] = &[
         &["baselines.SimpleHarmonicClassifier"],
         "baselines",
         "Least squares on smooth eigenvectors of the graph: a baseline",
+        |p| Ok(Box::new(SimpleHarmonic::new(p.simple_harmonic.clone(), p.graph.clone())?)),
     ),
     spec(
         NEAREST_LABEL,
@@ -205,6 +192,7 @@ pub const METHODS: &[MethodSpec] = &[
         &["baselines.NearestLabelClassifier"],
         "baselines",
         "The label of the nearest labeled row: the baseline that every other method should beat",
+        |p| Ok(Box::new(NearestLabel::new(p.nearest_label.clone()))),
     ),
     spec(
         LINEAR,
@@ -212,6 +200,7 @@ pub const METHODS: &[MethodSpec] = &[
         &["baselines.LinearClassifier"],
         "baselines",
         "Logistic regression on the labeled rows alone: a baseline, hard to beat where classes overlap",
+        |p| Ok(Box::new(Linear::new(p.linear.clone())?)),
     ),
     spec(
         FOREST,
@@ -219,6 +208,7 @@ pub const METHODS: &[MethodSpec] = &[
         &["baselines.ForestClassifier"],
         "baselines",
         "Randomized and bagged trees on the labeled rows alone: a baseline, hard to beat for columns of different kinds",
+        |p| Ok(Box::new(Forest::new(p.forest.clone())?)),
     ),
     spec(
         MAJORITY,
@@ -226,6 +216,7 @@ pub const METHODS: &[MethodSpec] = &[
         &["baselines.MajorityClassifier"],
         "baselines",
         "The most frequent class for every row: a useful method must be better",
+        |_| Ok(Box::new(Majority)),
     ),
 ];
 
@@ -325,12 +316,12 @@ impl Settings {
     /// [`Error::Param`] naming a parameter outside its range.
     pub fn low_rank(&self) -> Result<Option<LowRank>> {
         let is_low_rank = self.spec.name == LOW_RANK || self.spec.is_factor();
-        is_low_rank.then(|| low_rank_of(self.spec, &self.params)).transpose()
+        is_low_rank.then(|| low_rank_of(self.spec.factor, &self.params)).transpose()
     }
 
     /// The class sizes to hold after the fit; `None` if there are none, or if the method holds them itself.
     pub fn sizes(&self) -> Option<SizeParams> {
-        sizes(self.spec.name, &self.params)
+        sizes(self.spec, &self.params)
     }
 }
 
@@ -390,58 +381,42 @@ impl Parameters for Settings {
 /// # Errors
 /// [`Error::Param`] listing the known names, or naming a parameter outside its range.
 pub fn method(name: &str, params: &MethodParams) -> Result<Box<dyn Method>> {
-    let method = bare_method(MethodSpec::named(name)?, params)?;
-    match sizes(name, params) {
+    let spec = MethodSpec::named(name)?;
+    let method = (spec.make)(params)?;
+    match sizes(spec, params) {
         Some(sizes) => Ok(Box::new(WithSizes::new(method, sizes)?)),
         None => Ok(method),
     }
 }
 
-fn sizes(name: &str, params: &MethodParams) -> Option<SizeParams> {
-    match name {
-        // Harmonic propagation holds the sizes itself.
-        "harmonic" | "sparse-harmonic" => None,
-        SUBSAMPLING => {
-            let HarmonicParams { decision, class_prior, sizes, .. } = &params.harmonic;
-            let sizes = SizeParams { class_prior: class_prior.clone(), options: sizes.clone() };
-            (*decision == Decision::Sizes).then_some(sizes)
-        }
-        _ => params.sizing.sizes(),
+/// The sizes of classes that [`WithSizes`] holds; harmonic propagation holds them itself, but not among all rows if it labels a sample.
+fn sizes(spec: &MethodSpec, params: &MethodParams) -> Option<SizeParams> {
+    let has = |part: &Part| spec.parts.iter().any(|own| own.heading == part.heading);
+    if has(&SIZING) {
+        return params.sizing.sizes();
     }
+    let HarmonicParams { decision, class_prior, sizes, .. } = &params.harmonic;
+    let is_held = spec.name == SUBSAMPLING && *decision == Decision::Sizes;
+    is_held.then(|| SizeParams { class_prior: class_prior.clone(), options: sizes.clone() })
+}
+
+fn harmonic(params: &MethodParams) -> Result<Harmonic> {
+    Harmonic::new(params.harmonic.clone(), params.graph.clone())
+}
+
+fn subsampling(params: &MethodParams) -> Result<Subsampling> {
+    let MethodParams { graph, harmonic, subsampling, .. } = params;
+    let decision = harmonic.decision.without_sizes();
+    let inner = Harmonic::new(HarmonicParams { decision, ..harmonic.clone() }, graph.clone())?;
+    Subsampling::new(subsampling.clone(), graph.clone(), Box::new(inner))
 }
 
 /// Low-rank propagation, named after its factor if the method fixes it.
-fn low_rank_of(spec: &MethodSpec, params: &MethodParams) -> Result<LowRank> {
-    match spec.factor {
+fn low_rank_of(factor: Option<FactorKind>, params: &MethodParams) -> Result<LowRank> {
+    match factor {
         Some(factor) => LowRank::with_factor(factor, &params.low_rank),
         None => LowRank::new(params.low_rank.clone()),
     }
-}
-
-fn bare_method(spec: &MethodSpec, params: &MethodParams) -> Result<Box<dyn Method>> {
-    let graph = || params.graph.clone();
-    let harmonic = || Harmonic::new(params.harmonic.clone(), graph());
-    Ok(match spec.name {
-        AUTO => Box::new(Auto::new(params.auto.clone(), graph())?),
-        "harmonic" => Box::new(harmonic()?),
-        "sparse-harmonic" => Box::new(SparseHarmonic::new(harmonic()?, params.sparse.clone())?),
-        LAPSVM => Box::new(LapSvm::new(params.lapsvm.clone(), graph())?),
-        LAPRLS => Box::new(LapSvm::least_squares(params.lapsvm.clone(), graph())?),
-        UNFOLDED => Box::new(UnfoldedGnn::new(params.unfolded.clone(), graph())?),
-        EIGENFUNCTION => Box::new(Eigenfunction::new(params.eigenfunction.clone())?),
-        SUBSAMPLING => {
-            // Sizes are held among all rows by `WithSizes`, not among the sample.
-            let decision = params.harmonic.decision.without_sizes();
-            let harmonic = HarmonicParams { decision, ..params.harmonic.clone() };
-            Box::new(Subsampling::new(params.subsampling.clone(), harmonic, graph())?)
-        }
-        SIMPLE_HARMONIC => Box::new(SimpleHarmonic::new(params.simple_harmonic.clone(), graph())?),
-        FOREST => Box::new(Forest::new(params.forest.clone())?),
-        LINEAR => Box::new(Linear::new(params.linear.clone())?),
-        MAJORITY => Box::new(Majority),
-        NEAREST_LABEL => Box::new(NearestLabel::new(params.nearest_label.clone())),
-        _ => Box::new(low_rank_of(spec, params)?),
-    })
 }
 
 #[cfg(test)]

@@ -115,7 +115,7 @@ fn from_features_the_graph_is_never_held_and_new_rows_are_labeled() {
         let built = affinity_graph(&features, &graph, &run()).unwrap();
         assert_eq!(fitted.graph.unwrap().widths, built.widths);
         let new = Features::from_f64(2, 2, vec![1.0, 1.0, 4.0, 4.0]).unwrap();
-        let scores = fitted.extension.unwrap().extend(&new, &run()).unwrap();
+        let scores = fitted.extension.unwrap().scores_of(&new, &run()).unwrap();
         assert_eq!(fitted.rule.apply(scores.into()).unwrap().labels, [0, 1]);
         assert!(["sparsify", "refine"].iter().all(|part| fitted.report.parts.contains_key(*part)));
     }

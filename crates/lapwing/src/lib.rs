@@ -178,9 +178,7 @@ pub mod models {
     #[doc(inline)]
     pub use crate::model::Model;
     #[doc(inline)]
-    pub use lapwing_models::{
-        Classifier, Extended, Extension, KernelExtension, LowRankExtension, NeighborExtension, UnfoldedExtension,
-    };
+    pub use lapwing_models::{Classifier, Extend, Extended, Extension, NeighborExtension};
     // Harmonic functions, on the graph and on a sparsifier of it.
     #[doc(inline)]
     pub use lapwing_models::{
@@ -227,9 +225,8 @@ pub mod models {
     pub mod baselines {
         #[doc(inline)]
         pub use lapwing_models::baselines::{
-            Eigenfunction, EigenfunctionExtension, EigenfunctionParams, Forest, ForestParams, Linear, LinearParams,
-            Majority, NearestLabel, NearestLabelParams, SimpleHarmonic, SimpleHarmonicParams, Subsampling,
-            SubsamplingParams, SupervisedExtension, Trees, linear_prior,
+            Eigenfunction, EigenfunctionParams, Forest, ForestParams, Linear, LinearParams, Majority, NearestLabel,
+            NearestLabelParams, SimpleHarmonic, SimpleHarmonicParams, Subsampling, SubsamplingParams, linear_prior,
         };
     }
 

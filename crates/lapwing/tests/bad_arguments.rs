@@ -213,7 +213,7 @@ fn every_method_checks_its_problem_and_its_new_rows() {
             continue;
         };
         let Some(extension) = fitted.extension else { continue };
-        refused(extension.extend(&rows(4, 2), &run));
+        refused(extension.scores_of(&rows(4, 2), &run));
         refused(extension.extend(&Features::from_f32(1, 3, vec![f32::INFINITY; 3]).unwrap(), &run));
         let rule = Rule { prior: vec![1.0], ..fitted.rule.clone() };
         let classes = labels(N).classes;

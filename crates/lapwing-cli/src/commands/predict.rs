@@ -7,9 +7,9 @@ use clap::Args;
 use lapwing::data::prepare::{PreparedRows, Recipe};
 use lapwing::data::read::{EdgeOptions, ReadOptions, TableFile, read_names, read_samples};
 use lapwing::data::write::{KeptColumns, LabelColumns, LabeledRows};
-use lapwing::data::{Error, Features, Matrix, Report, RowNames, Warning};
+use lapwing::data::{Error, Features, Report, RowNames, Warning};
 use lapwing::graph::Graph;
-use lapwing::models::{Extension, LowRankExtension, Model};
+use lapwing::models::{Classifier, Model};
 use lapwing_core::peak_memory_bytes;
 use lapwing_core::publish::Staged;
 use lapwing_report::summary::{self, row};
@@ -110,12 +110,9 @@ impl Predict {
         let model = session.unless_interrupted(|| report.time("read model", &session.run, load))?;
         let recipe = self.recipe(&model)?;
         let in_blocks = are_rows(&self.data) || recipe.is_some();
-        if let (Extension::Landmarks(landmarks), true) =
-            (&model.classifier.extension, model.classifier.scaling.is_none())
-            && in_blocks
-            && self.graph.is_none()
-        {
-            return self.run_rows(&model, recipe, landmarks, report, &session);
+        let takes_blocks = model.classifier.extension.takes_blocks() && model.classifier.scaling.is_none();
+        if takes_blocks && in_blocks && self.graph.is_none() {
+            return self.run_rows(&model, recipe, report, &session);
         }
         let mut warnings = Vec::new();
         let read = session.read(&mut report, || self.read(&model, recipe, &mut warnings, &session));
@@ -129,9 +126,7 @@ impl Predict {
             Some(graph) => model.predict_on(&features, graph, &session.run),
             None => model.predict(&features, &session.run),
         })?;
-        if let (Extension::Network(network), None) = (&model.classifier.extension, &graph)
-            && network.neighbors().is_none()
-        {
+        if model.classifier.extension.misses_graph() && graph.is_none() {
             report.warnings.push(Warning::NoGraph {});
         }
         let n_unreached = labeling.reached.iter().filter(|&&reached| !reached).count();
@@ -178,7 +173,6 @@ impl Predict {
         &self,
         model: &Model<'_>,
         recipe: Option<&Recipe>,
-        landmarks: &LowRankExtension,
         mut report: Report,
         session: &Session,
     ) -> Result<Outcome, Failure> {
@@ -202,11 +196,8 @@ impl Predict {
             let columns = LabelColumns { certified: false, probabilities: self.probabilities };
             let kept = self.kept(names.as_deref())?;
             let mut writer = label_writer(&self.output, &model.classifier.classes, n, columns, names.as_ref(), kept)?;
-            let label = |_: usize, scores: Vec<f64>| {
-                let c = model.classifier.classes.len();
-                model.classifier.rule.apply(Arc::new(Matrix::new(scores.len() / c, c, scores)?))
-            };
-            let labeled = landmarks.each(rows.source(), 0..n, run, label, |first, labeling| {
+            let Classifier { rule, extension, .. } = &model.classifier;
+            let labeled = extension.label_rows(rule, rows.source(), 0..n, run, &mut |first, labeling| {
                 n_unreached += labeling.reached.iter().filter(|reached| !**reached).count();
                 let labels = folded(&labeling, self.unreached);
                 let probabilities = self.probabilities.then_some(&labeling.label_distributions);
@@ -339,8 +330,7 @@ fn describe(report: &mut Report, model: &Model<'_>, (n_rows, n_cols): (usize, us
     report.n_classes = Some(model.classifier.classes.len());
     report.n_unreached = n_unreached;
     if report.n_unreached > 0 {
-        let prefix =
-            if matches!(model.classifier.extension, Extension::Landmarks(_)) { "" } else { "the neighbors of " };
+        let prefix = if model.classifier.extension.takes_blocks() { "" } else { "the neighbors of " };
         report.warnings.push(Warning::UnreachedNew { prefix, n_rows: n_unreached, n_samples: n_rows });
     }
 }

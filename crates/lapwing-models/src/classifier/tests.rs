@@ -1,11 +1,11 @@
 //! Models predict the same after they are saved and loaded.
 
 use lapwing_core::{Csr, Labels, Standardize, Targets, TermWeights};
-use lapwing_graph::Metric;
 use lapwing_graph::testkit::{blobs, dense_values};
+use lapwing_graph::{IndexCells, Metric, Widths};
 
 use super::*;
-use crate::{Fitted, MethodParams, Problem, method};
+use crate::{Fitted, LazyIndex, MethodParams, NeighborExtension, Problem, method};
 
 fn fitted<'a>(features: &'a Features<'a>, run: &Run) -> Classifier<'a> {
     let labels =
@@ -25,9 +25,15 @@ fn model_of<'a>(fitted: Fitted<'a>, labels: &Labels) -> Classifier<'a> {
     }
 }
 
-fn neighbors<'m, 'a>(model: &'m mut Classifier<'a>) -> &'m mut NeighborExtension<'a> {
-    let Extension::Neighbors(neighbors) = &mut model.extension else { panic!("harmonic models have neighbors") };
-    neighbors
+fn neighbors<'m>(model: &'m Classifier<'_>) -> &'m NeighborExtension<'m> {
+    model.extension.neighbors().expect("harmonic models have neighbors")
+}
+
+/// Changes the neighbors of a model.
+fn change(model: &mut Classifier<'_>, change: impl FnOnce(&mut NeighborExtension<'_>)) {
+    let mut own = neighbors(model).with_own_rows().unwrap();
+    change(&mut own);
+    model.extension = Arc::new(own);
 }
 
 #[test]
@@ -55,8 +61,7 @@ fn new_rows_are_scaled_as_in_the_fit() {
         assert_eq!(loaded.scaling, model.scaling);
         assert_eq!(loaded.predict(&features, &run).unwrap().scores, expected.scores);
         // The metric is stored as it was chosen.
-        let Extension::Neighbors(neighbors) = &loaded.extension else { panic!("harmonic models have neighbors") };
-        assert_eq!(neighbors.graph.metric, Some(if tfidf { Metric::Cosine } else { Metric::Euclidean }));
+        assert_eq!(neighbors(&loaded).graph.metric, Some(if tfidf { Metric::Cosine } else { Metric::Euclidean }));
     }
 }
 
@@ -91,18 +96,19 @@ fn a_model_keeps_the_index_of_its_rows() {
     let features = blobs(3000, 4, 3);
     let new = Features::from_f64(500, 4, dense_values(&features)[..2000].iter().map(|v| v + 0.1).collect()).unwrap();
     let mut model = fitted(&features, &run);
-    neighbors(&mut model).graph.knn_method = lapwing_graph::KnnMethod::Partitions;
+    change(&mut model, |rows| rows.graph.knn_method = lapwing_graph::KnnMethod::Partitions);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.lapwing");
     let expected = model.predict(&new, &run).unwrap();
     model.to_file().unwrap().save(&path).unwrap();
-    let mut loaded = Classifier::from_file(&ModelFile::load(&path).unwrap()).unwrap();
-    let cells = neighbors(&mut model).index.cells().cloned();
+    let loaded = Classifier::from_file(&ModelFile::load(&path).unwrap()).unwrap();
+    let cells = neighbors(&model).index.cells().cloned();
     assert!(cells.as_ref().is_some_and(|cells| cells.recall >= 0.95));
-    assert_eq!(neighbors(&mut loaded).index.cells(), cells.as_ref());
+    assert_eq!(neighbors(&loaded).index.cells(), cells.as_ref());
     let found = loaded.predict(&new, &Run::new(Some(1), 8).unwrap()).unwrap();
     assert_eq!(found.label_distributions, expected.label_distributions);
-    neighbors(&mut model).index = Arc::new(LazyIndex::kept(IndexCells { n_probes: 0, ..cells.unwrap() }));
+    let damaged = LazyIndex::kept(IndexCells { n_probes: 0, ..cells.unwrap() });
+    change(&mut model, |rows| rows.index = Arc::new(damaged));
     model.to_file().unwrap().save(&path).unwrap();
     assert!(
         Classifier::from_file(&ModelFile::load(&path).unwrap()).unwrap_err().to_string().contains("cells of the index")
@@ -140,9 +146,7 @@ fn new_rows_are_certified_where_the_fit_was() {
     );
     // Bounds on errors do not hold for scores that replace the certified ones.
     let mut changed = certified;
-    let Extension::Neighbors(neighbors) = &changed.extension else { panic!("harmonic models have neighbors") };
-    let scores = Arc::new((*neighbors.scores).clone());
-    changed.extension.replace_scores(&scores);
+    change(&mut changed, |rows| rows.set_scores(&Arc::new((*rows.scores).clone()), None));
     assert_eq!(changed.predict(&new, &run).unwrap().certified, None);
 }
 
@@ -153,9 +157,9 @@ fn settings_that_contradict_themselves_are_refused() {
     let sound = fitted(&features, &run);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.lapwing");
-    let refusal = |change: &dyn Fn(&mut Classifier<'_>)| {
+    let refusal = |damage: &dyn Fn(&mut Classifier<'_>)| {
         let mut model = sound.clone();
-        change(&mut model);
+        damage(&mut model);
         model.to_file().unwrap().save(&path).unwrap();
         Classifier::from_file(&ModelFile::load(&path).unwrap()).unwrap_err().to_string()
     };
@@ -168,9 +172,10 @@ fn settings_that_contradict_themselves_are_refused() {
     assert!(refusal(&|model| model.scaling = standardizer(4, 0.0)).contains("standardizing"));
     assert!(refusal(&|model| model.scaling = tfidf(3, 1.0)).contains("weights of terms"));
     assert!(refusal(&|model| model.scaling = tfidf(4, 0.0)).contains("weights of terms"));
-    assert!(refusal(&|model| neighbors(model).widths = Widths::One(1.0)).contains("kernel widths"));
+    assert!(refusal(&|model| change(model, |rows| rows.widths = Widths::One(1.0))).contains("kernel widths"));
     assert!(
-        refusal(&|model| neighbors(model).widths = Widths::PerRow(vec![f32::NAN; 60])).contains("'widths' holds NaN")
+        refusal(&|model| change(model, |rows| rows.widths = Widths::PerRow(vec![f32::NAN; 60])))
+            .contains("'widths' holds NaN")
     );
 }
 

@@ -1,6 +1,6 @@
 //! Which of the given labels are probably wrong, and which rows and classes to look at.
 //!
-//! 1. The score of every labeled row without its own label, in closed form ([`leave_one_out`](super::leave_one_out)), at smoothness
+//! 1. The score of every labeled row without its own label, in closed form ([`leave_one_out`](crate::core::smoother::leave_one_out)), at smoothness
 //!    [`SMOOTHNESS`]: neighbors decide, not the whole component.
 //! 2. Shares P from these scores, whose sharpness and weight of class frequencies are fitted to all labels ([`judge`]). The *quality* of
 //!    a label is the share of its class, and the class of largest share is *proposed*.
@@ -25,9 +25,9 @@ use lapwing_core::{Error, Features, Matrix, Report, Result, Run, Targets, Warnin
 use lapwing_graph::{Components, Graph, Metric};
 use serde::Serialize;
 
-use super::leave_one_out::{LeftOut, TOL, check_size};
-use super::smoother::{Smooth, Smoother, moderate};
-use crate::labeling::largest;
+use crate::core::scores::largest;
+use crate::core::smoother::leave_one_out::{LeftOut, TOL, check_size};
+use crate::core::smoother::{Smooth, Smoother, moderate};
 use classes::Classes;
 pub use classes::{ClassPair, NewClass};
 use judge::Judge;
@@ -257,7 +257,7 @@ impl Work<'_> {
         let Self { graph, components, run } = *self;
         let smoother = Smoother::new(graph, components, targets, smoothness, TOL, run)?;
         let smooth = report.time("solve", run, |_| smoother.solve(None, run))?;
-        crate::notes::solved(report, smooth.info.summary(), TOL);
+        crate::core::notes::solved(report, smooth.info.summary(), TOL);
         let left_out = report.time("leave one out", run, |_| LeftOut::new(&smoother, &smooth, targets, run))?;
         let judge = report.time("judge", run, |_| Judge::new(left_out, targets, run));
         Ok((judge, smooth))

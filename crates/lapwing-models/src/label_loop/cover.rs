@@ -23,7 +23,7 @@ use lapwing_solve::Cholesky;
 use rand::seq::index::sample;
 use rayon::prelude::*;
 
-use super::cells::{NO_CELL, grow};
+use crate::core::cells::{NO_CELL, grow};
 
 /// Most seeds, and rows for each.
 const MOST_SEEDS: usize = 1000;

@@ -5,7 +5,7 @@
 //! the ⌈(1 − α)(l + 1)⌉-th smallest of f₋ᵢ(x) + rᵢ. It holds the value of a row that is drawn like the known ones with a probability of
 //! at least 1 − 2α, and of about 1 − α unless the fit is unstable.
 //!
-//! No fit is repeated: with H = A⁻¹T, centered as the scores (see [`smoother`](super::smoother)), and Lᵢ the score of row i without its value,
+//! No fit is repeated: with H = A⁻¹T, centered as the scores (see [`smoother`](crate::core::smoother)), and Lᵢ the score of row i without its value,
 //!
 //! ```text
 //! f₋ᵢ(x) = f(x) + (ȳ − ȳ₋ᵢ)·(1 − n·o(x)/1ᵀo) − H(x, i)·(yᵢ − ȳ₋ᵢ − Lᵢ) + ȳ₋ᵢ     (stable; f centered),
@@ -13,16 +13,16 @@
 //! ```
 //!
 //! Cost: l columns of a solve, and 4 bytes for each row and known value. Beyond [`MOST_VALUES`] of these, f takes the place of f₋ᵢ (the
-//! jackknife), which costs what [`leave_one_out`](super::leave_one_out) does.
+//! jackknife), which costs what [`leave_one_out`](crate::core::smoother::leave_one_out) does.
 
 use lapwing_core::{Error, Matrix, Result, Run, Targets};
 use lapwing_graph::Graph;
 use rayon::prelude::*;
 
-use super::leave_one_out::{Centering, TOL, check_values, of_values};
 use super::sets::least_labels;
-use super::smoother::{BLOCK, Probe, Smooth, Smoother, moderate};
-use crate::held_out::power_of_two;
+use crate::core::held_out::power_of_two;
+use crate::core::smoother::leave_one_out::{Centering, TOL, check_values, of_values};
+use crate::core::smoother::{BLOCK, Probe, Smooth, Smoother, moderate};
 
 /// Most rows times known values for which every f₋ᵢ is computed.
 const MOST_VALUES: usize = 1 << 25;

@@ -6,19 +6,15 @@
 //! without its own label.
 
 mod audit;
-mod cells;
-mod colors;
 mod cover;
 mod jackknife;
-mod leave_one_out;
 mod plan;
 mod sets;
-mod smoother;
 mod suggest;
 
+pub use crate::core::smoother::leave_one_out::{Centering, leave_one_out_scores};
 pub use audit::{Audit, AuditParams, AuditSummary, ClassPair, NewClass, RegressionAudit, audit, audit_regression};
 pub use jackknife::{Intervals, jackknife_plus};
-pub use leave_one_out::{Centering, leave_one_out_scores};
 pub use plan::plan_loop;
 pub use sets::{PredictionSets, SetsParams, SetsSummary, least_labels, prediction_sets};
 pub use suggest::{Reason, Strategy, SuggestParams, Suggester, Suggestion, Suggestions, Wanted};

@@ -2,8 +2,8 @@
 
 use lapwing_graph::GraphParams;
 
-use crate::harmonic::plan_graph;
-use crate::resident::{Program, base_bytes};
+use crate::core::plan::plan_graph;
+use crate::core::plan::{Program, base_bytes};
 use crate::{Plan, PlanStep, ProblemSize};
 
 /// Most cells with seeds.

@@ -16,7 +16,7 @@ use lapwing_core::params::{Parameters, above};
 use lapwing_core::{Error, Matrix, Result, parameters};
 use serde::Serialize;
 
-use crate::labeling::largest;
+use crate::core::scores::largest;
 
 parameters! {
     /// Which sets of classes are predicted.

@@ -3,7 +3,7 @@
 //! **No label yet, or fewer than two a class**: the rows that cover the graph best ([`cover`](super::cover)), with the number of rows of a cell
 //! as its mass, and the row of largest weight within the picked cell. No label is used, so any number of rows can be asked for at once.
 //!
-//! **With labels**, from class shares p of the stable scores ([`smoother`](super::smoother)):
+//! **With labels**, from class shares p of the stable scores ([`smoother`](crate::core::smoother)):
 //!
 //! 1. *cover*: the mass of a row is uᵢ = 1 − Σ p²ᵢc (0 if it has a label), and of a picked cell the row of largest
 //!    uᵢ·√(weight within the cell) is taken.
@@ -37,10 +37,10 @@ use rand::seq::index::sample;
 use serde::Serialize;
 
 use super::cover::Cover;
-use super::leave_one_out::check_size;
-use super::smoother::{Smooth, Smoother, moderate};
-use crate::labeling::typical_temperature;
-use crate::notes;
+use crate::core::labeling::typical_temperature;
+use crate::core::notes;
+use crate::core::smoother::leave_one_out::check_size;
+use crate::core::smoother::{Smooth, Smoother, moderate};
 use crate::{Labeling, Rule};
 use pick::Picker;
 
@@ -432,7 +432,7 @@ fn free_rows(n: usize, labeled: &[u32], wanted: &Wanted<'_>) -> Result<Vec<bool>
 
 /// Free rows drawn uniformly at random, in the order in which they were drawn; `block` differs between draws that are to be independent.
 fn drawn(free: &[bool], count: usize, block: u64, run: &Run) -> Vec<u32> {
-    let rows = crate::harmonic::kept_rows(free);
+    let rows = crate::core::parts::kept_rows(free);
     let count = count.min(rows.len());
     sample(&mut run.rng(Stream::Suggested, block), rows.len(), count).into_iter().map(|at| rows[at]).collect()
 }

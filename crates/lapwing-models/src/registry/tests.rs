@@ -7,7 +7,9 @@ use lapwing_core::{Features, Labels, Run, Targets, hash};
 
 use super::*;
 use crate::Problem;
-use crate::unfolded::NodeLoss;
+use crate::methods::unfolded::NodeLoss;
+use crate::{LapSvmParams, UnfoldedParams};
+use lapwing_graph::GraphParams;
 
 #[test]
 fn every_method_can_be_made_from_its_own_defaults() {
@@ -123,7 +125,7 @@ fn every_method_labels_rows_far_from_zero_as_near_ones() {
             let new = Features::from_f64(n, d, (0..n * d).map(|i| at(i + n * d) + offset).collect()).unwrap();
             let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
             let fitted = method(name, &MethodParams::default()).unwrap().fit(&problem, &run).unwrap();
-            let scores = fitted.extension.unwrap().extend(&new, &run).unwrap();
+            let scores = fitted.extension.unwrap().scores_of(&new, &run).unwrap();
             let new = fitted.rule.decide(Arc::new(scores)).labels;
             let is_told = fitted.report.warnings.iter().any(|warning| warning.kind() == "indistinct-rows");
             ([fitted.labeling.labels, new].concat(), is_told)

@@ -3,12 +3,12 @@
 use lapwing_core::{Matrix, Result, Targets};
 use serde::Serialize;
 
-use super::super::cells::NO_CELL;
 use super::super::cover::Cover;
-use super::super::smoother::Smooth;
 use super::Work;
 use super::judge::Judge;
-use crate::labeling::largest;
+use crate::core::cells::NO_CELL;
+use crate::core::scores::largest;
+use crate::core::smoother::Smooth;
 
 /// Labels of a class below which it has few.
 const FEW: usize = 5;

@@ -9,9 +9,9 @@
 use lapwing_core::{Matrix, Run, Targets};
 use rayon::prelude::*;
 
-use super::super::leave_one_out::LeftOut;
 use super::LEAST_TRUST;
-use crate::labeling::{largest, margin};
+use crate::core::scores::{largest, margin};
+use crate::core::smoother::leave_one_out::LeftOut;
 
 /// Mean labels a class below which class frequencies are not used.
 const LEAST_FOR_PRIOR: usize = 20;

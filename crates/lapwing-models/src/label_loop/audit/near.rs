@@ -16,7 +16,7 @@ use lapwing_graph::{Graph, Metric, edge_distances, equal_rows};
 use lapwing_solve::DisjointSets;
 use rayon::prelude::*;
 
-use crate::labeling::largest;
+use crate::core::scores::largest;
 
 /// Neighbors of a row that are compared.
 const NEAREST: usize = 15;

@@ -2,8 +2,8 @@ use lapwing_core::Labels;
 use lapwing_graph::testkit::blobs;
 use lapwing_graph::{GraphParams, affinity_graph};
 
-use super::super::leave_one_out::Centering;
 use super::*;
+use crate::core::smoother::leave_one_out::Centering;
 
 fn run(threads: usize) -> Run {
     Run::new(Some(threads), 4).unwrap()

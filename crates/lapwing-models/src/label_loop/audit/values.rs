@@ -15,8 +15,8 @@ use lapwing_core::{Error, Report, Result, Run, Targets, peak_memory_bytes};
 use lapwing_graph::Graph;
 use rayon::prelude::*;
 
-use super::super::leave_one_out::{Centering, TOL, check_values, of_values};
-use super::super::smoother::{Smoother, moderate};
+use crate::core::smoother::leave_one_out::{Centering, TOL, check_values, of_values};
+use crate::core::smoother::{Smoother, moderate};
 
 /// Weight of the mean of all residuals, in units of the mean weight of those nearby.
 const PRIOR: f64 = 0.3;

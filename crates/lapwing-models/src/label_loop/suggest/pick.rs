@@ -4,9 +4,9 @@ use lapwing_core::{Result, Run};
 use lapwing_graph::Graph;
 use rayon::prelude::*;
 
-use super::super::cells::NO_CELL;
 use super::super::cover::Cover;
 use super::{Reason, Solved, Strategy, Suggestion, drawn};
+use crate::core::cells::NO_CELL;
 
 /// Times that border measures are averaged with those of the neighbors.
 const SMOOTHINGS: usize = 3;

@@ -1,0 +1,131 @@
+//! Scores of new rows: what every fit with features leaves behind.
+
+use std::fmt::Debug;
+use std::ops::Range;
+use std::sync::Arc;
+
+use lapwing_core::model_file::ModelFile;
+use lapwing_core::{Error, Features, Matrix, Result, RowSource, Run};
+use lapwing_graph::Graph;
+
+use super::labeling::{Labeling, Rule};
+use super::neighbors::NeighborExtension;
+use super::scores::Extended;
+
+/// What gives scores to new rows; fits, regressions and models share it.
+pub type Extension<'a> = Arc<dyn Extend + 'a>;
+
+/// Gives scores to new rows. Each kind is stored in model files under its name, and loaded by the table of kinds
+/// ([`KINDS`](crate::KINDS)).
+pub trait Extend: Debug + Send + Sync {
+    /// Name of the kind in model files.
+    fn kind(&self) -> &'static str;
+
+    /// Columns of the features (d).
+    fn n_features(&self) -> usize;
+
+    /// Scores of each row (c): classes, or 1 for a regression.
+    fn n_outputs(&self) -> usize;
+
+    /// Scores (m, c) of new rows (m, d), with bounds on their errors if the fit has any.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless there are d columns; [`Error::Columns`] for values that are not finite; [`Error::Interrupted`].
+    fn extend(&self, new: &Features<'_>, run: &Run) -> Result<Extended>;
+
+    /// The scores alone.
+    ///
+    /// # Errors
+    /// As [`extend`](Self::extend).
+    fn scores_of(&self, new: &Features<'_>, run: &Run) -> Result<Matrix> {
+        Ok(self.extend(new, run)?.scores)
+    }
+
+    /// Scores (m, c) of rows (m, d) that are the nodes of a given graph.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for kinds that have no use for a graph, which are all but one; [`Error::Shape`] for a graph of other rows; as
+    /// [`extend`](Self::extend).
+    fn extend_on(&self, new: &Features<'_>, graph: &Graph, run: &Run) -> Result<Matrix> {
+        let _ = (new, graph, run);
+        Err(Error::param("graph", "given", format!("none: a model of kind {} has no use for one", self.kind())))
+    }
+
+    /// Whether new rows miss a graph if none is given: they were fitted on one, and are not joined to the rows of the fit.
+    fn misses_graph(&self) -> bool {
+        false
+    }
+
+    /// Whether [`label_rows`](Self::label_rows) labels rows that are read in blocks, instead of rows that are held.
+    fn takes_blocks(&self) -> bool {
+        false
+    }
+
+    /// Labels the rows `rows` of a source in blocks by `rule`. `take` gets the first row of a block and its labels, in the order of the
+    /// rows; several blocks are labeled in parallel.
+    ///
+    /// # Errors
+    /// As [`extend`](Self::extend), and what `take` returns; [`Error::Internal`] unless the kind [takes blocks](Self::takes_blocks).
+    fn label_rows(
+        &self,
+        rule: &Rule,
+        source: &dyn RowSource,
+        rows: Range<usize>,
+        run: &Run,
+        take: &mut (dyn FnMut(usize, Labeling) -> Result<()> + Send),
+    ) -> Result<()> {
+        let _ = (rule, source, rows, run, take);
+        Err(Error::Internal { reason: format!("a model of kind {} labels rows that are held", self.kind()) })
+    }
+
+    /// The rows of the fit, if new rows get means over their neighbors among these.
+    fn neighbors(&self) -> Option<&NeighborExtension<'_>> {
+        None
+    }
+
+    /// Replaces the averaged scores of the fitted rows (n, c), and the bounds on the errors of their standings (n). Without effect on kinds
+    /// that average nothing, or other rows than these.
+    fn set_scores(&mut self, scores: &Arc<Matrix>, errors: Option<Vec<f64>>) {
+        let _ = (scores, errors);
+    }
+
+    /// Prepares for queries now, instead of at the first prediction.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`].
+    fn prepare(&self, run: &Run) -> Result<()> {
+        run.check()
+    }
+
+    /// The same, owning its data.
+    ///
+    /// # Errors
+    /// Those of a file whose pages are copied.
+    fn owned(&self) -> Result<Extension<'static>>;
+
+    /// Adds settings and arrays to a model file.
+    ///
+    /// # Errors
+    /// None in practice; see [`ModelFile::insert`].
+    fn store(&self, file: &mut ModelFile) -> Result<()>;
+}
+
+/// Refuses rows of another number of columns than the features of the fit had.
+pub(crate) fn check_columns(new: &Features<'_>, n_features: usize) -> Result<()> {
+    match new.n_cols() {
+        d if d == n_features => Ok(()),
+        d => Err(Error::shape("features", format!("{n_features} columns"), format!("{d} columns"))),
+    }
+}
+
+/// Whether new rows get means of the scores of the `n` fitted rows.
+pub(crate) fn averages(extension: &Extension<'_>, n: usize) -> bool {
+    extension.neighbors().is_some_and(|neighbors| neighbors.scores.n_rows() == n)
+}
+
+/// [`Extend::set_scores`] of an extension that a fit has just made, and shares with nobody.
+pub(crate) fn set_scores(extension: &mut Extension<'_>, scores: &Arc<Matrix>, errors: Option<Vec<f64>>) {
+    if let Some(extension) = Arc::get_mut(extension) {
+        extension.set_scores(scores, errors);
+    }
+}

@@ -1,0 +1,123 @@
+//! Chooses the weight κ of a prior, and the level that scores are compared with.
+//!
+//! The level is nothing, because they are shares, or their mean over all rows,
+//! because the shares of a classifier of few labels may be near to constant. Each label is left out ([`leave_one_out`]); the
+//! pair with the least mean −log share of the labels is taken if it is better than the default by [`SIGNIFICANT`] standard errors.
+//!
+//! Cost: two solves for each κ that is tried, of c − 1 columns and of a column for each label that is left out; the larger κ, the
+//! fewer iterations.
+//!
+//! [`leave_one_out`]: super::leave_one_out
+
+use lapwing_core::{Error, Matrix, Result, Run, Targets};
+use lapwing_graph::{Components, Graph};
+
+use super::function::solve;
+use super::leave_one_out::{self, Verdict};
+use super::level::Level;
+use super::params::{Certify, Decision, HarmonicParams};
+use super::prior::Prior;
+use super::solving::Solving;
+use super::trust::Trust;
+use crate::core::calibration::fitted_rule;
+use crate::core::counts::label_counts;
+use crate::core::held_out::Standings;
+
+/// Weights κ that are tried.
+const WEIGHTS: [f64; 6] = [0.01, 0.03, 0.1, 0.3, 1.0, 10.0];
+/// Weight if labels are too few to try.
+const TYPICAL_WEIGHT: f64 = 0.03;
+/// Fewest labels of every class to try weights.
+const LEAST_PER_CLASS: usize = 3;
+/// Standard errors by which another choice than the default has to be better.
+const SIGNIFICANT: f64 = 1.5;
+/// Relative residual of solves that only choose.
+const CHOICE_TOL: f64 = 1e-4;
+
+/// κ and the level, with what leaving out the labels says about them.
+pub(super) struct Choice {
+    pub weight: f64,
+    pub verdict: Verdict,
+}
+
+/// A problem with a prior whose κ and level are to be chosen.
+pub(super) struct Choosing<'a> {
+    pub graph: &'a Graph,
+    /// One, of all rows.
+    pub components: &'a Components,
+    pub targets: &'a Targets,
+    pub params: &'a HarmonicParams,
+    /// Shares (n, c).
+    pub shares: &'a Matrix,
+}
+
+impl Choosing<'_> {
+    /// Chooses κ, unless the parameters have it, and the level, unless the decision names it.
+    pub fn choose(&self, run: &Run) -> Result<Choice> {
+        let (given, levels) = (self.params.prior_weight, levels(self.params.decision));
+        let typical = given.unwrap_or(TYPICAL_WEIGHT);
+        let counts = label_counts(self.targets).into_iter().filter(|count| *count > 0);
+        if counts.min().is_none_or(|fewest| fewest < LEAST_PER_CLASS) || !leave_one_out::applies(self.targets) {
+            let shift = vec![0.0; self.targets.n_columns()];
+            let verdict = Verdict::without_labels(levels[0], Trust::default(), shift);
+            return Ok(Choice { weight: typical, verdict });
+        }
+        let others = WEIGHTS.into_iter().filter(|weight| given.is_none() && *weight != TYPICAL_WEIGHT);
+        let weights: Vec<f64> = std::iter::once(typical).chain(others).collect();
+        let mut chosen = Vec::new();
+        for (at, &weight) in weights.iter().enumerate() {
+            let run = run.part_of(at, weights.len(), &format!("prior_weight {weight}"));
+            chosen.extend(self.tried(weight, levels, &run)?);
+        }
+        let mean = |losses: &[f64]| losses.iter().sum::<f64>() / losses.len() as f64;
+        let best = (0..chosen.len()).min_by(|&a, &b| mean(&chosen[a].1).total_cmp(&mean(&chosen[b].1))).unwrap_or(0);
+        let at = if is_better(&chosen[best].1, &chosen[0].1) { best } else { 0 };
+        Ok(chosen.swap_remove(at).0)
+    }
+
+    /// The choices with this κ, one for each of the `levels`, and −log share of each label.
+    fn tried(&self, weight: f64, levels: &[Level], run: &Run) -> Result<Vec<(Choice, Vec<f64>)>> {
+        let Self { graph, components, targets, params, shares } = *self;
+        let params = HarmonicParams { certify: Certify::Off, tol: params.tol.max(CHOICE_TOL), ..params.clone() };
+        let prior = Some(Prior { shares, weight });
+        let solving =
+            Solving { graph, components, targets, params: &params, prior, refiner: None, influence: true, start: None };
+        let function = solve(&solving, run)?;
+        let Some(influence) = &function.influence else {
+            return Err(Error::Internal { reason: "a solve with a prior left no label out".into() });
+        };
+        let at_level = |&level: &Level| {
+            let verdict = run.install(|| Verdict::with_prior(&function, influence, targets, components, level, run))?;
+            let losses = verdict.held_out.as_ref().map(|standings| run.install(|| log_losses(standings, targets)));
+            let losses = losses.transpose()?;
+            Ok((Choice { weight, verdict }, losses.unwrap_or_default()))
+        };
+        levels.iter().map(at_level).collect()
+    }
+}
+
+/// −log share of each label, at the temperature that fits them.
+fn log_losses(standings: &Standings, targets: &Targets) -> Result<Vec<f64>> {
+    let held_out = standings.clone().shares(&fitted_rule(standings, targets, Some(1.0))?);
+    let own = held_out.shares.rows().zip(&held_out.classes).map(|(shares, &class)| shares[class as usize]);
+    Ok(own.map(|share| -share.max(f64::MIN_POSITIVE).ln()).collect())
+}
+
+/// Whether losses are less than those of the default by [`SIGNIFICANT`] standard errors of the mean difference.
+fn is_better(losses: &[f64], default: &[f64]) -> bool {
+    let gains: Vec<f64> = default.iter().zip(losses).map(|(default, loss)| default - loss).collect();
+    let q = gains.len() as f64;
+    let mean = gains.iter().sum::<f64>() / q;
+    let variance = gains.iter().map(|gain| (gain - mean).powi(2)).sum::<f64>() / (q - 1.0);
+    mean > SIGNIFICANT * (variance / q).sqrt()
+}
+
+/// The levels that a decision may compare scores with; the first one is the default.
+fn levels(decision: Decision) -> &'static [Level] {
+    match decision {
+        Decision::Auto | Decision::Sizes => &[Level::RowMean, Level::Zero],
+        Decision::RowMean => &[Level::RowMean],
+        Decision::Centered => &[Level::LabeledMean],
+        Decision::Argmax | Decision::Mass => &[Level::Zero],
+    }
+}

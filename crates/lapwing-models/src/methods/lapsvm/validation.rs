@@ -1,0 +1,58 @@
+//! Labeled rows by which conjugate gradients stop: a given set, or held-out labels.
+
+use lapwing_core::{Error, Features, Result, Run, Stream, Targets};
+use rand::seq::SliceRandom;
+
+use super::ValidationSet;
+use super::basis::Basis;
+use super::loss::positive_classes;
+use super::params::LapSvmParams;
+use super::stopping::{Validation, ValidationRows};
+use crate::core::scores::largest;
+
+/// A given validation set, for a fit on the rows `features` with the targets `own`.
+pub(super) fn given(
+    basis: &Basis<'_>,
+    features: &Features<'_>,
+    set: ValidationSet<'_, '_>,
+    own: &Targets,
+    run: &Run,
+) -> Result<Validation> {
+    let ValidationSet { features: other, targets } = set;
+    if targets.n_samples() != other.n_rows() || targets.n_columns() != own.n_columns() {
+        let expected = format!("{} rows and {} classes", other.n_rows(), own.n_columns());
+        let got = format!("{} rows and {} classes", targets.n_samples(), targets.n_columns());
+        return Err(Error::shape("validation labels", expected, got));
+    }
+    let rows = other.select(targets.rows())?;
+    let cross = basis.cross(features, &rows, run)?;
+    let all: Vec<usize> = (0..targets.rows().len()).collect();
+    Ok(Validation { rows: ValidationRows::Beyond(cross), signs: signs(targets, &all) })
+}
+
+/// The targets without a share of each class, and that share as a validation set.
+pub(super) fn held_back(params: &LapSvmParams, targets: &Targets, run: &Run) -> Result<(Targets, Validation)> {
+    let share = params.validation_share;
+    let mut held = vec![false; targets.rows().len()];
+    for class in 0..targets.n_columns() {
+        let is_of = |at: &usize| largest(targets.values().row(*at)) == class;
+        let mut members: Vec<usize> = (0..held.len()).filter(is_of).collect();
+        members.shuffle(&mut run.rng(Stream::Split, (1 << 41) + class as u64));
+        let count = ((members.len() as f64 * share).round() as usize).min(members.len().saturating_sub(1));
+        members.iter().take(count).for_each(|&at| held[at] = true);
+    }
+    let chosen: Vec<usize> = (0..held.len()).filter(|&at| held[at]).collect();
+    if chosen.is_empty() {
+        let expected = "stability or gradient, or more labels: none can be held back for validation";
+        return Err(Error::param("stopping", params.stopping.name(), expected));
+    }
+    let rows = chosen.iter().map(|&at| targets.rows()[at]).collect();
+    let validation = Validation { rows: ValidationRows::Within(rows), signs: signs(targets, &chosen) };
+    Ok((targets.subset(|at| !held[at])?, validation))
+}
+
+/// For each problem, whether each of the `chosen` targets is of the positive class.
+fn signs(targets: &Targets, chosen: &[usize]) -> Vec<Vec<bool>> {
+    let of = |class: usize| chosen.iter().map(|&at| targets.values().row(at)[class] > 0.5).collect();
+    positive_classes(targets.n_columns()).map(of).collect()
+}

@@ -1,0 +1,284 @@
+//! Linear: multinomial logistic regression on the labeled rows.
+//!
+//! With x̄ the mean of the labeled rows and s² their mean squared distance from it:
+//!
+//! ```text
+//! min over W, b of Σ mᵢ·(logsumexp zᵢ − yᵢᵀzᵢ) + (ρ/2)·(‖W‖² + ‖b‖²),   zᵢ = Wᵀ(xᵢ − x̄)/s + b
+//! ```
+//!
+//! m is the trust in a label, y one-hot or shares. s makes ρ independent of the units of the features; columns keep their relative
+//! scale. ρ is chosen by cross-validation on the labeled rows if every class has five labels (`select.rs`), and is 0.01 otherwise.
+//! With five labels a class, the temperature of the decision is fitted to the rows held out; otherwise it is 1.
+//!
+//! Scores are z: logarithms of shares, up to a constant of the row.
+//!
+//! Cost: l ≤ 1,024 labeled rows of more columns are reduced to l coordinates (`rows.rs`), O(l²·d + l³) once; sparse rows take
+//! O(l·entries) instead of l²·d. A fit then takes O(l·min(l, d)·c) for each of some ten L-BFGS steps, and up to 25 fits choose ρ. New
+//! rows: O(n·d·c). Memory 8·l·d bytes. Parallel over folds, blocks of rows and columns, added in order.
+//!
+//! Unlabeled rows are not used: take [`Harmonic`](crate::Harmonic) where they form clusters.
+
+mod fit;
+mod rows;
+mod select;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use lapwing_core::model_file::{ModelFile, Must};
+use lapwing_core::params::{Parameters, above, at_least};
+use lapwing_core::{Features, Matrix, Report, Result, Run, Targets, parameters};
+use serde_json::json;
+
+use self::fit::{Limits, Rows};
+use self::rows::Design;
+use self::select::{CANDIDATES, DEFAULT, Folds, Trial};
+use crate::core::calibration::Fallback;
+use crate::core::counts::label_counts;
+use crate::core::extend::{Extend, Extension};
+use crate::core::fitting::Fitting;
+use crate::core::folds::FOLDS;
+use crate::core::plan::{Program, base_bytes, double_panels};
+use crate::core::scores::Extended;
+use crate::core::scores::largest;
+use crate::core::split::dealt;
+use crate::core::supervised::{as_decided, folds_to_hold_out, label_folds, signed, standings};
+use crate::maps::{Layers, Loss, NodeLoss};
+use crate::{Fitted, HeldOutFit, Method, Plan, PlanStep, Problem, ProblemSize};
+
+/// Name of the method.
+pub(crate) const LINEAR: &str = "linear";
+
+parameters! {
+    /// Parameters of the linear model.
+    pub struct LinearParams {
+        /// Weight ρ of the squared norm of the coefficients, (ρ/2)·‖W‖², beside the sum of the losses, for features in units of
+        /// their spread. Auto is the best of 1, 0.1, 0.01, 0.001 and 0.0001 for labels that are held out, and 0.01 if a class has
+        /// fewer than five labels.
+        l2_reg: Option<f64> = None, or "auto", in above(0.0);
+        /// Suboptimality (ℓ − ℓ*)/ℓ* at which the fit stops, as bounded by its gradient.
+        tol: f64 = 1e-3, in above(0.0).below(1.0);
+        /// Most iterations of the fit.
+        max_iter: usize = 1000, in at_least(1.0);
+    }
+}
+
+/// Linear classifier: parameters, checked.
+///
+/// # Example
+/// ```
+/// use lapwing_core::{Features, Labels, Run, Targets};
+/// use lapwing_models::baselines::{Linear, LinearParams};
+/// use lapwing_models::{Method, Problem};
+///
+/// let features = Features::from_f32(4, 1, vec![0.0, 0.4, 0.7, 1.0])?;
+/// let labels = Labels::from_integers([Some(0), None, None, Some(1)]);
+/// let targets = Targets::one_hot(&labels, None)?;
+/// let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
+/// let fitted = Linear::new(LinearParams::default())?.fit(&problem, &Run::new(None, 0)?)?;
+/// assert_eq!(fitted.labeling.labels, [0, 0, 1, 1]);
+/// # Ok::<(), lapwing_core::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Linear {
+    params: LinearParams,
+}
+
+impl Linear {
+    /// Takes the parameters.
+    ///
+    /// # Errors
+    /// [`Error::Param`](lapwing_core::Error::Param) naming a parameter outside its range.
+    pub fn new(params: LinearParams) -> Result<Self> {
+        params.check_ranges()?;
+        Ok(Self { params })
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { tol: self.params.tol, max_iter: self.params.max_iter }
+    }
+
+    /// ρ, and the trials by which it was chosen, the chosen one first; none if there is nothing to hold out. `folds` (l) are folds to
+    /// hold out in any case; otherwise five are, if every class has labels enough.
+    fn ridge(&self, rows: &Rows, targets: &Targets, folds: Option<&[i32]>, run: &Run) -> Result<(f64, Vec<Trial>)> {
+        let given = self.params.l2_reg;
+        let is_enough = label_folds(targets, run).is_some();
+        let own = folds_to_hold_out(targets, run);
+        let Some(all) = folds.or(own.as_deref()) else {
+            return Ok((given.unwrap_or(CANDIDATES[DEFAULT]), Vec::new()));
+        };
+        let few = Folds::new(rows, targets, all, true, self.params.max_iter);
+        let whole = Folds::new(rows, targets, all, folds.is_none(), self.params.max_iter);
+        let mut trials = match given {
+            None if is_enough => few.compare(run)?,
+            _ => vec![whole.trial(given.unwrap_or(CANDIDATES[DEFAULT]), None, run)?],
+        };
+        let ridge = trials[0].ridge;
+        if given.is_none() && is_enough && few.count() < whole.count() {
+            trials[0] = whole.trial(ridge, None, run)?;
+        }
+        Ok((ridge, trials))
+    }
+
+    /// The labeled rows in the form that is fitted; for targets that cross-entropy accepts.
+    fn design(&self, features: &Features<'_>, targets: &Targets, run: &Run) -> Result<Design> {
+        Loss::check(NodeLoss::CrossEntropy, targets)?;
+        Design::new(features, targets.rows(), run)
+    }
+
+    /// Shares (l, c) of each labeled row, by fits without the labels of its fold (l); NaN for negative folds.
+    fn shares_held_out(&self, problem: &Problem<'_, '_>, folds: &[i32], run: &Run) -> Result<Matrix> {
+        let design = self.design(problem.required_features(LINEAR)?, problem.targets, run)?;
+        let (_, mut trials) = self.ridge(&design.rows, problem.targets, Some(folds), run)?;
+        Ok(to_shares(trials.swap_remove(0).scores))
+    }
+}
+
+/// Shares (n, c) of the classes by the linear model, as a prior for other methods. A labeled row gets them from a model that did not
+/// see its label, if every class has two labels.
+///
+/// # Errors
+/// Those of a fit.
+pub fn linear_prior(features: &Features<'_>, targets: &Targets, run: &Run) -> Result<Matrix> {
+    let linear = Linear::new(LinearParams::default())?;
+    let problem = Problem { features: Some(features), ..Problem::new(targets) };
+    let mut shares = linear.fit(&problem, run)?.labeling.label_distributions;
+    let classes: Vec<usize> = targets.values().rows().map(largest).collect();
+    let counts = label_counts(targets);
+    if counts.iter().filter(|count| **count > 0).count() > 1 && counts.iter().all(|count| *count != 1) {
+        let folds = dealt(&classes, targets.n_columns(), FOLDS, run);
+        let held = linear.held_out(&problem, &folds, run)?.shares;
+        for (&row, held) in targets.rows().iter().zip(held.rows()) {
+            shares.row_mut(row as usize).copy_from_slice(held);
+        }
+    }
+    Ok(shares)
+}
+
+/// Adds the choice of ρ to the report.
+fn note_choice(ridge: f64, trials: &[Trial], report: &mut Report) {
+    if trials.len() > 1 {
+        let mut losses: Vec<(f64, f64)> = trials.iter().map(|trial| (trial.ridge, trial.loss())).collect();
+        losses.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let table: Vec<_> = losses.iter().map(|(ridge, loss)| json!({"l2_reg": ridge, "loss": loss})).collect();
+        report.choose("cross_validation", table);
+    }
+    report.choose("l2_reg", ridge);
+}
+
+/// The shares of scores, e^z/Σe^z.
+fn to_shares(mut scores: Matrix) -> Matrix {
+    let c = scores.n_cols().max(1);
+    for row in scores.values_mut().chunks_exact_mut(c) {
+        let top = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        row.iter_mut().for_each(|z| *z = (*z - top).exp());
+        let total: f64 = row.iter().sum();
+        row.iter_mut().for_each(|z| *z /= total);
+    }
+    scores
+}
+
+/// A linear function of the features.
+#[derive(Clone, Debug)]
+pub(crate) struct LinearExtension(Layers);
+
+impl LinearExtension {
+    /// The extension that [`store`](Extend::store) wrote.
+    pub(crate) fn stored(file: &ModelFile, n_classes: usize) -> Result<Self> {
+        let output = file.matrix("coefficients", [None, Some(n_classes)], Must::Finite)?;
+        if output.n_rows() < 2 {
+            return Err(file.error("its coefficients are missing"));
+        }
+        Ok(Self(Layers { hidden: None, output, bias: true, center: Vec::new() }))
+    }
+}
+
+impl Extend for LinearExtension {
+    fn kind(&self) -> &'static str {
+        LINEAR
+    }
+
+    fn n_features(&self) -> usize {
+        self.0.n_features()
+    }
+
+    fn n_outputs(&self) -> usize {
+        self.0.output.n_cols()
+    }
+
+    fn extend(&self, new: &Features<'_>, run: &Run) -> Result<Extended> {
+        self.0.outputs(new, run).map(Extended::from)
+    }
+
+    fn owned(&self) -> Result<Extension<'static>> {
+        Ok(Arc::new(self.clone()))
+    }
+
+    /// Coefficients (d + 1, c), the constants in the last row.
+    fn store(&self, file: &mut ModelFile) -> Result<()> {
+        let output = &self.0.output;
+        file.insert("coefficients", &[output.n_rows(), output.n_cols()], output.values().to_vec())
+    }
+}
+
+impl Method for Linear {
+    fn name(&self) -> &'static str {
+        LINEAR
+    }
+
+    fn needs_features(&self) -> bool {
+        true
+    }
+
+    fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
+        let mut fitting = Fitting::new(self.name(), problem, run)?;
+        let (features, targets) = (fitting.features()?, problem.targets);
+        let report = &mut fitting.report;
+        let design = report.time("reduce", run, |_| self.design(features, targets, run))?;
+        let (ridge, trials) = report.time("select", run, |_| self.ridge(&design.rows, targets, None, run))?;
+        if self.params.l2_reg.is_none() {
+            note_choice(ridge, &trials, report);
+        }
+        let (weights, trace) =
+            report.time("solve", run, |_| design.rows.fit(targets, ridge, self.limits(), None, run))?;
+        let held_out = trials.first().map(|trial| standings(&to_shares(trial.scores.clone()), targets));
+        let layers = design.layers(&weights, run)?;
+        report.solve = Some(trace.summary("l-bfgs"));
+        trace.note_unconverged(self.params.tol, report);
+        let scores = report.time("apply", run, |_| layers.outputs(features, run))?;
+        Ok(fitting.decide(Arc::new(scores), held_out, Fallback::One, Some(Arc::new(LinearExtension(layers))), None))
+    }
+
+    /// ρ is chosen by the same folds.
+    fn held_out<'a>(&self, problem: &Problem<'_, 'a>, folds: &[usize], run: &Run) -> Result<HeldOutFit<'a>> {
+        let shares = self.shares_held_out(problem, &signed(folds), run)?;
+        Ok(HeldOutFit { shares: run.install(|| as_decided(shares, problem.targets))?, fitted: None })
+    }
+
+    fn plan(&self, size: &ProblemSize) -> Plan {
+        let (n, c, l) = (size.n_samples, size.n_classes.max(2), size.n_labeled.max(1));
+        let base = base_bytes(Program::Search, size) + double_panels(size);
+        let labeled = size.input_bytes / n.max(1) * l;
+        let is_small = l <= size.n_features.min(rows::MOST_ROWS);
+        // The rows, and either their products with eigenvectors, or the folds' own copies.
+        let own = match (is_small, size.sparse) {
+            (true, true) => 5 * 8 * l * l,
+            (true, false) => 8 * l * size.n_features + 5 * 8 * l * l,
+            (false, true) => 4 * labeled,
+            (false, false) => 2 * 4 * l * size.n_features,
+        };
+        let weights = 8 * c * if is_small { l } else { size.n_features + 1 };
+        let step = |name: &str, bytes: usize| PlanStep { name: name.into(), peak_bytes: (base + bytes) as u64 };
+        let applied = if size.sparse { size.input_bytes } else { 8 * 512 * size.n_features * size.threads };
+        let steps = vec![
+            step("reduce", labeled + own),
+            step("select", labeled + own + fit::KEPT_WEIGHTS * weights),
+            step("solve", labeled + own + fit::KEPT_WEIGHTS * weights),
+            step("apply", applied + 8 * n * c),
+            step("decide", 2 * 8 * n * c + 48 * n),
+        ];
+        // Features are read to check and to label them.
+        Plan::from_steps(Program::Search, n, 0, 2, steps)
+    }
+}

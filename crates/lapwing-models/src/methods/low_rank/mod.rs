@@ -1,0 +1,435 @@
+//! Low-rank label propagation: local and global consistency (Zhou et al. 2003) on an affinity W ≈ F·Fᵀ that is never computed,
+//! for any number of rows (Petegrosso, Zhang, Li, Saad & Kuang, arXiv 1702.08884).
+//!
+//! 1. landmarks and the width of the kernel, from a sample of the rows;
+//! 2. α, head and number of nearest landmarks, by cross-validation on the sample, if there are enough labels (`select.rs`);
+//! 3. sums over all rows: AᵀA and Aᵀf0 for rows A (n, k) of the scaled factor; one pass for anchors, two for Nyström
+//!    (`fit.rs`);
+//! 4. propagation on matrices (k, k) (`solve.rs`);
+//! 5. scores A·P of all rows: one more pass (`extension.rs`).
+//!
+//! Departures from the paper: the root of G⁺ is the matrix root, not the element-wise one; degrees of 0 or less are raised and
+//! the affinity is scaled to a largest eigenvalue of at most 1; label columns are balanced, which allows an α of 0.9 instead of
+//! 0.01; the iteration is on (k, c), so that nothing of length n is held or exchanged between processes.
+//!
+//! Cost: passes · O(n·k·d + n·k²) time for a factor of all landmarks, O(n·k·d) for anchors with few nearest landmarks. Memory: a
+//! few MB for each thread, k²·8 bytes for each block whose sums are not yet merged, and the sample. All threads read rows at
+//! once. Sums are added in a fixed tree of at most 256 blocks, so that any number of threads or processes gives the same bits.
+//!
+//! A learned factor (GLNP) has sums of its own (`learned.rs`).
+//!
+//! With a fixed number of landmarks, more rows hardly change the scores beyond some number. [`LowRankParams::fit_rows`] fits on
+//! that many rows; then the only pass over all rows is that of the scores.
+
+mod checkpoint;
+mod extension;
+mod fit;
+mod learned;
+mod params;
+mod plan;
+mod row_fit;
+mod select;
+mod sharing;
+mod solve;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use lapwing_core::communicator::agree;
+use lapwing_core::{
+    Alone, Communicator, Error, Features, Matrix, Report, Result, RowSource, Run, SolveSummary, Targets, Warning,
+    peak_memory_bytes,
+};
+use lapwing_graph::low_rank::{LandmarkBandwidth, RowSample};
+
+pub use checkpoint::remove as remove_checkpoint;
+pub(crate) use extension::KIND;
+pub use extension::LowRankExtension;
+pub use params::{Balance, DegreePolicy, FactorKind, Head, LowRankParams, PropagationSolver, Select};
+pub use row_fit::RowFit;
+
+use crate::core::extend::Extension;
+use crate::core::notes;
+use crate::{Fitted, HeldOut, Labeling, Method, Plan, Problem, ProblemSize, Rule};
+use checkpoint::Keeper;
+use fit::{Fit, Solved, Summed};
+use select::{Selected, rule};
+use sharing::{Part, Setup, identity, share_model};
+use solve::Propagated;
+
+/// Largest distance of a row from the mean, in widths. Beyond it the exponents D/(2σ²) are noise: rounding makes an error of 6e-8
+/// of the squared distance to the mean.
+const MOST_WIDTHS: f64 = 1500.0;
+/// Share of the largest difference from a mean that single precision must tell apart.
+const LEAST_SHARE: f64 = 1e-3;
+/// Name of the method.
+pub(crate) const LOW_RANK: &str = "low-rank";
+
+/// Classifier by low-rank label propagation: parameters, checked.
+///
+/// # Example
+/// A hundred thousand rows that are generated while they are read, thirty labels, and two passes over the rows:
+/// ```
+/// use lapwing_core::{Alone, GeneratedRows, Labels, Run, Targets};
+/// use lapwing_models::{LowRank, LowRankParams};
+///
+/// let rows = GeneratedRows::new(100_000, 20, 3, 0)?;
+/// let labels = Labels::from_integers((0..100_000).map(|i| (i < 30).then(|| rows.class(i) as i64)));
+/// let targets = Targets::one_hot(&labels, None)?;
+/// let run = Run::new(None, 0)?;
+/// let method = LowRank::new(LowRankParams { n_landmarks: 20, ..Default::default() })?;
+/// let fit = method.fit_rows(&rows, &targets, &Alone, &run)?;
+///
+/// let mut right = 0;
+/// fit.label_rows(&rows, &targets, 0..100_000, &run, |first, labeling| {
+///     right += (0..).zip(&labeling.labels).filter(|(at, label)| rows.class(first + at) == **label as usize).count();
+///     Ok(())
+/// })?;
+/// assert!(right > 60_000);
+/// # Ok::<(), lapwing_core::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct LowRank {
+    name: &'static str,
+    params: LowRankParams,
+    given: Option<Arc<Features<'static>>>,
+}
+
+impl LowRank {
+    /// Takes the parameters.
+    ///
+    /// # Errors
+    /// [`Error::Param`] naming a parameter outside its range.
+    pub fn new(params: LowRankParams) -> Result<Self> {
+        params.validate()?;
+        Ok(Self { name: LOW_RANK, params, given: None })
+    }
+
+    /// The method with a fixed `factor` instead of that of the parameters, named after it.
+    ///
+    /// # Errors
+    /// [`Error::Param`] naming a parameter outside its range.
+    pub fn with_factor(factor: FactorKind, params: &LowRankParams) -> Result<Self> {
+        Ok(Self { name: factor.name(), ..Self::new(LowRankParams { factor, ..params.clone() })? })
+    }
+
+    /// Parameters.
+    pub fn params(&self) -> &LowRankParams {
+        &self.params
+    }
+
+    /// Takes landmarks (k, d) instead of choosing them; `n_landmarks` and `landmarks` of the parameters then have no effect.
+    #[must_use]
+    pub fn with_landmarks(mut self, landmarks: Features<'static>) -> Self {
+        self.params.n_landmarks = landmarks.n_rows();
+        self.given = Some(Arc::new(landmarks));
+        self
+    }
+
+    /// Fits on rows that are read and not held, in one process or several; all return the same.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for targets of another number of rows, [`Error::Value`] naming a value that is not finite,
+    /// [`Error::Param`] for a width that the rows do not allow; what the source cannot do;
+    /// [`Error::Comm`] where another process failed; [`Error::Interrupted`].
+    ///
+    /// # Complexity
+    /// One pass for anchors, two for Nyström, of O(k·d) a row; see the module.
+    pub fn fit_rows(
+        &self,
+        source: &dyn RowSource,
+        targets: &Targets,
+        communicator: &dyn Communicator,
+        run: &Run,
+    ) -> Result<RowFit> {
+        let mut report = Report::new(self.name, source.n_rows(), Some(source.n_cols()), targets.rows().len());
+        notes::classes(&mut report, targets);
+        let setup = if communicator.is_root() { self.set_up(source, targets, &mut report, run) } else { Ok(None) };
+        let setup = Setup::share(agree(communicator, setup)?, communicator)?;
+        let mut fit = match setup.params.factor {
+            FactorKind::Glnp => {
+                let fit = self.learn(source, targets, &setup, report, run);
+                agree(communicator, fit)?
+            }
+            FactorKind::Anchor | FactorKind::Nystrom => {
+                self.stream(source, targets, &setup, communicator, report, run)?
+            }
+        };
+        fit.report.peak_bytes = peak_memory_bytes();
+        Ok(fit)
+    }
+
+    /// Learns a factor. Every process learns all of it, and gets the same.
+    fn learn(
+        &self,
+        source: &dyn RowSource,
+        targets: &Targets,
+        setup: &Setup,
+        mut report: Report,
+        run: &Run,
+    ) -> Result<RowFit> {
+        let fit_rows = setup.params.fit_rows.filter(|rows| *rows < source.n_rows());
+        let part = fit_rows.map(|rows| Part::draw(source, targets, &[], rows, run)).transpose()?;
+        let fit = match &part {
+            Some(part) => learned::fit(&part.rows.features()?, &part.targets, setup, &mut report, run)?,
+            None => learned::fit(source, targets, setup, &mut report, run)?,
+        };
+        check_solved(&fit.solved)?;
+        note_solve(&mut report, &fit.solved, self.params.tol);
+        let (rule, held_out) = rule(&fit.params, targets, &fit.scores, fit.held_out, &mut report, run)?;
+        // Labels of a part are at other rows than those of the whole.
+        let held_out = held_out.map(|held_out| match &part {
+            Some(part) => held_out.at(|row| targets.rows()[part.targets.rows().partition_point(|other| *other < row)]),
+            None => held_out,
+        });
+        let scores = part.is_none().then_some(fit.scores);
+        Ok(RowFit { extension: fit.extension, rule, held_out, report, own: fit.solved.own, scores })
+    }
+
+    /// Fits by sums over the rows of all processes.
+    fn stream(
+        &self,
+        source: &dyn RowSource,
+        targets: &Targets,
+        setup: &Setup,
+        communicator: &dyn Communicator,
+        mut report: Report,
+        run: &Run,
+    ) -> Result<RowFit> {
+        let (summed, solved) = self.sum_and_solve(source, targets, setup, communicator, &mut report, run)?;
+        let mut held_out = None;
+        let model = match &setup.sample {
+            Some(sample) => {
+                let model = self.finish(setup, sample, &summed, &solved, targets, &mut report, run);
+                model.map(|(extension, rule, found)| {
+                    held_out = found;
+                    Some((extension, rule))
+                })
+            }
+            None => Ok(None),
+        };
+        let (extension, rule) = share_model(agree(communicator, model)?, targets.n_columns(), communicator)?;
+        Ok(RowFit { extension, rule, held_out, report, own: solved.own, scores: None })
+    }
+
+    /// At rank 0: sample, landmarks, width, and parameters chosen by cross-validation.
+    fn set_up(
+        &self,
+        source: &dyn RowSource,
+        targets: &Targets,
+        report: &mut Report,
+        run: &Run,
+    ) -> Result<Option<Setup>> {
+        check(source, targets)?;
+        let params = &self.params;
+        params.validate()?;
+        let n_landmarks = self.n_landmarks(source.n_rows(), targets.n_columns(), report);
+        let (sample, mut landmarks) = report.time("landmarks", run, |_| -> Result<_> {
+            let sample = RowSample::draw(source, n_landmarks, run)?;
+            // A learned factor takes the centers of clusters and no width.
+            let is_learned = params.factor == FactorKind::Glnp;
+            let bandwidth = if is_learned { LandmarkBandwidth::None } else { params.bandwidth };
+            let landmarks = match &self.given {
+                Some(given) => sample.given(given, bandwidth, run)?,
+                None => sample.landmarks(n_landmarks, params.landmarks, bandwidth, run)?,
+            };
+            Ok((sample, landmarks))
+        })?;
+        if params.factor == FactorKind::Glnp {
+            let farthest = landmarks.center.iter().fold(0.0f64, |most, center| most.max(center.abs()));
+            let extent = sample.extent();
+            if farthest * f64::from(f32::EPSILON) > LEAST_SHARE * extent {
+                report.warnings.push(Warning::FarColumns { farthest, extent });
+            }
+            // For a learned factor, α is chosen later, from sums over that factor.
+            return Ok(Some(Setup { landmarks, params: params.clone(), held_out: None, sample: None }));
+        }
+        let Selected { params, widening, held_out } = report
+            .time("select", run, |report| select::select(source, &sample, &landmarks, targets, params, report, run))?;
+        landmarks.width *= widening;
+        report.choose("bandwidth", landmarks.width);
+        let (extent, bandwidth) = (sample.extent(), landmarks.width);
+        if extent > MOST_WIDTHS * bandwidth {
+            report.warnings.push(Warning::FarRows { extent, bandwidth });
+        }
+        if self.params.select == Select::Auto {
+            report.choose("alpha", params.alpha);
+            if params.factor == FactorKind::Anchor {
+                report.choose("n_nearest", params.n_nearest);
+                report.choose("head", if params.head == Head::Regression { "regression" } else { "propagation" });
+            }
+        }
+        Ok(Some(Setup { landmarks, params, held_out, sample: Some(sample) }))
+    }
+
+    /// The number of landmarks for `n` rows of `c` classes; a warning if it is small, or larger than n.
+    fn n_landmarks(&self, n: usize, c: usize, report: &mut Report) -> usize {
+        let given = self.params.n_landmarks;
+        let count = given.min(n);
+        if self.given.is_none() && count == given && count < 2 * c {
+            report.warnings.push(Warning::FewLandmarks { n_landmarks: given, n_classes: c });
+        }
+        if self.given.is_none() && count < given {
+            report.choose("n_landmarks", count);
+            report.warnings.push(Warning::ManyLandmarks { given, n_samples: n });
+        }
+        count
+    }
+
+    /// Sums over the rows of the fit, and their share of all rows.
+    fn sum(
+        &self,
+        source: &dyn RowSource,
+        targets: &Targets,
+        setup: &Setup,
+        communicator: &dyn Communicator,
+        report: &mut Report,
+        run: &Run,
+    ) -> Result<(Summed, f64)> {
+        let Setup { landmarks, params, .. } = setup;
+        let n = source.n_rows();
+        if let Some(rows) = params.fit_rows.filter(|rows| *rows < n) {
+            // So few rows that every process sums over all of them.
+            let part = agree(communicator, Part::draw(source, targets, &landmarks.center, rows, run))?;
+            let (rows, center, targets) = (part.rows.features()?, part.rows.center(), &part.targets);
+            let fit = Fit { source: &rows, center, landmarks, targets, communicator: &Alone, keeper: None };
+            let summed = agree(communicator, fit.sum(params.factor, params, report, run))?;
+            return Ok((summed, rows.n_rows() as f64 / n as f64));
+        }
+        // The path is in this rank's own parameters: rank 0 sends its parameters without paths.
+        let keeper = match &self.params.checkpoint {
+            Some(path) => Some(Keeper::open(path, identity(source, targets, setup, communicator, run)?, communicator)?),
+            None => None,
+        };
+        let center = &landmarks.center;
+        let fit = Fit { source, center, landmarks, targets, communicator, keeper: keeper.as_ref() };
+        Ok((fit.sum(params.factor, params, report, run)?, 1.0))
+    }
+
+    fn sum_and_solve(
+        &self,
+        source: &dyn RowSource,
+        targets: &Targets,
+        setup: &Setup,
+        communicator: &dyn Communicator,
+        report: &mut Report,
+        run: &Run,
+    ) -> Result<(Summed, Solved)> {
+        let Setup { landmarks, params, .. } = setup;
+        let prior = params.class_prior.shares(&targets.mean())?;
+        let n = source.n_rows();
+        let (summed, share) = self.sum(source, targets, setup, communicator, report, run)?;
+        let solved = report.time("solve", run, |_| summed.solve(params, &prior, share))?;
+        let n_summed = if share < 1.0 { (share * n as f64).round() as usize } else { n };
+        summed.note(Some(landmarks), &solved, n_summed, report)?;
+        check_solved(&solved)?;
+        note_solve(report, &solved, params.tol);
+        let passes = if share < 1.0 { 0 } else { summed.passes };
+        report.add_part("passes", &serde_json::json!({ "fit": passes, "bytes": passes as u64 * source.bytes() }))?;
+        Ok((summed, solved))
+    }
+
+    /// At rank 0: the model. Its temperature is typical of the scores of the sample, times the fitted sharpness.
+    #[allow(clippy::too_many_arguments)]
+    fn finish(
+        &self,
+        setup: &Setup,
+        sample: &RowSample,
+        summed: &Summed,
+        solved: &Solved,
+        targets: &Targets,
+        report: &mut Report,
+        run: &Run,
+    ) -> Result<(LowRankExtension, Rule, Option<HeldOut>)> {
+        let extension = LowRankExtension::new(&setup.landmarks, summed.factor.clone(), &solved.coefficients);
+        let scores = extension.held(&sample.held, &run.quiet())?;
+        let (rule, held_out) = rule(&setup.params, targets, &scores, setup.held_out.clone(), report, run)?;
+        Ok((extension, rule, held_out))
+    }
+}
+
+/// Refuses coefficients that overflow or vanish in single precision, in which a model holds them.
+fn check_solved(solved: &Solved) -> Result<()> {
+    let largest =
+        solved.coefficients.values().iter().fold(0.0f64, |most, x| if x.is_nan() { *x } else { most.max(x.abs()) });
+    if largest <= f64::from(f32::MAX) && (largest == 0.0 || largest >= f64::from(f32::MIN_POSITIVE)) {
+        return Ok(());
+    }
+    let expected = "weights near 1: scores would not fit single precision";
+    Err(Error::param("label weights", format!("such that coefficients reach {largest:.1e}"), expected))
+}
+
+/// Adds the propagation to the report.
+fn note_solve(report: &mut Report, solved: &Solved, tol: f64) {
+    let Propagated { n_iter, residual, converged } = solved.how;
+    notes::solved(report, SolveSummary { n_iter, residual, converged, ..SolveSummary::default() }, tol);
+}
+
+/// Checks that rows and targets match, before anything is read.
+fn check(source: &dyn RowSource, targets: &Targets) -> Result<()> {
+    if source.n_rows() == 0 || source.n_cols() == 0 {
+        let size = format!("{} rows and {} columns", source.n_rows(), source.n_cols());
+        return Err(Error::shape("features", "at least one row (n_samples) and one column", size));
+    }
+    if targets.n_samples() != source.n_rows() {
+        let expected = format!("{} rows, as there are labels", targets.n_samples());
+        return Err(Error::shape("features", expected, format!("{} rows", source.n_rows())));
+    }
+    Ok(())
+}
+
+impl Method for LowRank {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn needs_features(&self) -> bool {
+        true
+    }
+
+    fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
+        problem.refuse_prior(self.name())?;
+        problem.check()?;
+        let (features, targets) = (problem.required_features(LOW_RANK)?, problem.targets);
+        features.check(run)?;
+        let fit = self.fit_rows(features, targets, &Alone, run)?;
+        let mut report = fit.report.clone();
+        let (n, c) = (features.n_rows(), targets.n_columns());
+        let mut all = Labeling {
+            scores: Arc::default(),
+            label_distributions: Matrix::filled(n, c, 0.0),
+            labels: Vec::with_capacity(n),
+            confidence: Vec::with_capacity(n),
+            reached: Vec::with_capacity(n),
+            certified: None,
+            score_radius: None,
+        };
+        let mut scores = Matrix::filled(n, c, 0.0);
+        report.time_steps("apply", n as u64, run, |_| {
+            fit.label_rows(features, targets, 0..n, run, |first, part| {
+                let place = first * c..first * c + part.scores.values().len();
+                scores.values_mut()[place.clone()].copy_from_slice(part.scores.values());
+                all.label_distributions.values_mut()[place].copy_from_slice(part.label_distributions.values());
+                all.labels.extend(part.labels);
+                all.confidence.extend(part.confidence);
+                all.reached.extend(part.reached);
+                Ok(())
+            })
+        })?;
+        all.scores = Arc::new(scores);
+        report.n_unreached = all.reached.iter().filter(|reached| !**reached).count();
+        RowFit::note_unreached(&mut report);
+        report.peak_bytes = peak_memory_bytes();
+        let extension = Some(Arc::new(fit.extension) as Extension<'_>);
+        Ok(Fitted { labeling: all, rule: fit.rule, extension, graph: None, held_out: fit.held_out, best: None, report })
+    }
+
+    fn reads_rows(&self) -> bool {
+        true
+    }
+
+    fn plan(&self, size: &ProblemSize) -> Plan {
+        plan::plan(&self.params, size)
+    }
+}
