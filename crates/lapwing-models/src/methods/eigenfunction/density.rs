@@ -3,7 +3,15 @@
 use lapwing_core::{Matrix, Result};
 use lapwing_solve::dense::eigen_symmetric;
 
-use super::EigenfunctionParams;
+use super::params::EigenfunctionParams;
+
+/// A chosen function: its eigenvalue, its axis, and its number on that axis.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Chosen {
+    pub value: f64,
+    pub axis: usize,
+    pub number: usize,
+}
 
 /// Functions of one axis.
 #[derive(Clone, Debug)]

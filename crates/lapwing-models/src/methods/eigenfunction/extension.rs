@@ -6,8 +6,7 @@ use lapwing_core::model_file::{ModelFile, Must};
 use lapwing_core::{Features, Matrix, Result, Run};
 use rayon::prelude::*;
 
-use super::Chosen;
-use super::density::AxisFunctions;
+use super::density::{AxisFunctions, Chosen};
 use super::rotation::Rotation;
 use crate::core::extend::{Extend, Extension, check_columns};
 use crate::core::scores::Extended;

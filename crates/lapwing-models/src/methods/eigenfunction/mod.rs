@@ -30,17 +30,19 @@
 
 mod density;
 mod extension;
+mod params;
 mod rotation;
 
 use std::sync::Arc;
 
-use lapwing_core::params::{Parameters, above, at_least};
-use lapwing_core::{Matrix, Result, Run, Targets, Warning, check_memory, parameters};
+use lapwing_core::params::Parameters;
+use lapwing_core::{Matrix, Result, Run, Targets, Warning, check_memory};
 use lapwing_solve::dense::{least_squares, solve_spd};
 use lapwing_solve::products::times;
 use rayon::prelude::*;
 
 pub(crate) use extension::{EigenfunctionExtension, KIND};
+pub use params::EigenfunctionParams;
 
 use crate::core::calibration::Fallback;
 use crate::core::extend::Extend;
@@ -48,7 +50,7 @@ use crate::core::fitting::Fitting;
 use crate::core::held_out::Standings;
 use crate::core::plan::{Program, base_bytes, double_panels};
 use crate::{Fitted, Method, Plan, PlanStep, Problem, ProblemSize, Rule};
-use density::AxisFunctions;
+use density::{AxisFunctions, Chosen};
 use extension::Functions;
 use rotation::Rotation;
 
@@ -61,28 +63,6 @@ const TYPICAL_COMPONENTS: usize = 64;
 const LEAST_EIGENVALUE: f64 = 1e-10;
 /// An axis shorter than this share of the longest is constant except for rounding.
 const LEAST_EXTENT: f64 = 1e-10;
-
-parameters! {
-    /// Parameters of the eigenfunctions. The default numbers of functions and axes are ours, not the paper's.
-    pub struct EigenfunctionParams {
-        /// Number of functions q. If there are fewer, all are used.
-        n_eigenfunctions: usize = 64, in at_least(1.0);
-        /// Number of principal axes r, at most that of columns. Auto is 64, or the number of columns if there are fewer.
-        n_components: Option<usize> = None, or "auto", in at_least(1.0);
-        /// Bins b of the histogram along an axis.
-        n_bins: usize = 50, in at_least(2.0);
-        /// Width σ of the kernel between bins, in units of their mean distance.
-        relative_bandwidth: f64 = 0.2, in above(0.0);
-        /// Share ε that is added to every bin.
-        density_floor: f64 = 0.1, in above(0.0);
-        /// Percent of the rows that are clipped at each end of an axis.
-        clip: f64 = 2.5, in at_least(0.0).below(50.0);
-        /// Weight w of the given labels against smoothness.
-        fit_weight: f64 = 100.0, in above(0.0);
-        /// Whether a constant is fitted too.
-        constant: bool = true;
-    }
-}
 
 /// Classifier by eigenfunctions of the density: parameters, checked.
 ///
@@ -196,14 +176,6 @@ impl Eigenfunction {
         })?;
         Ok((EigenfunctionExtension::new(rotation, functions, &alpha, constant), held_out))
     }
-}
-
-/// A chosen function: its eigenvalue, its axis, and its number on that axis.
-#[derive(Clone, Copy, Debug)]
-struct Chosen {
-    value: f64,
-    axis: usize,
-    number: usize,
 }
 
 impl Method for Eigenfunction {

@@ -21,7 +21,7 @@ use super::solving::Solving;
 use super::trust::Trust;
 use crate::core::calibration::fitted_rule;
 use crate::core::counts::label_counts;
-use crate::core::held_out::Standings;
+use crate::core::held_out::{Standings, is_better};
 
 /// Weights κ that are tried.
 const WEIGHTS: [f64; 6] = [0.01, 0.03, 0.1, 0.3, 1.0, 10.0];
@@ -71,7 +71,7 @@ impl Choosing<'_> {
         }
         let mean = |losses: &[f64]| losses.iter().sum::<f64>() / losses.len() as f64;
         let best = (0..chosen.len()).min_by(|&a, &b| mean(&chosen[a].1).total_cmp(&mean(&chosen[b].1))).unwrap_or(0);
-        let at = if is_better(&chosen[best].1, &chosen[0].1) { best } else { 0 };
+        let at = if is_better(&chosen[best].1, &chosen[0].1, SIGNIFICANT) { best } else { 0 };
         Ok(chosen.swap_remove(at).0)
     }
 
@@ -101,15 +101,6 @@ fn log_losses(standings: &Standings, targets: &Targets) -> Result<Vec<f64>> {
     let held_out = standings.clone().shares(&fitted_rule(standings, targets, Some(1.0))?);
     let own = held_out.shares.rows().zip(&held_out.classes).map(|(shares, &class)| shares[class as usize]);
     Ok(own.map(|share| -share.max(f64::MIN_POSITIVE).ln()).collect())
-}
-
-/// Whether losses are less than those of the default by [`SIGNIFICANT`] standard errors of the mean difference.
-fn is_better(losses: &[f64], default: &[f64]) -> bool {
-    let gains: Vec<f64> = default.iter().zip(losses).map(|(default, loss)| default - loss).collect();
-    let q = gains.len() as f64;
-    let mean = gains.iter().sum::<f64>() / q;
-    let variance = gains.iter().map(|gain| (gain - mean).powi(2)).sum::<f64>() / (q - 1.0);
-    mean > SIGNIFICANT * (variance / q).sqrt()
 }
 
 /// The levels that a decision may compare scores with; the first one is the default.

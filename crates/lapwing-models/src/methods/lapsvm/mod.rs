@@ -44,12 +44,13 @@ use crate::core::extend::Extend;
 use crate::core::method::refitted;
 use std::sync::Arc;
 
-use lapwing_core::{Error, Features, Matrix, Result, Run, Targets};
+use lapwing_core::{Error, Features, Matrix, Result, Run};
 use lapwing_graph::{AffinityGraph, GraphParams};
 
 pub(crate) use extension::{KIND, KernelExtension};
 pub use kernel::Kernel;
 pub use params::{GramPrecision, KernelKind, KernelLandmarks, KernelSolver, LapSvmParams, LaplacianKind, Stopping};
+pub use validation::{FitOptions, ValidationSet};
 
 use self::loss::LossKind;
 use self::machine::Machine;
@@ -96,25 +97,6 @@ pub struct LapSvm {
     params: LapSvmParams,
     graph: GraphParams,
     loss: LossKind,
-}
-
-/// Labeled rows that only decide when conjugate gradients stop.
-#[derive(Clone, Copy, Debug)]
-pub struct ValidationSet<'v, 'a> {
-    /// Features (v, d).
-    pub features: &'v Features<'a>,
-    /// Their labels, in the form of those of the fit; rows without one are left out.
-    pub targets: &'v Targets,
-}
-
-/// Optional inputs of a fit besides its problem.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct FitOptions<'v, 'a> {
-    /// The validation set by which conjugate gradients stop; default: some labels are held out.
-    pub validation: Option<ValidationSet<'v, 'a>>,
-    /// Coefficients (n, k) and bias (k) from which conjugate gradients start, if they are those of a machine that keeps every row of this
-    /// fit; default: start at zero.
-    pub start: Option<(&'v Matrix, &'v [f64])>,
 }
 
 /// A fit before the decision rule.

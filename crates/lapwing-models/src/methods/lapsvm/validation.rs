@@ -1,14 +1,32 @@
 //! Labeled rows by which conjugate gradients stop: a given set, or held-out labels.
 
-use lapwing_core::{Error, Features, Result, Run, Stream, Targets};
+use lapwing_core::{Error, Features, Matrix, Result, Run, Stream, Targets};
 use rand::seq::SliceRandom;
 
-use super::ValidationSet;
 use super::basis::Basis;
 use super::loss::positive_classes;
 use super::params::LapSvmParams;
 use super::stopping::{Validation, ValidationRows};
 use crate::core::scores::largest;
+
+/// Labeled rows that only decide when conjugate gradients stop.
+#[derive(Clone, Copy, Debug)]
+pub struct ValidationSet<'v, 'a> {
+    /// Features (v, d).
+    pub features: &'v Features<'a>,
+    /// Their labels, in the form of those of the fit; rows without one are left out.
+    pub targets: &'v Targets,
+}
+
+/// Optional inputs of a fit besides its problem.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FitOptions<'v, 'a> {
+    /// The validation set by which conjugate gradients stop; default: some labels are held out.
+    pub validation: Option<ValidationSet<'v, 'a>>,
+    /// Coefficients (n, k) and bias (k) from which conjugate gradients start, if they are those of a machine that keeps every row of this
+    /// fit; default: start at zero.
+    pub start: Option<(&'v Matrix, &'v [f64])>,
+}
 
 /// A given validation set, for a fit on the rows `features` with the targets `own`.
 pub(super) fn given(

@@ -11,7 +11,7 @@ use lapwing_graph::low_rank::{
 use serde::{Deserialize, Serialize};
 
 use super::FactorKind;
-use super::learned::LearnedFactor;
+use super::factor::{LearnedFactor, mark_unreached};
 use crate::core::extend::{Extend, Extension};
 use crate::core::labeling::{Labeling, Rule};
 use crate::core::scores::Extended;
@@ -355,13 +355,4 @@ fn stored_landmarks(file: &ModelFile, k: usize, width: f64, rows: RowFactor) -> 
         return Err(file.error("its landmarks have no columns, or are fewer than a row is a mixture of"));
     }
     Ok(LandmarkFactor::new(center, landmarks.as_slice().to_vec(), width, rows))
-}
-
-/// Sets the scores (rows, c) of rows without evidence to NaN.
-pub(super) fn mark_unreached(scores: &mut [f64], n_classes: usize) {
-    for row in scores.chunks_exact_mut(n_classes) {
-        if row.iter().all(|score| *score == 0.0) {
-            row.fill(f64::NAN);
-        }
-    }
 }

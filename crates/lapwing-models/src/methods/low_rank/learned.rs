@@ -13,12 +13,13 @@ use std::sync::{Mutex, PoisonError};
 
 use lapwing_core::{Alone, Error, Matrix, Report, Result, RowSource, Run, Targets};
 use lapwing_graph::low_rank::{
-    BlockSums, Blocks, Coefficients, DegreeCounts, GlnpCenters, GlnpExtension, GlnpFactor, Statistics, SumTree, glnp,
+    BlockSums, Blocks, Coefficients, DegreeCounts, GlnpCenters, GlnpFactor, Statistics, SumTree, glnp,
 };
 use lapwing_solve::products::add_transposed_product;
 use rayon::prelude::*;
 use serde_json::json;
 
+use super::factor::{LearnedFactor, mark_unreached};
 use super::fit::{FLOOR, Solved, Summed};
 use super::select::{Judged, Judges, Known, Selected, select_alpha};
 use super::sharing::Setup;
@@ -26,40 +27,6 @@ use super::{LowRankExtension, LowRankParams};
 
 /// Rows that are summed at a time.
 const CHUNK_ROWS: usize = 4096;
-
-/// A learned factor: gives new rows their rows of F, and rows of F their scale.
-#[derive(Clone, Debug)]
-pub(super) struct LearnedFactor {
-    pub rows: GlnpExtension,
-    /// Fᵀ1 (k): degrees are f·Fᵀ1.
-    pub weights: Vec<f64>,
-    /// Least degree; smaller ones are raised to it.
-    pub floor: f64,
-}
-
-impl LearnedFactor {
-    /// Root of the degree of a row of F, after raising.
-    fn root(&self, f: &[f64]) -> f64 {
-        self.degree(f).max(self.floor).sqrt()
-    }
-
-    fn degree(&self, f: &[f64]) -> f64 {
-        f.iter().zip(&self.weights).map(|(f, weight)| f * weight).sum()
-    }
-
-    /// Scores (rows, c) of rows of F (rows, k).
-    pub fn scores(&self, factor: &[f64], coefficients: &Coefficients) -> Vec<f64> {
-        let (k, c) = (self.weights.len(), coefficients.n_classes());
-        let mut out = vec![0.0; factor.len() / k * c];
-        for (f, out) in factor.chunks_exact(k).zip(out.chunks_exact_mut(c)) {
-            let root = self.root(f);
-            for (f, p) in f.iter().zip(coefficients.values().chunks_exact(c)).filter(|(f, _)| **f > 0.0) {
-                out.iter_mut().zip(p).for_each(|(out, p)| *out += f / root * f64::from(*p));
-            }
-        }
-        out
-    }
-}
 
 /// A fit by a learned factor.
 pub(super) struct LearnedFit {
@@ -123,7 +90,7 @@ pub(super) fn fit(
         let blocks = scores.values_mut().par_chunks_mut(CHUNK_ROWS * c).zip(rows.values().par_chunks(CHUNK_ROWS * k));
         blocks.for_each(|(scores, rows)| scores.copy_from_slice(&summed.factor.scores(rows, &coefficients)));
     });
-    super::extension::mark_unreached(scores.values_mut(), c);
+    mark_unreached(scores.values_mut(), c);
     let extension = LowRankExtension::learned(summed.factor, coefficients);
     Ok(LearnedFit { params, extension, solved, scores, held_out: selected.held_out })
 }

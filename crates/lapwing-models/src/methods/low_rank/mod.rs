@@ -23,6 +23,7 @@
 
 mod checkpoint;
 mod extension;
+mod factor;
 mod fit;
 mod learned;
 mod params;
@@ -46,6 +47,7 @@ use lapwing_graph::low_rank::{LandmarkBandwidth, RowSample};
 pub use checkpoint::remove as remove_checkpoint;
 pub(crate) use extension::KIND;
 pub use extension::LowRankExtension;
+pub(crate) use params::LOW_RANK;
 pub use params::{Balance, DegreePolicy, FactorKind, Head, LowRankParams, PropagationSolver, Select};
 pub use row_fit::RowFit;
 
@@ -63,8 +65,6 @@ use solve::Propagated;
 const MOST_WIDTHS: f64 = 1500.0;
 /// Share of the largest difference from a mean that single precision must tell apart.
 const LEAST_SHARE: f64 = 1e-3;
-/// Name of the method.
-pub(crate) const LOW_RANK: &str = "low-rank";
 
 /// Classifier by low-rank label propagation: parameters, checked.
 ///

@@ -8,6 +8,9 @@ use lapwing_graph::low_rank::{GlnpParams, GlnpSolver, GlnpStart, LandmarkBandwid
 
 use crate::ClassPrior;
 
+/// Name of the method.
+pub(crate) const LOW_RANK: &str = "low-rank";
+
 choices! {
     /// Factor F of the affinity F·Fᵀ.
     pub enum FactorKind("factor", default Anchor) {

@@ -6,8 +6,9 @@ use lapwing_core::{Communicator, Result, RowSource, Run, Stream, Targets, hash};
 use lapwing_graph::low_rank::{HeldRows, Landmarks, RowSample};
 use rand::seq::index;
 
+use super::extension::LowRankExtension;
+use super::params::{LOW_RANK, LowRankParams};
 use super::select::Judged;
-use super::{LOW_RANK, LowRankExtension, LowRankParams};
 use crate::Rule;
 use crate::core::extend::Extend;
 

@@ -11,7 +11,8 @@ use lapwing_graph::Graph;
 use lapwing_solve::{Propagator, PropagatorParams, Shortfall};
 use rayon::prelude::*;
 
-use super::extension::SCORES_TOL;
+/// Residual of the scores that are returned.
+pub(super) const SCORES_TOL: f64 = 1e-8;
 
 /// Rounds of reweighting; later rounds change little but noise.
 pub(super) const ROUNDS: usize = 2;

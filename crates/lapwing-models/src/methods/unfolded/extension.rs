@@ -27,8 +27,6 @@ use crate::maps::Layers;
 
 /// Name of the kind.
 pub(crate) const KIND: &str = "unfolded";
-/// Residual of the scores that are returned.
-pub(super) const SCORES_TOL: f64 = 1e-8;
 
 /// A trained network.
 #[derive(Clone, Debug)]

@@ -51,8 +51,9 @@ pub use crate::maps::{Layers, NodeLoss};
 pub(crate) use extension::{KIND, UnfoldedExtension};
 pub use params::{LayerOptimizer, LayerSolver, SketchSize, UnfoldedParams};
 
+use self::attention::SCORES_TOL;
 use self::attention::{Attention, ROUNDS, smoothed};
-use self::extension::{SCORES_TOL, Settings, per_root};
+use self::extension::{Settings, per_root};
 use self::routes::inner_tol;
 use self::select::{Question, Selected, select};
 use self::train::{Training, note_shortfall};
