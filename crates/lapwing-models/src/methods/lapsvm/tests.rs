@@ -15,6 +15,7 @@ use super::stopping::{FALLING, Rule as StoppingRule};
 use super::*;
 use crate::Classifier;
 use crate::golden::golden;
+use lapwing_core::Targets;
 
 mod golden_machines;
 
