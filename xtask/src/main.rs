@@ -6,6 +6,7 @@
 
 mod dist;
 mod fuzz;
+mod layers;
 mod levels;
 mod mpi;
 mod process;
@@ -20,7 +21,7 @@ mod wheel;
 
 use std::process::ExitCode;
 
-use process::{Call, Result};
+use process::{Call, Result, is_help};
 use scripts::{BENCHES, PAPERS};
 
 fn help() -> String {
@@ -30,6 +31,7 @@ fn help() -> String {
 cargo xtask COMMAND: the working commands of this repository
 
   test                 all checks of continuous integration, in its order
+  layers [CRATE …]     whether crates and modules use only what layers.txt puts below them (one of the checks of `test`)
   wheel [--out DIR]    build the Python wheel (into target/wheels); its path is the last line of stdout
   doc                  build the documentation of our crates
   site [--help]        build the documentation site, into target/site
@@ -86,7 +88,9 @@ fn dispatch(words: &[&str]) -> Result<()> {
         ["test"] => test::test()?,
         ["wheel"] => println!("{}", wheel::build(None)?.display()),
         ["wheel", "--out", folder] => println!("{}", wheel::build(Some(folder))?.display()),
-        ["doc"] => doc(&[])?,
+        ["layers", option] if is_help(option) => print!("{}", layers::HELP),
+        ["layers", crates @ ..] => layers::check(crates)?,
+        ["doc"] => site::doc(&[])?,
         ["site", options @ ..] => site::command(options)?,
         ["dist", words @ ..] => dist::dist(words)?,
         ["release", "--check", tag] => release::check(tag)?,
@@ -102,11 +106,6 @@ fn dispatch(words: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Whether an option asks for help.
-fn is_help(option: &&str) -> bool {
-    ["-h", "--help"].contains(option)
-}
-
 /// Writes the signatures of the Python package and the tables of the documentation, from the parameters that the extension
 /// module lists.
 fn generate() -> Result<()> {
@@ -115,10 +114,4 @@ fn generate() -> Result<()> {
     let extension = process::target().join("release").join(library);
     let script = process::root().join("python/tools/generate.py");
     python::Venv::kept("maturin")?.call().args([script, extension]).run()
-}
-
-/// Builds the documentation of our crates with these features; warnings are errors.
-fn doc(features: &[&str]) -> Result<()> {
-    let call = Call::cargo("doc").args(["--release", "--locked", "--workspace", "--no-deps"]).args(features);
-    call.env("RUSTDOCFLAGS", "-D warnings").run()
 }

@@ -1,11 +1,31 @@
-//! The changes of a version, and the checksums of the files of a release.
+//! The folder of the files of a release, the changes of a version, and checksums.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 
-use super::folder;
 use super::systems::tools;
-use crate::process::{Result, root};
+use crate::process::{Call, Result, root, target};
 
+/// The folder of the files.
+pub fn folder() -> PathBuf {
+    target().join("dist")
+}
+
+/// Makes a folder anew, without files.
+pub fn emptied(folder: &Path) -> Result<PathBuf> {
+    if folder.exists() {
+        fs::remove_dir_all(folder).map_err(|error| format!("cannot remove {}: {error}", folder.display()))?;
+    }
+    fs::create_dir_all(folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+    Ok(folder.to_owned())
+}
+
+/// The version of all crates and of the Python package.
+pub fn version() -> Result<String> {
+    let id = Call::cargo("pkgid").args(["--offline", "--package", "lapwing"]).within(root()).read()?;
+    let version = id.rsplit(['#', '@']).next().unwrap_or_default();
+    Ok(version.to_owned())
+}
 /// The section of a version in `CHANGELOG.md`, without its heading.
 pub fn notes(version: &str) -> Result<String> {
     let path = root().join("CHANGELOG.md");

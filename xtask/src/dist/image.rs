@@ -1,6 +1,6 @@
 //! The container image: program and MPI runner with Open MPI.
 
-use super::version;
+use super::files::version;
 use crate::process::{Call, Result, root};
 use crate::system::answers;
 

@@ -10,10 +10,8 @@ mod project;
 mod systems;
 mod wheel;
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
-use crate::process::{Call, Result, root, target};
+use crate::process::Result;
+pub use files::version;
 use systems::System;
 
 /// The help of the command.
@@ -59,25 +57,4 @@ pub fn dist(words: &[&str]) -> Result<()> {
         _ => return Err(format!("unknown command `cargo xtask dist {}`\n\n{HELP}", words.join(" "))),
     }
     Ok(())
-}
-
-/// The folder of the files.
-fn folder() -> PathBuf {
-    target().join("dist")
-}
-
-/// Makes a folder anew, without files.
-fn emptied(folder: &Path) -> Result<PathBuf> {
-    if folder.exists() {
-        fs::remove_dir_all(folder).map_err(|error| format!("cannot remove {}: {error}", folder.display()))?;
-    }
-    fs::create_dir_all(folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
-    Ok(folder.to_owned())
-}
-
-/// The version of all crates and of the Python package.
-pub fn version() -> Result<String> {
-    let id = Call::cargo("pkgid").args(["--offline", "--package", "lapwing"]).within(root()).read()?;
-    let version = id.rsplit(['#', '@']).next().unwrap_or_default();
-    Ok(version.to_owned())
 }

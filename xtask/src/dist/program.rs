@@ -6,8 +6,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::files::{emptied, folder, version};
 use super::systems::{System, tools, zig_cargo};
-use super::{emptied, folder, version};
 use crate::process::{Call, Result, root, target};
 
 /// Texts that are packed beside the program.

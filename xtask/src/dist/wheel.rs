@@ -6,8 +6,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::files::{emptied, folder};
 use super::systems::{System, tools};
-use super::{emptied, folder};
 use crate::process::{Call, Result, root};
 use crate::system::entries;
 
