@@ -1,6 +1,6 @@
-//! Checks of files that no compiler reads: workflows, citation, recipe, container file, scripts, and the crates that we depend on.
+//! `cargo xtask project`: checks of files that no compiler reads: workflows, citation, recipe, container file and scripts.
 
-use crate::process::{Call, Result, root, target};
+use crate::process::{Call, Result, root};
 use crate::python::Venv;
 use crate::system::{answers, entries};
 
@@ -33,29 +33,7 @@ pub fn check() -> Result<()> {
     venv.call().args(["-c", RECIPE]).run()?;
     let scripts =
         entries(&root().join("packaging")).into_iter().filter(|file| file.extension().is_some_and(|e| e == "py"));
-    venv.call().args(["-m", "pyflakes"]).args(scripts).run()?;
-    deny(&["bans", "licenses", "sources"])
-}
-
-/// Compares the crates that we depend on with the database of known vulnerabilities, which is downloaded.
-pub fn advisories() -> Result<()> {
-    deny(&["advisories"])
-}
-
-fn deny(checks: &[&str]) -> Result<()> {
-    let call = if answers("cargo-deny") { Call::new("cargo-deny") } else { Call::new(installed()?) };
-    call.args(["--locked", "check", "--hide-inclusion-graph"]).args(checks).run()
-}
-
-/// cargo-deny, built in `target/tools` at its first use.
-fn installed() -> Result<std::path::PathBuf> {
-    let folder = target().join("tools");
-    let program = folder.join("bin").join(format!("cargo-deny{}", std::env::consts::EXE_SUFFIX));
-    if !program.exists() {
-        let call = Call::cargo("install").args(["--locked", "cargo-deny", "--root"]).args([folder.as_os_str()]);
-        call.env("CARGO_TARGET_DIR", folder.join("build")).run()?;
-    }
-    Ok(program)
+    venv.call().args(["-m", "pyflakes"]).args(scripts).run()
 }
 
 /// The search path with the programs of an environment first: actionlint calls shellcheck.
@@ -63,4 +41,44 @@ fn search_path(venv: &Venv) -> std::ffi::OsString {
     let own = venv.python().parent().map(std::path::Path::to_owned);
     let others = std::env::var_os("PATH").unwrap_or_default();
     std::env::join_paths(own.into_iter().chain(std::env::split_paths(&others))).unwrap_or(others)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// The texts between `before` and the next `after`.
+    fn between(file: &str, before: &str, after: char) -> Vec<String> {
+        let text = fs::read_to_string(root().join(file)).unwrap();
+        let found = text.match_indices(before).map(|(at, _)| text[at + before.len()..].split(after).next().unwrap());
+        found.map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn all_files_state_one_version() {
+        let id = Call::cargo("pkgid").args(["--offline", "--package", "lapwing"]).read().unwrap();
+        let version = id.rsplit(['#', '@']).next().unwrap();
+        let crates = between("Cargo.toml", "lapwing", '\n').into_iter().filter(|line| line.contains("path = "));
+        let stated = format!("version = \"{version}\"");
+        assert!(
+            crates.clone().count() > 8 && crates.clone().all(|line| line.contains(&stated)),
+            "{:?}",
+            crates.collect::<Vec<_>>()
+        );
+        assert_eq!(between("CITATION.cff", "\nversion: ", '\n'), [version]);
+        assert_eq!(between("packaging/conda/recipe.yaml", "\n  version: \"", '"'), [version]);
+        let folders = entries(&root().join("crates")).into_iter().filter(|folder| folder.is_dir());
+        for manifest in
+            folders.chain(["python", "xtask"].map(|name| root().join(name))).map(|folder| folder.join("Cargo.toml"))
+        {
+            let text = fs::read_to_string(&manifest).unwrap();
+            assert!(
+                text.contains("\nversion.workspace = true\n"),
+                "{} states a version of its own",
+                manifest.display()
+            );
+        }
+    }
 }
