@@ -29,15 +29,14 @@ pub fn quick(words: &[&str]) -> Result<()> {
     }
     println!("{}", crates.iter().map(String::as_str).collect::<Vec<_>>().join(", "));
     // Next to each other: they build in different folders.
-    let packages = || crates.iter().flat_map(|name| ["--package", package(name)]);
-    let clippy = Call::cargo("clippy").args(["--quiet", "--locked"]).args(packages()).args(["--", "-D", "warnings"]);
-    let clippy = std::thread::spawn(|| clippy.read().map(drop));
+    let clippy = Call::cargo("clippy").args(["--quiet", "--locked"]).args(packages(&crates));
+    let clippy = std::thread::spawn(|| clippy.args(["--", "-D", "warnings"]).read().map(drop));
     // The tests of the binding are those in Python.
-    let targets: BTreeSet<&str> = crates.iter().filter(|name| *name != "python").map(|name| target_of(name)).collect();
-    let outcome = if targets.is_empty() {
-        Ok(())
-    } else {
-        runner().args(packages()).args(targets).args(["--"]).args(tests).run()
+    let tested: BTreeSet<String> = crates.into_iter().filter(|name| name != "python").collect();
+    let targets: BTreeSet<&str> = tested.iter().map(|name| if name == "xtask" { "--bins" } else { "--lib" }).collect();
+    let outcome = match tested.is_empty() {
+        true => Ok(()),
+        false => runner().args(packages(&tested)).args(targets).args(["--"]).args(tests).run(),
     };
     clippy.join().map_err(|_| "clippy could not be called".to_owned())??;
     outcome
@@ -66,13 +65,9 @@ fn is_crate(name: &str) -> bool {
     ["crates", ""].iter().any(|folder| root().join(folder).join(name).join("Cargo.toml").exists())
 }
 
-fn package(folder: &str) -> &str {
-    if folder == "python" { "lapwing-python" } else { folder }
-}
-
-/// What holds the unit tests of a crate.
-fn target_of(folder: &str) -> &str {
-    if folder == "xtask" { "--bins" } else { "--lib" }
+/// Options that name the packages in these folders.
+fn packages(folders: &BTreeSet<String>) -> impl Iterator<Item = &str> {
+    folders.iter().flat_map(|name| ["--package", if name == "python" { "lapwing-python" } else { name }])
 }
 
 /// The program that runs tests, each in a process of its own if it is cargo-nextest.
