@@ -34,7 +34,10 @@ def write_zip(folder: Path, paths: list[Path], archive: Path) -> None:
             packed.writestr(entry, path.read_bytes())
 
 
-if __name__ == "__main__":
-    folder, archive = Path(sys.argv[1]), Path(sys.argv[2])
+def pack(folder: Path, archive: Path) -> None:
     paths = [folder, *sorted(folder.rglob("*"))]
     (write_zip if archive.suffix == ".zip" else write_tar)(folder, paths, archive)
+
+
+if __name__ == "__main__":
+    pack(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -2,8 +2,8 @@
 
     python referee.py FUZZ FOLDER CORPUS [TARGET ...]
 
-FUZZ is the program `fuzz`, FOLDER the folder of a campaign, CORPUS the inputs in the repository. `fuzz read` reads every
-accepted input of the sample and of the corpus, and so do NumPy, SciPy, PyArrow and safetensors here. The exit code is 1 if they
+FUZZ is the program `fuzz`, FOLDER the folder of a campaign, CORPUS the inputs in the repository. `fuzz read` reads every input that
+reached new code and those of the repository; what it accepts, NumPy, SciPy, PyArrow and safetensors read here. The exit code is 1 if they
 disagree, except for the documented leniencies below. No other reader takes tables of text as people write them; those have tests of
 their own (`cargo xtask bench tables --tasks pollution` holds files of known tables against other readers).
 
@@ -47,9 +47,9 @@ def main():
     for target in (name for name in targets or names if name in REFEREES):
         files = sorted(
             path
-            for place in (Path(folder, "accepted"), Path(corpus))
-            for path in (place / target).glob("*")
-            if path.suffix != ".txt"
+            for place in (Path(folder, "corpus"), Path(folder, "valid"), Path(corpus))
+            for path in (place / target).rglob("*")
+            if path.is_file()
         )
         seen = 0
         for ours in readings(fuzz, target, files):

@@ -4,14 +4,15 @@
 //! are installed if the user is root, else named in the error. Every call of cargo uses the release profile and the features of
 //! the whole workspace, so that a crate compiles once.
 
-mod dist;
 mod fuzz;
+mod layers;
 mod levels;
 mod mpi;
 mod process;
+mod project;
 mod python;
+mod quick;
 mod regress;
-mod release;
 mod scripts;
 mod site;
 mod system;
@@ -20,7 +21,7 @@ mod wheel;
 
 use std::process::ExitCode;
 
-use process::{Call, Result};
+use process::{Call, Result, is_help};
 use scripts::{BENCHES, PAPERS};
 
 fn help() -> String {
@@ -30,14 +31,14 @@ fn help() -> String {
 cargo xtask COMMAND: the working commands of this repository
 
   test                 all checks of continuous integration, in its order
+  quick [CRATE …]      format, layers, clippy and unit tests of the crates that changed, or of these
+  layers [CRATE …]     whether crates and modules use only what layers.txt puts below them (one of the checks of `test`)
   wheel [--out DIR]    build the Python wheel (into target/wheels); its path is the last line of stdout
   doc                  build the documentation of our crates
   site [--help]        build the documentation site, into target/site
   generate             write the signatures of the Python package and the tables of parameters in docs/methods again, from the
                        parameters that the crates declare
-  dist WHAT [--help]   make and check the files of a release: wheels, programs, crates, container image
-  release VERSION [--help]
-                       make the commit and the tag of a release
+  project              check workflows, citation file, recipe, container file and scripts of releases
   fuzz [--minutes M] [--jobs N] [--targets T …]
                        give damaged files of every format to every reader, and compare accepted files with what other
                        readers of the formats say
@@ -78,20 +79,17 @@ fn dispatch(words: &[&str]) -> Result<()> {
         ["fuzz", option] if is_help(option) => print!("{}", fuzz::HELP),
         ["site", option] if is_help(option) => print!("{}", site::HELP),
         ["bench", "regress", option] if is_help(option) => print!("{}", regress::HELP),
-        ["dist"] => print!("{}", dist::HELP),
-        ["dist", option] if is_help(option) => print!("{}", dist::HELP),
-        ["release"] => print!("{}", release::HELP),
-        ["release", option] if is_help(option) => print!("{}", release::HELP),
         [_, option] if is_help(option) => print!("{}", help()),
         ["test"] => test::test()?,
         ["wheel"] => println!("{}", wheel::build(None)?.display()),
         ["wheel", "--out", folder] => println!("{}", wheel::build(Some(folder))?.display()),
-        ["doc"] => doc(&[])?,
+        ["quick", option] if is_help(option) => print!("{}", quick::HELP),
+        ["quick", words @ ..] => quick::quick(words)?,
+        ["layers", option] if is_help(option) => print!("{}", layers::HELP),
+        ["layers", crates @ ..] => layers::check(crates)?,
+        ["doc"] => site::doc(&[])?,
         ["site", options @ ..] => site::command(options)?,
-        ["dist", words @ ..] => dist::dist(words)?,
-        ["release", "--check", tag] => release::check(tag)?,
-        ["release", version] => release::release(version, false)?,
-        ["release", version, "--dry-run"] => release::release(version, true)?,
+        ["project"] => project::check()?,
         ["generate"] => generate()?,
         ["fuzz", options @ ..] => fuzz::fuzz(options)?,
         ["bench", "regress", options @ ..] => regress::regress(options)?,
@@ -102,11 +100,6 @@ fn dispatch(words: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Whether an option asks for help.
-fn is_help(option: &&str) -> bool {
-    ["-h", "--help"].contains(option)
-}
-
 /// Writes the signatures of the Python package and the tables of the documentation, from the parameters that the extension
 /// module lists.
 fn generate() -> Result<()> {
@@ -115,10 +108,4 @@ fn generate() -> Result<()> {
     let extension = process::target().join("release").join(library);
     let script = process::root().join("python/tools/generate.py");
     python::Venv::kept("maturin")?.call().args([script, extension]).run()
-}
-
-/// Builds the documentation of our crates with these features; warnings are errors.
-fn doc(features: &[&str]) -> Result<()> {
-    let call = Call::cargo("doc").args(["--release", "--locked", "--workspace", "--no-deps"]).args(features);
-    call.env("RUSTDOCFLAGS", "-D warnings").run()
 }

@@ -75,6 +75,11 @@ impl Call {
     }
 }
 
+/// Whether an option asks for help.
+pub fn is_help(option: &&str) -> bool {
+    ["-h", "--help"].contains(option)
+}
+
 /// Runs a command instead of this program and returns its exit code.
 pub fn replaced_by(command: &mut Command) -> ExitCode {
     match command.status() {

@@ -6,10 +6,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::process::{Call, Result, root};
+use crate::process::{Call, Result, is_help, root};
 use crate::python::Venv;
 use crate::system::{answers, entries, provide};
-use crate::{is_help, mpi, wheel};
+use crate::{mpi, wheel};
 
 /// Scripts that are started in the same way.
 pub struct Scripts {

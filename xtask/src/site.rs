@@ -58,3 +58,9 @@ pub fn build((venv, data): (Venv, PathBuf), wheel: &Path, out: &Path, runs_examp
     call.run()?;
     Ok(out.join("index.html"))
 }
+
+/// Builds the documentation of our crates with these features; warnings are errors.
+pub fn doc(features: &[&str]) -> Result<()> {
+    let call = Call::cargo("doc").args(["--release", "--locked", "--workspace", "--no-deps"]).args(features);
+    call.env("RUSTDOCFLAGS", "-D warnings").run()
+}

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use crate::process::{Call, Result, root, target};
 use crate::python::Venv;
-use crate::{doc, levels, mpi, site, wheel};
+use crate::site::{self, doc};
+use crate::{layers, levels, mpi, wheel};
 
 /// Packages for the Python tests, besides the requirements of the wheel.
 const TEST_PACKAGES: [&str; 10] = [
@@ -32,6 +33,7 @@ pub fn test() -> Result<()> {
 
 fn checks(log: &mut Log) -> Result<()> {
     log.step("format", || Call::cargo("fmt").args(["--all", "--", "--check"]).run())?;
+    log.step("layers", || layers::check(&[]))?;
     log.step("MPI library", mpi::ensure)?;
     // Packages come while crates compile.
     let packages = std::thread::spawn(|| {

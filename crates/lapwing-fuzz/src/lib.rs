@@ -1,29 +1,19 @@
 //! Damaged files for every reader of lapwing.
 //!
-//! A [`Target`] is a reader with checks of everything that it accepts. [`seeds`] makes valid files for it, [`mutate`] damages
-//! them by their format, and [`judge`](mod@judge) classifies the result of one file. With the feature `libfuzzer`,
-//! mutations follow coverage (`guided`). The program `fuzz` supervises a [`campaign`], as `cargo xtask fuzz` starts it. The
-//! test `corpus` reads the files in `tests/corpus`, which have shown defects.
+//! A [`Target`] is a reader with checks of everything that it accepts. Valid files for it are in `tests/corpus`, or made by the target
+//! itself. libFuzzer damages them, led by coverage; [`mutate`] gets its changes past checksums. [`replay()`] reads files again: the test
+//! `corpus` those that have shown defects, within limits of time and memory. `cargo xtask fuzz` runs all targets.
 
-use std::sync::{Mutex, MutexGuard};
-
-pub mod campaign;
-pub mod found;
-#[cfg(feature = "libfuzzer")]
-pub mod guided;
-pub mod judge;
-pub mod memory;
+mod bench;
 pub mod mutate;
 pub mod reading;
-pub mod replay;
-pub mod rng;
-pub mod scratch;
-pub mod seeds;
+mod replay;
 mod targets;
 
-pub use targets::{Bench, TARGETS, Target};
+pub use bench::{Answer, Bench, Verdict};
+pub use replay::{files_of, judge, note_panics, replay};
+pub use targets::{TARGETS, Target};
 
-/// The value behind a lock; no panic leaves such a value half changed.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-}
+/// The most bytes of a process at a time: a small file must not take gigabytes. The programs of this crate allocate no more. Readers
+/// allocate sizes that a file states with a check, and return an error when the limit refuses them; any other allocation ends the process.
+pub const MEMORY: usize = 64 << 20;

@@ -8,7 +8,8 @@ use lapwing_table::read::{ReadOptions, read_graph, read_sparse_labels};
 use lapwing_table::read_samples;
 use serde_json::{Value, json};
 
-use crate::targets::{self, Bench, Target};
+use crate::bench::Bench;
+use crate::targets::{self, Target};
 
 /// The most values that are written.
 const MOST: usize = 4096;
@@ -19,7 +20,7 @@ pub fn reading(bench: &Bench, target: &Target, bytes: &[u8]) -> Value {
     let read = match target.name {
         "labels-text" | "labels-npy" => labels(&path),
         "edges-csv" | "edges-npy" | "edges-parquet" | "graph-npz" => {
-            read_graph(&path, None, bench.run()).map(|graph| of_graph(&graph))
+            read_graph(&path, None, &bench.run).map(|graph| of_graph(&graph))
         }
         "model" | "forged-model" => Model::load(&path).map(|_| json!({ "kind": "model" })),
         "sparsifier" | "low-rank-sums" => Ok(json!({ "kind": "model" })),
@@ -30,9 +31,9 @@ pub fn reading(bench: &Bench, target: &Target, bytes: &[u8]) -> Value {
 
 fn samples(bench: &Bench, path: &Path, bytes: &[u8]) -> Result<Value, Error> {
     let options = targets::table_options(bytes);
-    let (read, options) = match read_samples(path, &options, bench.run()) {
+    let (read, options) = match read_samples(path, &options, &bench.run) {
         Ok(read) => (read, options),
-        Err(_) => (read_samples(path, &ReadOptions::default(), bench.run())?, ReadOptions::default()),
+        Err(_) => (read_samples(path, &ReadOptions::default(), &bench.run)?, ReadOptions::default()),
     };
     let (n_rows, n_cols) = (read.features.n_rows(), read.features.n_cols());
     Ok(json!({

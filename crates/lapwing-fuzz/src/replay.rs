@@ -1,34 +1,47 @@
 //! Reading inputs again, one after the other, each within a time limit.
 
 use std::io::{self, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
-use crate::judge::{Answer, Defect, judge};
-use crate::{Bench, Target, lock};
+use crate::bench::{Answer, Bench, Verdict};
+use crate::targets::Target;
 
 /// The most processor time of an input.
-pub const LIMIT: Duration = Duration::from_secs(5);
-/// The most wall time of an input: on a busy machine, or when the reader waits.
-pub const WALL_LIMIT: Duration = Duration::from_secs(60);
-/// Exit code of a process that ended itself because an input took longer.
-pub const HANG: i32 = 70;
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// The place and the words of the last panic.
+static PANIC: Mutex<String> = Mutex::new(String::new());
+
+/// Notes panics and prints nothing: readers catch some of them, and [`judge`] returns the others.
+pub fn note_panics() {
+    std::panic::set_hook(Box::new(|info| *lock(&PANIC) = info.to_string()));
+}
+
+/// Reads `bytes` with a target; a panic is a defect.
+pub fn judge(bench: &Bench, target: &Target, bytes: &[u8]) -> Verdict {
+    let read = || (target.read)(bench, &bench.file(target.file, bytes), bytes);
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| Err(std::mem::take(&mut *lock(&PANIC))))
+}
 
 /// Reads inputs and returns the number of those with a defect. Prints `begin NAME` before each and `refused`, `accepted` or
-/// `DEFECT …` after it, so that the output names the input that ended the process.
+/// `DEFECT …` after it, so that the output names the input that ended the process: by memory beyond the limit, or by its time.
 pub fn replay(bench: &Bench, target: &Target, files: &[PathBuf]) -> io::Result<usize> {
-    let clock = Clock::start();
+    let start = Arc::new(Mutex::new(worked()));
+    watch(start.clone());
     let mut n_defects = 0;
     for file in files {
         let bytes = std::fs::read(file)?;
         say(&format!("begin {}", file.display()))?;
-        match clock.judge(bench, target, &bytes) {
+        *lock(&start) = worked();
+        match judge(bench, target, &bytes) {
             Ok(Answer::Refused) => say("refused")?,
             Ok(Answer::Accepted) => say("accepted")?,
-            Err(defect) => {
+            Err(words) => {
                 n_defects += 1;
-                say(&format!("DEFECT {}", defect.words.replace('\n', " ")))?;
+                eprintln!("DEFECT {}", words.replace('\n', " "));
             }
         }
     }
@@ -41,78 +54,43 @@ fn say(words: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// A thread that ends the process when an input takes too long.
-#[derive(Clone, Debug)]
-pub struct Clock {
-    since: Arc<Mutex<Option<Start>>>,
-}
-
-/// The start of an input: on the clock, and in processor time of the process.
-#[derive(Clone, Copy, Debug)]
-struct Start {
-    when: Instant,
-    worked: Duration,
-}
-
-impl Start {
-    fn now() -> Self {
-        Self { when: Instant::now(), worked: worked() }
-    }
-
-    fn is_over(self) -> bool {
-        worked().saturating_sub(self.worked) > LIMIT || self.when.elapsed() > WALL_LIMIT
-    }
-}
-
-impl Clock {
-    /// Starts the thread.
-    pub fn start() -> Self {
-        let clock = Self { since: Arc::default() };
-        let watched = clock.since.clone();
-        std::thread::spawn(move || {
-            loop {
-                std::thread::sleep(Duration::from_millis(100));
-                if lock(&watched).is_some_and(Start::is_over) {
-                    eprintln!("an input took more than {} s", LIMIT.as_secs());
-                    // SAFETY: ends the process at once. Handlers at a regular end might wait for the input.
-                    unsafe { libc::_exit(HANG) };
-                }
-            }
-        });
-        clock
-    }
-
-    /// Reads `bytes` with a target, within the time limit.
-    pub fn judge(&self, bench: &Bench, target: &Target, bytes: &[u8]) -> Result<Answer, Defect> {
-        *lock(&self.since) = Some(Start::now());
-        let outcome = judge(bench, target, bytes);
-        *lock(&self.since) = None;
-        outcome
-    }
+/// Ends the process when it works for longer than [`LIMIT`] from `start` on.
+fn watch(start: Arc<Mutex<Duration>>) {
+    std::thread::spawn(move || {
+        while worked().saturating_sub(*lock(&start)) < LIMIT {
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        eprintln!("an input took more than {} s", LIMIT.as_secs());
+        std::process::abort();
+    });
 }
 
 /// Processor time of this process so far; 0 if the system does not report it.
-#[cfg(unix)]
 fn worked() -> Duration {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the call writes a time into `time`.
-    let is_told = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) } == 0;
-    if is_told { Duration::new(time.tv_sec.max(0) as u64, time.tv_nsec.max(0) as u32) } else { Duration::ZERO }
+    #[cfg(unix)]
+    {
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: the call writes a time into `time`.
+        if unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) } == 0 {
+            return Duration::new(time.tv_sec.max(0) as u64, time.tv_nsec.max(0) as u32);
+        }
+    }
+    Duration::ZERO
 }
 
-#[cfg(not(unix))]
-fn worked() -> Duration {
-    Duration::ZERO
+/// The value behind a lock; no panic leaves such a value half changed.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// The files of a folder, sorted; none if there is no folder.
 pub fn files_of(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = match std::fs::read_dir(folder) {
-        Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
+        entries => entries?,
     };
     let mut files = entries.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<Vec<PathBuf>>>()?;
+    files.retain(|file| file.is_file());
     files.sort();
     Ok(files)
 }

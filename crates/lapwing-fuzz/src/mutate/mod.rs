@@ -1,92 +1,43 @@
-//! Mutations of the formats: they damage a file so that readers still come far.
+//! Changes to files whose checksums no change of bytes gets past: a file is taken apart, one part changed, and written again.
 //!
-//! A [`Mutator`] has random numbers, and a way to change bytes of any format (that of libFuzzer, which follows comparisons,
-//! or [`havoc()`]). The mutation of a format takes a file apart, changes one of its parts and writes a file again, with
-//! correct or with damaged lengths and checksums.
+//! All other formats are changed byte by byte ([`plain`]).
 
-mod compressed;
-mod havoc;
 mod model;
-mod npy;
-mod parquet;
-mod text;
-mod zip;
+mod packed;
 
-pub use compressed::{gzip, zstd};
-pub use havoc::havoc;
-pub use model::{each_forged, forged_model, model, unsound_number};
-pub use npy::npy;
-pub use parquet::parquet;
-pub use text::{csv, jsonl, svmlight};
-pub use zip::npz;
+pub use model::{FORGED, Parts, forged_model, model};
+pub use packed::{gzip, npz, zstd};
 
-use crate::Target;
-use crate::rng::Rng;
-
-/// Changes bytes of any format, to at most a number of bytes.
-pub type Blind<'b> = &'b mut dyn FnMut(&mut Vec<u8>, usize);
-
-/// What mutations are made with.
+/// What changes are made with.
 pub struct Mutator<'b> {
     /// Random numbers.
-    pub rng: Rng,
-    blind: Blind<'b>,
-    most: usize,
-}
-
-impl std::fmt::Debug for Mutator<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Mutator").field("rng", &self.rng).field("most", &self.most).finish_non_exhaustive()
-    }
+    pub rng: fastrand::Rng,
+    blind: &'b mut dyn FnMut(&mut Vec<u8>),
 }
 
 impl<'b> Mutator<'b> {
-    /// A mutator that makes files of at most `most` bytes.
-    pub fn new(seed: u64, most: usize, blind: Blind<'b>) -> Self {
-        Self { rng: Rng::new(seed), blind, most }
+    /// Makes changes of bytes by `blind`.
+    pub fn new(seed: u64, blind: &'b mut dyn FnMut(&mut Vec<u8>)) -> Self {
+        Self { rng: fastrand::Rng::with_seed(seed), blind }
     }
 
     /// Changes bytes as those of any format.
     pub fn blindly(&mut self, bytes: &mut Vec<u8>) {
-        (self.blind)(bytes, self.most);
+        (self.blind)(bytes);
     }
 
-    /// The number of changes to a file: one to four.
-    fn some_times(&mut self) -> usize {
-        1 + self.rng.below(4).min(self.rng.below(4))
+    /// True once in `n` times.
+    fn one_in(&mut self, n: usize) -> bool {
+        self.rng.usize(..n) == 0
     }
-}
 
-/// Changes bytes as those of any format, some times.
-pub fn havoc_of(mutator: &mut Mutator<'_>, bytes: &mut Vec<u8>) {
-    for _ in 0..mutator.some_times() {
-        mutator.blindly(bytes);
+    /// A place in a list of this length, which must not be 0.
+    fn place(&mut self, length: usize) -> usize {
+        self.rng.usize(..length)
     }
 }
 
-/// Makes a file for `target` of `bytes`: one time in four by its bytes, else by its format.
-pub fn mutate(target: &Target, mutator: &mut Mutator<'_>, bytes: &mut Vec<u8>) {
-    if mutator.rng.one_in(4) {
-        mutator.blindly(bytes);
-    } else {
-        (target.mutate)(mutator, bytes);
-    }
-    bytes.truncate(mutator.most);
-}
-
-/// Numbers at which sizes and offsets overflow or change their encoding.
-fn edges() -> impl Iterator<Item = u64> {
-    let powers = [7, 8, 12, 16, 20, 31, 32, 48, 63].into_iter().flat_map(|bits| [(1 << bits) - 1, 1 << bits]);
-    powers.chain([0, 1, 2, 3, 7, 8, u64::MAX])
-}
-
-impl Rng {
-    /// One of [`edges`], or a number beside `value`.
-    pub fn edge(&mut self, value: u64) -> u64 {
-        match self.below(4) {
-            0 => value.wrapping_add(1),
-            1 => value.wrapping_sub(1),
-            _ => edges().nth(self.below(edges().count())).unwrap_or_default(),
-        }
-    }
+/// Changes bytes as those of any format.
+pub fn plain(mutator: &mut Mutator<'_>, bytes: &mut Vec<u8>) {
+    mutator.blindly(bytes);
 }

@@ -9,9 +9,7 @@ use lapwing_models::low_rank::FactorKind;
 use lapwing_models::{LowRank, LowRankParams, RowFit};
 
 use super::graphs::check_matrix;
-use super::{Bench, accepted, answer, holds};
-use crate::judge::Verdict;
-use crate::rng::Rng;
+use crate::bench::{Bench, Verdict, accepted, answer, holds};
 
 /// Nodes of the stream.
 const NODES: usize = 16;
@@ -54,16 +52,16 @@ fn finished(mut sparsifier: Sparsifier, run: &Run) -> Result<lapwing_graph::Grap
 }
 
 /// Checkpoints of each sampler after two thirds of the stream.
-pub fn kept_sparsifier(bench: &Bench) -> Vec<(String, Vec<u8>)> {
-    let kept = |sampler: Sampler| -> Result<Vec<u8>> {
-        let path = bench.path("seed.checkpoint");
-        let mut sparsifier = Sparsifier::new(NODES, params(sampler), &bench.run)?;
-        sparsifier.add(&stream()[..BEFORE], &bench.run)?;
-        Checkpoint::new(&path).keep(&sparsifier)?;
-        Ok(std::fs::read(&path).unwrap_or_default())
+pub fn valid_sparsifiers(bench: &Bench) -> Vec<(String, Vec<u8>)> {
+    let kept = |sampler: Sampler| {
+        let bytes = bench.written("valid.checkpoint", |path| {
+            let mut sparsifier = Sparsifier::new(NODES, params(sampler), &bench.run)?;
+            sparsifier.add(&stream()[..BEFORE], &bench.run)?;
+            Checkpoint::new(path).keep(&sparsifier)
+        });
+        Some((format!("{sampler:?}").to_lowercase(), bytes.ok()?))
     };
-    let name = |sampler: Sampler| format!("{sampler:?}").to_lowercase();
-    SAMPLERS.into_iter().filter_map(|sampler| Some((name(sampler), kept(sampler).ok()?))).collect()
+    SAMPLERS.into_iter().filter_map(kept).collect()
 }
 
 fn params(sampler: Sampler) -> SparsifyParams {
@@ -74,11 +72,10 @@ fn params(sampler: Sampler) -> SparsifyParams {
 fn stream() -> &'static [Edge] {
     static STREAM: OnceLock<Vec<Edge>> = OnceLock::new();
     STREAM.get_or_init(|| {
-        let mut rng = Rng::new(3);
+        let mut rng = fastrand::Rng::with_seed(3);
         let edge = |_| {
-            let u = rng.below(NODES) as u32;
-            let v = (u + 1 + rng.below(NODES - 1) as u32) % NODES as u32;
-            Edge { u, v, weight: 0.1 + rng.below(100) as f64 / 50.0 }
+            let u = rng.u32(..NODES as u32);
+            Edge { u, v: (u + rng.u32(1..NODES as u32)) % NODES as u32, weight: 0.1 + 2.0 * rng.f64() }
         };
         (0..EDGES).map(edge).collect()
     })
@@ -101,14 +98,10 @@ pub fn sums(bench: &Bench, path: &Path, bytes: &[u8]) -> Verdict {
 }
 
 /// Checkpoints that fits of both factors leave.
-pub fn kept_sums(bench: &Bench) -> Vec<(String, Vec<u8>)> {
-    let kept = |factor| {
-        let path = bench.path("seed.sums");
-        let _ = std::fs::remove_file(&path);
-        fit(&path, factor, &bench.run).ok()?;
-        Some((format!("{factor:?}").to_lowercase(), std::fs::read(&path).ok()?))
-    };
-    [FactorKind::Anchor, FactorKind::Nystrom].into_iter().filter_map(kept).collect()
+pub fn valid_sums(bench: &Bench) -> Vec<(String, Vec<u8>)> {
+    let kept = |factor| bench.written("valid.sums", |path| fit(path, factor, &bench.run).map(drop));
+    let named = |factor| Some((format!("{factor:?}").to_lowercase(), kept(factor).ok()?));
+    [FactorKind::Anchor, FactorKind::Nystrom].into_iter().filter_map(named).collect()
 }
 
 fn fit(path: &Path, factor: FactorKind, run: &Run) -> Result<RowFit> {

@@ -7,8 +7,7 @@ use lapwing_graph::sparsify::{Budget, Sparsifier, SparsifyParams};
 use lapwing_table::read::{EdgeFile, NodeOptions, read_graph, read_named_graph};
 
 use super::graphs::{check_matrix, check_written};
-use super::{Bench, Checked, accepted, answer, holds, refused};
-use crate::judge::Verdict;
+use crate::bench::{Bench, Checked, Verdict, accepted, answer, holds, refused};
 
 /// The most edges of a file that is compared.
 const MOST_EDGES: usize = 1 << 14;

@@ -7,8 +7,7 @@ use lapwing_graph::Graph;
 use lapwing_table::read::read_graph;
 use lapwing_table::write::write_graph;
 
-use super::{Bench, Checked, accepted, answer, holds};
-use crate::judge::Verdict;
+use crate::bench::{Bench, Checked, Verdict, accepted, answer, holds};
 
 /// Sparse matrices and lists of edges in archives.
 pub fn npz(bench: &Bench, path: &Path, _: &[u8]) -> Verdict {

@@ -6,8 +6,7 @@ use lapwing_core::{Error, SparseLabels};
 use lapwing_table::read::{read_labels, read_sparse_labels};
 
 use super::samples::check_labels;
-use super::{Bench, Checked, accepted, answer, holds};
-use crate::judge::Verdict;
+use crate::bench::{Bench, Checked, Verdict, accepted, answer, holds};
 
 /// Numbers of rows for which labels are read. Files of pairs (row, label) fit all of them.
 const ROWS: [usize; 2] = [8, 1000];

@@ -8,8 +8,7 @@ use lapwing_table::prepare::{PreparedRows, prepare};
 use lapwing_table::read::{ReadOptions, RowFile, Samples, TableFile};
 use lapwing_table::{can_stream, probe, read_label_column, read_samples};
 
-use super::{Bench, Checked, accepted, answer, holds};
-use crate::judge::Verdict;
+use crate::bench::{Bench, Checked, Verdict, accepted, answer, holds};
 
 /// The most values of a file that is compared.
 const MOST_VALUES: usize = 1 << 16;
