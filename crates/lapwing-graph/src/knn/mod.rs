@@ -22,6 +22,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 pub use crate::params::{KnnMethod, KnnParams, Metric, ZeroRows};
+pub use crate::relation::NO_NEIGHBOR;
 use distance::Distances;
 pub use index::{IndexCells, NeighborIndex};
 pub use near::{edge_distances, equal_rows};
@@ -38,9 +39,6 @@ const TREE_ROWS: usize = 1 << 16;
 /// Equal rows are left out of a search if that leaves at most one in so many rows: every one of them would be a candidate for all others,
 /// and of more than k + 1 only the first can be neighbors.
 const MOST_KEPT: usize = 2;
-
-/// What stands in the place of a neighbor behind the end of a short list.
-pub const NO_NEIGHBOR: u32 = u32::MAX;
 
 /// Neighbors of each row: never itself, sorted by (distance, index).
 #[derive(Clone, Debug, PartialEq)]

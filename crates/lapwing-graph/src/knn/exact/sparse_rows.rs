@@ -10,10 +10,10 @@ use lapwing_core::{Csr, Error, Features, Result, Run};
 use rayon::prelude::*;
 
 use crate::knn::distance::Distances;
-use crate::knn::exact::certified::{CertifiedSearch, Reranker, lowered};
+use crate::knn::exact::certified::{CertifiedSearch, Reranker};
 use crate::knn::exact::frequent;
 use crate::knn::exact::products::{Side, SparseRows, Target};
-use crate::knn::rows::{FAR, Frame, SearchRows, unit_scale};
+use crate::knn::rows::{FAR, Frame, SearchRows, lowered, unit_scale};
 use crate::knn::{KnnParams, Metric, Neighbors};
 
 /// The k nearest rows of `train` for every row of `new`; `same` says they are one matrix and skips the row itself.
