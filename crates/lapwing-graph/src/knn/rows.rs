@@ -138,7 +138,8 @@ impl SearchRows {
     }
 }
 
-fn row_norm(dense: &Dense<'_>, row: usize) -> f64 {
+/// Euclidean norm of a row.
+pub(crate) fn row_norm(dense: &Dense<'_>, row: usize) -> f64 {
     let mut values = vec![0.0; dense.n_cols()];
     dense.copy_row_f64(row, &mut values);
     values.iter().map(|x| x * x).sum::<f64>().sqrt()

@@ -132,8 +132,7 @@ impl CertifiedSearch<'_> {
     pub(super) fn neighbors_from(&self, lists: Vec<u64>) -> Result<Neighbors> {
         let (m, k) = (self.left.rows.n, self.reranker.k);
         let width = self.width();
-        let mut neighbors =
-            Neighbors { n_neighbors: k, indices: vec![u32::MAX; m * k], distances: vec![f32::INFINITY; m * k] };
+        let mut neighbors = Neighbors::none(m, k);
         let open = self.run.install(|| {
             let rows = neighbors.indices.par_chunks_mut(k).zip(neighbors.distances.par_chunks_mut(k));
             let from = || FromRow::new(&self.reranker.distances);

@@ -30,6 +30,7 @@ use crate::knn::exact::signed::key;
 use crate::knn::index::visits::{Places, ROUTE_ROWS, Visits, collect};
 use crate::knn::kernels::lists::{EMPTY, id_of};
 use crate::knn::partitions::carve::{Assign, CarveParams, Partition};
+use crate::knn::recall::mean_and_error;
 use crate::knn::rows::{Frame, SearchRows, half_squared, products};
 use crate::knn::zero_rows;
 use crate::knn::{KnnMethod, KnnParams, Metric, Neighbors};
@@ -175,8 +176,7 @@ impl NeighborIndex {
             same,
             run,
         };
-        let mut found =
-            Neighbors { n_neighbors: k, indices: vec![u32::MAX; m * k], distances: vec![f32::INFINITY; m * k] };
+        let mut found = Neighbors::none(m, k);
         let batch = m.div_ceil(4 * run.threads()).clamp(ROUTE_ROWS, BATCH);
         let done = run.counter(m, "rows");
         run.install(|| {
@@ -276,14 +276,6 @@ impl Truth {
         let ids = rows.iter().zip(found.indices.chunks_exact(k + 1)).flat_map(others).collect();
         Ok(Self { k, rows, ids })
     }
-}
-
-/// Mean and its standard error.
-fn mean_and_error(values: &[f64]) -> (f64, f64) {
-    let m = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / m;
-    let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (m - 1.0).max(1.0);
-    (mean, (variance / m).sqrt())
 }
 
 impl Assign for SearchRows {
