@@ -1,7 +1,9 @@
 //! Dense feature matrices: owned, borrowed or memory-mapped; f32, f64 or u8.
 
+use std::any::TypeId;
 use std::ops::Range;
 
+use bytemuck::Pod;
 use rayon::prelude::*;
 
 use crate::{Buffer, Error, Result, Run};
@@ -33,6 +35,44 @@ impl DenseValues<'_> {
         }
     }
 }
+
+/// Types of the values of features.
+pub trait Value: Pod + Default + Send + Sync {
+    /// The difference to `center`, rounded to single precision.
+    fn less(self, center: f64) -> f32;
+
+    /// The values of a matrix in a buffer.
+    fn into_values(buffer: Buffer<'_, Self>) -> DenseValues<'_>;
+
+    /// The values of a matrix in a vector.
+    fn owned_values(values: Vec<Self>) -> DenseValues<'static> {
+        Self::into_values(values.into())
+    }
+
+    /// `room` as values of this type, if this type is single precision.
+    fn own_room(room: &mut [f32]) -> Option<&mut [Self]> {
+        (TypeId::of::<Self>() == TypeId::of::<f32>()).then(|| bytemuck::cast_slice_mut(room))
+    }
+}
+
+macro_rules! value {
+    ($type:ty, $kind:ident) => {
+        impl Value for $type {
+            #[inline(always)]
+            #[allow(clippy::useless_conversion)] // One source serves all types of values, f64 too.
+            fn less(self, center: f64) -> f32 {
+                (f64::from(self) - center) as f32
+            }
+
+            fn into_values(buffer: Buffer<'_, Self>) -> DenseValues<'_> {
+                DenseValues::$kind(buffer)
+            }
+        }
+    };
+}
+value!(u8, U8);
+value!(f32, F32);
+value!(f64, F64);
 
 /// Evaluates `$body` with `$slice` as the slice of the values, whatever their type.
 #[doc(hidden)]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::memory::bytes_text;
+use crate::text::bytes_text;
 use crate::{BadColumns, BadNames};
 
 /// Errors, by kind of mistake.

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use crate::bad_columns::{ValueSurvey, is_bad};
-use crate::dense::{BLOCK_ROWS, blocks};
-use crate::scan::Value;
+use crate::dense::{BLOCK_ROWS, Value, blocks};
 use crate::with_slice;
 use crate::{BadColumns, Csr, Dense, DenseValues, Error, Result, Run};
 

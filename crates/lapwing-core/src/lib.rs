@@ -7,6 +7,8 @@
 
 #[doc(hidden)]
 pub mod bad_columns;
+#[doc(hidden)]
+pub mod bad_names;
 pub mod communicator;
 mod dense;
 mod edges;
@@ -38,10 +40,13 @@ mod sparse;
 #[doc(hidden)]
 pub mod spreads;
 mod standardize;
+#[doc(hidden)]
+pub mod text;
 mod tfidf;
 mod warning;
 
 pub use bad_columns::{BadCells, BadColumn, BadColumns, Fault};
+pub use bad_names::BadNames;
 pub use communicator::{Alone, Communicator};
 pub use dense::{Dense, DenseValues};
 pub use edges::{Edge, EdgeReader, EdgeSlice, EdgeSource};
@@ -53,7 +58,7 @@ pub use matrix::{Buffer, Matrix};
 pub use memory::{available_memory_bytes, check_memory, check_plan};
 pub use progress::{Counter, Progress, Silent, fallen};
 pub use report::{GraphSummary, Phase, Report, SolveSummary, peak_memory_bytes};
-pub use row_names::{BadNames, Named, RowNames};
+pub use row_names::{Named, RowNames};
 pub use rows::{RowReader, RowSource, gather, gather_finite};
 pub use run::{CancelToken, Run, Stream};
 pub use scaling::{FittedScaling, Scaling, Standardize, TermWeights};

@@ -201,17 +201,6 @@ fn left_in(folder: &str, limit: &str, used: &str) -> Option<u64> {
     Some(limit.saturating_sub(used.saturating_sub(files.unwrap_or(0))))
 }
 
-/// A number of bytes with a unit: `512 B`, `7.5 GiB`.
-pub fn bytes_text(bytes: u64) -> String {
-    let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    let (mut size, mut unit) = (bytes as f64, 0);
-    while size >= 1024.0 && unit + 1 < units.len() {
-        size /= 1024.0;
-        unit += 1;
-    }
-    if unit == 0 { format!("{bytes} B") } else { format!("{size:.1} {}", units[unit]) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -244,11 +233,5 @@ mod tests {
         assert_eq!(ancestors("/a/b").collect::<Vec<_>>(), ["/a/b", "/a", ""]);
         assert_eq!(ancestors("/").collect::<Vec<_>>(), [""]);
         assert_eq!(least([None, Some(3), Some(2)]), Some(2));
-    }
-
-    #[test]
-    fn sizes_have_units() {
-        let texts = [0, 1023, 1024, 8_000_000_008, u64::MAX].map(bytes_text);
-        assert_eq!(texts, ["0 B", "1023 B", "1.0 KiB", "7.5 GiB", "16.0 EiB"]);
     }
 }

@@ -4,8 +4,6 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::Run;
-
 /// Receives the progress of a run. Called from worker threads, some hundred times per phase at most, by one thread at a time.
 ///
 /// `done` never falls within a phase and never exceeds its total, unless `expect` changes the total: then counting begins anew.
@@ -35,55 +33,29 @@ const SHARES: u64 = 1000;
 /// Most reports of a [`Counter`].
 const REPORTS: u64 = 200;
 
-impl Run {
-    /// Says that a share of the current phase, between 0 and 1, is done: for phases whose number of steps is unknown.
-    pub fn share(&self, share: f64, note: &str) {
-        say_share(self.progress(), share, note);
-    }
-
-    /// The same run for a part of the current phase: the part from `range.start` to `range.end`, where the phase is from 0 to 1. What the
-    /// part counts moves the phase within that range. If it has phases of its own, each is taken for half of what is left. Notes are preceded
-    /// by `name`, unless that is empty.
-    #[must_use]
-    pub fn part(&self, range: Range<f64>, name: &str) -> Self {
-        self.share(range.start, name);
-        let part = Part { whole: self.receiver(), name: name.into(), state: Mutex::new(PartState::new(range)) };
-        self.with_receiver(Arc::new(part))
-    }
-
-    /// The part `at` of `count` equal parts of the current phase; see [`part`](Self::part).
-    #[must_use]
-    pub fn part_of(&self, at: usize, count: usize, name: &str) -> Self {
-        let end = |at: usize| at as f64 / count.max(1) as f64;
-        self.part(end(at)..end(at + 1), name)
-    }
-}
-
-impl Run {
-    /// A counter of the `total` steps of the current phase, which threads do side by side.
-    pub fn counter<'r>(&'r self, total: usize, note: &'r str) -> Counter<'r> {
-        let total = total as u64;
-        self.progress().expect(total);
-        Counter { run: self, note, total, done: AtomicU64::new(0) }
-    }
-}
-
 /// Counts steps that threads do side by side, and reports them at most some hundred times.
 pub struct Counter<'r> {
-    run: &'r Run,
+    progress: &'r dyn Progress,
     note: &'r str,
     total: u64,
     done: AtomicU64,
 }
 
-impl Counter<'_> {
+impl<'r> Counter<'r> {
+    /// Of the `total` steps of the current phase.
+    pub(crate) fn new(progress: &'r dyn Progress, total: usize, note: &'r str) -> Self {
+        let total = total as u64;
+        progress.expect(total);
+        Self { progress, note, total, done: AtomicU64::new(0) }
+    }
+
     /// Some more steps are done.
     pub fn add(&self, steps: usize) {
         let before = self.done.fetch_add(steps as u64, Ordering::Relaxed);
         let now = before + steps as u64;
         let reports = |done: u64| (u128::from(done) * u128::from(REPORTS)).checked_div(u128::from(self.total));
         if reports(now) > reports(before) {
-            self.run.progress().update(now, self.note);
+            self.progress.update(now, self.note);
         }
     }
 }
@@ -93,13 +65,14 @@ pub fn fallen(from: f64, to: f64, now: f64) -> f64 {
     ((from / now).ln() / (from / to).ln()).clamp(0.0, 1.0)
 }
 
-fn say_share(progress: &dyn Progress, share: f64, note: &str) {
+/// Says that a share of the current phase, between 0 and 1, is done.
+pub(crate) fn say_share(progress: &dyn Progress, share: f64, note: &str) {
     progress.expect(SHARES);
     progress.update((share.clamp(0.0, 1.0) * SHARES as f64).round() as u64, note);
 }
 
 /// Passes the progress of a part on as that of the whole.
-struct Part {
+pub(crate) struct Part {
     whole: Arc<dyn Progress>,
     name: String,
     state: Mutex<PartState>,
@@ -122,6 +95,11 @@ impl PartState {
 }
 
 impl Part {
+    /// The part of `whole` within `range`, whose notes are preceded by `name`.
+    pub fn new(whole: Arc<dyn Progress>, range: Range<f64>, name: &str) -> Self {
+        Self { whole, name: name.into(), state: Mutex::new(PartState::new(range)) }
+    }
+
     fn state(&self) -> MutexGuard<'_, PartState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -217,6 +195,7 @@ impl Progress for Ordered {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Run;
 
     /// Done, total and note.
     type Update = (u64, u64, String);

@@ -8,17 +8,13 @@
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 
+use crate::bad_names::Tally;
 use crate::memory::{self, ask};
-use crate::{Error, Result};
+use crate::text::quoted;
+use crate::{BadNames, Error, Result};
 
 /// Stands for no row in the table of hashes.
 const FREE: u32 = u32::MAX;
-
-/// Faults of one kind that a message shows.
-const MOST_SHOWN: usize = 5;
-
-/// Characters of a name that a message shows.
-const SHOWN_CHARACTERS: usize = 40;
 
 /// Advice for names that need more memory than there is.
 const ADVICE: &str = "number the rows from 0 instead of naming them";
@@ -215,70 +211,6 @@ impl fmt::Debug for RowNames {
 /// Whether `text` is the canonical text of an integer.
 fn is_integer(text: &str) -> bool {
     text.parse().is_ok_and(|integer: i64| integer.to_string() == text)
-}
-
-/// A name as a message shows it: its start, on one line and in quotes.
-pub fn quoted(name: &str) -> String {
-    let mut shown: String = name.chars().take(SHOWN_CHARACTERS).map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if name.chars().nth(SHOWN_CHARACTERS).is_some() {
-        shown.push('…');
-    }
-    format!("'{shown}'")
-}
-
-/// Names that cannot be used: everything that is wrong with a file at once.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadNames {
-    /// The file.
-    pub what: String,
-    /// What is wrong: one text for each kind of fault, with the number of faults and the first few of them.
-    pub facts: Vec<String>,
-    /// What to do.
-    pub advice: &'static str,
-    /// Whether some names are unknown, which a reader leaves out if `ignore_unknown` is set.
-    pub has_unknown: bool,
-}
-
-impl BadNames {
-    /// The message without the advice.
-    pub fn facts(&self) -> String {
-        format!("{}: {}", self.what, self.facts.join("; "))
-    }
-}
-
-impl fmt::Display for BadNames {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let or_leave = if self.has_unknown { ", or leave the unknown ones out (ignore_unknown)" } else { "" };
-        write!(f, "{}; {}{or_leave}", self.facts(), self.advice)
-    }
-}
-
-/// Counts faults of one kind, and keeps the first few.
-#[derive(Debug, Default)]
-pub struct Tally {
-    pub count: usize,
-    shown: Vec<String>,
-}
-
-impl Tally {
-    /// Counts a fault; calls `show` only for the first few.
-    pub fn note(&mut self, show: impl FnOnce() -> String) {
-        if self.shown.len() < MOST_SHOWN {
-            self.shown.push(show());
-        }
-        self.count += 1;
-    }
-
-    /// The first few faults, in brackets.
-    pub fn list(&self) -> String {
-        let more = if self.count > self.shown.len() { ", …" } else { "" };
-        format!("({}{more})", self.shown.join(", "))
-    }
-
-    /// The number of faults with a noun, whose plural has an s.
-    pub fn counted(&self, noun: &str) -> String {
-        format!("{} {noun}{}", self.count, if self.count == 1 { "" } else { "s" })
-    }
 }
 
 /// Collects the ids of rows, with all that is wrong with them.

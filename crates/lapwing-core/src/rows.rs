@@ -6,11 +6,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use xxhash_rust::xxh3::xxh3_64;
-
-use crate::scan::{Centered, PIECE_VALUES, Place, RowScan, RowSink, Value, pieces};
-use crate::with_slice;
-use crate::{Csr, DenseValues, Error, Features, Result, Run, memory};
+use crate::{Csr, Error, Result, Run, memory};
 
 /// A matrix (n, d) as a stream of rows that can be read any number of times, always the same.
 pub trait RowSource: Send + Sync {
@@ -107,6 +103,12 @@ pub fn gather(source: &dyn RowSource, rows: &[u32], center: &[f64], run: &Run) -
     Ok(out)
 }
 
+/// Splits `rows` into pieces of at most `piece_rows` rows.
+pub fn pieces(rows: Range<usize>, piece_rows: usize) -> impl Iterator<Item = Range<usize>> {
+    let end = rows.end;
+    rows.step_by(piece_rows.max(1)).map(move |first| first..end.min(first.saturating_add(piece_rows.max(1))))
+}
+
 /// Reads `n_rows` rows of `d` values that are not wanted.
 fn read_past(reader: &mut dyn RowReader, n_rows: usize, d: usize, run: &Run) -> Result<()> {
     let mut passed = Vec::new();
@@ -135,98 +137,10 @@ pub fn gather_finite(source: &dyn RowSource, rows: &[u32], center: &[f64], run: 
     }
 }
 
-impl RowSource for Features<'_> {
-    fn n_rows(&self) -> usize {
-        self.n_rows()
-    }
-
-    fn n_cols(&self) -> usize {
-        self.n_cols()
-    }
-
-    fn bytes(&self) -> u64 {
-        self.bytes() as u64
-    }
-
-    fn is_seekable(&self) -> bool {
-        true
-    }
-
-    fn sparse(&self) -> Option<&Arc<Csr<f32>>> {
-        if let Features::Sparse(matrix) = self { Some(matrix) } else { None }
-    }
-
-    /// The type of the values, and a hash of all of them.
-    fn identity(&self, run: &Run) -> Result<Option<String>> {
-        run.check()?;
-        let hash = |bytes: &[u8]| format!("{:016x}", xxh3_64(bytes));
-        Ok(Some(match self {
-            Features::Dense(dense) => {
-                let name = match dense.values() {
-                    DenseValues::F32(_) => "f32",
-                    DenseValues::F64(_) => "f64",
-                    DenseValues::U8(_) => "u8",
-                };
-                format!("{name} {}", with_slice!(dense.values(), slice => hash(bytemuck::cast_slice(slice))))
-            }
-            Features::Sparse(sparse) => {
-                let parts = [
-                    hash(bytemuck::cast_slice(sparse.indptr())),
-                    hash(bytemuck::cast_slice(sparse.indices())),
-                    hash(bytemuck::cast_slice(sparse.values())),
-                ];
-                format!("sparse {}", parts.join(" "))
-            }
-        }))
-    }
-
-    fn open<'s>(&'s self, first: usize, center: &'s [f64], _: &Run) -> Result<Box<dyn RowReader + 's>> {
-        let (place, n_cols) = (Place::new(self, first, center)?, self.n_cols());
-        Ok(match self {
-            Features::Dense(dense) => with_slice!(dense.values(), values => {
-                Centered::boxed(DenseScan { values, n_cols }, place, center)
-            }),
-            Features::Sparse(matrix) => Centered::boxed(&**matrix, place, center),
-        })
-    }
-}
-
-/// Rows of a dense matrix in memory.
-struct DenseScan<'s, T> {
-    values: &'s [T],
-    n_cols: usize,
-}
-
-impl<T: Value> RowScan for DenseScan<'_, T> {
-    type Value = T;
-
-    fn read(&mut self, rows: Range<usize>, sink: &mut impl RowSink<T>, _: &Run) -> Result<()> {
-        let d = self.n_cols;
-        sink.copy(rows.len(), &self.values[rows.start * d..rows.end * d])
-    }
-}
-
-impl RowScan for &Csr<f32> {
-    type Value = f32;
-
-    fn read(&mut self, rows: Range<usize>, sink: &mut impl RowSink<f32>, _: &Run) -> Result<()> {
-        let d = self.n_cols().max(1);
-        pieces(rows, PIECE_VALUES / d).try_for_each(|rows| {
-            sink.fill(rows.len(), |room| {
-                room.fill(0.0);
-                for (room, row) in room.chunks_exact_mut(d).zip(rows) {
-                    let (columns, values) = self.row(row);
-                    columns.iter().zip(values).for_each(|(&column, &value)| room[column as usize] = value);
-                }
-                Ok(())
-            })
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Features;
 
     fn all(source: &dyn RowSource, first: usize, center: &[f64], block: usize) -> Vec<f32> {
         let run = Run::new(Some(1), 0).unwrap();

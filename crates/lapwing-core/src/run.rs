@@ -1,5 +1,6 @@
 //! Run control: threads, random streams, progress and cancellation of long computations.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::progress::{Ordered, Progress, Silent};
+use crate::progress::{Counter, Ordered, Part, Progress, Silent, say_share};
 use crate::{Error, Result, mapped};
 
 /// A flag that cancels a run; clones share it.
@@ -148,17 +149,39 @@ impl Run {
         self.pool.install(work);
     }
 
-    pub(crate) fn with_receiver(&self, progress: Arc<dyn Progress>) -> Self {
+    fn with_receiver(&self, progress: Arc<dyn Progress>) -> Self {
         Self { progress, ..self.clone() }
-    }
-
-    pub(crate) fn receiver(&self) -> Arc<dyn Progress> {
-        self.progress.clone()
     }
 
     /// The receiver of progress.
     pub fn progress(&self) -> &dyn Progress {
         &*self.progress
+    }
+
+    /// Says that a share of the current phase, between 0 and 1, is done: for phases whose number of steps is unknown.
+    pub fn share(&self, share: f64, note: &str) {
+        say_share(self.progress(), share, note);
+    }
+
+    /// The same run for a part of the current phase: the part from `range.start` to `range.end`, where the phase is from 0 to 1. What the
+    /// part counts moves the phase within that range. If it has phases of its own, each is taken for half of what is left. Notes are preceded
+    /// by `name`, unless that is empty.
+    #[must_use]
+    pub fn part(&self, range: Range<f64>, name: &str) -> Self {
+        self.share(range.start, name);
+        self.with_receiver(Arc::new(Part::new(self.progress.clone(), range, name)))
+    }
+
+    /// The part `at` of `count` equal parts of the current phase; see [`part`](Self::part).
+    #[must_use]
+    pub fn part_of(&self, at: usize, count: usize, name: &str) -> Self {
+        let end = |at: usize| at as f64 / count.max(1) as f64;
+        self.part(end(at)..end(at + 1), name)
+    }
+
+    /// A counter of the `total` steps of the current phase, which threads do side by side.
+    pub fn counter<'r>(&'r self, total: usize, note: &'r str) -> Counter<'r> {
+        Counter::new(self.progress(), total, note)
     }
 
     /// Whether the run is canceled; for inner loops that cannot return an error.

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::text::times;
 use crate::tfidf::{look_like_counts, look_like_terms};
 use crate::{Error, Features, Report, Result, Run, Spreads, Standardizer, Tfidf, Warning, choices};
 
@@ -182,20 +183,6 @@ impl FittedScaling {
     }
 }
 
-/// A factor to two digits, with commas between thousands.
-pub fn times(factor: f64) -> String {
-    let unit = 10f64.powf(factor.abs().max(1.0).log10().floor() - 1.0).max(1.0);
-    let digits = format!("{:.0}", (factor / unit).round() * unit);
-    if digits.len() > 12 {
-        return format!("{factor:.1e}");
-    }
-    let group = |(at, digit): (usize, char)| {
-        let comma = (at > 0 && (digits.len() - at).is_multiple_of(3)).then_some(',');
-        comma.into_iter().chain([digit])
-    };
-    digits.chars().enumerate().flat_map(group).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -270,12 +257,5 @@ mod tests {
         assert!(
             Scaling::fit(&counts, Standardize::On, TermWeights::On, &run()).unwrap_err().to_string().contains("either")
         );
-    }
-
-    #[test]
-    fn factors_have_two_digits() {
-        let texts = [(9.87, "10"), (12.4, "12"), (347.0, "350"), (3187.0, "3,200"), (2.2e6, "2,200,000")];
-        texts.iter().for_each(|(factor, text)| assert_eq!(times(*factor), *text));
-        assert_eq!(times(1.2e30), "1.2e30");
     }
 }

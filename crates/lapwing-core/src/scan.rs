@@ -4,58 +4,22 @@
 //! [`KeptRows`] holds them in that type (samples), and [`Centered`] subtracts a center from every column and then
 //! rounds to single precision (streamed rows). No other place subtracts centers from streamed rows.
 
-use std::any::TypeId;
 use std::ops::Range;
-
-use bytemuck::Pod;
+use std::sync::Arc;
 
 use lapwing_simd::dispatch;
+use xxhash_rust::xxh3::xxh3_64;
 
-use crate::{Buffer, Dense, DenseValues, Error, Features, Result, RowReader, RowSource, Run, memory};
+pub use crate::dense::Value;
+pub use crate::rows::pieces;
+use crate::with_slice;
+use crate::{Csr, Dense, DenseValues, Error, Features, Result, RowReader, RowSource, Run, memory};
 
 /// Values of rows written at a time, about: few enough to stay in the L1 cache until they are rounded.
 pub const PIECE_VALUES: usize = 1 << 12;
 
 /// Values of a repeated center, at least.
 const CENTER_VALUES: usize = 1 << 9;
-
-/// Types of the values of features.
-pub trait Value: Pod + Default + Send + Sync {
-    /// The difference to `center`, rounded to single precision.
-    fn less(self, center: f64) -> f32;
-
-    /// The values of a matrix in a buffer.
-    fn into_values(buffer: Buffer<'_, Self>) -> DenseValues<'_>;
-
-    /// The values of a matrix in a vector.
-    fn owned_values(values: Vec<Self>) -> DenseValues<'static> {
-        Self::into_values(values.into())
-    }
-
-    /// `room` as values of this type, if this type is single precision.
-    fn own_room(room: &mut [f32]) -> Option<&mut [Self]> {
-        (TypeId::of::<Self>() == TypeId::of::<f32>()).then(|| bytemuck::cast_slice_mut(room))
-    }
-}
-
-macro_rules! value {
-    ($type:ty, $kind:ident) => {
-        impl Value for $type {
-            #[inline(always)]
-            #[allow(clippy::useless_conversion)] // One source serves all types of values, f64 too.
-            fn less(self, center: f64) -> f32 {
-                (f64::from(self) - center) as f32
-            }
-
-            fn into_values(buffer: Buffer<'_, Self>) -> DenseValues<'_> {
-                DenseValues::$kind(buffer)
-            }
-        }
-    };
-}
-value!(u8, U8);
-value!(f32, F32);
-value!(f64, F64);
 
 /// Reads rows of a source in the type that keeps their values.
 pub trait RowScan {
@@ -91,12 +55,6 @@ pub trait RowSink<T: Copy> {
 
     /// Ends `n_rows` rows, all of whose columns were taken.
     fn advance(&mut self, n_rows: usize);
-}
-
-/// Splits `rows` into pieces of at most `piece_rows` rows.
-pub fn pieces(rows: Range<usize>, piece_rows: usize) -> impl Iterator<Item = Range<usize>> {
-    let end = rows.end;
-    rows.step_by(piece_rows.max(1)).map(move |first| first..end.min(first.saturating_add(piece_rows.max(1))))
 }
 
 /// Rows held in the type of their values.
@@ -271,5 +229,94 @@ fn round_rows<T: Value>(values: &[T], center: &[f64], out: &mut [f32]) {
     }
     for (values, out) in values.chunks(center.len()).zip(out.chunks_mut(center.len())) {
         out.iter_mut().zip(values).zip(center).for_each(|((out, value), &center)| *out = value.less(center));
+    }
+}
+
+impl RowSource for Features<'_> {
+    fn n_rows(&self) -> usize {
+        self.n_rows()
+    }
+
+    fn n_cols(&self) -> usize {
+        self.n_cols()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes() as u64
+    }
+
+    fn is_seekable(&self) -> bool {
+        true
+    }
+
+    fn sparse(&self) -> Option<&Arc<Csr<f32>>> {
+        if let Features::Sparse(matrix) = self { Some(matrix) } else { None }
+    }
+
+    /// The type of the values, and a hash of all of them.
+    fn identity(&self, run: &Run) -> Result<Option<String>> {
+        run.check()?;
+        let hash = |bytes: &[u8]| format!("{:016x}", xxh3_64(bytes));
+        Ok(Some(match self {
+            Features::Dense(dense) => {
+                let name = match dense.values() {
+                    DenseValues::F32(_) => "f32",
+                    DenseValues::F64(_) => "f64",
+                    DenseValues::U8(_) => "u8",
+                };
+                format!("{name} {}", with_slice!(dense.values(), slice => hash(bytemuck::cast_slice(slice))))
+            }
+            Features::Sparse(sparse) => {
+                let parts = [
+                    hash(bytemuck::cast_slice(sparse.indptr())),
+                    hash(bytemuck::cast_slice(sparse.indices())),
+                    hash(bytemuck::cast_slice(sparse.values())),
+                ];
+                format!("sparse {}", parts.join(" "))
+            }
+        }))
+    }
+
+    fn open<'s>(&'s self, first: usize, center: &'s [f64], _: &Run) -> Result<Box<dyn RowReader + 's>> {
+        let (place, n_cols) = (Place::new(self, first, center)?, self.n_cols());
+        Ok(match self {
+            Features::Dense(dense) => with_slice!(dense.values(), values => {
+                Centered::boxed(DenseScan { values, n_cols }, place, center)
+            }),
+            Features::Sparse(matrix) => Centered::boxed(&**matrix, place, center),
+        })
+    }
+}
+
+/// Rows of a dense matrix in memory.
+struct DenseScan<'s, T> {
+    values: &'s [T],
+    n_cols: usize,
+}
+
+impl<T: Value> RowScan for DenseScan<'_, T> {
+    type Value = T;
+
+    fn read(&mut self, rows: Range<usize>, sink: &mut impl RowSink<T>, _: &Run) -> Result<()> {
+        let d = self.n_cols;
+        sink.copy(rows.len(), &self.values[rows.start * d..rows.end * d])
+    }
+}
+
+impl RowScan for &Csr<f32> {
+    type Value = f32;
+
+    fn read(&mut self, rows: Range<usize>, sink: &mut impl RowSink<f32>, _: &Run) -> Result<()> {
+        let d = self.n_cols().max(1);
+        pieces(rows, PIECE_VALUES / d).try_for_each(|rows| {
+            sink.fill(rows.len(), |room| {
+                room.fill(0.0);
+                for (room, row) in room.chunks_exact_mut(d).zip(rows) {
+                    let (columns, values) = self.row(row);
+                    columns.iter().zip(values).for_each(|(&column, &value)| room[column as usize] = value);
+                }
+                Ok(())
+            })
+        })
     }
 }

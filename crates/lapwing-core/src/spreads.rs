@@ -69,7 +69,7 @@ impl Spreads {
         if matches!(dense.values(), DenseValues::U8(_)) {
             return None;
         }
-        Self::of_sample(&sampled(dense), dense.n_cols(), run)
+        Self::of_sample(&sampled_dense(dense), dense.n_cols(), run)
     }
 
     /// The spreads of `features` (n, d); of sparse rows only if they have few columns, as tables have and texts have not.
@@ -114,32 +114,30 @@ impl Spreads {
     }
 }
 
-/// A sample of rows, row-major.
-fn sampled(dense: &Dense<'_>) -> Vec<f64> {
-    let (n, d) = (dense.n_rows(), dense.n_cols());
-    let rows = Spreads::n_sampled(n, d);
-    let mut sample = vec![0.0; rows * d];
+/// A sample of `n` rows of `d` columns, row-major; `copy` writes a row to where only zeros are.
+fn sampled(n: usize, d: usize, copy: impl Fn(usize, &mut [f64])) -> Vec<f64> {
+    let n_sampled = Spreads::n_sampled(n, d);
+    let mut sample = vec![0.0; n_sampled * d];
     for (at, row) in sample.chunks_exact_mut(d.max(1)).enumerate() {
-        dense.copy_row_f64((at as u128 * n as u128 / rows as u128) as usize, row);
+        copy((at as u128 * n as u128 / n_sampled as u128) as usize, row);
     }
     sample
 }
 
-/// The same sample of sparse rows.
+fn sampled_dense(dense: &Dense<'_>) -> Vec<f64> {
+    sampled(dense.n_rows(), dense.n_cols(), |row, out| dense.copy_row_f64(row, out))
+}
+
 fn sampled_sparse(rows: &Csr<f32>) -> Vec<f64> {
-    let (n, d) = (rows.n_rows(), rows.n_cols());
-    let n_sampled = Spreads::n_sampled(n, d);
-    let mut sample = vec![0.0; n_sampled * d];
-    for (at, out) in sample.chunks_exact_mut(d.max(1)).enumerate() {
-        let (columns, values) = rows.row((at as u128 * n as u128 / n_sampled as u128) as usize);
+    sampled(rows.n_rows(), rows.n_cols(), |row, out| {
+        let (columns, values) = rows.row(row);
         columns.iter().zip(values).for_each(|(&col, &value)| out[col as usize] = value.into());
-    }
-    sample
+    })
 }
 
 /// The [`width`] of each column (d).
 pub fn widths(dense: &Dense<'_>, run: &Run) -> Vec<f64> {
-    let (sample, ranges) = (sampled(dense), dense.column_ranges(run));
+    let (sample, ranges) = (sampled_dense(dense), dense.column_ranges(run));
     let of =
         |(col, range): (usize, f64)| width(range, sample.iter().skip(col).step_by(ranges.len()).copied().collect());
     run.install(|| ranges.par_iter().copied().enumerate().map(of).collect())

@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-use crate::scaling::times;
+use crate::text::{counted, times};
 
 /// Declares all warnings, under their kinds and what to do about each kind.
 macro_rules! warnings {
@@ -37,10 +37,10 @@ macro_rules! warnings {
 
 warnings! {
     "unreached", "label one row in each component of the graph, or connect the components" {
-        "no label reaches {} in {} of the graph; {advice}", counted(n_rows, "row"), counted(n_components, "component")
+        "no label reaches {} in {} of the graph; {advice}", counted(*n_rows, "row"), counted(*n_components, "component")
             => Unreached { n_rows: usize, n_components: usize, advice: &'static str }
         "no label reaches {} through the graph, in {} of it; their labels come from methods that look at features alone; {advice}",
-            counted(n_rows, "row"), counted(n_components, "component")
+            counted(*n_rows, "row"), counted(*n_components, "component")
             => ReachedByFeatures { n_rows: usize, n_components: usize, advice: &'static str }
         "no label reaches {n_rows} of the rows: their nearest chosen rows lie in {n_components} components of the graph that \
          hold no label; label one row in each, or raise the number of neighbors"
@@ -196,10 +196,10 @@ warnings! {
             => SpacedLabels { list: String }
         "{path}: {what}"
             => ReadAs { path: String, what: String }
-        "{} of {path} {} for ids that are not in the data, and {} left out", counted(n_labels, "label"), are(n_labels), were(n_labels)
+        "{} of {path} {} for ids that are not in the data, and {} left out", counted(*n_labels, "label"), are(n_labels), were(n_labels)
             => UnknownLabels { n_labels: usize, path: String }
-        "{} of {path} {} no id of the data; {} with such nodes {} left out", counted(n_nodes, "node"), are(n_nodes),
-            counted(n_edges, "edge"), were(n_edges)
+        "{} of {path} {} no id of the data; {} with such nodes {} left out", counted(*n_nodes, "node"), are(n_nodes),
+            counted(*n_edges, "edge"), were(n_edges)
             => UnknownNodes { n_nodes: usize, n_edges: usize, path: String }
         "{path} holds row numbers, counted from 0, and no ids: arrays have none; write .csv or .parquet for ids"
             => NumberedRows { path: String }
@@ -257,12 +257,8 @@ impl Serialize for Warning {
     }
 }
 
-fn counted(n: &usize, what: &str) -> String {
-    format!("{n} {what}{}", if *n == 1 { "" } else { "s" })
-}
-
 fn cells_hold(n: &usize) -> String {
-    format!("{} {}", counted(n, "cell"), if *n == 1 { "holds" } else { "hold" })
+    format!("{} {}", counted(*n, "cell"), if *n == 1 { "holds" } else { "hold" })
 }
 
 fn are(n: &usize) -> &'static str {

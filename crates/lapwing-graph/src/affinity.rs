@@ -1,24 +1,14 @@
 //! Affinity graph of neighbors: kernel widths, edge weights, symmetrization.
 
-use lapwing_core::{Csr, Error, Features, GraphSummary, Report, Result, Run, Warning};
+use lapwing_core::{Csr, EdgeSource, Error, Features, GraphSummary, Report, Result, Run, Warning};
+use rayon::prelude::*;
 
-use crate::knn::{KnnReport, Neighbors};
-use crate::learn::{LearnModel, LearnReport, NeighborTable, learn_from_table, learn_graph};
-use crate::relation::{Incoming, assemble, merge};
-use crate::{
-    Components, Graph, GraphParams, KnnEdges, Metric, SELF_TUNING_BANDWIDTH, Symmetrize, Weighting, kneighbors,
-};
-
-/// Kernel widths of the weights; edges of new rows use the same widths.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Widths {
-    /// h·σᵢ of each row (n).
-    PerRow(Vec<f32>),
-    /// One σ for all; the sparsity θ of learned weights.
-    One(f64),
-    /// The weighting has no width.
-    None,
-}
+use crate::knn::distance::norm;
+use crate::knn::{KnnReport, Neighbors, kneighbors};
+use crate::knn_edges::BATCH_PAIRS;
+use crate::learn::{LearnReport, NeighborTable, learn_from_table, learn_graph};
+use crate::relation::{Incoming, adjacency, assemble, merge};
+use crate::{Components, Graph, GraphParams, KnnEdges, Metric, Widths};
 
 /// A graph, with the kernel widths for edges of new rows and reports on how it was built.
 #[derive(Clone, Debug)]
@@ -84,11 +74,31 @@ pub fn affinity_graph(features: &Features<'_>, params: &GraphParams, run: &Run) 
         return Ok(AffinityGraph { graph: learned.graph, widths, knn: learned.knn, learned: Some(learned.report) });
     }
     if params.is_wide(features.n_rows(), features.n_cols(), matches!(features, Features::Sparse(_))) {
-        return KnnEdges::new(features, params, run)?.into_graph(run);
+        return held(&KnnEdges::new(features, params, run)?, run);
     }
     let (neighbors, report) = kneighbors(features, &params.knn(), run)?;
     let (graph, widths) = weighted(neighbors, params, run)?;
     Ok(AffinityGraph { graph, widths, knn: Some(report), learned: None })
+}
+
+/// The graph of `edges` in memory: 16 bytes an edge besides the matrix.
+///
+/// # Errors
+/// [`Error::Interrupted`].
+fn held(source: &KnnEdges<'_>, run: &Run) -> Result<AffinityGraph> {
+    let mut edges = Vec::new();
+    let mut reader = source.open(run)?;
+    let mut before = usize::MAX;
+    while edges.len() != before {
+        before = edges.len();
+        reader.read(BATCH_PAIRS, &mut edges, run)?;
+    }
+    let n = source.n_nodes();
+    let graph = run.install(|| {
+        edges.par_sort_unstable_by_key(|edge| (edge.u, edge.v));
+        adjacency(n, edges.iter().map(|edge| (edge.u, edge.v, edge.weight))).and_then(Graph::from_symmetric)
+    })?;
+    Ok(AffinityGraph { graph, widths: source.widths().clone(), knn: Some(source.report().clone()), learned: None })
 }
 
 /// The weighted graph of `neighbors`, and its kernel widths. Learned weights take the neighbors as the allowed pairs: more than
@@ -130,87 +140,6 @@ fn weighted(neighbors: Neighbors, params: &GraphParams, run: &Run) -> Result<(Gr
     Ok((Graph::from_symmetric(adjacency)?, widths))
 }
 
-/// Largest x of the self-tuning weights exp(−x), so that no edge vanishes and no row loses all edges: an outlier beside a dense
-/// cluster keeps an edge of weight 2·10⁻²².
-const MOST_DECAY: f64 = 50.0;
-
-impl Widths {
-    /// The widths of rows at distances `last` to their last neighbors (n).
-    pub(crate) fn from_last(last: Vec<f32>, params: &GraphParams) -> Self {
-        match params.weights {
-            Weighting::Cosine | Weighting::Binary | Weighting::Learned | Weighting::LearnedL2 => Self::None,
-            Weighting::Gaussian => Self::One(params.bandwidth.unwrap_or_else(|| positive_median(&last).into())),
-            Weighting::SelfTuning => {
-                let mut widths = last;
-                // A row that equals all its neighbors has no width of its own.
-                let typical = positive_median(&widths);
-                let h = params.bandwidth.unwrap_or(SELF_TUNING_BANDWIDTH) as f32;
-                widths.iter_mut().for_each(|width| *width = h * if *width > 0.0 { *width } else { typical });
-                Self::PerRow(widths)
-            }
-        }
-    }
-
-    /// Weight at `distance` between rows of widths `a` and `b`, which only self-tuning weights use. Learned weights are not a
-    /// function of one distance.
-    pub fn weight(&self, weights: Weighting, distance: f32, a: f32, b: f32) -> f64 {
-        let d = f64::from(distance);
-        match (weights, self) {
-            (Weighting::Binary, _) => 1.0,
-            (Weighting::Cosine, _) => (1.0 - d).max(0.0),
-            (Weighting::Gaussian, Self::One(sigma)) => (-(d / sigma).powi(2) / 2.0).exp(),
-            (_, _) => (-(d * d / (f64::from(a) * f64::from(b))).min(MOST_DECAY)).exp(),
-        }
-    }
-
-    /// Weight of the edge between two rows, 0 for no edge. The second row is a neighbor of the first at `distance`; `other` is the
-    /// distance at which the first is a neighbor of the second, if it is.
-    pub(crate) fn edge(&self, params: &GraphParams, rows: (usize, usize), distance: f32, other: Option<f32>) -> f64 {
-        let w = |d: f32| self.weight(params.weights, d, self.of_row(rows.0), self.of_row(rows.1));
-        // Given distances may differ by rounding between the two directions; the weights must not.
-        single(match (params.symmetrize, other) {
-            (Symmetrize::Mutual, None) => 0.0,
-            (Symmetrize::Mean, None) => w(distance) / 2.0,
-            (Symmetrize::Union, None) => w(distance),
-            (Symmetrize::Mutual, Some(other)) => w(distance.max(other)),
-            (Symmetrize::Mean, Some(other)) => (w(distance) + w(other)) / 2.0,
-            (Symmetrize::Union, Some(other)) => w(distance.min(other)),
-        })
-    }
-
-    /// Checks, from the distance of every row to its nearest neighbor, that no row loses all its weight to underflow. A mutual
-    /// graph may have rows without edges, but not because of underflow.
-    ///
-    /// # Errors
-    /// [`Error::Param`] naming the width and the first such row.
-    pub(crate) fn check(&self, nearest: impl IntoIterator<Item = f32>) -> Result<()> {
-        let Self::One(sigma) = self else { return Ok(()) };
-        let is_lost = |d: f32| self.weight(Weighting::Gaussian, d, 1.0, 1.0) < f64::MIN_POSITIVE;
-        match nearest.into_iter().position(is_lost) {
-            None => Ok(()),
-            Some(row) => {
-                let expected = format!("a larger width: every weight of row {row} underflows to 0");
-                Err(Error::param("bandwidth", sigma, expected))
-            }
-        }
-    }
-
-    /// Width of a fitted row; 1 where rows have no widths of their own.
-    pub fn of_row(&self, row: usize) -> f32 {
-        if let Self::PerRow(widths) = self { widths[row] } else { 1.0 }
-    }
-}
-
-/// Median of the positive values; 1 if there is none.
-fn positive_median(values: &[f32]) -> f32 {
-    let mut positive: Vec<f32> = values.iter().copied().filter(|v| *v > 0.0).collect();
-    if positive.is_empty() {
-        return 1.0;
-    }
-    let middle = positive.len() / 2;
-    *positive.select_nth_unstable_by(middle, f32::total_cmp).1
-}
-
 /// Merges the neighbors of each row with the rows that have it as a neighbor.
 fn symmetrized(neighbors: &Neighbors, params: &GraphParams, widths: &Widths) -> Result<Csr<f64>> {
     let n = neighbors.n_samples();
@@ -229,29 +158,28 @@ fn symmetrized(neighbors: &Neighbors, params: &GraphParams, widths: &Widths) -> 
     Csr::new(n, n, indptr, indices, values)
 }
 
-/// Rounds to single precision, unless the result would be subnormal. Distances have no more digits, and solvers keep such weights
-/// in half the space.
-pub(crate) fn single(weight: f64) -> f64 {
-    let rounded = weight as f32;
-    if rounded.is_normal() { rounded.into() } else { weight }
-}
-
-impl Weighting {
-    /// The model by which weights are learned; `None` if they are not learned.
-    pub fn model(self) -> Option<LearnModel> {
-        match self {
-            Self::Learned => Some(LearnModel::Log),
-            Self::LearnedL2 => Some(LearnModel::L2),
-            Self::SelfTuning | Self::Gaussian | Self::Cosine | Self::Binary => None,
-        }
+impl GraphParams {
+    /// Adds a warning to `report` if the rows of `features` have fewer neighbors than asked for, and notes the metric
+    /// ([`note_metric`](Self::note_metric)).
+    #[doc(hidden)]
+    pub fn note(&self, features: &Features<'_>, report: &mut Report) {
+        let (given, used, n_samples) = (self.n_neighbors, self.resolved(features).n_neighbors, features.n_rows());
+        report.warnings.extend((used < given && n_samples > 1).then_some(Warning::ManyNeighbors {
+            given,
+            used,
+            n_samples,
+        }));
+        self.note_metric(features, report);
     }
-}
 
-impl From<LearnModel> for Weighting {
-    fn from(model: LearnModel) -> Self {
-        match model {
-            LearnModel::Log => Self::Learned,
-            LearnModel::L2 => Self::LearnedL2,
+    /// Notes in `report` that auto takes the cosine for `features`, and a warning if there are rows of zeros.
+    #[doc(hidden)]
+    pub fn note_metric(&self, features: &Features<'_>, report: &mut Report) {
+        if self.metric.is_none() && self.resolved(features).metric() == Metric::Cosine {
+            report.choose("metric", Metric::Cosine.name());
+            let n_samples = features.n_rows();
+            let n_rows = (0..n_samples).filter(|&row| norm(features, row) == 0.0).count();
+            report.warnings.extend((n_rows > 0).then_some(Warning::ZeroRows { n_rows, n_samples }));
         }
     }
 }
@@ -260,7 +188,7 @@ impl From<LearnModel> for Weighting {
 mod tests {
     use super::*;
     use crate::knn::NO_NEIGHBOR;
-    use crate::testkit;
+    use crate::{Symmetrize, Weighting, testkit};
 
     fn weighted(params: &GraphParams) -> (Graph, Widths, Neighbors) {
         let run = Run::new(Some(2), 0).unwrap();

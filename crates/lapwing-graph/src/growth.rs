@@ -2,8 +2,8 @@
 
 use lapwing_core::{Csr, Error, Features, Result, Run};
 
-use crate::affinity::single;
 use crate::knn::{NeighborIndex, Neighbors, kneighbors, query};
+use crate::relation::single;
 use crate::{AffinityGraph, Graph, GraphParams, KnnParams, Weighting, Widths};
 
 impl AffinityGraph {

@@ -21,10 +21,12 @@ pub mod sparsify;
 // For the tests of the workspace, no part of the interface. A Cargo feature in its place would compile every crate above twice.
 #[doc(hidden)]
 pub mod testkit;
+mod widths;
 
-pub use affinity::{AffinityGraph, Widths, affinity_graph, weigh};
+pub use affinity::{AffinityGraph, affinity_graph, weigh};
 pub use knn::{IndexCells, KnnReport, NeighborIndex, Neighbors, edge_distances, equal_rows, kneighbors, query};
 pub use knn_edges::KnnEdges;
 pub use lapwing_solve::{Components, Graph};
 pub use params::{GraphParams, KnnMethod, KnnParams, Metric, SELF_TUNING_BANDWIDTH, Symmetrize, Weighting, ZeroRows};
 pub use plan::{GraphPlan, graph_bytes};
+pub use widths::Widths;

@@ -2,7 +2,9 @@
 
 use lapwing_core::Edge;
 
+use crate::knn::exact::thresholds::tile_rows;
 use crate::knn::{KnnMethod, KnnParams, memory};
+use crate::knn_edges::{BATCH_PAIRS, is_held};
 use crate::learn::learn_bytes;
 use crate::{GraphParams, KnnEdges};
 
@@ -82,7 +84,7 @@ const SPARSE_ROW: usize = 4 + 2 * 8;
 
 /// Bytes of `n` rows that are ready for an exact search, and of those that each thread holds besides; `n_entries` are the stored entries of
 /// sparse rows.
-pub(crate) fn rows_bytes(n: usize, d: usize, n_entries: Option<usize>) -> (usize, usize) {
+fn rows_bytes(n: usize, d: usize, n_entries: Option<usize>) -> (usize, usize) {
     n_entries.map_or((4 * n * d, 0), |entries| {
         (SPARSE_ENTRY * entries + SPARSE_ROW * n, memory::panel_bytes(d) + memory::FromRow::bytes(d))
     })
@@ -108,6 +110,42 @@ impl KnnParams {
         let (rows, own) = rows_bytes(n, d, n_entries);
         rows + 12 * n + lists + threads * (own + memory::tile_bytes(n_train))
     }
+}
+
+impl KnnEdges<'_> {
+    /// Peak of making and reading the graph of `n` rows of `d` columns, beyond the features themselves; `n_entries` are
+    /// the stored entries of sparse rows.
+    pub fn memory_bytes(n: usize, d: usize, n_entries: Option<usize>, params: &GraphParams, threads: usize) -> usize {
+        let batch = Self::batch_bytes(n, params);
+        if is_held(n, d, n_entries.is_some(), params) {
+            let search = params.plan(n, d, n_entries, threads).search_bytes;
+            return search.max(Self::held_bytes(n, d, n_entries, params, threads) + batch);
+        }
+        let (rows, own) = compared_bytes(n, d, n_entries);
+        // Bounds, products, and buffers of the selection.
+        let tile = 4 * n * (2 * tile_rows(n) + 3) + own;
+        rows + (threads * tile).max(batch + threads * own)
+    }
+
+    /// Bytes that are held from one reading to the next: neighbors, or rows ready to be compared and their thresholds.
+    pub fn held_bytes(n: usize, d: usize, n_entries: Option<usize>, params: &GraphParams, threads: usize) -> usize {
+        if is_held(n, d, n_entries.is_some(), params) {
+            return 8 * n * params.n_neighbors + 4 * n;
+        }
+        let (rows, own) = compared_bytes(n, d, n_entries);
+        rows + threads * own
+    }
+
+    /// Bytes of the edges that a reader holds: a batch, and pieces that are being joined.
+    pub fn batch_bytes(n: usize, params: &GraphParams) -> usize {
+        2 * BATCH_PAIRS.min(n * params.n_neighbors) * size_of::<Edge>()
+    }
+}
+
+/// Bytes of rows that are compared anew in every reading, and of those that each thread holds.
+fn compared_bytes(n: usize, d: usize, n_entries: Option<usize>) -> (usize, usize) {
+    let (rows, own) = rows_bytes(n, d, n_entries);
+    (rows + 56 * n, own)
 }
 
 /// Bytes of a graph of `n` rows and `n_edges` undirected edges.

@@ -4,9 +4,11 @@
 //! and filled second. Cost: O(n·k) time in parallel; at its peak 12 bytes a neighbor besides the two lists. Entries are in the
 //! order of rows for any number of threads.
 
+use lapwing_core::{Csr, Result, memory};
 use rayon::prelude::*;
 
-use crate::knn::NO_NEIGHBOR;
+/// What stands in the place of a neighbor behind the end of a short list.
+pub const NO_NEIGHBOR: u32 = u32::MAX;
 
 /// Rows of one unit of work.
 const BLOCK: usize = 4096;
@@ -163,6 +165,51 @@ pub(crate) fn cut_rows<'v, T>(entries: &'v mut [T], starts: &[u64], rows: usize)
 /// Cuts `values` into pieces of the given lengths; pieces beyond the end are empty.
 fn cut<T>(mut values: &mut [T], lengths: impl Iterator<Item = usize>) -> impl Iterator<Item = &mut [T]> {
     lengths.map(move |length| values.split_off_mut(..length).unwrap_or_default())
+}
+
+/// The symmetric matrix of edges u < v that are sorted by their ends; parallel edges add up.
+///
+/// # Complexity
+/// Two passes over the edges; 12 bytes for each direction.
+pub(crate) fn adjacency(n: usize, edges: impl Iterator<Item = (u32, u32, f64)> + Clone) -> Result<Csr<f64>> {
+    let (what, fewer_nodes, fewer_edges) =
+        ("a sparse graph", "number the nodes from 0 without gaps", "keep fewer edges");
+    let mut starts = memory::zeros::<u64>(what, n + 1, fewer_nodes)?;
+    let mut last = None;
+    for (u, v, _) in edges.clone() {
+        if last != Some((u, v)) {
+            starts[u as usize + 1] += 1;
+            starts[v as usize + 1] += 1;
+            last = Some((u, v));
+        }
+    }
+    (0..n).for_each(|row| starts[row + 1] += starts[row]);
+    let mut next: Vec<u64> = memory::with_capacity(what, n, fewer_nodes)?;
+    next.extend_from_slice(&starts[..n]);
+    let mut ids = memory::zeros::<u32>(what, starts[n] as usize, fewer_edges)?;
+    let mut weights = memory::zeros::<f64>(what, starts[n] as usize, fewer_edges)?;
+    let (mut last, mut places) = (None, [0, 0]);
+    for (u, v, weight) in edges {
+        if last == Some((u, v)) {
+            places.iter().for_each(|&place: &usize| weights[place] += weight);
+            continue;
+        }
+        last = Some((u, v));
+        // All (w, u) with w < u came before (u, v): columns ascend in every row.
+        for (side, (row, column)) in [(u, v), (v, u)].into_iter().enumerate() {
+            let place = next[row as usize] as usize;
+            (ids[place], weights[place], places[side]) = (column, weight, place);
+            next[row as usize] += 1;
+        }
+    }
+    Csr::new(n, n, starts, ids, weights)
+}
+
+/// Rounds to single precision, unless the result would be subnormal. Distances have no more digits, and solvers keep such weights
+/// in half the space.
+pub(crate) fn single(weight: f64) -> f64 {
+    let rounded = weight as f32;
+    if rounded.is_normal() { rounded.into() } else { weight }
 }
 
 #[cfg(test)]

@@ -1,14 +1,12 @@
 //! The symmetric weighted graph that all solvers and methods use, and its checks.
 
-use std::borrow::Cow;
-
 use lapwing_core::{Csr, Error, GraphSummary, Result};
 use rayon::prelude::*;
 
+use crate::Components;
+use crate::blocks::of_rows;
 use crate::check::check_adjacency;
-use crate::kernels::of_rows;
 use crate::scale::{exponent_for, times_power};
-use crate::{Components, SddMatrix};
 
 /// Undirected graph with positive finite weights, no self loops; each edge is stored in both directions.
 #[derive(Clone, Debug, PartialEq)]
@@ -157,12 +155,6 @@ impl Graph {
     /// Returns the matrix.
     pub fn into_adjacency(self) -> Csr<f64> {
         self.adjacency
-    }
-
-    /// The Laplacian L = D − W.
-    #[doc(hidden)]
-    pub fn laplacian(&self) -> SddMatrix<'_> {
-        SddMatrix::borrowed(&self.adjacency, Cow::Owned(vec![0.0; self.n_samples()]))
     }
 
     /// Weighted degrees dᵢ = Σⱼ wᵢⱼ (n).

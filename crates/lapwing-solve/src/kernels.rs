@@ -1,35 +1,24 @@
-//! Inner loops over blocks of s vectors: the sparse product, with the same bits at every SIMD level ([`crate::dispatch`]), and
-//! reductions.
+//! The sparse product with a block of s vectors, with the same bits at every SIMD level ([`crate::dispatch`]), for both number types.
 //!
 //! Gathering a row of the block for each entry takes most of the time of a product. Rows of blocks larger than the caches are
 //! prefetched. Rows are read as vectors of a power of two of lanes, whatever the number of columns: the parts of a vector that would be left
 //! over take more instructions than whole ones. Cost: one pass over the entries for up to sixteen columns.
 
 use lapwing_core::Run;
-use lapwing_core::ordered::{sum_in_order, sum_of_parts, sum_over_rows};
+use lapwing_core::ordered::sum_in_order;
 use rayon::prelude::*;
 
+use crate::blocks::BLOCK_ROWS;
 use crate::dispatch::{WIDEST, dispatch};
-use crate::operator::{SddMatrix, Weights};
-use crate::pages::{Real, prefetch};
+use crate::real::{Real, prefetch};
+use crate::sdd_matrix::{SddMatrix, Weights};
 use lapwing_simd::LINE;
-
-/// Rows of one unit of work; fixed, so that reductions do not depend on the number of threads.
-pub(crate) const BLOCK_ROWS: usize = 2048;
 
 /// Rows of the block are prefetched so many entries ahead.
 const AHEAD: usize = 64;
 
 /// Blocks of at most so many bytes are not prefetched: it would cost more than it saves.
 const NEAR_BYTES: usize = 4 << 20;
-
-/// The values of rows `0..n`; parallel within a pool of threads. Never uses the global pool: a process must be free to fork.
-pub(crate) fn of_rows<T: Send>(n: usize, value: impl Fn(usize) -> T + Send + Sync) -> Vec<T> {
-    match rayon::current_thread_index() {
-        Some(_) => (0..n).into_par_iter().with_min_len(BLOCK_ROWS).map(value).collect(),
-        None => (0..n).map(value).collect(),
-    }
-}
 
 /// Weights of the entries of a matrix, or of one of its rows.
 trait Weight: Copy {
@@ -269,42 +258,71 @@ fn product_of_strip<const S: usize, const PADDED: bool, R: Real, W: Weight>(
     dots.copy_from_slice(&dot[..x.width]);
 }
 
-/// [`sum_over_rows`] with the blocks of this crate.
-pub(crate) fn reduce(
-    n: usize,
-    width: usize,
-    add: impl Fn(std::ops::Range<usize>, &mut [f64]) + Sync + Send,
-) -> Vec<f64> {
-    sum_over_rows(n, BLOCK_ROWS, width, add)
+/// Each value changed, in parallel on the current pool.
+fn converted<A: Copy + Sync, B: Send>(values: &[A], value: impl Fn(A) -> B + Sync + Send) -> Vec<B> {
+    values.par_iter().with_min_len(BLOCK_ROWS).map(|&v| value(v)).collect()
 }
 
-/// Partial sums, added in block order.
-pub(crate) fn sum(partial: Vec<Vec<f64>>, width: usize) -> Vec<f64> {
-    sum_of_parts(vec![0.0; width], &partial)
-}
+impl Real for f64 {
+    const LARGEST_EXPONENT: i32 = 1022;
 
-/// Row i of a block of `s` columns ← row `rows[i]` of another.
-pub(crate) fn gather(from: &[f64], rows: &[u32], to: &mut [f64], s: usize) {
-    to.par_chunks_mut(s).zip(rows).with_min_len(BLOCK_ROWS).for_each(|(to, &row)| {
-        to.copy_from_slice(&from[row as usize * s..][..s]);
-    });
-}
+    #[inline(never)]
+    fn product(matrix: &SddMatrix<'_>, x: &[Self], y: &mut [Self], s: usize, run: Option<&Run>) -> Vec<f64> {
+        sdd_product(matrix, x, y, s, run)
+    }
 
-/// Row `rows[i]` of a block of `s` columns ← row i of another. Serial, because rows may repeat.
-pub(crate) fn scatter(from: &[f64], rows: &[u32], to: &mut [f64], s: usize) {
-    for (from, &row) in from.chunks_exact(s).zip(rows) {
-        to[row as usize * s..][..s].copy_from_slice(from);
+    fn cast<T: Real>(values: Vec<Self>) -> Vec<T> {
+        T::of_double(values)
+    }
+
+    fn of_single(values: Vec<f32>) -> Vec<Self> {
+        converted(&values, f64::from)
+    }
+
+    fn of_double(values: Vec<f64>) -> Vec<Self> {
+        values
+    }
+
+    #[inline(always)]
+    fn round(value: f64) -> Self {
+        value
+    }
+
+    #[inline(always)]
+    fn wide(self) -> f64 {
+        self
     }
 }
 
-/// aᵀb of each column of blocks (n, s), row-major: blocks of rows in parallel on the current pool, added in order.
-pub fn column_dots(a: &[f64], b: &[f64], n: usize, s: usize) -> Vec<f64> {
-    reduce(n, s, |rows, sums| {
-        let range = rows.start * s..rows.end * s;
-        for (a, b) in a[range.clone()].chunks_exact(s).zip(b[range].chunks_exact(s)) {
-            sums.iter_mut().zip(a).zip(b).for_each(|((sum, a), b)| *sum += a * b);
-        }
-    })
+impl Real for f32 {
+    const LARGEST_EXPONENT: i32 = 126;
+
+    #[inline(never)]
+    fn product(matrix: &SddMatrix<'_>, x: &[Self], y: &mut [Self], s: usize, run: Option<&Run>) -> Vec<f64> {
+        sdd_product(matrix, x, y, s, run)
+    }
+
+    fn cast<T: Real>(values: Vec<Self>) -> Vec<T> {
+        T::of_single(values)
+    }
+
+    fn of_single(values: Vec<f32>) -> Vec<Self> {
+        values
+    }
+
+    fn of_double(values: Vec<f64>) -> Vec<Self> {
+        converted(&values, |v| v as f32)
+    }
+
+    #[inline(always)]
+    fn round(value: f64) -> Self {
+        value as f32
+    }
+
+    #[inline(always)]
+    fn wide(self) -> f64 {
+        self.into()
+    }
 }
 
 #[cfg(test)]
@@ -312,19 +330,7 @@ mod tests {
     use lapwing_core::{Csr, Run};
 
     use super::*;
-
-    #[test]
-    fn rows_that_were_gathered_are_scattered_back() {
-        let (n, s) = (3 * BLOCK_ROWS + 5, 3);
-        // 7 has no factor in common with n, so that this is a permutation.
-        let rows: Vec<u32> = (0..n).map(|i| ((7 * i + 2) % n) as u32).collect();
-        let block: Vec<f64> = (0..n * s).map(|i| i as f64).collect();
-        let (mut gathered, mut back) = (vec![0.0; n * s], vec![0.0; n * s]);
-        gather(&block, &rows, &mut gathered, s);
-        assert!((0..n * s).all(|i| gathered[i] == (rows[i / s] as usize * s + i % s) as f64));
-        scatter(&gathered, &rows, &mut back, s);
-        assert_eq!(back, block);
-    }
+    use crate::blocks::column_dots;
 
     #[test]
     fn every_width_equals_the_dense_product() {

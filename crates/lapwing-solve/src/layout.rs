@@ -27,8 +27,8 @@ use lapwing_core::{Matrix, Result, Run, Stream};
 use rand::{Rng, RngExt};
 use rayon::prelude::*;
 
+use crate::blocks::BLOCK_ROWS;
 use crate::dense::principal_axes;
-use crate::kernels::BLOCK_ROWS;
 use crate::{Components, Graph};
 
 /// Times the mean number of neighbors that make a hub, and the edges of each row that are used where there are hubs. Newsgroups

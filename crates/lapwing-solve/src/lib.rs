@@ -7,9 +7,11 @@
 //!
 //! An internal part of lapwing: its items may change in any version. The items that the crate `lapwing` lists are stable.
 
+mod blocks;
 mod cg;
 mod check;
 mod cholesky;
+mod columns;
 mod components;
 pub mod dense;
 mod dispatch;
@@ -23,39 +25,41 @@ mod lu;
 mod nnls;
 mod operator;
 mod order;
-mod pages;
 mod panels;
 pub mod precond;
 mod probes;
 pub mod products;
 mod propagator;
+mod real;
 mod right_hand_sides;
 mod scale;
+mod sdd_matrix;
 mod sets;
 mod sketch;
-mod steps;
 mod symmetric;
 // For the tests of the workspace, no part of the interface. A Cargo feature in its place would compile every crate above twice.
 #[doc(hidden)]
 pub mod testkit;
 
+pub use blocks::column_dots;
 pub use cg::{CgParams, Measure, Projection, Solution, SolveInfo, Stop, iterate, solve};
 pub use cholesky::Cholesky;
 pub use components::Components;
 pub use gram::gram_of_rows;
 pub use graph::Graph;
-pub use kernels::column_dots;
 pub use laplacian::{
-    Certificate, CountOpen, Differences, ErrorBounds, FallbackLevel, Goal, LaplacianParams, LaplacianSolver,
-    NormalizedSolver, PreconditionerChoice, RowError,
+    Certificate, CountOpen, Differences, ErrorBounds, Goal, LaplacianParams, LaplacianSolver, NormalizedSolver,
+    PreconditionerChoice, RowError,
 };
 pub use lu::Lu;
 pub use nnls::Nnls;
-pub use operator::{Operator, SddMatrix};
-pub use pages::Real;
+pub use operator::Operator;
+pub use precond::FallbackLevel;
 pub use propagator::{Fill, Propagator, PropagatorParams, Shortfall, Take};
+pub use real::Real;
 pub use right_hand_sides::RightHandSides;
 pub use scale::{exponent_to_one, times_power};
+pub use sdd_matrix::SddMatrix;
 pub use sets::DisjointSets;
 pub use sketch::HadamardSketch;
 pub use symmetric::{Precision, SymmetricBlocks, SymmetricMatrix, symmetric_bytes};

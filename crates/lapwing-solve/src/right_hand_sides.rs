@@ -6,9 +6,9 @@ use std::ops::Range;
 use lapwing_core::{Error, Matrix, Result};
 use rayon::prelude::*;
 
-use crate::cg::columns;
-use crate::kernels::{BLOCK_ROWS, column_dots, gather};
-use crate::pages::zeros;
+use crate::blocks::{BLOCK_ROWS, column_dots, gather};
+use crate::columns::columns;
+use crate::real::zeros;
 
 /// Right-hand sides B (n, s) of a system: a matrix, or the rows of it that are not 0. A few labels among millions of rows then take no
 /// memory for the others.

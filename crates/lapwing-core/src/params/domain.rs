@@ -1,6 +1,8 @@
 //! Values that a parameter takes.
 
-use super::Value;
+use super::value::{Value, real_text};
+use super::{byte_count, count, duration, real};
+use crate::text::grouped;
 
 /// What a number counts or measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,17 +84,9 @@ impl Range {
 /// A number as it is typed: large whole numbers with commas, small fractions with an exponent.
 fn plain(x: f64) -> String {
     if x.fract() == 0.0 && x.abs() >= 1e4 && x.abs() < 1e15 {
-        let digits = format!("{x}");
-        let mut text = String::new();
-        for (place, digit) in digits.chars().enumerate() {
-            if place > 0 && (digits.len() - place) % 3 == 0 {
-                text.push(',');
-            }
-            text.push(digit);
-        }
-        return text;
+        return grouped(&format!("{x}"));
     }
-    super::value::real_text(x)
+    real_text(x)
 }
 
 /// Values that a parameter takes: numbers within a range, words, lists, or true and false.
@@ -182,5 +176,43 @@ impl Domain {
             text.push_str(last);
         }
         text
+    }
+}
+
+impl Value {
+    /// Parses a value of a command line.
+    ///
+    /// # Errors
+    /// The expected values, in words.
+    pub fn parse(text: &str, domain: &Domain) -> std::result::Result<Self, String> {
+        if domain.has_word(text) {
+            return Ok(Self::Word(text.into()));
+        }
+        let wrong = |_| format!("expected {}", domain.expected());
+        match domain.number {
+            _ if domain.is_flag => match text {
+                "true" => Ok(Self::Flag(true)),
+                "false" => Ok(Self::Flag(false)),
+                _ => Err("expected true or false".into()),
+            },
+            Some(_) if domain.is_list => text
+                .split(',')
+                .map(real)
+                .collect::<std::result::Result<_, _>>()
+                .map(Self::List)
+                .map_err(|_| format!("expected {}, with commas between the numbers", domain.expected())),
+            Some(Number::Count) if domain.words.is_empty() => count(text).map(|count| Self::Count(count as u64)),
+            Some(Number::Bytes) if domain.words.is_empty() => byte_count(text).map(Self::Count),
+            Some(Number::Count) => count(text).map(|count| Self::Count(count as u64)).map_err(wrong),
+            Some(Number::Bytes) => byte_count(text).map(Self::Count).map_err(wrong),
+            Some(Number::Real) => real(text).map(Self::Real).map_err(wrong),
+            Some(Number::Seconds) if domain.words.is_empty() => {
+                duration(text).map(|time| Self::Real(time.as_secs_f64()))
+            }
+            Some(Number::Seconds) => duration(text)
+                .map(|time| Self::Real(time.as_secs_f64()))
+                .map_err(|_| format!("expected a time such as 60s or 5m, {}", domain.expected())),
+            None => Err(format!("expected {}", domain.expected())),
+        }
     }
 }

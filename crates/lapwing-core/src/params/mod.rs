@@ -41,12 +41,14 @@ mod domain;
 #[cfg(test)]
 mod tests;
 mod text;
+mod types;
 mod value;
 
 pub use domain::{Domain, Number, Range, above, at_least};
 use text::byte_count;
 pub use text::{count, duration, nearest, real};
-pub use value::{ParameterType, Seconds, Value};
+pub use types::{ParameterType, Seconds};
+pub use value::Value;
 
 use crate::{Error, Result};
 

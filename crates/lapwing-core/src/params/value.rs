@@ -4,7 +4,6 @@ use std::fmt;
 
 use serde_json::Value as Json;
 
-use super::{Domain, Number, byte_count, count, duration, real};
 use crate::{Error, Result};
 
 /// The value of a parameter.
@@ -44,42 +43,6 @@ impl fmt::Display for Value {
 }
 
 impl Value {
-    /// Parses a value of a command line.
-    ///
-    /// # Errors
-    /// The expected values, in words.
-    pub fn parse(text: &str, domain: &Domain) -> std::result::Result<Self, String> {
-        if domain.has_word(text) {
-            return Ok(Self::Word(text.into()));
-        }
-        let wrong = |_| format!("expected {}", domain.expected());
-        match domain.number {
-            _ if domain.is_flag => match text {
-                "true" => Ok(Self::Flag(true)),
-                "false" => Ok(Self::Flag(false)),
-                _ => Err("expected true or false".into()),
-            },
-            Some(_) if domain.is_list => text
-                .split(',')
-                .map(real)
-                .collect::<std::result::Result<_, _>>()
-                .map(Self::List)
-                .map_err(|_| format!("expected {}, with commas between the numbers", domain.expected())),
-            Some(Number::Count) if domain.words.is_empty() => count(text).map(|count| Self::Count(count as u64)),
-            Some(Number::Bytes) if domain.words.is_empty() => byte_count(text).map(Self::Count),
-            Some(Number::Count) => count(text).map(|count| Self::Count(count as u64)).map_err(wrong),
-            Some(Number::Bytes) => byte_count(text).map(Self::Count).map_err(wrong),
-            Some(Number::Real) => real(text).map(Self::Real).map_err(wrong),
-            Some(Number::Seconds) if domain.words.is_empty() => {
-                duration(text).map(|time| Self::Real(time.as_secs_f64()))
-            }
-            Some(Number::Seconds) => duration(text)
-                .map(|time| Self::Real(time.as_secs_f64()))
-                .map_err(|_| format!("expected a time such as 60s or 5m, {}", domain.expected())),
-            None => Err(format!("expected {}", domain.expected())),
-        }
-    }
-
     /// A value from JSON; `name` is the parameter it is meant for.
     ///
     /// # Errors
@@ -118,7 +81,7 @@ impl Value {
     }
 
     /// The number, if it is one.
-    fn number(&self) -> Option<f64> {
+    pub(super) fn number(&self) -> Option<f64> {
         match self {
             Self::Count(count) => Some(*count as f64),
             Self::Real(x) => Some(*x),
@@ -134,97 +97,5 @@ impl Value {
             Self::Real(x) if x.fract() == 0.0 && (0.0..=9e15).contains(x) => Some(*x as u64),
             _ => None,
         }
-    }
-}
-
-/// A type that parameters may have.
-pub trait ParameterType: Sized {
-    /// Values that the type holds, without the limits of a single parameter.
-    fn domain() -> Domain;
-
-    /// From a value; `None` if the type cannot hold it.
-    fn from_value(value: &Value) -> Option<Self>;
-
-    /// As a value.
-    fn to_value(&self) -> Value;
-}
-
-/// A length of time in seconds.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Seconds(pub f64);
-
-impl ParameterType for Seconds {
-    fn domain() -> Domain {
-        Domain::from_number(Number::Seconds)
-    }
-
-    fn from_value(value: &Value) -> Option<Self> {
-        value.number().map(Self)
-    }
-
-    fn to_value(&self) -> Value {
-        Value::Real(self.0)
-    }
-}
-
-impl ParameterType for bool {
-    fn domain() -> Domain {
-        Domain { is_flag: true, ..Domain::default() }
-    }
-
-    fn from_value(value: &Value) -> Option<Self> {
-        if let Value::Flag(flag) = value { Some(*flag) } else { None }
-    }
-
-    fn to_value(&self) -> Value {
-        Value::Flag(*self)
-    }
-}
-
-impl ParameterType for f64 {
-    fn domain() -> Domain {
-        Domain::from_number(Number::Real)
-    }
-
-    fn from_value(value: &Value) -> Option<Self> {
-        value.number()
-    }
-
-    fn to_value(&self) -> Value {
-        Value::Real(*self)
-    }
-}
-
-/// Whole numbers: counts, or bytes where they have 64 bits.
-macro_rules! whole {
-    ($($type:ty: $number:ident),+) => {$(
-        impl ParameterType for $type {
-            fn domain() -> Domain {
-                Domain::from_number(Number::$number)
-            }
-
-            fn from_value(value: &Value) -> Option<Self> {
-                value.whole()?.try_into().ok()
-            }
-
-            fn to_value(&self) -> Value {
-                Value::Count(*self as u64)
-            }
-        }
-    )+};
-}
-whole!(usize: Count, u32: Count, u64: Bytes);
-
-impl<T: ParameterType> ParameterType for Option<T> {
-    fn domain() -> Domain {
-        T::domain()
-    }
-
-    fn from_value(value: &Value) -> Option<Self> {
-        if *value == Value::None { Some(None) } else { T::from_value(value).map(Some) }
-    }
-
-    fn to_value(&self) -> Value {
-        self.as_ref().map_or(Value::None, T::to_value)
     }
 }

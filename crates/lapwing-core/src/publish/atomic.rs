@@ -60,7 +60,7 @@ impl AtomicFile {
         let (sink, temporary) = if is_stdout(path) {
             (Sink::Stdout(io::stdout()), None)
         } else if let Some(place) = Place::from_path(path)? {
-            let (file, temporary) = temporary_beside(&place)?;
+            let (file, temporary) = temporary_beside(&place.target, place.older.as_ref())?;
             (Sink::File(file), Some((temporary, place)))
         } else {
             (Sink::File(Storage::open(path)?), None)

@@ -76,7 +76,7 @@ pub fn check_writable(path: &Path, endings: &[&str]) -> Result<()> {
     else {
         return Err(Error::param("output", path.display(), format!("a name ending in {}", endings.join(", "))));
     };
-    temporary_beside(&Place { target, older }).map(drop).map_err(|e| {
+    temporary_beside(&target, older.as_ref()).map(drop).map_err(|e| {
         // A link may lead to another folder than the one in `path`.
         let is_link = path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
         let folder = folder_of(path);

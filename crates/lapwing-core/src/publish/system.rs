@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, TempPath};
 
-use super::place::Place;
 use super::{faults, unfinished};
 
 /// An open file whose writes and syncs can be made to fail in tests.
@@ -78,25 +77,25 @@ fn begin_to_store(file: &File) {
 #[cfg(not(target_os = "linux"))]
 fn begin_to_store(_: &File) {}
 
-/// Creates an empty hidden file beside the target of `place`; it is removed when its name is dropped.
-pub(super) fn temporary_beside(place: &Place) -> io::Result<(Storage, TempPath)> {
-    let (file, path) = hidden_beside(&place.target, |path| create(path, place))?;
+/// Creates an empty hidden file beside `target`, where `older` is the file that is there already; it is removed when its name is dropped.
+pub(super) fn temporary_beside(target: &Path, older: Option<&Metadata>) -> io::Result<(Storage, TempPath)> {
+    let (file, path) = hidden_beside(target, |path| create(path, older))?;
     Ok((Storage::new(file), path))
 }
 
-/// Creates the file `path`, which will replace that of `place`. From its first byte on it is as private as the older file; without
+/// Creates the file `path`, which will replace the file `older`. From its first byte on it is as private as the older file; without
 /// one it has the rights of any new file, by the user's mask.
-fn create(path: &Path, place: &Place) -> io::Result<File> {
+fn create(path: &Path, older: Option<&Metadata>) -> io::Result<File> {
     let mut options = File::options();
     options.write(true).create_new(true);
-    if place.older.is_some() {
+    if older.is_some() {
         rights::narrow(&mut options);
     }
     let held = unfinished::hold_files();
     let file = options.open(path)?;
     unfinished::remember(path);
     drop(held);
-    match place.older.as_ref().map_or(Ok(()), |older| rights::take(&file, older)) {
+    match older.map_or(Ok(()), |older| rights::take(&file, older)) {
         Ok(()) => Ok(file),
         Err(error) => {
             let _ = std::fs::remove_file(path);

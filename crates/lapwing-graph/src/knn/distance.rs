@@ -12,6 +12,7 @@ use rayon::prelude::*;
 
 use crate::knn::Metric;
 use crate::knn::pairs::{Pair, pair_sum, squared_bytes};
+use crate::knn::rows::row_norm;
 
 /// Distances between rows of two feature matrices.
 pub(crate) struct Distances<'a> {
@@ -105,11 +106,7 @@ impl<'a> Distances<'a> {
 /// Euclidean norm of a row.
 pub(crate) fn norm(features: &Features<'_>, row: usize) -> f64 {
     match features {
-        Features::Dense(dense) => {
-            let mut values = vec![0.0; dense.n_cols()];
-            dense.copy_row_f64(row, &mut values);
-            values.iter().map(|x| x * x).sum::<f64>().sqrt()
-        }
+        Features::Dense(dense) => row_norm(dense, row),
         Features::Sparse(sparse) => sparse.row(row).1.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>().sqrt(),
     }
 }

@@ -22,6 +22,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 pub use crate::params::{KnnMethod, KnnParams, Metric, ZeroRows};
+pub use crate::relation::NO_NEIGHBOR;
 use distance::Distances;
 pub use index::{IndexCells, NeighborIndex};
 pub use near::{edge_distances, equal_rows};
@@ -38,9 +39,6 @@ const TREE_ROWS: usize = 1 << 16;
 /// Equal rows are left out of a search if that leaves at most one in so many rows: every one of them would be a candidate for all others,
 /// and of more than k + 1 only the first can be neighbors.
 const MOST_KEPT: usize = 2;
-
-/// What stands in the place of a neighbor behind the end of a short list.
-pub const NO_NEIGHBOR: u32 = u32::MAX;
 
 /// Neighbors of each row: never itself, sorted by (distance, index).
 #[derive(Clone, Debug, PartialEq)]
@@ -92,30 +90,27 @@ pub fn kneighbors(features: &Features<'_>, params: &KnnParams, run: &Run) -> Res
     {
         return among_distinct(features, params, &groups, &kept, run);
     }
+    let all_pairs = || Ok((exact::search(features, features, true, params, run)?, KnnReport::exact()));
     let (mut neighbors, mut report) = match features {
-        Features::Sparse(sparse) => {
-            (exact::sparse_rows::search(sparse, sparse, true, params, run)?, KnnReport::exact())
-        }
+        Features::Sparse(_) => all_pairs(),
         Features::Dense(dense) if params.method.takes_tree(n, dense.n_cols(), k, params.metric()) => {
-            (exact::tree::search(dense, k, run)?, KnnReport::exact())
+            exact::tree::search(dense, k, run).map(|found| (found, KnnReport::exact()))
         }
         Features::Dense(dense) => match params.method.choose(n, dense.n_cols(), k) {
             // Without the rows of zeros there are too few rows to search.
-            KnnMethod::Partitions if n - zeros.len() <= k => {
-                exact::search((features, dense), (features, dense), true, params, run)
-                    .map(|found| (found, KnnReport::exact()))?
-            }
+            KnnMethod::Partitions if n - zeros.len() <= k => all_pairs(),
             KnnMethod::Partitions if params.metric().is_distance() && zeros.is_empty() => {
-                partitions::search(features, dense, params, run)?
+                partitions::search(features, dense, params, run)
             }
             KnnMethod::Partitions if params.metric().is_distance() => {
                 // Rows of zeros are at distance 1 from every row and would fill all lists: only the others are searched.
-                let (kept, others) = zero_rows::without(dense, &zeros)?;
+                let kept: Vec<u32> = (0..n as u32).filter(|row| zeros.binary_search(row).is_err()).collect();
+                let others = features.select(&kept)?;
                 let Features::Dense(rows) = &others else {
                     return Err(Error::shape("features", "dense rows", "sparse"));
                 };
                 let (found, report) = partitions::search(&others, rows, params, run)?;
-                (zero_rows::spread(&found, &kept, n), report)
+                Ok((zero_rows::spread(&found, &kept, n), report))
             }
             KnnMethod::Partitions => {
                 // Rows of one leaf are near each other, which does not make their products large: an index is queried instead.
@@ -123,11 +118,11 @@ pub fn kneighbors(features: &Features<'_>, params: &KnnParams, run: &Run) -> Res
                 let IndexCells { recall, recall_error, .. } = *index.cells();
                 let report =
                     KnnReport { method: "partitions", recall, recall_error, repetitions: 1, ..KnnReport::exact() };
-                (index.all(features, params, &run.part(0.5..1.0, ""))?, report)
+                index.all(features, params, &run.part(0.5..1.0, "")).map(|found| (found, report))
             }
-            _ => (exact::search((features, dense), (features, dense), true, params, run)?, KnnReport::exact()),
+            _ => all_pairs(),
         },
-    };
+    }?;
     run.install(|| zero_rows::merge(&mut neighbors, &zeros, &zeros, true));
     neighbors.complete(features, features)?;
     if params.metric().is_distance() {
@@ -210,12 +205,7 @@ pub fn query(train: &Features<'_>, new: &Features<'_>, params: &KnnParams, run: 
     check_room(new.n_rows(), params.n_neighbors)?;
     let zeros = zero_rows::find(train, params.metric(), params.zero_rows, run)?;
     let new_zeros = zero_rows::find(new, params.metric(), params.zero_rows, run)?;
-    let mut neighbors = match (train, new) {
-        (Features::Dense(old), Features::Dense(rows)) => exact::search((new, rows), (train, old), false, params, run),
-        (Features::Sparse(train), Features::Sparse(new)) => exact::sparse_rows::search(new, train, false, params, run),
-        (Features::Dense(_), _) => Err(Error::shape("features", "dense rows, as in the fit", "sparse rows")),
-        (Features::Sparse(_), _) => Err(Error::shape("features", "sparse rows, as in the fit", "dense rows")),
-    }?;
+    let mut neighbors = exact::search(new, train, false, params, run)?;
     run.install(|| zero_rows::merge(&mut neighbors, &new_zeros, &zeros, false));
     neighbors.complete(train, new)?;
     Ok(neighbors)
@@ -323,9 +313,14 @@ impl KnnParams {
 }
 
 impl Neighbors {
+    /// Lists of `k` places for `n` rows, none of them taken.
+    fn none(n: usize, k: usize) -> Self {
+        Self { n_neighbors: k, indices: vec![NO_NEIGHBOR; n * k], distances: vec![f32::INFINITY; n * k] }
+    }
+
     /// Checks that every list of rows of `new` is full. Lists are not if products overflow f32, because values are too far apart.
     fn complete(&self, train: &Features<'_>, new: &Features<'_>) -> Result<()> {
-        if !self.indices.contains(&u32::MAX) {
+        if self.are_full() {
             return Ok(());
         }
         let ((fitted, most), (row, own)) = (largest_row(train), largest_row(new));

@@ -12,8 +12,9 @@ use crate::knn::KnnParams;
 use crate::knn::distance::Distances;
 use crate::knn::kernels::element::Element;
 use crate::knn::kernels::lists::{EMPTY, STEP, distance_of, id_of};
+use crate::knn::kernels::points::PANEL;
 use crate::knn::kernels::points::{Panels, Points, Source};
-use crate::knn::kernels::tile::{PANEL, compare};
+use crate::knn::kernels::tile::compare;
 
 /// Rows in the sample.
 pub(crate) const SAMPLE: usize = 500;
@@ -102,9 +103,14 @@ impl Truth {
             .zip(&self.last)
             .map(|(row, &last)| row.iter().filter(|&&d| d <= last).count() as f64 / k as f64)
             .collect();
-        let m = shares.len() as f64;
-        let mean = shares.iter().sum::<f64>() / m;
-        let variance = shares.iter().map(|s| (s - mean).powi(2)).sum::<f64>() / (m - 1.0).max(1.0);
-        (mean, (variance / m).sqrt())
+        mean_and_error(&shares)
     }
+}
+
+/// Mean and its standard error.
+pub(crate) fn mean_and_error(values: &[f64]) -> (f64, f64) {
+    let m = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / m;
+    let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (m - 1.0).max(1.0);
+    (mean, (variance / m).sqrt())
 }

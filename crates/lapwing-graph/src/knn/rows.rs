@@ -10,7 +10,9 @@ use lapwing_core::{Dense, Run};
 use rayon::prelude::*;
 
 use crate::knn::Metric;
-use crate::knn::exact::certified::lowered;
+
+/// Rows on the left of a tile: few enough that a tile stays in the L2 cache, enough for a matrix product.
+pub(crate) const TILE_ROWS: usize = 64;
 
 /// h of a row of zeros under the cosine metric: larger than that of any other row, so that the search ranks it last.
 pub(crate) const FAR: f32 = 1e30;
@@ -78,6 +80,15 @@ pub(crate) fn half_squared(row: &[f32]) -> f32 {
     (row.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>() / 2.0) as f32
 }
 
+/// h minus a bound on the error of products of a row with any other; the row has `terms` values other than zero.
+///
+/// A product of rows with a and b terms has min(a, b) ≤ √(ab) terms, so that each row can bound its share by its own terms.
+pub(crate) fn lowered(half_norm: f32, terms: usize, half_squared: f32) -> f32 {
+    // Twenty more terms cover the rounding of the stored values, of h, and of the sums for the distance; the
+    // constant covers underflow.
+    half_norm - (terms as f32 + 20.0) * (f32::EPSILON / 2.0) * 1.01 * half_squared - 1e-36
+}
+
 /// Dense rows for the search: (n, d) f32.
 #[derive(Clone, Debug)]
 pub(crate) struct SearchRows {
@@ -127,7 +138,8 @@ impl SearchRows {
     }
 }
 
-fn row_norm(dense: &Dense<'_>, row: usize) -> f64 {
+/// Euclidean norm of a row.
+pub(crate) fn row_norm(dense: &Dense<'_>, row: usize) -> f64 {
     let mut values = vec![0.0; dense.n_cols()];
     dense.copy_row_f64(row, &mut values);
     values.iter().map(|x| x * x).sum::<f64>().sqrt()

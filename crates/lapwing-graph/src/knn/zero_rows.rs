@@ -3,7 +3,7 @@
 //! A search puts them behind all other rows ([`crate::knn::rows::FAR`]). Afterwards they enter the lists of the others, where
 //! distance 1 is near enough, and get lists of their own. Cost: one pass over rows and lists.
 
-use lapwing_core::{Dense, DenseValues, Error, Features, Result, Run};
+use lapwing_core::{Error, Features, Result, Run};
 use rayon::prelude::*;
 
 use crate::knn::distance::norm;
@@ -31,29 +31,10 @@ pub(crate) fn find(features: &Features<'_>, metric: Metric, zero_rows: ZeroRows,
     }
 }
 
-/// The rows that are not of zeros, and their numbers.
-pub(crate) fn without(dense: &Dense<'_>, zeros: &[u32]) -> Result<(Vec<u32>, Features<'static>)> {
-    let kept: Vec<u32> = (0..dense.n_rows() as u32).filter(|row| zeros.binary_search(row).is_err()).collect();
-    let d = dense.n_cols();
-    let rows = || kept.iter().map(|&row| row as usize * d..(row as usize + 1) * d);
-    let features = match dense.values() {
-        DenseValues::F32(v) => {
-            Features::from_f32(kept.len(), d, rows().flat_map(|at| v.as_slice()[at].to_vec()).collect())
-        }
-        DenseValues::F64(v) => {
-            Features::from_f64(kept.len(), d, rows().flat_map(|at| v.as_slice()[at].to_vec()).collect())
-        }
-        DenseValues::U8(v) => {
-            Features::from_u8(kept.len(), d, rows().flat_map(|at| v.as_slice()[at].to_vec()).collect())
-        }
-    }?;
-    Ok((kept, features))
-}
-
 /// Renumbers neighbors among the rows `kept` to numbers among all `n`; the lists of the other rows are empty.
 pub(crate) fn spread(found: &Neighbors, kept: &[u32], n: usize) -> Neighbors {
     let k = found.n_neighbors;
-    let mut all = Neighbors { n_neighbors: k, indices: vec![u32::MAX; n * k], distances: vec![f32::INFINITY; n * k] };
+    let mut all = Neighbors::none(n, k);
     for (at, &row) in kept.iter().enumerate() {
         let (from, to) = (at * k..(at + 1) * k, row as usize * k..(row as usize + 1) * k);
         all.indices[to.clone()]

@@ -16,21 +16,18 @@
 mod pieces;
 mod reader;
 
-use lapwing_core::{Edge, EdgeReader, EdgeSource, Features, Result, Run};
-use rayon::prelude::*;
+use lapwing_core::{EdgeReader, EdgeSource, Features, Result, Run};
 
-use crate::Graph;
-use crate::GraphParams;
-use crate::affinity::{AffinityGraph, Widths};
+pub(crate) use reader::BATCH_PAIRS;
+
 use crate::knn::exact::pairs_within::{PairsWithin, Thresholds};
 use crate::knn::exact::signed::distance_of;
-use crate::knn::exact::thresholds::{AllPairs, tile_rows};
+use crate::knn::exact::thresholds::AllPairs;
 use crate::knn::{KnnMethod, KnnReport, Neighbors, kneighbors, memory};
 use crate::knn_edges::pieces::{Found, HeldNeighbors, Weigher};
-use crate::knn_edges::reader::{BATCH_PAIRS, Reader};
-use crate::plan::rows_bytes;
+use crate::knn_edges::reader::Reader;
 use crate::relation::sort_by_row;
-use crate::sparsify::adjacency;
+use crate::{GraphParams, Widths};
 
 /// Most bytes of neighbors that are held.
 const MOST_HELD_BYTES: usize = 256 << 20;
@@ -123,27 +120,6 @@ impl<'a> KnnEdges<'a> {
         Ok(Self { params: params.clone(), widths, report, n_nodes: features.n_rows(), relation })
     }
 
-    /// The graph in memory: 16 bytes an edge besides the matrix.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`](lapwing_core::Error::Interrupted).
-    pub fn into_graph(self, run: &Run) -> Result<AffinityGraph> {
-        let mut edges = Vec::new();
-        let mut reader = self.open(run)?;
-        let mut before = usize::MAX;
-        while edges.len() != before {
-            before = edges.len();
-            reader.read(BATCH_PAIRS, &mut edges, run)?;
-        }
-        drop(reader);
-        let n = self.n_nodes;
-        let graph = run.install(|| {
-            edges.par_sort_unstable_by_key(|edge| (edge.u, edge.v));
-            adjacency(n, edges.iter().map(|edge| (edge.u, edge.v, edge.weight))).and_then(Graph::from_symmetric)
-        })?;
-        Ok(AffinityGraph { graph, widths: self.widths, knn: Some(self.report), learned: None })
-    }
-
     /// Kernel widths, to attach new rows with.
     pub fn widths(&self) -> &Widths {
         &self.widths
@@ -159,48 +135,31 @@ impl<'a> KnnEdges<'a> {
         &self.report
     }
 
-    /// Peak of making and reading the graph of `n` rows of `d` columns, beyond the features themselves; `n_entries` are
-    /// the stored entries of sparse rows.
-    pub fn memory_bytes(n: usize, d: usize, n_entries: Option<usize>, params: &GraphParams, threads: usize) -> usize {
-        let batch = Self::batch_bytes(n, params);
-        if is_held(n, d, n_entries.is_some(), params) {
-            let search = params.plan(n, d, n_entries, threads).search_bytes;
-            return search.max(Self::held_bytes(n, d, n_entries, params, threads) + batch);
-        }
-        let (rows, own) = compared_bytes(n, d, n_entries);
-        // Bounds, products, and buffers of the selection.
-        let tile = 4 * n * (2 * tile_rows(n) + 3) + own;
-        rows + (threads * tile).max(batch + threads * own)
-    }
-
     /// Whether neighbors are held from one reading to the next, rather than found again.
     pub fn holds_neighbors(n: usize, d: usize, n_entries: Option<usize>, params: &GraphParams) -> bool {
         is_held(n, d, n_entries.is_some(), params)
     }
-
-    /// Bytes that are held from one reading to the next: neighbors, or rows ready to be compared and their thresholds.
-    pub fn held_bytes(n: usize, d: usize, n_entries: Option<usize>, params: &GraphParams, threads: usize) -> usize {
-        if is_held(n, d, n_entries.is_some(), params) {
-            return 8 * n * params.n_neighbors + 4 * n;
-        }
-        let (rows, own) = compared_bytes(n, d, n_entries);
-        rows + threads * own
-    }
-
-    /// Bytes of the edges that a reader holds: a batch, and pieces that are being joined.
-    pub fn batch_bytes(n: usize, params: &GraphParams) -> usize {
-        2 * BATCH_PAIRS.min(n * params.n_neighbors) * size_of::<Edge>()
-    }
 }
 
-/// Bytes of rows that are compared anew in every reading, and of those that each thread holds.
-fn compared_bytes(n: usize, d: usize, n_entries: Option<usize>) -> (usize, usize) {
-    let (rows, own) = rows_bytes(n, d, n_entries);
-    (rows + 56 * n, own)
+impl GraphParams {
+    /// The search method for `n` rows of `d` columns.
+    pub(crate) fn search(&self, n: usize, d: usize, is_sparse: bool) -> KnnMethod {
+        match self.knn_method {
+            _ if is_sparse => KnnMethod::Exact,
+            method if method.takes_tree(n, d, self.n_neighbors, self.metric()) => KnnMethod::Exact,
+            method => method.choose(n, d, self.n_neighbors),
+        }
+    }
+
+    /// Whether there are so many neighbors that the edges are found without lists of candidates.
+    pub(crate) fn is_wide(&self, n: usize, d: usize, is_sparse: bool) -> bool {
+        let is_learned = self.weights.model().is_some();
+        self.search(n, d, is_sparse) == KnnMethod::Exact && self.n_neighbors > memory::MOST_NEIGHBORS && !is_learned
+    }
 }
 
 /// Whether neighbors are held.
-fn is_held(n: usize, d: usize, is_sparse: bool, params: &GraphParams) -> bool {
+pub(crate) fn is_held(n: usize, d: usize, is_sparse: bool, params: &GraphParams) -> bool {
     let k = params.n_neighbors;
     let method = params.search(n, d, is_sparse);
     let is_small = k <= memory::MOST_NEIGHBORS && n.saturating_mul(8 * k) <= MOST_HELD_BYTES;

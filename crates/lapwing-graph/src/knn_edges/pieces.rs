@@ -6,10 +6,9 @@ use std::ops::Range;
 
 use lapwing_core::{Edge, Result, Run};
 
-use crate::affinity::Widths;
 use crate::knn::Neighbors;
 use crate::knn::exact::pairs_within::{PairsWithin, Piece, Wanted};
-use crate::{GraphParams, Symmetrize, Weighting};
+use crate::{GraphParams, Symmetrize, Weighting, Widths};
 
 /// Neighbors in a piece.
 const HELD_PIECE: usize = 1 << 18;

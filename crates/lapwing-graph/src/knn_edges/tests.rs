@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lapwing_core::{Csr, Stream};
+use lapwing_core::{Csr, Edge, Stream};
 use proptest::prelude::*;
 use rand::RngExt;
 

@@ -6,7 +6,7 @@
 
 use lapwing_simd::{dispatch, prefetch};
 
-use super::dual::{Offset, weight};
+use super::offsets::{Offset, weight};
 use super::support::{SquaredDistance, Support};
 
 /// Lanes of a sum.

@@ -21,6 +21,7 @@ mod active;
 mod dual;
 mod lanes;
 mod newton;
+mod offsets;
 mod params;
 mod primal_dual;
 mod repair;
@@ -28,6 +29,7 @@ mod report;
 mod single_node;
 mod smooth;
 mod sparsity;
+mod steps;
 mod support;
 #[cfg(test)]
 mod tests;
@@ -41,13 +43,15 @@ use lapwing_core::{Error, Features, Phase, Result, Run};
 use crate::knn::{KnnReport, kneighbors, sorted_neighbors};
 use crate::{Graph, GraphParams};
 use dual::Problem;
-use newton::{Arrived, newton};
+use newton::newton;
 use primal_dual::primal_dual;
 use repair::Repair;
 use report::describe;
+use steps::Arrived;
+use support::check_memory;
 
+pub use crate::params::{LearnModel, LearnParams, LearnSolver, SparsityMean};
 pub(crate) use params::learn_bytes;
-pub use params::{LearnModel, LearnParams, LearnSolver, SparsityMean};
 pub use report::LearnReport;
 pub use single_node::{SingleNode, single_node, single_node_weights};
 pub use sparsity::Sparsity;
@@ -296,11 +300,6 @@ fn checked_start(start: Option<&[f64]>, n: usize, model: LearnModel) -> Result<O
         }
         None => Ok(Some((nodes.to_vec(), level))),
     }
-}
-
-/// Checks that so many bytes are free.
-fn check_memory(what: &str, bytes: u64) -> Result<()> {
-    lapwing_core::check_memory(what, bytes, "give fewer rows, or fewer candidates for edges")
 }
 
 /// Seconds of the phases of a fit; those of one name add up.

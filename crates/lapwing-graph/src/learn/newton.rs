@@ -13,8 +13,6 @@
 //! support: 4 bytes for each active entry and a dozen vectors. The problem is that of Kalofolias & Perraudin (2019, eqs. 3 and
 //! 4); their own iteration is in [`super::primal_dual`].
 
-use std::ops::Add;
-
 use lapwing_core::{Matrix, Result, Run, fallen};
 use lapwing_solve::{CgParams, column_dots};
 use rayon::prelude::*;
@@ -23,12 +21,9 @@ use super::LearnModel;
 use super::active::{Curvature, solve_step};
 use super::dual::{BLOCK, Multipliers, Problem, State};
 use super::smooth::follow;
+use super::steps::{ARMIJO, Arrived, MOST_HALVINGS, Spent};
 use super::support::SquaredDistance;
 
-/// Armijo sufficient-decrease constant.
-pub(super) const ARMIJO: f64 = 1e-4;
-/// Halvings after which a direction is given up.
-pub(super) const MOST_HALVINGS: usize = 40;
 /// A step takes a λ that must stay positive at most to this part of itself.
 const SHRINK: f64 = 0.1;
 /// Rounding of the dual's value, relative to its terms.
@@ -37,28 +32,6 @@ const ROUNDING: f64 = 1e-14;
 const PATIENCE: usize = 8;
 /// Residual of the first directions.
 const LOOSEST: f64 = 0.1;
-
-/// Numbers of steps and of products of conjugate gradients.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Spent {
-    pub n_iter: usize,
-    pub n_products: usize,
-}
-
-impl Add for Spent {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self { n_iter: self.n_iter + other.n_iter, n_products: self.n_products + other.n_products }
-    }
-}
-
-/// The end of an iteration.
-pub(super) struct Arrived {
-    pub state: State,
-    pub spent: Spent,
-    pub converged: bool,
-}
 
 /// Iterates from `start` until the relative gap is at most `tol`, or cannot be reduced.
 ///

@@ -17,7 +17,7 @@ use rayon::prelude::*;
 use super::LearnModel;
 use super::dual::{BLOCK, Multipliers, Problem};
 use super::lanes::Step;
-use super::newton::{Arrived, Spent};
+use super::steps::{Arrived, Spent};
 use super::support::{SquaredDistance, Support};
 use crate::relation::cut_rows;
 

@@ -4,10 +4,10 @@ use lapwing_core::{Phase, Warning};
 use serde::Serialize;
 
 use super::dual::Problem;
-use super::newton::Arrived;
-use super::params::{LearnModel, LearnParams, LearnSolver};
 use super::sparsity::Sparsity;
+use super::steps::Arrived;
 use super::support::SquaredDistance;
+use super::{LearnModel, LearnParams, LearnSolver};
 
 /// Report on a learned graph.
 #[derive(Clone, Debug, PartialEq, Serialize)]

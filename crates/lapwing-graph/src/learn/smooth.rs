@@ -15,8 +15,9 @@ use lapwing_solve::{CgParams, Operator, column_dots};
 use rayon::prelude::*;
 
 use super::active::solve_step;
-use super::dual::{BLOCK, Multipliers, Offsets, Problem, phi};
-use super::newton::{ARMIJO, MOST_HALVINGS, Spent};
+use super::dual::{BLOCK, Multipliers, Problem, phi};
+use super::offsets::Offsets;
+use super::steps::{ARMIJO, MOST_HALVINGS, Spent};
 use super::support::{SquaredDistance, Support};
 
 /// τ at the start, where λ is only roughly known.

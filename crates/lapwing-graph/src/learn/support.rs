@@ -165,7 +165,7 @@ impl<R: SquaredDistance> Support<R> {
         if n > u32::MAX as usize {
             return Err(Error::param("n_samples", n, format!("at most {}", u32::MAX)));
         }
-        super::check_memory("a support", 40 * n as u64 + 48 * edges.len() as u64)?;
+        check_memory("a support", 40 * n as u64 + 48 * edges.len() as u64)?;
         run.check()?;
         run.install(|| {
             check_edges(n, edges, squared)?;
@@ -229,6 +229,11 @@ impl<R: SquaredDistance> Support<R> {
         let range = self.starts[row] as usize..self.starts[row + 1] as usize;
         (&self.ids[range.clone()], &self.squared[range])
     }
+}
+
+/// Checks that so many bytes are free.
+pub(super) fn check_memory(what: &str, bytes: u64) -> Result<()> {
+    lapwing_core::check_memory(what, bytes, "give fewer rows, or fewer candidates for edges")
 }
 
 /// Checks ends and distances of edges; the error names the first invalid one.

@@ -3,7 +3,8 @@
 use lapwing_core::{Csr, Error, Result, Run};
 use rayon::prelude::*;
 
-use super::dual::{Offsets, Problem, State};
+use super::dual::{Problem, State};
+use super::offsets::Offsets;
 use super::support::{SquaredDistance, Support};
 use crate::Graph;
 use crate::relation::fill;

@@ -2,7 +2,7 @@
 //!
 //! Cost: 24 bytes an edge; a parallel sort, and two serial passes for the matrix.
 
-use lapwing_core::{Csr, Error, Result, memory};
+use lapwing_core::{Csr, Error, Result};
 use rayon::prelude::*;
 
 /// An edge of the sparsifier. Its weight there is `weight · copies / (n_copies · probability)`, where every edge starts with
@@ -61,44 +61,6 @@ pub(super) fn sort_and_merge(edges: &mut Vec<SampledEdge>) -> Result<()> {
     }
 }
 
-/// The symmetric matrix of edges u < v that are sorted by their ends; parallel edges add up.
-///
-/// # Complexity
-/// Two passes over the edges; 12 bytes for each direction.
-pub(crate) fn adjacency(n: usize, edges: impl Iterator<Item = (u32, u32, f64)> + Clone) -> Result<Csr<f64>> {
-    let (what, fewer_nodes, fewer_edges) =
-        ("a sparse graph", "number the nodes from 0 without gaps", "keep fewer edges");
-    let mut starts = memory::zeros::<u64>(what, n + 1, fewer_nodes)?;
-    let mut last = None;
-    for (u, v, _) in edges.clone() {
-        if last != Some((u, v)) {
-            starts[u as usize + 1] += 1;
-            starts[v as usize + 1] += 1;
-            last = Some((u, v));
-        }
-    }
-    (0..n).for_each(|row| starts[row + 1] += starts[row]);
-    let mut next: Vec<u64> = memory::with_capacity(what, n, fewer_nodes)?;
-    next.extend_from_slice(&starts[..n]);
-    let mut ids = memory::zeros::<u32>(what, starts[n] as usize, fewer_edges)?;
-    let mut weights = memory::zeros::<f64>(what, starts[n] as usize, fewer_edges)?;
-    let (mut last, mut places) = (None, [0, 0]);
-    for (u, v, weight) in edges {
-        if last == Some((u, v)) {
-            places.iter().for_each(|&place: &usize| weights[place] += weight);
-            continue;
-        }
-        last = Some((u, v));
-        // All (w, u) with w < u came before (u, v): columns ascend in every row.
-        for (side, (row, column)) in [(u, v), (v, u)].into_iter().enumerate() {
-            let place = next[row as usize] as usize;
-            (ids[place], weights[place], places[side]) = (column, weight, place);
-            next[row as usize] += 1;
-        }
-    }
-    Csr::new(n, n, starts, ids, weights)
-}
-
 /// The edges u < v of a symmetric matrix with their weights, row by row.
 pub(super) fn upper_triangle(matrix: &Csr<f64>) -> impl Iterator<Item = (u32, u32, f64)> + Clone {
     (0..matrix.n_rows()).flat_map(|row| {
@@ -122,6 +84,7 @@ pub(super) fn adjacency_bytes(n: usize, n_edges: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::relation::adjacency;
 
     fn edge(u: u32, v: u32, weight: f64, probability: f32) -> SampledEdge {
         SampledEdge { u, v, weight, probability, copies: 1 }

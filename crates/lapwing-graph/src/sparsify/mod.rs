@@ -40,7 +40,6 @@ mod sizes;
 mod stream;
 
 pub use checkpoint::Checkpoint;
-pub(crate) use edge::adjacency;
 pub use normalized::{RidgeParams, RidgeSparsifier, sparsify_ridge};
 pub use params::{Budget, Sampler, SparsifyParams, SparsifyReport};
 pub use read::{for_each_portion, sparsify};

@@ -22,9 +22,9 @@ use lapwing_core::{Csr, Error, Result, Run, Warning};
 use lapwing_solve::{Propagator, PropagatorParams, Shortfall};
 use rayon::prelude::*;
 
-use super::edge::{adjacency, upper, upper_triangle};
+use super::edge::{upper, upper_triangle};
 use crate::Graph;
-use crate::relation::cut_rows;
+use crate::relation::{adjacency, cut_rows};
 
 /// How to sparsify I + λ·L̂.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -11,9 +11,9 @@ use lapwing_core::{Matrix, Result, Run};
 use lapwing_solve::{LaplacianParams, LaplacianSolver};
 use rayon::prelude::*;
 
-use super::edge::{SampledEdge, adjacency};
+use super::edge::SampledEdge;
 use crate::Graph;
-use crate::affinity::single;
+use crate::relation::{adjacency, single};
 
 /// The vectors, and their quadratic forms in the graph read so far.
 #[derive(Clone, Debug, PartialEq)]

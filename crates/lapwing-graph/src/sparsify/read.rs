@@ -8,16 +8,11 @@ use std::sync::mpsc::sync_channel;
 use lapwing_core::{Edge, EdgeSource, Error, Result, Run};
 
 use super::digest;
+use super::sizes::{PORTION, WAITING};
 use super::stream::Counts;
 use super::{Checkpoint, Sparsifier, SparsifyParams, SparsifyReport};
 use crate::Graph;
 
-/// Edges read at a time.
-const PORTION: usize = 1 << 16;
-/// Most portions that wait.
-const WAITING: usize = 4;
-/// Bytes of all portions: those that wait, one that is being read and one that is being added.
-pub(super) const AHEAD_BYTES: usize = (WAITING + 2) * PORTION * size_of::<Edge>();
 /// Progress updates over a source of known length, about.
 const UPDATES: u64 = 256;
 /// Rows between two updates where the length is unknown.

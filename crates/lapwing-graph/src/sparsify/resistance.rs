@@ -21,9 +21,11 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::edge::upper_triangle;
-use super::sizes::MOST_COLUMNS;
 use crate::Graph;
 use crate::knn::pairs::{Pair, pair_sum};
+
+/// Columns solved for at a time, unless memory is scarce.
+pub(super) const MOST_COLUMNS: usize = 32;
 
 /// How to compute effective resistances.
 #[derive(Clone, Copy, Debug, PartialEq)]

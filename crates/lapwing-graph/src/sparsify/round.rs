@@ -18,41 +18,18 @@ use rand::{Rng, RngExt};
 use rand_distr::{Binomial, Distribution};
 use rayon::prelude::*;
 
-use super::SparsifyParams;
 use super::edge::SampledEdge;
-use super::resistance::{Projections, Unconverged};
-use super::samplers::{Rule, Strategy};
-use super::scores::{Network, RejectionBound, Scores};
-use super::sizes::Sizes;
-
-/// Inputs of a round besides the edges.
-pub(super) struct Round<'a> {
-    pub params: &'a SparsifyParams,
-    pub strategy: &'static Strategy,
-    /// Weights are stored multiplied by 2^`exponent`.
-    pub exponent: i32,
-    pub sizes: Sizes,
-    pub n: usize,
-    /// Edges read so far.
-    pub n_edges: u64,
-    /// Number of the round, from 0.
-    pub number: u64,
-}
-
-/// What a round found out for the report.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Findings {
-    /// Seconds spent on systems.
-    pub solve_seconds: f64,
-    /// The worst system that did not converge.
-    pub unconverged: Option<Unconverged>,
-    /// Whether the auto sampler found a weak cut.
-    pub has_weak_cut: bool,
-}
+use super::forest::max_spanning_forest;
+use super::samplers::{Round, Rule};
+use super::scores::{Findings, Network, RejectionBound, Scores};
 
 /// The bound for edges to come, where the sampler has one, and the findings of a round.
 pub(super) type Outcome = (Option<RejectionBound>, Findings);
 
+/// Probability with which edges outside the bundle are kept.
+const OUTSIDE: f32 = 0.25;
+/// Most turns of a round with bundles.
+const MOST_TURNS: u64 = 64;
 /// Edges drawn from one random stream.
 const CHUNK: usize = 4096;
 /// Edges are prefetched this many places ahead.
@@ -129,17 +106,46 @@ impl Round<'_> {
         let wanted = (self.sizes.kept_copies * score).min(1.0) as f32;
         if wanted < edge.probability / self.sizes.hysteresis as f32 { wanted } else { edge.probability }
     }
+}
 
-    /// Projections of the resistances of this round, without a ridge.
-    pub fn projections(&self, network: &Network<'_>) -> Projections {
-        Projections {
-            n_projections: self.params.n_projections,
-            columns: self.sizes.columns,
-            tol: self.params.tol,
-            ridge: 0.0,
-            key: mix(network.key),
+impl Round<'_> {
+    /// Thins `edges` by bundles, which are edge-disjoint spanning forests.
+    fn sample_by_bundles(&self, edges: &mut Vec<SampledEdge>, run: &Run) -> Result<()> {
+        let budget = self.sizes.edge_budget;
+        let n_forests = (budget / (2 * self.n.max(1))).max(1);
+        for turn in 0..MOST_TURNS {
+            if edges.len() <= budget {
+                break;
+            }
+            run.check()?;
+            let is_bundled = bundle(self.n, edges, n_forests);
+            let probability =
+                |at: usize, edge: &SampledEdge| edge.probability * if is_bundled[at] { 1.0 } else { OUTSIDE };
+            self.draw(edges, (self.number << 8) | turn, |_| {}, probability, run);
+            if is_bundled.iter().all(|is_in| *is_in) {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Marks the edges of `n_forests` spanning forests, each one of the edges that the earlier ones left.
+fn bundle(n: usize, edges: &[SampledEdge], n_forests: usize) -> Vec<bool> {
+    let mut is_bundled = vec![false; edges.len()];
+    let mut left: Vec<u32> = (0..edges.len() as u32).collect();
+    for _ in 0..n_forests {
+        let forest = max_spanning_forest(n, left.len(), |at| {
+            let edge = &edges[left[at] as usize];
+            (edge.u, edge.v, edge.current(1.0))
+        });
+        left.iter().zip(&forest).filter(|(_, is_in)| **is_in).for_each(|(&at, _)| is_bundled[at as usize] = true);
+        left.retain(|&at| !is_bundled[at as usize]);
+        if left.is_empty() {
+            break;
         }
     }
+    is_bundled
 }
 
 /// Lowers the probability of each edge to `probability`, and draws its copies, with one random stream for each chunk. `prefetch`

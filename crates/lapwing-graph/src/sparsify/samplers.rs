@@ -1,15 +1,64 @@
 //! The samplers: what each needs, the probability with which it keeps an edge in a round, and what it does between rounds.
 
+use lapwing_core::hash::mix;
 use lapwing_core::{Result, Run};
 use lapwing_solve::times_power;
 
-use super::Sampler;
-use super::edge::SampledEdge;
-use super::forest::max_spanning_forest;
 use super::resistance::Projections;
-use super::round::{Findings, Round};
-use super::scores::{ALL_EDGES, Network, PILOT_PART, Scores};
-use super::sizes::Sizes;
+use super::scores::{ALL_EDGES, Findings, Network, PILOT_PART, Scores};
+use super::{Sampler, SparsifyParams};
+
+/// Sizes that follow from the parameters and the number of nodes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Sizes {
+    pub edge_budget: usize,
+    pub capacity: usize,
+    /// Edges of a block: a round is due when so many are held, those kept from earlier rounds included.
+    pub block: usize,
+    /// Columns solved for at a time.
+    pub columns: usize,
+    /// Copies every edge starts with.
+    pub n_copies: u32,
+    /// Copies kept of all edges together, in the mean, over the copies one edge starts with.
+    pub kept_copies: f64,
+    /// Least factor by which probabilities are lowered; small enough that a round makes room.
+    pub hysteresis: f64,
+}
+
+impl Sizes {
+    /// Sizes of a budget and a capacity before the sampler changes them.
+    pub fn new(edge_budget: usize, capacity: usize, columns: usize, hysteresis: f64) -> Self {
+        let kept_copies = edge_budget as f64;
+        Self { edge_budget, capacity, block: capacity, columns, n_copies: 1, kept_copies, hysteresis }
+    }
+}
+
+/// Inputs of a round besides the edges.
+pub(super) struct Round<'a> {
+    pub params: &'a SparsifyParams,
+    pub strategy: &'static Strategy,
+    /// Weights are stored multiplied by 2^`exponent`.
+    pub exponent: i32,
+    pub sizes: Sizes,
+    pub n: usize,
+    /// Edges read so far.
+    pub n_edges: u64,
+    /// Number of the round, from 0.
+    pub number: u64,
+}
+
+impl Round<'_> {
+    /// Projections of the resistances of this round, without a ridge.
+    pub fn projections(&self, network: &Network<'_>) -> Projections {
+        Projections {
+            n_projections: self.params.n_projections,
+            columns: self.sizes.columns,
+            tol: self.params.tol,
+            ridge: 0.0,
+            key: mix(network.key),
+        }
+    }
+}
 
 /// What distinguishes a sampler from the others.
 pub(super) struct Strategy {
@@ -97,11 +146,6 @@ const BUNDLE: Strategy = Strategy { solves: false, bounds_later_edges: false, ru
 
 /// Default ridge in units of the mean weighted degree.
 const RIDGE_PART: f64 = 0.1;
-/// Probability with which edges outside the bundle are kept.
-const OUTSIDE: f32 = 0.25;
-/// Most turns of a round with bundles.
-const MOST_TURNS: u64 = 64;
-
 impl Sampler {
     pub(super) fn strategy(self) -> &'static Strategy {
         match self {
@@ -115,44 +159,4 @@ impl Sampler {
             Self::Auto => &AUTO,
         }
     }
-}
-
-impl Round<'_> {
-    /// Thins `edges` by bundles, which are edge-disjoint spanning forests.
-    pub(super) fn sample_by_bundles(&self, edges: &mut Vec<SampledEdge>, run: &Run) -> Result<()> {
-        let budget = self.sizes.edge_budget;
-        let n_forests = (budget / (2 * self.n.max(1))).max(1);
-        for turn in 0..MOST_TURNS {
-            if edges.len() <= budget {
-                break;
-            }
-            run.check()?;
-            let is_bundled = bundle(self.n, edges, n_forests);
-            let probability =
-                |at: usize, edge: &SampledEdge| edge.probability * if is_bundled[at] { 1.0 } else { OUTSIDE };
-            self.draw(edges, (self.number << 8) | turn, |_| {}, probability, run);
-            if is_bundled.iter().all(|is_in| *is_in) {
-                break;
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Marks the edges of `n_forests` spanning forests, each one of the edges that the earlier ones left.
-fn bundle(n: usize, edges: &[SampledEdge], n_forests: usize) -> Vec<bool> {
-    let mut is_bundled = vec![false; edges.len()];
-    let mut left: Vec<u32> = (0..edges.len() as u32).collect();
-    for _ in 0..n_forests {
-        let forest = max_spanning_forest(n, left.len(), |at| {
-            let edge = &edges[left[at] as usize];
-            (edge.u, edge.v, edge.current(1.0))
-        });
-        left.iter().zip(&forest).filter(|(_, is_in)| **is_in).for_each(|(&at, _)| is_bundled[at as usize] = true);
-        left.retain(|&at| !is_bundled[at as usize]);
-        if left.is_empty() {
-            break;
-        }
-    }
-    is_bundled
 }

@@ -25,12 +25,11 @@ use lapwing_solve::DisjointSets;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::edge::{SampledEdge, adjacency};
+use super::edge::SampledEdge;
 use super::forest::max_spanning_forest;
-use super::resistance::{Embedding, Projections};
-use super::round::Findings;
+use super::resistance::{Embedding, Projections, Unconverged};
 use crate::Graph;
-use crate::affinity::single;
+use crate::relation::{adjacency, single};
 
 /// The edges held at the start of a round as a network that conducts as their weights in the sparsifier.
 pub(super) struct Network<'a> {
@@ -47,6 +46,17 @@ pub(super) struct Network<'a> {
     pub mean_degree: f64,
     /// Key of the random numbers of this round.
     pub key: u64,
+}
+
+/// What a round found out for the report.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Findings {
+    /// Seconds spent on systems.
+    pub solve_seconds: f64,
+    /// The worst system that did not converge.
+    pub unconverged: Option<Unconverged>,
+    /// Whether the auto sampler found a weak cut.
+    pub has_weak_cut: bool,
 }
 
 /// The score of every edge between two nodes of one component.

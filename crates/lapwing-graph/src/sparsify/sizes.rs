@@ -3,7 +3,8 @@
 use lapwing_core::{Edge, Error, Result};
 
 use super::edge::{SampledEdge, adjacency_bytes};
-use super::read::AHEAD_BYTES;
+use super::resistance::MOST_COLUMNS;
+use super::samplers::Sizes;
 use super::{Budget, SparsifyParams};
 
 /// Factor on the distortion that one block leaves, for the rounds of a stream and estimated resistances: measured on streams of 6
@@ -23,9 +24,14 @@ const BLOCK_BYTES: usize = 64;
 const NODE_BYTES: usize = 80;
 /// Most cells of the coarse system of a solver.
 const MOST_CELLS: usize = 1024;
-/// Columns solved for at a time, unless memory is scarce.
-pub(super) const MOST_COLUMNS: usize = 32;
 const FEWEST_COLUMNS: usize = 4;
+
+/// Edges read at a time.
+pub(super) const PORTION: usize = 1 << 16;
+/// Most portions that wait.
+pub(super) const WAITING: usize = 4;
+/// Bytes of all portions: those that wait, one that is being read and one that is being added.
+const AHEAD_BYTES: usize = (WAITING + 2) * PORTION * size_of::<Edge>();
 
 /// Memory and size of a sparsifier still to be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,31 +40,6 @@ pub struct SparsifyPlan {
     pub n_kept: usize,
     /// Peak during a round.
     pub peak_bytes: usize,
-}
-
-/// Sizes that follow from the parameters and the number of nodes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Sizes {
-    pub edge_budget: usize,
-    pub capacity: usize,
-    /// Edges of a block: a round is due when so many are held, those kept from earlier rounds included.
-    pub block: usize,
-    /// Columns solved for at a time.
-    pub columns: usize,
-    /// Copies every edge starts with.
-    pub n_copies: u32,
-    /// Copies kept of all edges together, in the mean, over the copies one edge starts with.
-    pub kept_copies: f64,
-    /// Least factor by which probabilities are lowered; small enough that a round makes room.
-    pub hysteresis: f64,
-}
-
-impl Sizes {
-    /// Sizes of a budget and a capacity before the sampler changes them.
-    fn new(edge_budget: usize, capacity: usize, columns: usize, hysteresis: f64) -> Self {
-        let kept_copies = edge_budget as f64;
-        Self { edge_budget, capacity, block: capacity, columns, n_copies: 1, kept_copies, hysteresis }
-    }
 }
 
 impl SparsifyParams {

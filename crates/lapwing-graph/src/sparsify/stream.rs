@@ -12,14 +12,14 @@ use lapwing_solve::{exponent_to_one, times_power};
 use serde::{Deserialize, Serialize};
 
 use super::digest;
-use super::edge::{SampledEdge, adjacency, sort_and_merge};
+use super::edge::{SampledEdge, sort_and_merge};
 use super::probes::{MOST_PROBES, Probes};
 use super::resistance::Unconverged;
-use super::round::Round;
+use super::samplers::{Round, Sizes};
 use super::scores::RejectionBound;
-use super::sizes::Sizes;
 use super::{Budget, SparsifyParams, SparsifyReport};
 use crate::Graph;
+use crate::relation::adjacency;
 
 /// A sparsifier of a stream of edges. [`add`](Self::add) takes edges, [`snapshot`](Self::snapshot) returns the graph so far, and
 /// [`finish`](Self::finish) the final one.

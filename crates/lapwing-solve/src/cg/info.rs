@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::laplacian::FallbackLevel;
+use crate::precond::FallbackLevel;
 use lapwing_core::SolveSummary;
 
 /// Why a solve ended.

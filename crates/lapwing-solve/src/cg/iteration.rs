@@ -2,34 +2,18 @@
 
 use lapwing_core::{Result, Run, fallen};
 
-use super::columns::{range_of, side_by_side, write_columns};
-use super::solution::{Solution, Total};
+use super::solution::Total;
 use super::state::State;
+use super::steps::{self, Coefficients, Correction, StepSums};
 use super::watch::Watch;
-use super::{CgParams, Measure, Projection, SolveInfo, Stop};
+use super::{CgParams, ExtraColumns, Measure, Projection, SolveInfo, Stop};
 use crate::Operator;
-use crate::pages::{Lines, Real, zeros};
+use crate::columns::{range_of, side_by_side, subtract, write_columns};
 use crate::precond::Inverse;
-use crate::probes::Probes;
-use crate::steps::{self, Coefficients, Correction, StepSums};
+use crate::real::{Lines, Real, zeros};
 
 /// Iterations between two projections of the residual onto the range of A; without them rounding would accumulate.
 const PROJECT_EVERY: usize = 8;
-
-/// Additional columns that iterate together with those of a solve, and decide when it may end.
-pub(crate) trait ExtraColumns: Send {
-    /// The probes, one for each of the m additional columns; they record the steps.
-    fn probes(&mut self) -> &mut Probes;
-
-    /// The initial residuals of the additional columns (n, m).
-    fn residuals(&mut self) -> Result<Vec<f64>>;
-
-    /// Whether the solve may end.
-    fn is_satisfied(&mut self, view: &View<'_>) -> bool;
-
-    /// Rows that are open, as far as counted, and how far their number has fallen from that of all rows to 1, in logarithms: a share.
-    fn open_rows(&self) -> Option<(usize, f64)>;
-}
 
 /// What acts on an iteration from outside; nothing by default.
 pub(crate) struct Guides<'e, 'r, T> {
@@ -46,17 +30,6 @@ impl<T> Default for Guides<'_, '_, T> {
     fn default() -> Self {
         Self { extra: None, residuals: None }
     }
-}
-
-/// The state of a solve between two steps.
-pub(crate) struct View<'a> {
-    pub solution: &'a dyn Solution,
-    pub open: &'a [usize],
-    /// rᵀM⁻¹r of the columns `open`.
-    pub squares: &'a [f64],
-    /// Whether the residuals are within the tolerance.
-    pub is_solved: bool,
-    pub iteration: usize,
 }
 
 /// Conjugate gradients for blocks in precision R.
@@ -374,7 +347,7 @@ impl<'a, R: Real> Krylov<'a, R> {
             correction.diagonal_products(sums)
         } else {
             if correction.centers {
-                self.run.install(|| steps::subtract(&mut state.r, &state.mean));
+                self.run.install(|| subtract(&mut state.r, &state.mean));
                 state.mean.fill(0.0);
             }
             self.inverse.apply(&state.r, &mut state.z, s, self.run)?;

@@ -7,19 +7,21 @@
 //! Ribière (Golub & Ye 1999).
 //!
 //! Cost: one product with A, one with M⁻¹ and two passes over the block per iteration; a row of the block stays in cache for all
-//! work on it ([`crate::steps`]). Memory, beside B and X: 4 blocks (n, s), 5 unless M is diagonal, of f64, or of f32 for an iteration in
+//! work on it ([`steps`]). Memory, beside B and X: 4 blocks (n, s), 5 unless M is diagonal, of f64, or of f32 for an iteration in
 //! single precision; up to one more for a short time when columns leave. Parallel over blocks of rows; sums are
 //! taken block by block in row order, so that results do not depend on threads.
 //!
 //! Stops at ‖rᵢ‖₂ ≤ tol·‖bᵢ‖₂ for every column. The residual reported is recomputed from B − A·X at the end. If the residual of
 //! the recursion had drifted from it, the column is iterated again.
 
-mod columns;
+mod extra;
 mod info;
 mod iteration;
+mod params;
 mod projection;
 mod solution;
 mod state;
+pub(crate) mod steps;
 #[cfg(test)]
 mod tests;
 mod watch;
@@ -29,68 +31,20 @@ use std::time::Instant;
 use lapwing_core::{Error, Matrix, Result, Run};
 use rayon::prelude::*;
 
-pub(crate) use columns::{column_sums, columns, write_columns};
+pub(crate) use extra::{ExtraColumns, View};
 pub use info::{SolveInfo, Stop};
-pub(crate) use iteration::{ExtraColumns, Guides, Krylov, View};
+pub(crate) use iteration::{Guides, Krylov};
+pub use params::{CgParams, Measure};
 pub use projection::Projection;
 pub(crate) use projection::subtract_component_means;
 pub use solution::Solution;
 pub(crate) use solution::Total;
 
-use crate::kernels::BLOCK_ROWS;
-use crate::pages::{Real, zeros};
+use crate::blocks::BLOCK_ROWS;
+use crate::columns::{column_norms, column_sums, columns, keep_columns};
 use crate::precond::Inverse;
+use crate::real::{Real, zeros};
 use crate::{Operator, RightHandSides};
-use columns::{column_norms, keep_columns};
-
-/// When to stop.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CgParams {
-    /// Relative residual ‖b − Ax‖ / ‖b‖ at which a column counts as solved, in (0, 1); default 1e-6.
-    pub tol: f64,
-    /// Most iterations; default 10,000.
-    pub max_iter: usize,
-    /// Iterations without a new smallest residual of any column after which the solve stops as [`Stop::Stagnated`]; default none.
-    pub patience: usize,
-    /// Iterations after which the solve stops as [`Stop::Slow`] if, at the rate so far, as many again would not be enough;
-    /// default none. After twice as many it stops also if residuals are small but estimated errors are not.
-    pub budget: usize,
-    /// Largest √(M⁻¹)ᵢᵢ; default 0. If above 0, √(rᵀM⁻¹r) times it estimates the largest error of a column, and a column counts
-    /// as solved only when that is within tol·√n of the range of its values. The residual alone misses errors at rows of small
-    /// weights.
-    pub largest_deviation: f64,
-    /// √trace(M⁻¹), which bounds √(rᵀM⁻¹r) by ‖r‖ times it; default ∞. For `largest_deviation` only.
-    pub total_deviation: f64,
-    /// Norm of the residuals; default `Residual`.
-    pub measure: Measure,
-    /// Whether M⁻¹ may vary from step to step; default false. Needs one more block.
-    pub is_flexible: bool,
-}
-
-/// A norm of residuals.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Measure {
-    /// ‖r‖₂.
-    #[default]
-    Residual,
-    /// √(rᵀM⁻¹r), if M⁻¹ is applied within the steps.
-    Energy,
-}
-
-impl Default for CgParams {
-    fn default() -> Self {
-        Self {
-            tol: 1e-6,
-            max_iter: 10_000,
-            patience: usize::MAX,
-            budget: usize::MAX,
-            largest_deviation: 0.0,
-            total_deviation: f64::INFINITY,
-            measure: Measure::Residual,
-            is_flexible: false,
-        }
-    }
-}
 
 /// The residual of the recursion may drift; a column is restarted from its recomputed residual this many times.
 const RESTARTS: usize = 3;

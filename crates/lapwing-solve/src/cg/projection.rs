@@ -2,10 +2,9 @@
 
 use rayon::prelude::*;
 
-use super::columns::column_sums;
-use crate::kernels::{BLOCK_ROWS, reduce};
-use crate::pages::Real;
-use crate::steps;
+use crate::blocks::{BLOCK_ROWS, reduce};
+use crate::columns::{column_sums, subtract};
+use crate::real::Real;
 
 /// Known vectors that are removed from right-hand sides, iterations and solutions.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +37,7 @@ impl Projection<'_> {
             Self::ZeroMean | Self::OrthogonalToOnes(_) => {
                 let n = block.len() / s;
                 let mean: Vec<f64> = column_sums(block, n, s).iter().map(|sum| sum / n as f64).collect();
-                steps::subtract(block, &mean);
+                subtract(block, &mean);
             }
         }
     }

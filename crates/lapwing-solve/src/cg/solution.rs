@@ -2,7 +2,7 @@
 
 use lapwing_core::Matrix;
 
-use crate::pages::Real;
+use crate::real::Real;
 
 /// Solutions of a system, in the solver's order of rows.
 pub trait Solution: Sync {

@@ -2,12 +2,12 @@
 
 use rayon::prelude::*;
 
-use super::columns::{add_columns, column_sums, keep_columns};
-use super::iteration::{ExtraColumns, View};
 use super::solution::{Sum, Total};
 use super::watch::Watch;
-use crate::kernels::BLOCK_ROWS;
-use crate::pages::{Lines, Real, zeros};
+use super::{ExtraColumns, View};
+use crate::blocks::BLOCK_ROWS;
+use crate::columns::{add_columns, column_sums, keep_columns};
+use crate::real::{Lines, Real, zeros};
 
 /// Residuals are recomputed when they have fallen to this share of their largest value since the last time. Rounding to single precision,
 /// 6·10⁻⁸ of that value in each step, then remains below a hundredth of them.

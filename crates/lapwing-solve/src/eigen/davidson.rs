@@ -7,9 +7,10 @@ use rayon::prelude::*;
 use super::space::{Ritz, Space};
 use super::tall::{orthonormal_in_order, select};
 use super::{ROUNDING, Search, Sizes};
-use crate::cg::{subtract_component_means, write_columns};
+use crate::blocks::{BLOCK_ROWS, column_dots};
+use crate::cg::subtract_component_means;
+use crate::columns::write_columns;
 use crate::dispatch::WIDEST;
-use crate::kernels::{BLOCK_ROWS, column_dots};
 
 /// Relative residual of the solves for corrections. From 0.3 to 0.03 the time hardly changes.
 const ROUGH_TOL: f64 = 0.1;

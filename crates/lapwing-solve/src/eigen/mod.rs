@@ -28,8 +28,8 @@ mod space;
 mod tall;
 mod whole;
 
+use crate::blocks::column_dots;
 use crate::dispatch::WIDEST;
-use crate::kernels::column_dots;
 use crate::scale::times_power;
 use crate::{Components, Graph, LaplacianParams, LaplacianSolver};
 use lapwing_core::{Error, Matrix, Result, Run, SolveSummary, check_memory};

@@ -7,7 +7,7 @@ use lapwing_core::ordered::sum_over_rows;
 use lapwing_core::{Matrix, Result};
 use rayon::prelude::*;
 
-use crate::cg;
+use crate::columns::columns;
 
 /// Rows of one unit of work.
 const ROWS: usize = 4096;
@@ -101,7 +101,7 @@ pub(super) fn write(values: &mut [f64], stride: usize, at: usize, b: &Matrix) {
 
 /// The columns `at`, ascending.
 pub(super) fn select(block: &Matrix, at: &[usize]) -> Result<Matrix> {
-    Matrix::new(block.n_rows(), at.len(), cg::columns(block.values(), block.n_cols(), at))
+    Matrix::new(block.n_rows(), at.len(), columns(block.values(), block.n_cols(), at))
 }
 
 /// Orthonormal columns, each a combination of its own and earlier ones, for vectors that are nearly orthogonal: Cholesky QR, twice.

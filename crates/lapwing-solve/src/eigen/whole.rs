@@ -4,7 +4,7 @@ use lapwing_core::{Matrix, Result, SolveSummary};
 
 use super::Search;
 use super::tall::{orthonormal_in_order, select};
-use crate::cg::write_columns;
+use crate::columns::write_columns;
 use crate::dense::eigen_symmetric;
 use crate::dispatch::WIDEST;
 

@@ -1,24 +1,24 @@
 //! Attempts at a block of columns, one for each preconditioner, and the error bounds they certify.
 //!
-//! [`Columns`] are the right-hand sides, [`Engine`] is the preconditioner of an attempt, [`Certified`] the error bounds found so
-//! far.
+//! [`Certified`] are the error bounds found so far.
 
 use std::sync::OnceLock;
 
 use lapwing_core::{Error, Matrix, Result, Run};
 
-use super::certificate::{Certificate, Goal, variances};
+use super::PreconditionerChoice;
+use super::certificate::variances;
 use super::choice::is_sparse;
-use super::fallback::Placed;
-use super::monitor::{Monitor, Outcome, Scaled, count_open};
-use super::scales::{column_scales, scale_columns};
-use super::system::System;
-use super::{FallbackLevel, LaplacianSolver, PreconditionerChoice};
+use super::fallback::Ladder;
+use super::goal::{Certificate, Goal, Scaled, count_open};
+use super::monitor::{Monitor, Outcome};
+use super::task::{Columns, Engine, Task};
 use crate::RightHandSides;
-use crate::cg::{self, CgParams, Projection, SolveInfo, Stop, add_constants, column_sums, shares_of_constants};
-use crate::kernels::column_dots;
-use crate::pages::zeros;
-use crate::precond::{Bounded, Inverse, TwoLevel};
+use crate::blocks::column_dots;
+use crate::cg::{self, CgParams, Projection, SolveInfo, Stop, add_constants, shares_of_constants};
+use crate::columns::column_sums;
+use crate::precond::{FallbackLevel, Inverse};
+use crate::real::zeros;
 
 /// Iterations with the diagonal that cost as much as building a factor and using it, on graphs that mix fast. Measured: 270 on
 /// chains of random pieces, some 400 on neighbor graphs, and about as many for ten right-hand sides.
@@ -33,69 +33,6 @@ const ROUNDING: f64 = 16.0;
 const MOST_ROUNDING: f64 = 1e-3;
 /// A factor is replaced after this many iterations without progress.
 const PATIENCE: usize = 40;
-
-/// Right-hand sides in the solver's order of rows.
-pub(super) struct Columns {
-    pub b: RightHandSides<'static>,
-    /// Exponents of two that bring the largest value of each column near 1, so that squares neither vanish nor overflow.
-    pub scales: Vec<f64>,
-    /// Share of each column that lies outside the range of the system.
-    discarded: Vec<f64>,
-}
-
-impl Columns {
-    /// From blocks in the caller's order; also the initial solution, if there is one.
-    pub fn new(system: &System, b: &RightHandSides<'_>, start: Option<&Matrix>) -> (Self, Option<Matrix>) {
-        let mut b = b.reordered(&system.order);
-        let scales = column_scales(b.given());
-        scale_columns(b.given_mut(), &scales, 1.0);
-        let discarded = match system.projection() {
-            Projection::None => vec![0.0; b.n_cols()],
-            _ => system.discard(b.fill()),
-        };
-        let x = start.map(|start| {
-            let mut x = system.gathered(start);
-            scale_columns(&mut x, &scales, 1.0);
-            system.discard(&mut x);
-            x
-        });
-        (Self { b, scales, discarded }, x)
-    }
-
-    /// Restores the caller's scales of a solution.
-    pub fn unscale(&self, x: &mut Matrix) {
-        scale_columns(x, &self.scales, -1.0);
-    }
-}
-
-/// The preconditioner and the projection of an attempt.
-pub(super) struct Engine<'a> {
-    levels: TwoLevel<'a>,
-    factor: Option<&'a Placed>,
-    pub projection: Projection<'a>,
-}
-
-impl Engine<'_> {
-    /// The factor, or the preconditioner without one.
-    pub fn preconditioner(&self) -> &dyn Bounded {
-        match self.factor {
-            Some(factor) => factor,
-            None => &self.levels,
-        }
-    }
-}
-
-/// An attempt at some columns.
-pub(super) struct Task<'a> {
-    pub columns: &'a Columns,
-    pub goal: Option<&'a dyn Goal>,
-    /// Whether a stronger preconditioner is left.
-    pub may_fall_back: bool,
-    /// Number of earlier attempts.
-    pub number: usize,
-    /// Iterations of earlier attempts.
-    pub spent: usize,
-}
 
 /// Certified bounds, in the solver's order of rows.
 #[derive(Default)]
@@ -133,14 +70,14 @@ impl Certified {
     /// Error bounds from recomputed residuals.
     fn certify(
         &mut self,
-        solver: &LaplacianSolver,
+        ladder: &Ladder,
         engine: &Engine<'_>,
         columns: &Columns,
         x: &Matrix,
         run: &Run,
     ) -> Result<()> {
         let lambda = self.certificate.errors.lambda;
-        self.certificate.errors = solver.error_bounds(engine, columns, x, lambda, run)?;
+        self.certificate.errors = ladder.system.error_bounds(engine, columns, x, lambda, run)?;
         Ok(())
     }
 
@@ -156,7 +93,7 @@ impl Certified {
     }
 }
 
-impl LaplacianSolver {
+impl Ladder {
     /// Solves for `columns` from `x`, or from zero, with ever stronger preconditioners from `level` on until one succeeds.
     pub(super) fn attempts(
         &self,
@@ -175,7 +112,7 @@ impl LaplacianSolver {
                 placed => placed?,
             };
             let next = self.next_level(level);
-            let engine = self.engine(placed.as_deref());
+            let engine = self.system.engine(placed.as_deref());
             let (number, spent) = (info.preconditioners.len(), info.n_iter());
             let task = Task { columns, goal, may_fall_back: next.is_some(), number, spent };
             let (mut found, attempt) = self.attempt(&engine, &task, x.take(), &mut certified, run)?;
@@ -213,15 +150,6 @@ impl LaplacianSolver {
             && self.params.tol >= LEAST_SINGLE_TOL
     }
 
-    /// The preconditioner for `factor`, or the one without a factor, and its projection.
-    pub(super) fn engine<'a>(&'a self, factor: Option<&'a Placed>) -> Engine<'a> {
-        let projection = match factor {
-            Some(_) => self.system.projection(),
-            None => self.system.projection_of_levels(),
-        };
-        Engine { levels: self.system.levels(), factor, projection }
-    }
-
     /// One run of conjugate gradients from `x`, or from zero.
     fn attempt(
         &self,
@@ -251,7 +179,7 @@ impl LaplacianSolver {
         let rounding = OnceLock::new();
         let refreshed = |x: &[f64]| {
             if rounding.get().is_none() {
-                let found = self.rounding_bounds(engine, task.columns, x, run)?;
+                let found = self.system.rounding_bounds(engine, task.columns, x, run)?;
                 rounding.get_or_init(|| found);
             }
             Ok(())

@@ -18,56 +18,17 @@
 use lapwing_core::{Matrix, Result, Run};
 use rayon::prelude::*;
 
-use super::LaplacianSolver;
-use super::attempt::{Columns, Engine};
 use super::bounds::{BOUND_SLACK, ErrorBounds, SUM_SLACK};
-use super::monitor::{Scaled, count_open};
-use crate::RightHandSides;
-use crate::cg::{Projection, Solution, SolveInfo, column_sums};
-use crate::kernels::{BLOCK_ROWS, column_dots, reduce};
+use super::goal::Rounding;
+use super::system::System;
+use super::task::{Columns, Engine};
+use crate::blocks::{BLOCK_ROWS, column_dots, reduce};
+use crate::cg::Projection;
+use crate::columns::column_sums;
 use crate::precond::Bounded;
 
 /// Unit roundoff of f64.
 const UNIT: f64 = f64::EPSILON / 2.0;
-
-/// Counts the rows that are not settled among k rows, given their solutions (k, s) and their √vᵢ (k).
-pub type CountOpen<'a> = Box<dyn Fn(&[f64], &[f64]) -> usize + Sync + 'a>;
-
-/// The accuracy that a caller needs of a solution.
-pub trait Goal: Sync {
-    /// Returns the test of rows for errors within `errors`. `x` is the solution so far (n, s) and `deviations` the √vᵢ of its
-    /// rows (n), both in the solver's order of rows.
-    fn count_open<'a>(&'a self, x: &dyn Solution, deviations: &[f64], errors: &'a ErrorBounds) -> CountOpen<'a>;
-
-    /// Whether the solve may end once all rows are settled, whatever the residual.
-    fn is_all(&self) -> bool {
-        false
-    }
-}
-
-/// What rounding adds to the bounds of every column: √(ηᵀM⁻¹η), and an error that is common to all rows.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Rounding {
-    pub energy: f64,
-    pub constant: f64,
-}
-
-/// Error bounds of a solution.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Certificate {
-    /// √vᵢ of each row (n).
-    pub deviations: Vec<f64>,
-    /// Factors of the deviations.
-    pub errors: ErrorBounds,
-    /// Takes the place of √vᵢ in a bound on |Σᵢ wᵀeᵢ|: √(1ᵀM⁻¹1) under the constraint.
-    pub total_deviation: f64,
-    /// Probability that λ exceeds the least eigenvalue.
-    pub failure: f64,
-    /// Iterations until the residual was within the tolerance.
-    pub n_iter_residual: usize,
-    /// Whether more iterations would settle no more rows: all are settled, or the open ones have been open for long, as ties are.
-    pub is_exhausted: bool,
-}
 
 /// v and 1ᵀM⁻¹1 under the constraint.
 pub(super) fn variances(
@@ -127,50 +88,7 @@ fn lower_by_components(v: &mut [f64], h: &[f64], ids: &[u32], sizes: &[usize]) {
     });
 }
 
-/// No accuracy: only λ is of interest.
-struct Nothing;
-
-impl Goal for Nothing {
-    fn count_open<'a>(&'a self, _: &dyn Solution, _: &[f64], _: &'a ErrorBounds) -> CountOpen<'a> {
-        Box::new(|_, _| 0)
-    }
-}
-
-impl LaplacianSolver {
-    /// Solves for many columns with a complete factor, which leaves errors of rounding alone. The columns are solved without bounds, in
-    /// blocks that stay in the caches. One block is solved again with probes, whose λ bounds the errors of all columns. If these bounds
-    /// leave rows open, all columns are solved together, from the solution so far.
-    pub(super) fn certified_in_blocks(
-        &self,
-        b: &RightHandSides<'_>,
-        start: Option<&Matrix>,
-        goal: &dyn Goal,
-        run: &Run,
-    ) -> Result<(Matrix, SolveInfo, Certificate)> {
-        // The solution, right-hand sides, solution and residuals in the solver's order, and residuals beside what M⁻¹ makes of them.
-        self.check_room(b.n_cols(), 6)?;
-        let level = self.first_level();
-        let (x, info) = self.solve(b, start, &run.part(0.0..0.8, "blocks"))?;
-        let first: Vec<usize> = (0..Self::block_width(b.n_cols())).collect();
-        let rest = run.part(0.8..1.0, "bounds");
-        let (_, _, known) = self.solve_block(&b.columns(&first)?, None, Some(&Nothing), level, &rest)?;
-        let (errors, n_open) = run.install(|| {
-            let (columns, found) = Columns::new(&self.system, b, Some(&x));
-            let found = found.unwrap_or_else(|| Matrix::filled(0, 0, 0.0));
-            let placed = self.placed(level, run)?;
-            let engine = self.engine(placed.as_deref());
-            let errors = self.error_bounds(&engine, &columns, &found, known.errors.lambda, run)?;
-            let deviations: Vec<f64> = self.system.order.iter().map(|&row| known.deviations[row as usize]).collect();
-            let n_open = count_open(goal, &Scaled::new(&found, &columns.scales), &deviations, &errors);
-            Ok((errors, n_open))
-        })?;
-        if n_open > 0 {
-            return self.solve_block(b, Some(&x), Some(goal), level, run);
-        }
-        let certificate = Certificate { errors, n_iter_residual: info.n_iter(), is_exhausted: true, ..known };
-        Ok((x, info, certificate))
-    }
-
+impl System {
     /// Bounds on the errors of the solution `x` (n, s) of `columns`, in the solver's order of rows.
     pub(super) fn error_bounds(
         &self,
@@ -302,7 +220,7 @@ impl LaplacianSolver {
         let range = block * BLOCK_ROWS..block * BLOCK_ROWS + rows.len();
         for ((row, b), (residual, lost)) in range.clone().zip(columns.b.rows_in(range)).zip(rows) {
             let r = residual.unwrap_or(&mut own);
-            let entries = self.system.matrix.row_product(row, x, s, r, &mut sizes);
+            let entries = self.matrix.row_product(row, x, s, r, &mut sizes);
             let mut most = 0.0f64;
             for (at, ((r, size), b)) in r.iter_mut().zip(&sizes).zip(b.unwrap_or(&zeros)).enumerate() {
                 *r = b - *r;

@@ -11,12 +11,12 @@ use lapwing_core::hash::uniform;
 use lapwing_core::{Error, Matrix, Result, Run};
 use rayon::prelude::*;
 
-use super::fallback::{FallbackLevel, Placed};
+use super::placed::{Placed, factor_of};
 use super::{LaplacianParams, PreconditionerChoice};
+use crate::blocks::column_dots;
 use crate::cg::{CgParams, Projection, iterate};
-use crate::kernels::column_dots;
 use crate::order::clusters;
-use crate::precond::{Budget, CLUSTER, Coarse, CoarseCells, Factor, Jacobi, SparseCholesky};
+use crate::precond::{Budget, CLUSTER, Coarse, CoarseCells, Factor, FallbackLevel, Jacobi, SparseCholesky};
 use crate::{Graph, SddMatrix};
 
 /// Least share of the diagonal that D must hold for the Jacobi preconditioner: eigenvalues of D⁻¹A then lie within [share, 2].
@@ -85,7 +85,7 @@ impl Given<'_> {
             Some(factor) => Ok(Some(factor)),
             None => {
                 let adjacency = Cow::Borrowed(self.graph.adjacency());
-                level.factor(adjacency, self.matrix.shift(), self.params.max_fill, self.run)
+                factor_of(level, adjacency, self.matrix.shift(), self.params.max_fill, self.run)
             }
         };
         match factor {

@@ -27,15 +27,17 @@ mod bounds;
 mod certificate;
 mod choice;
 mod fallback;
+mod goal;
 mod monitor;
 mod normalized;
 mod params;
+mod placed;
 mod scales;
 mod singular;
 mod system;
+mod task;
 
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use lapwing_core::params::Parameters;
@@ -43,19 +45,20 @@ use lapwing_core::{Error, Matrix, Result, Run, check_memory};
 use rayon::prelude::*;
 
 pub use bounds::{Differences, ErrorBounds, RowError};
-pub use certificate::{Certificate, CountOpen, Goal};
-pub use fallback::FallbackLevel;
+pub use goal::{Certificate, CountOpen, Goal};
 pub use normalized::NormalizedSolver;
 pub use params::{LaplacianParams, PreconditionerChoice};
 
-use crate::cg::{Projection, SolveInfo, columns, write_columns};
+use crate::blocks::scatter;
+use crate::cg::{Projection, SolveInfo};
 use crate::check::{check_values, is_weight};
+use crate::columns::{columns, write_columns};
 use crate::dispatch::WIDEST;
-use crate::kernels::scatter;
+use crate::precond::FallbackLevel;
 use crate::{Graph, RightHandSides};
-use attempt::Columns;
-use fallback::Placed;
-use system::System;
+use fallback::Ladder;
+use goal::{Nothing, Scaled, count_open};
+use task::Columns;
 
 /// Most rows of systems whose blocks of columns are solved side by side, a block by one thread: the vectors of a block then stay in the
 /// caches of a core. And the blocks whose solutions are held until all of them are solved; a fixed number, so that results do not depend
@@ -81,11 +84,7 @@ const BLOCKS_TOGETHER: usize = 32;
 /// ```
 #[derive(Debug)]
 pub struct LaplacianSolver {
-    params: LaplacianParams,
-    seed: u64,
-    system: System,
-    /// Factors built so far, by ascending levels, at most one of each.
-    factors: Mutex<Vec<Arc<Placed>>>,
+    ladder: Ladder,
     setup_seconds: f64,
 }
 
@@ -104,19 +103,18 @@ impl LaplacianSolver {
         params.check_ranges()?;
         let start = Instant::now();
         let diagonal = checked_diagonal(diagonal, graph.n_samples())?;
-        let (system, factor) = run.install(|| System::new(graph, &diagonal, &params, run))?;
-        let factors = Mutex::new(factor.into_iter().map(Arc::new).collect());
-        Ok(Self { params, seed: run.seed, system, factors, setup_seconds: start.elapsed().as_secs_f64() })
+        let ladder = Ladder::new(graph, &diagonal, params, run)?;
+        Ok(Self { ladder, setup_seconds: start.elapsed().as_secs_f64() })
     }
 
     /// Number of rows n.
     pub fn n(&self) -> usize {
-        self.system.n()
+        self.ladder.system.n()
     }
 
     /// The preconditioner in use; the one chosen if the parameter was [`PreconditionerChoice::Auto`].
     pub fn preconditioner(&self) -> PreconditionerChoice {
-        self.system.chosen
+        self.ladder.system.chosen
     }
 
     /// Changes the tolerance of later solves.
@@ -124,9 +122,9 @@ impl LaplacianSolver {
     /// # Errors
     /// [`Error::Param`] unless it is above 0 and below 1.
     pub fn set_tol(&mut self, tol: f64) -> Result<()> {
-        let params = LaplacianParams { tol, ..self.params.clone() };
+        let params = LaplacianParams { tol, ..self.ladder.params.clone() };
         params.check_ranges()?;
-        self.params = params;
+        self.ladder.params = params;
         Ok(())
     }
 
@@ -137,17 +135,17 @@ impl LaplacianSolver {
 
     /// Entries of the factors built so far.
     pub fn n_factor_entries(&self) -> usize {
-        self.lock().iter().map(|placed| placed.factor.n_entries()).sum()
+        self.ladder.factors().iter().map(|placed| placed.factor.n_entries()).sum()
     }
 
     /// Bytes held: the matrix and the factors built so far.
     pub fn bytes(&self) -> usize {
-        self.system.bytes() + self.lock().iter().map(|placed| placed.factor.bytes()).sum::<usize>()
+        self.ladder.system.bytes() + self.ladder.factors().iter().map(|placed| placed.factor.bytes()).sum::<usize>()
     }
 
     /// Components of the graph on which the system is singular.
     pub fn n_singular_components(&self) -> usize {
-        self.system.singular.sizes.len()
+        self.ladder.system.singular.sizes.len()
     }
 
     /// Number of columns, of `s`, that [`LaplacianSolver::solve`] solves together: at most sixteen, which fill whole vector
@@ -159,11 +157,6 @@ impl LaplacianSolver {
     /// Number of these blocks, of a system of `n` rows and `s` right-hand sides, that `threads` threads solve at the same time.
     pub fn blocks_at_once(n: usize, s: usize, threads: usize) -> usize {
         if n <= MOST_ROWS_TOGETHER { s.div_ceil(WIDEST).min(threads).max(1) } else { 1 }
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Placed>>> {
-        // The lock is never poisoned: nothing panics while it is held, and the factors are always complete.
-        self.factors.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     /// Solves for the columns of `b` (n, s), from `start` (n, s) if there is one, else from zero.
@@ -189,7 +182,7 @@ impl LaplacianSolver {
         self.check(&b, start)?;
         let width = Self::block_width(s);
         if width == s {
-            let (x, info, _) = self.solve_block(&b, start, None, self.first_level(), run)?;
+            let (x, info, _) = self.solve_block(&b, start, None, self.ladder.first_level(), run)?;
             return Ok((x, info));
         }
         let blocks: Vec<Vec<usize>> =
@@ -199,7 +192,7 @@ impl LaplacianSolver {
         let others = if n <= MOST_ROWS_TOGETHER { BLOCKS_TOGETHER } else { 1 };
         let mut n_done = 0;
         for group in std::iter::once(&blocks[..1]).chain(blocks[1..].chunks(others)) {
-            let level = self.first_level();
+            let level = self.ladder.first_level();
             let end = n_done + group.len();
             let share = |n_blocks: usize| n_blocks as f64 / blocks.len() as f64;
             let run = &run.part(share(n_done)..share(end), &format!("block {end} of {}", blocks.len()));
@@ -235,10 +228,46 @@ impl LaplacianSolver {
     ) -> Result<(Matrix, SolveInfo, Certificate)> {
         let b = b.into();
         self.check(&b, start)?;
-        if self.n() > 0 && b.n_cols() > ErrorBounds::MOST_JOINT && self.first_level() == FallbackLevel::Cholesky {
+        if self.n() > 0 && b.n_cols() > ErrorBounds::MOST_JOINT && self.ladder.first_level() == FallbackLevel::Cholesky
+        {
             return self.certified_in_blocks(&b, start, goal, run);
         }
-        self.solve_block(&b, start, Some(goal), self.first_level(), run)
+        self.solve_block(&b, start, Some(goal), self.ladder.first_level(), run)
+    }
+
+    /// Solves for many columns with a complete factor, which leaves errors of rounding alone. The columns are solved without bounds, in
+    /// blocks that stay in the caches. One block is solved again with probes, whose λ bounds the errors of all columns. If these bounds
+    /// leave rows open, all columns are solved together, from the solution so far.
+    fn certified_in_blocks(
+        &self,
+        b: &RightHandSides<'_>,
+        start: Option<&Matrix>,
+        goal: &dyn Goal,
+        run: &Run,
+    ) -> Result<(Matrix, SolveInfo, Certificate)> {
+        // The solution, right-hand sides, solution and residuals in the solver's order, and residuals beside what M⁻¹ makes of them.
+        self.check_room(b.n_cols(), 6)?;
+        let level = self.ladder.first_level();
+        let (x, info) = self.solve(b, start, &run.part(0.0..0.8, "blocks"))?;
+        let first: Vec<usize> = (0..Self::block_width(b.n_cols())).collect();
+        let rest = run.part(0.8..1.0, "bounds");
+        let (_, _, known) = self.solve_block(&b.columns(&first)?, None, Some(&Nothing), level, &rest)?;
+        let (errors, n_open) = run.install(|| {
+            let (columns, found) = Columns::new(&self.ladder.system, b, Some(&x));
+            let found = found.unwrap_or_else(|| Matrix::filled(0, 0, 0.0));
+            let placed = self.ladder.placed(level, run)?;
+            let engine = self.ladder.system.engine(placed.as_deref());
+            let errors = self.ladder.system.error_bounds(&engine, &columns, &found, known.errors.lambda, run)?;
+            let deviations: Vec<f64> =
+                self.ladder.system.order.iter().map(|&row| known.deviations[row as usize]).collect();
+            let n_open = count_open(goal, &Scaled::new(&found, &columns.scales), &deviations, &errors);
+            Ok((errors, n_open))
+        })?;
+        if n_open > 0 {
+            return self.solve_block(b, Some(&x), Some(goal), level, run);
+        }
+        let certificate = Certificate { errors, n_iter_residual: info.n_iter(), is_exhausted: true, ..known };
+        Ok((x, info, certificate))
     }
 
     /// Checks that right-hand sides and start have the rows of the system, as many columns as each other, and finite values.
@@ -287,29 +316,20 @@ impl LaplacianSolver {
             return Ok((Matrix::filled(n, s, 0.0), SolveInfo::new(s), certificate));
         }
         // Solution, a copy of it, residuals and products; in single precision corrections and directions, in double also preconditioned residuals.
-        let is_single = level <= FallbackLevel::TwoLevel && self.allows_single();
+        let is_single = level <= FallbackLevel::TwoLevel && self.ladder.allows_single();
         self.check_room(s, if is_single { 4 } else { 6 })?;
         let begun = Instant::now();
         run.install(|| {
-            let (columns, x) = Columns::new(&self.system, b, start);
-            let (mut x, mut info, mut certificate) = self.attempts(&columns, x, goal, level, run)?;
+            let (columns, x) = Columns::new(&self.ladder.system, b, start);
+            let (mut x, mut info, mut certificate) = self.ladder.attempts(&columns, x, goal, level, run)?;
             info.seconds = begun.elapsed().as_secs_f64();
-            self.system.discard(&mut x);
+            self.ladder.system.discard(&mut x);
             columns.unscale(&mut x);
             drop(columns);
             let deviations = std::mem::replace(&mut certificate.deviations, vec![0.0; n]);
-            scatter(&deviations, &self.system.order, &mut certificate.deviations, 1);
-            Ok((self.system.scattered(&x), info, certificate))
+            scatter(&deviations, &self.ladder.system.order, &mut certificate.deviations, 1);
+            Ok((self.ladder.system.scattered(&x), info, certificate))
         })
-    }
-
-    /// B ← B − A·Y.
-    fn subtract_product(&self, y: &Matrix, b: &mut Matrix) {
-        let y = self.system.gathered(y);
-        let mut product = Matrix::filled(y.n_rows(), y.n_cols(), 0.0);
-        self.system.matrix.product(y.values(), product.values_mut(), y.n_cols());
-        let product = self.system.scattered(&product);
-        b.values_mut().iter_mut().zip(product.values()).for_each(|(b, product)| *b -= product);
     }
 
     /// diag(A⁻¹) (n), if the system has a complete factor and is not singular: for what each row does to itself, without a solve for each.
@@ -320,13 +340,13 @@ impl LaplacianSolver {
     /// # Complexity
     /// About twice the multiplications of the factor.
     pub fn inverse_diagonal(&self, run: &Run) -> Result<Option<Vec<f64>>> {
-        let placed = self.lock().iter().find(|placed| placed.level == FallbackLevel::Cholesky).cloned();
-        let Some(placed) = placed.filter(|_| matches!(self.system.projection(), Projection::None)) else {
+        let placed = self.ladder.factors().iter().find(|placed| placed.level == FallbackLevel::Cholesky).cloned();
+        let Some(placed) = placed.filter(|_| matches!(self.ladder.system.projection(), Projection::None)) else {
             return Ok(None);
         };
         let Some(diagonal) = placed.inverse_diagonal(run)? else { return Ok(None) };
         let mut out = vec![0.0; diagonal.len()];
-        scatter(&diagonal, &self.system.order, &mut out, 1);
+        scatter(&diagonal, &self.ladder.system.order, &mut out, 1);
         Ok(Some(out))
     }
 
@@ -343,17 +363,17 @@ impl LaplacianSolver {
         if s == 0 || self.n() == 0 {
             return Ok(r.clone());
         }
-        let placed = self.lock().last().cloned();
+        let placed = self.ladder.factors().last().cloned();
         run.install(|| {
-            let mut r = self.system.gathered(r);
-            self.system.discard(&mut r);
+            let mut r = self.ladder.system.gathered(r);
+            self.ladder.system.discard(&mut r);
             let mut z = Matrix::filled(r.n_rows(), s, 0.0);
             match &placed {
                 Some(placed) => placed.product(r.values(), z.values_mut(), s),
-                None => self.system.levels().product(r.values(), z.values_mut(), s),
+                None => self.ladder.system.levels().product(r.values(), z.values_mut(), s),
             }
-            self.system.discard(&mut z);
-            Ok(self.system.scattered(&z))
+            self.ladder.system.discard(&mut z);
+            Ok(self.ladder.system.scattered(&z))
         })
     }
 }

@@ -10,9 +10,9 @@ use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 
 use super::bounds::ErrorBounds;
-use super::certificate::{Goal, Rounding};
-use crate::cg::{ExtraColumns, Solution, View};
-use crate::kernels::BLOCK_ROWS;
+use super::goal::{Goal, Rounding, Sample, Scaled, count_open};
+use crate::blocks::BLOCK_ROWS;
+use crate::cg::{ExtraColumns, View};
 use crate::precond::Bounded;
 use crate::probes::Probes;
 
@@ -132,69 +132,6 @@ impl<'a> Monitor<'a> {
         }
         ErrorBounds { lambda, gram: Vec::new(), rounding, constant: vec![known.constant; s] }
     }
-}
-
-/// Some of the rows of a solution, evenly spaced.
-struct Sample<'a> {
-    solution: &'a dyn Solution,
-    every: usize,
-}
-
-impl Solution for Sample<'_> {
-    fn n_rows(&self) -> usize {
-        self.solution.n_rows().div_ceil(self.every)
-    }
-
-    fn n_cols(&self) -> usize {
-        self.solution.n_cols()
-    }
-
-    fn read(&self, row: usize, out: &mut [f64]) {
-        self.solution.read(row * self.every, out);
-    }
-}
-
-/// Solutions at the caller's scale.
-pub(super) struct Scaled<'a> {
-    solution: &'a dyn Solution,
-    scales: Vec<f64>,
-}
-
-impl<'a> Scaled<'a> {
-    /// The solutions whose columns were scaled by two to the power of `exponents`.
-    pub fn new(solution: &'a dyn Solution, exponents: &[f64]) -> Self {
-        Self { solution, scales: exponents.iter().map(|exponent| (-exponent).exp2()).collect() }
-    }
-}
-
-impl Solution for Scaled<'_> {
-    fn n_rows(&self) -> usize {
-        self.solution.n_rows()
-    }
-
-    fn n_cols(&self) -> usize {
-        self.scales.len()
-    }
-
-    fn read(&self, row: usize, out: &mut [f64]) {
-        self.solution.read(row, out);
-        out.iter_mut().zip(&self.scales).for_each(|(out, scale)| *out *= scale);
-    }
-}
-
-/// Number of rows that are not settled.
-pub(super) fn count_open(goal: &dyn Goal, x: &dyn Solution, deviations: &[f64], errors: &ErrorBounds) -> usize {
-    let count = goal.count_open(x, deviations, errors);
-    let s = x.n_cols();
-    let blocks = deviations.par_chunks(BLOCK_ROWS).enumerate().map_init(
-        || vec![0.0; BLOCK_ROWS * s],
-        |rows, (block, deviations)| {
-            let rows = &mut rows[..deviations.len() * s];
-            rows.chunks_exact_mut(s).enumerate().for_each(|(at, row)| x.read(block * BLOCK_ROWS + at, row));
-            count(rows, deviations)
-        },
-    );
-    blocks.sum()
 }
 
 impl ExtraColumns for Monitor<'_> {

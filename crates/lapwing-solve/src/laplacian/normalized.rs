@@ -9,8 +9,8 @@ use rayon::prelude::*;
 
 use super::{LaplacianParams, LaplacianSolver};
 use crate::Graph;
+use crate::blocks::{BLOCK_ROWS, column_dots};
 use crate::cg::{SolveInfo, Stop};
-use crate::kernels::{BLOCK_ROWS, column_dots};
 
 /// Least tolerance of an inner system.
 const LEAST_TOL: f64 = 1e-14;
@@ -98,7 +98,7 @@ impl NormalizedSolver {
     /// Relative residual of each column of x = D^(1/2)·y; `inner` is the right-hand side of the inner system.
     fn residuals(&self, b: &Matrix, mut inner: Matrix, y: &Matrix) -> Vec<f64> {
         let (n, s) = (b.n_rows(), b.n_cols());
-        self.solver.subtract_product(y, &mut inner);
+        self.solver.ladder.system.subtract_product(y, &mut inner);
         let unscale = |(row, root): (&mut [f64], &f64)| row.iter_mut().for_each(|r| *r *= self.unit / root);
         inner.values_mut().par_chunks_mut(s).zip(&self.roots).with_min_len(BLOCK_ROWS).for_each(unscale);
         let squares = column_dots(inner.values(), inner.values(), n, s);

@@ -3,7 +3,7 @@
 use lapwing_core::Matrix;
 use rayon::prelude::*;
 
-use crate::kernels::BLOCK_ROWS;
+use crate::blocks::BLOCK_ROWS;
 
 /// For each column the exponent that brings its largest value to [1, 2).
 pub(super) fn column_scales(block: &Matrix) -> Vec<f64> {

@@ -4,11 +4,11 @@
 use lapwing_core::{Matrix, Result, Run, check_memory};
 
 use super::choice::{Built, Given};
-use super::fallback::Placed;
+use super::placed::Placed;
 use super::singular::SingularComponents;
 use super::{LaplacianParams, PreconditionerChoice};
+use crate::blocks::{column_dots, gather, scatter};
 use crate::cg::Projection;
-use crate::kernels::{column_dots, gather, scatter};
 use crate::precond::{Coarse, Jacobi, TwoLevel};
 use crate::{Graph, SddMatrix};
 
@@ -121,5 +121,14 @@ impl System {
         let mut out = Matrix::filled(block.n_rows(), block.n_cols(), 0.0);
         scatter(block.values(), &self.order, out.values_mut(), block.n_cols());
         out
+    }
+
+    /// B ← B − A·Y.
+    pub fn subtract_product(&self, y: &Matrix, b: &mut Matrix) {
+        let y = self.gathered(y);
+        let mut product = Matrix::filled(y.n_rows(), y.n_cols(), 0.0);
+        self.matrix.product(y.values(), product.values_mut(), y.n_cols());
+        let product = self.scattered(&product);
+        b.values_mut().iter_mut().zip(product.values()).for_each(|(b, product)| *b -= product);
     }
 }

@@ -6,6 +6,7 @@
 mod approx_cholesky;
 mod cholesky;
 mod jacobi;
+mod level;
 mod queue;
 mod two_level;
 
@@ -14,10 +15,11 @@ use lapwing_core::{Result, Run};
 pub(crate) use approx_cholesky::{ApproxCholesky, ApproxCholeskyParams, CLUSTER, Cliques};
 pub(crate) use cholesky::{Budget, SparseCholesky};
 pub use jacobi::Jacobi;
+pub use level::FallbackLevel;
 pub use two_level::TwoLevel;
 pub(crate) use two_level::{Coarse, CoarseCells};
 
-use crate::pages::Real;
+use crate::real::Real;
 
 /// A symmetric positive definite approximation M of an operator, applied as Z ← M⁻¹·R.
 pub trait Preconditioner<R: Real = f64>: Sync {

@@ -18,11 +18,11 @@ use rayon::prelude::*;
 
 use super::{Bounded, Inverse, Preconditioner};
 use crate::Graph;
+use crate::blocks::BLOCK_ROWS;
 use crate::dense;
 use crate::dispatch::{WIDEST, dispatch, with_width};
-use crate::kernels::BLOCK_ROWS;
 use crate::order::clusters;
-use crate::pages::Real;
+use crate::real::Real;
 use lapwing_core::hash::uniform;
 
 /// Most cells: the inverse of their system then stays within the last-level cache.

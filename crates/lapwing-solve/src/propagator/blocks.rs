@@ -2,8 +2,8 @@
 
 use rayon::prelude::*;
 
-use crate::kernels::BLOCK_ROWS;
-use crate::pages::Real;
+use crate::blocks::BLOCK_ROWS;
+use crate::real::Real;
 
 /// The largest absolute value of each of `s` columns.
 pub(super) fn largest_of_columns<R: Real>(block: &[R], s: usize) -> Vec<f64> {

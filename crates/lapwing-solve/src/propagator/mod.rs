@@ -35,12 +35,12 @@ use rayon::prelude::*;
 
 pub use params::PropagatorParams;
 
+use crate::blocks::BLOCK_ROWS;
 use crate::check::check_values;
 use crate::dispatch::WIDEST;
-use crate::kernels::BLOCK_ROWS;
 use crate::order::clusters;
-use crate::pages::Real;
 use crate::precond::{CLUSTER, Jacobi};
+use crate::real::Real;
 use crate::{Graph, LaplacianParams, NormalizedSolver, SddMatrix};
 use blocks::{is_usual, largest_of_columns};
 

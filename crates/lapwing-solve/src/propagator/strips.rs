@@ -10,11 +10,11 @@ use super::blocks::{is_usual, largest_of_columns, scale_columns, scale_rows, sca
 use super::{
     CORRECTION, Fill, LEAST_REFINED, LEAST_SINGLE, MOST_CORRECTIONS, Propagator, Shortfall, Take, strips_of, together,
 };
+use crate::blocks::BLOCK_ROWS;
+use crate::cg::steps::{self, Correction};
 use crate::cg::{CgParams, Guides, Krylov, Measure, Projection, SolveInfo, Stop, Total};
-use crate::kernels::BLOCK_ROWS;
-use crate::pages::{Real, zeros};
 use crate::precond::Inverse;
-use crate::steps::{self, Correction};
+use crate::real::{Real, zeros};
 
 impl Propagator {
     /// Solves for columns in strips: `fill` writes columns of F, `take` gets those of Z in their order.

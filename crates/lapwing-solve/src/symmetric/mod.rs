@@ -14,11 +14,9 @@ use lapwing_core::ordered::add;
 use lapwing_core::{Error, Result, Run, memory};
 use rayon::prelude::*;
 
-use self::tile::{Parts, Stored};
-use crate::pages::{Real, zeros};
+use self::tile::{Parts, Stored, TILE};
+use crate::real::{Real, zeros};
 
-/// Edge of a tile: one in single precision stays in the L2 cache for several vectors.
-const TILE: usize = 256;
 /// Parts of the work; fixed, so that sums do not depend on the number of threads.
 const SHARES: usize = 16;
 

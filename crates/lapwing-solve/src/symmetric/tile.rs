@@ -5,8 +5,8 @@
 
 use lapwing_simd::{DOUBLES, Doubles, Simd, dispatch, lanes, lanes_mut, prefetch};
 
-use super::TILE;
-
+/// Edge of a tile: one in single precision stays in the L2 cache for several vectors.
+pub(super) const TILE: usize = 256;
 /// A tile is prefetched so many numbers ahead.
 const AHEAD: usize = 1024;
 /// Rows that are multiplied together: each has its own sum, and one load and store of the other side serves all.

@@ -13,7 +13,7 @@ use super::survey::{Cells, Survey};
 use super::terms::Tokens;
 use crate::read::cell::{CellType, DateStyle};
 use crate::read::{ColumnKind, Dialect, Doubt, Separator};
-use lapwing_core::scaling::times;
+use lapwing_core::text::times;
 use lapwing_core::{Report, Spreads, Standardize, Warning};
 
 /// The most frequent levels that are listed.

@@ -8,7 +8,7 @@ use super::edges::{
 use super::format::Format;
 use super::npz::Archive;
 use lapwing_core::memory::ask;
-use lapwing_core::row_names::quoted;
+use lapwing_core::text::quoted;
 use lapwing_core::{Csr, Edge, Error, Result, RowNames, Run, Warning, memory};
 
 /// Relative difference up to which the two directions of an edge count as equal.

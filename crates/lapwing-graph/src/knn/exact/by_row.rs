@@ -13,9 +13,9 @@ use rayon::prelude::*;
 
 use super::certified::{CertifiedSearch, rounded_up};
 use super::pass::{Limits, pass};
-use super::products::TILE_ROWS;
 use super::signed::{distance_of, key};
 use crate::knn::kernels::lists::EMPTY;
+use crate::knn::rows::TILE_ROWS;
 
 /// Most rows and values (n·d) among themselves for which products of both orders cost less than the lists of two sides. Measured for 15
 /// neighbors of uniform rows (2 cores), by row and by two sides: 2,000 × 64 in 9 and 15 ms, 10,000 × 10 in 61 and 97, 5,000 × 80 in 62

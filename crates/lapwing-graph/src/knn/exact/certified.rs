@@ -20,21 +20,12 @@ use rayon::prelude::*;
 use crate::knn::distance::Distances;
 use crate::knn::exact::duplicates::DuplicateGroups;
 use crate::knn::exact::pass::{Limits, pass};
-use crate::knn::exact::products::{Side, TILE_ROWS, Target};
+use crate::knn::exact::products::{Side, Target};
 use crate::knn::exact::signed::{distance_of, key};
 use crate::knn::from_row::FromRow;
 use crate::knn::kernels::lists::{EMPTY, STEP, SharedLists, id_of, offer, shared_lists};
-use crate::knn::rows::{Frame, SearchRows, half_squared};
+use crate::knn::rows::{Frame, SearchRows, TILE_ROWS, half_squared, lowered};
 use crate::knn::{KnnParams, Metric, Neighbors, list_width};
-
-/// h minus a bound on the error of products of a row with any other; the row has `terms` values other than zero.
-///
-/// A product of rows with a and b terms has min(a, b) ≤ √(ab) terms, so that each row can bound its share by its own terms.
-pub(crate) fn lowered(half_norm: f32, terms: usize, half_squared: f32) -> f32 {
-    // Twenty more terms cover the rounding of the stored values, of h, and of the sums for the distance; the
-    // constant covers underflow.
-    half_norm - (terms as f32 + 20.0) * (f32::EPSILON / 2.0) * 1.01 * half_squared - 1e-36
-}
 
 /// Share of one row in the slack: a distance exceeds its lower bound 2·(h(x) + h(y) − xᵀy) by at most the slacks of both rows.
 /// `half_norm` is the lowered h of the row, `terms` as in [`lowered`].
@@ -141,8 +132,7 @@ impl CertifiedSearch<'_> {
     pub(super) fn neighbors_from(&self, lists: Vec<u64>) -> Result<Neighbors> {
         let (m, k) = (self.left.rows.n, self.reranker.k);
         let width = self.width();
-        let mut neighbors =
-            Neighbors { n_neighbors: k, indices: vec![u32::MAX; m * k], distances: vec![f32::INFINITY; m * k] };
+        let mut neighbors = Neighbors::none(m, k);
         let open = self.run.install(|| {
             let rows = neighbors.indices.par_chunks_mut(k).zip(neighbors.distances.par_chunks_mut(k));
             let from = || FromRow::new(&self.reranker.distances);

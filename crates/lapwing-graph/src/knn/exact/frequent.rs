@@ -11,7 +11,7 @@ use std::ops::Range;
 use lapwing_core::Csr;
 use lapwing_simd::{Floats, LANES, Lines, Simd, dispatch, lanes_mut};
 
-use super::products::TILE_ROWS;
+use crate::knn::rows::TILE_ROWS;
 
 /// A column is frequent if at least one row in so many uses it.
 const COMMON: usize = 48;

@@ -1,7 +1,7 @@
-//! Exact neighbors of dense rows: products of blocks of rows give bounds of distances, see [`crate::knn::exact::certified`].
+//! Exact neighbors: products of blocks of rows give bounds of distances, see [`crate::knn::exact::certified`].
 //!
-//! Cost: n²·d/2 multiplications at matrix-product speed for rows among themselves, n·m·d for queries; one f32 copy of the
-//! features, and lists of all rows.
+//! Cost of dense rows: n²·d/2 multiplications at matrix-product speed for rows among themselves, n·m·d for queries; one f32 copy of the
+//! features, and lists of all rows. Of sparse rows: see [`crate::knn::exact::sparse_rows`].
 
 mod bounds;
 mod by_row;
@@ -16,7 +16,7 @@ pub(crate) mod sparse_rows;
 pub(crate) mod thresholds;
 pub(crate) mod tree;
 
-use lapwing_core::{Dense, Features, Result, Run};
+use lapwing_core::{Dense, Error, Features, Result, Run};
 
 pub(crate) use duplicates::DuplicateGroups;
 
@@ -27,26 +27,38 @@ use crate::knn::rows::{Frame, SearchRows};
 use crate::knn::{KnnParams, Metric, Neighbors};
 
 /// The k nearest rows of `train` for every row of `new`; `same` says they are one matrix and skips the row itself.
+///
+/// # Errors
+/// [`Error::Shape`] unless both are dense or both sparse; [`Error::TooLarge`] for sparse rows of too many columns.
 pub(crate) fn search(
-    new: (&Features<'_>, &Dense<'_>),
-    train: (&Features<'_>, &Dense<'_>),
+    new: &Features<'_>,
+    train: &Features<'_>,
     same: bool,
     params: &KnnParams,
     run: &Run,
 ) -> Result<Neighbors> {
-    let frame = Frame::new(train.1, params.metric(), run);
-    let right = side(train.1, &frame, run);
-    let left = if same { None } else { Some(side(new.1, &frame, run)) };
+    let metric = params.metric();
+    let (frame, right, left) = match (train, new) {
+        (Features::Dense(train), Features::Dense(new)) => {
+            let frame = Frame::new(train, metric, run);
+            let right = side(train, &frame, run);
+            let left = (!same).then(|| side(new, &frame, run));
+            (frame, right, left)
+        }
+        (Features::Sparse(train), Features::Sparse(new)) => {
+            let (frame, layout, right) = sparse_rows::ready(train, same, metric, run)?;
+            let left = if same { None } else { Some(run.install(|| layout.side(new, &frame))?) };
+            (frame, right, left)
+        }
+        (Features::Dense(_), _) => return Err(Error::shape("features", "dense rows, as in the fit", "sparse rows")),
+        (Features::Sparse(_), _) => return Err(Error::shape("features", "sparse rows, as in the fit", "dense rows")),
+    };
     let search = CertifiedSearch {
         left: left.as_ref().unwrap_or(&right),
-        target: Target::new(&right),
-        reranker: Reranker {
-            distances: Distances::new(new.0, train.0, params.metric()),
-            frame: &frame,
-            k: params.n_neighbors,
-        },
+        target: run.install(|| Target::new(&right)),
+        reranker: Reranker { distances: Distances::new(new, train, metric), frame: &frame, k: params.n_neighbors },
         same,
-        duplicates: if same { CertifiedSearch::duplicates(train.0, params, run) } else { None },
+        duplicates: if same { CertifiedSearch::duplicates(train, params, run) } else { None },
         run,
     };
     search.neighbors()

@@ -13,10 +13,11 @@ use crate::knn::distance::Distances;
 use crate::knn::exact::bounds::before;
 use crate::knn::exact::certified::{reach, rounded_up};
 use crate::knn::exact::pass::{Limits, pass};
-use crate::knn::exact::products::{TILE_ROWS, Target};
+use crate::knn::exact::products::Target;
 use crate::knn::exact::signed::{distance_of, key};
 use crate::knn::exact::thresholds::AllPairs;
 use crate::knn::from_row::FromRow;
+use crate::knn::rows::TILE_ROWS;
 
 /// Approximate number of pairs in a piece.
 const PIECE_PAIRS: usize = 1 << 19;

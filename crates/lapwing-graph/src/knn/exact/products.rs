@@ -10,10 +10,8 @@ use lapwing_simd::prefetch;
 use rayon::prelude::*;
 
 use super::frequent::Panel;
-use crate::knn::rows::{SearchRows, products};
+use crate::knn::rows::{SearchRows, TILE_ROWS, products};
 
-/// Rows on the left of a tile: few enough that a tile stays in the L2 cache, enough for a matrix product.
-pub(crate) const TILE_ROWS: usize = 64;
 /// Rows on the right of a tile: the products of one row with them stay in the L1 cache.
 const TILE_COLUMNS: usize = 4096;
 /// Most rows on the right: an index numbers them by 16 bits.

@@ -1,4 +1,4 @@
-//! Exact neighbors of sparse rows: frequent columns are multiplied by whole vectors, the others through an inverted index.
+//! Sparse rows for an exact search: frequent columns are multiplied by whole vectors, the others through an inverted index.
 //!
 //! The search is by h(y) − xᵀy as for dense rows; xᵀy needs only columns that both rows use. A column used by c of n rows costs c²
 //! single additions through an inverted index, or c·n multiplications of vectors, each some sixty times as fast: see
@@ -6,41 +6,13 @@
 //! Cost for rows among themselves: Σ c·n/2 multiplications over the frequent columns, Σ c²/2 over the others; memory: a copy of
 //! the entries, one transposed copy of those in rare columns, and the lists of [`crate::knn::exact::certified`].
 
-use lapwing_core::{Csr, Error, Features, Result, Run};
+use lapwing_core::{Csr, Error, Result, Run};
 use rayon::prelude::*;
 
-use crate::knn::distance::Distances;
-use crate::knn::exact::certified::{CertifiedSearch, Reranker, lowered};
+use crate::knn::Metric;
 use crate::knn::exact::frequent;
-use crate::knn::exact::products::{Side, SparseRows, Target};
-use crate::knn::rows::{FAR, Frame, SearchRows, unit_scale};
-use crate::knn::{KnnParams, Metric, Neighbors};
-
-/// The k nearest rows of `train` for every row of `new`; `same` says they are one matrix and skips the row itself.
-pub(crate) fn search(
-    new: &std::sync::Arc<Csr<f32>>,
-    train: &std::sync::Arc<Csr<f32>>,
-    same: bool,
-    params: &KnnParams,
-    run: &Run,
-) -> Result<Neighbors> {
-    let (frame, layout, right) = ready(train, same, params.metric(), run)?;
-    let left = if same { None } else { Some(run.install(|| layout.side(new, &frame))?) };
-    let (new, train) = (Features::Sparse(new.clone()), Features::Sparse(train.clone()));
-    let search = CertifiedSearch {
-        left: left.as_ref().unwrap_or(&right),
-        target: run.install(|| Target::new(&right)),
-        reranker: Reranker {
-            distances: Distances::new(&new, &train, params.metric()),
-            frame: &frame,
-            k: params.n_neighbors,
-        },
-        same,
-        duplicates: if same { CertifiedSearch::duplicates(&train, params, run) } else { None },
-        run,
-    };
-    search.neighbors()
-}
+use crate::knn::exact::products::{Side, SparseRows};
+use crate::knn::rows::{FAR, Frame, SearchRows, lowered, unit_scale};
 
 /// The rows of `train` prepared for the search, among themselves if `same`; with the layout for other rows.
 ///
@@ -98,7 +70,7 @@ impl Layout {
     }
 
     /// Rows cut in two, scaled for the search.
-    fn side(&self, rows: &Csr<f32>, frame: &Frame) -> Result<Side> {
+    pub fn side(&self, rows: &Csr<f32>, frame: &Frame) -> Result<Side> {
         let n = rows.n_rows();
         let squared = |row: usize| rows.row(row).1.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>();
         let mut half_norms = Vec::with_capacity(n);

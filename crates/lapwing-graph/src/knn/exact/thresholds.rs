@@ -15,12 +15,12 @@ use crate::knn::distance::{self, Distances};
 use crate::knn::exact::bounds::{
     Band, after, before, largest_upper, lower_bounds, ordered, scan, smallest_upper, unordered,
 };
-use crate::knn::exact::certified::{lowered, slack};
-use crate::knn::exact::products::{Side, TILE_ROWS, Target};
+use crate::knn::exact::certified::slack;
+use crate::knn::exact::products::{Side, Target};
 use crate::knn::exact::ready;
 use crate::knn::exact::signed::{distance_of, key};
 use crate::knn::from_row::FromRow;
-use crate::knn::rows::{FAR, Frame};
+use crate::knn::rows::{FAR, Frame, TILE_ROWS, lowered};
 use crate::knn::{KnnParams, check_rows, largest_row, overflow};
 
 /// Most values of a tile of bounds.

@@ -95,8 +95,7 @@ pub(crate) fn search(dense: &Dense<'_>, k: usize, run: &Run) -> Result<Neighbors
     })?;
     let mut places = vec![0u32; n];
     tree.ids.iter().enumerate().for_each(|(at, &id)| places[id as usize] = at as u32);
-    let mut neighbors =
-        Neighbors { n_neighbors: k, indices: vec![u32::MAX; n * k], distances: vec![f32::INFINITY; n * k] };
+    let mut neighbors = Neighbors::none(n, k);
     run.install(|| {
         let rows = neighbors.indices.par_chunks_mut(k).zip(neighbors.distances.par_chunks_mut(k));
         rows.zip(&places).with_min_len(LEAVES * LANES).for_each(|((ids, distances), &place)| {
@@ -335,9 +334,8 @@ mod tests {
 
     /// The neighbors by products of all pairs.
     fn expected(features: &Features<'_>, k: usize) -> Neighbors {
-        let Features::Dense(dense) = features else { unreachable!("dense rows were made") };
         let params = KnnParams { n_neighbors: k, ..KnnParams::default() };
-        super::super::search((features, dense), (features, dense), true, &params, &run(2)).unwrap()
+        super::super::search(features, features, true, &params, &run(2)).unwrap()
     }
 
     /// Rows on a grid: many are equal, and many distances.

@@ -12,6 +12,7 @@
 //! (n/s + p·s)·d multiplications with cells of s ≈ √n/3 rows, p of them visited. Parallel over batches of new rows; the
 //! answer for a row does not depend on its batch.
 
+mod cells;
 mod visits;
 
 use std::ops::Range;
@@ -20,6 +21,8 @@ use lapwing_core::{Dense, Error, Features, Result, Run, Stream};
 use rand::seq::index;
 use rayon::prelude::*;
 
+pub use cells::IndexCells;
+
 use crate::knn::distance::{Distances, norms};
 use crate::knn::exact::certified::{CertifiedSearch, Reranker};
 use crate::knn::exact::products::{Side, Target};
@@ -27,6 +30,7 @@ use crate::knn::exact::signed::key;
 use crate::knn::index::visits::{Places, ROUTE_ROWS, Visits, collect};
 use crate::knn::kernels::lists::{EMPTY, id_of};
 use crate::knn::partitions::carve::{Assign, CarveParams, Partition};
+use crate::knn::recall::mean_and_error;
 use crate::knn::rows::{Frame, SearchRows, half_squared, products};
 use crate::knn::zero_rows;
 use crate::knn::{KnnMethod, KnnParams, Metric, Neighbors};
@@ -39,21 +43,6 @@ const BATCH: usize = 4096;
 const CARVED: Range<f64> = 0.0..0.5;
 /// Round number of the carving, apart from the rounds of a search by partitions.
 const ROUND: u64 = u64::MAX;
-
-/// The part of an index that a model saves; with the features, the index can be built again from it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct IndexCells {
-    /// Rows, cell after cell (n).
-    pub ids: Vec<u32>,
-    /// First place of each cell in `ids`, and the end of the last (cells + 1).
-    pub starts: Vec<u64>,
-    /// Number of cells that a new row visits.
-    pub n_probes: usize,
-    /// Share of true neighbors that are found, measured on a sample of fitted rows.
-    pub recall: f64,
-    /// Standard error of the recall.
-    pub recall_error: f64,
-}
 
 /// Fitted rows, prepared for queries by new rows.
 #[derive(Clone, Debug)]
@@ -187,8 +176,7 @@ impl NeighborIndex {
             same,
             run,
         };
-        let mut found =
-            Neighbors { n_neighbors: k, indices: vec![u32::MAX; m * k], distances: vec![f32::INFINITY; m * k] };
+        let mut found = Neighbors::none(m, k);
         let batch = m.div_ceil(4 * run.threads()).clamp(ROUTE_ROWS, BATCH);
         let done = run.counter(m, "rows");
         run.install(|| {
@@ -248,54 +236,6 @@ impl NeighborIndex {
     }
 }
 
-impl IndexCells {
-    /// Number of cells.
-    pub fn len(&self) -> usize {
-        self.starts.len().saturating_sub(1)
-    }
-
-    /// Whether there is no cell, and no row.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Places of the rows of a cell.
-    pub(crate) fn range(&self, cell: usize) -> Range<usize> {
-        self.starts[cell] as usize..self.starts[cell + 1] as usize
-    }
-
-    /// The least number of cells, at least `n_probes`, such that any so many cells hold `k` rows.
-    fn enough(&self, n_probes: usize, k: usize) -> usize {
-        let mut sizes: Vec<usize> = (0..self.len()).map(|cell| self.range(cell).len()).collect();
-        sizes.sort_unstable();
-        let mut total = 0;
-        let needed = sizes.iter().take_while(|&&size| {
-            let is_short = total < k;
-            total += size;
-            is_short
-        });
-        n_probes.max(needed.count()).min(self.len())
-    }
-
-    /// Checks that the cells hold each of `n` rows once and that there are as many as are visited.
-    ///
-    /// # Errors
-    /// [`Error::Shape`] otherwise.
-    pub fn check(&self, n: usize) -> Result<()> {
-        let mut seen = vec![false; n];
-        let is_new = |&id: &u32| seen.get_mut(id as usize).is_some_and(|seen| !std::mem::replace(seen, true));
-        let is_whole = self.ids.len() == n && self.ids.iter().all(is_new);
-        let is_cut = self.starts.first() == Some(&0)
-            && self.starts.last() == Some(&(n as u64))
-            && self.starts.windows(2).all(|pair| pair[0] < pair[1]);
-        if is_whole && is_cut && (1..=self.len()).contains(&self.n_probes) {
-            return Ok(());
-        }
-        let got = format!("{} rows in {} cells, {} visited", self.ids.len(), self.starts.len(), self.n_probes);
-        Err(Error::shape("cells of the index", format!("each of {n} rows once"), got))
-    }
-}
-
 /// True neighbors of a sample of rows.
 struct Truth {
     k: usize,
@@ -336,14 +276,6 @@ impl Truth {
         let ids = rows.iter().zip(found.indices.chunks_exact(k + 1)).flat_map(others).collect();
         Ok(Self { k, rows, ids })
     }
-}
-
-/// Mean and its standard error.
-fn mean_and_error(values: &[f64]) -> (f64, f64) {
-    let m = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / m;
-    let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (m - 1.0).max(1.0);
-    (mean, (variance / m).sqrt())
 }
 
 impl Assign for SearchRows {

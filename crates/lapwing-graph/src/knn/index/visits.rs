@@ -11,7 +11,7 @@ use crate::knn::exact::certified::{Reranker, limit, write};
 use crate::knn::exact::pass::{Limits, pass};
 use crate::knn::exact::signed::key;
 use crate::knn::from_row::FromRow;
-use crate::knn::index::IndexCells;
+use crate::knn::index::cells::IndexCells;
 use crate::knn::kernels::lists::{EMPTY, id_of, offer};
 use crate::knn::list_width;
 use crate::knn::rows::{Frame, SearchRows, products};

@@ -8,9 +8,10 @@ use lapwing_simd::{LANES, prefetch_lines};
 use rayon::prelude::*;
 
 use crate::knn::kernels::element::{Bytes, Element, Floats};
-use crate::knn::kernels::tile::PANEL;
 use crate::knn::rows::Frame;
 
+/// Rows of a panel: two vectors.
+pub(crate) const PANEL: usize = 2 * LANES;
 /// Rows that a thread works on at a time.
 const BLOCK: usize = 1024;
 

@@ -10,10 +10,7 @@ use lapwing_simd::{Floats, LANES, Simd, dispatch, lanes};
 
 use crate::knn::kernels::element::Element;
 use crate::knn::kernels::lists::{EMPTY, SharedLists, distance_of, key, offer_with};
-use crate::knn::kernels::points::{Panels, Points};
-
-/// Rows of a panel: two vectors.
-pub(crate) const PANEL: usize = 2 * LANES;
+use crate::knn::kernels::points::{PANEL, Panels, Points};
 
 /// Sums of `R` rows on the left with the rows of a panel.
 #[inline(always)]

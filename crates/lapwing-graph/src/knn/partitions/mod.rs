@@ -104,7 +104,7 @@ pub(crate) fn search(
     match found {
         Some((neighbors, report)) if report.recall >= params.recall_target || !is_affordable => Ok((neighbors, report)),
         // Partitions do not pay, because the intrinsic dimension is too high.
-        _ => Ok((exact::search((features, dense), (features, dense), true, params, run)?, KnnReport::exact())),
+        _ => Ok((exact::search(features, features, true, params, run)?, KnnReport::exact())),
     }
 }
 
@@ -201,7 +201,7 @@ impl<S: Source> PartitionSearch<'_, S> {
         }
         drop((points, snapshot));
         let neighbors = self.finish(lists, &order, &run.part(REPEATED..1.0, ""))?;
-        let is_complete = !neighbors.indices.contains(&u32::MAX);
+        let is_complete = neighbors.are_full();
         Ok(is_complete.then_some((neighbors, report)))
     }
 
@@ -313,8 +313,8 @@ impl<S: Source> PartitionSearch<'_, S> {
         run.install(|| ranked.collect::<Result<()>>())?;
         let keys = &*lists.as_mut_slice();
         // Empty places of a short list have row u32::MAX at infinite distance.
-        let (mut indices, mut distances) = (vec![u32::MAX; n * k], vec![f32::INFINITY; n * k]);
-        let rows = indices.par_chunks_exact_mut(k).zip(distances.par_chunks_exact_mut(k)).enumerate();
+        let mut found = Neighbors::none(n, k);
+        let rows = found.indices.par_chunks_exact_mut(k).zip(found.distances.par_chunks_exact_mut(k)).enumerate();
         run.install(|| {
             rows.with_min_len(BLOCK).for_each(|(row, (ids, values))| {
                 let list = &keys[order.places[row] as usize * width..][..k];
@@ -323,7 +323,7 @@ impl<S: Source> PartitionSearch<'_, S> {
                 }
             });
         });
-        Ok(Neighbors { n_neighbors: k, indices, distances })
+        Ok(found)
     }
 }
 

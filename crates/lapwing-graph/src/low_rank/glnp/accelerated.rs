@@ -23,10 +23,10 @@ use std::mem::swap;
 use lapwing_core::{Matrix, Result};
 use lapwing_solve::dense::eigen_symmetric;
 
+use super::course::{Course, Iterate, Trace};
 use super::moments::Moments;
 use super::rows::OffsetRows;
 use super::step::{Found, Point, step};
-use super::{Course, Iterate, Trace};
 
 /// Rounding that is allowed in the upper bound, as a share of ‖X‖².
 const SLACK: f64 = 1e-12;

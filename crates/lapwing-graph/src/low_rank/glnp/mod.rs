@@ -31,6 +31,7 @@
 //! If there are far more rows than fit in memory, or k is large, take landmarks instead: their factor is a function of the row.
 
 mod accelerated;
+mod course;
 mod extend;
 mod moments;
 mod multiplicative;
@@ -46,12 +47,9 @@ pub use extend::GlnpExtension;
 pub use params::{GlnpParams, GlnpSolver, GlnpStart};
 pub use start::GlnpCenters;
 
+use course::Course;
 use moments::Moments;
-use multiplicative::Exponent;
 use rows::OffsetRows;
-
-/// Iterations over which the decrease of Q is compared with the tolerance.
-const WINDOW: usize = 5;
 
 /// A factor, with the course of its iteration.
 #[derive(Clone, Debug)]
@@ -117,7 +115,7 @@ pub fn glnp(
     let course = Course { squared_norm, tol: params.tol, max_iter: params.max_iter };
     let (at, trace) = match params.solver {
         GlnpSolver::AcceleratedGradient => accelerated::accelerated(&rows, at, course)?,
-        GlnpSolver::Multiplicative => multiplicative::multiplicative(&rows, at, Exponent::Half, course)?,
+        GlnpSolver::Multiplicative => multiplicative::multiplicative(&rows, at, course)?,
         GlnpSolver::PaperGradient => paper::paper(&rows, at, course)?,
     };
     let Moments { k, basis, .. } = at.moments;
@@ -153,72 +151,6 @@ fn start(rows: &mut OffsetRows<'_>, centers: Option<GlnpCenters<'_>>, params: &G
         Some(nearest) => start::at_clusters(rows, &nearest, k, start::NOISE),
         None => start::uniform(rows, k, 1.0),
     })
-}
-
-/// F with its moments.
-#[derive(Clone, Debug)]
-struct Iterate {
-    /// F (n, k), row-major.
-    factor: Vec<f64>,
-    moments: Moments,
-}
-
-impl Iterate {
-    /// tF with the t that minimizes Q.
-    fn scale(&mut self, run: &Run) {
-        use rayon::prelude::*;
-        let t = self.moments.best_scale();
-        run.install(|| self.factor.par_iter_mut().with_min_len(1 << 16).for_each(|f| *f *= t));
-        self.moments.scale(t);
-    }
-}
-
-/// When an iteration ends.
-#[derive(Clone, Copy, Debug)]
-struct Course {
-    squared_norm: f64,
-    tol: f64,
-    max_iter: usize,
-}
-
-impl Course {
-    /// The trace before the first iteration. X = 0 counts as converged.
-    fn begin(&self, at: &Iterate) -> Trace {
-        let objective = vec![at.moments.objective(self.squared_norm)];
-        Trace { objective, n_iter: 0, converged: self.squared_norm == 0.0 }
-    }
-
-    /// Whether the last iterations lowered Q by too little.
-    fn has_settled(&self, objective: &[f64]) -> bool {
-        let last = objective.len() - 1;
-        last >= WINDOW && objective[last - WINDOW] - objective[last] <= self.tol * self.squared_norm
-    }
-
-    /// Whether the last iteration changed Q by too little.
-    fn stands_still(&self, objective: &[f64]) -> bool {
-        let last = objective.len() - 1;
-        last >= 1 && (objective[last - 1] - objective[last]).abs() <= self.tol * self.squared_norm
-    }
-}
-
-/// Course of an iteration so far.
-#[derive(Clone, Debug)]
-struct Trace {
-    objective: Vec<f64>,
-    n_iter: usize,
-    converged: bool,
-}
-
-impl Trace {
-    fn goes_on(&self, course: &Course) -> bool {
-        !self.converged && self.n_iter < course.max_iter
-    }
-
-    fn record(&mut self, objective: f64, course: &Course, run: &Run) {
-        self.objective.push(objective);
-        self.n_iter += 1;
-        run.progress().update(self.n_iter as u64, &format!("Q/|X|² {:.4}", objective / course.squared_norm));
-    }
 }
 
 #[cfg(test)]

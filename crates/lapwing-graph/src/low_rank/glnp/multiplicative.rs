@@ -12,33 +12,18 @@ use lapwing_core::Result;
 use lapwing_simd::dispatch;
 use lapwing_solve::products::{add_product, product};
 
+use super::course::{Course, Iterate, Trace};
 use super::moments::{MomentSums, Moments};
 use super::rows::OffsetRows;
-use super::{Course, Iterate, Trace};
 
 /// Least denominator.
 const TINY: f64 = f64::MIN_POSITIVE;
 
-/// The exponent of an update.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Exponent {
-    /// ½.
-    Half,
-    /// ⅓: slower; for comparison.
-    #[cfg(test)]
-    Third,
-}
-
 /// Updates until Q converges.
-pub(super) fn multiplicative(
-    rows: &OffsetRows<'_>,
-    mut at: Iterate,
-    exponent: Exponent,
-    course: Course,
-) -> Result<(Iterate, Trace)> {
+pub(super) fn multiplicative(rows: &OffsetRows<'_>, mut at: Iterate, course: Course) -> Result<(Iterate, Trace)> {
     let mut trace = course.begin(&at);
     while trace.goes_on(&course) {
-        update(rows, &mut at, exponent)?;
+        update(rows, &mut at)?;
         trace.record(at.moments.objective(course.squared_norm), &course, rows.run);
         trace.converged = course.has_settled(&trace.objective);
     }
@@ -46,7 +31,7 @@ pub(super) fn multiplicative(
 }
 
 /// One update; one pass.
-pub(super) fn update(rows: &OffsetRows<'_>, at: &mut Iterate, exponent: Exponent) -> Result<()> {
+pub(super) fn update(rows: &OffsetRows<'_>, at: &mut Iterate) -> Result<()> {
     let Moments { k, basis, gram, outer } = &at.moments;
     let k = *k;
     let zero = || MomentSums::zero(rows.d, k);
@@ -56,13 +41,7 @@ pub(super) fn update(rows: &OffsetRows<'_>, at: &mut Iterate, exponent: Exponent
         product(tile.x, basis, rows.d, b);
         product(f, outer, k, below);
         add_product(b, gram, k, below);
-        match exponent {
-            Exponent::Half => by_roots(f, b, below),
-            #[cfg(test)]
-            Exponent::Third => {
-                f.iter_mut().zip(b).zip(below).for_each(|((f, b), below)| *f *= (2.0 * *b / below.max(TINY)).cbrt());
-            }
-        }
+        by_roots(f, b, below);
         sums.add_rows(tile.x, f, f.len() / k);
     })?;
     at.moments = Moments::new(k, sums.basis, sums.gram);

@@ -19,10 +19,10 @@ use std::mem::swap;
 
 use lapwing_core::Result;
 
+use super::course::{Course, Iterate, Trace};
 use super::moments::Moments;
 use super::rows::OffsetRows;
 use super::step::{Found, Point, step};
-use super::{Course, Iterate, Trace};
 
 /// The Armijo sufficient-decrease constant.
 const SUFFICIENT: f64 = 0.01;

@@ -12,7 +12,7 @@ use lapwing_solve::products::product_transposed;
 use rand::RngExt;
 use rayon::prelude::*;
 
-use super::Iterate;
+use super::course::Iterate;
 use super::moments::{MomentSums, Moments};
 use super::rows::{BLOCK_ROWS, OffsetRows, n_slots};
 

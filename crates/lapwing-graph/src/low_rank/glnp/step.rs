@@ -13,7 +13,7 @@ use lapwing_core::ordered::{Summand, add};
 use lapwing_simd::dispatch;
 use lapwing_solve::products::{add_product, add_transposed_product, product};
 
-use super::Iterate;
+use super::course::Iterate;
 use super::moments::{MomentSums, Moments};
 use super::rows::OffsetRows;
 

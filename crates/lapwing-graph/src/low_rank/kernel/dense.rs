@@ -2,7 +2,7 @@
 
 use lapwing_simd::{Floats, LANES, Simd, dispatch};
 
-use super::{STRIP, VECTORS, Vectors, vectors, vectors_mut};
+use super::strip::{STRIP, VECTORS, Vectors, vectors, vectors_mut};
 
 /// Most landmarks of a tile.
 const WIDEST: usize = 6;

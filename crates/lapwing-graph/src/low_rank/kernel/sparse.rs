@@ -10,7 +10,7 @@ use std::ops::Range;
 use lapwing_core::{Csr, Result, Run};
 use lapwing_simd::dispatch;
 
-use super::STRIP;
+use super::strip::STRIP;
 
 /// Products between two checks for an interruption.
 const CHECK_PRODUCTS: usize = 1 << 24;

@@ -2,7 +2,7 @@
 
 use lapwing_simd::{Floats, Simd, dispatch};
 
-use super::{STRIP, VECTORS, Vectors, exp2, vectors, vectors_mut};
+use super::strip::{STRIP, VECTORS, Vectors, exp2, vectors, vectors_mut};
 
 /// Place of (a, b), a ≤ b, in the packed upper triangle of a matrix (k, k): row by row.
 #[inline(always)]

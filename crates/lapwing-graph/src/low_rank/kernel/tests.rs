@@ -2,6 +2,7 @@
 
 use lapwing_simd::each_level;
 
+use super::strip::CHUNK_STRIPS;
 use super::*;
 
 /// Values that look random in [−1, 1).

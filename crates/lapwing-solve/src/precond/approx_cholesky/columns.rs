@@ -2,7 +2,10 @@
 
 use lapwing_core::{Result, Run};
 
-use super::elimination::{FREE, UNCHECKED};
+/// State of a vertex that is not a neighbor of the one being eliminated.
+pub(super) const FREE: u32 = u32::MAX;
+/// Entries or columns between two checks for cancellation.
+pub(super) const UNCHECKED: usize = 1 << 16;
 
 /// Columns of the factor, in the order of elimination.
 #[derive(Default)]

@@ -6,22 +6,36 @@
 
 use lapwing_core::{Result, Run};
 
-use super::Cliques;
-use super::columns::Columns;
-use crate::pages::prefetch;
+use super::columns::{Columns, FREE, UNCHECKED};
 use crate::precond::queue::{DegreeQueue, Link, Links};
+use crate::real::prefetch;
 use lapwing_core::hash::{mix, uniform};
 
-/// State of a vertex that is not a neighbor of the one being eliminated.
-pub(super) const FREE: u32 = u32::MAX;
+/// The edges that join the neighbors of an eliminated vertex.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cliques {
+    /// Trees on two copies of every edge if small separators keep the factor small, as on meshes, else on one. The better factor
+    /// saves a third of the iterations; it costs little on meshes, but much on graphs that mix fast.
+    Suited,
+    /// Random trees on k copies of every edge, AC(k), k from 1 to 16.
+    Trees(u32),
+}
+
+impl Cliques {
+    pub(super) fn copies(self) -> u32 {
+        match self {
+            Self::Suited => 1,
+            Self::Trees(copies) => copies,
+        }
+    }
+}
+
 /// State of an eliminated vertex.
 const GONE: u32 = u32::MAX - 1;
 /// Capacity of the shortest lists.
 const SHORTEST: usize = 4;
 /// Vertices are prefetched this many records ahead.
 const AHEAD: usize = 8;
-/// Entries or columns between two checks for cancellation.
-pub(super) const UNCHECKED: usize = 1 << 16;
 /// Most records: their numbers have 32 bits.
 const MOST_RECORDS: usize = 1 << 31;
 /// Least weight; with lighter ones, products could leave the normal numbers of f32. The heaviest edge weighs 1.

@@ -8,9 +8,8 @@
 use lapwing_core::{Csr, Result, Run};
 use rayon::prelude::*;
 
-use super::Cliques;
 use super::columns::Columns;
-use super::elimination::{Eliminated, Elimination, LIGHTEST, Record, Rule};
+use super::elimination::{Cliques, Eliminated, Elimination, LIGHTEST, Record, Rule};
 use crate::order::{Clusters, clusters};
 
 /// Vertices of a cluster: their lists and values stay within a core's L2 cache.

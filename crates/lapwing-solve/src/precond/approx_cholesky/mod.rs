@@ -28,30 +28,12 @@ use std::borrow::Cow;
 
 use lapwing_core::{Csr, Error, Result, Run};
 
+pub use elimination::Cliques;
 use elimination::Rule;
 use levels::Level;
 use sweeps::Factor;
 
 pub(crate) use levels::CLUSTER;
-
-/// The edges that join the neighbors of an eliminated vertex.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cliques {
-    /// Trees on two copies of every edge if small separators keep the factor small, as on meshes, else on one. The better factor
-    /// saves a third of the iterations; it costs little on meshes, but much on graphs that mix fast.
-    Suited,
-    /// Random trees on k copies of every edge, AC(k), k from 1 to 16.
-    Trees(u32),
-}
-
-impl Cliques {
-    fn copies(self) -> u32 {
-        match self {
-            Self::Suited => 1,
-            Self::Trees(copies) => copies,
-        }
-    }
-}
 
 /// Parameters of the factorization.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -7,12 +7,11 @@
 use lapwing_core::{Result, Run};
 use rayon::prelude::*;
 
-use super::columns::Columns;
-use super::elimination::UNCHECKED;
+use super::columns::{Columns, UNCHECKED};
 use super::levels::{GROUND, Levels};
 use super::lists::{Entries, Few};
+use crate::blocks::BLOCK_ROWS;
 use crate::dispatch::{WIDEST, dispatch, with_width};
-use crate::kernels::BLOCK_ROWS;
 
 /// A part of at least so many columns is swept by several threads, each for some of the right-hand sides.
 const LARGE: usize = 1 << 14;

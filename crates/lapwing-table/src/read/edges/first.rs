@@ -1,7 +1,7 @@
 //! The first line of a list of edges as text: a header, or an edge.
 
 use crate::read::roles::{Cells, ends};
-use lapwing_core::row_names::quoted;
+use lapwing_core::text::quoted;
 
 /// A first line that is or may be a header.
 #[derive(Clone, Debug)]

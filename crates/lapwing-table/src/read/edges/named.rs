@@ -11,7 +11,9 @@ use super::first::FirstLine;
 use super::report_share;
 use super::table::{EdgeList, TableEdges};
 use crate::read::list::Place;
-use lapwing_core::row_names::{BadNames, Named, Tally, quoted};
+use lapwing_core::bad_names::{BadNames, Tally};
+use lapwing_core::row_names::Named;
+use lapwing_core::text::quoted;
 use lapwing_core::{Edge, EdgeReader, Error, Result, RowNames, Run};
 
 /// Rows of a block of numbers.

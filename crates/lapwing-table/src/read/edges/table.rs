@@ -16,7 +16,7 @@ use crate::read::npz::Archive;
 use crate::read::roles::{Cells, EdgeColumns, edge_columns, is_canonical};
 use crate::read::table::ColumnKind;
 use crate::read::text::Known;
-use lapwing_core::row_names::quoted;
+use lapwing_core::text::quoted;
 use lapwing_core::{Edge, EdgeReader, Error, Result, Run};
 
 /// The array of edges in an archive.

@@ -10,7 +10,9 @@ use crate::read::list::{List, Place};
 use crate::read::npy::ArrayName;
 use crate::read::roles::{is_canonical, is_label_word, label_columns};
 use crate::read::text::{Known, TextTable};
-use lapwing_core::row_names::{BadNames, Named, Tally, quoted};
+use lapwing_core::bad_names::{BadNames, Tally};
+use lapwing_core::row_names::Named;
+use lapwing_core::text::quoted;
 use lapwing_core::{Error, Result, RowNames, Run, Warning};
 
 /// What a file of labels needs if nodes have names.

@@ -2,10 +2,10 @@
 
 use rayon::prelude::*;
 
-use crate::kernels::{BLOCK_ROWS, column_dots, reduce};
-use crate::pages::{Real, zeros};
+use crate::blocks::{BLOCK_ROWS, column_dots, reduce};
+use crate::real::{Real, zeros};
 
-pub(super) fn column_norms(a: &[f64], n: usize, s: usize) -> Vec<f64> {
+pub(crate) fn column_norms(a: &[f64], n: usize, s: usize) -> Vec<f64> {
     if s == 0 { Vec::new() } else { column_dots(a, a, n, s).into_iter().map(f64::sqrt).collect() }
 }
 
@@ -19,7 +19,7 @@ pub(crate) fn column_sums<R: Real>(block: &[R], n: usize, s: usize) -> Vec<f64> 
 }
 
 /// A block (n, s) reduced to its columns `keep`, ascending.
-pub(super) fn keep_columns<R: Real>(block: Vec<R>, s: usize, keep: &[usize]) -> Vec<R> {
+pub(crate) fn keep_columns<R: Real>(block: Vec<R>, s: usize, keep: &[usize]) -> Vec<R> {
     if keep.len() == s { block } else { columns(&block, s, keep) }
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn write_columns<T: Real, R: Real>(to: &mut [T], s: usize, from: &[R]
 }
 
 /// Column `to` of a block (n, s) += column `from` of another with `width` columns, for each of the `pairs` (from, to).
-pub(super) fn add_columns<T: Real, R: Real>(
+pub(crate) fn add_columns<T: Real, R: Real>(
     (x, s): (&mut [T], usize),
     (own, width): (&[R], usize),
     pairs: &[(usize, usize)],
@@ -56,7 +56,7 @@ pub(super) fn add_columns<T: Real, R: Real>(
 }
 
 /// Blocks (n, s) and (n, m) as one (n, s + m).
-pub(super) fn side_by_side<R: Real>(left: &[R], s: usize, right: &[R], m: usize) -> Vec<R> {
+pub(crate) fn side_by_side<R: Real>(left: &[R], s: usize, right: &[R], m: usize) -> Vec<R> {
     let mut both = zeros(left.len() + right.len());
     both.par_chunks_mut((s + m).max(1)).with_min_len(BLOCK_ROWS).enumerate().for_each(|(row, both)| {
         both[..s].copy_from_slice(&left[row * s..(row + 1) * s]);
@@ -66,7 +66,7 @@ pub(super) fn side_by_side<R: Real>(left: &[R], s: usize, right: &[R], m: usize)
 }
 
 /// Range of `value` over the rows below `n`, 0 included.
-pub(super) fn range_of(n: usize, value: impl Fn(usize) -> f64 + Sync) -> f64 {
+pub(crate) fn range_of(n: usize, value: impl Fn(usize) -> f64 + Sync) -> f64 {
     let rows = (0..n).into_par_iter().with_min_len(BLOCK_ROWS);
     let widen = |(least, most): (f64, f64), row: usize| {
         let value = value(row);
@@ -74,4 +74,16 @@ pub(super) fn range_of(n: usize, value: impl Fn(usize) -> f64 + Sync) -> f64 {
     };
     let (least, most) = rows.fold(|| (0.0, 0.0), widen).reduce(|| (0.0, 0.0), |a, b| (a.0.min(b.0), a.1.max(b.1)));
     most - least
+}
+
+/// Subtracts `mean` from every row.
+pub(crate) fn subtract<R: Real>(block: &mut [R], mean: &[f64]) {
+    let s = mean.len();
+    if mean.iter().all(|&mean| mean == 0.0) {
+        return;
+    }
+    block.par_chunks_mut(BLOCK_ROWS * s).for_each(|rows| {
+        rows.chunks_exact_mut(s)
+            .for_each(|row| row.iter_mut().zip(mean).for_each(|(v, mean)| *v = *v - R::round(*mean)));
+    });
 }

@@ -1,8 +1,6 @@
 //! Error bounds against elimination without subtraction in twice the digits, on random systems of weights over many orders.
 
-mod elimination;
-
-use elimination::{Reference, Wide};
+use super::elimination::{Reference, Wide};
 use lapwing_core::{Matrix, Run, Stream};
 use lapwing_solve::{
     Certificate, CountOpen, ErrorBounds, FallbackLevel, Goal, Graph, LaplacianParams, LaplacianSolver,

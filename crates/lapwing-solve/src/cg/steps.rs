@@ -8,11 +8,11 @@ use std::ops::Range;
 use lapwing_core::{Result, Run};
 use rayon::prelude::*;
 
-use crate::cg::Projection;
+use super::Projection;
+use crate::blocks::{BLOCK_ROWS, reduce, sum};
 use crate::dispatch::{WIDEST, dispatch, with_width};
-use crate::kernels::{BLOCK_ROWS, reduce, sum};
-use crate::pages::Real;
 use crate::precond::{Coarse, Inverse, TwoLevel};
+use crate::real::Real;
 
 /// The effect of a projection on preconditioned residuals: z ← z − c·v with c = wᵀz / norm.
 pub(crate) struct Correction<'a> {
@@ -405,17 +405,5 @@ pub(crate) fn add<R: Real>(x: &mut [R], (p, stride): (&[R], usize), step: &[f64]
             let moving = x.iter_mut().zip(p).zip(step).filter(|(_, step)| **step != 0.0);
             moving.for_each(|((x, p), step)| *x = *x + R::round(*step) * *p);
         }
-    });
-}
-
-/// Subtracts `mean` from every row.
-pub(crate) fn subtract<R: Real>(block: &mut [R], mean: &[f64]) {
-    let s = mean.len();
-    if mean.iter().all(|&mean| mean == 0.0) {
-        return;
-    }
-    block.par_chunks_mut(BLOCK_ROWS * s).for_each(|rows| {
-        rows.chunks_exact_mut(s)
-            .for_each(|row| row.iter_mut().zip(mean).for_each(|(v, mean)| *v = *v - R::round(*mean)));
     });
 }

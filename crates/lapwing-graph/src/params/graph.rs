@@ -1,42 +1,11 @@
-//! Parameters of neighbor searches and of affinity graphs.
+//! Parameters of affinity graphs.
 
 use lapwing_core::params::{Parameters, above, at_least};
-use lapwing_core::{Error, Features, Report, Result, Warning, choices, parameters};
+use lapwing_core::{Error, Features, Result, choices, parameters};
 
-use crate::knn::distance::norm;
-use crate::knn::memory;
-use crate::learn::LearnParams;
+use super::{KnnMethod, KnnParams, LearnModel, LearnParams, Metric, ZeroRows};
 
 choices! {
-    /// Distance between rows.
-    pub enum Metric("metric", default Euclidean) {
-        /// ‖x − y‖.
-        Euclidean = "euclidean",
-        /// 1 − xᵀy / (‖x‖‖y‖), in [0, 2].
-        Cosine = "cosine",
-        /// −xᵀy: the nearest rows are those of the largest product. Not a distance: it may be negative, and a row need not
-        /// be nearest to itself.
-        InnerProduct = "inner-product",
-    }
-
-    /// Treatment of rows of zeros under the cosine metric; other metrics allow them.
-    pub enum ZeroRows("zero_rows", default Error) {
-        /// They are an error, which names the first one.
-        Error = "error",
-        /// They are at distance 1 from every row, as if orthogonal to it.
-        Allow = "allow",
-    }
-
-    /// Which neighbor search.
-    pub enum KnnMethod("knn_method", default Auto) {
-        /// Whichever is faster for the size.
-        Auto = "auto",
-        /// All distances.
-        Exact = "exact",
-        /// Overlapping partitions, repeated until the measured recall reaches its target.
-        Partitions = "partitions",
-    }
-
     /// How a distance becomes an edge weight.
     pub enum Weighting("weights", default SelfTuning) {
         /// exp(−d²/(h²·σᵢσⱼ)), σᵢ the distance of row i to its last neighbor, h the bandwidth (Zelnik-Manor & Perona 2004,
@@ -64,22 +33,6 @@ choices! {
         Mean = "mean",
         /// An edge only if each row is a neighbor of the other; the smaller weight.
         Mutual = "mutual",
-    }
-}
-
-parameters! {
-    /// Parameters of a neighbor search.
-    pub struct KnnParams {
-        /// Neighbors of each row, below the number of rows.
-        n_neighbors: usize = 15, in at_least(1.0);
-        /// Distance between rows. Auto is cosine for sparse rows (rows of zeros are then allowed) and euclidean for dense rows.
-        metric: Option<Metric> = None, or "auto";
-        /// Neighbor search. Auto uses the faster one.
-        method: KnnMethod = KnnMethod::Auto;
-        /// Share of the true neighbors that an approximate search must find.
-        recall_target: f64 = 0.95, in above(0.0).at_most(1.0), if [method: "auto", "partitions"];
-        /// Rows of zeros under the cosine metric: an error, or at distance 1 from every row.
-        zero_rows: ZeroRows = ZeroRows::Error, if [metric: "cosine"];
     }
 }
 
@@ -115,45 +68,23 @@ parameters! {
 /// exp(−d²/(σᵢσⱼ)) on most data sets of `docs/results.md` from three labels per class on.
 pub const SELF_TUNING_BANDWIDTH: f64 = 0.5;
 
-impl Metric {
-    /// The metric that auto takes: for sparse rows the cosine, because the length of a row of counts is that of its text.
-    pub fn auto(features: &Features<'_>) -> Self {
-        if matches!(features, Features::Sparse(_)) { Self::Cosine } else { Self::Euclidean }
-    }
-
-    /// The metric and the treatment of rows of zeros of a search whose metric is auto, which no row of zeros may stop.
-    fn resolve(metric: &mut Option<Self>, zero_rows: &mut ZeroRows, auto: Self) {
-        if metric.replace(metric.unwrap_or(auto)).is_none() && auto == Self::Cosine {
-            *zero_rows = ZeroRows::Allow;
-        }
-    }
-
-    /// The squared Euclidean distance that a distance stands for: d², or 2d = ‖x/‖x‖ − y/‖y‖‖² of d = 1 − cos.
-    pub(crate) fn squared(self, d: f32) -> f32 {
+impl Weighting {
+    /// The model by which weights are learned; `None` if they are not learned.
+    pub fn model(self) -> Option<LearnModel> {
         match self {
-            Self::Cosine => 2.0 * d.max(0.0),
-            Self::Euclidean | Self::InnerProduct => d * d,
+            Self::Learned => Some(LearnModel::Log),
+            Self::LearnedL2 => Some(LearnModel::L2),
+            Self::SelfTuning | Self::Gaussian | Self::Cosine | Self::Binary => None,
         }
-    }
-
-    /// Whether distances are at least 0, so that no row is nearer than one at distance 0.
-    pub(crate) fn is_distance(self) -> bool {
-        self != Self::InnerProduct
     }
 }
 
-impl KnnParams {
-    /// The same with the metric that auto takes for `features`.
-    #[must_use]
-    pub fn resolved(&self, features: &Features<'_>) -> Self {
-        let mut params = self.clone();
-        Metric::resolve(&mut params.metric, &mut params.zero_rows, Metric::auto(features));
-        params
-    }
-
-    /// The metric; where it is auto, that of dense rows.
-    pub(crate) fn metric(&self) -> Metric {
-        self.metric.unwrap_or_default()
+impl From<LearnModel> for Weighting {
+    fn from(model: LearnModel) -> Self {
+        match model {
+            LearnModel::Log => Self::Learned,
+            LearnModel::L2 => Self::LearnedL2,
+        }
     }
 }
 
@@ -175,30 +106,6 @@ impl GraphParams {
             params.n_neighbors = self.n_neighbors.min(features.n_rows().saturating_sub(1)).max(1);
         }
         params
-    }
-
-    /// Adds a warning to `report` if the rows of `features` have fewer neighbors than asked for, and notes the metric
-    /// ([`note_metric`](Self::note_metric)).
-    #[doc(hidden)]
-    pub fn note(&self, features: &Features<'_>, report: &mut Report) {
-        let (given, used, n_samples) = (self.n_neighbors, self.resolved(features).n_neighbors, features.n_rows());
-        report.warnings.extend((used < given && n_samples > 1).then_some(Warning::ManyNeighbors {
-            given,
-            used,
-            n_samples,
-        }));
-        self.note_metric(features, report);
-    }
-
-    /// Notes in `report` that auto takes the cosine for `features`, and a warning if there are rows of zeros.
-    #[doc(hidden)]
-    pub fn note_metric(&self, features: &Features<'_>, report: &mut Report) {
-        if self.metric.is_none() && self.resolved(features).metric() == Metric::Cosine {
-            report.choose("metric", Metric::Cosine.name());
-            let n_samples = features.n_rows();
-            let n_rows = (0..n_samples).filter(|&row| norm(features, row) == 0.0).count();
-            report.warnings.extend((n_rows > 0).then_some(Warning::ZeroRows { n_rows, n_samples }));
-        }
     }
 
     /// The metric; where it is auto, that of dense rows.
@@ -235,21 +142,6 @@ impl GraphParams {
         Ok(())
     }
 
-    /// The search method for `n` rows of `d` columns.
-    pub(crate) fn search(&self, n: usize, d: usize, is_sparse: bool) -> KnnMethod {
-        match self.knn_method {
-            _ if is_sparse => KnnMethod::Exact,
-            method if method.takes_tree(n, d, self.n_neighbors, self.metric()) => KnnMethod::Exact,
-            method => method.choose(n, d, self.n_neighbors),
-        }
-    }
-
-    /// Whether there are so many neighbors that the edges are found without lists of candidates.
-    pub(crate) fn is_wide(&self, n: usize, d: usize, is_sparse: bool) -> bool {
-        let is_learned = self.weights.model().is_some();
-        self.search(n, d, is_sparse) == KnnMethod::Exact && self.n_neighbors > memory::MOST_NEIGHBORS && !is_learned
-    }
-
     /// The search for the neighbors of new rows among `n` fitted ones.
     pub fn knn_of_new(&self, n: usize) -> KnnParams {
         let n_neighbors = match self.weights.model() {
@@ -275,7 +167,7 @@ impl GraphParams {
 mod tests {
     use std::sync::Arc;
 
-    use lapwing_core::{Csr, Run};
+    use lapwing_core::{Csr, Report, Run, Warning};
 
     use super::*;
     use crate::affinity_graph;

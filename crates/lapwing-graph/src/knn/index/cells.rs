@@ -1,0 +1,68 @@
+//! The cells of an index.
+
+use std::ops::Range;
+
+use lapwing_core::{Error, Result};
+
+/// The part of an index that a model saves; with the features, the index can be built again from it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexCells {
+    /// Rows, cell after cell (n).
+    pub ids: Vec<u32>,
+    /// First place of each cell in `ids`, and the end of the last (cells + 1).
+    pub starts: Vec<u64>,
+    /// Number of cells that a new row visits.
+    pub n_probes: usize,
+    /// Share of true neighbors that are found, measured on a sample of fitted rows.
+    pub recall: f64,
+    /// Standard error of the recall.
+    pub recall_error: f64,
+}
+
+impl IndexCells {
+    /// Number of cells.
+    pub fn len(&self) -> usize {
+        self.starts.len().saturating_sub(1)
+    }
+
+    /// Whether there is no cell, and no row.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Places of the rows of a cell.
+    pub(crate) fn range(&self, cell: usize) -> Range<usize> {
+        self.starts[cell] as usize..self.starts[cell + 1] as usize
+    }
+
+    /// The least number of cells, at least `n_probes`, such that any so many cells hold `k` rows.
+    pub(super) fn enough(&self, n_probes: usize, k: usize) -> usize {
+        let mut sizes: Vec<usize> = (0..self.len()).map(|cell| self.range(cell).len()).collect();
+        sizes.sort_unstable();
+        let mut total = 0;
+        let needed = sizes.iter().take_while(|&&size| {
+            let is_short = total < k;
+            total += size;
+            is_short
+        });
+        n_probes.max(needed.count()).min(self.len())
+    }
+
+    /// Checks that the cells hold each of `n` rows once and that there are as many as are visited.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] otherwise.
+    pub fn check(&self, n: usize) -> Result<()> {
+        let mut seen = vec![false; n];
+        let is_new = |&id: &u32| seen.get_mut(id as usize).is_some_and(|seen| !std::mem::replace(seen, true));
+        let is_whole = self.ids.len() == n && self.ids.iter().all(is_new);
+        let is_cut = self.starts.first() == Some(&0)
+            && self.starts.last() == Some(&(n as u64))
+            && self.starts.windows(2).all(|pair| pair[0] < pair[1]);
+        if is_whole && is_cut && (1..=self.len()).contains(&self.n_probes) {
+            return Ok(());
+        }
+        let got = format!("{} rows in {} cells, {} visited", self.ids.len(), self.starts.len(), self.n_probes);
+        Err(Error::shape("cells of the index", format!("each of {n} rows once"), got))
+    }
+}

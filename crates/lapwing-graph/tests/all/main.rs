@@ -1,0 +1,4 @@
+//! Tests of graphs through their public items. They are one test program, because linking one for each file would take longer.
+
+mod glnp;
+mod sparsify;
