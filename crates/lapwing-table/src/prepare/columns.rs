@@ -4,15 +4,14 @@ use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
 use rayon::prelude::*;
 
-use super::decide::{self, Choices, names_codes};
 use super::held::Held;
-use super::recipe::Recipe;
+use super::names::names_codes;
 use super::survey::{Cells, NumberSurvey, Survey};
 use crate::read::cell::infer_counted;
 use crate::read::labels::LabelTexts;
 use crate::read::table::{CellType, ColumnType, Reading, RowMark, Tally, no_rows};
 use crate::read::{ColumnKind, ReadOptions, TableFile, choose, find_name};
-use lapwing_core::{BadCells, BadColumn, BadColumns, Error, Fault, Result, Run, SparseLabels, Spreads, Warning};
+use lapwing_core::{BadCells, BadColumn, BadColumns, Error, Fault, Result, Run, SparseLabels, Warning};
 
 /// A column of a table that may become features.
 #[derive(Debug)]
@@ -222,18 +221,6 @@ impl Surveyed {
         }
     }
 
-    /// The recipe that the surveys suggest, with at least one feature.
-    ///
-    /// # Errors
-    /// [`Error::Format`] if no column tells rows apart.
-    pub(super) fn decided(&self, choices: &Choices, run: &Run) -> Result<(Recipe, Option<Spreads>)> {
-        let (recipe, spreads) = decide::suggested(self, choices, run);
-        if recipe.n_features() == 0 {
-            let reason = "no column tells rows apart: each is empty or constant, or names or counts the rows; --columns takes some all the same";
-            return Err(Error::format(self.table.path(), None, reason));
-        }
-        Ok((recipe, spreads))
-    }
 }
 
 /// Calls `take` with every text of an array, the empty one for a missing cell.

@@ -12,7 +12,8 @@ use arrow_select::take::take_arrays;
 use rayon::prelude::*;
 
 use super::Recipe;
-use super::encode::{Encoder, Feature, Numbers, Unlike, write_dense};
+use super::encode::{Encoder, Feature, Unlike, write_dense};
+use super::numbers::Numbers;
 use crate::read::TableFile;
 use crate::read::table::ColumnType;
 use lapwing_core::scan::Value;

@@ -6,7 +6,7 @@ use arrow_array::cast::AsArray;
 
 use super::Recipe;
 use super::columns::{Column, Extent, Surveyed, each_text, unfit_cells};
-use super::encode::numbers_of;
+use super::numbers::numbers_of;
 use crate::prepare::{ColumnRecipe, Step};
 use crate::read::labels::LabelTexts;
 use crate::read::origin::SampleOrigin;

@@ -9,9 +9,9 @@ use arrow_array::{Array, ArrayRef};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::columns::{Extent, Surveyed};
-use super::decide::Choices;
 use super::encode::{Feature, Unlike, write_dense};
 use super::plain::{bad_cells, counted, plain};
+use super::scale::Choices;
 use super::summary::Description;
 use super::{MAX_STREAMED_TERMS, MAX_TERMS, Recipe};
 use crate::read::rows::OpenRows;

@@ -31,6 +31,7 @@ mod open;
 mod options;
 pub(crate) mod origin;
 mod packing;
+mod pairs;
 mod parquet;
 mod roles;
 pub(crate) mod rows;

@@ -10,7 +10,6 @@ use zip::read::ZipFile;
 use zip::result::ZipError;
 
 use super::array::converted;
-use super::edges::most_nodes;
 use super::npy::{ArrayName, NpyReader, Number, Source};
 use super::origin::SampleOrigin;
 use super::{ReadOptions, Samples, Size, columns, labels};
@@ -229,6 +228,16 @@ impl<'a> Archive<'a> {
             None => Ok(ids),
         }
     }
+}
+
+/// Nodes that any list may have, and that it may have for each edge: nodes of which not one in ten has an edge are hardly meant, and
+/// one wrong digit makes billions. Methods take some hundred bytes for each.
+const FEW_NODES: u64 = 100_000;
+const NODES_OF_EDGE: u64 = 20;
+
+/// The most nodes that `n_edges` edges explain.
+pub(super) fn most_nodes(n_edges: u64) -> u64 {
+    NODES_OF_EDGE.saturating_mul(n_edges).saturating_add(FEW_NODES)
 }
 
 /// A matrix of compressed rows. SciPy allows unsorted and repeated columns: these are sorted and added.

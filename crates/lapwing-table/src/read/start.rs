@@ -6,7 +6,7 @@ use std::path::Path;
 use super::encoding::is_text;
 use super::format::{Format, ONLY_ONCE, foreign, is_rereadable, lowercase_name};
 use super::packing::Packing;
-use super::svmlight::line::is_svmlight;
+use super::pairs::is_svmlight;
 use super::{archive, arff};
 use lapwing_core::mapped::open;
 use lapwing_core::{Error, Result};

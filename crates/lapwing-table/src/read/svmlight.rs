@@ -8,14 +8,12 @@ use std::io::BufRead;
 use std::path::Path;
 use std::sync::Arc;
 
-pub(super) mod line;
-
-use self::line::{label_of, pair};
 use super::array::refuse_label_column;
 use super::labels::LabelTexts;
 use super::lines::text_error;
 use super::open::open_text;
 use super::origin::SampleOrigin;
+use super::pairs::{label_of, pair};
 use super::{ReadOptions, Samples, Size, columns};
 use lapwing_core::bad_columns::is_bad;
 use lapwing_core::{Csr, Error, Features, Labels, Result, Run};

@@ -8,12 +8,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, StringArray};
+use arrow_array::{Array, ArrayRef, StringArray, UInt64Array};
 use arrow_cast::cast;
 use arrow_schema::{ArrowError, DataType, Field};
 use arrow_select::concat::concat;
+use arrow_select::take::take;
 
-use super::columns::Chosen;
 use super::sink::broken;
 use super::table::LabeledRows;
 use crate::read::table::{KeptRows, no_rows};
@@ -188,5 +188,53 @@ fn filled_type(stored: &DataType) -> DataType {
     match stored {
         kind if kind.is_numeric() || *kind == DataType::Boolean => kind.clone(),
         _ => DataType::Utf8,
+    }
+}
+
+/// Rows of blocks of arrays that arrive in order.
+struct Chosen {
+    /// The wanted rows, ascending, with their places.
+    wanted: Vec<(u32, usize)>,
+    next: usize,
+    first_row: usize,
+    found: Vec<Vec<ArrayRef>>,
+}
+
+impl Chosen {
+    fn new(rows: &[u32]) -> Self {
+        let mut wanted: Vec<(u32, usize)> = rows.iter().copied().zip(0..).collect();
+        wanted.sort_unstable();
+        Self { wanted, next: 0, first_row: 0, found: Vec::new() }
+    }
+
+    /// Takes the wanted rows of the next block.
+    fn take(&mut self, arrays: &[ArrayRef]) -> Result<()> {
+        let length = arrays.first().map_or(0, |array| array.len());
+        let end =
+            self.next + self.wanted[self.next..].partition_point(|(row, _)| (*row as usize) < self.first_row + length);
+        let inside = self.wanted[self.next..end].iter().map(|(row, _)| (*row as usize - self.first_row) as u64);
+        let places = UInt64Array::from_iter_values(inside);
+        let taken = arrays.iter().map(|array| take(array, &places, None)).collect::<std::result::Result<_, _>>();
+        self.found.push(taken.map_err(broken)?);
+        (self.next, self.first_row) = (end, self.first_row + length);
+        Ok(())
+    }
+
+    /// Whether all rows have been found.
+    fn is_done(&self) -> bool {
+        self.next == self.wanted.len()
+    }
+
+    /// The columns, in the order in which the rows were asked for.
+    fn finish(self) -> Result<Vec<ArrayRef>> {
+        let mut order = vec![0u64; self.wanted.len()];
+        self.wanted.iter().enumerate().for_each(|(at, (_, place))| order[*place] = at as u64);
+        let order = UInt64Array::from(order);
+        let n_columns = self.found.first().map_or(0, Vec::len);
+        let column = |at: usize| {
+            let pieces: Vec<&dyn Array> = self.found.iter().map(|block| block[at].as_ref()).collect();
+            take(&concat(&pieces)?, &order, None)
+        };
+        (0..n_columns).map(column).collect::<std::result::Result<_, _>>().map_err(broken)
     }
 }

@@ -17,7 +17,6 @@ use super::missing::is_missing;
 use super::number::{NumberStyle, plain, without_currency};
 use super::vector;
 use crate::read::lines::shown;
-use crate::read::text::Doubt;
 
 /// With fewer filled cells, all of them must fit a type.
 const FEWEST_CELLS: usize = 20;
@@ -69,14 +68,6 @@ pub(crate) struct Found {
     /// Whether dates fit with the day first as well as with the month first; whether the only mark of all numbers is before three digits
     /// and is read as that of thousands.
     pub is_doubtful: bool,
-}
-
-impl Found {
-    /// What is open about the column.
-    pub(crate) fn doubt(self) -> Option<Doubt> {
-        let is_date = matches!(self.kind, Some(CellType::Date(_)));
-        self.is_doubtful.then_some(if is_date { Doubt::Dates } else { Doubt::Groups })
-    }
 }
 
 /// A cell, and how often it comes.

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use super::EdgeOptions;
 use super::array::ArrayEdges;
 use super::checks::{NO_WEIGHT, Take, WEIGHTS, checked};
 use super::first::{First, FirstLine, first_line};
@@ -21,6 +20,21 @@ use lapwing_core::{Edge, EdgeReader, Error, Result, Run};
 
 /// The array of edges in an archive.
 pub(in crate::read) const EDGES: &str = "edges";
+
+/// What is known of a list of edges before it is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EdgeOptions {
+    /// Number of nodes; `None` is up to the largest, if the edges explain so many: 100,000 and 20 for each edge.
+    pub n_nodes: Option<usize>,
+    /// Whether ids are names even if all of them are written as numbers of rows.
+    pub are_names: bool,
+    /// Whether the first line of a text names the columns; `None` if the text tells it.
+    pub header: Option<bool>,
+    /// The byte between the cells of a text; `None` if the text tells it.
+    pub delimiter: Option<u8>,
+    /// The byte before the decimals of a weight in a text; `None` if the text tells it.
+    pub decimal: Option<u8>,
+}
 
 /// A file of edges whose columns are known.
 #[derive(Clone, Debug)]

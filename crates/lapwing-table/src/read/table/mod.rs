@@ -151,7 +151,7 @@ impl TableFile {
             let found = infer(cells.iter().map(Vec::as_slice), b'.');
             written[at] = found.kind;
             kinds[at] = ColumnKind::of_cells(found.kind.or(Some(CellType::Text)));
-            doubts.extend(found.doubt().filter(|doubt| *doubt == Doubt::Dates && !doubts.contains(doubt)));
+            doubts.extend(Doubt::of_column(found).filter(|doubt| *doubt == Doubt::Dates && !doubts.contains(doubt)));
         }
         let first = first_rows(&source, &lists)?;
         for (place, &at) in lists.iter().enumerate() {

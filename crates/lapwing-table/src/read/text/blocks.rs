@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::cells::BYTE_ORDER_MARK;
 use super::rewrite::Rewrite;
 use crate::read::format::{is_rereadable, is_stdin, only_once};
 use crate::read::lines::text_error;
@@ -22,9 +23,6 @@ const PIPE_BYTES: usize = 1 << 16;
 
 /// Bytes of the longest line; a longer one follows a quote that is not closed.
 pub(super) const MAX_LINE_BYTES: usize = 1 << 28;
-
-/// The byte order mark that some programs write before UTF-8 text.
-pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// A text that has not been read.
 type Unread = Box<dyn Read + Send>;

@@ -94,7 +94,7 @@ pub(super) fn sniff(sample: &[u8], is_whole: bool, known: &Known) -> Sniffed {
     passed.extend(before(false).passed_over("before the header"));
     passed.extend(before(true).passed_over("of comment before the rows"));
     let mut columns = types(&cells, dialect.decimal);
-    for doubt in columns.iter().filter_map(|column| column.doubt()) {
+    for doubt in columns.iter().filter_map(|column| Doubt::of_column(*column)) {
         let is_known = doubt == Doubt::Groups && (known.decimal.is_some() || doubts.contains(&Doubt::Decimal));
         doubts.extend((!is_known && !doubts.contains(&doubt)).then_some(doubt));
     }

@@ -1,7 +1,7 @@
 //! Lines of sparse rows: a label and pairs of an index and a value.
 
 /// Whether the first lines of a text are sparse rows: pairs of ascending indices, most often several, that are no times of day.
-pub(in crate::read) fn is_svmlight(start: &[u8]) -> bool {
+pub(super) fn is_svmlight(start: &[u8]) -> bool {
     let text = String::from_utf8_lossy(start);
     let is_time = |token: &str| token.split_once(':').is_some_and(|(hour, minute)| hour.len() < 3 && minute.len() == 2);
     let (mut n_rows, mut n_pairs, mut n_times) = (0, 0, 0);
