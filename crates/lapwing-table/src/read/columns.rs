@@ -104,6 +104,12 @@ fn check_known(path: &Path, names: &[String], options: &ReadOptions) -> Result<(
     }
 }
 
+/// `columns`, unless these are all of `n_cols` columns in order.
+pub(crate) fn chosen(columns: Vec<usize>, n_cols: usize) -> Option<Vec<usize>> {
+    let are_all = columns.len() == n_cols && columns.iter().copied().eq(0..n_cols);
+    (!are_all).then_some(columns)
+}
+
 /// Appends numbers to names that repeat an earlier one: `a`, `a` become `a`, `a.1`. Returns the names that are repeated.
 pub(crate) fn make_distinct(names: &mut [String]) -> Vec<String> {
     let (mut seen, mut repeated): (HashSet<String>, Vec<String>) = (HashSet::new(), Vec::new());

@@ -12,7 +12,7 @@ mod arff;
 pub(crate) mod array;
 mod batches;
 pub(crate) mod cell;
-mod columns;
+pub(crate) mod columns;
 mod edges;
 mod encoding;
 mod fields;
@@ -53,6 +53,5 @@ pub use self::labels::{
 pub use self::names::{column_names, read_names};
 pub use self::options::{ReadAs, ReadOptions};
 pub use self::origin::{Samples, Size};
-pub use self::rows::RowFile;
 pub use self::table::{ColumnKind, TableFile};
 pub use self::text::{Dialect, Doubt, Separator};

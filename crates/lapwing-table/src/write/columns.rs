@@ -131,8 +131,8 @@ mod tests {
         let rows: String = (1..24).map(|at| format!("{at}:10,<{at},{at},2024-01-02,{at}x{}\n", 40 - at)).collect();
         fs::write(&input, format!("time,level,size,day,screen\n{rows}")).unwrap();
         let table = TableFile::open(&input, &ReadOptions::default()).unwrap();
-        let mut kept = table.kept(&[0, 1, 2, 3, 4], false).unwrap();
-        let arrays = kept.next(&Run::new(Some(1), 0).unwrap()).unwrap().unwrap();
+        let (_, mut kept) = table.kept(&[0, 1, 2, 3, 4], false).unwrap();
+        let arrays = kept(&Run::new(Some(1), 0).unwrap()).unwrap().unwrap();
         let text = |at: usize| arrays[at].as_string_opt::<i32>().map(|texts| texts.value(8).to_owned());
         assert_eq!([text(0), text(1), text(2), text(3)], [Some("9:10".into()), Some("<9".into()), None, None]);
         assert_eq!(text(4), Some("9x31".into()));

@@ -169,25 +169,13 @@ impl Builder {
         }
     }
 
-    /// Takes the last cell, which was `cell`, back.
+    /// Takes the count of the last cell, which was `cell`, back: it belongs to no row.
     pub(crate) fn take_back(&mut self, cell: &[u8]) {
-        let was_taken = match &mut self.values {
-            Values::Numbers(values) => values.pop().is_some_and(|value| !value.is_nan()),
-            Values::Truths(values) => values.pop().flatten().is_some(),
-            Values::Dates(values) => values.pop().flatten().is_some(),
-            Values::Vectors { values, filled, length } => {
-                values.truncate(values.len().saturating_sub(*length));
-                filled.pop() == Some(true)
-            }
-            Values::Texts { bytes, ends, filled } => {
-                ends.pop();
-                bytes.truncate(ends.last().map_or(0, |end| *end as usize));
-                filled.pop() == Some(true)
-            }
-        };
-        let is_unfit = !was_taken && !self.kind.is_gap(cell);
-        self.tally.filled = self.tally.filled.saturating_sub(usize::from(was_taken || is_unfit));
-        if is_unfit {
+        if self.kind != CellType::Label && self.kind.is_gap(cell) {
+            return;
+        }
+        self.tally.filled = self.tally.filled.saturating_sub(1);
+        if !self.kind.fits(cell) {
             self.tally.unfit = self.tally.unfit.saturating_sub(1);
             self.tally.others.take_back(cell);
         }
@@ -253,7 +241,10 @@ impl Builder {
                 let lists = FixedSizeListArray::try_new(field, width, values, Some(NullBuffer::from(filled)));
                 Arc::new(lists.map_err(|_| Broken)?)
             }
-            Values::Texts { bytes, ends, filled } => {
+            Values::Texts { mut bytes, mut ends, mut filled } => {
+                ends.truncate(n_rows + 1);
+                filled.truncate(n_rows);
+                bytes.truncate(ends.last().map_or(0, |end| *end as usize));
                 if text.is_some() && memchr::memchr(0, &bytes).is_some() {
                     return Err(Broken);
                 }

@@ -100,6 +100,14 @@ pub(super) fn are_few(unfit: usize, filled: usize) -> bool {
 }
 
 impl CellType {
+    /// Whether cells of both types become values of one type.
+    pub(crate) fn is_like(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Vector(length), Self::Vector(other)) => length == other,
+            _ => std::mem::discriminant(&self) == std::mem::discriminant(&other),
+        }
+    }
+
     /// Whether new cells alone may not tell that they are written so.
     pub(crate) fn is_special(self) -> bool {
         match self {
@@ -290,7 +298,7 @@ pub(crate) fn reconciled<'c>(
     cells: impl Iterator<Item = &'c [u8]>,
 ) -> Option<CellType> {
     let (Some(own), Some(fit)) = (own, fit) else { return fit.or(own) };
-    if std::mem::discriminant(&own) != std::mem::discriminant(&fit) {
+    if !own.is_like(fit) {
         return Some(fit);
     }
     let (mut n_own, mut n_fit) = (0usize, 0usize);

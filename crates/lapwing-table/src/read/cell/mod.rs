@@ -19,23 +19,6 @@ pub(crate) use self::marks::Marks;
 pub(crate) use self::missing::is_missing;
 pub(crate) use self::number::{NumberStyle, is_unseen, plain};
 
-/// What a column is read as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ColumnType {
-    /// Numbers, as doubles; NaN if missing.
-    Number,
-    /// Truth values.
-    Boolean,
-    /// Microseconds since 1970.
-    Date,
-    /// Texts.
-    Text,
-    /// Texts as they are: no text means that the cell is missing.
-    Label,
-    /// Lists of so many numbers.
-    Vector(usize),
-}
-
 /// How the cells of a column are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Reading {
@@ -50,35 +33,6 @@ pub(crate) struct Reading {
 impl From<Option<CellType>> for Reading {
     fn from(cells: Option<CellType>) -> Self {
         Self { cells, sentinel: None }
-    }
-}
-
-impl CellType {
-    /// What a column of such cells is read as.
-    pub(crate) fn column_type(self) -> ColumnType {
-        match self {
-            Self::Number(_) => ColumnType::Number,
-            Self::Boolean(_) => ColumnType::Boolean,
-            Self::Date(_) => ColumnType::Date,
-            Self::Vector(length) => ColumnType::Vector(length),
-            Self::Text => ColumnType::Text,
-            Self::Label => ColumnType::Label,
-        }
-    }
-}
-
-impl ColumnType {
-    /// How cells are read as values of this type, written as `written` says where that is of this type.
-    pub(crate) fn cell_type(self, written: Option<CellType>, decimal: u8) -> CellType {
-        match (self, written) {
-            (_, Some(written)) if written.column_type() == self => written,
-            (Self::Number, _) => CellType::Number(NumberStyle::Written(decimal)),
-            (Self::Boolean, _) => CellType::Boolean(0),
-            (Self::Date, _) => CellType::Date(DateStyle::YearFirst),
-            (Self::Vector(length), _) => CellType::Vector(length),
-            (Self::Text, _) => CellType::Text,
-            (Self::Label, _) => CellType::Label,
-        }
     }
 }
 

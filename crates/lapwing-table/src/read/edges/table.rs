@@ -64,7 +64,7 @@ impl EdgeList {
                 if !archive.has(EDGES) {
                     return Err(archive.unknown("a matrix of scipy.sparse.save_npz or an array edges"));
                 }
-                ArrayEdges::new(archive.records(EDGES)?, None).map(|array| (array.notes, array.n_rows))?
+                ArrayEdges::new(archive.open_array(EDGES, true)?, None).map(|array| (array.notes, array.n_rows))?
             }
             _ if is_table(path) => return Self::of_table(path, options),
             _ => return Err(unknown_format(path, expected)),
@@ -76,15 +76,11 @@ impl EdgeList {
     fn of_table(path: &Path, options: &EdgeOptions) -> Result<Self> {
         let EdgeOptions { delimiter, decimal, .. } = *options;
         let known = Known { delimiter, decimal, is_tsv: is_tsv(path), ..Known::default() };
-        let mut kind = First::Edge;
-        let list = List::open(
-            path,
-            |_| known,
-            |start| {
-                kind = first_line(start, options.header);
-                kind != First::Edge
-            },
-        )?;
+        let mut list = List::open(path, |_| known)?;
+        let kind = list.lines().map_or(First::Edge, |_| first_line(&list.records, options.header));
+        if kind != First::Edge {
+            list.take_header()?;
+        }
         let (is_header, is_open, is_sure) = match kind {
             First::Names { is_header, is_sure } => (is_header, true, is_sure),
             _ => (true, false, true),
@@ -142,7 +138,7 @@ impl EdgeList {
         Ok(match &self.table {
             Some(table) => Box::new(self.table_rows(table, false, n_nodes)?),
             None if Format::from_path(&self.path) == Format::Npz => {
-                Box::new(ArrayEdges::new(Archive::open(&self.path)?.records(EDGES)?.held(run)?, n_nodes)?)
+                Box::new(ArrayEdges::new(Archive::open(&self.path)?.open_array(EDGES, true)?.held(run)?, n_nodes)?)
             }
             None => Box::new(ArrayEdges::open(&self.path, n_nodes)?),
         })

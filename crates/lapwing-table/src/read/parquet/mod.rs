@@ -16,7 +16,6 @@ use arrow_schema::SchemaRef;
 
 use self::footer::parquet_error;
 use self::pages::CheckedGroups;
-pub(super) use self::scan::TableScan;
 use super::batches::{Batches, guarded};
 use lapwing_core::mapped::open_filled;
 use lapwing_core::{Error, Result};

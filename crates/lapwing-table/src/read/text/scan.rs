@@ -9,20 +9,12 @@ use rayon::prelude::*;
 use super::blocks::{Block, Blocks, MAX_LINE_BYTES};
 use super::columns::{Parsed, Passed, Plan};
 use super::{TextTable, unclosed};
-use crate::read::cell::{CellType, Tally};
+use crate::read::cell::Tally;
+use crate::read::rows::{Ask, RowMark, Rows};
 use lapwing_core::{Error, Result, Run};
 
 /// Blocks parsed at a time, for each thread.
 const BLOCKS_OF_A_THREAD: usize = 2;
-
-/// Where a block starts, so that a later scan can start there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct RowMark {
-    pub byte: u64,
-    pub row: usize,
-    /// Lines before it.
-    pub lines: u64,
-}
 
 /// Reads chosen columns in order.
 pub(crate) struct TextScan {
@@ -35,30 +27,33 @@ pub(crate) struct TextScan {
     /// The line of the first record of one cell behind all rows so far.
     narrow: Option<u64>,
     /// Lines passed over so far.
-    pub(in crate::read) passed: Passed,
+    passed: Passed,
     /// The lines of the last rows, if they are wanted.
-    pub(in crate::read) lines: Vec<u64>,
+    lines: Vec<u64>,
     /// Where the next block starts.
     place: RowMark,
     /// Where the blocks returned so far start.
-    pub(in crate::read) marks: Vec<RowMark>,
+    marks: Vec<RowMark>,
     /// Counts of the columns, in the order of the columns.
-    pub(in crate::read) tallies: Vec<Tally>,
+    tallies: Vec<Tally>,
 }
 
 impl TextTable {
-    /// Reads columns as values of types, from a place on at which a block starts; with the lines of the rows, which take time to count, if
-    /// these are wanted.
+    /// Reads columns from a place on at which a block starts; with the lines of the rows, which take time to count, if these are wanted.
+    ///
+    /// # Errors
+    /// Those of opening the text. The scan has errors naming the line of a record of another length, of a cell that is not UTF-8, or of a
+    /// quote that is not closed.
     pub(in crate::read) fn scan_from(
         self: &Arc<Self>,
         place: RowMark,
-        columns: &[usize],
-        types: Vec<CellType>,
+        asks: &[Ask],
         with_lines: bool,
     ) -> Result<TextScan> {
         let mut places = vec![None; self.names.len()];
-        columns.iter().enumerate().for_each(|(at, &column)| places[column] = Some(at));
-        let keys = columns.iter().enumerate().map(|(at, &column)| (self.names[column].clone(), at)).collect();
+        asks.iter().enumerate().for_each(|(at, ask)| places[ask.column] = Some(at));
+        let keys = asks.iter().enumerate().map(|(at, ask)| (self.names[ask.column].clone(), at)).collect();
+        let types = asks.iter().map(|ask| ask.cells).collect();
         let mut blocks = self.text.blocks(place.byte)?;
         blocks.rewrites = self.rewrites.iter().map(|rewrite| (rewrite.clone(), false)).collect();
         Ok(TextScan {
@@ -71,64 +66,12 @@ impl TextTable {
             lines: Vec::new(),
             place,
             marks: Vec::new(),
-            tallies: vec![Tally::default(); columns.len()],
+            tallies: vec![Tally::default(); asks.len()],
         })
     }
 }
 
 impl TextScan {
-    /// The next rows, one array for each column; `None` at the end.
-    ///
-    /// # Errors
-    /// [`Error::Format`] naming the line of a record of another length, of a cell that is not UTF-8, or of a quote that is not closed.
-    pub(in crate::read) fn next(&mut self, run: &Run) -> Result<Option<Vec<ArrayRef>>> {
-        loop {
-            run.check()?;
-            if self.ready.is_empty() {
-                self.read_ahead(run)?;
-            }
-            let Some((block, mut parsed)) = self.ready.pop_front() else { return Ok(None) };
-            if let Some(malformed) = parsed.malformed {
-                return Err(self.malformed(malformed));
-            }
-            if parsed.n_bytes < block.bytes.len() {
-                let rest = block.bytes[parsed.n_bytes..].to_vec();
-                self.rejoin(rest, block.start + parsed.n_bytes as u64, &parsed.unclosed, block.is_last)?;
-            }
-            if let Some(line) = self.narrow.filter(|_| parsed.n_rows > 0) {
-                return Err(self.malformed((line - self.place.lines, self.plan.width_error(1))));
-            }
-            self.narrow = self.narrow.or(parsed.narrow.map(|line| line + self.place.lines));
-            if parsed.n_rows > 0 {
-                let tail = parsed.passed.tail.take();
-                self.passed.tail = tail.map(|(line, text)| (line + self.place.lines, text));
-            }
-            self.passed.add(parsed.passed, self.place.lines);
-            self.marks.push(self.place);
-            for (tally, of_block) in self.tallies.iter_mut().zip(parsed.tallies) {
-                tally.add(of_block, self.place.row, self.place.lines);
-            }
-            let lines_before = self.place.lines;
-            self.place.row += parsed.n_rows;
-            self.place.lines += parsed.n_lines;
-            self.place.byte = block.start + parsed.n_bytes as u64;
-            self.lines = parsed.lines.iter().map(|line| line + lines_before).collect();
-            if parsed.n_rows > 0 {
-                return Ok(Some(parsed.arrays));
-            }
-        }
-    }
-
-    /// Number of rows before the next one.
-    pub(in crate::read) fn n_rows(&self) -> usize {
-        self.place.row
-    }
-
-    /// Bytes read so far.
-    pub(in crate::read) fn n_bytes(&self) -> u64 {
-        self.place.byte
-    }
-
     /// Reads and parses the next blocks.
     fn read_ahead(&mut self, run: &Run) -> Result<()> {
         let mut blocks = Vec::new();
@@ -168,5 +111,69 @@ impl TextScan {
     /// The error for a malformed record, whose line counts from the next block.
     fn malformed(&self, (line, reason): (u64, String)) -> Error {
         Error::format(self.plan.table.text.path(), Some(self.place.lines + line), reason)
+    }
+}
+
+impl Rows for TextScan {
+    fn next(&mut self, run: &Run) -> Result<Option<Vec<ArrayRef>>> {
+        loop {
+            run.check()?;
+            if self.ready.is_empty() {
+                self.read_ahead(run)?;
+            }
+            let Some((block, mut parsed)) = self.ready.pop_front() else { return Ok(None) };
+            if let Some(malformed) = parsed.malformed {
+                return Err(self.malformed(malformed));
+            }
+            if parsed.n_bytes < block.bytes.len() {
+                let rest = block.bytes[parsed.n_bytes..].to_vec();
+                self.rejoin(rest, block.start + parsed.n_bytes as u64, &parsed.unclosed, block.is_last)?;
+            }
+            if let Some(line) = self.narrow.filter(|_| parsed.n_rows > 0) {
+                return Err(self.malformed((line - self.place.lines, self.plan.width_error(1))));
+            }
+            self.narrow = self.narrow.or(parsed.narrow.map(|line| line + self.place.lines));
+            if parsed.n_rows > 0 {
+                let tail = parsed.passed.tail.take();
+                self.passed.tail = tail.map(|(line, text)| (line + self.place.lines, text));
+            }
+            self.passed.add(parsed.passed, self.place.lines);
+            self.marks.push(self.place);
+            for (tally, of_block) in self.tallies.iter_mut().zip(parsed.tallies) {
+                tally.add(of_block, self.place.row, self.place.lines);
+            }
+            let lines_before = self.place.lines;
+            self.place.row += parsed.n_rows;
+            self.place.lines += parsed.n_lines;
+            self.place.byte = block.start + parsed.n_bytes as u64;
+            self.lines = parsed.lines.iter().map(|line| line + lines_before).collect();
+            if parsed.n_rows > 0 {
+                return Ok(Some(parsed.arrays));
+            }
+        }
+    }
+
+    fn tallies(&self) -> &[Tally] {
+        &self.tallies
+    }
+
+    fn n_rows(&self) -> usize {
+        self.place.row
+    }
+
+    fn passed(&self) -> Vec<String> {
+        self.passed.words()
+    }
+
+    fn lines(&self) -> &[u64] {
+        &self.lines
+    }
+
+    fn take_marks(&mut self) -> Vec<RowMark> {
+        std::mem::take(&mut self.marks)
+    }
+
+    fn n_bytes(&self) -> u64 {
+        self.place.byte
     }
 }
