@@ -5,10 +5,10 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::format::{Format, is_rereadable, only_once};
 use crate::prepare::PreparedRows;
 use crate::read::array::ArrayRows;
 use crate::read::files::{is_table, unknown_format};
-use crate::read::format::{Format, is_rereadable, only_once};
 use crate::read::origin::SampleOrigin;
 use crate::read::{ReadOptions, TableFile, fingerprint};
 use lapwing_core::bad_columns::ValueSurvey;

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use crate::format::{Format, is_stdin, only_once};
 use crate::prepare::plain;
 use crate::read::files::{is_table, unknown_format};
-use crate::read::format::{Format, is_stdin, only_once};
 use crate::read::{ReadOptions, Samples, Size, array, names, npz, svmlight};
 use lapwing_core::{Error, Result, Run, SparseLabels};
 

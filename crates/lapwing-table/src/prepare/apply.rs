@@ -8,10 +8,10 @@ use super::columns::unfit_cells;
 use super::encode::{Encoder, Unlike};
 use super::held::Held;
 use super::{Applied, ColumnRecipe, Recipe, notes};
-use crate::read::cell::{CellType, Reading, Tally};
-use crate::read::rows::Ask;
+use crate::cell::{CellType, Reading, Tally};
 use crate::read::table::no_rows;
 use crate::read::{ColumnKind, ReadOptions, TableFile};
+use crate::scan::Ask;
 use lapwing_core::{Error, Fault, Result, Run, Warning};
 
 impl Recipe {

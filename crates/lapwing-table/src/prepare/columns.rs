@@ -7,11 +7,11 @@ use rayon::prelude::*;
 use super::held::Held;
 use super::names::names_codes;
 use super::survey::{Cells, NumberSurvey, Survey};
-use crate::read::cell::{CellType, Reading, Tally, infer_counted};
+use crate::cell::{CellType, Reading, Tally, infer_counted};
 use crate::read::labels::LabelTexts;
-use crate::read::rows::{Ask, RowMark};
 use crate::read::table::no_rows;
 use crate::read::{ColumnKind, ReadOptions, TableFile, choose, find_name};
+use crate::scan::{Ask, RowMark};
 use lapwing_core::{BadCells, BadColumn, BadColumns, Error, Fault, Result, Run, SparseLabels, Warning};
 
 /// A column of a table that may become features.

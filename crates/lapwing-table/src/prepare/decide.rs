@@ -10,7 +10,7 @@ use super::scale::{Choices, GAP, MANY_NUMBERS, NumberScale, Scale, UNSCALED};
 use super::sketch::{Moments, Sample};
 use super::survey::{Cells, NumberSurvey, Survey, TextSurvey};
 use super::terms::Tokens;
-use crate::read::cell::Reading;
+use crate::cell::Reading;
 use lapwing_core::{Error, Result, Run, Spreads};
 
 /// Most levels of a category that has a column for each.

@@ -14,9 +14,9 @@ use rayon::prelude::*;
 use super::Recipe;
 use super::encode::{Encoder, Feature, Unlike, write_dense};
 use super::numbers::Numbers;
+use crate::cell::CellType;
 use crate::read::TableFile;
-use crate::read::cell::CellType;
-use crate::read::rows::Ask;
+use crate::scan::Ask;
 use lapwing_core::scan::Value;
 use lapwing_core::{Csr, Dense, Features, Result, Run, memory};
 

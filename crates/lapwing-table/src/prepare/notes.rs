@@ -6,8 +6,8 @@ use super::decide::MAX_ONE_HOT;
 use super::names::{names_codes, names_groups};
 use super::recipe::{ColumnRecipe, Step};
 use super::survey::{Cells, Survey, TextSurvey};
-use crate::read::cell::{CellType, NumberStyle, OtherCell, Tally, infer, is_unseen};
-use crate::read::lines::shown;
+use crate::cell::{CellType, NumberStyle, OtherCell, Tally, infer, is_unseen};
+use crate::lines::shown;
 use crate::read::{ColumnKind, Doubt, TableFile, join_columns, shell_word};
 use lapwing_core::Warning;
 

@@ -7,13 +7,13 @@ use arrow_array::cast::AsArray;
 use super::Recipe;
 use super::columns::{Column, Extent, Surveyed, each_text, unfit_cells};
 use super::numbers::numbers_of;
+use crate::cell::{CellType, Reading, Tally};
 use crate::prepare::{ColumnRecipe, Step};
-use crate::read::cell::{CellType, Reading, Tally};
 use crate::read::labels::LabelTexts;
 use crate::read::origin::SampleOrigin;
-use crate::read::rows::{Ask, RowMark};
 use crate::read::table::no_rows;
 use crate::read::{ColumnKind, ReadOptions, Samples, Size, TableFile};
+use crate::scan::{Ask, RowMark};
 use lapwing_core::bad_columns::ValueSurvey;
 use lapwing_core::{BadColumn, BadColumns, Error, Fault, Labels, Result, Run, SparseLabels};
 

@@ -15,9 +15,9 @@ use super::scale::Choices;
 use super::summary::Description;
 use super::{MAX_STREAMED_TERMS, MAX_TERMS, Recipe};
 use crate::read::columns::chosen;
-use crate::read::rows::{Ask, RowMark, TableRows, take_rows};
 use crate::read::table::no_rows;
 use crate::read::{ReadOptions, Size, TableFile, fingerprint};
+use crate::scan::{Ask, RowMark, TableRows, take_rows};
 use lapwing_core::scan::{Centered, Place, RowScan, RowSink};
 use lapwing_core::{Error, Result, RowReader, RowSource, Run, SparseLabels, Standardize, Warning};
 

@@ -15,14 +15,14 @@ use arrow_array::{Array, ArrayRef, Float64Array, StringArray};
 use arrow_cast::cast;
 use arrow_schema::DataType;
 
-use super::cell::{CellType, NumberStyle};
-use super::format::Format;
 use super::options::ReadOptions;
-use super::rows::{Ask, TableRows};
 use super::sheet;
-use super::start::text_bytes;
 use super::table::{ColumnKind, TableFile};
-use super::text::{Known, Text, TextTable};
+use crate::cell::{CellType, NumberStyle};
+use crate::format::Format;
+use crate::format::start::text_bytes;
+use crate::scan::{Ask, TableRows};
+use crate::text::{Known, Text, TextTable};
 use lapwing_core::{Error, Result, Run};
 
 /// A small table.
@@ -85,7 +85,7 @@ impl List {
             }
         };
         let first = text.first()?;
-        let start = first.as_ref().and_then(|block| super::lines::each_line(&block.bytes).next());
+        let start = first.as_ref().and_then(|block| crate::lines::each_line(&block.bytes).next());
         let is_json = format == Format::JsonLines;
         let known = Known { is_json, is_list: true, has_header: Some(false), ..known(start.unwrap_or_default()) };
         let text = Arc::new(TextTable::new(text, known.clone())?);

@@ -4,13 +4,13 @@ use std::path::Path;
 
 use arrow_array::cast::AsArray;
 
-use super::cell::CellType;
 use super::columns::find_name;
 use super::files::unknown_format;
-use super::format::{is_rereadable, only_once};
-use super::rows::Ask;
 use super::table::no_rows;
 use super::{ReadOptions, TableFile};
+use crate::cell::CellType;
+use crate::format::{is_rereadable, only_once};
+use crate::scan::Ask;
 use lapwing_core::row_names::Ids;
 use lapwing_core::{Error, Result, RowNames, Run};
 

@@ -10,10 +10,10 @@ use std::sync::Arc;
 
 use super::array::refuse_label_column;
 use super::labels::LabelTexts;
-use super::lines::text_error;
-use super::open::open_text;
-use super::pairs::{label_of, pair};
 use super::{ReadOptions, Samples, Size, columns};
+use crate::format::open::open_text;
+use crate::format::pairs::{label_of, pair};
+use crate::lines::text_error;
 use lapwing_core::bad_columns::is_bad;
 use lapwing_core::{Csr, Error, Features, Labels, Result, Run};
 

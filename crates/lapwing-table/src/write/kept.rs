@@ -16,8 +16,8 @@ use arrow_select::take::take;
 
 use super::sink::broken;
 use super::table::LabeledRows;
-use crate::read::rows::{NextRows, take_rows};
 use crate::read::{ReadOptions, TableFile};
+use crate::scan::{NextRows, take_rows};
 use lapwing_core::{Error, Result, Run};
 
 /// Columns of a table that are written beside labels.

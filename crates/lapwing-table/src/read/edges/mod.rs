@@ -19,7 +19,7 @@ use self::named::{Interned, NamedReader};
 pub(super) use self::named::{NamedEdges, Unknown, find, intern};
 pub use self::table::EdgeOptions;
 pub(super) use self::table::{EDGES, EdgeList};
-use super::format::{Format, ONLY_ONCE, is_rereadable};
+use crate::format::{Format, ONLY_ONCE, is_rereadable};
 use lapwing_core::{Edge, EdgeReader, EdgeSource, Error, Result, RowNames, Run, Warning};
 
 /// Least number of rows between two reports of the progress of a scan.

@@ -5,11 +5,11 @@ use std::collections::hash_map::Entry;
 use std::path::Path;
 
 use super::collect::{LabelFileOptions, LabelTexts, NamedLabels, check_count};
-use crate::read::lines::n_fields;
+use crate::lines::n_fields;
 use crate::read::list::{List, Place};
 use crate::read::npy::ArrayName;
 use crate::read::roles::{is_canonical, is_label_word, label_columns};
-use crate::read::text::{Known, TextTable};
+use crate::text::{Known, TextTable};
 use lapwing_core::row_names::{BadNames, Named, Tally, quoted};
 use lapwing_core::{Error, Result, RowNames, Run, Warning};
 

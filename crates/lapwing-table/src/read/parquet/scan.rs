@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::Table;
 use crate::read::batches::Batches;
-use crate::read::rows::NextRows;
+use crate::scan::NextRows;
 use lapwing_core::{Result, Run};
 
 /// Values of a batch of features, about.

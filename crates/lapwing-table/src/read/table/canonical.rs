@@ -12,7 +12,7 @@ use arrow_cast::cast;
 use arrow_schema::{ArrowError, DataType, Field, TimeUnit};
 
 use super::ColumnKind;
-use crate::read::cell::{Broken, Builder, CellType, Tally};
+use crate::cell::{Broken, Builder, CellType, Tally};
 use lapwing_core::{Error, Result};
 
 /// The kind of a column of a stored type.
@@ -106,7 +106,7 @@ fn label_texts(array: &ArrayRef) -> std::result::Result<ArrayRef, ArrowError> {
         DataType::Boolean => cast(&cast(array, &DataType::Int8)?, &DataType::Utf8),
         floating if floating.is_floating() => {
             let numbers = cast(array, &DataType::Float64)?;
-            let text = |x: Option<f64>| x.filter(|x| !x.is_nan()).map(crate::read::cell::number_text);
+            let text = |x: Option<f64>| x.filter(|x| !x.is_nan()).map(crate::cell::number_text);
             Ok(Arc::new(numbers.as_primitive::<Float64Type>().iter().map(text).collect::<StringArray>()))
         }
         _ => cast(array, &DataType::Utf8),

@@ -9,10 +9,10 @@ use arrow_schema::DataType;
 use super::canonical::{canonical, data_type, kind_of, with_nulls};
 use super::kind::ColumnKind;
 use super::source::{Stored, StoredRows};
-use crate::read::cell::{CellType, Reading, Tally, reconciled};
+use crate::cell::{CellType, Reading, Tally, reconciled};
 use crate::read::columns::find_name;
-use crate::read::rows::{Ask, NextRows, RowMark, Rows, TableRows};
-use crate::read::text::{Dialect, Doubt, TextTable};
+use crate::scan::{Ask, NextRows, RowMark, Rows, TableRows};
+use crate::text::{Dialect, Doubt, TextTable};
 use lapwing_core::{Error, Result, Run};
 
 /// A file, or several, as a table whose columns have names and kinds.

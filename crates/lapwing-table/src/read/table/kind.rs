@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::read::cell::{CellType, DateStyle, NumberStyle};
+use crate::cell::{CellType, DateStyle, NumberStyle};
 
 /// What a column of a table holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

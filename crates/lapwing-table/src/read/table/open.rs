@@ -11,17 +11,17 @@ use super::file::{Source, TableFile};
 use super::kind::ColumnKind;
 use super::parts::{joined, parts_of};
 use super::source::Stored;
-use crate::read::arff::ArffText;
-use crate::read::cell::{CellType, infer};
+use crate::cell::{CellType, infer};
+use crate::format::arff::ArffText;
+use crate::format::open::open_decoded;
+use crate::format::start::unread;
+use crate::format::{Format, is_rereadable, only_once};
 use crate::read::columns::make_distinct;
-use crate::read::format::{Format, is_rereadable, only_once};
 use crate::read::ipc::IpcTable;
-use crate::read::open::open_decoded;
 use crate::read::options::ReadOptions;
 use crate::read::parquet;
 use crate::read::sheet::{self, Sheet};
-use crate::read::start::unread;
-use crate::read::text::{Doubt, Known, Text, TextTable};
+use crate::text::{Doubt, Known, Text, TextTable};
 use lapwing_core::{Error, Result};
 
 impl TableFile {

@@ -10,8 +10,8 @@ use arrow_schema::DataType;
 use super::canonical::common;
 use super::file::{Part, Source, TableFile};
 use super::kind::ColumnKind;
-use crate::read::cell::infer;
-use crate::read::format::Format;
+use crate::cell::infer;
+use crate::format::Format;
 use lapwing_core::{Error, Result};
 
 /// The files that `path` stands for, ascending by name, and their folder; `None` if it is a file itself.

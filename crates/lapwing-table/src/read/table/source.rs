@@ -9,9 +9,9 @@ use arrow_cast::cast;
 use arrow_schema::DataType;
 
 use super::canonical::canonical;
-use crate::read::cell::Tally;
-use crate::read::rows::{Ask, NextRows, Rows};
+use crate::cell::Tally;
 use crate::read::{ipc, parquet};
+use crate::scan::{Ask, NextRows, Rows};
 use lapwing_core::{Result, Run};
 
 /// Rows that are looked at for what texts hold.

@@ -3,8 +3,8 @@
 
 use serde::{Serialize, Serializer};
 
-use crate::read::cell::{CellType, Found, infer};
-use crate::read::lines::{count_lines, shown};
+use crate::cell::{CellType, Found, infer};
+use crate::lines::{count_lines, shown};
 
 /// Records of the sample that are looked at.
 pub(super) const MAX_RECORDS: usize = 1000;

@@ -7,7 +7,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type};
 use arrow_array::{Array, ArrayRef};
 
-use super::cell::{CellType, Tally};
+use crate::cell::{CellType, Tally};
 use lapwing_core::{Result, Run};
 
 /// How a column of a table is read.
@@ -79,7 +79,7 @@ pub(crate) struct TableRows {
 }
 
 impl TableRows {
-    pub(super) fn new(rows: impl Rows + 'static, asks: &[Ask]) -> Self {
+    pub(crate) fn new(rows: impl Rows + 'static, asks: &[Ask]) -> Self {
         Self { rows: Box::new(rows), sentinels: asks.iter().map(|ask| ask.sentinel).collect() }
     }
 

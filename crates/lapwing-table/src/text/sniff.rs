@@ -7,7 +7,7 @@ use super::cells::Cells;
 use super::dialect::{Dialect, Doubt, Known, Lines, Sample, types};
 use super::header::{count_up, further_header_lines, has_header, holds_names};
 use super::shape::{COMMENTS, Line, Table, best_table};
-use crate::read::cell::{Found, Marks, plain};
+use crate::cell::{Found, Marks, plain};
 
 /// A dialect with the columns of a sample.
 #[derive(Debug, Default)]
@@ -147,7 +147,7 @@ pub(super) fn unclosed_header(sample: &[u8], dialect: &Dialect) -> Option<(u64, 
         return None;
     }
     let (at, cell) = cells.unclosed()?;
-    Some((crate::read::lines::count_lines(&sample[..at]) + 1, crate::read::lines::shown(cell.trim_ascii())))
+    Some((crate::lines::count_lines(&sample[..at]) + 1, crate::lines::shown(cell.trim_ascii())))
 }
 
 fn decimal(records: &Sample, delimiter: u8, doubts: &mut Vec<Doubt>) -> u8 {

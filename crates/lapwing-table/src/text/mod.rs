@@ -18,20 +18,20 @@ mod sniff;
 
 use std::path::Path;
 
-pub(super) use self::blocks::Text;
-pub(super) use self::cells::record;
+pub(crate) use self::blocks::Text;
+pub(crate) use self::cells::record;
 pub(crate) use self::dialect::Known;
 pub use self::dialect::{Dialect, Doubt, Separator};
 use self::rewrite::Rewrite;
 pub(crate) use self::sniff::Sniffed;
-use super::cell::Found;
-use super::lines::{AS_UTF8, count_lines, each_line, shown};
+use crate::cell::Found;
+use crate::lines::{AS_UTF8, count_lines, each_line, shown};
 use lapwing_core::{Error, Result};
 
 /// A text whose layout and types are known.
 #[derive(Debug)]
 pub(crate) struct TextTable {
-    pub(super) text: Text,
+    pub(crate) text: Text,
     /// What is written anew in it.
     rewrites: Vec<Rewrite>,
     /// How cells are written; `None` for JSON, an object in each line.
@@ -40,7 +40,7 @@ pub(crate) struct TextTable {
     /// What the first block tells.
     pub sniffed: Sniffed,
     /// Lines before the rows.
-    pub(super) lines_before: u64,
+    pub(crate) lines_before: u64,
     /// Whether it is a small table of a fixed form.
     is_list: bool,
     /// In aligned columns, where lines that lack the cells behind the first, the second, and so on end at most.
@@ -97,7 +97,7 @@ impl TextTable {
     ///
     /// # Errors
     /// [`Error::Format`] for text that is not UTF-8 and for a quote that stays open; those of `take`.
-    pub(super) fn each_line(&self, mut take: impl FnMut(&[&str], u64) -> Result<()>) -> Result<()> {
+    pub(crate) fn each_line(&self, mut take: impl FnMut(&[&str], u64) -> Result<()>) -> Result<()> {
         let (dialect, path) = (self.dialect.unwrap_or_default(), self.text.path());
         let (mut blocks, mut number) = (self.text.blocks(0)?, 0);
         while let Some(block) = blocks.next()? {

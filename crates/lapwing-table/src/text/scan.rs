@@ -9,8 +9,8 @@ use rayon::prelude::*;
 use super::blocks::{Block, Blocks, MAX_LINE_BYTES};
 use super::columns::{Parsed, Passed, Plan};
 use super::{TextTable, unclosed};
-use crate::read::cell::Tally;
-use crate::read::rows::{Ask, RowMark, Rows};
+use crate::cell::Tally;
+use crate::scan::{Ask, RowMark, Rows};
 use lapwing_core::{Error, Result, Run};
 
 /// Blocks parsed at a time, for each thread.
@@ -44,12 +44,7 @@ impl TextTable {
     /// # Errors
     /// Those of opening the text. The scan has errors naming the line of a record of another length, of a cell that is not UTF-8, or of a
     /// quote that is not closed.
-    pub(in crate::read) fn scan_from(
-        self: &Arc<Self>,
-        place: RowMark,
-        asks: &[Ask],
-        with_lines: bool,
-    ) -> Result<TextScan> {
+    pub(crate) fn scan_from(self: &Arc<Self>, place: RowMark, asks: &[Ask], with_lines: bool) -> Result<TextScan> {
         let mut places = vec![None; self.names.len()];
         asks.iter().enumerate().for_each(|(at, ask)| places[ask.column] = Some(at));
         let keys = asks.iter().enumerate().map(|(at, ask)| (self.names[ask.column].clone(), at)).collect();

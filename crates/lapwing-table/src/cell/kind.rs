@@ -16,7 +16,7 @@ use super::marks::Marks;
 use super::missing::is_missing;
 use super::number::{NumberStyle, plain, without_currency};
 use super::vector;
-use crate::read::lines::shown;
+use crate::lines::shown;
 
 /// With fewer filled cells, all of them must fit a type.
 const FEWEST_CELLS: usize = 20;

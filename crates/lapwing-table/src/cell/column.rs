@@ -11,7 +11,7 @@ use arrow_schema::{DataType, Field};
 
 use super::kind::{CellType, are_few, truth};
 use super::vector;
-use crate::read::lines::{count_lines, shown};
+use crate::lines::{count_lines, shown};
 use lapwing_core::bad_columns::is_bad;
 
 /// Different cells that do not fit their column and are kept, and the bytes that are kept of each.
