@@ -1,6 +1,5 @@
 //! The cells of a column as a typed array, and what was met on the way.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::{
@@ -8,6 +7,7 @@ use arrow_array::{
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field};
+use indexmap::IndexMap;
 
 use super::kind::{CellType, are_few, truth};
 use super::vector;
@@ -45,35 +45,28 @@ impl OtherCell {
 
 /// Different cells in the order of their first places, up to some hundred.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct OtherCells {
-    cells: Vec<OtherCell>,
-    places: HashMap<Vec<u8>, usize>,
-}
+pub(crate) struct OtherCells(IndexMap<Vec<u8>, OtherCell>);
 
 impl OtherCells {
     fn add(&mut self, other: OtherCell) {
-        match self.places.get(&other.text) {
-            Some(&place) => self.cells[place].count += other.count,
-            None if self.cells.len() >= MAX_OTHERS => {}
-            None => {
-                self.places.insert(other.text.clone(), self.cells.len());
-                self.cells.push(other);
-            }
+        if let Some(known) = self.0.get_mut(&other.text) {
+            known.count += other.count;
+        } else if self.0.len() < MAX_OTHERS {
+            self.0.insert(other.text.clone(), other);
         }
     }
 
     fn take_back(&mut self, text: &[u8]) {
-        let Some(&place) = self.places.get(text) else { return };
-        self.cells[place].count -= 1;
+        let Some(cell) = self.0.get_mut(text) else { return };
+        cell.count -= 1;
         // Only the last cell is taken back, so that a text that is new is the last one.
-        if self.cells[place].count == 0 {
-            self.cells.pop();
-            self.places.remove(text);
+        if cell.count == 0 {
+            self.0.pop();
         }
     }
 
-    pub(crate) fn iter(&self) -> std::slice::Iter<'_, OtherCell> {
-        self.cells.iter()
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &OtherCell> {
+        self.0.values()
     }
 }
 
@@ -101,7 +94,7 @@ impl Tally {
 
     /// The first cell that does not fit.
     pub(crate) fn first_unfit(&self) -> Option<&OtherCell> {
-        self.others.cells.first()
+        self.others.iter().next()
     }
 
     /// Notes a filled cell that does not fit.
@@ -119,7 +112,7 @@ impl Tally {
         self.padded += block.padded;
         self.short += block.short;
         self.first_bad_line = self.first_bad_line.or(block.first_bad_line.map(|line| line + lines));
-        for cell in block.others.cells {
+        for cell in block.others.0.into_values() {
             let line = if cell.line > 0 { cell.line + lines } else { 0 };
             self.others.add(OtherCell { row: cell.row + row, line, ..cell });
         }
@@ -255,7 +248,7 @@ impl Builder {
         };
         let mut tally = self.tally;
         let (mut at, mut lines) = (0, 0);
-        for cell in &mut tally.others.cells {
+        for cell in tally.others.0.values_mut() {
             // The records of the cells follow one another.
             let start = (cell.line as usize).min(text.map_or(0, <[u8]>::len));
             lines += text.map_or(0, |text| count_lines(&text[at..start]));

@@ -5,8 +5,7 @@
 //!
 //! Cost: every type that enough of the first forty cells fit is tried on all that are given, a thousand of a sample or ten thousand levels.
 
-use std::collections::HashMap;
-
+use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use super::affix::{Affix, is_digit};
@@ -189,15 +188,11 @@ pub(crate) fn infer<'c>(cells: impl Iterator<Item = &'c [u8]>, decimal: u8) -> F
 
 /// As [`infer`], of cells that come several times.
 pub(crate) fn infer_counted<'c>(cells: impl Iterator<Item = Counted<'c>>, decimal: u8) -> Found {
-    let mut counts: HashMap<&[u8], usize> = HashMap::new();
-    let mut filled: Vec<Counted<'_>> = Vec::new();
+    let mut counts: IndexMap<&[u8], usize> = IndexMap::new();
     for (cell, count) in cells.filter(|(cell, count)| *count > 0 && !is_missing(cell)) {
-        let place = *counts.entry(cell).or_insert(filled.len());
-        match filled.get_mut(place) {
-            Some(known) => known.1 += count,
-            None => filled.push((cell, count)),
-        }
+        *counts.entry(cell).or_default() += count;
     }
+    let filled: Vec<Counted<'_>> = counts.into_iter().collect();
     let certain = |kind| Found { kind: Some(kind), is_doubtful: false };
     if filled.is_empty() {
         return Found::default();

@@ -4,6 +4,8 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
+use indexmap::IndexSet;
+
 use super::options::ReadOptions;
 use lapwing_core::scan::Value;
 use lapwing_core::with_slice;
@@ -91,12 +93,8 @@ fn check_known(path: &Path, names: &[String], options: &ReadOptions) -> Result<(
     let named = options.label_column.iter().chain(&options.id);
     let wanted = named.chain(options.columns.iter().flatten()).chain(&options.drop);
     let known: HashSet<&String> = names.iter().collect();
-    let mut unknown: Vec<&String> = Vec::new();
-    for name in wanted.filter(|name| !known.contains(name)) {
-        if !unknown.contains(&name) {
-            unknown.push(name);
-        }
-    }
+    let unknown: IndexSet<&String> = wanted.filter(|name| !known.contains(name)).collect();
+    let unknown: Vec<&String> = unknown.into_iter().collect();
     match unknown[..] {
         [] => Ok(()),
         [name] => Err(Error::format(path, None, unknown_name(names, name))),

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::format;
 use crate::cell::{CellType, DateStyle, NumberStyle};
+use crate::format;
 use crate::text::Known;
 use lapwing_core::choices;
 
