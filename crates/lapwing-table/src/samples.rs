@@ -1,13 +1,12 @@
-//! Features with or without labels, from files of any format: whole, and in blocks of rows.
+//! Features with or without labels, from files of any format, held whole.
 
 use std::path::Path;
 
-use crate::prepare::{PreparedRows, plain};
+use crate::format::{Format, is_stdin, only_once};
+use crate::prepare::plain;
 use crate::read::files::{is_table, unknown_format};
-use crate::read::format::{Format, is_rereadable, is_stdin, only_once};
-use crate::read::rows::{self, chosen};
-use crate::read::{ReadOptions, RowFile, Samples, Size, TableFile, array, choose, names, npz, svmlight};
-use lapwing_core::{Error, Result, RowSource, Run, SparseLabels};
+use crate::read::{ReadOptions, Samples, Size, array, names, npz, svmlight};
+use lapwing_core::{Error, Result, Run, SparseLabels};
 
 const KNOWN: &str = "text (.csv, .tsv, .txt, .jsonl, .arff, .svm, …), also packed (.gz, .zst, .bz2, .xz, .zip); .parquet, .arrow, .xlsx, .xls, .ods, \
                      .npy or .npz; or a folder of tables";
@@ -89,53 +88,4 @@ pub fn read_label_column(path: &Path, options: &ReadOptions, run: &Run) -> Resul
         true => plain::read_labels(path, options, column, run),
         false => Err(unknown_format(path, "a table: .parquet, .arrow, .jsonl, .csv, .csv.gz or .csv.zst")),
     }
-}
-
-/// Formats that can be read in blocks.
-const KNOWN_ROWS: &str = "rows as .npy, .parquet, .arrow, .jsonl, .csv, .csv.gz or .csv.zst";
-
-/// Whether [`RowFile::open`] reads the format of `path`, and `path` can be read more than once.
-pub fn can_stream(path: &Path) -> bool {
-    (Format::from_path(path) == Format::Npy || is_table(path)) && (path.is_dir() || is_rereadable(path))
-}
-
-impl RowFile {
-    /// Opens a file of features and determines its number of rows.
-    ///
-    /// # Errors
-    /// As [`read_samples`](read_samples), for the parts of the file that are read; [`Error::Param`] for pipes
-    /// and standard input, which can be read only once; [`Error::Format`] for archives and sparse text.
-    ///
-    /// # Complexity
-    /// Arrays and Parquet: reads their headers. Text: one pass that counts the rows and keeps marks.
-    pub fn open(path: &Path, options: &ReadOptions, run: &Run) -> Result<Self> {
-        if !is_rereadable(path) {
-            return Err(only_once(path));
-        }
-        match Format::from_path(path) {
-            Format::Npy => rows::array::open(path, options),
-            Format::Npz | Format::Svmlight => {
-                Err(Error::format(path, None, format!("not read in blocks; expected {KNOWN_ROWS}")))
-            }
-            _ if is_table(path) => table_rows(path, options, run),
-            _ => Err(unknown_format(path, KNOWN_ROWS)),
-        }
-    }
-}
-
-fn table_rows(path: &Path, options: &ReadOptions, run: &Run) -> Result<RowFile> {
-    let table = TableFile::open(path, options)?;
-    let features = choose(path, table.names(), options)?.features;
-    let chosen = chosen(features, table.names().len());
-    let rows = PreparedRows::plain(table, options, run)?;
-    Ok(RowFile {
-        path: path.to_owned(),
-        n_rows: rows.n_rows(),
-        n_cols: rows.n_cols(),
-        bytes: rows.bytes(),
-        is_seekable: rows.is_seekable(),
-        feature_names: Some(rows.recipe().feature_names()),
-        chosen,
-        rows: Box::new(rows),
-    })
 }

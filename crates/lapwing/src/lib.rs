@@ -89,10 +89,10 @@ pub mod data {
         #[doc(inline)]
         pub use lapwing_table::read::{
             ColumnKind, Dialect, Doubt, EdgeFile, EdgeOptions, LabelFileOptions, NamedGraph, NamedLabels, NodeOptions,
-            ReadAs, ReadOptions, RowFile, Samples, Separator, TableFile, read_graph, read_label_file, read_labels,
+            ReadAs, ReadOptions, Samples, Separator, TableFile, read_graph, read_label_file, read_labels,
             read_named_graph, read_named_labels, read_names, read_sparse_labels,
         };
-        pub use lapwing_table::{read_label_column, read_samples};
+        pub use lapwing_table::{RowFile, read_label_column, read_samples};
     }
 
     /// Writers of labels and graphs.

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use lapwing_core::{Features, Labels, Result, RowSource, SparseLabels, Standardize, UNLABELED, gather};
 use lapwing_table::prepare::{PreparedRows, prepare};
-use lapwing_table::read::{ReadOptions, RowFile, Samples, TableFile};
-use lapwing_table::{can_stream, probe, read_label_column, read_samples};
+use lapwing_table::read::{ReadOptions, Samples, TableFile};
+use lapwing_table::{RowFile, can_stream, probe, read_label_column, read_samples};
 
 use crate::bench::{Bench, Checked, Verdict, accepted, answer, holds};
 

@@ -8,8 +8,10 @@ use super::columns::unfit_cells;
 use super::encode::{Encoder, Unlike};
 use super::held::Held;
 use super::{Applied, ColumnRecipe, Recipe, notes};
-use crate::read::table::{ColumnType, Reading, Tally, no_rows};
+use crate::cell::{CellType, Reading, Tally};
+use crate::read::table::no_rows;
 use crate::read::{ColumnKind, ReadOptions, TableFile};
+use crate::scan::Ask;
 use lapwing_core::{Error, Fault, Result, Run, Warning};
 
 impl Recipe {
@@ -20,9 +22,8 @@ impl Recipe {
     /// [`Error::Format`] naming columns that are missing; [`Error::Shape`] for another number of `columns`; as [`TableFile::open`];
     /// [`Error::Interrupted`].
     pub fn apply(&self, table: &TableFile, columns: Option<&[String]>, run: &Run) -> Result<Applied> {
-        let (places, types) = self.places(table, columns)?;
-        let mut rows = table.scan_as(&places, &types, &self.readings())?;
-        let mut held = Held::new(table, &places, &types)?;
+        let asks = self.asks(table, columns)?;
+        let (mut rows, mut held) = (table.scan(&asks)?, Held::new(table, &asks)?);
         rows.each(|_| true, |arrays, _| held.push(arrays), run)?;
         if rows.n_rows() == 0 {
             return Err(no_rows(table.path()));
@@ -31,7 +32,7 @@ impl Recipe {
         // Where numbers are taken as they are, all cells must be numbers.
         let is_strict = self.keeps_gaps();
         let is_other = |tally: &Tally| tally.unfit > if is_strict { 0 } else { tally.filled / 2 };
-        let cells = places.iter().copied().zip(rows.tallies());
+        let cells = asks.iter().map(|ask| ask.column).zip(rows.tallies());
         if let Some(error) = unfit_cells(Fault::Changed, table, cells, rows.n_rows(), is_other) {
             return Err(error);
         }
@@ -45,18 +46,9 @@ impl Recipe {
         (0..self.columns.len()).filter(|&at| self.columns[at].step.width() > 0).collect()
     }
 
-    /// How the cells of the used columns were read in the fit.
-    pub(super) fn readings(&self) -> Vec<Reading> {
-        self.used_places().into_iter().map(|at| self.columns[at].reading).collect()
-    }
-
-    /// Places in a table, and types, of the used columns. Stored columns of another kind than the fit had are refused; cells that are texts
-    /// are looked at one by one.
-    pub(super) fn places(
-        &self,
-        table: &TableFile,
-        columns: Option<&[String]>,
-    ) -> Result<(Vec<usize>, Vec<ColumnType>)> {
+    /// How the used columns are read in a table. Stored columns of another kind than the fit had are refused; cells that are texts are
+    /// looked at one by one.
+    pub(super) fn asks(&self, table: &TableFile, columns: Option<&[String]>) -> Result<Vec<Ask>> {
         use ColumnKind::{Boolean, Empty, Number, Text, Vector};
         let used: Vec<&ColumnRecipe> = self.used_places().into_iter().map(|at| &self.columns[at]).collect();
         let names = match columns {
@@ -81,8 +73,12 @@ impl Recipe {
                 return Err(Error::format(table.path(), None, reason));
             }
         }
-        let types = used.iter().map(|column| column.kind.column_type().unwrap_or(ColumnType::Text)).collect();
-        Ok((places, types))
+        let ask = |(column, at): (&&ColumnRecipe, usize)| {
+            let cells = table.reconciled(at, column.reading.cells)?;
+            let ask = table.ask_as(at, &column.kind, Reading { cells, ..column.reading });
+            Ok(ask.unwrap_or(Ask::new(at, CellType::Text)))
+        };
+        used.iter().zip(places).map(ask).collect()
     }
 
     /// The encoders of arrays; `columns` are the places of their columns among those of the recipe, and `path` is the table in messages.

@@ -4,15 +4,15 @@ use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
 use rayon::prelude::*;
 
-use super::decide::{self, Choices, names_codes};
 use super::held::Held;
-use super::recipe::Recipe;
+use super::names::names_codes;
 use super::survey::{Cells, NumberSurvey, Survey};
-use crate::read::cell::infer_counted;
+use crate::cell::{CellType, Reading, Tally, infer_counted};
 use crate::read::labels::LabelTexts;
-use crate::read::table::{CellType, ColumnType, Reading, RowMark, Tally, no_rows};
+use crate::read::table::no_rows;
 use crate::read::{ColumnKind, ReadOptions, TableFile, choose, find_name};
-use lapwing_core::{BadCells, BadColumn, BadColumns, Error, Fault, Result, Run, SparseLabels, Spreads, Warning};
+use crate::scan::{Ask, RowMark};
+use lapwing_core::{BadCells, BadColumn, BadColumns, Error, Fault, Result, Run, SparseLabels, Warning};
 
 /// A column of a table that may become features.
 #[derive(Debug)]
@@ -153,14 +153,14 @@ impl Surveyed {
             (column.kind, column.reading) = (ColumnKind::of_cells(Some(cells)), Some(cells).into());
             column.is_given = true;
         }
-        let (are_named, held) = (options.columns.is_some(), Held::new(&table, &[], &[])?);
+        let (are_named, held) = (options.columns.is_some(), Held::new(&table, &[])?);
         let (labels, spaced, passed, n_rows, marks) = (None, None, Vec::new(), 0, Vec::new());
         Ok(Self { table, columns, are_named, label: choice.label, labels, spaced, passed, n_rows, marks, held })
     }
 
     /// Places of the columns that can be read, among those that may become features.
     pub(super) fn readable(&self) -> Vec<usize> {
-        (0..self.columns.len()).filter(|&at| self.columns[at].kind.column_type().is_some()).collect()
+        (0..self.columns.len()).filter(|&at| self.columns[at].kind.is_readable()).collect()
     }
 
     /// Reads the columns and surveys them. If all cells of a column show that it holds something else than the first ones did, all is
@@ -171,22 +171,18 @@ impl Surveyed {
     pub(super) fn read(mut self, options: &ReadOptions, extent: Extent, run: &Run) -> Result<Self> {
         loop {
             let Self { table, columns, label, .. } = &mut self;
-            let kinds =
-                columns.iter().filter_map(|column| Some((column.place, column.kind.column_type()?, column.reading)));
-            let kinds = kinds.chain(label.map(|at| (at, ColumnType::Label, Reading::default())));
-            let (places, (types, readings)): (Vec<_>, (Vec<_>, Vec<_>)) =
-                kinds.map(|(at, kind, reading)| (at, (kind, reading))).unzip();
+            let asks = columns.iter().filter_map(|column| table.ask_as(column.place, &column.kind, column.reading));
+            let asks: Vec<Ask> = asks.chain(label.map(|at| Ask::new(at, CellType::Label))).collect();
             let mut labels = label.map(|at| LabelTexts::of_column(table, at, options.unlabeled.as_deref()));
-            let mut rows = table.scan_read(&places, &types, &readings)?;
-            let total = table.bytes_of(&places);
+            let mut rows = table.scan(&asks)?;
+            let total = table.bytes_of(&asks);
             let is_held = matches!(extent, Extent::Held | Extent::Plain);
-            let n_held = if is_held { places.len() - usize::from(label.is_some()) } else { 0 };
-            let mut held = Held::new(table, &places[..n_held], &types)?;
+            let n_held = if is_held { asks.len() - usize::from(label.is_some()) } else { 0 };
+            let mut held = Held::new(table, &asks[..n_held])?;
             columns.iter_mut().for_each(|column| {
                 (column.survey, column.tally) = (Survey::new(&column.kind), Tally::default());
             });
-            let mut read: Vec<&mut Column> =
-                columns.iter_mut().filter(|column| column.kind.column_type().is_some()).collect();
+            let mut read: Vec<&mut Column> = columns.iter_mut().filter(|column| column.kind.is_readable()).collect();
             run.progress().start("read", total);
             let take = |mut arrays: Vec<ArrayRef>, n_bytes: u64| {
                 if let Some(labels) = &mut labels
@@ -210,8 +206,7 @@ impl Surveyed {
             let mut is_changed = false;
             for column in columns.iter_mut() {
                 column.survey.set_rows(n_rows);
-                is_changed |=
-                    extent != Extent::Plain && column.kind.column_type().is_some() && column.correct(table)?;
+                is_changed |= extent != Extent::Plain && column.kind.is_readable() && column.correct(table)?;
             }
             if !is_changed {
                 let spaced = labels.as_ref().and_then(LabelTexts::spaced);
@@ -220,19 +215,6 @@ impl Surveyed {
                 return Ok(Self { labels, spaced, passed, n_rows, marks: rows.take_marks(), held, ..self });
             }
         }
-    }
-
-    /// The recipe that the surveys suggest, with at least one feature.
-    ///
-    /// # Errors
-    /// [`Error::Format`] if no column tells rows apart.
-    pub(super) fn decided(&self, choices: &Choices, run: &Run) -> Result<(Recipe, Option<Spreads>)> {
-        let (recipe, spreads) = decide::suggested(self, choices, run);
-        if recipe.n_features() == 0 {
-            let reason = "no column tells rows apart: each is empty or constant, or names or counts the rows; --columns takes some all the same";
-            return Err(Error::format(self.table.path(), None, reason));
-        }
-        Ok((recipe, spreads))
     }
 }
 

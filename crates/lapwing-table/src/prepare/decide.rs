@@ -4,13 +4,14 @@ use super::columns::{Column, Surveyed};
 use super::dates::DatePart;
 use super::gaps::GapFill;
 use super::levels::ordered;
+use super::names::{is_nameless, names_rows};
 use super::recipe::{ColumnRecipe, LeftOut, Recipe, Step};
-use super::scale::{GAP, MANY_NUMBERS, NumberScale, Scale, UNSCALED};
+use super::scale::{Choices, GAP, MANY_NUMBERS, NumberScale, Scale, UNSCALED};
 use super::sketch::{Moments, Sample};
 use super::survey::{Cells, NumberSurvey, Survey, TextSurvey};
 use super::terms::Tokens;
-use crate::read::table::Reading;
-use lapwing_core::{Run, Spreads, Standardize};
+use crate::cell::Reading;
+use lapwing_core::{Error, Result, Run, Spreads};
 
 /// Most levels of a category that has a column for each.
 pub(super) const MAX_ONE_HOT: usize = 30;
@@ -30,16 +31,6 @@ const FEWEST_LISTS: usize = 12;
 
 /// Most columns of runs of characters.
 const MAX_RUNS: usize = 1 << 12;
-
-/// Choices of a fit.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Choices {
-    pub standardize: Standardize,
-    /// Whether labels say that numbers are to be scaled.
-    pub is_told: bool,
-    /// Most columns of the terms of a text.
-    pub max_terms: usize,
-}
 
 /// What is decided about a column before it is known how numbers are scaled.
 enum Role<'s> {
@@ -86,6 +77,21 @@ pub(super) fn suggested(table: &Surveyed, choices: &Choices, run: &Run) -> (Reci
     (recipe, scale.spreads)
 }
 
+impl Surveyed {
+    /// The recipe that the surveys suggest, with at least one feature.
+    ///
+    /// # Errors
+    /// [`Error::Format`] if no column tells rows apart.
+    pub(super) fn decided(&self, choices: &Choices, run: &Run) -> Result<(Recipe, Option<Spreads>)> {
+        let (recipe, spreads) = suggested(self, choices, run);
+        if recipe.n_features() == 0 {
+            let reason = "no column tells rows apart: each is empty or constant, or names or counts the rows; --columns takes some all the same";
+            return Err(Error::format(self.table.path(), None, reason));
+        }
+        Ok((recipe, spreads))
+    }
+}
+
 /// Entries of a row that are not 0, about.
 pub(super) fn entries_of_row(recipe: &Recipe, columns: &[Column]) -> f64 {
     let entries = |(column, Column { survey, .. }): (&ColumnRecipe, &Column)| match (&column.step, &survey.cells) {
@@ -130,38 +136,6 @@ fn number_role<'s>(name: &str, survey: &Survey, numbers: &'s NumberSurvey, is_na
         () if all_differ && names_rows(name) => Role::LeaveOut(LeftOut::Identifier),
         () => Role::Number(numbers),
     }
-}
-
-/// Whether a column has no name of its own, as an index that was written has.
-fn is_nameless(name: &str) -> bool {
-    let lower = name.trim().to_lowercase();
-    lower.is_empty() || lower.starts_with("unnamed") || lower == "index" || lower.starts_with("__index_level_")
-}
-
-/// Whether the name of a column says that it names the rows.
-fn names_rows(name: &str) -> bool {
-    let is_camel = name.ends_with("Id") || name.ends_with("ID");
-    is_camel || ends_in(name, &["id", "ids", "uuid", "guid", "key", "index", "number", "nr", "no"])
-}
-
-/// Whether the name of a column says that its numbers are codes.
-pub(super) fn names_codes(name: &str) -> bool {
-    let words = ["code", "codes", "id", "ids", "zip", "zipcode", "postcode", "plz"];
-    ends_in(name, &words) || ["Id", "ID", "Code"].iter().any(|word| name.ends_with(word))
-}
-
-/// Whether the name of a column says that its values may be those of a category.
-pub(super) fn names_groups(name: &str) -> bool {
-    ends_in(name, &["type", "class", "group", "cat", "category", "kind", "cluster", "region", "department"])
-}
-
-/// Whether the last word of a name is one of some.
-fn ends_in(name: &str, words: &[&str]) -> bool {
-    let lower = name.trim().to_lowercase();
-    let is_last = |word: &&str| {
-        lower.strip_suffix(*word).is_some_and(|rest| rest.is_empty() || rest.ends_with(['_', '-', ' ', '.']))
-    };
-    words.iter().any(is_last)
 }
 
 fn text_role<'s>(name: &str, survey: &Survey, texts: &'s TextSurvey, is_named: bool) -> Role<'s> {

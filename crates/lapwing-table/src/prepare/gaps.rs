@@ -15,7 +15,7 @@ use arrow_array::{Array, ArrayRef};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::encode::{is_usable, logged, numbers_of};
+use super::numbers::{is_usable, logged, numbers_of};
 use super::survey::NumberSurvey;
 use lapwing_core::Run;
 

@@ -12,9 +12,11 @@ use arrow_select::take::take_arrays;
 use rayon::prelude::*;
 
 use super::Recipe;
-use super::encode::{Encoder, Feature, Numbers, Unlike, write_dense};
+use super::encode::{Encoder, Feature, Unlike, write_dense};
+use super::numbers::Numbers;
+use crate::cell::CellType;
 use crate::read::TableFile;
-use crate::read::table::ColumnType;
+use crate::scan::Ask;
 use lapwing_core::scan::Value;
 use lapwing_core::{Csr, Dense, Features, Result, Run, memory};
 
@@ -68,17 +70,17 @@ struct Tile {
 }
 
 impl Held {
-    /// No cells yet, of the columns `places` of a table, which are read as `types`.
+    /// No cells yet, of columns of a table.
     ///
     /// # Errors
     /// [`Error::TooLarge`](lapwing_core::Error::TooLarge).
-    pub(super) fn new(table: &TableFile, places: &[usize], types: &[ColumnType]) -> Result<Self> {
-        let kind = |(&at, kind): (&usize, &ColumnType)| match kind {
-            ColumnType::Number if table.is_single(at) => Kind::Single,
-            ColumnType::Number => Kind::Double,
+    pub(super) fn new(table: &TableFile, asks: &[Ask]) -> Result<Self> {
+        let kind = |ask: &Ask| match ask.cells {
+            CellType::Number(_) if table.is_single(ask.column) => Kind::Single,
+            CellType::Number(_) => Kind::Double,
             _ => Kind::Other,
         };
-        let kinds: Vec<Kind> = places.iter().zip(types).map(kind).collect();
+        let kinds: Vec<Kind> = asks.iter().map(kind).collect();
         let (singles, doubles) =
             (NumberRows::new(table, &kinds, Kind::Single)?, NumberRows::new(table, &kinds, Kind::Double)?);
         Ok(Self { path: table.path().to_owned(), kinds, singles, doubles, batches: Vec::new(), n_rows: 0 })

@@ -4,8 +4,9 @@ use std::fmt;
 
 use super::choose::{self, Verdict};
 use super::columns::{Extent, Surveyed};
-use super::decide::{Choices, suggested};
+use super::decide::suggested;
 use super::leak;
+use super::scale::Choices;
 use super::{Description, MAX_TERMS, Prepared, Recipe, Step};
 use crate::read::{ReadOptions, TableFile};
 use lapwing_core::{Labels, Result, Run, SparseLabels, Standardize};

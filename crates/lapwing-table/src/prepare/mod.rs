@@ -4,11 +4,11 @@
 //! |---|---|
 //! | `columns` | reads the columns of a table, as what their cells tell |
 //! | `survey`, `sketch` | looks at all cells, in memory that does not grow with the rows |
-//! | `decide`, `scale`, `levels`, `choose` | chooses a step for each column: by its survey, its width, the order of its levels, what labels say |
+//! | `decide`, `scale`, `levels`, `names`, `choose` | chooses a step for each column: by its survey, its width, the order of its levels, its name, what labels say |
 //! | `leak` | finds columns that alone tell the labels |
 //! | `recipe` | the steps, as they are stored |
 //! | `gaps` | tells missing numbers from others of their row |
-//! | `encode`, `dates`, `terms`, `apply` | carries the steps out |
+//! | `encode`, `numbers`, `dates`, `terms`, `apply` | carries the steps out |
 //! | `loaded`, `held`, `rows` | the rows in memory, and read in blocks |
 //! | `plain` | tables of numbers that are taken as they are |
 //! | `summary`, `notes` | what was found and done, in words |
@@ -26,7 +26,9 @@ mod held;
 mod leak;
 mod levels;
 mod loaded;
+mod names;
 mod notes;
+mod numbers;
 pub(crate) mod plain;
 mod recipe;
 mod rows;

@@ -2,11 +2,12 @@
 
 use serde::Serialize;
 
-use super::decide::{MAX_ONE_HOT, names_codes, names_groups};
+use super::decide::MAX_ONE_HOT;
+use super::names::{names_codes, names_groups};
 use super::recipe::{ColumnRecipe, Step};
 use super::survey::{Cells, Survey, TextSurvey};
-use crate::read::cell::{CellType, NumberStyle, OtherCell, Tally, infer, is_unseen};
-use crate::read::lines::shown;
+use crate::cell::{CellType, NumberStyle, OtherCell, Tally, infer, is_unseen};
+use crate::lines::shown;
 use crate::read::{ColumnKind, Doubt, TableFile, join_columns, shell_word};
 use lapwing_core::Warning;
 
@@ -244,7 +245,7 @@ impl Other {
     pub(super) fn of_groups(table: &TableFile, place: usize) -> Option<Self> {
         let sample = table.sample(place).ok()?;
         let found = infer(sample.iter().map(Vec::as_slice), table.decimal());
-        let is_open = found.doubt() == Some(Doubt::Groups);
+        let is_open = Doubt::of_column(found) == Some(Doubt::Groups);
         is_open.then(|| Self::of_decimals(&sample, found.kind?, table.decimal()))?
     }
 

@@ -6,12 +6,14 @@ use arrow_array::cast::AsArray;
 
 use super::Recipe;
 use super::columns::{Column, Extent, Surveyed, each_text, unfit_cells};
-use super::encode::numbers_of;
+use super::numbers::numbers_of;
+use crate::cell::{CellType, Reading, Tally};
 use crate::prepare::{ColumnRecipe, Step};
 use crate::read::labels::LabelTexts;
 use crate::read::origin::SampleOrigin;
-use crate::read::table::{ColumnType, Reading, RowMark, TableRows, Tally, no_rows};
+use crate::read::table::no_rows;
 use crate::read::{ColumnKind, ReadOptions, Samples, Size, TableFile};
+use crate::scan::{Ask, RowMark};
 use lapwing_core::bad_columns::ValueSurvey;
 use lapwing_core::{BadColumn, BadColumns, Error, Fault, Labels, Result, Run, SparseLabels};
 
@@ -54,9 +56,9 @@ pub(super) fn plain(table: TableFile, options: &ReadOptions) -> Result<(Surveyed
     Ok((surveyed, Recipe { columns: recipes, is_double, ..Recipe::default() }))
 }
 
-/// Reads all rows of the columns `places`, and returns the error for cells that are not numbers or no usable ones.
-pub(super) fn bad_cells(table: &TableFile, places: &[usize], mut rows: TableRows, run: &Run) -> Result<Option<Error>> {
-    let (mut survey, mut row) = (ValueSurvey::default(), 0);
+/// Reads all rows of some columns, and returns the error for cells that are not numbers or no usable ones.
+pub(super) fn bad_cells(table: &TableFile, asks: &[Ask], run: &Run) -> Result<Option<Error>> {
+    let (mut rows, mut survey, mut row) = (table.scan(asks)?, ValueSurvey::default(), 0);
     loop {
         let arrays = match rows.next(run) {
             Ok(Some(arrays)) => arrays,
@@ -73,8 +75,8 @@ pub(super) fn bad_cells(table: &TableFile, places: &[usize], mut rows: TableRows
         }
         row = rows.n_rows();
     }
-    let cells: Vec<(usize, &Tally)> = places.iter().copied().zip(rows.tallies()).collect();
-    let names: Vec<String> = places.iter().map(|&at| table.names()[at].clone()).collect();
+    let cells: Vec<(usize, &Tally)> = asks.iter().map(|ask| ask.column).zip(rows.tallies()).collect();
+    let names: Vec<String> = asks.iter().map(|ask| table.names()[ask.column].clone()).collect();
     Ok(match origin(table, &cells, row) {
         Ok(origin) => survey.finish("features", row).map(|bad| Error::columns(origin.named_columns(bad, Some(&names)))),
         Err(error) => Some(error),
@@ -121,10 +123,9 @@ pub(super) fn counted(table: &TableFile, run: &Run) -> Result<(usize, Vec<RowMar
         return Ok((n_rows, Vec::new()));
     }
     // Only texts have rows without cells.
-    let readable = (0..table.kinds().len()).find_map(|at| Some((at, table.kinds()[at].column_type()?)));
-    let (columns, types): (Vec<usize>, Vec<ColumnType>) = readable.filter(|_| !table.is_text()).into_iter().unzip();
-    let mut rows = table.scan(&columns, &types)?;
-    let total = table.bytes_of(&columns);
+    let readable = (0..table.kinds().len()).filter(|_| !table.is_text()).find_map(|at| table.ask(at));
+    let mut rows = table.scan(readable.as_slice())?;
+    let total = table.bytes_of(readable.as_slice());
     run.progress().start("scan", total);
     while rows.next(run)?.is_some() {
         run.progress().update(rows.n_bytes().min(total), "");
@@ -138,7 +139,7 @@ pub(crate) fn read_labels(path: &Path, options: &ReadOptions, column: &str, run:
     let table = TableFile::open(path, options)?;
     let at = table.label_place(column)?;
     let mut labels = LabelTexts::of_column(&table, at, options.unlabeled.as_deref());
-    let mut rows = table.scan(&[at], &[ColumnType::Label])?;
+    let mut rows = table.scan(&[Ask::new(at, CellType::Label)])?;
     while let Some(arrays) = rows.next(run)? {
         arrays.iter().for_each(|array| each_text(array, |text| labels.push(text)));
     }

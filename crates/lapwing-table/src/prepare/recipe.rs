@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::dates::DatePart;
 use super::gaps::GapFill;
 use super::terms::TermColumns;
+use crate::cell::Reading;
 use crate::read::ColumnKind;
-use crate::read::table::Reading;
 
 /// How a table becomes a matrix of features: a step for each of its columns, learned from the rows of a fit.
 ///

@@ -8,15 +8,16 @@ use std::sync::Mutex;
 use arrow_array::{Array, ArrayRef};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::columns::{Extent, Surveyed};
-use super::decide::Choices;
+use super::columns::{Column, Extent, Surveyed};
 use super::encode::{Feature, Unlike, write_dense};
 use super::plain::{bad_cells, counted, plain};
+use super::scale::Choices;
 use super::summary::Description;
 use super::{MAX_STREAMED_TERMS, MAX_TERMS, Recipe};
-use crate::read::rows::OpenRows;
-use crate::read::table::{ColumnType, Reading, RowMark, TableRows, no_rows};
+use crate::read::columns::chosen;
+use crate::read::table::no_rows;
 use crate::read::{ReadOptions, Size, TableFile, fingerprint};
+use crate::scan::{Ask, RowMark, TableRows, take_rows};
 use lapwing_core::scan::{Centered, Place, RowScan, RowSink};
 use lapwing_core::{Error, Result, RowReader, RowSource, Run, SparseLabels, Standardize, Warning};
 
@@ -25,10 +26,8 @@ use lapwing_core::{Error, Result, RowReader, RowSource, Run, SparseLabels, Stand
 pub struct PreparedRows {
     table: TableFile,
     recipe: Recipe,
-    columns: Vec<usize>,
-    types: Vec<ColumnType>,
-    /// How cells are read.
-    readings: Vec<Reading>,
+    /// How the columns are read.
+    asks: Vec<Ask>,
     n_rows: usize,
     /// Rows at which reading can start.
     marks: Vec<RowMark>,
@@ -70,8 +69,8 @@ pub fn prepare_rows(path: &Path, options: &ReadOptions, standardize: Standardize
     let Surveyed { table, labels, spaced, n_rows, marks, .. } = found;
     let mut warnings = description.warnings(table.path());
     warnings.extend(spaced);
-    let places = recipe.places(&table, None)?;
-    let rows = PreparedRows::new(table, recipe, places, (n_rows, marks))?;
+    let asks = recipe.asks(&table, None)?;
+    let rows = PreparedRows::new(table, recipe, asks, (n_rows, marks))?;
     Ok(PreparedTable { rows, labels, description, warnings })
 }
 
@@ -111,17 +110,11 @@ pub fn probe_prepared(
 }
 
 impl PreparedRows {
-    fn new(
-        table: TableFile,
-        recipe: Recipe,
-        (columns, types): (Vec<usize>, Vec<ColumnType>),
-        (n_rows, marks): (usize, Vec<RowMark>),
-    ) -> Result<Self> {
+    fn new(table: TableFile, recipe: Recipe, asks: Vec<Ask>, (n_rows, marks): (usize, Vec<RowMark>)) -> Result<Self> {
         if n_rows == 0 {
             return Err(no_rows(table.path()));
         }
-        let readings = table.reconciled(&columns, &recipe.readings())?;
-        Ok(Self { table, recipe, columns, types, readings, n_rows, marks, is_plain: false, unlike: Mutex::default() })
+        Ok(Self { table, recipe, asks, n_rows, marks, is_plain: false, unlike: Mutex::default() })
     }
 
     /// The rows of a table by the recipe of an earlier fit; `columns` are as in [`Recipe::apply`].
@@ -132,9 +125,9 @@ impl PreparedRows {
     /// # Complexity
     /// One pass over a text, to count its rows.
     pub fn open(table: TableFile, recipe: Recipe, columns: Option<&[String]>, run: &Run) -> Result<Self> {
-        let places = recipe.places(&table, columns)?;
+        let asks = recipe.asks(&table, columns)?;
         let counted = counted(&table, run)?;
-        Self::new(table, recipe, places, counted)
+        Self::new(table, recipe, asks, counted)
     }
 
     /// The rows of a table of numbers, as they are; missing ones are NaN.
@@ -145,15 +138,26 @@ impl PreparedRows {
     pub(crate) fn plain(table: TableFile, options: &ReadOptions, run: &Run) -> Result<Self> {
         let (Surveyed { table, columns, .. }, recipe) = plain(table, options)?;
         let counted = counted(&table, run)?;
-        let places = columns.iter().filter_map(|column| Some((column.place, column.kind.column_type()?))).unzip();
-        Ok(Self { is_plain: true, ..Self::new(table, recipe, places, counted)? })
+        let ask = |column: &Column| table.ask_as(column.place, &column.kind, column.reading);
+        let asks = columns.iter().filter_map(ask).collect();
+        Ok(Self { is_plain: true, ..Self::new(table, recipe, asks, counted)? })
+    }
+
+    /// The columns of the table, unless these are all of them in order.
+    pub(crate) fn chosen(&self) -> Option<Vec<usize>> {
+        chosen(self.asks.iter().map(|ask| ask.column).collect(), self.table.names().len())
+    }
+
+    /// The error for cells that are not numbers or no usable ones, of rows that are taken as they are.
+    pub(crate) fn bad_cells(&self, run: &Run) -> Result<Option<Error>> {
+        if self.is_plain { bad_cells(&self.table, &self.asks, run) } else { Ok(None) }
     }
 
     /// Counts cells that are unlike those of the fit.
     fn note(&self, found: impl Iterator<Item = Unlike>) {
         // A thread that panicked while it held the lock has left whole counts.
         let mut all = self.unlike.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        all.resize(self.columns.len(), Unlike::default());
+        all.resize(self.asks.len(), Unlike::default());
         all.iter_mut().zip(found).for_each(|(all, found)| all.add(found));
     }
 
@@ -174,24 +178,6 @@ impl PreparedRows {
     }
 }
 
-impl OpenRows for PreparedRows {
-    fn reader<'s>(&'s self, place: Place, center: &'s [f64], run: &Run) -> Result<Box<dyn RowReader + 's>> {
-        let rows = self.table.scan_from(place.row, &self.marks, (&self.columns, &self.types, &self.readings), false)?;
-        Ok(match self.recipe.is_double {
-            true => Centered::boxed(RecipeScan::<f64>::from(self, rows, place.row, run)?, place, center),
-            false => Centered::boxed(RecipeScan::<f32>::from(self, rows, place.row, run)?, place, center),
-        })
-    }
-
-    /// The error for cells that are not numbers or no usable ones, of rows that are taken as they are.
-    fn bad_cells(&self, run: &Run) -> Result<Option<Error>> {
-        if !self.is_plain {
-            return Ok(None);
-        }
-        bad_cells(&self.table, &self.columns, self.table.scan(&self.columns, &self.types)?, run)
-    }
-}
-
 impl RowSource for PreparedRows {
     fn n_rows(&self) -> usize {
         self.n_rows
@@ -202,7 +188,7 @@ impl RowSource for PreparedRows {
     }
 
     fn bytes(&self) -> u64 {
-        self.table.bytes_of(&self.columns)
+        self.table.bytes_of(&self.asks)
     }
 
     fn is_seekable(&self) -> bool {
@@ -218,7 +204,12 @@ impl RowSource for PreparedRows {
     }
 
     fn open<'s>(&'s self, first: usize, center: &'s [f64], run: &Run) -> Result<Box<dyn RowReader + 's>> {
-        self.reader(Place::new(self, first, center)?, center, run)
+        let place = Place::new(self, first, center)?;
+        let rows = self.table.scan_from(first, &self.marks, &self.asks, false)?;
+        Ok(match self.recipe.is_double {
+            true => Centered::boxed(RecipeScan::<f64>::from(self, rows, first, run)?, place, center),
+            false => Centered::boxed(RecipeScan::<f32>::from(self, rows, first, run)?, place, center),
+        })
     }
 }
 
@@ -257,10 +248,7 @@ impl<'s, T> RecipeScan<'s, T> {
         if n_left == 0 {
             return Err(self.changed());
         }
-        let n = n_left.min(most);
-        let rest = self.batch.iter().map(|array| array.slice(n, n_left - n)).collect();
-        let taken = std::mem::replace(&mut self.batch, rest);
-        Ok(taken.iter().map(|array| array.slice(0, n)).collect())
+        Ok(take_rows(&mut self.batch, n_left.min(most)))
     }
 
     fn changed(&self) -> Error {

@@ -2,7 +2,6 @@
 
 use rayon::prelude::*;
 
-use super::decide::Choices;
 use super::survey::NumberSurvey;
 use lapwing_core::{Run, Spreads, Standardize, spreads};
 
@@ -16,6 +15,16 @@ pub(super) const MANY_NUMBERS: usize = 16;
 /// with texts or embeddings beside a few columns, labels were right for 71 to 77 % of the rows at the length 1, 84 to 93 % at 2, 95 to
 /// 99 % at 3 and at 5.
 const RICH_LENGTH: f64 = 3.0;
+
+/// Choices of a fit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Choices {
+    pub standardize: Standardize,
+    /// Whether labels say that numbers are to be scaled.
+    pub is_told: bool,
+    /// Most columns of the terms of a text.
+    pub max_terms: usize,
+}
 
 /// How the numbers of a column are scaled.
 #[derive(Clone, Copy)]

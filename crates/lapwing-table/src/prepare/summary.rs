@@ -11,7 +11,7 @@ use super::notes::{ColumnSummary, Example, Other, Told, Unfit};
 use super::recipe::{LeftOut, Recipe, Step};
 use super::survey::{Cells, Survey};
 use super::terms::Tokens;
-use crate::read::cell::{CellType, DateStyle};
+use crate::cell::{CellType, DateStyle};
 use crate::read::{ColumnKind, Dialect, Doubt, Separator};
 use lapwing_core::text::times;
 use lapwing_core::{Report, Spreads, Standardize, Warning};

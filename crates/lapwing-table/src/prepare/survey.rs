@@ -11,7 +11,7 @@ use arrow_array::{Array, ArrayRef};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::dates::{DatePart, day_of, parts_of};
-use super::encode::{is_usable, logged, numbers_of};
+use super::numbers::{is_usable, logged, numbers_of};
 use super::sketch::{Distinct, GROUP, Moments, Sample, limits};
 use super::terms;
 use crate::read::ColumnKind;

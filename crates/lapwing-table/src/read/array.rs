@@ -1,16 +1,15 @@
-//! Features from a `.npy` file: memory-mapped if the layout allows it.
+//! Features from a `.npy` file: all rows, memory-mapped if the layout allows it, or rows read by position.
 
 use std::io::Cursor;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::columns;
-use super::npy::{ArrayName, ArrayScan, NpyReader, Number, Source, with_value_type};
-use super::origin::SampleOrigin;
+use super::npy::{ArrayName, ArrayScan, Header, NpyReader, Number, Source, with_value_type};
 use super::{ReadOptions, Samples, Size};
-use lapwing_core::mapped::Mapped;
-use lapwing_core::scan::{KeptRows, Value};
-use lapwing_core::{Buffer, Dense, Error, Features, Result, Run};
+use lapwing_core::mapped::{Mapped, open_filled};
+use lapwing_core::scan::{Centered, KeptRows, Place, Value};
+use lapwing_core::{Buffer, Dense, Error, Features, Result, RowReader, RowSource, Run};
 
 /// Reads the features of a `.npy` file.
 ///
@@ -27,9 +26,7 @@ pub(crate) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
         None => converted(reader, run)?,
     };
     map.check()?;
-    let features = columns::select(features, keep.as_deref())?;
-    let origin = SampleOrigin { positions: keep, ..SampleOrigin::new(path) };
-    Ok(Samples { features, feature_names: None, labels: None, names: None, warnings: Vec::new(), origin })
+    Samples::of_columns(path, features, keep, None)
 }
 
 /// Size of the features of a `.npy` file, from its header.
@@ -80,4 +77,66 @@ pub(super) fn converted<R: Source>(reader: NpyReader<'_, R>, run: &Run) -> Resul
         ArrayScan::new(reader, None)?.read_all(&mut rows, run)?;
         rows.finish(n_rows)
     })
+}
+
+/// Rows of a `.npy` file, read by position.
+#[derive(Debug)]
+pub(crate) struct ArrayRows {
+    path: PathBuf,
+    /// Bytes of the file.
+    length: u64,
+    header: Header,
+    /// Byte of the first value.
+    start: usize,
+    /// Columns that are features, unless these are all of them in order.
+    pub keep: Option<Vec<usize>>,
+    n_rows: usize,
+    width: usize,
+}
+
+impl ArrayRows {
+    pub(crate) fn open(path: &Path, options: &ReadOptions) -> Result<Self> {
+        refuse_label_column(options)?;
+        let (file, length) = open_filled(path)?;
+        let reader = NpyReader::new(file, length, ArrayName::from_path(path), false)?;
+        let (header, start) = (reader.header, reader.offset);
+        let (n_rows, width) = header.feature_shape(reader.origin)?;
+        let keep = columns::by_number(path, width, options)?.and_then(|keep| columns::chosen(keep, width));
+        Ok(Self { path: path.to_owned(), length, header, start, keep, n_rows, width })
+    }
+}
+
+impl RowSource for ArrayRows {
+    fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+
+    fn n_cols(&self) -> usize {
+        self.keep.as_ref().map_or(self.width, Vec::len)
+    }
+
+    fn bytes(&self) -> u64 {
+        // Fortran order allows reading the features' columns alone.
+        let n_read = if self.header.fortran { self.n_cols() } else { self.width };
+        (self.n_rows * n_read * self.header.dtype.size) as u64
+    }
+
+    fn is_seekable(&self) -> bool {
+        true
+    }
+
+    fn open<'s>(&'s self, first: usize, center: &'s [f64], _: &Run) -> Result<Box<dyn RowReader + 's>> {
+        let place = Place::new(self, first, center)?;
+        // A file of its own for each reader: the system reads ahead for each.
+        let (file, found) = open_filled(&self.path)?;
+        if found != self.length {
+            let reason = format!("the file has changed ({found} bytes, {} before)", self.length);
+            return Err(Error::format(&self.path, None, reason));
+        }
+        let origin = ArrayName::from_path(&self.path);
+        let reader = NpyReader::reopened(file, self.header.clone(), self.start, origin);
+        Ok(with_value_type!(self.header.dtype, Type => {
+            Centered::boxed(ArrayScan::<_, Type>::new(reader, self.keep.as_deref())?, place, center)
+        }))
+    }
 }

@@ -4,6 +4,8 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
+use indexmap::IndexSet;
+
 use super::options::ReadOptions;
 use lapwing_core::scan::Value;
 use lapwing_core::with_slice;
@@ -91,17 +93,19 @@ fn check_known(path: &Path, names: &[String], options: &ReadOptions) -> Result<(
     let named = options.label_column.iter().chain(&options.id);
     let wanted = named.chain(options.columns.iter().flatten()).chain(&options.drop);
     let known: HashSet<&String> = names.iter().collect();
-    let mut unknown: Vec<&String> = Vec::new();
-    for name in wanted.filter(|name| !known.contains(name)) {
-        if !unknown.contains(&name) {
-            unknown.push(name);
-        }
-    }
+    let unknown: IndexSet<&String> = wanted.filter(|name| !known.contains(name)).collect();
+    let unknown: Vec<&String> = unknown.into_iter().collect();
     match unknown[..] {
         [] => Ok(()),
         [name] => Err(Error::format(path, None, unknown_name(names, name))),
         _ => Err(Error::format(path, None, unknown_names(names, &unknown))),
     }
+}
+
+/// `columns`, unless these are all of `n_cols` columns in order.
+pub(crate) fn chosen(columns: Vec<usize>, n_cols: usize) -> Option<Vec<usize>> {
+    let are_all = columns.len() == n_cols && columns.iter().copied().eq(0..n_cols);
+    (!are_all).then_some(columns)
 }
 
 /// Appends numbers to names that repeat an earlier one: `a`, `a` become `a`, `a.1`. Returns the names that are repeated.

@@ -1,6 +1,6 @@
 //! Lists of column names, written as a line of CSV.
 
-use super::text::{Dialect, record};
+use crate::text::{Dialect, record};
 use lapwing_core::{Error, Result};
 
 /// The names in a list of columns, separated by commas; as in CSV, names with commas or quotes are in quotes.

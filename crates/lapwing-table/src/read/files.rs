@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use super::format::{Format, is_rereadable};
-use super::start::unread;
 use super::table::parts_of;
+use crate::format::start::unread;
+use crate::format::{Format, is_rereadable};
 use lapwing_core::Error;
 
 /// Whether the format of `path` can hold labels in addition to features without naming their column.

@@ -5,8 +5,8 @@ use std::path::Path;
 use super::edges::{
     EDGES, EdgeList, EdgeOptions, Extent, NamedEdges, Unknown, WEIGHTS, each, edge_warning, find, intern, is_weight,
 };
-use super::format::Format;
 use super::npz::Archive;
+use crate::format::Format;
 use lapwing_core::memory::ask;
 use lapwing_core::text::quoted;
 use lapwing_core::{Csr, Edge, Error, Result, RowNames, Run, Warning, memory};

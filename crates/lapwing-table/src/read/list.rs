@@ -15,26 +15,29 @@ use arrow_array::{Array, ArrayRef, Float64Array, StringArray};
 use arrow_cast::cast;
 use arrow_schema::DataType;
 
-use super::format::Format;
 use super::options::ReadOptions;
-use super::sheet::{self, Sheet};
-use super::start::text_bytes;
-use super::table::{ColumnKind, ColumnType, TableFile, TableRows};
-use super::text::{Known, Text, TextTable};
+use super::sheet;
+use super::table::{ColumnKind, TableFile};
+use crate::cell::{CellType, NumberStyle};
+use crate::format::Format;
+use crate::format::start::text_bytes;
+use crate::scan::{Ask, TableRows};
+use crate::text::{Known, Text, TextTable};
 use lapwing_core::{Error, Result, Run};
 
 /// A small table.
 #[derive(Clone, Debug)]
 pub(super) struct List {
     pub table: Arc<TableFile>,
-    /// Names of the columns; none if the first line is no header.
+    /// Names of the columns; none unless the first line is a header.
     pub names: Vec<String>,
     /// The first records of a text, also the header; none of tables whose columns have types, and without a header of JSON lines.
     pub records: Vec<Vec<String>>,
     /// Number of the line of the first of these.
     pub first_line: u64,
-    /// The text, if it is one.
+    /// The text, if it is one, and what is known of it.
     text: Option<Arc<TextTable>>,
+    known: Known,
 }
 
 /// Where a row stands.
@@ -65,46 +68,50 @@ impl Place {
 }
 
 impl List {
-    /// Opens a list. `is_header` tells from the first records of a text, and from the number of lines before them, whether the first of them
-    /// names the columns; what is `known` may depend on the first line.
+    /// Opens a list; the first record of a text is taken for a row. What is `known` may depend on the first line.
     ///
     /// # Errors
     /// Those of the readers of tables.
-    pub(super) fn open(
-        path: &Path,
-        known: impl FnOnce(&[u8]) -> Known,
-        is_header: impl FnOnce(&[Vec<String>]) -> bool,
-    ) -> Result<Self> {
+    pub(super) fn open(path: &Path, known: impl FnOnce(&[u8]) -> Known) -> Result<Self> {
         let format = Format::from_path(path);
         let text = match format {
             Format::Csv | Format::JsonLines => Text::open_once(path)?,
             Format::Other if !super::is_table(path) => Text::open_once(path)?,
-            Format::Sheet => {
-                let Sheet { text, .. } = sheet::read(path, None)?;
-                Text::Held(path.to_owned(), text.into())
-            }
+            Format::Sheet => Text::Held(path.to_owned(), sheet::read(path, None)?.text.into()),
             _ => {
                 let table = Arc::new(TableFile::open(path, &ReadOptions::default())?);
-                let names = table.names().to_vec();
-                return Ok(Self { table, names, records: Vec::new(), first_line: 0, text: None });
+                let (names, records) = (table.names().to_vec(), Vec::new());
+                return Ok(Self { table, names, records, first_line: 0, text: None, known: Known::default() });
             }
         };
         let first = text.first()?;
-        let start = first.as_ref().and_then(|block| super::lines::each_line(&block.bytes).next());
-        let known = Known { is_json: format == Format::JsonLines, ..known(start.unwrap_or_default()) };
-        let (mut is_named, mut first_line) = (false, 0);
-        let (table, records) = TextTable::list(&text, &known, |records, lines_before| {
-            first_line = lines_before + 1;
-            is_named = is_header(records);
-            is_named
-        })?;
-        let text = Arc::new(table);
+        let start = first.as_ref().and_then(|block| crate::lines::each_line(&block.bytes).next());
+        let is_json = format == Format::JsonLines;
+        let known = Known { is_json, is_list: true, has_header: Some(false), ..known(start.unwrap_or_default()) };
+        let text = Arc::new(TextTable::new(text, known.clone())?);
+        let cells =
+            |record: &Vec<Vec<u8>>| record.iter().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect();
+        let records = text.sniffed.records.iter().map(cells).collect();
         let table = Arc::new(TableFile::from_text(Arc::clone(&text)));
-        let names = match table.dialect() {
-            None => table.names().to_vec(),
-            Some(_) => records.first().filter(|_| is_named).cloned().unwrap_or_default(),
+        let (names, first_line) = match text.dialect {
+            None => (table.names().to_vec(), 0),
+            Some(_) => (Vec::new(), text.lines_before + 1),
         };
-        Ok(Self { table, names, records, first_line, text: Some(text) })
+        Ok(Self { table, names, records, first_line, text: Some(text), known })
+    }
+
+    /// Takes the first record of a text for the names of its columns.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open).
+    pub(super) fn take_header(&mut self) -> Result<()> {
+        let Some(text) = &self.text else { return Ok(()) };
+        let known = Known { has_header: Some(true), ..self.known.clone() };
+        let text = Arc::new(TextTable::new(text.text.clone(), known)?);
+        self.table = Arc::new(TableFile::from_text(Arc::clone(&text)));
+        self.text = Some(text);
+        self.names = self.records.first().cloned().unwrap_or_default();
+        Ok(())
     }
 
     /// The lines of a text of cells.
@@ -126,11 +133,12 @@ impl List {
     /// an earlier one. `with_lines` says whether the lines of rows are wanted, which take time to count.
     pub(super) fn rows(&self, columns: &[usize], n_texts: usize, first: usize, with_lines: bool) -> Result<ListRows> {
         let is_number = |at: usize| self.text.is_none() && self.table.kinds()[at] == ColumnKind::Number;
-        let kind = |(place, &at): (usize, &usize)| {
-            if place >= n_texts && is_number(at) { ColumnType::Number } else { ColumnType::Label }
+        let number = CellType::Number(NumberStyle::Written(self.table.decimal()));
+        let ask = |(place, &at): (usize, &usize)| {
+            Ask::new(at, if place >= n_texts && is_number(at) { number } else { CellType::Label })
         };
-        let types: Vec<ColumnType> = columns.iter().enumerate().map(kind).collect();
-        let rows = self.table.scan_list(columns, &types, first, with_lines)?;
+        let asks: Vec<Ask> = columns.iter().enumerate().map(ask).collect();
+        let rows = self.table.scan_from(first, &[], &asks, with_lines)?;
         let n_bytes = self.text().and_then(|text| text_bytes(text.text.path()));
         Ok(ListRows { n_bytes, rows, arrays: Vec::new(), left: 0..0 })
     }

@@ -1,44 +1,33 @@
 //! Readers: features with or without labels, labels alone, graphs, rows and edges in blocks.
 //!
-//! The contents determine the format (`start`), and the ending of the file name where they leave it open (`format`). Arrays (`.npy`) are
-//! memory-mapped if their layout allows it, tables are read into one row-major buffer, sparse files stay sparse.
+//! The contents determine the format, and the ending of the file name where they leave it open. Arrays (`.npy`) are memory-mapped if their
+//! layout allows it, tables are read into one row-major buffer, sparse files stay sparse.
 //!
 //! Each format has one scan that yields batches of typed values: `npy::NpyReader` and `npy::ArrayScan` for arrays,
-//! `table::TableFile::scan` for tables of any format. Samples, streamed rows, labels and edges are made of these. No length that a file states is trusted before it is compared with the bytes of the file; a damaged file
-//! gives an error, never a panic.
+//! `table::TableFile::scan` for tables of any format. Samples, streamed rows, labels and edges are made of these. No length that a file states
+//! is trusted before it is compared with the bytes of the file; a damaged file gives an error, never a panic.
 
-mod archive;
-mod arff;
 pub(crate) mod array;
 mod batches;
-pub(crate) mod cell;
-mod columns;
+pub(crate) mod columns;
 mod edges;
-mod encoding;
 mod fields;
 pub(crate) mod files;
 mod fingerprint;
-pub(crate) mod format;
 mod graph;
 mod ipc;
 pub(crate) mod labels;
-pub(crate) mod lines;
 mod list;
 pub(crate) mod names;
 mod npy;
 pub(crate) mod npz;
-mod open;
 mod options;
 pub(crate) mod origin;
-mod packing;
 mod parquet;
 mod roles;
-pub(crate) mod rows;
 mod sheet;
-mod start;
 pub(crate) mod svmlight;
 pub(crate) mod table;
-mod text;
 
 pub(crate) use self::columns::{by_name as choose, find_name, make_distinct};
 pub use self::edges::{EdgeFile, EdgeOptions};
@@ -52,6 +41,5 @@ pub use self::labels::{
 pub use self::names::{column_names, read_names};
 pub use self::options::{ReadAs, ReadOptions};
 pub use self::origin::{Samples, Size};
-pub use self::rows::RowFile;
 pub use self::table::{ColumnKind, TableFile};
-pub use self::text::{Dialect, Doubt, Separator};
+pub use crate::text::{Dialect, Doubt, Separator};

@@ -6,9 +6,11 @@ use arrow_array::cast::AsArray;
 
 use super::columns::find_name;
 use super::files::unknown_format;
-use super::format::{is_rereadable, only_once};
-use super::table::{ColumnType, no_rows};
+use super::table::no_rows;
 use super::{ReadOptions, TableFile};
+use crate::cell::CellType;
+use crate::format::{is_rereadable, only_once};
+use crate::scan::Ask;
 use lapwing_core::row_names::Ids;
 use lapwing_core::{Error, Result, RowNames, Run};
 
@@ -41,7 +43,7 @@ pub fn read_names(path: &Path, options: &ReadOptions, run: &Run) -> Result<RowNa
         return Err(Error::format(path, None, reason));
     }
     let mut ids = Ids::new(column);
-    let mut rows = table.scan_list(&[at], &[ColumnType::Label], 0, true)?;
+    let mut rows = table.scan_from(0, &[], &[Ask::new(at, CellType::Label)], true)?;
     while let Some(arrays) = rows.next(run)? {
         let texts = arrays.iter().filter_map(|array| array.as_string_opt::<i32>()).flat_map(|texts| texts.iter());
         for (place, text) in texts.enumerate() {

@@ -10,9 +10,7 @@ use zip::read::ZipFile;
 use zip::result::ZipError;
 
 use super::array::converted;
-use super::edges::most_nodes;
 use super::npy::{ArrayName, NpyReader, Number, Source};
-use super::origin::SampleOrigin;
 use super::{ReadOptions, Samples, Size, columns, labels};
 use lapwing_core::mapped::open_filled;
 use lapwing_core::{Csr, Error, Features, Labels, Result, Run, memory};
@@ -76,25 +74,22 @@ impl<'a> Archive<'a> {
         Error::format(self.path, None, format!("expected {expected}; the archive holds {found}"))
     }
 
-    /// Opens an array and reads its header.
-    ///
-    /// Reading all its values then checks the length and the CRC-32 of the member.
-    pub(super) fn array<'s, 'n>(&'s mut self, name: &'n str) -> Result<NpyReader<'n, Member<'s>>>
+    /// Opens an array of numbers and reads its header.
+    fn array<'s, 'n>(&'s mut self, name: &'n str) -> Result<NpyReader<'n, Member<'s>>>
     where
         'a: 'n,
     {
         self.open_array(name, false)
     }
 
-    /// As [`array`](Self::array), also of records.
-    pub(super) fn records<'s, 'n>(&'s mut self, name: &'n str) -> Result<NpyReader<'n, Member<'s>>>
-    where
-        'a: 'n,
-    {
-        self.open_array(name, true)
-    }
-
-    fn open_array<'s, 'n>(&'s mut self, name: &'n str, takes_records: bool) -> Result<NpyReader<'n, Member<'s>>>
+    /// Opens an array, also one of records if `takes_records`, and reads its header.
+    ///
+    /// Reading all its values then checks the length and the CRC-32 of the member.
+    pub(super) fn open_array<'s, 'n>(
+        &'s mut self,
+        name: &'n str,
+        takes_records: bool,
+    ) -> Result<NpyReader<'n, Member<'s>>>
     where
         'a: 'n,
     {
@@ -231,6 +226,16 @@ impl<'a> Archive<'a> {
     }
 }
 
+/// Nodes that any list may have, and that it may have for each edge: nodes of which not one in ten has an edge are hardly meant, and
+/// one wrong digit makes billions. Methods take some hundred bytes for each.
+const FEW_NODES: u64 = 100_000;
+const NODES_OF_EDGE: u64 = 20;
+
+/// The most nodes that `n_edges` edges explain.
+pub(super) fn most_nodes(n_edges: u64) -> u64 {
+    NODES_OF_EDGE.saturating_mul(n_edges).saturating_add(FEW_NODES)
+}
+
 /// A matrix of compressed rows. SciPy allows unsorted and repeated columns: these are sorted and added.
 fn canonical<N: Number + std::ops::Add<Output = N>>(
     n_rows: usize,
@@ -283,9 +288,7 @@ pub(crate) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
     let labels = label.map(|name| labels::from_array(archive.array(name)?, features.n_rows(), unlabeled, run));
     let labels = labels.transpose()?.map(Labels::from);
     let keep = columns::by_number(path, features.n_cols(), options)?;
-    let features = columns::select(features, keep.as_deref())?;
-    let origin = SampleOrigin { positions: keep, ..SampleOrigin::new(path) };
-    Ok(Samples { features, feature_names: None, labels, names: None, warnings: Vec::new(), origin })
+    Samples::of_columns(path, features, keep, labels)
 }
 
 /// Size of the features, from the headers of the arrays.

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::cell::{CellType, DateStyle, NumberStyle};
-use super::format;
-use super::text::Known;
+use crate::cell::{CellType, DateStyle, NumberStyle};
+use crate::format;
+use crate::text::Known;
 use lapwing_core::choices;
 
 /// How to read a file of samples.

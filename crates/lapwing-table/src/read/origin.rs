@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use super::columns;
 use lapwing_core::{BadColumns, Error, Features, Labels, Result, RowNames, Run, Warning};
 
 /// The contents of a file of samples.
@@ -24,6 +25,18 @@ pub struct Samples {
 }
 
 impl Samples {
+    /// Samples of a file whose columns have numbers; `keep` are those that are features, unless these are all of them in order.
+    pub(super) fn of_columns(
+        path: &Path,
+        features: Features<'static>,
+        keep: Option<Vec<usize>>,
+        labels: Option<Labels>,
+    ) -> Result<Self> {
+        let features = columns::select(features, keep.as_deref())?;
+        let origin = SampleOrigin { positions: keep, ..SampleOrigin::new(path) };
+        Ok(Self { features, feature_names: None, labels, names: None, warnings: Vec::new(), origin })
+    }
+
     /// Checks the features as [`Features::check`] does.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 //! Columns are found by their names. Where these say nothing, ends stand before the weight, and must look like ids. What the file
 //! leaves open is noted, or refused with the names that would tell it.
 
-use super::cell::is_missing;
+use crate::cell::is_missing;
 
 /// Pairs of names of the ends of edges, without the words of [`STEMS`].
 const ENDS: [(&str, &str); 20] = [

@@ -11,9 +11,9 @@ use lapwing_core::{Error, Result, check_memory};
 use memchr::memmem;
 use zip::ZipArchive;
 
-use super::archive::check_whole;
 use super::batches::guarded;
-use super::packing::Packing;
+use crate::format::archive::check_whole;
+use crate::format::packing::Packing;
 
 /// Bytes of memory for a byte of the XML of a sheet, about: a cell of some thirty bytes is held three times.
 const OF_XML: u64 = 4;

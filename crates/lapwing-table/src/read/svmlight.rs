@@ -8,15 +8,12 @@ use std::io::BufRead;
 use std::path::Path;
 use std::sync::Arc;
 
-pub(super) mod line;
-
-use self::line::{label_of, pair};
 use super::array::refuse_label_column;
 use super::labels::LabelTexts;
-use super::lines::text_error;
-use super::open::open_text;
-use super::origin::SampleOrigin;
 use super::{ReadOptions, Samples, Size, columns};
+use crate::format::open::open_text;
+use crate::format::pairs::{label_of, pair};
+use crate::lines::text_error;
 use lapwing_core::bad_columns::is_bad;
 use lapwing_core::{Csr, Error, Features, Labels, Result, Run};
 
@@ -44,16 +41,16 @@ pub(crate) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
     }
     let sparse = Csr::new(indptr.len() - 1, n_cols, indptr, indices, values)?;
     let keep = columns::by_number(path, sparse.n_cols(), options)?;
-    let features = columns::select(Features::Sparse(Arc::new(sparse)), keep.as_deref())?;
     let column = |index: u32| {
         let at = (index - first) as usize;
         keep.as_ref().map_or(Some(at), |keep| keep.iter().position(|&other| other == at))
     };
     let lines = bad_lines.into_iter().filter_map(|(index, line)| Some((column(index)?, line))).collect();
-    let origin = SampleOrigin { positions: keep, lines, ..SampleOrigin::new(path) };
     let warnings = texts.spaced().into_iter().collect();
     let labels = if has_labels { Some(Labels::from(texts.finish()?)) } else { None };
-    Ok(Samples { features, feature_names: None, labels, names: None, warnings, origin })
+    let mut samples = Samples::of_columns(path, Features::Sparse(Arc::new(sparse)), keep, labels)?;
+    (samples.warnings, samples.origin.lines) = (warnings, lines);
+    Ok(samples)
 }
 
 /// Counts rows and entries.

@@ -3,14 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray, UInt64Array};
+use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray};
 use arrow_schema::{Field, Schema};
-use arrow_select::concat::concat;
-use arrow_select::take::take;
 
 use super::KeptColumns;
 use super::labels::named;
-use super::sink::{Sink, broken};
+use super::sink::Sink;
 use lapwing_core::publish::Staged;
 use lapwing_core::publish::check_writable;
 use lapwing_core::{Error, Result, RowNames, Run};
@@ -90,54 +88,6 @@ impl ColumnTable {
     }
 }
 
-/// Rows of blocks of arrays that arrive in order.
-pub(super) struct Chosen {
-    /// The wanted rows, ascending, with their places.
-    wanted: Vec<(u32, usize)>,
-    next: usize,
-    first_row: usize,
-    found: Vec<Vec<ArrayRef>>,
-}
-
-impl Chosen {
-    pub(super) fn new(rows: &[u32]) -> Self {
-        let mut wanted: Vec<(u32, usize)> = rows.iter().copied().zip(0..).collect();
-        wanted.sort_unstable();
-        Self { wanted, next: 0, first_row: 0, found: Vec::new() }
-    }
-
-    /// Takes the wanted rows of the next block.
-    pub(super) fn take(&mut self, arrays: &[ArrayRef]) -> Result<()> {
-        let length = arrays.first().map_or(0, |array| array.len());
-        let end =
-            self.next + self.wanted[self.next..].partition_point(|(row, _)| (*row as usize) < self.first_row + length);
-        let inside = self.wanted[self.next..end].iter().map(|(row, _)| (*row as usize - self.first_row) as u64);
-        let places = UInt64Array::from_iter_values(inside);
-        let taken = arrays.iter().map(|array| take(array, &places, None)).collect::<std::result::Result<_, _>>();
-        self.found.push(taken.map_err(broken)?);
-        (self.next, self.first_row) = (end, self.first_row + length);
-        Ok(())
-    }
-
-    /// Whether all rows have been found.
-    pub(super) fn is_done(&self) -> bool {
-        self.next == self.wanted.len()
-    }
-
-    /// The columns, in the order in which the rows were asked for.
-    pub(super) fn finish(self) -> Result<Vec<ArrayRef>> {
-        let mut order = vec![0u64; self.wanted.len()];
-        self.wanted.iter().enumerate().for_each(|(at, (_, place))| order[*place] = at as u64);
-        let order = UInt64Array::from(order);
-        let n_columns = self.found.first().map_or(0, Vec::len);
-        let column = |at: usize| {
-            let pieces: Vec<&dyn Array> = self.found.iter().map(|block| block[at].as_ref()).collect();
-            take(&concat(&pieces)?, &order, None)
-        };
-        (0..n_columns).map(column).collect::<std::result::Result<_, _>>().map_err(broken)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -181,8 +131,8 @@ mod tests {
         let rows: String = (1..24).map(|at| format!("{at}:10,<{at},{at},2024-01-02,{at}x{}\n", 40 - at)).collect();
         fs::write(&input, format!("time,level,size,day,screen\n{rows}")).unwrap();
         let table = TableFile::open(&input, &ReadOptions::default()).unwrap();
-        let mut kept = table.kept(&[0, 1, 2, 3, 4], false).unwrap();
-        let arrays = kept.next(&Run::new(Some(1), 0).unwrap()).unwrap().unwrap();
+        let (_, mut kept) = table.kept(&[0, 1, 2, 3, 4], false).unwrap();
+        let arrays = kept(&Run::new(Some(1), 0).unwrap()).unwrap().unwrap();
         let text = |at: usize| arrays[at].as_string_opt::<i32>().map(|texts| texts.value(8).to_owned());
         assert_eq!([text(0), text(1), text(2), text(3)], [Some("9:10".into()), Some("<9".into()), None, None]);
         assert_eq!(text(4), Some("9x31".into()));

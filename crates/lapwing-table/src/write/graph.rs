@@ -36,15 +36,7 @@ const BLOCK_EDGES: usize = 1 << 16;
 /// [`Error::Param`](lapwing_core::Error) for an unknown ending, [`Error::Io`](lapwing_core::Error) when the file cannot be written;
 /// no partial file remains.
 pub fn write_graph(path: &Path, graph: &Csr<f64>) -> Result<()> {
-    stage_graph(path, graph)?.publish()
-}
-
-/// [`write_graph`] without the renaming: [`publish_all`](lapwing_core::publish::publish_all) renames several files together.
-///
-/// # Errors
-/// As [`write_graph`].
-pub fn stage_graph(path: &Path, graph: &Csr<f64>) -> Result<Staged> {
-    stage(path, graph, None, &|_| ())
+    stage(path, graph, None, &|_| ())?.publish()
 }
 
 /// Writes a matrix as `.npz` whatever the ending is; [`publish_all`](lapwing_core::publish::publish_all) renames it.
@@ -70,8 +62,9 @@ pub fn check_named_graph(path: &Path) -> Result<()> {
     }
 }
 
-/// [`stage_graph`], which reports its progress, with the names of the nodes in the columns u and v of a `.csv` or `.parquet`. The other endings hold
-/// numbers in the order of the names: [`check_named_graph`] refuses them.
+/// [`write_graph`] without the renaming, which [`publish_all`](lapwing_core::publish::publish_all) does for several files together. It reports
+/// its progress, and puts the names of the nodes in the columns u and v of a `.csv` or `.parquet`. The other endings hold numbers in the order
+/// of the names: [`check_named_graph`] refuses them.
 ///
 /// # Errors
 /// As [`write_graph`]; [`Error::Shape`] for names of other nodes.

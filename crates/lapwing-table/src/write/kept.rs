@@ -3,21 +3,21 @@
 //! The columns are read from the input again, in step with the rows that are written, so that none is held. In `.parquet` they keep
 //! their types; in `.csv` the cells of a text are written as they are, other values as text.
 
-use std::collections::VecDeque;
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, StringArray};
+use arrow_array::{Array, ArrayRef, StringArray, UInt64Array};
 use arrow_cast::cast;
 use arrow_schema::{ArrowError, DataType, Field};
 use arrow_select::concat::concat;
+use arrow_select::take::take;
 
-use super::columns::Chosen;
 use super::sink::broken;
 use super::table::LabeledRows;
-use crate::read::table::{KeptRows, no_rows};
 use crate::read::{ReadOptions, TableFile};
+use crate::scan::{NextRows, take_rows};
 use lapwing_core::{Error, Result, Run};
 
 /// Columns of a table that are written beside labels.
@@ -60,9 +60,9 @@ impl KeptColumns {
     /// [`Error::Shape`] for another number of rows; those of reading the table.
     #[doc(hidden)]
     pub fn texts(self, n_rows: Option<usize>, run: &Run) -> Result<Vec<Option<String>>> {
-        let mut kept = self.table.kept(&self.columns, true)?;
+        let (_, mut kept) = self.table.kept(&self.columns, true)?;
         let mut cells = Vec::with_capacity(n_rows.unwrap_or_default());
-        while let Some(arrays) = kept.next(run)? {
+        while let Some(arrays) = kept(run)? {
             let texts = cast(&arrays[0], &DataType::Utf8).map_err(broken)?;
             cells.extend(texts.as_string::<i32>().iter().map(|cell| cell.map(str::to_owned)));
         }
@@ -76,13 +76,9 @@ impl KeptColumns {
     pub(super) fn at(self, rows: &[u32], is_text: bool, run: &Run) -> Result<Vec<(String, ArrayRef)>> {
         let Self { table, columns, .. } = self;
         let names: Vec<String> = columns.iter().map(|&at| table.names()[at].clone()).collect();
-        let (mut kept, mut chosen) = (table.kept(&columns, is_text)?, Chosen::new(rows));
+        let ((_, mut kept), mut chosen) = (table.kept(&columns, is_text)?, Chosen::new(rows));
         while !chosen.is_done() {
-            let Some(arrays) = kept.next(run)? else {
-                let reason = "the file has changed while it was read (it has fewer rows)";
-                return Err(Error::format(kept.path(), None, reason));
-            };
-            chosen.take(&arrays)?;
+            chosen.take(&kept(run)?.ok_or_else(|| changed(table.path()))?)?;
         }
         Ok(names.into_iter().zip(chosen.finish()?).collect())
     }
@@ -90,14 +86,14 @@ impl KeptColumns {
 
 /// The kept columns in step with the rows that are written.
 pub(super) struct KeptCells {
-    rows: KeptRows,
+    path: PathBuf,
+    rows: NextRows,
     /// Place of the column whose gaps the labels fill.
     pub fill: Option<usize>,
     given: Vec<u32>,
     n_columns: usize,
-    /// Rows that were read and not written.
-    pending: VecDeque<Vec<ArrayRef>>,
-    n_pending: usize,
+    /// The rows of the last batch that are left.
+    batch: Vec<ArrayRef>,
     run: Run,
 }
 
@@ -105,15 +101,14 @@ impl KeptCells {
     /// Starts to read the columns, as text if possible or in their types; returns also their fields.
     pub(super) fn new(kept: KeptColumns, is_text: bool) -> Result<(Self, Vec<Field>)> {
         let KeptColumns { table, columns, fill, given } = kept;
-        let rows = table.kept(&columns, is_text)?;
-        let mut types: Vec<DataType> = rows.types();
+        let (mut types, rows) = table.kept(&columns, is_text)?;
         if let Some(at) = fill {
             types[at] = filled_type(&types[at]);
         }
         let field = |(&at, kind): (&usize, DataType)| Field::new(&table.names()[at], kind, true);
         let fields = columns.iter().zip(types).map(field).collect();
-        let (n_columns, run) = (columns.len(), Run::new(Some(1), 0)?);
-        Ok((Self { rows, fill, given, n_columns, pending: VecDeque::new(), n_pending: 0, run }, fields))
+        let (path, n_columns, run) = (table.path().to_owned(), columns.len(), Run::new(Some(1), 0)?);
+        Ok((Self { path, rows, fill, given, n_columns, batch: Vec::new(), run }, fields))
     }
 
     /// The cells of the next rows, which are those of a block.
@@ -132,34 +127,21 @@ impl KeptCells {
 
     /// The next `n_rows` rows of the kept columns.
     fn take(&mut self, n_rows: usize) -> Result<Vec<ArrayRef>> {
-        while self.n_pending < n_rows {
-            let Some(arrays) = self.rows.next(&self.run)? else {
-                let reason = "the file has changed while it was read (it has fewer rows)";
-                return Err(Error::format(self.rows.path(), None, reason));
-            };
-            self.n_pending += arrays.first().map_or(0, |array| array.len());
-            self.pending.push_back(arrays);
-        }
-        let mut taken: Vec<Vec<ArrayRef>> = vec![Vec::new(); self.n_columns];
-        let mut n_left = n_rows;
+        let (mut taken, mut n_left): (Vec<Vec<ArrayRef>>, usize) = (Vec::new(), n_rows);
         while n_left > 0 {
-            let Some(first) = self.pending.front_mut() else { return Err(no_rows(self.rows.path())) };
-            let length = first.first().map_or(0, |array| array.len());
-            let step = length.min(n_left);
-            taken.iter_mut().zip(&*first).for_each(|(taken, array)| taken.push(array.slice(0, step)));
-            match step == length {
-                true => drop(self.pending.pop_front()),
-                false => first.iter_mut().for_each(|array| *array = array.slice(step, length - step)),
+            let n = n_left.min(self.batch.first().map_or(0, |array| array.len()));
+            if n == 0 {
+                self.batch = (self.rows)(&self.run)?.ok_or_else(|| changed(&self.path))?;
+            } else {
+                taken.push(take_rows(&mut self.batch, n));
+                n_left -= n;
             }
-            n_left -= step;
         }
-        self.n_pending -= n_rows;
-        let join = |pieces: Vec<ArrayRef>| match pieces.as_slice() {
-            [] => Ok(Arc::new(StringArray::from(Vec::<&str>::new())) as ArrayRef),
-            [one] => Ok(one.clone()),
-            _ => concat(&pieces.iter().map(|array| array.as_ref()).collect::<Vec<_>>()).map_err(broken),
+        let column = |at: usize| {
+            let pieces: Vec<&dyn Array> = taken.iter().map(|rows| rows[at].as_ref()).collect();
+            concat(&pieces).map_err(broken)
         };
-        taken.into_iter().map(join).collect()
+        (0..self.n_columns).map(column).collect()
     }
 
     /// The label column with labels in its gaps.
@@ -183,10 +165,63 @@ impl KeptCells {
     }
 }
 
+/// The error for a file that got fewer rows while it was read.
+fn changed(path: &Path) -> Error {
+    Error::format(path, None, "the file has changed while it was read (it has fewer rows)")
+}
+
 /// The type of a label column after its gaps are filled: texts of all kinds become plain ones.
 fn filled_type(stored: &DataType) -> DataType {
     match stored {
         kind if kind.is_numeric() || *kind == DataType::Boolean => kind.clone(),
         _ => DataType::Utf8,
+    }
+}
+
+/// Rows of blocks of arrays that arrive in order.
+struct Chosen {
+    /// The wanted rows, ascending, with their places.
+    wanted: Vec<(u32, usize)>,
+    next: usize,
+    first_row: usize,
+    found: Vec<Vec<ArrayRef>>,
+}
+
+impl Chosen {
+    fn new(rows: &[u32]) -> Self {
+        let mut wanted: Vec<(u32, usize)> = rows.iter().copied().zip(0..).collect();
+        wanted.sort_unstable();
+        Self { wanted, next: 0, first_row: 0, found: Vec::new() }
+    }
+
+    /// Takes the wanted rows of the next block.
+    fn take(&mut self, arrays: &[ArrayRef]) -> Result<()> {
+        let length = arrays.first().map_or(0, |array| array.len());
+        let end =
+            self.next + self.wanted[self.next..].partition_point(|(row, _)| (*row as usize) < self.first_row + length);
+        let inside = self.wanted[self.next..end].iter().map(|(row, _)| (*row as usize - self.first_row) as u64);
+        let places = UInt64Array::from_iter_values(inside);
+        let taken = arrays.iter().map(|array| take(array, &places, None)).collect::<std::result::Result<_, _>>();
+        self.found.push(taken.map_err(broken)?);
+        (self.next, self.first_row) = (end, self.first_row + length);
+        Ok(())
+    }
+
+    /// Whether all rows have been found.
+    fn is_done(&self) -> bool {
+        self.next == self.wanted.len()
+    }
+
+    /// The columns, in the order in which the rows were asked for.
+    fn finish(self) -> Result<Vec<ArrayRef>> {
+        let mut order = vec![0u64; self.wanted.len()];
+        self.wanted.iter().enumerate().for_each(|(at, (_, place))| order[*place] = at as u64);
+        let order = UInt64Array::from(order);
+        let n_columns = self.found.first().map_or(0, Vec::len);
+        let column = |at: usize| {
+            let pieces: Vec<&dyn Array> = self.found.iter().map(|block| block[at].as_ref()).collect();
+            take(&concat(&pieces)?, &order, None)
+        };
+        (0..n_columns).map(column).collect::<std::result::Result<_, _>>().map_err(broken)
     }
 }

@@ -14,9 +14,9 @@ mod table;
 mod writer;
 
 pub use self::columns::{COLUMN_ENDINGS, ColumnTable};
-pub use self::graph::{GRAPH_ENDINGS, check_named_graph, stage_graph, stage_matrix, stage_named_graph, write_graph};
+pub use self::graph::{GRAPH_ENDINGS, check_named_graph, stage_matrix, stage_named_graph, write_graph};
 pub use self::kept::KeptColumns;
 #[cfg(test)]
 pub(crate) use self::npy::npy_header;
 pub use self::table::{LABEL_ENDINGS, LabelColumns, LabeledRows};
-pub use self::writer::{LabelWriter, stage_labels, write_labels};
+pub use self::writer::{LabelWriter, write_labels};

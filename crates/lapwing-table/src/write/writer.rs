@@ -250,18 +250,10 @@ fn failed_before() -> Error {
 /// [`Error::Shape`] and [`Error::Labels`] for rows that do not fit together, [`Error::Param`] for an unknown ending,
 /// [`Error::Io`] when the file cannot be written; no partial file remains.
 pub fn write_labels(path: &Path, rows: &LabeledRows<'_>) -> Result<()> {
-    stage_labels(path, rows)?.publish()
-}
-
-/// [`write_labels`] without the renaming: [`publish_all`](lapwing_core::publish::publish_all) renames several files together.
-///
-/// # Errors
-/// As [`write_labels`].
-pub fn stage_labels(path: &Path, rows: &LabeledRows<'_>) -> Result<Staged> {
     rows.check(0)?;
     let mut writer = LabelWriter::create(path, rows.classes, rows.labels.len(), rows.columns())?;
     writer.write(0, rows)?;
-    writer.stage()
+    writer.finish()
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use std::path::Path;
 use crate::common::rows::error as rows_error;
 use crate::common::*;
 use lapwing_core::{EdgeSource, Error, Fault, Labels, RowSource, UNLABELED};
-use lapwing_table::read::{EdgeFile, ReadOptions, RowFile, read_graph, read_labels, read_sparse_labels};
-use lapwing_table::{read_label_column, read_samples};
+use lapwing_table::read::{EdgeFile, ReadOptions, read_graph, read_labels, read_sparse_labels};
+use lapwing_table::{RowFile, read_label_column, read_samples};
 use serde_json::Value;
 
 fn labeled(name: &str) -> ReadOptions {

@@ -5,8 +5,8 @@ use std::path::Path;
 use crate::common::rows::{N_ROWS, assert_same, error, files, options, read, text};
 use crate::common::*;
 use lapwing_core::{Error, RowSource, gather};
-use lapwing_table::read::{ReadOptions, RowFile};
-use lapwing_table::{can_stream, read_samples};
+use lapwing_table::read::ReadOptions;
+use lapwing_table::{RowFile, can_stream, read_samples};
 use proptest::prelude::*;
 
 /// Holds every way of reading a file against the samples of it.

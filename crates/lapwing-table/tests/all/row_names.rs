@@ -6,11 +6,10 @@ use std::sync::Arc;
 use crate::common::*;
 use lapwing_core::{ClassNames, Edge, EdgeSource, Error, Labels, Named, RowNames, RowSource, UNLABELED};
 use lapwing_table::read::{
-    EdgeFile, NodeOptions, ReadOptions, RowFile, column_names, read_graph, read_named_graph, read_named_labels,
-    read_names,
+    EdgeFile, NodeOptions, ReadOptions, column_names, read_graph, read_named_graph, read_named_labels, read_names,
 };
 use lapwing_table::write::{LabelColumns, LabelWriter, LabeledRows, write_graph};
-use lapwing_table::{probe, read_samples};
+use lapwing_table::{RowFile, probe, read_samples};
 
 fn by_id() -> ReadOptions {
     ReadOptions { id: Some("id".into()), ..ReadOptions::default() }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::read::list::Place;
+use crate::read::npz::most_nodes;
 use lapwing_core::{Edge, Result};
 
 /// Weight of the edges of a list without weights.
@@ -44,16 +45,6 @@ pub(in crate::read) const WEIGHTS: &str = "weights must be finite and at least 0
 /// Whether `weight` is finite and at least 0.
 pub(in crate::read) fn is_weight(weight: f64) -> bool {
     (0.0..f64::INFINITY).contains(&weight)
-}
-
-/// Nodes that any list may have, and that it may have for each edge: nodes of which not one in ten has an edge are hardly meant, and
-/// one wrong digit makes billions. Methods take some hundred bytes for each.
-const FEW_NODES: u64 = 100_000;
-const NODES_OF_EDGE: u64 = 20;
-
-/// The most nodes that `n_edges` edges explain.
-pub(in crate::read) fn most_nodes(n_edges: u64) -> u64 {
-    NODES_OF_EDGE.saturating_mul(n_edges).saturating_add(FEW_NODES)
 }
 
 /// Edges and nodes of a list so far.

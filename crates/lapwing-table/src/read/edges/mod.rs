@@ -4,6 +4,7 @@
 //! checked. [`EdgeFile`] reads a file any number of times, [`read_graph`](super::read_graph) once into a matrix.
 
 mod array;
+mod blocks;
 mod checks;
 mod first;
 mod named;
@@ -12,38 +13,20 @@ mod table;
 use std::path::Path;
 use std::sync::Arc;
 
-pub(super) use self::checks::{Extent, WEIGHTS, is_weight, most_nodes};
+pub(super) use self::blocks::each;
+pub(super) use self::checks::{Extent, WEIGHTS, is_weight};
 use self::named::{Interned, NamedReader};
 pub(super) use self::named::{NamedEdges, Unknown, find, intern};
+pub use self::table::EdgeOptions;
 pub(super) use self::table::{EDGES, EdgeList};
-use super::format::{Format, ONLY_ONCE, is_rereadable};
+use crate::format::{Format, ONLY_ONCE, is_rereadable};
 use lapwing_core::{Edge, EdgeReader, EdgeSource, Error, Result, RowNames, Run, Warning};
 
 /// Least number of rows between two reports of the progress of a scan.
 const SCAN_ROWS: u64 = 1 << 20;
 
-/// Rows of a block when all rows are read.
-const BLOCK_ROWS: usize = 1 << 15;
-/// Least share of a file between two reports of progress.
-const LEAST_STEP: f64 = 0.005;
-
 /// Formats that can be read in blocks.
 const KNOWN: &str = "edges as .npy, .parquet, .csv, .csv.gz or .csv.zst";
-
-/// What is known of a list of edges before it is read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct EdgeOptions {
-    /// Number of nodes; `None` is up to the largest, if the edges explain so many: 100,000 and 20 for each edge.
-    pub n_nodes: Option<usize>,
-    /// Whether ids are names even if all of them are written as numbers of rows.
-    pub are_names: bool,
-    /// Whether the first line of a text names the columns; `None` if the text tells it.
-    pub header: Option<bool>,
-    /// The byte between the cells of a text; `None` if the text tells it.
-    pub delimiter: Option<u8>,
-    /// The byte before the decimals of a weight in a text; `None` if the text tells it.
-    pub decimal: Option<u8>,
-}
 
 /// A file of edges as a stream, of any size.
 ///
@@ -228,34 +211,6 @@ fn open_list(path: &Path, options: &EdgeOptions) -> Result<EdgeList> {
         return Err(Error::param("number of nodes", "not given", format!("one, since {ONLY_ONCE}")));
     }
     EdgeList::open(path, options, KNOWN)
-}
-
-/// Hands all edges of a reader to `take`, block by block. Reports the share that has been read, if it is known and the number of rows is
-/// not.
-pub(super) fn each(
-    mut reader: Box<dyn EdgeReader + '_>,
-    n_rows: Option<u64>,
-    run: &Run,
-    mut take: impl FnMut(&[Edge]),
-) -> Result<()> {
-    let (mut reported, mut block) = (0.0, Vec::with_capacity(BLOCK_ROWS));
-    loop {
-        block.clear();
-        reader.read(BLOCK_ROWS, &mut block, run)?;
-        if block.is_empty() {
-            return Ok(());
-        }
-        take(&block);
-        report_share(reader.share().filter(|_| n_rows.is_none()), &mut reported, run);
-    }
-}
-
-/// Reports the share of a file that has been read, unless it is hardly larger than the one reported last.
-fn report_share(share: Option<f64>, reported: &mut f64, run: &Run) {
-    if let Some(share) = share.filter(|share| *share >= *reported + LEAST_STEP) {
-        *reported = share;
-        run.share(share, "");
-    }
 }
 
 /// Counts nodes and rows.

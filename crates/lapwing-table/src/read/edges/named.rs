@@ -6,9 +6,9 @@
 
 use std::path::Path;
 
+use super::blocks::report_share;
 use super::checks::{NO_WEIGHT, Take, WEIGHTS, is_weight};
 use super::first::FirstLine;
-use super::report_share;
 use super::table::{EdgeList, TableEdges};
 use crate::read::list::Place;
 use lapwing_core::bad_names::{BadNames, Tally};

@@ -2,25 +2,39 @@
 
 use std::path::{Path, PathBuf};
 
-use super::EdgeOptions;
 use super::array::ArrayEdges;
 use super::checks::{NO_WEIGHT, Take, WEIGHTS, checked};
 use super::first::{First, FirstLine, first_line};
-use crate::read::cell::{is_missing, plain};
+use crate::cell::{is_missing, plain};
+use crate::format::{Format, is_tsv};
+use crate::lines::shown;
 use crate::read::files::unknown_format;
-use crate::read::format::{Format, is_tsv};
 use crate::read::is_table;
-use crate::read::lines::shown;
 use crate::read::list::{List, ListCells, ListRows, Place};
 use crate::read::npz::Archive;
 use crate::read::roles::{Cells, EdgeColumns, edge_columns, is_canonical};
 use crate::read::table::ColumnKind;
-use crate::read::text::Known;
+use crate::text::Known;
 use lapwing_core::text::quoted;
 use lapwing_core::{Edge, EdgeReader, Error, Result, Run};
 
 /// The array of edges in an archive.
 pub(in crate::read) const EDGES: &str = "edges";
+
+/// What is known of a list of edges before it is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EdgeOptions {
+    /// Number of nodes; `None` is up to the largest, if the edges explain so many: 100,000 and 20 for each edge.
+    pub n_nodes: Option<usize>,
+    /// Whether ids are names even if all of them are written as numbers of rows.
+    pub are_names: bool,
+    /// Whether the first line of a text names the columns; `None` if the text tells it.
+    pub header: Option<bool>,
+    /// The byte between the cells of a text; `None` if the text tells it.
+    pub delimiter: Option<u8>,
+    /// The byte before the decimals of a weight in a text; `None` if the text tells it.
+    pub decimal: Option<u8>,
+}
 
 /// A file of edges whose columns are known.
 #[derive(Clone, Debug)]
@@ -50,7 +64,7 @@ impl EdgeList {
                 if !archive.has(EDGES) {
                     return Err(archive.unknown("a matrix of scipy.sparse.save_npz or an array edges"));
                 }
-                ArrayEdges::new(archive.records(EDGES)?, None).map(|array| (array.notes, array.n_rows))?
+                ArrayEdges::new(archive.open_array(EDGES, true)?, None).map(|array| (array.notes, array.n_rows))?
             }
             _ if is_table(path) => return Self::of_table(path, options),
             _ => return Err(unknown_format(path, expected)),
@@ -62,15 +76,11 @@ impl EdgeList {
     fn of_table(path: &Path, options: &EdgeOptions) -> Result<Self> {
         let EdgeOptions { delimiter, decimal, .. } = *options;
         let known = Known { delimiter, decimal, is_tsv: is_tsv(path), ..Known::default() };
-        let mut kind = First::Edge;
-        let list = List::open(
-            path,
-            |_| known,
-            |start| {
-                kind = first_line(start, options.header);
-                kind != First::Edge
-            },
-        )?;
+        let mut list = List::open(path, |_| known)?;
+        let kind = list.lines().map_or(First::Edge, |_| first_line(&list.records, options.header));
+        if kind != First::Edge {
+            list.take_header()?;
+        }
         let (is_header, is_open, is_sure) = match kind {
             First::Names { is_header, is_sure } => (is_header, true, is_sure),
             _ => (true, false, true),
@@ -128,7 +138,7 @@ impl EdgeList {
         Ok(match &self.table {
             Some(table) => Box::new(self.table_rows(table, false, n_nodes)?),
             None if Format::from_path(&self.path) == Format::Npz => {
-                Box::new(ArrayEdges::new(Archive::open(&self.path)?.records(EDGES)?.held(run)?, n_nodes)?)
+                Box::new(ArrayEdges::new(Archive::open(&self.path)?.open_array(EDGES, true)?.held(run)?, n_nodes)?)
             }
             None => Box::new(ArrayEdges::open(&self.path, n_nodes)?),
         })

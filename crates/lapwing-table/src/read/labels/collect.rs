@@ -1,6 +1,6 @@
 //! Labels collected one by one, of every row or of some, and those of arrays.
 
-use crate::read::cell::number_text;
+use crate::cell::number_text;
 use crate::read::npy::{ArrayName, NpyReader, Source};
 use crate::read::table::{ColumnKind, TableFile};
 use lapwing_core::labels::{IntegerClasses, LabelRows, OpenMarkers, TextClasses};

@@ -5,11 +5,11 @@ use std::collections::hash_map::Entry;
 use std::path::Path;
 
 use super::collect::{LabelFileOptions, LabelTexts, NamedLabels, check_count};
-use crate::read::lines::n_fields;
+use crate::lines::n_fields;
 use crate::read::list::{List, Place};
 use crate::read::npy::ArrayName;
 use crate::read::roles::{is_canonical, is_label_word, label_columns};
-use crate::read::text::{Known, TextTable};
+use crate::text::{Known, TextTable};
 use lapwing_core::bad_names::{BadNames, Tally};
 use lapwing_core::row_names::Named;
 use lapwing_core::text::quoted;
@@ -42,15 +42,16 @@ pub(super) fn read(
     names: Option<&RowNames>,
     options: &LabelFileOptions<'_>,
 ) -> Result<NamedLabels> {
-    let mut found = None;
-    let list = List::open(path, known, |records| {
-        let columns = columns_of(records.first().map_or(&[], Vec::as_slice), names, options.header);
-        let has_header = columns.as_ref().is_ok_and(|found| found.is_some_and(|found| found.first != First::Label));
-        found = Some(columns);
-        has_header
-    })?;
-    let columns = found.unwrap_or_else(|| columns_of(&list.names, names, Some(true)));
-    match (columns.map_err(|reason| Place::Line(list.first_line.max(1)).error(path, reason))?, names) {
+    let mut list = List::open(path, known)?;
+    let columns = match list.lines() {
+        Some(_) => columns_of(list.records.first().map_or(&[], Vec::as_slice), names, options.header),
+        None => columns_of(&list.names, names, Some(true)),
+    };
+    let columns = columns.map_err(|reason| Place::Line(list.first_line.max(1)).error(path, reason))?;
+    if list.lines().is_some() && columns.is_some_and(|found| found.first != First::Label) {
+        list.take_header()?;
+    }
+    match (columns, names) {
         (None, _) => in_order(&list, n_rows, options),
         (Some(columns), None) => by_number(&list, columns, n_rows, options),
         (Some(columns), Some(names)) => by_name(&list, columns, names, options),

@@ -11,9 +11,9 @@ pub(crate) use self::collect::LabelTexts;
 pub(super) use self::collect::from_array;
 pub use self::collect::{LabelFileOptions, NamedLabels};
 use super::files::{is_table, unknown_format};
-use super::format::Format;
 use super::list::List;
 use super::npy::{ArrayName, NpyReader};
+use crate::format::Format;
 use lapwing_core::mapped::open_filled;
 use lapwing_core::row_names::Named;
 use lapwing_core::{Error, Labels, Result, RowNames, Run, SparseLabels, check_memory};
@@ -109,7 +109,7 @@ pub fn read_named_labels(
 /// [`Error::Io`], [`Error::Format`] for text that is not UTF-8, for a quote that stays open, and for
 /// files that are no text of cells; those of `each`.
 pub fn each_line(path: &Path, mut each: impl FnMut(&[&str], u64) -> Result<()>) -> Result<()> {
-    let list = List::open(path, list::known, |_| false)?;
+    let list = List::open(path, list::known)?;
     let text = list.lines().ok_or_else(|| unknown_format(path, "a text with one row in each line"))?;
     text.each_line(|cells, number| {
         let cells: Vec<&str> = cells.iter().map(|cell| cell.trim()).collect();

@@ -19,7 +19,7 @@ pub(super) use self::header::Header;
 pub(super) use self::number::{Number, decode_strided};
 pub(super) use self::record::Field;
 pub(super) use self::scan::ArrayScan;
-use super::lines::damage;
+use crate::lines::damage;
 use lapwing_core::scan::pieces;
 use lapwing_core::{Error, Result, Run, memory};
 

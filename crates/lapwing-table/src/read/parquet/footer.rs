@@ -7,10 +7,10 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
+use ::parquet::errors::ParquetError;
 use ::parquet::file::FOOTER_SIZE;
 use ::parquet::file::metadata::{FooterTail, ParquetMetaData, ParquetMetaDataReader};
 
-use super::{number, parquet_error};
 use lapwing_core::{Error, Result, memory};
 
 /// Largest depth of nested structures; the format has about ten levels.
@@ -78,6 +78,25 @@ fn skip(left: &mut &[u8], kind: u8, depth: u32) -> Option<()> {
     // An element takes at least a byte.
     let mut kinds = (0..count).flat_map(|_| kinds).flatten();
     if count > left.len() as u64 { None } else { kinds.try_for_each(|kind| skip(left, kind, depth)) }
+}
+
+/// An unsigned number of seven bits a byte (LEB128), which is taken off the bytes.
+pub(super) fn number(bytes: &mut &[u8]) -> Option<u64> {
+    let length = 1 + bytes.iter().take(10).position(|byte| byte & 0x80 == 0)?;
+    let digits = bytes.split_off(..length)?;
+    Some(digits.iter().rev().fold(0, |value, byte| value << 7 | u64::from(byte & 0x7f)))
+}
+
+/// The error of a damaged file.
+pub(super) fn parquet_error(path: &Path, error: ParquetError) -> Error {
+    let reason = match error {
+        ParquetError::EOF(_) => "the file is truncated".to_owned(),
+        ParquetError::General(text) | ParquetError::ArrowError(text) => {
+            format!("not a Parquet file, or damaged ({text})")
+        }
+        other => format!("not a Parquet file, or damaged ({other})"),
+    };
+    Error::format(path, None, reason)
 }
 
 #[cfg(test)]

@@ -11,12 +11,11 @@ use ::parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ParquetRecordBatchReader, RowGroups, RowSelection, RowSelector,
 };
 use ::parquet::arrow::{ProjectionMask, parquet_to_arrow_field_levels};
-use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::RowGroupMetaData;
 use arrow_schema::SchemaRef;
 
+use self::footer::parquet_error;
 use self::pages::CheckedGroups;
-pub(super) use self::scan::TableScan;
 use super::batches::{Batches, guarded};
 use lapwing_core::mapped::open_filled;
 use lapwing_core::{Error, Result};
@@ -94,22 +93,4 @@ impl Table {
         let reason = format!("the file is damaged (it states {} rows and holds {found})", self.n_rows);
         Error::format(&self.path, None, reason)
     }
-}
-
-/// An unsigned number of seven bits a byte (LEB128), which is taken off the bytes.
-fn number(bytes: &mut &[u8]) -> Option<u64> {
-    let length = 1 + bytes.iter().take(10).position(|byte| byte & 0x80 == 0)?;
-    let digits = bytes.split_off(..length)?;
-    Some(digits.iter().rev().fold(0, |value, byte| value << 7 | u64::from(byte & 0x7f)))
-}
-
-fn parquet_error(path: &Path, error: ParquetError) -> Error {
-    let reason = match error {
-        ParquetError::EOF(_) => "the file is truncated".to_owned(),
-        ParquetError::General(text) | ParquetError::ArrowError(text) => {
-            format!("not a Parquet file, or damaged ({text})")
-        }
-        other => format!("not a Parquet file, or damaged ({other})"),
-    };
-    Error::format(path, None, reason)
 }

@@ -16,7 +16,7 @@ use ::parquet::errors::{ParquetError, Result};
 use ::parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use ::parquet::file::serialized_reader::SerializedPageReader;
 
-use super::number;
+use super::footer::number;
 
 /// Row groups of a file whose pages are checked.
 #[derive(Clone)]

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::Table;
 use crate::read::batches::Batches;
+use crate::scan::NextRows;
 use lapwing_core::{Result, Run};
 
 /// Values of a batch of features, about.
@@ -15,43 +16,29 @@ const BATCH_VALUES: usize = 1 << 18;
 /// Rows of a batch of at most that many columns.
 const MAX_BATCH_ROWS: usize = 1 << 13;
 
-/// Reads columns of a table from any row on.
-pub(in crate::read) struct TableScan {
-    table: Arc<Table>,
-    n_columns: usize,
-    /// The opened file, once for each part of the columns that is decoded at the same time.
-    parts: Vec<Batches>,
-    /// Next row of the table.
-    row: usize,
-}
+/// Parts of the columns that are decoded at the same time.
+const MAX_PARTS: usize = 16;
 
-impl TableScan {
-    /// Rows of `columns` from `row` on, with the columns in up to `most_parts` parts that the threads of a run decode at the same time.
-    pub(in crate::read) fn new(table: Arc<Table>, columns: &[usize], row: usize, most_parts: usize) -> Result<Self> {
-        let batch_rows = (BATCH_VALUES / columns.len().max(1)).clamp(1 << 8, MAX_BATCH_ROWS);
-        let n_parts = most_parts.min(columns.len()).max(1);
+impl Table {
+    /// Starts to read columns from row `row` on. The threads of a run decode parts of the columns at the same time, for which the file is opened
+    /// once each.
+    pub(in crate::read) fn rows(self: &Arc<Self>, columns: &[usize], mut row: usize) -> Result<NextRows> {
+        let (table, n_columns) = (Arc::clone(self), columns.len());
+        let batch_rows = (BATCH_VALUES / n_columns.max(1)).clamp(1 << 8, MAX_BATCH_ROWS);
+        let n_parts = MAX_PARTS.min(n_columns).max(1);
         let part = |first: usize| columns.iter().copied().skip(first).step_by(n_parts).collect::<Vec<usize>>();
         // Behind the last row there is nothing to open.
-        let parts = (0..n_parts).filter(|_| row < table.n_rows);
-        let parts = parts.map(|first| table.batches(&part(first), row, batch_rows)).collect::<Result<_>>()?;
-        Ok(Self { table, n_columns: columns.len(), parts, row })
-    }
-
-    /// The next rows, one array for each column; `None` at the end.
-    pub(in crate::read) fn next(&mut self, run: &Run) -> Result<Option<Vec<ArrayRef>>> {
-        let table = &self.table;
-        if self.row >= table.n_rows {
-            return Ok(None);
-        }
-        let Some(arrays) = next_of(&mut self.parts, self.n_columns, run)? else {
-            return Err(table.rows_error(self.row));
-        };
-        let n_rows = arrays.first().map_or(0, |array| array.len());
-        if n_rows > table.n_rows - self.row {
-            return Err(table.rows_error(self.row + n_rows));
-        }
-        self.row += n_rows;
-        Ok(Some(arrays))
+        let parts = (0..n_parts).filter(|_| row < self.n_rows);
+        let mut parts: Vec<Batches> =
+            parts.map(|first| self.batches(&part(first), row, batch_rows)).collect::<Result<_>>()?;
+        Ok(Box::new(move |run| {
+            if row >= table.n_rows {
+                return Ok(None);
+            }
+            let arrays = next_of(&mut parts, n_columns, run)?.ok_or_else(|| table.rows_error(row))?;
+            row += arrays.first().map_or(0, |array| array.len());
+            if row > table.n_rows { Err(table.rows_error(row)) } else { Ok(Some(arrays)) }
+        }))
     }
 }
 

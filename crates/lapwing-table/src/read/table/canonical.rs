@@ -11,8 +11,8 @@ use arrow_buffer::NullBuffer;
 use arrow_cast::cast;
 use arrow_schema::{ArrowError, DataType, Field, TimeUnit};
 
-use super::{ColumnKind, ColumnType, Tally};
-use crate::read::cell::{Broken, Builder, CellType};
+use super::ColumnKind;
+use crate::cell::{Broken, Builder, CellType, Tally};
 use lapwing_core::{Error, Result};
 
 /// The kind of a column of a stored type.
@@ -41,24 +41,24 @@ pub(crate) fn kind_of(stored: &DataType) -> ColumnKind {
 }
 
 /// An array as values of a type; the first row is row `row` of the table. Missing numbers are NaN, other missing cells null. Stored
-/// texts are read as `parsed` says.
+/// texts are read as `cells` says.
 pub(crate) fn canonical(
     path: &Path,
     array: &ArrayRef,
-    (kind, cells): (ColumnType, CellType),
+    cells: CellType,
     row: usize,
     tally: &mut Tally,
 ) -> Result<ArrayRef> {
     let failed = |error: ArrowError| Error::format(path, None, format!("the file is damaged ({error})"));
     let stored = array.data_type();
     let is_text = kind_of(stored) == ColumnKind::Text;
-    if is_text && kind != ColumnType::Label {
+    if is_text && cells != CellType::Label {
         let texts = cast(array, &DataType::Utf8).map_err(failed)?;
         return of_texts(path, texts.as_string::<i32>(), cells, row, tally);
     }
-    let converted = match kind {
-        ColumnType::Number if *stored == DataType::Float32 => as_numbers::<Float32Type>(array, f32::NAN),
-        ColumnType::Number => {
+    let converted = match cells {
+        CellType::Number(_) if *stored == DataType::Float32 => as_numbers::<Float32Type>(array, f32::NAN),
+        CellType::Number(_) => {
             let array = match stored {
                 DataType::Boolean => cast(&cast(array, &DataType::Int8).map_err(failed)?, &DataType::Float64),
                 DataType::Duration(_) => seconds(array),
@@ -66,11 +66,11 @@ pub(crate) fn canonical(
             };
             as_numbers::<Float64Type>(&array.map_err(failed)?, f64::NAN)
         }
-        ColumnType::Boolean => cast(array, &DataType::Boolean).map_err(failed)?,
-        ColumnType::Date => dates(array).map_err(failed)?,
-        ColumnType::Label => label_texts(array).map_err(failed)?,
-        ColumnType::Text => cast(array, &DataType::Utf8).map_err(failed)?,
-        ColumnType::Vector(length) => vectors(array, length).map_err(failed)?,
+        CellType::Boolean(_) => cast(array, &DataType::Boolean).map_err(failed)?,
+        CellType::Date(_) => dates(array).map_err(failed)?,
+        CellType::Label => label_texts(array).map_err(failed)?,
+        CellType::Text => cast(array, &DataType::Utf8).map_err(failed)?,
+        CellType::Vector(length) => vectors(array, length).map_err(failed)?,
     };
     count(array, &converted, row, tally);
     Ok(converted)
@@ -96,19 +96,6 @@ fn as_numbers<T: arrow_array::types::ArrowPrimitiveType>(array: &ArrayRef, missi
     Arc::new(arrow_array::PrimitiveArray::<T>::new(filled.into(), None))
 }
 
-/// Numbers, NaN in the place of those that stand for none.
-pub(super) fn without(array: &ArrayRef, sentinel: f64) -> ArrayRef {
-    if let Some(doubles) = array.as_primitive_opt::<Float64Type>() {
-        return Arc::new(doubles.unary::<_, Float64Type>(|x| if x == sentinel { f64::NAN } else { x }));
-    }
-    match array.as_primitive_opt::<Float32Type>() {
-        Some(singles) => {
-            Arc::new(singles.unary::<_, Float32Type>(|x| if f64::from(x) == sentinel { f32::NAN } else { x }))
-        }
-        None => Arc::clone(array),
-    }
-}
-
 /// Labels as texts: whole numbers without decimals, truth values as 0 and 1.
 fn label_texts(array: &ArrayRef) -> std::result::Result<ArrayRef, ArrowError> {
     let values = match array.data_type() {
@@ -119,7 +106,7 @@ fn label_texts(array: &ArrayRef) -> std::result::Result<ArrayRef, ArrowError> {
         DataType::Boolean => cast(&cast(array, &DataType::Int8)?, &DataType::Utf8),
         floating if floating.is_floating() => {
             let numbers = cast(array, &DataType::Float64)?;
-            let text = |x: Option<f64>| x.filter(|x| !x.is_nan()).map(crate::read::cell::number_text);
+            let text = |x: Option<f64>| x.filter(|x| !x.is_nan()).map(crate::cell::number_text);
             Ok(Arc::new(numbers.as_primitive::<Float64Type>().iter().map(text).collect::<StringArray>()))
         }
         _ => cast(array, &DataType::Utf8),
@@ -140,7 +127,7 @@ fn dates(array: &ArrayRef) -> std::result::Result<ArrayRef, ArrowError> {
 /// Lists of `length` numbers; lists of other lengths are missing.
 fn vectors(array: &ArrayRef, length: usize) -> std::result::Result<ArrayRef, ArrowError> {
     let field = Arc::new(Field::new_list_field(DataType::Float32, true));
-    let wanted = data_type(&ColumnType::Vector(length));
+    let wanted = data_type(CellType::Vector(length));
     let lists = match array.data_type() {
         DataType::FixedSizeList(..) if kind_of(array.data_type()) != ColumnKind::Vector(length) => {
             cast(&cast(array, &DataType::LargeList(field.clone()))?, &wanted)?
@@ -205,22 +192,22 @@ pub(crate) fn usual_length(array: &ArrayRef) -> usize {
 }
 
 /// The type of the arrays of values of a type, with nulls for missing numbers.
-pub(super) fn data_type(kind: &ColumnType) -> DataType {
-    match kind {
-        ColumnType::Number => DataType::Float64,
-        ColumnType::Boolean => DataType::Boolean,
-        ColumnType::Date => DataType::Timestamp(TimeUnit::Microsecond, None),
-        ColumnType::Text | ColumnType::Label => DataType::Utf8,
-        ColumnType::Vector(length) => {
+pub(super) fn data_type(cells: CellType) -> DataType {
+    match cells {
+        CellType::Number(_) => DataType::Float64,
+        CellType::Boolean(_) => DataType::Boolean,
+        CellType::Date(_) => DataType::Timestamp(TimeUnit::Microsecond, None),
+        CellType::Text | CellType::Label => DataType::Utf8,
+        CellType::Vector(length) => {
             let field = Arc::new(Field::new_list_field(DataType::Float32, true));
-            DataType::FixedSizeList(field, i32::try_from(*length).unwrap_or(0))
+            DataType::FixedSizeList(field, i32::try_from(length).unwrap_or(0))
         }
     }
 }
 
 /// An array with nulls in the place of NaN, as doubles if it holds numbers.
-pub(super) fn with_nulls(array: &ArrayRef, kind: &ColumnType) -> ArrayRef {
-    if *kind != ColumnType::Number {
+pub(super) fn with_nulls(array: &ArrayRef, cells: CellType) -> ArrayRef {
+    if !matches!(cells, CellType::Number(_)) {
         return Arc::clone(array);
     }
     let Ok(numbers) = cast(array, &DataType::Float64) else { return Arc::clone(array) };

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{CellType, ColumnType};
+use crate::cell::{CellType, DateStyle, NumberStyle};
 
 /// What a column of a table holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,27 +26,34 @@ pub enum ColumnKind {
 }
 
 impl ColumnKind {
-    /// The type that the column is read as; `None` if it cannot be read.
-    pub(crate) fn column_type(&self) -> Option<ColumnType> {
-        match self {
-            Self::Empty | Self::Number => Some(ColumnType::Number),
-            Self::Boolean => Some(ColumnType::Boolean),
-            Self::Date => Some(ColumnType::Date),
-            Self::Text => Some(ColumnType::Text),
-            Self::Vector(length) => Some(ColumnType::Vector(*length)),
-            Self::Other(_) => None,
-        }
+    /// How its cells are read: as `written` says if that gives values of this kind, else as people may write them; `None` if it cannot be
+    /// read. `decimal` is the mark of numbers that do not show it.
+    pub(crate) fn cells(&self, written: Option<CellType>, decimal: u8) -> Option<CellType> {
+        let any = match self {
+            Self::Empty | Self::Number => CellType::Number(NumberStyle::Written(decimal)),
+            Self::Boolean => CellType::Boolean(0),
+            Self::Date => CellType::Date(DateStyle::YearFirst),
+            Self::Text => CellType::Text,
+            Self::Vector(length) => CellType::Vector(*length),
+            Self::Other(_) => return None,
+        };
+        Some(written.filter(|written| written.is_like(any)).unwrap_or(any))
+    }
+
+    /// Whether it can be read.
+    pub(crate) fn is_readable(&self) -> bool {
+        !matches!(self, Self::Other(_))
     }
 
     /// The kind of a column of such cells of text; empty if none is filled.
     pub(crate) fn of_cells(cells: Option<CellType>) -> Self {
-        match cells.map(CellType::column_type) {
+        match cells {
             None => Self::Empty,
-            Some(ColumnType::Number) => Self::Number,
-            Some(ColumnType::Boolean) => Self::Boolean,
-            Some(ColumnType::Date) => Self::Date,
-            Some(ColumnType::Vector(length)) => Self::Vector(length),
-            Some(ColumnType::Text | ColumnType::Label) => Self::Text,
+            Some(CellType::Number(_)) => Self::Number,
+            Some(CellType::Boolean(_)) => Self::Boolean,
+            Some(CellType::Date(_)) => Self::Date,
+            Some(CellType::Vector(length)) => Self::Vector(length),
+            Some(CellType::Text | CellType::Label) => Self::Text,
         }
     }
 

@@ -5,124 +5,14 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, StringArray};
 use arrow_schema::DataType;
 
-use super::canonical::canonical;
-use super::rows::Ask;
-use super::source::Source;
-use super::{ColumnKind, ColumnType, TableFile, TableRows, Tally};
-use crate::read::cell::{Reading, infer};
-use crate::read::format::{Format, is_rereadable, only_once};
-use crate::read::options::ReadOptions;
-use lapwing_core::{Error, Result, Run};
-
-/// A table with the place of every column; the last columns of the table are the keys in the names of its folders.
-#[derive(Debug)]
-pub(super) struct Part {
-    pub table: TableFile,
-    places: Vec<usize>,
-    /// The values of the keys.
-    values: Vec<String>,
-}
-
-/// Reads parts one after the other.
-pub(super) struct PartRows {
-    parts: Arc<Vec<Part>>,
-    next: usize,
-    current: Option<TableRows>,
-}
-
-impl Part {
-    /// Number of columns of the file.
-    fn n_own(&self) -> usize {
-        self.table.names.len() - self.values.len()
-    }
-
-    /// The value that all cells of a column have; the place of other columns.
-    fn column(&self, at: usize) -> std::result::Result<&str, usize> {
-        let place = self.places[at];
-        place.checked_sub(self.n_own()).map_or(Err(place), |key| Ok(&self.values[key]))
-    }
-
-    /// Bytes of the file, or those of some columns if they can be read alone.
-    pub(super) fn bytes_of(&self, columns: &[usize]) -> u64 {
-        self.table.bytes_of(&columns.iter().filter_map(|&at| self.column(at).err()).collect::<Vec<_>>())
-    }
-
-    /// Cells of a column in some of the first rows.
-    pub(super) fn sample(&self, at: usize) -> Result<Vec<Vec<u8>>> {
-        self.column(at).map_or_else(|at| self.table.sample(at), |value| Ok(vec![value.into()]))
-    }
-
-    /// Starts to read the columns that are its own.
-    fn scan(&self, ask: &Ask) -> Result<TableRows> {
-        let own = ask.columns.iter().zip(&ask.types).zip(&ask.cells);
-        let own =
-            own.filter_map(|((&at, &kind), &cells)| Some((self.column(at).err()?, kind, Reading::from(Some(cells)))));
-        let (mut columns, mut types, mut cells): (Vec<usize>, Vec<ColumnType>, Vec<Reading>) = own.collect();
-        // Only texts have rows without cells.
-        if columns.is_empty() && !self.table.is_text() {
-            let readable = (0..self.n_own()).find_map(|at| Some((at, self.table.kinds[at].column_type()?)));
-            columns.extend(readable.map(|(at, _)| at));
-            types.extend(readable.map(|(_, kind)| kind));
-            cells.extend(readable.map(|_| Reading::default()));
-        }
-        self.table.scan_as(&columns, &types, &cells)
-    }
-
-    /// The arrays of all columns from those of its own.
-    fn with_values(&self, own: Vec<ArrayRef>, n_rows: usize, ask: &Ask) -> Result<Vec<ArrayRef>> {
-        let mut own = own.into_iter();
-        let mut arrays = Vec::with_capacity(ask.columns.len());
-        for (at, read_as) in ask.columns.iter().zip(ask.types.iter().copied().zip(ask.cells.iter().copied())) {
-            arrays.extend(match self.column(*at) {
-                Err(_) => own.next(),
-                Ok(value) => {
-                    let texts: ArrayRef = Arc::new(StringArray::from(vec![value; n_rows]));
-                    Some(canonical(self.table.path(), &texts, read_as, 0, &mut Tally::default())?)
-                }
-            });
-        }
-        Ok(arrays)
-    }
-}
-
-impl PartRows {
-    pub(super) fn new(parts: &Arc<Vec<Part>>) -> Self {
-        Self { parts: Arc::clone(parts), next: 0, current: None }
-    }
-
-    /// The next rows; `tallies` are counts of the cells and `all_rows` the number of the rows so far.
-    pub(super) fn next(
-        &mut self,
-        ask: &Ask,
-        tallies: &mut [Tally],
-        all_rows: &mut usize,
-        run: &Run,
-    ) -> Result<Option<Vec<ArrayRef>>> {
-        loop {
-            if self.current.is_none() {
-                let Some(part) = self.parts.get(self.next) else { return Ok(None) };
-                self.current = Some(part.scan(ask)?);
-                self.next += 1;
-            }
-            let Some(rows) = &mut self.current else { continue };
-            let n_before = rows.n_rows();
-            if let Some(arrays) = rows.next(run)? {
-                let n_rows = rows.n_rows() - n_before;
-                *all_rows += n_rows;
-                return self.parts[self.next - 1].with_values(arrays, n_rows, ask).map(Some);
-            }
-            // The rows of a part start where those before it end.
-            let before = *all_rows - rows.n_rows();
-            let part = &self.parts[self.next - 1];
-            let own = ask.columns.iter().zip(&mut *tallies).filter(|(at, _)| part.column(**at).is_err());
-            own.zip(rows.tallies()).for_each(|((_, all), of_part)| all.add(of_part.clone(), before, 0));
-            self.current = None;
-        }
-    }
-}
+use super::canonical::common;
+use super::file::{Part, Source, TableFile};
+use super::kind::ColumnKind;
+use crate::cell::infer;
+use crate::format::Format;
+use lapwing_core::{Error, Result};
 
 /// The files that `path` stands for, ascending by name, and their folder; `None` if it is a file itself.
 pub(crate) fn parts_of(path: &Path) -> Result<Option<(PathBuf, Vec<PathBuf>)>> {
@@ -184,16 +74,13 @@ fn keys(path: &Path) -> impl Iterator<Item = (String, String)> {
     path.parent().into_iter().flat_map(Path::iter).filter_map(pair)
 }
 
-/// Opens parts as one table with the columns of the first. Folders of their paths below `folder` may be keys.
-pub(super) fn open(path: &Path, folder: &Path, paths: &[PathBuf], options: &ReadOptions) -> Result<TableFile> {
+/// Tables as one, with the columns of the first. Folders of their paths below `folder` may be keys.
+pub(super) fn joined(path: &Path, folder: &Path, tables: impl Iterator<Item = Result<TableFile>>) -> Result<TableFile> {
     let mut parts: Vec<Part> = Vec::new();
     let (mut names, mut types, mut kinds, mut written) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for file in paths {
-        if !is_rereadable(file) {
-            return Err(only_once(file));
-        }
-        let (mut table, mut values) = (TableFile::open(file, options)?, Vec::new());
-        for (key, value) in keys(file.strip_prefix(folder).unwrap_or(file)) {
+    for table in tables {
+        let (mut table, mut values) = (table?, Vec::new());
+        for (key, value) in keys(table.path.strip_prefix(folder).unwrap_or(&table.path)) {
             if !table.names.contains(&key) {
                 let cells = infer(std::iter::once(value.as_bytes()), b'.').kind;
                 table.names.push(key);
@@ -212,7 +99,7 @@ pub(super) fn open(path: &Path, folder: &Path, paths: &[PathBuf], options: &Read
         let missing: Vec<&str> = names.iter().filter(|name| place(name).is_none()).map(String::as_str).collect();
         let further: Vec<&str> = own.iter().filter(|name| !names.contains(name)).map(String::as_str).collect();
         if !missing.is_empty() || !further.is_empty() {
-            let first = paths[0].display();
+            let first = parts.first().map_or(path, |part| &part.table.path).display();
             let listed = |what: &str, names: &[&str]| match names {
                 [] => String::new(),
                 names => format!(" {what} {};", names.join(", ")),
@@ -222,12 +109,12 @@ pub(super) fn open(path: &Path, folder: &Path, paths: &[PathBuf], options: &Read
                 listed("without", &missing),
                 listed("with further", &further)
             );
-            return Err(Error::format(file, None, reason));
+            return Err(Error::format(&table.path, None, reason));
         }
         let places: Vec<usize> = names.iter().filter_map(place).collect();
         // A column that is empty in one part has the kind that it has in another; numbers beside text are text.
         for (at, &there) in places.iter().enumerate() {
-            kinds[at] = super::canonical::common(&kinds[at], &table.kinds[there]);
+            kinds[at] = common(&kinds[at], &table.kinds[there]);
             written[at] = written[at].or(table.written[there]);
             if table.types[there] == DataType::Utf8 {
                 types[at] = DataType::Utf8;

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use lapwing_core::{Error, RowSource};
-use lapwing_table::read::{ReadOptions, RowFile};
+use lapwing_table::RowFile;
+use lapwing_table::read::ReadOptions;
 
 use super::{f32s, f64s, npy, npy_in_order, run};
 

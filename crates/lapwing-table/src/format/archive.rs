@@ -7,7 +7,7 @@ use std::path::Path;
 use flate2::CrcReader;
 use zip::{CompressionMethod, ZipArchive, result::ZipError};
 
-use super::format::Format;
+use super::Format;
 use lapwing_core::mapped::open;
 use lapwing_core::{Error, Result, check_memory};
 
@@ -20,7 +20,7 @@ fn zip_error(path: &Path, error: ZipError) -> Error {
 }
 
 /// Whether an archive is an array archive of NumPy or a spreadsheet.
-pub(super) fn format_of(path: &Path) -> Result<Option<Format>> {
+pub(crate) fn format_of(path: &Path) -> Result<Option<Format>> {
     let zip = opened(path)?;
     let is_sheet = zip.file_names_raw().any(|name| name == b"[Content_Types].xml" || name == b"content.xml");
     let are_arrays = !zip.is_empty() && zip.file_names_raw().all(|name| name.ends_with(b".npy"));
@@ -31,7 +31,7 @@ pub(super) fn format_of(path: &Path) -> Result<Option<Format>> {
 ///
 /// # Errors
 /// [`Error::Format`] for an archive that is damaged or locked, and for one that holds several tables, which are listed, or none.
-pub(super) fn only_member(path: &Path) -> Result<(String, Box<dyn Read + Send>)> {
+pub(crate) fn only_member(path: &Path) -> Result<(String, Box<dyn Read + Send>)> {
     let mut zip = opened(path)?;
     // Archivers add folders, and files of their own.
     let is_own = |name: &str| name.ends_with('/') || name.starts_with("__MACOSX/") || name.contains("/.");
@@ -97,7 +97,7 @@ impl Read for Checked {
 ///
 /// # Errors
 /// [`Error::TooLarge`].
-pub(super) fn check_whole(path: &Path, times: u64, advice: &str) -> Result<()> {
+pub(crate) fn check_whole(path: &Path, times: u64, advice: &str) -> Result<()> {
     let zip = opened(path)?;
     let sizes = (0..zip.len()).filter_map(|at| zip.by_index_data(at).ok()).map(|entry| entry.size());
     check_memory(&path.display().to_string(), sizes.fold(0, u64::saturating_add).saturating_mul(times), advice)

@@ -4,12 +4,12 @@
 use std::io::{self, BufRead, Read};
 use std::path::Path;
 
-use super::cell::{CellType, NumberStyle};
-use super::lines::text_error;
+use crate::cell::{CellType, NumberStyle};
+use crate::lines::text_error;
 use lapwing_core::{Error, Result};
 
 /// An attribute: a column.
-pub(super) struct Attribute {
+pub(crate) struct Attribute {
     name: String,
     /// What it declares its cells to be; `None` for dates, whose cells tell how they are written.
     pub declared: Option<CellType>,
@@ -18,7 +18,7 @@ pub(super) struct Attribute {
 }
 
 /// Whether a text starts as ARFF does.
-pub(super) fn is_arff(start: &[u8]) -> bool {
+pub(crate) fn is_arff(start: &[u8]) -> bool {
     let mut lines = start.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
     let first = lines.find(|line| !line.is_empty() && !line.starts_with(b"%")).unwrap_or_default();
     behind(first, "@relation").or_else(|| behind(first, "@attribute")).is_some()
@@ -31,7 +31,7 @@ fn behind<'l>(line: &'l [u8], word: &str) -> Option<&'l [u8]> {
 }
 
 /// The rows of an ARFF table as CSV.
-pub(super) struct ArffText<R> {
+pub(crate) struct ArffText<R> {
     text: R,
     pub attributes: Vec<Attribute>,
     line: Vec<u8>,
@@ -45,7 +45,7 @@ impl<R: BufRead> ArffText<R> {
     ///
     /// # Errors
     /// [`Error::Format`] naming the line of an attribute of an unknown type, and for a header without end.
-    pub(super) fn open(path: &Path, text: R) -> Result<Self> {
+    pub(crate) fn open(path: &Path, text: R) -> Result<Self> {
         let (line, ready) = (Vec::new(), io::Cursor::default());
         let mut found = Self { text, attributes: Vec::new(), line, n_lines: 0, ready };
         while found.next_line().map_err(|e| text_error(path, None, e))? {

@@ -1,13 +1,22 @@
-//! Formats of files, by the endings of their names and the marks that files start with.
+//! Formats of files, by the endings of their names and the marks that files start with; `start` tells what a file is, `open` unpacks and decodes
+//! a text.
 //!
 //! The first bytes tell the formats that have marks. Texts have none: their ending counts, and where there is none that is known, what
 //! their first lines hold. So a file is read as what it is, whatever its name; what is known and not read is named. Cost: the first 64 KiB
 //! of the file, and of what it unpacks to.
 
+pub(crate) mod archive;
+pub(crate) mod arff;
+mod encoding;
+pub(crate) mod open;
+pub(crate) mod packing;
+pub(crate) mod pairs;
+pub(crate) mod start;
+
 use std::path::Path;
 
-use super::encoding::is_text;
-use super::packing::Packing;
+use self::encoding::is_text;
+use self::packing::Packing;
 use lapwing_core::Error;
 
 /// Formats of input files.
@@ -50,7 +59,7 @@ const FOREIGN: [(&[u8], &str); 10] = [
 const JSON: &str = "JSON with other lines than objects; write one object a line: jq -c '.[]' FILE > table.jsonl";
 
 /// What is known of a file that is not read.
-pub(super) fn foreign(start: &[u8]) -> Option<&'static str> {
+pub(crate) fn foreign(start: &[u8]) -> Option<&'static str> {
     let text = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start();
     let is_mark = |mark: &[u8]| text.get(..mark.len()).is_some_and(|start| start.eq_ignore_ascii_case(mark));
     let known = FOREIGN.iter().find(|(mark, _)| is_mark(mark)).map(|(_, what)| *what);
@@ -61,7 +70,7 @@ pub(super) fn foreign(start: &[u8]) -> Option<&'static str> {
 
 impl Format {
     /// The format that a name, in lower case, states, without the ending of a packing behind that of a text.
-    pub(super) fn by_name(name: &str) -> Self {
+    pub(crate) fn by_name(name: &str) -> Self {
         let (packing, inner) = Packing::of_name(name);
         let ending = inner.rsplit_once('.').map_or("", |(_, ending)| ending);
         match (ending, packing.is_some()) {
@@ -79,7 +88,7 @@ impl Format {
     }
 
     /// The format of the marks that files start with.
-    pub(super) fn of_marks(start: &[u8]) -> Option<Self> {
+    pub(crate) fn of_marks(start: &[u8]) -> Option<Self> {
         match start {
             [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Some(Self::Npy),
             [b'P', b'A', b'R', b'1', rest @ ..] if !is_text(rest) => Some(Self::Parquet),
@@ -91,7 +100,7 @@ impl Format {
     }
 
     /// What a file of it is, in words.
-    pub(super) fn words(self) -> &'static str {
+    pub(crate) fn words(self) -> &'static str {
         match self {
             Self::Npy => "an array (.npy)",
             Self::Npz => "an archive of arrays (.npz)",
@@ -107,13 +116,13 @@ impl Format {
     }
 
     /// Whether it is one of tables of named columns.
-    pub(super) fn is_table(self) -> bool {
+    pub(crate) fn is_table(self) -> bool {
         matches!(self, Self::Csv | Self::JsonLines | Self::Arff | Self::Parquet | Self::Ipc | Self::Sheet)
     }
 }
 
 /// Whether the name of `path` says that tabs separate the cells.
-pub(super) fn is_tsv(path: &Path) -> bool {
+pub(crate) fn is_tsv(path: &Path) -> bool {
     let name = lowercase_name(path);
     let inner = Packing::of_name(&name).1;
     inner.ends_with(".tsv") || inner.ends_with(".tab")
@@ -131,13 +140,13 @@ pub(crate) fn is_rereadable(path: &Path) -> bool {
 }
 
 /// The reason in errors about paths that are not [`is_rereadable`].
-pub(super) const ONLY_ONCE: &str = "a pipe or standard input can be read only once";
+pub(crate) const ONLY_ONCE: &str = "a pipe or standard input can be read only once";
 
 /// The error for a second reading of `path`.
 pub(crate) fn only_once(path: &Path) -> Error {
     Error::param("file", path.display(), format!("a file, since {ONLY_ONCE}"))
 }
 
-pub(super) fn lowercase_name(path: &Path) -> String {
+pub(crate) fn lowercase_name(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default()
 }

@@ -5,7 +5,7 @@ use super::encoding::is_text;
 
 /// How a text is packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Packing {
+pub(crate) enum Packing {
     Gzip,
     Zstd,
     Bzip2,
@@ -15,7 +15,7 @@ pub(super) enum Packing {
 
 impl Packing {
     /// The packing that the end of a name, in lower case, states, and the name without it.
-    pub(super) fn of_name(name: &str) -> (Option<Self>, &str) {
+    pub(crate) fn of_name(name: &str) -> (Option<Self>, &str) {
         use Packing::{Bzip2, Gzip, Xz, Zip, Zstd};
         let endings = [(Gzip, ".gz"), (Zstd, ".zst"), (Bzip2, ".bz2"), (Xz, ".xz"), (Zip, ".zip")];
         let stated = endings.iter().find_map(|(packing, ending)| Some((Some(*packing), name.strip_suffix(ending)?)));
@@ -23,7 +23,7 @@ impl Packing {
     }
 
     /// The packing of a file with these first bytes. A name states it only if these are no text.
-    pub(super) fn of(name: &str, start: &[u8]) -> Option<Self> {
+    pub(crate) fn of(name: &str, start: &[u8]) -> Option<Self> {
         match start {
             [0x1f, 0x8b, ..] => Some(Self::Gzip),
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Self::Zstd),

@@ -1,6 +1,5 @@
 //! The cells of a column as a typed array, and what was met on the way.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::{
@@ -8,10 +7,11 @@ use arrow_array::{
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field};
+use indexmap::IndexMap;
 
 use super::kind::{CellType, are_few, truth};
 use super::vector;
-use crate::read::lines::{count_lines, shown};
+use crate::lines::{count_lines, shown};
 use lapwing_core::bad_columns::is_bad;
 
 /// Different cells that do not fit their column and are kept, and the bytes that are kept of each.
@@ -45,35 +45,28 @@ impl OtherCell {
 
 /// Different cells in the order of their first places, up to some hundred.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct OtherCells {
-    cells: Vec<OtherCell>,
-    places: HashMap<Vec<u8>, usize>,
-}
+pub(crate) struct OtherCells(IndexMap<Vec<u8>, OtherCell>);
 
 impl OtherCells {
     fn add(&mut self, other: OtherCell) {
-        match self.places.get(&other.text) {
-            Some(&place) => self.cells[place].count += other.count,
-            None if self.cells.len() >= MAX_OTHERS => {}
-            None => {
-                self.places.insert(other.text.clone(), self.cells.len());
-                self.cells.push(other);
-            }
+        if let Some(known) = self.0.get_mut(&other.text) {
+            known.count += other.count;
+        } else if self.0.len() < MAX_OTHERS {
+            self.0.insert(other.text.clone(), other);
         }
     }
 
     fn take_back(&mut self, text: &[u8]) {
-        let Some(&place) = self.places.get(text) else { return };
-        self.cells[place].count -= 1;
+        let Some(cell) = self.0.get_mut(text) else { return };
+        cell.count -= 1;
         // Only the last cell is taken back, so that a text that is new is the last one.
-        if self.cells[place].count == 0 {
-            self.cells.pop();
-            self.places.remove(text);
+        if cell.count == 0 {
+            self.0.pop();
         }
     }
 
-    pub(crate) fn iter(&self) -> std::slice::Iter<'_, OtherCell> {
-        self.cells.iter()
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &OtherCell> {
+        self.0.values()
     }
 }
 
@@ -101,7 +94,7 @@ impl Tally {
 
     /// The first cell that does not fit.
     pub(crate) fn first_unfit(&self) -> Option<&OtherCell> {
-        self.others.cells.first()
+        self.others.iter().next()
     }
 
     /// Notes a filled cell that does not fit.
@@ -119,7 +112,7 @@ impl Tally {
         self.padded += block.padded;
         self.short += block.short;
         self.first_bad_line = self.first_bad_line.or(block.first_bad_line.map(|line| line + lines));
-        for cell in block.others.cells {
+        for cell in block.others.0.into_values() {
             let line = if cell.line > 0 { cell.line + lines } else { 0 };
             self.others.add(OtherCell { row: cell.row + row, line, ..cell });
         }
@@ -169,25 +162,13 @@ impl Builder {
         }
     }
 
-    /// Takes the last cell, which was `cell`, back.
+    /// Takes the count of the last cell, which was `cell`, back: it belongs to no row.
     pub(crate) fn take_back(&mut self, cell: &[u8]) {
-        let was_taken = match &mut self.values {
-            Values::Numbers(values) => values.pop().is_some_and(|value| !value.is_nan()),
-            Values::Truths(values) => values.pop().flatten().is_some(),
-            Values::Dates(values) => values.pop().flatten().is_some(),
-            Values::Vectors { values, filled, length } => {
-                values.truncate(values.len().saturating_sub(*length));
-                filled.pop() == Some(true)
-            }
-            Values::Texts { bytes, ends, filled } => {
-                ends.pop();
-                bytes.truncate(ends.last().map_or(0, |end| *end as usize));
-                filled.pop() == Some(true)
-            }
-        };
-        let is_unfit = !was_taken && !self.kind.is_gap(cell);
-        self.tally.filled = self.tally.filled.saturating_sub(usize::from(was_taken || is_unfit));
-        if is_unfit {
+        if self.kind != CellType::Label && self.kind.is_gap(cell) {
+            return;
+        }
+        self.tally.filled = self.tally.filled.saturating_sub(1);
+        if !self.kind.fits(cell) {
             self.tally.unfit = self.tally.unfit.saturating_sub(1);
             self.tally.others.take_back(cell);
         }
@@ -253,7 +234,10 @@ impl Builder {
                 let lists = FixedSizeListArray::try_new(field, width, values, Some(NullBuffer::from(filled)));
                 Arc::new(lists.map_err(|_| Broken)?)
             }
-            Values::Texts { bytes, ends, filled } => {
+            Values::Texts { mut bytes, mut ends, mut filled } => {
+                ends.truncate(n_rows + 1);
+                filled.truncate(n_rows);
+                bytes.truncate(ends.last().map_or(0, |end| *end as usize));
                 if text.is_some() && memchr::memchr(0, &bytes).is_some() {
                     return Err(Broken);
                 }
@@ -264,7 +248,7 @@ impl Builder {
         };
         let mut tally = self.tally;
         let (mut at, mut lines) = (0, 0);
-        for cell in &mut tally.others.cells {
+        for cell in tally.others.0.values_mut() {
             // The records of the cells follow one another.
             let start = (cell.line as usize).min(text.map_or(0, <[u8]>::len));
             lines += text.map_or(0, |text| count_lines(&text[at..start]));

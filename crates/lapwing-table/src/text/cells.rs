@@ -6,11 +6,13 @@
 
 use memchr::{memchr, memchr2, memchr3};
 
-use super::blocks::BYTE_ORDER_MARK;
 use super::dialect::{Dialect, Separator};
 
+/// The byte order mark that some programs write before UTF-8 text.
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Appends the cells of a line, as written; false if a quote stays open.
-pub(in crate::read) fn record(line: &[u8], dialect: &Dialect, into: &mut Vec<Vec<u8>>) -> bool {
+pub(crate) fn record(line: &[u8], dialect: &Dialect, into: &mut Vec<Vec<u8>>) -> bool {
     Cells::new(line, dialect).record(|_, cell| into.push(cell.to_vec())).is_some()
 }
 

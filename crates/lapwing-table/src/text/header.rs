@@ -1,7 +1,7 @@
 //! Whether a text names its columns, and what else stands between the names and the rows.
 
 use super::dialect::{Doubt, Sample, types};
-use crate::read::cell::{CellType, Found, is_missing, plain};
+use crate::cell::{CellType, Found, is_missing, plain};
 
 /// Whether a record holds all names.
 pub(super) fn holds_names(record: &[Vec<u8>], names: &[String]) -> bool {

@@ -8,8 +8,8 @@ use arrow_array::ArrayRef;
 use super::cells::Cells;
 use super::dialect::{Dialect, Filler, Lines, Separator, filler};
 use super::{TextTable, json};
-use crate::read::cell::{Broken, Builder, CellType, Tally};
-use crate::read::lines::{AS_UTF8, count_lines, n_fields, shown};
+use crate::cell::{Broken, Builder, CellType, Tally};
+use crate::lines::{AS_UTF8, count_lines, n_fields, shown};
 
 /// The rows of a block.
 #[derive(Default)]

@@ -3,8 +3,8 @@
 
 use serde::{Serialize, Serializer};
 
-use crate::read::cell::{Found, infer};
-use crate::read::lines::{count_lines, shown};
+use crate::cell::{CellType, Found, infer};
+use crate::lines::{count_lines, shown};
 
 /// Records of the sample that are looked at.
 pub(super) const MAX_RECORDS: usize = 1000;
@@ -90,6 +90,14 @@ pub enum Doubt {
     Groups,
     /// Dates such as 03/04/2024 may start with the day or the month.
     Dates,
+}
+
+impl Doubt {
+    /// What the cells of a column leave open about it.
+    pub(crate) fn of_column(found: Found) -> Option<Self> {
+        let is_date = matches!(found.kind, Some(CellType::Date(_)));
+        found.is_doubtful.then_some(if is_date { Self::Dates } else { Self::Groups })
+    }
 }
 
 /// What is known about the dialect before the text is looked at.

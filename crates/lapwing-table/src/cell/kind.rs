@@ -5,8 +5,7 @@
 //!
 //! Cost: every type that enough of the first forty cells fit is tried on all that are given, a thousand of a sample or ten thousand levels.
 
-use std::collections::HashMap;
-
+use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use super::affix::{Affix, is_digit};
@@ -16,8 +15,7 @@ use super::marks::Marks;
 use super::missing::is_missing;
 use super::number::{NumberStyle, plain, without_currency};
 use super::vector;
-use crate::read::lines::shown;
-use crate::read::text::Doubt;
+use crate::lines::shown;
 
 /// With fewer filled cells, all of them must fit a type.
 const FEWEST_CELLS: usize = 20;
@@ -71,14 +69,6 @@ pub(crate) struct Found {
     pub is_doubtful: bool,
 }
 
-impl Found {
-    /// What is open about the column.
-    pub(crate) fn doubt(self) -> Option<Doubt> {
-        let is_date = matches!(self.kind, Some(CellType::Date(_)));
-        self.is_doubtful.then_some(if is_date { Doubt::Dates } else { Doubt::Groups })
-    }
-}
-
 /// A cell, and how often it comes.
 type Counted<'c> = (&'c [u8], usize);
 
@@ -109,6 +99,14 @@ pub(super) fn are_few(unfit: usize, filled: usize) -> bool {
 }
 
 impl CellType {
+    /// Whether cells of both types become values of one type.
+    pub(crate) fn is_like(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Vector(length), Self::Vector(other)) => length == other,
+            _ => std::mem::discriminant(&self) == std::mem::discriminant(&other),
+        }
+    }
+
     /// Whether new cells alone may not tell that they are written so.
     pub(crate) fn is_special(self) -> bool {
         match self {
@@ -190,15 +188,11 @@ pub(crate) fn infer<'c>(cells: impl Iterator<Item = &'c [u8]>, decimal: u8) -> F
 
 /// As [`infer`], of cells that come several times.
 pub(crate) fn infer_counted<'c>(cells: impl Iterator<Item = Counted<'c>>, decimal: u8) -> Found {
-    let mut counts: HashMap<&[u8], usize> = HashMap::new();
-    let mut filled: Vec<Counted<'_>> = Vec::new();
+    let mut counts: IndexMap<&[u8], usize> = IndexMap::new();
     for (cell, count) in cells.filter(|(cell, count)| *count > 0 && !is_missing(cell)) {
-        let place = *counts.entry(cell).or_insert(filled.len());
-        match filled.get_mut(place) {
-            Some(known) => known.1 += count,
-            None => filled.push((cell, count)),
-        }
+        *counts.entry(cell).or_default() += count;
     }
+    let filled: Vec<Counted<'_>> = counts.into_iter().collect();
     let certain = |kind| Found { kind: Some(kind), is_doubtful: false };
     if filled.is_empty() {
         return Found::default();
@@ -299,7 +293,7 @@ pub(crate) fn reconciled<'c>(
     cells: impl Iterator<Item = &'c [u8]>,
 ) -> Option<CellType> {
     let (Some(own), Some(fit)) = (own, fit) else { return fit.or(own) };
-    if std::mem::discriminant(&own) != std::mem::discriminant(&fit) {
+    if !own.is_like(fit) {
         return Some(fit);
     }
     let (mut n_own, mut n_fit) = (0usize, 0usize);

@@ -3,20 +3,28 @@
 //! Opening a file of any format gathers what its readers need to start at any row: the layout of an array, marks in
 //! a text, the footer of a table. Readers share these.
 
-pub(crate) mod array;
-
-use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
-use super::files::is_table;
-use super::fingerprint::fingerprint;
-use super::origin::SampleOrigin;
+use crate::format::{Format, is_rereadable, only_once};
+use crate::prepare::PreparedRows;
+use crate::read::array::ArrayRows;
+use crate::read::files::{is_table, unknown_format};
+use crate::read::origin::SampleOrigin;
+use crate::read::{ReadOptions, TableFile, fingerprint};
 use lapwing_core::bad_columns::ValueSurvey;
-use lapwing_core::scan::{Place, pieces};
+use lapwing_core::scan::pieces;
 use lapwing_core::{Error, Result, RowReader, RowSource, Run};
 
 /// Values of a block in a search for bad values.
 const SURVEY_VALUES: usize = 1 << 16;
+
+/// Formats that can be read in blocks.
+const KNOWN_ROWS: &str = "rows as .npy, .parquet, .arrow, .jsonl, .csv, .csv.gz or .csv.zst";
+
+/// Whether [`RowFile::open`] reads the format of `path`, and `path` can be read more than once.
+pub fn can_stream(path: &Path) -> bool {
+    (Format::from_path(path) == Format::Npy || is_table(path)) && (path.is_dir() || is_rereadable(path))
+}
 
 /// A file of features as a stream of rows, of any size.
 ///
@@ -41,7 +49,8 @@ const SURVEY_VALUES: usize = 1 << 16;
 /// # Example
 /// ```
 /// # use lapwing_core::{RowSource, Run};
-/// # use lapwing_table::read::{ReadOptions, RowFile};
+/// # use lapwing_table::RowFile;
+/// # use lapwing_table::read::ReadOptions;
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("points.csv");
 /// std::fs::write(&path, "x,y,class\n0,1,a\n2,3,\n4,5,b\n")?;
@@ -57,30 +66,60 @@ const SURVEY_VALUES: usize = 1 << 16;
 /// ```
 #[derive(Debug)]
 pub struct RowFile {
-    pub(crate) path: PathBuf,
-    pub(crate) n_rows: usize,
-    pub(crate) n_cols: usize,
-    /// Bytes that one pass reads.
-    pub(crate) bytes: u64,
-    pub(crate) is_seekable: bool,
+    path: PathBuf,
     /// Names of the features, if the format has names.
-    pub(crate) feature_names: Option<Vec<String>>,
+    feature_names: Option<Vec<String>>,
     /// Columns of the file that are features; `None` if these are all of them in order.
-    pub(crate) chosen: Option<Vec<usize>>,
-    pub(crate) rows: Box<dyn OpenRows>,
+    chosen: Option<Vec<usize>>,
+    rows: Rows,
 }
 
-/// Opens readers of the rows of a file.
-pub(crate) trait OpenRows: Debug + Send + Sync {
-    fn reader<'s>(&'s self, place: Place, center: &'s [f64], run: &Run) -> Result<Box<dyn RowReader + 's>>;
-
-    /// The error for bad cells, with their lines, if the format has its own.
-    fn bad_cells(&self, _: &Run) -> Result<Option<Error>> {
-        Ok(None)
-    }
+/// The rows of a file.
+#[derive(Debug)]
+enum Rows {
+    Array(ArrayRows),
+    Table(Box<PreparedRows>),
 }
 
 impl RowFile {
+    /// Opens a file of features and determines its number of rows.
+    ///
+    /// # Errors
+    /// As [`read_samples`](crate::read_samples), for the parts of the file that are read; [`Error::Param`] for pipes
+    /// and standard input, which can be read only once; [`Error::Format`] for archives and sparse text.
+    ///
+    /// # Complexity
+    /// Arrays and Parquet: reads their headers. Text: one pass that counts the rows and keeps marks.
+    pub fn open(path: &Path, options: &ReadOptions, run: &Run) -> Result<Self> {
+        if !is_rereadable(path) {
+            return Err(only_once(path));
+        }
+        let (rows, chosen, feature_names) = match Format::from_path(path) {
+            Format::Npy => {
+                let rows = ArrayRows::open(path, options)?;
+                let chosen = rows.keep.clone();
+                (Rows::Array(rows), chosen, None)
+            }
+            Format::Npz | Format::Svmlight => {
+                return Err(Error::format(path, None, format!("not read in blocks; expected {KNOWN_ROWS}")));
+            }
+            _ if is_table(path) => {
+                let rows = PreparedRows::plain(TableFile::open(path, options)?, options, run)?;
+                let (chosen, names) = (rows.chosen(), rows.recipe().feature_names());
+                (Rows::Table(Box::new(rows)), chosen, Some(names))
+            }
+            _ => return Err(unknown_format(path, KNOWN_ROWS)),
+        };
+        Ok(Self { path: path.to_owned(), feature_names, chosen, rows })
+    }
+
+    fn source(&self) -> &dyn RowSource {
+        match &self.rows {
+            Rows::Array(rows) => rows,
+            Rows::Table(rows) => &**rows,
+        }
+    }
+
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path
@@ -114,40 +153,40 @@ impl RowFile {
 
     /// All features with bad values.
     fn bad_columns(&self, run: &Run) -> Result<Option<Error>> {
-        let Self { n_rows, n_cols, chosen, feature_names, .. } = self;
-        if is_table(&self.path) {
-            return self.rows.bad_cells(run);
+        if let Rows::Table(rows) = &self.rows {
+            return rows.bad_cells(run);
         }
+        let (n_rows, n_cols) = (self.n_rows(), self.n_cols());
         let (mut reader, mut survey, mut block) = (self.open(0, &[], run)?, ValueSurvey::default(), Vec::new());
-        for rows in pieces(0..*n_rows, SURVEY_VALUES / n_cols.max(&1)) {
+        for rows in pieces(0..n_rows, SURVEY_VALUES / n_cols.max(1)) {
             block.resize(rows.len() * n_cols, 0.0);
             reader.read(&mut block, run)?;
             for (at, &x) in block.iter().enumerate() {
                 survey.look(at % n_cols, rows.start + at / n_cols, None, x.into());
             }
         }
-        let origin = SampleOrigin { positions: chosen.clone(), ..SampleOrigin::new(&self.path) };
-        let named = |bad| Error::columns(origin.named_columns(bad, feature_names.as_deref()));
-        Ok(survey.finish("features", *n_rows).map(named))
+        let origin = SampleOrigin { positions: self.chosen.clone(), ..SampleOrigin::new(&self.path) };
+        let named = |bad| Error::columns(origin.named_columns(bad, self.feature_names()));
+        Ok(survey.finish("features", n_rows).map(named))
     }
 }
 
 impl RowSource for RowFile {
     fn n_rows(&self) -> usize {
-        self.n_rows
+        self.source().n_rows()
     }
 
     fn n_cols(&self) -> usize {
-        self.n_cols
+        self.source().n_cols()
     }
 
     fn bytes(&self) -> u64 {
-        self.bytes
+        self.source().bytes()
     }
 
     /// False for compressed text.
     fn is_seekable(&self) -> bool {
-        self.is_seekable
+        self.source().is_seekable()
     }
 
     /// The fingerprint of the file, and the numbers of its features unless these are all columns in order.
@@ -157,12 +196,6 @@ impl RowSource for RowFile {
     }
 
     fn open<'s>(&'s self, first: usize, center: &'s [f64], run: &Run) -> Result<Box<dyn RowReader + 's>> {
-        self.rows.reader(Place::new(self, first, center)?, center, run)
+        self.source().open(first, center, run)
     }
-}
-
-/// `columns`, unless these are all of `n_cols` columns in order.
-pub(crate) fn chosen(columns: Vec<usize>, n_cols: usize) -> Option<Vec<usize>> {
-    let are_all = columns.len() == n_cols && columns.iter().copied().eq(0..n_cols);
-    (!are_all).then_some(columns)
 }

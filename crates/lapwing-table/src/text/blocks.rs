@@ -5,11 +5,12 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::cells::BYTE_ORDER_MARK;
 use super::rewrite::Rewrite;
-use crate::read::format::{is_rereadable, is_stdin, only_once};
-use crate::read::lines::text_error;
-use crate::read::open::{encoding_of_file, open_text};
-use crate::read::start::{is_packed, not_text};
+use crate::format::open::{encoding_of_file, open_text};
+use crate::format::start::{is_packed, not_text};
+use crate::format::{is_rereadable, is_stdin, only_once};
+use crate::lines::text_error;
 use encoding_rs::Encoding;
 use lapwing_core::mapped::open;
 use lapwing_core::{Error, Result};
@@ -23,15 +24,12 @@ const PIPE_BYTES: usize = 1 << 16;
 /// Bytes of the longest line; a longer one follows a quote that is not closed.
 pub(super) const MAX_LINE_BYTES: usize = 1 << 28;
 
-/// The byte order mark that some programs write before UTF-8 text.
-pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-
 /// A text that has not been read.
 type Unread = Box<dyn Read + Send>;
 
 /// Where a text comes from.
 #[derive(Clone)]
-pub(in crate::read) enum Text {
+pub(crate) enum Text {
     /// A file, with its encoding if that is not UTF-8.
     File(PathBuf, Option<&'static Encoding>),
     /// What a pipe or standard input held.
@@ -42,7 +40,7 @@ pub(in crate::read) enum Text {
 
 impl Text {
     /// The text of a file. A pipe, which can be read only once, is read into memory.
-    pub(in crate::read) fn open(path: &Path) -> Result<Self> {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
         if is_rereadable(path) {
             return Ok(Self::File(path.to_owned(), encoding_of_file(path)?));
         }
@@ -55,7 +53,7 @@ impl Text {
     }
 
     /// The text of a file. A pipe can be read once.
-    pub(in crate::read) fn open_once(path: &Path) -> Result<Self> {
+    pub(crate) fn open_once(path: &Path) -> Result<Self> {
         match is_rereadable(path) {
             true => Self::open(path),
             false => Ok(Self::Once(path.to_owned(), Arc::new(Mutex::new(Some(Box::new(open_text(path)?)))))),
@@ -63,7 +61,7 @@ impl Text {
     }
 
     /// The first block, which [`Self::blocks`] yields again.
-    pub(in crate::read) fn first(&self) -> Result<Option<Block>> {
+    pub(crate) fn first(&self) -> Result<Option<Block>> {
         let mut blocks = self.blocks(0)?;
         let block = blocks.next()?;
         if let (Self::Once(_, unread), Some(block)) = (self, &block) {
@@ -73,14 +71,14 @@ impl Text {
         Ok(block)
     }
 
-    pub(in crate::read) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         match self {
             Self::File(path, _) | Self::Held(path, _) | Self::Once(path, _) => path,
         }
     }
 
     /// Bytes of the text as stored, if known.
-    pub(in crate::read) fn stored_bytes(&self) -> u64 {
+    pub(crate) fn stored_bytes(&self) -> u64 {
         match self {
             Self::File(path, _) => std::fs::metadata(path).map_or(0, |metadata| metadata.len()),
             Self::Held(_, bytes) => bytes.len() as u64,
@@ -106,7 +104,7 @@ impl Text {
     }
 
     /// Whether it can be read only once.
-    pub(in crate::read) fn is_once(&self) -> bool {
+    pub(crate) fn is_once(&self) -> bool {
         matches!(self, Self::Once(..))
     }
 
@@ -148,7 +146,7 @@ fn lock(unread: &Mutex<Option<Unread>>) -> MutexGuard<'_, Option<Unread>> {
 }
 
 /// A piece of text that ends with a line, or with the text.
-pub(in crate::read) struct Block {
+pub(crate) struct Block {
     /// Place of its first byte in the text.
     pub start: u64,
     pub bytes: Vec<u8>,

@@ -9,21 +9,21 @@ use encoding_rs_io::DecodeReaderBytesBuilder;
 use super::archive::only_member;
 use super::arff::{self, ArffText};
 use super::encoding::encoding_of;
-use super::format::{Format, is_rereadable, is_stdin, lowercase_name};
 use super::packing::Packing;
 use super::start::not_text;
+use super::{Format, is_rereadable, is_stdin, lowercase_name};
 use lapwing_core::mapped::open;
 use lapwing_core::{Error, Result};
 
 /// Bytes of text read at a time.
-pub(super) const TEXT_BYTES: usize = 1 << 18;
+pub(crate) const TEXT_BYTES: usize = 1 << 18;
 
 /// Memory that an .xz may ask for, in KiB; its highest level asks for 65 MiB.
 const MAX_XZ_KIB: u32 = 1 << 20;
 
 impl Packing {
     /// What `text`, the contents of `path`, holds.
-    pub(super) fn open(self, path: &Path, text: impl BufRead + Send + 'static) -> Result<Box<dyn Read + Send>> {
+    pub(crate) fn open(self, path: &Path, text: impl BufRead + Send + 'static) -> Result<Box<dyn Read + Send>> {
         Ok(match self {
             Self::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(text)),
             Self::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(text).map_err(|e| Error::io(path, e))?),
@@ -35,7 +35,7 @@ impl Packing {
 }
 
 /// Opens text for reading as UTF-8, unpacked; an ARFF table as CSV.
-pub(super) fn open_text(path: &Path) -> Result<Box<dyn BufRead + Send>> {
+pub(crate) fn open_text(path: &Path) -> Result<Box<dyn BufRead + Send>> {
     let mut text = open_decoded(path)?;
     match is_rereadable(path) && arff::is_arff(text.fill_buf().map_err(|e| Error::io(path, e))?) {
         true => Ok(Box::new(BufReader::with_capacity(TEXT_BYTES, ArffText::open(path, text)?))),
@@ -44,7 +44,7 @@ pub(super) fn open_text(path: &Path) -> Result<Box<dyn BufRead + Send>> {
 }
 
 /// Opens text for reading as UTF-8, unpacked.
-pub(super) fn open_decoded(path: &Path) -> Result<Box<dyn BufRead + Send>> {
+pub(crate) fn open_decoded(path: &Path) -> Result<Box<dyn BufRead + Send>> {
     let mut text = open_stored(path)?;
     let start = text.fill_buf().map_err(|e| Error::io(path, e))?;
     if !is_rereadable(path)
@@ -74,7 +74,7 @@ fn open_stored(path: &Path) -> Result<Box<dyn BufRead + Send>> {
 }
 
 /// The encoding of the text of a file that can be read more than once; `None` for UTF-8.
-pub(super) fn encoding_of_file(path: &Path) -> Result<Option<&'static Encoding>> {
+pub(crate) fn encoding_of_file(path: &Path) -> Result<Option<&'static Encoding>> {
     let mut text = open_stored(path)?;
     Ok(encoding_of(text.fill_buf().map_err(|e| Error::io(path, e))?))
 }

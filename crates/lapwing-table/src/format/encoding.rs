@@ -4,7 +4,7 @@ use chardetng::EncodingDetector;
 use encoding_rs::Encoding;
 
 /// Whether bytes are those of a text: nearly none are control characters.
-pub(super) fn is_text(start: &[u8]) -> bool {
+pub(crate) fn is_text(start: &[u8]) -> bool {
     let is_wide = |encoding: &Encoding| encoding == encoding_rs::UTF_16LE || encoding == encoding_rs::UTF_16BE;
     if encoding_of(start).is_some_and(is_wide) {
         return true;
@@ -14,7 +14,7 @@ pub(super) fn is_text(start: &[u8]) -> bool {
 }
 
 /// The encoding of a text, told from its start; `None` for UTF-8, with or without its mark.
-pub(super) fn encoding_of(start: &[u8]) -> Option<&'static Encoding> {
+pub(crate) fn encoding_of(start: &[u8]) -> Option<&'static Encoding> {
     if let Some((encoding, _)) = Encoding::for_bom(start) {
         return Some(encoding).filter(|&encoding| encoding != encoding_rs::UTF_8);
     }

@@ -7,7 +7,7 @@ use super::cells::Cells;
 use super::dialect::{Dialect, Doubt, Known, Lines, Sample, types};
 use super::header::{count_up, further_header_lines, has_header, holds_names};
 use super::shape::{COMMENTS, Line, Table, best_table};
-use crate::read::cell::{Found, Marks, plain};
+use crate::cell::{Found, Marks, plain};
 
 /// A dialect with the columns of a sample.
 #[derive(Debug, Default)]
@@ -94,7 +94,7 @@ pub(super) fn sniff(sample: &[u8], is_whole: bool, known: &Known) -> Sniffed {
     passed.extend(before(false).passed_over("before the header"));
     passed.extend(before(true).passed_over("of comment before the rows"));
     let mut columns = types(&cells, dialect.decimal);
-    for doubt in columns.iter().filter_map(|column| column.doubt()) {
+    for doubt in columns.iter().filter_map(|column| Doubt::of_column(*column)) {
         let is_known = doubt == Doubt::Groups && (known.decimal.is_some() || doubts.contains(&Doubt::Decimal));
         doubts.extend((!is_known && !doubts.contains(&doubt)).then_some(doubt));
     }
@@ -147,7 +147,7 @@ pub(super) fn unclosed_header(sample: &[u8], dialect: &Dialect) -> Option<(u64, 
         return None;
     }
     let (at, cell) = cells.unclosed()?;
-    Some((crate::read::lines::count_lines(&sample[..at]) + 1, crate::read::lines::shown(cell.trim_ascii())))
+    Some((crate::lines::count_lines(&sample[..at]) + 1, crate::lines::shown(cell.trim_ascii())))
 }
 
 fn decimal(records: &Sample, delimiter: u8, doubts: &mut Vec<Doubt>) -> u8 {

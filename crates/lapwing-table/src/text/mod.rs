@@ -18,21 +18,20 @@ mod sniff;
 
 use std::path::Path;
 
-pub(super) use self::blocks::Text;
-pub(super) use self::cells::record;
+pub(crate) use self::blocks::Text;
+pub(crate) use self::cells::record;
 pub(crate) use self::dialect::Known;
 pub use self::dialect::{Dialect, Doubt, Separator};
 use self::rewrite::Rewrite;
-pub(crate) use self::scan::{RowMark, TextScan};
 pub(crate) use self::sniff::Sniffed;
-use super::cell::Found;
-use super::lines::{AS_UTF8, count_lines, each_line, shown};
+use crate::cell::Found;
+use crate::lines::{AS_UTF8, count_lines, each_line, shown};
 use lapwing_core::{Error, Result};
 
 /// A text whose layout and types are known.
 #[derive(Debug)]
 pub(crate) struct TextTable {
-    pub(super) text: Text,
+    pub(crate) text: Text,
     /// What is written anew in it.
     rewrites: Vec<Rewrite>,
     /// How cells are written; `None` for JSON, an object in each line.
@@ -41,7 +40,7 @@ pub(crate) struct TextTable {
     /// What the first block tells.
     pub sniffed: Sniffed,
     /// Lines before the rows.
-    lines_before: u64,
+    pub(crate) lines_before: u64,
     /// Whether it is a small table of a fixed form.
     is_list: bool,
     /// In aligned columns, where lines that lack the cells behind the first, the second, and so on end at most.
@@ -94,32 +93,11 @@ impl TextTable {
         Ok(Self { text, rewrites, dialect: Some(dialect), names, sniffed, lines_before, is_list, room })
     }
 
-    /// A small table, such as a list of edges, and its first records with the header; `is_header` tells from these, and from the number of
-    /// lines before them, whether the first is one.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
-    pub(super) fn list(
-        text: &Text,
-        known: &Known,
-        is_header: impl FnOnce(&[Vec<String>], u64) -> bool,
-    ) -> Result<(Self, Vec<Vec<String>>)> {
-        let of = |has_header: bool| {
-            Self::new(text.clone(), Known { is_list: true, has_header: Some(has_header), ..known.clone() })
-        };
-        let table = of(false)?;
-        let texts =
-            |record: &Vec<Vec<u8>>| record.iter().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect();
-        let records: Vec<Vec<String>> = table.sniffed.records.iter().map(texts).collect();
-        let is_named = table.dialect.is_some() && is_header(&records, table.lines_before);
-        Ok((if is_named { of(true)? } else { table }, records))
-    }
-
     /// Hands the cells of every line to `take`, also of empty lines, with its number from 1.
     ///
     /// # Errors
     /// [`Error::Format`] for text that is not UTF-8 and for a quote that stays open; those of `take`.
-    pub(super) fn each_line(&self, mut take: impl FnMut(&[&str], u64) -> Result<()>) -> Result<()> {
+    pub(crate) fn each_line(&self, mut take: impl FnMut(&[&str], u64) -> Result<()>) -> Result<()> {
         let (dialect, path) = (self.dialect.unwrap_or_default(), self.text.path());
         let (mut blocks, mut number) = (self.text.blocks(0)?, 0);
         while let Some(block) = blocks.next()? {

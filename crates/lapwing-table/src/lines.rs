@@ -8,10 +8,10 @@ use lapwing_core::Error;
 const MAX_SHOWN: usize = 40;
 
 /// Advice for text in another encoding.
-pub(super) const AS_UTF8: &str = "save the file as UTF-8, for instance by `iconv -f LATIN1 -t UTF-8`";
+pub(crate) const AS_UTF8: &str = "save the file as UTF-8, for instance by `iconv -f LATIN1 -t UTF-8`";
 
 /// The lines of a text, also empty ones, without their ends.
-pub(super) fn each_line(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(crate) fn each_line(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let length = memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
@@ -22,14 +22,14 @@ pub(super) fn each_line(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Number of line ends in a text.
-pub(super) fn count_lines(bytes: &[u8]) -> u64 {
+pub(crate) fn count_lines(bytes: &[u8]) -> u64 {
     let newlines = memchr::memchr_iter(b'\n', bytes).count();
     let returns = memchr::memchr_iter(b'\r', bytes).filter(|at| bytes.get(at + 1) != Some(&b'\n')).count();
     (newlines + returns) as u64
 }
 
 /// A number of fields in messages.
-pub(super) fn n_fields(n: usize) -> String {
+pub(crate) fn n_fields(n: usize) -> String {
     format!("{n} field{}", if n == 1 { "" } else { "s" })
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn shown(cell: &[u8]) -> String {
 }
 
 /// What an error of reading says of the contents, if it does: these end early, or cannot be decompressed.
-pub(super) fn damage(error: &std::io::Error) -> Option<String> {
+pub(crate) fn damage(error: &std::io::Error) -> Option<String> {
     use std::io::ErrorKind::{InvalidData, InvalidInput, Other, UnexpectedEof};
     match error.kind() {
         UnexpectedEof => Some("the file is truncated".into()),
@@ -54,7 +54,7 @@ pub(super) fn damage(error: &std::io::Error) -> Option<String> {
 }
 
 /// An error of reading text.
-pub(super) fn text_error(path: &Path, line: Option<u64>, error: std::io::Error) -> Error {
+pub(crate) fn text_error(path: &Path, line: Option<u64>, error: std::io::Error) -> Error {
     damage(&error).map_or_else(|| Error::io(path, error), |reason| Error::format(path, line, reason))
 }
 

@@ -1,7 +1,7 @@
 //! Lines of sparse rows: a label and pairs of an index and a value.
 
 /// Whether the first lines of a text are sparse rows: pairs of ascending indices, most often several, that are no times of day.
-pub(in crate::read) fn is_svmlight(start: &[u8]) -> bool {
+pub(crate) fn is_svmlight(start: &[u8]) -> bool {
     let text = String::from_utf8_lossy(start);
     let is_time = |token: &str| token.split_once(':').is_some_and(|(hour, minute)| hour.len() < 3 && minute.len() == 2);
     let (mut n_rows, mut n_pairs, mut n_times) = (0, 0, 0);
@@ -19,7 +19,7 @@ pub(in crate::read) fn is_svmlight(start: &[u8]) -> bool {
 }
 
 /// The label of a line, empty if it has none, and its entries.
-pub(super) fn label_of(line: &str) -> (&str, impl Iterator<Item = &str> + Clone) {
+pub(crate) fn label_of(line: &str) -> (&str, impl Iterator<Item = &str> + Clone) {
     let is_entry = |token: &str| {
         token
             .split_once(':')
@@ -34,7 +34,7 @@ pub(super) fn label_of(line: &str) -> (&str, impl Iterator<Item = &str> + Clone)
 }
 
 /// An entry.
-pub(super) fn pair(token: &str) -> Option<(u32, f32)> {
+pub(crate) fn pair(token: &str) -> Option<(u32, f32)> {
     let (index, value) = token.split_once(':')?;
     Some((index.parse().ok().filter(|index| *index < u32::MAX)?, value.parse().ok()?))
 }

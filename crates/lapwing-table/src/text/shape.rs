@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use super::cells::Cells;
 use super::dialect::{Dialect, Doubt, Known, MAX_RECORDS, Sample, Separator, filler, types};
 use super::header::holds_names;
-use crate::read::cell::{CellType, plain};
+use crate::cell::{CellType, plain};
 
 /// Lines before a table, at most.
 const MAX_PREAMBLE: usize = 50;

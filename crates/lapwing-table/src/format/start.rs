@@ -4,9 +4,9 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use super::encoding::is_text;
-use super::format::{Format, ONLY_ONCE, foreign, is_rereadable, lowercase_name};
 use super::packing::Packing;
-use super::svmlight::line::is_svmlight;
+use super::pairs::is_svmlight;
+use super::{Format, ONLY_ONCE, foreign, is_rereadable, lowercase_name};
 use super::{archive, arff};
 use lapwing_core::mapped::open;
 use lapwing_core::{Error, Result};
@@ -102,19 +102,19 @@ impl Start {
 }
 
 /// Whether the text of `path` is made of what the file stores, so that reading must start at its first byte.
-pub(super) fn is_packed(path: &Path) -> bool {
+pub(crate) fn is_packed(path: &Path) -> bool {
     let is_made = |start: Start| start.packing.is_some() || start.format() == Format::Arff;
     is_rereadable(path) && start_of(path).is_ok_and(is_made)
 }
 
 /// Bytes of a text as its reader counts them; `None` for pipes and packed text, whose length is not known before the end.
-pub(super) fn text_bytes(path: &Path) -> Option<u64> {
+pub(crate) fn text_bytes(path: &Path) -> Option<u64> {
     let is_plain = is_rereadable(path) && !is_packed(path);
     is_plain.then(|| std::fs::metadata(path).ok()).flatten().map(|data| data.len())
 }
 
 /// The error for a file whose format is not among `known`, with what it is.
-pub(super) fn unread(path: &Path, known: &str) -> Error {
+pub(crate) fn unread(path: &Path, known: &str) -> Error {
     let words = match is_rereadable(path) {
         true => start_of(path).map(|start| start.words(path)),
         false => Ok("this is a pipe".to_owned()),
@@ -123,7 +123,7 @@ pub(super) fn unread(path: &Path, known: &str) -> Error {
 }
 
 /// The error for text that is none, for what can be read only once; `start` is its start.
-pub(super) fn not_text(path: &Path, start: &[u8]) -> Option<Error> {
+pub(crate) fn not_text(path: &Path, start: &[u8]) -> Option<Error> {
     let bytes = start[..start.len().min(START_BYTES)].to_vec();
     let start = Start { bytes, packing: None, name: ".csv".into(), archive: None };
     let reason = || format!("{}; expected text, since {ONLY_ONCE}", start.words(path));
