@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use clap::Args;
 use lapwing::data::read::{EdgeFile, read_graph};
-use lapwing::data::{Csr, EdgeSource, Phase, Report, RowNames, Warning};
+use lapwing::data::{EdgeSource, Phase, Report, RowNames, Warning};
 use lapwing::graph::AffinityGraph;
 use lapwing::graph::sparsify::{Checkpoint, Sparsifier, SparsifyParams, SparsifyReport};
 use lapwing_core::peak_memory_bytes;
@@ -14,14 +14,13 @@ use lapwing_report::summary::{of_cost, of_graph, of_sparsifier, row};
 use lapwing_table::write::{GRAPH_ENDINGS, check_named_graph, stage_named_graph};
 use serde_json::json;
 
-use crate::Outcome;
 use crate::failure::Failure;
-use crate::files::{ANY_ENDING, Files};
-use crate::input::{check_checkpoint, is_matrix};
+use crate::files::{ANY_ENDING, Files, check_checkpoint, is_matrix};
 use crate::options::{Nodes, ParamsOptions, RunOptions, TextOptions, edge_options};
-use crate::output::{Written, is_stdout, json_object, two_on_stdout};
+use crate::outcome::Outcome;
 use crate::session::Session;
 use crate::text::count;
+use crate::written::{Written, check_stdout, is_stdout};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -83,35 +82,14 @@ struct OutputOptions {
     strict: bool,
 }
 
-/// The edges of a matrix or a file.
-enum Edges {
-    Matrix(Csr<f64>),
-    File(Box<EdgeFile>),
-}
-
-impl Edges {
-    fn source(&self) -> &dyn EdgeSource {
-        match self {
-            Self::Matrix(matrix) => matrix,
-            Self::File(file) => &**file,
-        }
-    }
-
-    /// What to look at in what was read.
-    fn warnings(&self) -> Vec<Warning> {
-        match self {
-            Self::Matrix(_) => Vec::new(),
-            Self::File(file) => file.warnings(),
-        }
-    }
-
+/// What is read: a matrix, or the edges of a file.
+struct Opened {
+    edges: Box<dyn EdgeSource>,
     /// Names of the nodes, if they have any.
-    fn names(&self) -> Option<&Arc<RowNames>> {
-        match self {
-            Self::Matrix(_) => None,
-            Self::File(file) => file.names(),
-        }
-    }
+    names: Option<Arc<RowNames>>,
+    /// What to look at in what was read.
+    notes: Vec<Warning>,
+    checkpoint: Option<Checkpoint>,
 }
 
 /// The sparse graph, and the row at which a checkpoint resumed.
@@ -130,15 +108,15 @@ impl Sparsify {
         let files = files.write("--output", Some(&self.outputs.output), &GRAPH_ENDINGS);
         files.write("--checkpoint", self.outputs.checkpoint.as_deref(), ANY_ENDING).check()?;
         let mut report = Report::default();
-        let (source, checkpoint) = session.unless_interrupted(|| self.open(&mut report, &session))?;
-        let mut work = || sparsified(source.source(), params.clone(), checkpoint.as_ref(), &mut report, &session);
+        let opened = session.unless_interrupted(|| self.open(&mut report, &session))?;
+        let Opened { edges, names, notes, checkpoint } = opened;
+        let mut work = || sparsified(&*edges, params.clone(), checkpoint.as_ref(), &mut report, &session);
         let mut found = match &checkpoint {
             // Ctrl-C must not end the program while a checkpoint is being written.
             Some(_) => work().inspect_err(|failure| self.tell_how_to_go_on(failure, &session)),
             None => session.unless_interrupted(work),
         }?;
-        let (names, notes) = (source.names().cloned(), source.warnings());
-        drop(source);
+        drop(edges);
 
         session.run.check()?;
         let mut written = Written::default();
@@ -153,29 +131,23 @@ impl Sparsify {
         report.peak_bytes = peak_memory_bytes();
         let is_fine = found.report.warnings.is_empty();
         found.report.warnings.splice(0..0, notes);
-        found.report.warnings.iter().for_each(|warning| session.warn(warning));
-        self.print(&session, report, &found, &written)?;
-        Ok(if self.outputs.strict && !is_fine { Outcome::Look } else { Outcome::Done })
+        self.print(&session, &report, &found, &written)?;
+        Ok(Outcome::of(self.outputs.strict, is_fine))
     }
 
     /// Refuses options that do not go together, before anything is read.
     fn check(&self) -> Result<(), Failure> {
         let OutputOptions { output, checkpoint, .. } = &self.outputs;
-        if is_stdout(output) && self.run.json {
-            return Err(two_on_stdout("graph"));
-        }
-        match checkpoint {
-            Some(_) => check_checkpoint(&self.edges),
-            None => Ok(()),
-        }
+        check_stdout("graph", Some(output), self.run.json)?;
+        if checkpoint.is_some() { check_checkpoint(&self.edges) } else { Ok(()) }
     }
 
     /// The edges and the checkpoint.
-    fn open(&self, report: &mut Report, session: &Session) -> Result<(Edges, Option<Checkpoint>), Failure> {
+    fn open(&self, report: &mut Report, session: &Session) -> Result<Opened, Failure> {
         let (run, options) = (&session.run, edge_options(self.nodes, &self.text));
         if is_matrix(&self.edges) {
             let matrix = report.time("read", run, |_| read_graph(&self.edges, options.n_nodes, run))?;
-            return Ok((Edges::Matrix(matrix), None));
+            return Ok(Opened { edges: Box::new(matrix), names: None, notes: Vec::new(), checkpoint: None });
         }
         let start = Instant::now();
         let file = EdgeFile::open_with(&self.edges, &options, run)?;
@@ -186,8 +158,8 @@ impl Sparsify {
             report.phases.push(Phase { name: "scan".into(), seconds: start.elapsed().as_secs_f64() });
         }
         let checkpoint = self.outputs.checkpoint.as_deref().filter(|_| file.is_rereadable());
-        let checkpoint = checkpoint.map(Checkpoint::new);
-        Ok((Edges::File(file.into()), checkpoint))
+        let (names, notes) = (file.names().cloned(), file.warnings());
+        Ok(Opened { edges: Box::new(file), names, notes, checkpoint: checkpoint.map(Checkpoint::new) })
     }
 
     fn tell_how_to_go_on(&self, failure: &Failure, session: &Session) {
@@ -197,23 +169,26 @@ impl Sparsify {
         }
     }
 
-    fn print(&self, session: &Session, report: Report, found: &Sparsified, written: &Written) -> Result<(), Failure> {
+    fn print(&self, session: &Session, report: &Report, found: &Sparsified, written: &Written) -> Result<(), Failure> {
         let Sparsified { graph, report: sparsifier, resumed_at } = found;
         let summary = graph.summary(&graph.graph.components());
-        if session.json {
+        let body = || {
             let body = json!({
                 "n_samples": sparsifier.n_nodes, "sparsifier": sparsifier, "kept_share": sparsifier.kept_share(),
                 "resumed_at": resumed_at, "graph": summary, "phases": report.phases,
                 "peak_bytes": report.peak_bytes, "warnings": sparsifier.warnings,
             });
-            return session.print(&json_object("sparsify", &body, json!({}), written)?);
-        }
-        let mut rows = vec![row("nodes", count(sparsifier.n_nodes))];
-        rows.extend(of_sparsifier(sparsifier));
-        // The number of kept edges is already in the lines of the sparsifier.
-        rows.extend(of_graph(&summary).into_iter().filter(|(what, _)| what != "edges"));
-        rows.extend(of_cost(&report.phases, report.peak_bytes));
-        session.print_summary(rows, written, is_stdout(&self.outputs.output))
+            (body, json!({}))
+        };
+        let rows = || {
+            let mut rows = vec![row("nodes", count(sparsifier.n_nodes))];
+            rows.extend(of_sparsifier(sparsifier));
+            // The number of kept edges is already in the lines of the sparsifier.
+            rows.extend(of_graph(&summary).into_iter().filter(|(what, _)| what != "edges"));
+            rows.extend(of_cost(&report.phases, report.peak_bytes));
+            rows
+        };
+        session.print_end("sparsify", &sparsifier.warnings, body, rows, (written, is_stdout(&self.outputs.output)))
     }
 }
 
