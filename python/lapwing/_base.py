@@ -45,8 +45,8 @@ class Problem:
 
 #: Advice where a graph does not fit the rows.
 KEEPS_GRAPHS = (
-    "scikit-learn's GridSearchCV and cross_validate divide X and cannot divide a graph: use TransductiveSearchCV and "
-    "cross_validate of lapwing.model_selection, which keep both whole"
+    "scikit-learn's GridSearchCV and cross_validate divide X and cannot divide a graph: give them "
+    "lapwing.model_selection.Transductive(estimator, X, graph=graph), which keeps both whole"
 )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -17,23 +16,8 @@ from ._containers import as_label_array
 from ._parameters import NamedParameters
 from ._targets import are_continuous, may_be_values, without_target
 
-__all__ = ["SemiSupervisedKFold"]
 
-
-@dataclass(eq=False, repr=False, match_args=False)
-class _Parameters:
-    """Parameters of `SemiSupervisedKFold`, apart from its bases: mypy passes any parameter where it does not know a base."""
-
-    n_splits: int = 5
-    _: KW_ONLY
-    stratify: bool | Literal["auto"] = "auto"
-    shuffle: bool = False
-    random_state: int | np.random.RandomState | None = None
-    unlabeled: Any = None
-    task: Literal["auto", "classification", "regression"] = "auto"
-
-
-class SemiSupervisedKFold(_Parameters, NamedParameters, BaseCrossValidator):  # type: ignore[misc]
+class SemiSupervisedKFold(NamedParameters, BaseCrossValidator):  # type: ignore[misc]
     """K folds of the labeled rows; the rows without a label take part in every training set.
 
     Test sets hold labeled rows only, so that every score is taken on known labels. Training sets are the other
@@ -70,6 +54,23 @@ class SemiSupervisedKFold(_Parameters, NamedParameters, BaseCrossValidator):  # 
     [2 3 4] [0 1]
     [0 1 2] [3 4]
     """
+
+    def __init__(
+        self,
+        n_splits: int = 5,
+        *,
+        stratify: bool | Literal["auto"] = "auto",
+        shuffle: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+        unlabeled: Any = None,
+        task: Literal["auto", "classification", "regression"] = "auto",
+    ) -> None:
+        self.n_splits = n_splits
+        self.stratify = stratify
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.unlabeled = unlabeled
+        self.task = task
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Number of folds.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ._cross_validation import cross_validate
 from ._folds import SemiSupervisedKFold
-from ._search import TransductiveSearchCV
+from ._transductive import Transductive
 
-__all__ = ["SemiSupervisedKFold", "TransductiveSearchCV", "cross_validate"]
+__all__ = ["SemiSupervisedKFold", "Transductive"]

@@ -32,7 +32,7 @@ from lapwing.graph import (
     sparsify,
 )
 from lapwing.metrics import accuracy_score
-from lapwing.model_selection import SemiSupervisedKFold, TransductiveSearchCV, cross_validate
+from lapwing.model_selection import SemiSupervisedKFold, Transductive
 from lapwing.prepare import TableEncoder
 
 X = np.zeros((4, 2))
@@ -98,9 +98,9 @@ score: float = accuracy_score([0], [0])
 either: Graph | tuple[Graph, dict[str, Any]] = sparsify(graph, return_report=score > 0.5)
 for train, test in SemiSupervisedKFold(2).split(X, y):
     rows: NDArray[np.intp] = train
-tests: NDArray[np.float64] = cross_validate(clf, X, y, graph=graph, cv=2)["test_score"]
-search: TransductiveSearchCV = TransductiveSearchCV(clf, {"n_neighbors": [2, 3]}, refit="score").fit(X, y, graph=graph)
-on_graph: float = network.score(X, y, graph=graph) + search.score(X, y)
+by_number: Transductive = Transductive(clf, X, graph=graph).fit([0, 1], [0, 1])
+hidden: NDArray[np.float64] = by_number.predict_proba([2, 3])
+on_graph: float = network.score(X, y, graph=graph) + by_number.score([0, 1], [0, 1])
 encoder: TableEncoder = TableEncoder(standardize="on", n_jobs=1).fit(X, y)
 steps: list[str] = [column["done"] for column in encoder.description_] + list(encoder.recipe_)
 titles: list[str] = encoder.get_feature_names_out().tolist()
