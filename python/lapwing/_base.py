@@ -6,7 +6,7 @@ import json
 import math
 import warnings
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,6 +26,8 @@ from ._kinds import READ_FIRST, checked_features, looks_like_a_graph, refuse_oth
 from ._parameters import NamedParameters
 from ._tables import rows_by_recipe
 from ._warnings import scaling_warnings, warn_of
+
+_Estimator = TypeVar("_Estimator", bound="Spreads")
 
 
 @dataclass
@@ -256,6 +258,101 @@ class GraphEstimator(NamedParameters, Fitted, BaseEstimator):  # type: ignore[mi
     def _warn(self) -> None:
         """One warning for each kind of problem, with its counts."""
         warn_of(self.report_["warnings"], 4)
+
+
+class Spreads:
+    """Mixin of the estimators that find labels or values for the rows of the fit and for new rows.
+
+    It stands before the mixins of scikit-learn, whose `score` counts rows without a label too.
+    """
+
+    _fit: Any
+    _predicted: Any
+    _score_of: Any
+
+    def fit(self: _Estimator, X: Any, y: Any, sample_weight: Any = None, *, graph: Any = None) -> _Estimator:
+        """Find a label or value for every row of X.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Features; or what `affinity` says. C-contiguous float32, float64 and uint8 arrays are used in place, all else is
+            converted once.
+        y : array-like of shape (n_samples,) or (n_samples, n_classes)
+            Labels, with the marker in rows that have none; or for a regressor values, NaN or otherwise missing where unknown, and -1 is a
+            value. In any container: list, array, masked array, series or column of pandas, polars or Arrow. Or soft labels, also as a
+            sparse matrix: shares that sum to 1, rows of zeros unlabeled.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Trust in each given label or value, at least 0, default 1. A row of weight 0 counts as unlabeled; it stays in the graph.
+        graph : sparse matrix of shape (n_samples, n_samples), Graph or tuple, default=None
+            The graph of the rows: symmetric weights, a :class:`lapwing.graph.Graph`, or ``(indices, distances)`` of a neighbor
+            search; None builds the graph from X. Methods that need features beside a graph take both. For the others the
+            graph stands for X, which may be None, and new rows are given by their affinities to those of the fit; only a
+            classifier as `prior` is fitted to X then. Methods without a graph take none.
+
+        Returns
+        -------
+        self
+            The estimator, fitted.
+        """
+        return self._fit(X, y, sample_weight, graph)
+
+    def fit_predict(self, X: Any, y: Any, sample_weight: Any = None, **options: Any) -> NDArray[Any]:
+        """Find a label or value for every row of X; the same as ``fit(X, y).transduction_``.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            As for :meth:`fit`.
+        y : array-like of shape (n_samples,) or (n_samples, n_classes)
+            As for :meth:`fit`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            As for :meth:`fit`.
+        **options
+            Further arguments of :meth:`fit`, such as ``graph=``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            A label or value for every row.
+        """
+        fitted: Any = self.fit(X, y, sample_weight, **options)
+        return fitted.transduction_
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Labels or values of new rows, by the weighted mean of the scores of their nearest fitted rows, or as the class says.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (m, n_features)
+            New rows; if the fit was given a graph instead of features, their affinities to the fitted rows
+            (m, n_samples).
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            A label or value for every row.
+        """
+        return self._predicted(X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy, or R² of values, of ``predict(X)`` over the rows of y that have a label or value.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (m, n_features)
+            Rows, as for :meth:`predict`.
+        y : array-like of shape (m,)
+            Labels, with the marker in rows that have none; or values, NaN where unknown.
+        sample_weight : array-like of shape (m,), default=None
+            Weights of the rows; None for 1.
+
+        Returns
+        -------
+        float
+            The share of right labels, or R², at most 1.
+        """
+        return self._score_of(self.predict(X), y, sample_weight)
 
 
 def refuse_other_size(problem: Problem, y: Any) -> None:

@@ -95,31 +95,6 @@ class KernelClassifier(KernelEstimator, SpreadingClassifier):
         """
         return self._fit(X, y, sample_weight, graph, validation)
 
-    def fit_predict(
-        self, X: Any, y: Any, sample_weight: Any = None, *, graph: Any = None, validation: tuple[Any, Any] | None = None
-    ) -> NDArray[Any]:
-        """Fit the machine, and label every row of X; the same as ``fit(X, y).transduction_``.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            As for :meth:`fit`.
-        y : array-like of shape (n_samples,) or (n_samples, n_classes)
-            As for :meth:`fit`.
-        sample_weight : array-like of shape (n_samples,), default=None
-            As for :meth:`fit`.
-        graph : sparse matrix of shape (n_samples, n_samples), Graph or tuple, default=None
-            As for :meth:`fit`.
-        validation : tuple (X, y), default=None
-            As for :meth:`fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            A label for every row.
-        """
-        return self.fit(X, y, sample_weight, graph=graph, validation=validation).transduction_
-
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Values f(x) + b of the machines for new rows.
 

@@ -233,8 +233,7 @@ class LabelLoop(PredictsSets):
         return self
 
     def _graph_parameters(self) -> dict[str, Any]:
-        parameters: dict[str, Any] = _lapwing.check_parameters(self._method, self._parameters())
-        return parameters
+        return _lapwing.check_parameters(self._method, self._parameters())
 
 
 def _stacked(old: Any, new: Any) -> Any:

@@ -230,8 +230,7 @@ class StreamingSparsifier(StreamingSparsifierParameters, NamedParameters, BaseEs
     def report_(self) -> dict[str, Any]:
         """The report so far."""
         check_is_fitted(self)
-        report: dict[str, Any] = json.loads(self._sparsifier.report(self._control()))
-        return report
+        return json.loads(self._sparsifier.report(self._control()))
 
     def _control(self) -> dict[str, Any]:
         # The seed was taken when the stream began.

@@ -28,8 +28,7 @@ _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 def _of_classifiers(method: _Method) -> _Method:
     """Decorator: a method that there is for classifiers only."""
-    found: _Method = available_if(is_classifier)(method)
-    return found
+    return available_if(is_classifier)(method)
 
 
 class Transductive(NamedParameters, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
