@@ -141,7 +141,7 @@ class Transductive(NamedParameters, MetaEstimatorMixin, BaseEstimator):  # type:
         if not hasattr(final, "transduction_") or (is_classifier(self) and not hasattr(final, "label_distributions_")):
             raise TypeError(
                 f"{type(final).__name__} does not say what it finds for the rows of the fit (transduction_, label_distributions_), so "
-                "give it to scikit-learn's tools as it is, with the labeled rows or with cv=SemiSupervisedKFold()"
+                "give it to scikit-learn's tools as it is, with the labeled rows or with cv=labeled_folds(y)"
             )
         self.estimator_ = fitted
         if is_classifier(self):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._folds import SemiSupervisedKFold
+from ._folds import labeled_folds
 from ._transductive import Transductive
 
-__all__ = ["SemiSupervisedKFold", "Transductive"]
+__all__ = ["Transductive", "labeled_folds"]

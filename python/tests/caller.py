@@ -32,7 +32,7 @@ from lapwing.graph import (
     sparsify,
 )
 from lapwing.metrics import accuracy_score
-from lapwing.model_selection import SemiSupervisedKFold, Transductive
+from lapwing.model_selection import Transductive, labeled_folds
 from lapwing.prepare import TableEncoder
 
 X = np.zeros((4, 2))
@@ -96,7 +96,7 @@ recall = kneighbors(X, 2, return_report=True)[2]["recall"]
 solution: NDArray[np.float64] = LaplacianSolver.normalized(graph, 1.0, preconditioner="jacobi").solve([1.0, 0.0, 0.0, 0.0])
 score: float = accuracy_score([0], [0])
 either: Graph | tuple[Graph, dict[str, Any]] = sparsify(graph, return_report=score > 0.5)
-for train, test in SemiSupervisedKFold(2).split(X, y):
+for train, test in labeled_folds(y, 2):
     rows: NDArray[np.intp] = train
 by_number: Transductive = Transductive(clf, X, graph=graph).fit([0, 1], [0, 1])
 hidden: NDArray[np.float64] = by_number.predict_proba([2, 3])

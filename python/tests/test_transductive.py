@@ -37,7 +37,7 @@ from lapwing import (
 )
 from lapwing.graph import kneighbors, knn_graph
 from lapwing.metrics import labeled_scorer
-from lapwing.model_selection import SemiSupervisedKFold, Transductive
+from lapwing.model_selection import Transductive, labeled_folds
 
 NETWORK = UnfoldedGNNClassifier(5.0, l2_reg=0.1, loss="mse", random_state=0)
 CV = StratifiedKFold(3, shuffle=True, random_state=0)
@@ -272,7 +272,7 @@ def test_errors(options, error, text):
 def test_scikit_learns_search_says_what_to_use_for_graphs(estimator, as_scipy):
     X, _, y, graph = nodes()
     graph = graph.to_scipy() if as_scipy else graph
-    search = GridSearchCV(estimator, {"n_neighbors": [5]}, cv=SemiSupervisedKFold(3))
+    search = GridSearchCV(estimator, {"n_neighbors": [5]}, cv=labeled_folds(y, 3))
     with pytest.raises(ValueError, match=r"give them lapwing.model_selection.Transductive\(estimator, X, graph=graph\)"):
         search.fit(X, y, graph=graph)
     with pytest.raises(ValueError, match="graph has 90 nodes, but [Xy] has 80 rows; expected a node for each row"):
