@@ -23,7 +23,7 @@ from ._control import run_control
 from ._graph import Graph
 from ._inputs import CsrParts, csr_parts, features_argument, neighbor_arrays, vector, widened
 from ._kinds import READ_FIRST, checked_features, looks_like_a_graph, refuse_other_kinds
-from ._parameters import NamedParameters
+from ._parameters import NamedParameters, documented_like
 from ._tables import rows_by_recipe
 from ._warnings import scaling_warnings, warn_of
 
@@ -297,26 +297,21 @@ class Spreads:
         """
         return self._fit(X, y, sample_weight, graph)
 
-    def fit_predict(self, X: Any, y: Any, sample_weight: Any = None, **options: Any) -> NDArray[Any]:
+    @documented_like(fit)
+    def fit_predict(self, X: Any, y: Any, sample_weight: Any = None, *, graph: Any = None, **options: Any) -> NDArray[Any]:
         """Find a label or value for every row of X; the same as ``fit(X, y).transduction_``.
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            As for :meth:`fit`.
-        y : array-like of shape (n_samples,) or (n_samples, n_classes)
-            As for :meth:`fit`.
-        sample_weight : array-like of shape (n_samples,), default=None
-            As for :meth:`fit`.
         **options
-            Further arguments of :meth:`fit`, such as ``graph=``.
+            Further arguments of :meth:`fit`, if it takes some.
 
         Returns
         -------
         ndarray of shape (n_samples,)
             A label or value for every row.
         """
-        fitted: Any = self.fit(X, y, sample_weight, **options)
+        fitted: Any = self.fit(X, y, sample_weight, graph=graph, **options)
         return fitted.transduction_
 
     def predict(self, X: Any) -> NDArray[Any]:

@@ -15,6 +15,7 @@ from ._base import GraphEstimator, Problem, Spreads
 from ._containers import as_label_array
 from ._labels import ClassLabels, class_labels, class_names, default_marker, label_warnings, unlabeled_mask, with_marker
 from ._pages import FittedRows, WritesPage
+from ._parameters import documented_like
 from .metrics import share_right
 
 _Classifier = TypeVar("_Classifier", bound="SpreadingClassifier")
@@ -67,13 +68,12 @@ class SpreadingClassifier(WritesPage, Spreads, ClassifierMixin, Classes, GraphEs
         """Where the fit starts: the prior, for a method that takes one."""
         return {}
 
+    @documented_like(Spreads.predict)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Shares of the classes for new rows.
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (m, n_features)
-            New rows, as for :meth:`predict`.
 
         Returns
         -------

@@ -96,12 +96,10 @@ class KeepsRows:
 
     _fitted_rows: FittedRows | None = None
 
-    def __getstate__(self) -> Any:
-        # Rows and graph may be larger than all else together: they are not pickled.
-        state = super().__getstate__()  # type: ignore[misc, unused-ignore]
-        if not isinstance(state, dict):
-            return state
-        return {name: value for name, value in state.items() if name != "_fitted_rows"}
+    def __getstate__(self) -> dict[str, Any]:
+        # Rows, their graph, and what later calls on them need may be larger than all else together: they are not pickled.
+        state: Any = super().__getstate__()
+        return {name: value for name, value in state.items() if name not in ("_fitted_rows", "_state", "_known")}
 
     def _rows_of_fit(self) -> FittedRows:
         check_is_fitted(self)

@@ -19,7 +19,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 from ._containers import as_label_array
 from ._graph import Graph
 from ._labels import with_marker
-from ._parameters import NamedParameters
+from ._parameters import NamedParameters, documented_like
 from ._shared import row_numbers
 from ._targets import without_target
 
@@ -175,13 +175,12 @@ class Transductive(NamedParameters, MetaEstimatorMixin, BaseEstimator):  # type:
         return found
 
     @_of_classifiers
+    @documented_like(predict)
     def predict_proba(self, rows: ArrayLike) -> NDArray[np.float64]:
         """Shares of the classes that the fit found for rows.
 
         Parameters
         ----------
-        rows : array-like of shape (m,), int
-            Numbers of the rows.
 
         Returns
         -------

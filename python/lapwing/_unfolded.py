@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from ._attributes import Network
 from ._base import GraphEstimator, Problem, Spreads
 from ._classifier import SpreadingClassifier
-from ._parameters import documented
+from ._parameters import documented, documented_like
 from ._regressor import SpreadingRegressor
 from ._signatures import UnfoldedGNNClassifierParameters, UnfoldedGNNRegressorParameters
 
@@ -72,17 +72,12 @@ class NetworkEstimator(Network, Spreads, GraphEstimator):
         """
         return self._predicted(X, graph)
 
+    @documented_like(Spreads.score)
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, graph: Any = None) -> float:
         """Accuracy, or R² of values, of ``predict(X, graph=graph)`` over the rows of y that have a label or value.
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (m, n_features)
-            Rows, as for :meth:`predict`.
-        y : array-like of shape (m,)
-            Labels, with the marker in rows that have none; or values, NaN where unknown.
-        sample_weight : array-like of shape (m,), default=None
-            Weights of the rows; None for 1.
         graph : sparse matrix of shape (m, m), Graph or tuple, default=None
             A graph of these rows, as for :meth:`predict`.
 
@@ -124,15 +119,12 @@ class UnfoldedGNNClassifier(UnfoldedGNNClassifierParameters, NetworkEstimator, S
     True
     """
 
+    @documented_like(NetworkEstimator.predict)
     def predict_proba(self, X: Any, *, graph: Any = None) -> NDArray[np.float64]:
         """Shares of the classes for rows as in :meth:`predict`.
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (m, n_features)
-            Rows, as for :meth:`predict`.
-        graph : sparse matrix of shape (m, m), Graph or tuple, default=None
-            A graph of these rows, as for :meth:`predict`.
 
         Returns
         -------
@@ -141,15 +133,12 @@ class UnfoldedGNNClassifier(UnfoldedGNNClassifierParameters, NetworkEstimator, S
         """
         return self._apply(X, graph)["label_distributions"]
 
+    @documented_like(NetworkEstimator.predict)
     def decision_function(self, X: Any, *, graph: Any = None) -> NDArray[np.float64]:
         """Scores of rows as in :meth:`predict`.
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (m, n_features)
-            Rows, as for :meth:`predict`.
-        graph : sparse matrix of shape (m, m), Graph or tuple, default=None
-            A graph of these rows, as for :meth:`predict`.
 
         Returns
         -------
