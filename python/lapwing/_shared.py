@@ -22,9 +22,16 @@ from ._labels import ClassLabels, class_labels, class_names
 from ._warnings import scaling_warnings
 
 
-NextRows = tuple[NDArray[np.int64], NDArray[np.str_]]
-"""Rows to label next, and why each one."""
-NextRowsWithReport = tuple[NDArray[np.int64], NDArray[np.str_], dict[str, Any]]
+class _NextRows(NamedTuple):
+    rows: NDArray[np.int64]
+    reasons: NDArray[np.str_]
+
+
+class NextRows(_NextRows):
+    """Rows to label next, and why each one."""
+
+    report: dict[str, Any]
+    """How they were found."""
 
 
 class Rows(NamedTuple):
@@ -148,8 +155,8 @@ def next_rows(
     options: dict[str, Any],
     control: dict[str, Any],
     warm_start: bool,
-) -> NextRowsWithReport:
-    """Rows, reasons and report of the next batch of a suggester."""
+) -> NextRows:
+    """The next batch of a suggester."""
     count = integer("n", n)
     if count < 1:
         raise ValueError(f"n is {n}; expected at least 1")
@@ -160,7 +167,8 @@ def next_rows(
         "cost": None if cost is None else _costs(cost),
     }
     found = suggester.next(labels.argument, labels.weights, wanted, options, warm_start, control)
-    report = json.loads(found["report"])
+    batch = NextRows(found["rows"], np.array(found["reasons"]))
     guesses = [None if code < 0 else labels.classes.classes[code] for code in found["guesses"]]
-    report |= {"scores": found["scores"], "guesses": np.array(guesses, dtype=object), "confidence": found["confidence"]}
-    return found["rows"], np.array(found["reasons"]), report
+    told = {"scores": found["scores"], "guesses": np.array(guesses, dtype=object), "confidence": found["confidence"]}
+    batch.report = json.loads(found["report"]) | told
+    return batch

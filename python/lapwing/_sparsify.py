@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from os import PathLike
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,25 +15,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _lapwing
 from ._arguments import choice, integer, number
-from ._control import Callback, Seed, Unpack, run_control
+from ._control import Callback, Seed, run_control
 from ._edges import edge_arrays
 from ._graph import Graph
 from ._inputs import CsrParts, csr_parts
 from ._parameters import NamedParameters, documented, documented_by
-from ._signatures import SPARSIFY_PARAMETERS, SparsifyOptions, StreamingSparsifierParameters
+from ._signatures import SPARSIFY_PARAMETERS, StreamingSparsifierParameters
 from ._warnings import warn_of
 
 
-@overload
-def sparsify(A: Any, *, return_report: Literal[False] = ..., **options: Unpack[SparsifyOptions]) -> Graph: ...
-@overload
-def sparsify(
-    A: Any, *, return_report: Literal[True], **options: Unpack[SparsifyOptions]
-) -> tuple[Graph, dict[str, Any]]: ...
-@overload
-def sparsify(
-    A: Any, *, return_report: bool, **options: Unpack[SparsifyOptions]
-) -> Graph | tuple[Graph, dict[str, Any]]: ...
 @documented_by(SPARSIFY_PARAMETERS)
 def sparsify(
     A: Any,
@@ -51,8 +41,7 @@ def sparsify(
     n_jobs: int | None = None,
     verbose: int | bool = 0,
     callback: Callback | None = None,
-    return_report: bool = False,
-) -> Graph | tuple[Graph, dict[str, Any]]:
+) -> Graph:
     """Graph of fewer edges with nearly the same cuts, resistances and harmonic functions.
 
     Kept edges get larger weights, so that the Laplacian is unbiased; components do not change.
@@ -62,12 +51,10 @@ def sparsify(
 
     Returns
     -------
-    graph : Graph
-        The graph of the kept edges.
-    report : dict
-        `n_edges` read, `n_dropped` loops and zeros, `n_kept`, `edge_budget`, `capacity`, `peak_edges` held, `rounds` of
-        thinning, `solve_seconds`, `seconds`, `probe_ratios` (least and largest xᵀL'x / xᵀLx, None if nothing was
-        thinned), `sampler`, `warnings` (`kind` and `text` of each); only with ``return_report=True``.
+    Graph
+        The graph of the kept edges. Its `report` has `n_edges` read, `n_dropped` loops and zeros, `n_kept`, `edge_budget`, `capacity`,
+        `peak_edges` held, `rounds` of thinning, `solve_seconds`, `seconds`, `probe_ratios` (least and largest xᵀL'x / xᵀLx, None if
+        nothing was thinned), `sampler`, `warnings` (`kind` and `text` of each).
 
     Examples
     --------
@@ -88,7 +75,7 @@ def sparsify(
     parts, report = _lapwing.sparsify(_source(A, n_samples), parameters, _probes(probes), control)
     graph = Graph._from_parts(parts, json.loads(report))
     warn_of(graph.report["warnings"], 2)
-    return (graph, graph.report) if return_report else graph
+    return graph
 
 
 @documented
@@ -109,7 +96,7 @@ class StreamingSparsifier(StreamingSparsifierParameters, NamedParameters, BaseEs
     n_edges_held_ : int
         Edges held; parallel edges count separately, unlike in a snapshot.
     report_ : dict
-        The report so far, as :func:`sparsify` returns it.
+        The report so far, as that of :func:`sparsify`.
 
     Notes
     -----

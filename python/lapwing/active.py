@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _lapwing
-from ._control import Callback, Seed, Unpack, run_control
+from ._control import Callback, Seed, run_control
 from ._labels import label_warnings
 from ._parameters import documented_by
-from ._shared import NextRows, NextRowsWithReport, given_labels, held_graph, next_rows, rows_of
-from ._signatures import SUGGEST_PARAMETERS, SUGGESTER_NEXT_PARAMETERS, SuggesterNextOptions, SuggestOptions
+from ._shared import NextRows, given_labels, held_graph, next_rows, rows_of
+from ._signatures import SUGGEST_PARAMETERS, SUGGESTER_NEXT_PARAMETERS
 from ._warnings import warn_of
 
 __all__ = ["Suggester", "suggest"]
 
 
-@overload
-def suggest(
-    X: Any, y: Any = ..., n: int = ..., *, return_report: Literal[False] = ..., **options: Unpack[SuggestOptions]
-) -> NextRows: ...
-@overload
-def suggest(
-    X: Any, y: Any = ..., n: int = ..., *, return_report: Literal[True], **options: Unpack[SuggestOptions]
-) -> NextRowsWithReport: ...
-@overload
-def suggest(
-    X: Any, y: Any = ..., n: int = ..., *, return_report: bool, **options: Unpack[SuggestOptions]
-) -> NextRows | NextRowsWithReport: ...
 @documented_by(SUGGEST_PARAMETERS)
 def suggest(
     X: Any,
@@ -57,8 +45,7 @@ def suggest(
     n_jobs: int | None = None,
     verbose: int | bool = 0,
     callback: Callback | None = None,
-    return_report: bool = False,
-) -> NextRows | NextRowsWithReport:
+) -> NextRows:
     """Rows to label next, the most useful ones first.
 
     Without labels, and with fewer than two a class, the rows that cover the graph best. With labels, rows that cover what the
@@ -74,12 +61,12 @@ def suggest(
         The rows.
     reasons : ndarray of shape (n,), str
         Why each one: "cover", "border", "far", "check", "random", or "fill" where the strategy found no more rows.
-    report : dict
-        Only with ``return_report=True``: for each row its score, the class that labels so far give it and the share of that
-        class; the strategy that was taken and why; the share of the rows that no label reaches, before and after.
 
     Notes
     -----
+    The pair that is returned has the attribute `report`: for each row its score, the class that labels so far give it and the share of
+    that class; the strategy that was taken and why; the share of the rows that no label reaches, before and after.
+
     The graph costs most; see :func:`lapwing.graph.knn_graph`. After that O(m) for m edges, a matrix of at most 1000 × 1000
     cells, and, with labels, one solve of a column for each class.
 
@@ -103,8 +90,7 @@ def suggest(
     warn_of(label_warnings(labels.classes.classes, unlabeled), 3)
     suggester = _lapwing.Suggester(rows.graph, {**control, "callback": None})
     options = {"strategy": strategy, "check": check, "explore": explore}
-    found = next_rows(suggester, labels, n, rows.graph.n_samples, candidates, exclude, cost, options, control, False)
-    return found if return_report else found[:2]
+    return next_rows(suggester, labels, n, rows.graph.n_samples, candidates, exclude, cost, options, control, False)
 
 
 class Suggester:
@@ -146,18 +132,6 @@ class Suggester:
         self._warm_start = bool(warm_start)
         self._suggester = _lapwing.Suggester(self._graph, self._control)
 
-    @overload
-    def next(
-        self, y: Any = ..., n: int = ..., *, return_report: Literal[False] = ..., **options: Unpack[SuggesterNextOptions]
-    ) -> NextRows: ...
-    @overload
-    def next(
-        self, y: Any = ..., n: int = ..., *, return_report: Literal[True], **options: Unpack[SuggesterNextOptions]
-    ) -> NextRowsWithReport: ...
-    @overload
-    def next(
-        self, y: Any = ..., n: int = ..., *, return_report: bool, **options: Unpack[SuggesterNextOptions]
-    ) -> NextRows | NextRowsWithReport: ...
     @documented_by(SUGGESTER_NEXT_PARAMETERS)
     def next(
         self,
@@ -171,8 +145,7 @@ class Suggester:
         strategy: Literal["mix", "cover", "border", "margin", "random"] = "mix",
         check: float = 0.0,
         explore: float = 0.0,
-        return_report: bool = False,
-    ) -> NextRows | NextRowsWithReport:
+    ) -> NextRows:
         """Find the next rows to label, given the labels so far.
 
         Parameters
@@ -183,18 +156,15 @@ class Suggester:
         rows : ndarray of shape (n,), int64
             The rows, the most useful ones first.
         reasons : ndarray of shape (n,), str
-            Why each one, as in :func:`suggest`.
-        report : dict
-            Only with ``return_report=True``; as in :func:`suggest`.
+            Why each one, as in :func:`suggest`, whose `report` the pair has too.
         """
         n_samples = self._graph.n_samples
         labels = given_labels(y, n_samples, unlabeled)
         warn_of(label_warnings(labels.classes.classes, unlabeled), 3)
         options = {"strategy": strategy, "check": check, "explore": explore}
-        found = next_rows(
+        return next_rows(
             self._suggester, labels, n, n_samples, candidates, exclude, cost, options, self._control, self._warm_start
         )
-        return found if return_report else found[:2]
 
     def distance_from_labels(self, y: Any, unlabeled: Any = None) -> NDArray[np.float64]:
         """How far each row is from all labels, on a scale of its own.
