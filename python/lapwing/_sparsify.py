@@ -19,7 +19,7 @@ from ._control import Callback, Seed, run_control
 from ._edges import edge_arrays
 from ._graph import Graph
 from ._inputs import CsrParts, csr_parts
-from ._parameters import NamedParameters, documented, documented_by
+from ._parameters import NamedParameters, documented, documented_by, documented_like
 from ._signatures import SPARSIFY_PARAMETERS, StreamingSparsifierParameters
 from ._warnings import warn_of
 
@@ -123,24 +123,6 @@ class StreamingSparsifier(StreamingSparsifierParameters, NamedParameters, BaseEs
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_sparsifier")
 
-    def fit(self, edges: ArrayLike, weights: ArrayLike | None = None) -> StreamingSparsifier:
-        """Drop all earlier edges and add these, as `partial_fit` does; parameters are read again.
-
-        Parameters
-        ----------
-        edges : array-like of shape (n_edges, 2) or (n_edges, 3), or data frame
-            As for :meth:`partial_fit`.
-        weights : array-like of shape (n_edges,) or None, default=None
-            As for :meth:`partial_fit`.
-
-        Returns
-        -------
-        StreamingSparsifier
-            This object.
-        """
-        self.__dict__.pop("_sparsifier", None)
-        return self.partial_fit(edges, weights)
-
     def partial_fit(self, edges: ArrayLike, weights: ArrayLike | None = None) -> StreamingSparsifier:
         """Add edges.
 
@@ -170,6 +152,21 @@ class StreamingSparsifier(StreamingSparsifierParameters, NamedParameters, BaseEs
             self._sparsifier = _lapwing.start_sparsifier(n_samples, self._parameters(), _probes(self.probes), control)
         self._sparsifier.add(ends, given, run_control(self.n_jobs, 0, self.verbose, self.callback))
         return self
+
+    @documented_like(partial_fit)
+    def fit(self, edges: ArrayLike, weights: ArrayLike | None = None) -> StreamingSparsifier:
+        """Drop all earlier edges and add these, as `partial_fit` does; parameters are read again.
+
+        Parameters
+        ----------
+
+        Returns
+        -------
+        StreamingSparsifier
+            This object.
+        """
+        self.__dict__.pop("_sparsifier", None)
+        return self.partial_fit(edges, weights)
 
     def snapshot(self) -> Graph:
         """Graph of the held edges; the stream continues unchanged.

@@ -241,12 +241,9 @@ class Transductive(NamedParameters, MetaEstimatorMixin, BaseEstimator):  # type:
 
 def _marker(kind: str, unlabeled: Any) -> Any:
     """What marks a row without a label among labels of this type, so that the type stays if it can."""
-    if kind == "f":
-        return math.nan
-    if kind in "iu" and unlabeled is None:
-        return -1
-    is_integer = isinstance(unlabeled, numbers.Integral) and not isinstance(unlabeled, (bool, np.bool_))
-    return unlabeled if kind in "iu" and is_integer else None
+    marker = -1 if unlabeled is None else unlabeled
+    is_integer = isinstance(marker, numbers.Integral) and not isinstance(marker, (bool, np.bool_))
+    return math.nan if kind == "f" else marker if kind in "iu" and is_integer else None
 
 
 def _final(estimator: Any) -> Any:

@@ -101,21 +101,15 @@ class LabelMapDisplay:
         self.axes_names = axes_names
 
     @classmethod
-    def from_estimator(
-        cls, estimator: Any, *, ax: Axes | None = None, point_size: float = 9.0, legend: bool = True
-    ) -> LabelMapDisplay:
+    def from_estimator(cls, estimator: Any, **options: Any) -> LabelMapDisplay:
         """Draw the rows of a fit.
 
         Parameters
         ----------
         estimator : classifier or regressor of lapwing
             Fitted in this process: those from files, pickles and copies hold no rows.
-        ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
-        point_size : float, default=9.0
-            Area of a point, in square points. Given labels are drawn four times as large.
-        legend : bool, default=True
-            Whether to name the classes, or the values.
+        **options
+            Arguments of :meth:`plot`.
 
         Returns
         -------
@@ -154,7 +148,7 @@ class LabelMapDisplay:
             is_value=classes is None,
             axes_names=names,
         )
-        return display.plot(ax=ax, point_size=point_size, legend=legend)
+        return display.plot(**options)
 
     def plot(self, *, ax: Axes | None = None, point_size: float = 9.0, legend: bool = True) -> LabelMapDisplay:
         """Draw on `ax`, or on a new figure.
