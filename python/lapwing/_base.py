@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import math
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -175,21 +177,8 @@ class GraphEstimator(NamedParameters, Fitted, BaseEstimator):  # type: ignore[mi
                 indices, distances, problem.graph, {**problem.control, "callback": None}
             )
             return weighed[0]
-        if isinstance(graph, Graph):
-            return csr_parts(graph.to_scipy(), np.float64)
-        refuse_other_kinds(graph, what, "give that", self._file_advice)
-        graph = widened(graph)
-        options = {"accept_sparse": "csr", "dtype": np.float64, "ensure_all_finite": False}
-        if what == "X":
-            matrix = validate_data(self, graph, ensure_min_samples=2, **options)
-        else:
-            matrix = check_array(graph, input_name=what, **options)
-        if matrix.shape[0] != matrix.shape[1]:
-            advice = f"; {KEEPS_GRAPHS}" if what == "graph" else ""
-            raise ValueError(f"a graph must be a square matrix; got shape {matrix.shape}{advice}")
-        parts = csr_parts(matrix, np.float64)
-        refuse_negative(parts)
-        return parts
+        check = partial(validate_data, self, ensure_min_samples=2) if what == "X" else partial(check_array, input_name=what)
+        return graph_parts(graph, what, self._file_advice, check, f"; {KEEPS_GRAPHS}" if what == "graph" else "")
 
     def _require_length(self, y: NDArray[Any], n_samples: int) -> None:
         if y.shape[0] != n_samples:
@@ -358,6 +347,24 @@ def refuse_other_size(problem: Problem, y: Any) -> None:
             raise ValueError(
                 f"graph has {n_nodes} nodes, but {what} has {n_rows} rows; expected a node for each row. {KEEPS_GRAPHS}"
             )
+
+
+def graph_parts(
+    graph: Any, what: str, files: str = READ_FIRST, check: Callable[..., Any] | None = None, advice: str = ""
+) -> CsrParts:
+    """A graph given as the argument `what`, in the form that the compiled part takes. `check` is scikit-learn's check of a matrix, `files`
+    the advice for the name of a file, and `advice` that for a matrix that is not square.
+    """
+    if isinstance(graph, Graph):
+        return csr_parts(graph.to_scipy(), np.float64)
+    refuse_other_kinds(graph, what, "give that", files)
+    check = check or partial(check_array, input_name=what)
+    matrix = check(widened(graph), accept_sparse="csr", dtype=np.float64, ensure_all_finite=False)
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"a graph must be a square matrix; got shape {matrix.shape}{advice}")
+    parts = csr_parts(matrix, np.float64)
+    refuse_negative(parts)
+    return parts
 
 
 def refuse_negative(affinity: CsrParts) -> None:

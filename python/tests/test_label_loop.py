@@ -65,7 +65,7 @@ def test_suggestions_take_features_graphs_and_labels_of_any_type(digits, graph):
     texts = np.array(["digit %d" % label for label in truth], dtype=object)
     texts[100:] = None
     batch = suggest(X, texts, 10, check=0.2, explore=0.3, random_state=0)
-    (found, _), report = batch, batch.report
+    found, report = batch.rows, batch.report
     assert (found >= 100).all() and report["parts"]["suggest"]["n_labeled"] == 100
     assert [str(guess)[:6] for guess in report["guesses"]] == ["digit "] * 10
     assert np.isfinite(report["confidence"]).all() and np.isnan(report["scores"][-2:]).all()
@@ -306,7 +306,7 @@ def test_rows_that_no_label_reaches():
     sets, report = fit.predict_sets(0.8, return_report=True)
     assert sets[30:].all() and report["n_unreached"] == 30
     batch = suggest(X, y, 4, n_neighbors=5)
-    (rows, reasons), facts = batch, batch.report
+    rows, facts = batch.rows, batch.report
     assert facts["parts"]["suggest"]["share_unreached"] == 0.5
     assert (rows >= 30).any() and facts["parts"]["suggest"]["share_unreached_after"] == 0
 
