@@ -177,7 +177,7 @@ class GraphEstimator(NamedParameters, Fitted, BaseEstimator):  # type: ignore[mi
                 indices, distances, problem.graph, {**problem.control, "callback": None}
             )
             return weighed[0]
-        check = partial(validate_data, self, ensure_min_samples=2) if what == "X" else partial(check_array, input_name=what)
+        check = partial(validate_data, self, ensure_min_samples=2) if what == "X" else None
         return graph_parts(graph, what, self._file_advice, check, f"; {KEEPS_GRAPHS}" if what == "graph" else "")
 
     def _require_length(self, y: NDArray[Any], n_samples: int) -> None:
@@ -287,7 +287,9 @@ class Spreads:
         return self._fit(X, y, sample_weight, graph)
 
     @documented_like(fit)
-    def fit_predict(self, X: Any, y: Any, sample_weight: Any = None, *, graph: Any = None, **options: Any) -> NDArray[Any]:
+    def fit_predict(
+        self, X: Any, y: Any, sample_weight: Any = None, *, graph: Any = None, **options: Any
+    ) -> NDArray[Any]:
         """Find a label or value for every row of X; the same as ``fit(X, y).transduction_``.
 
         Parameters

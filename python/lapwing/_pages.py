@@ -70,7 +70,8 @@ class Page:
     def _repr_html_(self) -> str:
         # A frame keeps the styles of page and notebook apart.
         grow = "this.style.height = this.contentDocument.documentElement.scrollHeight + 'px'"
-        return f'<iframe srcdoc="{html.escape(self.html)}" onload="{grow}" style="width: 100%; height: 40em; border: 0"></iframe>'
+        style = "width: 100%; height: 40em; border: 0"
+        return f'<iframe srcdoc="{html.escape(self.html)}" onload="{grow}" style="{style}"></iframe>'
 
 
 def page_path(path: str | PathLike[str]) -> str:

@@ -102,7 +102,8 @@ class Transductive(NamedParameters, MetaEstimatorMixin, BaseEstimator):  # type:
     def __sklearn_tags__(self) -> Any:
         tags, of = super().__sklearn_tags__(), get_tags(self.estimator)
         tags.estimator_type = of.estimator_type
-        tags.classifier_tags, tags.regressor_tags, tags.target_tags = of.classifier_tags, of.regressor_tags, of.target_tags
+        tags.classifier_tags, tags.regressor_tags = of.classifier_tags, of.regressor_tags
+        tags.target_tags = of.target_tags
         tags.input_tags.one_d_array = True
         return tags
 
@@ -140,8 +141,9 @@ class Transductive(NamedParameters, MetaEstimatorMixin, BaseEstimator):  # type:
         final = _final(fitted)
         if not hasattr(final, "transduction_") or (is_classifier(self) and not hasattr(final, "label_distributions_")):
             raise TypeError(
-                f"{type(final).__name__} does not say what it finds for the rows of the fit (transduction_, label_distributions_), so "
-                "give it to scikit-learn's tools as it is, with the labeled rows or with cv=labeled_folds(y)"
+                f"{type(final).__name__} does not say what it finds for the rows of the fit (transduction_, "
+                "label_distributions_), so give it to scikit-learn's tools as it is, with the labeled rows or with "
+                "cv=labeled_folds(y)"
             )
         self.estimator_ = fitted
         if is_classifier(self):
@@ -230,7 +232,8 @@ class Transductive(NamedParameters, MetaEstimatorMixin, BaseEstimator):  # type:
         if without.any():
             at = int(np.argmax(without))
             raise ValueError(
-                f"y is {labels.tolist()[at]!r} in row {rows[at]}, which marks a row without a label; give the numbers and labels of the others only"
+                f"y is {labels.tolist()[at]!r} in row {rows[at]}, which marks a row without a label; give the numbers and "
+                "labels of the others only"
             )
         out = np.zeros(n, labels.dtype)
         out[rows] = labels
