@@ -15,7 +15,7 @@ from ._labels import unlabeled_mask, with_marker
 from ._looped import LoopState
 from ._parameters import documented_by
 from ._sets import PredictsSets
-from ._shared import NextRows, Rows, next_rows, row_numbers
+from ._shared import Rows, next_rows, row_numbers
 from ._signatures import HARMONIC_CLASSIFIER_AUDIT_PARAMETERS, HARMONIC_CLASSIFIER_SUGGEST_PARAMETERS
 from ._warnings import warn_of
 from .audit import Audit, audited
@@ -37,7 +37,8 @@ class LabelLoop(PredictsSets):
         strategy: Literal["mix", "cover", "border", "margin", "random"] = "mix",
         check: float = 0.0,
         explore: float = 0.0,
-    ) -> NextRows:
+        return_report: bool = False,
+    ) -> Any:
         """Rows to label next, given the labels of the fit; see :func:`lapwing.active.suggest`.
 
         Parameters
@@ -48,7 +49,9 @@ class LabelLoop(PredictsSets):
         rows : ndarray of shape (n,), int64
             The rows, the most useful ones first.
         reasons : ndarray of shape (n,), str
-            Why each one, as in :func:`lapwing.active.suggest`, whose `report` the pair has too.
+            Why each one, as in :func:`lapwing.active.suggest`.
+        report : dict
+            As in :func:`lapwing.active.suggest`.
         """
         state = self._looped()
         control = self._control()
@@ -59,7 +62,7 @@ class LabelLoop(PredictsSets):
             state.suggester, state.given, n, state.n_samples, candidates, exclude, cost, options, control, True
         )
         state.reasons.update(zip(found[0].tolist(), found[1].tolist()))
-        return found
+        return (*found, found.report) if return_report else found
 
     @documented_by(HARMONIC_CLASSIFIER_AUDIT_PARAMETERS)
     def audit(self, *, rounds: int = 1, duplicates: float = 0.3) -> Audit:

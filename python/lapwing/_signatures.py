@@ -632,6 +632,8 @@ _DOCUMENTATION = {
     Seed of the approximate Cholesky factor. None draws one from NumPy's global generator.""",
     "X": """X : array-like or sparse matrix of shape (n_samples, n_features)
     Features. C-contiguous float32, float64 and uint8 arrays are used in place, all else is converted once.""",
+    "return_report": """return_report : bool, default=False
+    Whether to return the report as a further result.""",
     "X:suggest": """X : array-like or sparse matrix of shape (n_samples, n_features), or Graph
     Features; or the graph of the rows, where it is a :class:`lapwing.graph.Graph` or `affinity` says so.""",
     "y": """y : array-like of shape (n_samples,) or None, default=None
@@ -701,7 +703,7 @@ LAPLACIAN_SOLVER_PARAMETERS = _documentation(
 
 KNEIGHBORS_PARAMETERS = _documentation(
     "X", "n_neighbors:NeighborIndex", "metric:NeighborIndex", "method", "recall_target:NeighborIndex", "zero_rows",
-    "random_state", "n_jobs", "verbose", "callback",
+    "random_state", "n_jobs", "verbose", "callback", "return_report",
 )
 
 KNN_GRAPH_PARAMETERS = _documentation(
@@ -712,15 +714,15 @@ KNN_GRAPH_PARAMETERS = _documentation(
 SUGGEST_PARAMETERS = _documentation(
     "X:suggest", "y", "n", "graph", "candidates:suggest", "exclude", "cost", "unlabeled", "affinity:suggest",
     "strategy", "check", "explore", "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method",
-    "recall_target", "zero_rows", "random_state", "n_jobs", "verbose", "callback",
+    "recall_target", "zero_rows", "random_state", "n_jobs", "verbose", "callback", "return_report",
 )
 
 SUGGESTER_NEXT_PARAMETERS = _documentation(
-    "y", "n", "candidates:suggest", "exclude", "cost", "unlabeled", "strategy", "check", "explore",
+    "y", "n", "candidates:suggest", "exclude", "cost", "unlabeled", "strategy", "check", "explore", "return_report",
 )
 
 HARMONIC_CLASSIFIER_SUGGEST_PARAMETERS = _documentation(
-    "n", "candidates:suggest", "exclude", "cost", "strategy", "check", "explore",
+    "n", "candidates:suggest", "exclude", "cost", "strategy", "check", "explore", "return_report",
 )
 
 HARMONIC_CLASSIFIER_AUDIT_PARAMETERS = _documentation(
@@ -735,7 +737,7 @@ AUDIT_PARAMETERS = _documentation(
 
 SPARSIFY_PARAMETERS = _documentation(
     "A", "n_samples:sparsify", "sampler", "capacity", "n_projections", "ridge", "distortion", "edge_budget", "memory",
-    "probes", "random_state", "n_jobs", "verbose", "callback",
+    "probes", "random_state", "n_jobs", "verbose", "callback", "return_report",
 )
 
 LEARN_WEIGHTS_PARAMETERS = _documentation(

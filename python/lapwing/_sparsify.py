@@ -41,7 +41,8 @@ def sparsify(
     n_jobs: int | None = None,
     verbose: int | bool = 0,
     callback: Callback | None = None,
-) -> Graph:
+    return_report: bool = False,
+) -> Any:
     """Graph of fewer edges with nearly the same cuts, resistances and harmonic functions.
 
     Kept edges get larger weights, so that the Laplacian is unbiased; components do not change.
@@ -51,10 +52,12 @@ def sparsify(
 
     Returns
     -------
-    Graph
-        The graph of the kept edges. Its `report` has `n_edges` read, `n_dropped` loops and zeros, `n_kept`, `edge_budget`, `capacity`,
-        `peak_edges` held, `rounds` of thinning, `solve_seconds`, `seconds`, `probe_ratios` (least and largest xᵀL'x / xᵀLx, None if
-        nothing was thinned), `sampler`, `warnings` (`kind` and `text` of each).
+    graph : Graph
+        The graph of the kept edges.
+    report : dict
+        `n_edges` read, `n_dropped` loops and zeros, `n_kept`, `edge_budget`, `capacity`, `peak_edges` held, `rounds` of thinning,
+        `solve_seconds`, `seconds`, `probe_ratios` (least and largest xᵀL'x / xᵀLx, None if nothing was thinned), `sampler`, `warnings`
+        (`kind` and `text` of each). Only with ``return_report=True``; the graph has it as its attribute `report`.
 
     Examples
     --------
@@ -75,7 +78,7 @@ def sparsify(
     parts, report = _lapwing.sparsify(_source(A, n_samples), parameters, _probes(probes), control)
     graph = Graph._from_parts(parts, json.loads(report))
     warn_of(graph.report["warnings"], 2)
-    return graph
+    return (graph, graph.report) if return_report else graph
 
 
 @documented

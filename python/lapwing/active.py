@@ -11,7 +11,7 @@ from . import _lapwing
 from ._control import Callback, Seed, run_control
 from ._labels import label_warnings
 from ._parameters import documented_by
-from ._shared import NextRows, given_labels, held_graph, next_rows, rows_of
+from ._shared import given_labels, held_graph, next_rows, rows_of
 from ._signatures import SUGGEST_PARAMETERS, SUGGESTER_NEXT_PARAMETERS
 from ._warnings import warn_of
 
@@ -45,7 +45,8 @@ def suggest(
     n_jobs: int | None = None,
     verbose: int | bool = 0,
     callback: Callback | None = None,
-) -> NextRows:
+    return_report: bool = False,
+) -> Any:
     """Rows to label next, the most useful ones first.
 
     Without labels, and with fewer than two a class, the rows that cover the graph best. With labels, rows that cover what the
@@ -61,12 +62,13 @@ def suggest(
         The rows.
     reasons : ndarray of shape (n,), str
         Why each one: "cover", "border", "far", "check", "random", or "fill" where the strategy found no more rows.
+    report : dict
+        For each row its score, the class that labels so far give it and the share of that class; the strategy that was taken and why;
+        the share of the rows that no label reaches, before and after. Only with ``return_report=True``; a pair has it as its attribute
+        `report`.
 
     Notes
     -----
-    The pair that is returned has the attribute `report`: for each row its score, the class that labels so far give it and the share of
-    that class; the strategy that was taken and why; the share of the rows that no label reaches, before and after.
-
     The graph costs most; see :func:`lapwing.graph.knn_graph`. After that O(m) for m edges, a matrix of at most 1000 × 1000
     cells, and, with labels, one solve of a column for each class.
 
@@ -90,7 +92,8 @@ def suggest(
     warn_of(label_warnings(labels.classes.classes, unlabeled), 3)
     suggester = _lapwing.Suggester(rows.graph, {**control, "callback": None})
     options = {"strategy": strategy, "check": check, "explore": explore}
-    return next_rows(suggester, labels, n, rows.graph.n_samples, candidates, exclude, cost, options, control, False)
+    found = next_rows(suggester, labels, n, rows.graph.n_samples, candidates, exclude, cost, options, control, False)
+    return (*found, found.report) if return_report else found
 
 
 class Suggester:
@@ -145,7 +148,8 @@ class Suggester:
         strategy: Literal["mix", "cover", "border", "margin", "random"] = "mix",
         check: float = 0.0,
         explore: float = 0.0,
-    ) -> NextRows:
+        return_report: bool = False,
+    ) -> Any:
         """Find the next rows to label, given the labels so far.
 
         Parameters
@@ -156,15 +160,18 @@ class Suggester:
         rows : ndarray of shape (n,), int64
             The rows, the most useful ones first.
         reasons : ndarray of shape (n,), str
-            Why each one, as in :func:`suggest`, whose `report` the pair has too.
+            Why each one, as in :func:`suggest`.
+        report : dict
+            As in :func:`suggest`.
         """
         n_samples = self._graph.n_samples
         labels = given_labels(y, n_samples, unlabeled)
         warn_of(label_warnings(labels.classes.classes, unlabeled), 3)
         options = {"strategy": strategy, "check": check, "explore": explore}
-        return next_rows(
+        found = next_rows(
             self._suggester, labels, n, n_samples, candidates, exclude, cost, options, self._control, self._warm_start
         )
+        return (*found, found.report) if return_report else found
 
     def distance_from_labels(self, y: Any, unlabeled: Any = None) -> NDArray[np.float64]:
         """How far each row is from all labels, on a scale of its own.

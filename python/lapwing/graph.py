@@ -56,7 +56,8 @@ def kneighbors(
     n_jobs: int | None = None,
     verbose: int | bool = 0,
     callback: Callback | None = None,
-) -> Neighbors:
+    return_report: bool = False,
+) -> Any:
     """Nearest neighbors of every row among the other rows.
 
     Parameters
@@ -68,11 +69,13 @@ def kneighbors(
         Plain (not squared) distances, ascending.
     indices : ndarray of shape (n_samples, n_neighbors), int32
         The neighbors, never the row itself, sorted by (distance, index).
+    report : dict
+        Method, recall (measured on a sample of rows), its standard error; only with ``return_report=True``. A pair has it as its
+        attribute `report`.
 
     Notes
     -----
-    Exact: O(n²·d) time, O(n·k) memory. The pair that is returned has the attribute `report`: method, recall (measured on a sample of
-    rows), its standard error.
+    Exact: O(n²·d) time, O(n·k) memory.
 
     Examples
     --------
@@ -90,7 +93,7 @@ def kneighbors(
     distances, indices, report = _lapwing.kneighbors(features, parameters, control)
     found = Neighbors(distances, indices.view(np.int32))
     found.report = json.loads(report)
-    return found
+    return (*found, found.report) if return_report else found
 
 
 @documented_by(KNN_GRAPH_PARAMETERS)

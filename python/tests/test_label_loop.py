@@ -241,7 +241,8 @@ def test_suggested_labels_are_no_sample(digits):
     X, truth = digits
     y = hide(truth, 3)
     fit = HarmonicClassifier(random_state=0).fit(X, y)
-    rows, _ = fit.suggest(30)
+    rows, _, facts = fit.suggest(30, return_report=True)
+    assert len(facts["scores"]) == 30
     fit.add_labels(rows, truth[rows])
     with pytest.warns(UserWarning, match="suggested, not drawn at random"):
         report = fit.predict_sets(return_report=True)[1]
@@ -305,8 +306,7 @@ def test_rows_that_no_label_reaches():
         fit = HarmonicClassifier(5).fit(X, y)
     sets, report = fit.predict_sets(0.8, return_report=True)
     assert sets[30:].all() and report["n_unreached"] == 30
-    batch = suggest(X, y, 4, n_neighbors=5)
-    rows, facts = batch.rows, batch.report
+    rows, _, facts = suggest(X, y, 4, n_neighbors=5, return_report=True)
     assert facts["parts"]["suggest"]["share_unreached"] == 0.5
     assert (rows >= 30).any() and facts["parts"]["suggest"]["share_unreached_after"] == 0
 
