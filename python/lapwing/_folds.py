@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.model_selection import check_cv
-from sklearn.utils import _safe_indexing
+from sklearn.model_selection import BaseCrossValidator, KFold, StratifiedKFold, check_cv
+from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import column_or_1d
 
 from ._arguments import choice
 from ._containers import as_label_array
+from ._parameters import NamedParameters
 from ._targets import are_continuous, may_be_values, without_target
 
 
@@ -68,8 +70,7 @@ def labeled_folds(
     [0 1 2] [3 4]
     """
     labels = column_or_1d(as_label_array(y))
-    choice("task", task, ("auto", "classification", "regression"))
-    is_regression = task == "regression" or (task == "auto" and are_continuous(labels))
+    is_regression = _are_values(labels, task)
     if task == "auto" and not is_regression and unlabeled is None and may_be_values(labels):
         warnings.warn(
             "y holds whole numbers, taken as classes, and rows of -1 as rows without a label; give task='regression' "
@@ -88,3 +89,102 @@ def labeled_folds(
         (np.sort(np.concatenate([labeled[train], others])), np.sort(labeled[test]))
         for train, test in splitter.split(labeled, classes, of_labeled)
     ]
+
+
+def _are_values(labels: NDArray[Any], task: str) -> bool:
+    """Whether these are the values of a regression."""
+    choice("task", task, ("auto", "classification", "regression"))
+    return task == "regression" or (task == "auto" and are_continuous(labels))
+
+
+class SemiSupervisedKFold(NamedParameters, BaseCrossValidator):  # type: ignore[misc]
+    """:func:`labeled_folds` as a splitter of scikit-learn, for tools that give it y.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Folds, at least 2.
+    stratify : bool or "auto", default="auto"
+        Whether folds keep the shares of the classes; "auto" does for classes. Values have none.
+    shuffle : bool, default=False
+        Whether to shuffle the labeled rows before they are divided.
+    random_state : int, RandomState or None, default=None
+        Seed of the shuffle.
+    unlabeled : object, default=None
+        What marks a row without a label, as in :func:`labeled_folds`.
+    task : {"auto", "classification", "regression"}, default="auto"
+        Kind of y, as in :func:`labeled_folds`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lapwing.model_selection import SemiSupervisedKFold
+    >>> y = np.array([0, 1, -1, 0, 1, -1])
+    >>> for train, test in SemiSupervisedKFold(2).split(y, y):
+    ...     print(train, test)
+    [2 3 4 5] [0 1]
+    [0 1 2 5] [3 4]
+    """
+
+    def __init__(
+        self,
+        n_splits: int = 5,
+        *,
+        stratify: bool | Literal["auto"] = "auto",
+        shuffle: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+        unlabeled: Any = None,
+        task: Literal["auto", "classification", "regression"] = "auto",
+    ) -> None:
+        self.n_splits, self.stratify, self.shuffle, self.random_state = n_splits, stratify, shuffle, random_state
+        self.unlabeled, self.task = unlabeled, task
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Number of folds.
+
+        Parameters
+        ----------
+        X, y, groups : ignored
+            Present because scikit-learn passes them.
+
+        Returns
+        -------
+        int
+            `n_splits`.
+        """
+        return self.n_splits
+
+    def split(
+        self, X: Any, y: Any = None, groups: Any = None
+    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        """Yield the training and test rows of each fold, both ascending.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, ...)
+            Only its length matters.
+        y : array-like of shape (n_samples,)
+            Labels or values, with the marker in rows that have none.
+        groups : ignored
+            Present because scikit-learn passes it.
+
+        Yields
+        ------
+        train : ndarray of int
+            The labeled rows of the other folds, and all rows without a label.
+        test : ndarray of int
+            The labeled rows of the fold.
+        """
+        if y is None:
+            raise ValueError("SemiSupervisedKFold needs y to know which rows have a label")
+        if self.stratify not in (True, False, "auto"):
+            raise ValueError(f"stratify is {self.stratify!r}; expected True, False or 'auto'")
+        indexable(X, y)
+        has_values = _are_values(column_or_1d(as_label_array(y)), self.task)
+        if has_values and self.stratify is True:
+            raise ValueError(
+                "stratify is True, but the values of a regression have no classes; expected 'auto' or False"
+            )
+        kind = KFold if has_values or not self.stratify else StratifiedKFold
+        cv = kind(self.n_splits, shuffle=self.shuffle, random_state=self.random_state if self.shuffle else None)
+        yield from labeled_folds(y, cv, unlabeled=self.unlabeled, task=self.task)

@@ -138,7 +138,7 @@ class Transductive(NamedParameters, MetaEstimatorMixin, BaseEstimator):  # type:
         fitted = clone(self.estimator).fit(
             self.X, self._hidden(given, labels, n), **{prefix + name: value for name, value in options.items()}
         )
-        final = _final(fitted)
+        final = final_step(fitted)
         if not hasattr(final, "transduction_") or (is_classifier(self) and not hasattr(final, "label_distributions_")):
             raise TypeError(
                 f"{type(final).__name__} does not say what it finds for the rows of the fit (transduction_, "
@@ -167,7 +167,7 @@ class Transductive(NamedParameters, MetaEstimatorMixin, BaseEstimator):  # type:
             A label or value for every row.
         """
         asked = self._asked(rows)
-        found: NDArray[Any] = _final(self.estimator_).transduction_[asked]
+        found: NDArray[Any] = final_step(self.estimator_).transduction_[asked]
         if not is_classifier(self):
             return np.where(np.isnan(found), self._typical, found)
         lost = ~np.isin(found, self.classes_)
@@ -190,7 +190,7 @@ class Transductive(NamedParameters, MetaEstimatorMixin, BaseEstimator):  # type:
             Shares in the order of `classes_`; rows sum to 1.
         """
         asked = self._asked(rows)
-        found: NDArray[np.float64] = _final(self.estimator_).label_distributions_[asked].astype(np.float64)
+        found: NDArray[np.float64] = final_step(self.estimator_).label_distributions_[asked].astype(np.float64)
         lost = ~(np.isfinite(found).all(axis=1) & (found.sum(axis=1) > 0))
         found[lost] = self._typical
         return found
@@ -226,7 +226,7 @@ class Transductive(NamedParameters, MetaEstimatorMixin, BaseEstimator):  # type:
 
     def _hidden(self, rows: NDArray[np.uint32], labels: NDArray[Any], n: int) -> NDArray[Any]:
         """The labels of all rows, with the marker in those that are not given."""
-        final = _final(self.estimator)
+        final = final_step(self.estimator)
         marker = getattr(final, "unlabeled", -1)
         without = without_target(labels, marker, is_regression=not is_classifier(self))
         if without.any():
@@ -249,7 +249,7 @@ def _marker(kind: str, unlabeled: Any) -> Any:
     return math.nan if kind == "f" else marker if kind in "iu" and is_integer else None
 
 
-def _final(estimator: Any) -> Any:
+def final_step(estimator: Any) -> Any:
     """The last step of a pipeline, else the estimator itself."""
     while isinstance(estimator, Pipeline):
         estimator = estimator.steps[-1][1]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ._folds import labeled_folds
+from ._cross_validation import cross_validate
+from ._folds import SemiSupervisedKFold, labeled_folds
 from ._transductive import Transductive
 
-__all__ = ["Transductive", "labeled_folds"]
+__all__ = ["SemiSupervisedKFold", "Transductive", "cross_validate", "labeled_folds"]

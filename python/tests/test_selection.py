@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from lapwing import HarmonicClassifier, HarmonicRegressor
 from lapwing.metrics import accuracy_on_unlabeled, accuracy_score, labeled_scorer
-from lapwing.model_selection import labeled_folds
+from lapwing.model_selection import SemiSupervisedKFold, labeled_folds
 
 
 @pytest.mark.parametrize("marker", [-1, None])
@@ -43,6 +43,32 @@ def test_folds_of_numbers_and_too_few_labels():
         labeled_folds([-1, -1], 2)
     with pytest.raises(ValueError, match="task is 'both'; expected one of auto, classification, regression"):
         labeled_folds(y, 2, task="both")
+
+
+def test_the_splitter_has_folds_of_labeled_rows():
+    classes, values = np.array([0, 1, -1] * 8), np.array([3.0, -1.0, np.nan] * 8)
+    shuffled = {"shuffle": True, "random_state": 0}
+    for y, cv, options in (
+        (classes, StratifiedKFold(4), {}), (classes, StratifiedKFold(4, **shuffled), shuffled),
+        (classes, KFold(4), {"stratify": False}), (classes, StratifiedKFold(4), {"unlabeled": 0}),
+        (values + 0.5, KFold(4), {}), (values, KFold(4), {"task": "regression"}),
+    ):  # fmt: skip
+        expected = labeled_folds(y, cv, task=options.get("task", "auto"), unlabeled=options.get("unlabeled"))
+        found = list(SemiSupervisedKFold(4, **options).split(y, y))
+        assert [[list(rows) for rows in fold] for fold in found] == [[list(rows) for rows in fold] for fold in expected]
+    assert SemiSupervisedKFold(4).get_n_splits() == 4
+
+
+@pytest.mark.parametrize(("options", "y", "text"), [
+    ({}, None, "needs y to know which rows have a label"),
+    ({}, np.array([0, 1, -1, 0]), "inconsistent numbers of samples"),
+    ({"stratify": "no"}, np.array([0, 1, -1]), "stratify is 'no'; expected True, False or 'auto'"),
+    ({"stratify": True}, np.array([0.5, 1.5, np.nan]), "stratify is True, but the values"),
+    ({"task": "both"}, np.array([0, 1, -1]), "task is 'both'; expected one of auto, classification, regression"),
+])  # fmt: skip
+def test_errors_of_the_splitter(options, y, text):
+    with pytest.raises(ValueError, match=text):
+        next(SemiSupervisedKFold(2, **options).split(np.zeros(3), y))
 
 
 @pytest.mark.parametrize("dtype", [float, object])
@@ -115,6 +141,8 @@ def test_grid_search(moons, scoring):
     assert search.best_score_ > 0.9
     assert (search.best_estimator_.transduction_ == truth).mean() > 0.95
     assert search.predict(X[:5]).shape == (5,)
+    by_splitter = clone(search).set_params(cv=SemiSupervisedKFold(3)).fit(X, y)
+    np.testing.assert_array_equal(by_splitter.cv_results_["mean_test_score"], search.cv_results_["mean_test_score"])
 
 
 def test_grid_search_on_a_given_graph(moons):

@@ -37,7 +37,8 @@ from lapwing import (
 )
 from lapwing.graph import kneighbors, knn_graph
 from lapwing.metrics import labeled_scorer
-from lapwing.model_selection import Transductive, labeled_folds
+from lapwing.model_selection import SemiSupervisedKFold, Transductive, labeled_folds
+from lapwing.model_selection import cross_validate as validated
 
 NETWORK = UnfoldedGNNClassifier(5.0, l2_reg=0.1, loss="mse", random_state=0)
 CV = StratifiedKFold(3, shuffle=True, random_state=0)
@@ -101,6 +102,55 @@ def test_scores_are_those_of_hiding_labels_by_hand(estimator, kind):
         np.testing.assert_array_equal(fitted.estimator_.label_distributions_, clf.label_distributions_)
         assert fitted.X is X and fitted.score(test, y[test]) == found["test_accuracy"][at]
     assert len(np.unique(found["test_neg_log_loss"])) == 3
+
+
+@pytest.mark.parametrize("cv", [3, SemiSupervisedKFold(3, shuffle=True, random_state=0), CV, "pairs", "masks"])
+def test_the_short_form_is_that_of_scikit_learn(cv):
+    X, _, y = blobs()
+    graph, rows, folds = knn_graph(X, 8).to_scipy(), np.flatnonzero(y >= 0), folds_of(y)
+    if cv == "masks":
+        folds = [(~np.isin(np.arange(90), test), np.isin(np.arange(90), test)) for _, test in folds]
+    cv = folds if isinstance(cv, str) else cv
+    weights, scoring = np.linspace(0.5, 2.0, 90), ["accuracy", "neg_log_loss"]
+    options = {"scoring": scoring, "return_estimator": True, "return_indices": True}
+    expected = cross_validate(
+        Transductive(HarmonicClassifier(), None, graph=graph), rows, y[rows], cv=CV,
+        params={"sample_weight": weights[rows]}, **options,
+    )  # fmt: skip
+    for given in ((HarmonicClassifier(), None, y, graph), (HarmonicClassifier(affinity="precomputed"), graph, y)):
+        found = validated(*given, cv=cv, fit_params={"sample_weight": weights}, **options)
+        assert set(found) == set(expected)
+        for name in scoring:
+            np.testing.assert_array_equal(found[f"test_{name}"], expected[f"test_{name}"])
+        for at, (_, test) in enumerate(folds_of(y)):
+            np.testing.assert_array_equal(found["indices"]["test"][at], test)
+            shares = expected["estimator"][at].estimator_.label_distributions_
+            np.testing.assert_array_equal(found["estimator"][at].label_distributions_, shares)
+
+
+def test_the_short_form_finds_labels_and_folds():
+    X, _, y = blobs()
+    marked = LabelSpreading()
+    same = [np.where(y < 0, None, y), np.where(y < 0, "", np.array(["a", "b", "c"])[y]), np.where(y < 0, np.nan, y - 1.0)]
+    expected = validated(HarmonicClassifier(8), X, y)["test_score"]
+    assert len(expected) == 5
+    for labels in same:
+        np.testing.assert_array_equal(validated(HarmonicClassifier(8), X, labels, error_score="raise")["test_score"], expected)
+    np.testing.assert_array_equal(
+        validated(marked, X, np.where(y < 0, 7, y), unlabeled=7)["test_score"], validated(marked, X, y)["test_score"]
+    )
+    few = np.where(np.isin(np.arange(90), np.flatnonzero(y == 2)[3:]), -1, y)
+    assert len(validated(HarmonicClassifier(8), X, few)["test_score"]) == 3
+    # A value of -1 is a value.
+    values = np.where(y >= 0, y - 1.0, np.nan)
+    tested = validated(HarmonicRegressor(8), X, values, cv=SemiSupervisedKFold(3), return_indices=True)["indices"]["test"]
+    assert sorted(np.concatenate(tested)) == np.flatnonzero(y >= 0).tolist()
+    with pytest.raises(ValueError, match="fold 0 of cv tests row 80, which has no label to compare with; leave it out"):
+        validated(HarmonicClassifier(8), X, y, cv=[([0], [80])])
+    with pytest.raises(ValueError, match="no row of y has a label"):
+        validated(HarmonicClassifier(8), X, np.full(90, -1))
+    with pytest.raises(TypeError, match="LogisticRegression does not say what it finds"):
+        validated(LogisticRegression(), X, y, error_score="raise")
 
 
 def test_a_graph_and_a_kernel_matrix_for_x_stay_whole():
