@@ -1,7 +1,7 @@
-"""The rows of a fit in two dimensions, in scikit-learn's manner: ``LabelMapDisplay.from_estimator(fitted)`` draws.
+"""Pictures of fits, in scikit-learn's manner: ``LabelMapDisplay.from_estimator(fitted)`` draws, and returns an object with ``ax_``.
 
-It needs matplotlib, which ``pip install "lapwing[plot]"`` installs; nothing else in lapwing does. All other pictures are in the page of a
-fit, ``fitted.report("page.html")``.
+They need matplotlib, which ``pip install "lapwing[plot]"`` installs; nothing else in lapwing does. The page of a fit,
+``fitted.report("page.html")``, has such pictures too.
 """
 
 from __future__ import annotations
@@ -12,23 +12,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _lapwing
+from ._displays import (
+    COLORS,
+    OTHERS,
+    CompareDisplay,
+    ConfidenceDisplay,
+    Drawn,
+    LossCurveDisplay,
+    ReliabilityDisplay,
+)
 from ._pages import KeepsRows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 
-__all__ = ["LabelMapDisplay"]
-
-#: Colors of classes, those of the HTML pages; further classes share a gray.
-COLORS = (
-    "#0072b2 #e69f00 #009e73 #cc79a7 #d55e00 #56b4e9 #6a4fb3 #a89a00 #882255 #5b7f1e "
-    "#44aa99 #aa4499 #7a5c3a #8b1a1a #5f86b8 #737373 #c9a75b #2f4b7c #cc6677 #3d3399"
-).split()
-OTHERS = "#a3a8a6"
+__all__ = ["CompareDisplay", "ConfidenceDisplay", "LabelMapDisplay", "LossCurveDisplay", "ReliabilityDisplay"]
 
 
-class LabelMapDisplay:
+class LabelMapDisplay(Drawn):
     """The rows in two dimensions, colored by their labels, or by their values for regressors.
 
     Dense rows are shown by their first two principal components where these hold at least half of the variance, all others by a layout
@@ -75,8 +76,7 @@ class LabelMapDisplay:
     'layout of the graph, first axis'
     """
 
-    ax_: Axes
-    figure_: Figure | SubFigure
+    _takes = KeepsRows
 
     def __init__(
         self,
@@ -123,9 +123,7 @@ class LabelMapDisplay:
         ValueError
             If it is not fitted, holds no rows, or has fewer than ten of them.
         """
-        if not isinstance(estimator, KeepsRows):
-            raise TypeError(f"LabelMapDisplay takes a classifier or regressor of lapwing, not {type(estimator).__name__}")
-        fitted: Any = estimator
+        fitted = cls._fitted(estimator)
         kept, control = fitted._rows_of_fit(), fitted._control()
         graph = kept.graph_of(fitted.report_, control)
         known = np.flatnonzero(kept.known).astype(np.uint32)
@@ -167,15 +165,7 @@ class LabelMapDisplay:
         LabelMapDisplay
             This display, drawn.
         """
-        if ax is None:
-            try:
-                import matplotlib.pyplot as plt
-            except ImportError as error:
-                raise ImportError(
-                    'LabelMapDisplay draws with matplotlib, which is not installed; run: pip install "lapwing[plot]"'
-                ) from error
-            _, ax = plt.subplots(figsize=(8.0, 5.4), layout="constrained")
-        self.ax_, self.figure_ = ax, ax.figure
+        ax = self._begin(ax, (8.0, 5.4))
         colors = None if self.is_value else self._colors()
         for given, size, edge in ((False, point_size, "none"), (True, 4.0 * point_size, "black")):
             for reached in (False, True):

@@ -1,4 +1,4 @@
-"""The map of the rows, and the page of a fit."""
+"""Pictures of fits, and the page of a fit."""
 
 import html
 import pickle
@@ -9,7 +9,13 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 
-from lapwing import AutoLabeler, HarmonicClassifier, HarmonicRegressor, LowRankPropagationClassifier
+from lapwing import (
+    AutoLabeler,
+    HarmonicClassifier,
+    HarmonicRegressor,
+    LowRankPropagationClassifier,
+    UnfoldedGNNClassifier,
+)
 from lapwing.graph import GraphLearner, knn_graph
 from lapwing.prepare import TableEncoder
 
@@ -18,7 +24,7 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 
-from lapwing.display import LabelMapDisplay
+from lapwing.display import CompareDisplay, ConfidenceDisplay, LabelMapDisplay, LossCurveDisplay, ReliabilityDisplay
 
 X, TRUTH = load_digits(return_X_y=True)
 Y = np.where(np.arange(len(X)) < 100, TRUTH, -1)
@@ -84,7 +90,48 @@ def test_more_classes_than_colors_share_a_gray():
     assert [text.get_text() for text in display.ax_.get_legend().get_texts()][-1] == "20 others"
 
 
-def test_wrong_estimators_are_refused():
+def test_confidence_counts_rows_without_a_given_label(harmonic):
+    _, ax = plt.subplots()
+    display = ConfidenceDisplay.from_estimator(harmonic, ax=ax)
+    assert display.ax_ is ax and display.figure_ is ax.figure
+    assert len(display.confidence) == len(X) - 100 and display.correct is None
+    told = ConfidenceDisplay.from_estimator(harmonic, y_true=np.where(np.arange(len(X)) < 1000, TRUTH, -1), bins=5)
+    assert len(told.confidence) == 900 and sum(bar.get_height() for bar in told.ax_.patches) == 900
+    assert told.correct.mean() == (harmonic.transduction_ == TRUTH)[100:1000].mean()
+
+
+def test_reliability_is_that_of_held_out_labels_or_of_the_truth(harmonic):
+    assert ReliabilityDisplay.from_estimator(harmonic).count.sum() == 100
+    told = ReliabilityDisplay.from_estimator(harmonic, y_true=TRUTH)
+    right = (told.accuracy * told.count).sum() / (len(X) - 100)
+    assert right == pytest.approx((harmonic.transduction_ == TRUTH)[100:].mean())
+    few = HarmonicClassifier(random_state=0).fit(X, np.where(np.arange(len(X)) < 2, TRUTH, -1))
+    with pytest.raises(ValueError, match="held out no label, or too few"):
+        ReliabilityDisplay.from_estimator(few)
+
+
+def test_curves_of_networks_and_solvers(harmonic):
+    network = UnfoldedGNNClassifier(random_state=0).fit(X, Y)
+    np.testing.assert_array_equal(LossCurveDisplay.from_estimator(network).values, network.loss_curve_)
+    display = LossCurveDisplay.from_estimator(harmonic)
+    assert display.ax_.get_ylabel() == "relative residual" and display.ax_.get_yscale() == "log" and len(display.values)
+
+
+def test_candidates_are_sorted_by_what_they_get_right(auto):
+    display = CompareDisplay.from_estimator(auto)
+    tried = [row for row in auto.results_ if row["estimate"] is not None]
+    assert len(display.names) == len(tried) == len(display.ax_.get_yticks()) > 2
+    assert (np.diff(display.estimates) >= 0).all()
+    assert display.expected == auto.expected_accuracy_
+
+
+def test_wrong_estimators_are_refused(harmonic):
+    with pytest.raises(TypeError, match="CompareDisplay takes a fitted AutoLabeler, not HarmonicClassifier"):
+        CompareDisplay.from_estimator(harmonic)
+    with pytest.raises(TypeError, match="ConfidenceDisplay takes a classifier of lapwing, not HarmonicRegressor"):
+        ConfidenceDisplay.from_estimator(HarmonicRegressor())
+    with pytest.raises(ValueError, match="y_true has 5 rows; expected one per row of the fit, 1797"):
+        ConfidenceDisplay.from_estimator(harmonic, y_true=TRUTH[:5])
     with pytest.raises(TypeError, match="LabelMapDisplay takes a classifier or regressor of lapwing, not TableEncoder"):
         LabelMapDisplay.from_estimator(TableEncoder())
     with pytest.raises(Exception, match="not fitted"):
