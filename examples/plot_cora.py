@@ -11,11 +11,12 @@ import warnings
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 
 import datasets
 from lapwing import AutoLabeler
-from lapwing.display import CompareDisplay, LabelMapDisplay, LossCurveDisplay
+from lapwing.display import LabelMapDisplay
 from lapwing.exceptions import UnreachedWarning
 
 # %%
@@ -45,14 +46,15 @@ print("on the thousand papers of the published test split:", right[cora.test_mas
 # The two graph networks (*unfolded*) have all the weight. The *joined* candidates add edges between papers with
 # similar words.
 
-CompareDisplay.from_estimator(auto)
-plt.show()
+pd.DataFrame(auto.results_)[["name", "estimate", "interval", "weight"]]
 
 # %%
 # The best candidate is kept as a separate estimator. Its loss is convex, and training ends at the optimum after
 # a few dozen steps.
 
-LossCurveDisplay.from_estimator(auto.best_estimator_)
+fig, ax = plt.subplots(figsize=(6, 3.6), layout="constrained")
+ax.plot(auto.best_estimator_.loss_curve_, color="#0072b2")
+ax.set(xlabel="iteration", ylabel="loss")
 plt.show()
 
 # %%
@@ -95,4 +97,4 @@ plt.show()
 # :doc:`/methods/unfolded-gnn`. If linked nodes are mostly of *different* classes, the graph misleads every
 # method that uses it, and ``linear`` gets the weight. There is more in :doc:`/learn/graphs`.
 
-# sphinx_gallery_thumbnail_number = 4
+# sphinx_gallery_thumbnail_number = 3

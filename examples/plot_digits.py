@@ -8,10 +8,11 @@ plain call, and shows how sure each label is.
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from sklearn.datasets import load_digits
 
 from lapwing import AutoLabeler
-from lapwing.display import CompareDisplay, ConfidenceDisplay, LabelMapDisplay
+from lapwing.display import LabelMapDisplay
 
 # %%
 # There are fifty labels, five of each digit, drawn at random within the digit. All other rows have -1, which
@@ -36,11 +37,10 @@ print("true accuracy:", right[hidden].mean().round(3))
 
 # %%
 # The expected accuracy comes from the fifty labels alone, each predicted from others. With so few labels its
-# interval is wide. The picture shows the share of hidden labels that each method predicts right, and the weight
+# interval is wide. The table shows the share of hidden labels that each method predicts right, and the weight
 # of each method in the result.
 
-CompareDisplay.from_estimator(auto)
-plt.show()
+pd.DataFrame(auto.results_)[["name", "estimate", "interval", "weight"]]
 
 # %%
 # The map lays out the graph of the rows: images that are near neighbors lie together. The fifty given labels
@@ -53,7 +53,11 @@ plt.show()
 # Confidence tells which labels to check first. It does not find all wrong labels: some have a confidence near
 # 1.
 
-ConfidenceDisplay.from_estimator(auto, y_true=truth)
+fig, ax = plt.subplots(figsize=(6, 3.6), layout="constrained")
+parts = [auto.confidence_[hidden & right], auto.confidence_[hidden & ~right]]
+ax.hist(parts, np.linspace(0, 1, 21), color=["#0072b2", "#d55e00"], label=["right", "wrong"], stacked=True)
+ax.set(xlabel="confidence", ylabel="rows")
+ax.legend(frameon=False)
 
 wrong = np.flatnonzero(hidden & ~right)
 least_sure = np.argsort(auto.confidence_)[:200]
@@ -83,4 +87,4 @@ plt.show()
 # lapwing suggest them (:doc:`plot_active_learning`). :doc:`/methods/auto` explains the plain call in detail,
 # and :doc:`/learn/first-labels` leads from installing to a first result.
 
-# sphinx_gallery_thumbnail_number = 2
+# sphinx_gallery_thumbnail_number = 1

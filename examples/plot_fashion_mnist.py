@@ -9,11 +9,13 @@ knowing the truth, and where the errors are.
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
+from sklearn.calibration import CalibrationDisplay
 from sklearn.metrics import ConfusionMatrixDisplay
 
 import datasets
 from lapwing import AutoLabeler
-from lapwing.display import CompareDisplay, LabelMapDisplay, ReliabilityDisplay
+from lapwing.display import LabelMapDisplay
 
 # %%
 # We use the 10,000 test images, and 200 labels drawn at random among all rows.
@@ -34,17 +36,17 @@ auto = AutoLabeler(random_state=0).fit(images, y)
 
 hidden = y == ""
 print("expected accuracy and its interval:", np.round(auto.expected_accuracy_, 2))
-print("true accuracy:", (auto.transduction_ == names[truth])[hidden].mean().round(3))
+right = auto.transduction_ == names[truth]
+print("true accuracy:", right[hidden].mean().round(3))
 
 # %%
-# The picture shows the methods that were tried. The graph adds almost nothing: ``harmonic``, which spreads
+# The table shows the methods that were tried. The graph adds almost nothing: ``harmonic``, which spreads
 # labels over it, is hardly better than a linear method that uses the 200 labeled images alone. The reason is
 # that images with similar pixels are often of different kinds. ``laprls`` predicts a few more hidden labels
 # right, but gets no weight, because weights depend on the probabilities that a method gave to the right labels,
 # not on how many it predicted right.
 
-CompareDisplay.from_estimator(auto)
-plt.show()
+pd.DataFrame(auto.results_)[["name", "estimate", "interval", "weight"]]
 
 # %%
 # The map shows why. Shoes, bags and trousers are separate. Pullovers, coats and shirts are in one cloud,
@@ -68,7 +70,9 @@ plt.show()
 # Labels of higher confidence are more often right. In the middle of its range, confidence is somewhat too high
 # here: of labels with a confidence of 0.65, only a little more than half are right.
 
-ReliabilityDisplay.from_estimator(auto, y_true=names[truth])
+CalibrationDisplay.from_predictions(
+    right[hidden], auto.confidence_[hidden], n_bins=10, strategy="quantile", name="labels"
+)
 plt.show()
 
 # %%
@@ -76,4 +80,4 @@ plt.show()
 # and give lapwing the vectors (:doc:`/learn/images`). The graph is only as good as the distances. If a person
 # can check some labels, start with those of low confidence (:doc:`/learn/label-next`).
 
-# sphinx_gallery_thumbnail_number = 2
+# sphinx_gallery_thumbnail_number = 1

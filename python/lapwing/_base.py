@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import math
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,9 +25,11 @@ from ._control import run_control
 from ._graph import Graph
 from ._inputs import CsrParts, csr_parts, features_argument, neighbor_arrays, vector, widened
 from ._kinds import READ_FIRST, checked_features, looks_like_a_graph, refuse_other_kinds
-from ._parameters import NamedParameters
+from ._parameters import NamedParameters, documented_like
 from ._tables import rows_by_recipe
 from ._warnings import scaling_warnings, warn_of
+
+_Estimator = TypeVar("_Estimator", bound="Spreads")
 
 
 @dataclass
@@ -45,8 +49,8 @@ class Problem:
 
 #: Advice where a graph does not fit the rows.
 KEEPS_GRAPHS = (
-    "scikit-learn's GridSearchCV and cross_validate divide X and cannot divide a graph: use TransductiveSearchCV and "
-    "cross_validate of lapwing.model_selection, which keep both whole"
+    "scikit-learn's GridSearchCV and cross_validate divide X and cannot divide a graph: give them "
+    "lapwing.model_selection.Transductive(estimator, X, graph=graph), which keeps both whole"
 )
 
 
@@ -173,21 +177,8 @@ class GraphEstimator(NamedParameters, Fitted, BaseEstimator):  # type: ignore[mi
                 indices, distances, problem.graph, {**problem.control, "callback": None}
             )
             return weighed[0]
-        if isinstance(graph, Graph):
-            return csr_parts(graph.to_scipy(), np.float64)
-        refuse_other_kinds(graph, what, "give that", self._file_advice)
-        graph = widened(graph)
-        options = {"accept_sparse": "csr", "dtype": np.float64, "ensure_all_finite": False}
-        if what == "X":
-            matrix = validate_data(self, graph, ensure_min_samples=2, **options)
-        else:
-            matrix = check_array(graph, input_name=what, **options)
-        if matrix.shape[0] != matrix.shape[1]:
-            advice = f"; {KEEPS_GRAPHS}" if what == "graph" else ""
-            raise ValueError(f"a graph must be a square matrix; got shape {matrix.shape}{advice}")
-        parts = csr_parts(matrix, np.float64)
-        refuse_negative(parts)
-        return parts
+        check = partial(validate_data, self, ensure_min_samples=2) if what == "X" else None
+        return graph_parts(graph, what, self._file_advice, check, f"; {KEEPS_GRAPHS}" if what == "graph" else "")
 
     def _require_length(self, y: NDArray[Any], n_samples: int) -> None:
         if y.shape[0] != n_samples:
@@ -258,6 +249,98 @@ class GraphEstimator(NamedParameters, Fitted, BaseEstimator):  # type: ignore[mi
         warn_of(self.report_["warnings"], 4)
 
 
+class Spreads:
+    """Mixin of the estimators that find labels or values for the rows of the fit and for new rows.
+
+    It stands before the mixins of scikit-learn, whose `score` counts rows without a label too.
+    """
+
+    _fit: Any
+    _predicted: Any
+    _score_of: Any
+
+    def fit(self: _Estimator, X: Any, y: Any, sample_weight: Any = None, *, graph: Any = None) -> _Estimator:
+        """Find a label or value for every row of X.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Features; or what `affinity` says. C-contiguous float32, float64 and uint8 arrays are used in place, all else is
+            converted once.
+        y : array-like of shape (n_samples,) or (n_samples, n_classes)
+            Labels, with the marker in rows that have none; or for a regressor values, NaN or otherwise missing where unknown, and -1 is a
+            value. In any container: list, array, masked array, series or column of pandas, polars or Arrow. Or soft labels, also as a
+            sparse matrix: shares that sum to 1, rows of zeros unlabeled.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Trust in each given label or value, at least 0, default 1. A row of weight 0 counts as unlabeled; it stays in the graph.
+        graph : sparse matrix of shape (n_samples, n_samples), Graph or tuple, default=None
+            The graph of the rows: symmetric weights, a :class:`lapwing.graph.Graph`, or ``(indices, distances)`` of a neighbor
+            search; None builds the graph from X. Methods that need features beside a graph take both. For the others the
+            graph stands for X, which may be None, and new rows are given by their affinities to those of the fit; only a
+            classifier as `prior` is fitted to X then. Methods without a graph take none.
+
+        Returns
+        -------
+        self
+            The estimator, fitted.
+        """
+        return self._fit(X, y, sample_weight, graph)
+
+    @documented_like(fit)
+    def fit_predict(
+        self, X: Any, y: Any, sample_weight: Any = None, *, graph: Any = None, **options: Any
+    ) -> NDArray[Any]:
+        """Find a label or value for every row of X; the same as ``fit(X, y).transduction_``.
+
+        Parameters
+        ----------
+        **options
+            Further arguments of :meth:`fit`, if it takes some.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            A label or value for every row.
+        """
+        fitted: Any = self.fit(X, y, sample_weight, graph=graph, **options)
+        return fitted.transduction_
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Labels or values of new rows, by the weighted mean of the scores of their nearest fitted rows, or as the class says.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (m, n_features)
+            New rows; if the fit was given a graph instead of features, their affinities to the fitted rows
+            (m, n_samples).
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            A label or value for every row.
+        """
+        return self._predicted(X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy, or R² of values, of ``predict(X)`` over the rows of y that have a label or value.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (m, n_features)
+            Rows, as for :meth:`predict`.
+        y : array-like of shape (m,)
+            Labels, with the marker in rows that have none; or values, NaN where unknown.
+        sample_weight : array-like of shape (m,), default=None
+            Weights of the rows; None for 1.
+
+        Returns
+        -------
+        float
+            The share of right labels, or R², at most 1.
+        """
+        return self._score_of(self.predict(X), y, sample_weight)
+
+
 def refuse_other_size(problem: Problem, y: Any) -> None:
     """Raise an error unless a graph that was given has a node for each row of X and of y."""
     n_nodes, n_labels = problem.rows["graph"][0][0], len(as_label_array(y))
@@ -266,6 +349,24 @@ def refuse_other_size(problem: Problem, y: Any) -> None:
             raise ValueError(
                 f"graph has {n_nodes} nodes, but {what} has {n_rows} rows; expected a node for each row. {KEEPS_GRAPHS}"
             )
+
+
+def graph_parts(
+    graph: Any, what: str, files: str = READ_FIRST, check: Callable[..., Any] | None = None, advice: str = ""
+) -> CsrParts:
+    """A graph given as the argument `what`, in the form that the compiled part takes. `check` is scikit-learn's check of a matrix, `files`
+    the advice for the name of a file, and `advice` that for a matrix that is not square.
+    """
+    if isinstance(graph, Graph):
+        return csr_parts(graph.to_scipy(), np.float64)
+    refuse_other_kinds(graph, what, "give that", files)
+    check = check or partial(check_array, input_name=what)
+    matrix = check(widened(graph), accept_sparse="csr", dtype=np.float64, ensure_all_finite=False)
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"a graph must be a square matrix; got shape {matrix.shape}{advice}")
+    parts = csr_parts(matrix, np.float64)
+    refuse_negative(parts)
+    return parts
 
 
 def refuse_negative(affinity: CsrParts) -> None:

@@ -11,10 +11,11 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from . import _lapwing
 from ._attributes import Classes, ExpectedAccuracy
-from ._base import GraphEstimator, Problem
+from ._base import GraphEstimator, Problem, Spreads
 from ._containers import as_label_array
 from ._labels import ClassLabels, class_labels, class_names, default_marker, label_warnings, unlabeled_mask, with_marker
 from ._pages import FittedRows, WritesPage
+from ._parameters import documented_like
 from .metrics import share_right
 
 _Classifier = TypeVar("_Classifier", bound="SpreadingClassifier")
@@ -26,34 +27,8 @@ def expected_accuracy(report: dict[str, Any]) -> ExpectedAccuracy | None:
     return part and ExpectedAccuracy(part["value"], part["low"], part["high"])
 
 
-class SpreadingClassifier(WritesPage, ClassifierMixin, Classes, GraphEstimator):  # type: ignore[misc]
+class SpreadingClassifier(WritesPage, Spreads, ClassifierMixin, Classes, GraphEstimator):  # type: ignore[misc]
     """Base of the classifiers that label the rows of the fit and new rows."""
-
-    def fit(self: _Classifier, X: Any, y: Any, sample_weight: Any = None, *, graph: Any = None) -> _Classifier:
-        """Label every row of X.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Features; or what `affinity` says. C-contiguous float32, float64 and uint8 arrays are used in place, all else is
-            converted once.
-        y : array-like of shape (n_samples,) or (n_samples, n_classes)
-            Labels, with the marker in rows that have none, in any container: list, array, masked array, series or column of pandas,
-            polars or Arrow. Or soft labels, also as a sparse matrix: shares that sum to 1, rows of zeros unlabeled.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Trust in each given label, at least 0, default 1. A row of weight 0 counts as unlabeled; it stays in the graph.
-        graph : sparse matrix of shape (n_samples, n_samples), Graph or tuple, default=None
-            The graph of the rows: symmetric weights, a :class:`lapwing.graph.Graph`, or ``(indices, distances)`` of a neighbor
-            search; None builds the graph from X. Methods that need features beside a graph take both. For the others the
-            graph stands for X, which may be None, and new rows are given by their affinities to those of the fit; only a
-            classifier as `prior` is fitted to X then. Methods without a graph take none.
-
-        Returns
-        -------
-        self
-            The classifier, fitted.
-        """
-        return self._fit(X, y, sample_weight, graph)
 
     def _fit(
         self: _Classifier, X: Any, y: Any, sample_weight: Any, graph: Any, validation: Any = None
@@ -93,81 +68,26 @@ class SpreadingClassifier(WritesPage, ClassifierMixin, Classes, GraphEstimator):
         """Where the fit starts: the prior, for a method that takes one."""
         return {}
 
-    def fit_predict(self, X: Any, y: Any, sample_weight: Any = None, *, graph: Any = None) -> NDArray[Any]:
-        """Label every row of X; the same as ``fit(X, y).transduction_``.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            As for :meth:`fit`.
-        y : array-like of shape (n_samples,) or (n_samples, n_classes)
-            As for :meth:`fit`.
-        sample_weight : array-like of shape (n_samples,), default=None
-            As for :meth:`fit`.
-        graph : sparse matrix of shape (n_samples, n_samples), Graph or tuple, default=None
-            As for :meth:`fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            A label for every row.
-        """
-        return self.fit(X, y, sample_weight, graph=graph).transduction_
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Label new rows by the weighted mean of the scores of their nearest fitted rows, or as the class says.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (m, n_features)
-            New rows; if the fit was given a graph instead of features, their affinities to the fitted rows
-            (m, n_samples).
-
-        Returns
-        -------
-        ndarray of shape (m,)
-            A label for every row.
-        """
-        return self._decode(self._apply(X))
-
+    @documented_like(Spreads.predict)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Shares of the classes for new rows.
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (m, n_features)
-            New rows, as for :meth:`predict`.
 
         Returns
         -------
         ndarray of shape (m, n_classes)
             Shares in the order of `classes_`; rows sum to 1.
         """
-        shares: NDArray[np.float64] = self._apply(X)["label_distributions"]
-        return shares
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy of ``predict(X)`` over the rows of y that have a label.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (m, n_features)
-            Rows, as for :meth:`predict`.
-        y : array-like of shape (m,)
-            Labels, with the marker in rows that have none.
-        sample_weight : array-like of shape (m,), default=None
-            Weights of the rows; None for 1.
-
-        Returns
-        -------
-        float
-            The share of right labels, in [0, 1].
-        """
-        return self._score_of(self.predict(X), y, sample_weight)
+        return self._apply(X)["label_distributions"]
 
     def _score_of(self, predicted: NDArray[Any], y: Any, sample_weight: Any) -> float:
         truth = as_label_array(y)
         return share_right(truth, predicted, ~unlabeled_mask(truth, self.unlabeled, self.classes_), sample_weight)
+
+    def _predicted(self, X: Any, graph: Any = None) -> NDArray[Any]:
+        return self._decode(self._apply(X, graph))
 
     def _apply(self, X: Any, graph: Any = None) -> dict[str, Any]:
         check_is_fitted(self)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._labels import is_missing
 from ._warnings import plain
 
 #: Columns described one by one in a message; the names of all are in the line to paste.
@@ -82,17 +83,13 @@ def _numbers(column: Any) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     except (TypeError, ValueError):
         pass
     for row, cell in enumerate(column):
-        if _is_missing(cell):
+        if is_missing(cell):
             continue
         try:
             values[row] = float(cell)
         except (TypeError, ValueError):
             is_text[row] = True
     return values, is_text
-
-
-def _is_missing(cell: Any) -> bool:
-    return cell is None or type(cell).__name__ in ("NAType", "NaTType")
 
 
 def _cell(column: Any, row: int) -> Any:

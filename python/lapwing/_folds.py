@@ -4,40 +4,101 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.model_selection import BaseCrossValidator, KFold, StratifiedKFold
-from sklearn.utils import indexable
+from numpy.typing import ArrayLike, NDArray
+from sklearn.model_selection import BaseCrossValidator, KFold, StratifiedKFold, check_cv
+from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import column_or_1d
 
+from ._arguments import choice
 from ._containers import as_label_array
 from ._parameters import NamedParameters
 from ._targets import are_continuous, may_be_values, without_target
 
-__all__ = ["SemiSupervisedKFold"]
+
+def labeled_folds(
+    y: Any,
+    cv: Any = 5,
+    *,
+    groups: ArrayLike | None = None,
+    unlabeled: Any = None,
+    task: Literal["auto", "classification", "regression"] = "auto",
+) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Folds of the labeled rows, for tools of scikit-learn that divide X; rows without a label take part in every training set.
+
+    Test sets hold labeled rows only, so that every score is taken on known labels. They are left out of the training sets, and
+    labeled as new points.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Labels or values, with the marker in rows that have none.
+    cv : int or splitter, default=5
+        How to divide the labeled rows, as in scikit-learn: an int is a number of folds, which keep the shares of classes.
+    groups : array-like of shape (n_samples,), default=None
+        Groups of the rows, for splitters that take them.
+    unlabeled : object, default=None
+        What marks a row without a label, as in the classifiers; among values -1 is a value, as it is for the regressors.
+    task : {"auto", "classification", "regression"}, default="auto"
+        Kind of y. "auto" takes numbers with fractions as values, all else as classes; use "regression" if the values are
+        whole numbers.
+
+    Returns
+    -------
+    list of (train, test)
+        Numbers of rows of each fold, ascending: the labeled rows of the other folds with all rows without a label, and the labeled
+        rows of the fold. Give it as ``cv=``.
+
+    Warns
+    -----
+    UserWarning
+        If -1 is taken as a row without a label, though y looks like the values of a regression.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lapwing.model_selection import labeled_folds
+    >>> for train, test in labeled_folds(np.array([0, 1, -1, 0, 1, -1]), 2):
+    ...     print(train, test)
+    [2 3 4 5] [0 1]
+    [0 1 2 5] [3 4]
+    >>> for train, test in labeled_folds([2.0, -1.0, np.nan, 3.0, 0.0], 2, task="regression"):
+    ...     print(train, test)
+    [2 3 4] [0 1]
+    [0 1 2] [3 4]
+    """
+    labels = column_or_1d(as_label_array(y))
+    is_regression = _are_values(labels, task)
+    if task == "auto" and not is_regression and unlabeled is None and may_be_values(labels):
+        warnings.warn(
+            "y holds whole numbers, taken as classes, and rows of -1 as rows without a label; give task='regression' "
+            "if -1 is a value, or task='classification' if it is not",
+            UserWarning,
+            stacklevel=2,
+        )
+    without = without_target(labels, unlabeled, is_regression=is_regression)
+    labeled, others = np.flatnonzero(~without), np.flatnonzero(without)
+    if not len(labeled):
+        raise ValueError("no row of y has a label")
+    classes = None if is_regression else np.unique(labels[labeled], return_inverse=True)[1]
+    splitter = check_cv(cv, classes, classifier=not is_regression)
+    of_labeled = None if groups is None else _safe_indexing(groups, labeled)
+    return [
+        (np.sort(np.concatenate([labeled[train], others])), np.sort(labeled[test]))
+        for train, test in splitter.split(labeled, classes, of_labeled)
+    ]
 
 
-@dataclass(eq=False, repr=False, match_args=False)
-class _Parameters:
-    """Parameters of `SemiSupervisedKFold`, apart from its bases: mypy passes any parameter where it does not know a base."""
-
-    n_splits: int = 5
-    _: KW_ONLY
-    stratify: bool | Literal["auto"] = "auto"
-    shuffle: bool = False
-    random_state: int | np.random.RandomState | None = None
-    unlabeled: Any = None
-    task: Literal["auto", "classification", "regression"] = "auto"
+def _are_values(labels: NDArray[Any], task: str) -> bool:
+    """Whether these are the values of a regression."""
+    choice("task", task, ("auto", "classification", "regression"))
+    return task == "regression" or (task == "auto" and are_continuous(labels))
 
 
-class SemiSupervisedKFold(_Parameters, NamedParameters, BaseCrossValidator):  # type: ignore[misc]
-    """K folds of the labeled rows; the rows without a label take part in every training set.
-
-    Test sets hold labeled rows only, so that every score is taken on known labels. Training sets are the other
-    labeled rows and all unlabeled ones; the rows of the test set are left out, and labeled as new points.
+class SemiSupervisedKFold(NamedParameters, BaseCrossValidator):  # type: ignore[misc]
+    """:func:`labeled_folds` as a splitter of scikit-learn, for tools that give it y.
 
     Parameters
     ----------
@@ -46,30 +107,37 @@ class SemiSupervisedKFold(_Parameters, NamedParameters, BaseCrossValidator):  # 
     stratify : bool or "auto", default="auto"
         Whether folds keep the shares of the classes; "auto" does for classes. Values have none.
     shuffle : bool, default=False
-        Whether to shuffle the labeled rows before splitting.
+        Whether to shuffle the labeled rows before they are divided.
     random_state : int, RandomState or None, default=None
         Seed of the shuffle.
     unlabeled : object, default=None
-        What marks a row without a label, as in the classifiers; among values -1 is a value, as it is for the regressors.
+        What marks a row without a label, as in :func:`labeled_folds`.
     task : {"auto", "classification", "regression"}, default="auto"
-        Kind of y. "auto" takes numbers with fractions as values, all else as classes; use "regression" if the values are
-        whole numbers.
+        Kind of y, as in :func:`labeled_folds`.
 
     Examples
     --------
     >>> import numpy as np
     >>> from lapwing.model_selection import SemiSupervisedKFold
     >>> y = np.array([0, 1, -1, 0, 1, -1])
-    >>> for train, test in SemiSupervisedKFold(n_splits=2).split(y.reshape(-1, 1), y):
+    >>> for train, test in SemiSupervisedKFold(2).split(y, y):
     ...     print(train, test)
     [2 3 4 5] [0 1]
     [0 1 2 5] [3 4]
-    >>> values = np.array([2.0, -1.0, np.nan, 3.0, 0.0])
-    >>> for train, test in SemiSupervisedKFold(n_splits=2, task="regression").split(values, values):
-    ...     print(train, test)
-    [2 3 4] [0 1]
-    [0 1 2] [3 4]
     """
+
+    def __init__(
+        self,
+        n_splits: int = 5,
+        *,
+        stratify: bool | Literal["auto"] = "auto",
+        shuffle: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+        unlabeled: Any = None,
+        task: Literal["auto", "classification", "regression"] = "auto",
+    ) -> None:
+        self.n_splits, self.stratify, self.shuffle, self.random_state = n_splits, stratify, shuffle, random_state
+        self.unlabeled, self.task = unlabeled, task
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Number of folds.
@@ -96,7 +164,7 @@ class SemiSupervisedKFold(_Parameters, NamedParameters, BaseCrossValidator):  # 
         X : array-like of shape (n_samples, ...)
             Only its length matters.
         y : array-like of shape (n_samples,)
-            Labels or values.
+            Labels or values, with the marker in rows that have none.
         groups : ignored
             Present because scikit-learn passes it.
 
@@ -106,57 +174,17 @@ class SemiSupervisedKFold(_Parameters, NamedParameters, BaseCrossValidator):  # 
             The labeled rows of the other folds, and all rows without a label.
         test : ndarray of int
             The labeled rows of the fold.
-
-        Warns
-        -----
-        UserWarning
-            If -1 is taken as a row without a label, though y looks like the values of a regression.
         """
         if y is None:
             raise ValueError("SemiSupervisedKFold needs y to know which rows have a label")
-        indexable(X, y)
-        labels = column_or_1d(as_label_array(y))
-        is_regression = self._is_regression(labels)
-        without = without_target(labels, self.unlabeled, is_regression=is_regression)
-        labeled, unlabeled = np.flatnonzero(~without), np.flatnonzero(without)
-        if len(labeled) < self.n_splits:
-            most = f"at most the number of labeled rows, {len(labeled)}"
-            raise ValueError(f"n_splits is {self.n_splits}; expected {most}")
-        strata = None if is_regression else self._strata(labels[labeled])
-        for train, test in self._folds(strata is not None).split(labeled, strata):
-            yield np.sort(np.concatenate([labeled[train], unlabeled])), labeled[test]
-
-    def _is_regression(self, labels: NDArray[Any]) -> bool:
-        tasks = ("auto", "classification", "regression")
-        if self.task not in tasks:
-            raise ValueError(f"task is {self.task!r}; expected one of {', '.join(tasks)}")
         if self.stratify not in (True, False, "auto"):
             raise ValueError(f"stratify is {self.stratify!r}; expected True, False or 'auto'")
-        is_regression = self.task == "regression" or (self.task == "auto" and are_continuous(labels))
-        if is_regression and self.stratify is True:
-            raise ValueError("stratify is True, but the values of a regression have no classes; expected 'auto' or False")
-        if self.task == "auto" and not is_regression and self.unlabeled is None and may_be_values(labels):
-            warnings.warn(
-                "y holds whole numbers, taken as classes, and rows of -1 as rows without a label; give task='regression' "
-                "if -1 is a value, or task='classification' if it is not",
-                UserWarning,
-                stacklevel=3,
-            )
-        return is_regression
-
-    def _strata(self, given: NDArray[Any]) -> NDArray[np.intp] | None:
-        """The class of each labeled row, by number; None if folds need not keep their shares."""
-        if not self.stratify:
-            return None
-        strata: NDArray[np.intp] = np.unique(given, return_inverse=True)[1].reshape(-1)
-        most = int(np.bincount(strata).max())
-        if most < self.n_splits:
+        indexable(X, y)
+        has_values = _are_values(column_or_1d(as_label_array(y)), self.task)
+        if has_values and self.stratify is True:
             raise ValueError(
-                f"n_splits is {self.n_splits}, but no class has more than {most} labeled rows; expected at most {most}, "
-                "stratify=False, or task='regression' if y holds values"
+                "stratify is True, but the values of a regression have no classes; expected 'auto' or False"
             )
-        return strata
-
-    def _folds(self, are_stratified: bool) -> KFold | StratifiedKFold:
-        kind = StratifiedKFold if are_stratified else KFold
-        return kind(self.n_splits, shuffle=self.shuffle, random_state=self.random_state if self.shuffle else None)
+        kind = KFold if has_values or not self.stratify else StratifiedKFold
+        cv = kind(self.n_splits, shuffle=self.shuffle, random_state=self.random_state if self.shuffle else None)
+        yield from labeled_folds(y, cv, unlabeled=self.unlabeled, task=self.task)

@@ -23,7 +23,6 @@ from ._control import Seed, run_control
 from ._inputs import csr_from_parts
 from ._labels import ClassLabels, class_labels
 from ._model_file import METHODS
-from ._search import TransductiveSearchCV
 from ._tables import ReadAs, as_table, fit_options, is_table
 from ._warnings import scaling_is_settled, warn_of
 
@@ -43,7 +42,7 @@ def label_frame(
     columns: list[str] | None = None,
     graph: Any = None,
     method: Method = "auto",
-    estimator: SpreadingClassifier | TransductiveSearchCV | None = None,
+    estimator: SpreadingClassifier | None = None,
     read_as: Mapping[str, ReadAs] | None = None,
     standardize: Literal["auto", "on", "off"] = "auto",
     unlabeled: Any = None,
@@ -74,8 +73,8 @@ def label_frame(
         "nystrom", "glnp", "lapsvm", "laprls", "unfolded-gnn", "eigenfunction", "subsampling", "simple-harmonic", "nearest-label",
         "linear", "forest" or "majority".
     estimator : classifier of lapwing, default=None
-        A classifier with parameters of its own, or a :class:`~lapwing.model_selection.TransductiveSearchCV` over one, instead of
-        `method`. It is cloned; `unlabeled`, `random_state` and `verbose` are those it has.
+        A classifier with parameters of its own instead of `method`. It is cloned; `unlabeled`, `random_state` and `verbose` are those it
+        has.
     read_as : dict, default=None
         What columns are read as, by their names, as in :class:`~lapwing.prepare.TableEncoder`: "number", "text", "day-first" or
         "month-first", such as ``{"zip": "text"}``.
@@ -101,7 +100,7 @@ def label_frame(
         of the row, and whether any label reaches it. pandas in, pandas out, with the same index; polars in, polars out; otherwise an
         Arrow table.
     estimator : classifier
-        Only with ``return_estimator=True``: the classifier, of a search the best one. It knows the expected accuracy
+        Only with ``return_estimator=True``: the classifier. It knows the expected accuracy
         (``expected_accuracy_``), writes a page (``report``), and labels the rows of another table with these columns (``predict``), also from a
         file (:func:`~lapwing.save_model`).
 
@@ -153,16 +152,15 @@ def label_frame(
     labeled = frame.with_columns(target, dict(new))
     if not return_estimator:
         return labeled
-    model = clf.best_estimator_ if isinstance(clf, TransductiveSearchCV) else clf
     if recipe is not None:
-        model._prepare_by(recipe)
+        clf._prepare_by(recipe)
     given = {"columns": columns, "method": method, "estimator": estimator, "read_as": read_as, "standardize": standardize}
     given |= {"unlabeled": unlabeled}
     known = {name: parameter.default for name, parameter in inspect.signature(label_frame).parameters.items()}
     options = [f"{name}={value!r}" for name, value in given.items() if value is not known[name]]
     graphs = [] if graph is None else ["graph=graph"]
-    model._call = f"label_frame(df, {', '.join([repr(target), *options, *graphs, f'random_state={random_state!r}'])})"
-    return labeled, model
+    clf._call = f"label_frame(df, {', '.join([repr(target), *options, *graphs, f'random_state={random_state!r}'])})"
+    return labeled, clf
 
 
 def _classifier(
@@ -170,7 +168,7 @@ def _classifier(
 ) -> Any:
     """The unfitted classifier."""
     if estimator is not None:
-        if not isinstance(estimator, (SpreadingClassifier, TransductiveSearchCV)):
+        if not isinstance(estimator, SpreadingClassifier):
             raise TypeError(f"estimator is a {type(estimator).__name__}; expected a classifier of lapwing")
         if unlabeled is not None:
             raise ValueError("unlabeled is given beside estimator; set it in the estimator")
@@ -185,9 +183,8 @@ def _classifier(
 
 
 def _labels(y: NDArray[Any], clf: Any, target: Any) -> ClassLabels:
-    marked = getattr(clf, "estimator", clf)
     try:
-        return class_labels(y, getattr(marked, "unlabeled", None))
+        return class_labels(y, getattr(clf, "unlabeled", None))
     except ValueError as error:
         raise ValueError(f"column {target!r}: {error}") from error
 
@@ -222,7 +219,7 @@ def _features(
     is_verbose: bool,
 ) -> tuple[Any, str | None]:
     """The features of the rows, and how they were made of the columns; None where a graph stands for them."""
-    stands = getattr(getattr(clf, "estimator", clf), "_takes_graph_as", "X") == "X"
+    stands = clf._takes_graph_as == "X"
     if graph is not None and (stands or len(frame.names) == 1):
         return None, None
     table = as_table(frame.without(target), "df")

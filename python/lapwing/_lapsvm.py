@@ -11,12 +11,12 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ._attributes import Machine
-from ._base import GraphEstimator, Problem
+from ._base import GraphEstimator, Problem, Spreads
 from ._classifier import SpreadingClassifier
 from ._containers import as_label_array
 from ._inputs import check_options, features_argument, refuse_masked, widened
 from ._labels import ClassLabels, class_labels, class_names
-from ._parameters import documented
+from ._parameters import documented, documented_like
 from ._regressor import SpreadingRegressor
 from ._signatures import LaplacianRidgeClassifierParameters, LaplacianRidgeRegressorParameters, LaplacianSVCParameters
 
@@ -62,6 +62,7 @@ class KernelEstimator(Machine, GraphEstimator):
 class KernelClassifier(KernelEstimator, SpreadingClassifier):
     """Base of the classifiers."""
 
+    @documented_like(Spreads.fit)
     def fit(
         self: _Classifier,
         X: Any,
@@ -71,19 +72,10 @@ class KernelClassifier(KernelEstimator, SpreadingClassifier):
         graph: Any = None,
         validation: tuple[Any, Any] | None = None,
     ) -> _Classifier:
-        """Fit the machine, and label every row of X.
+        """Fit the machine, and label every row of X: features, or for ``kernel="precomputed"`` the symmetric Gram matrix (n, n).
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Features; for ``kernel="precomputed"`` the Gram matrix (n, n), symmetric.
-        y : array-like of shape (n_samples,) or (n_samples, n_classes)
-            Labels, with the marker in rows that have none; or soft labels: shares that sum to 1, rows of zeros unlabeled.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Trust in each given label, at least 0, default 1. A row of weight 0 counts as unlabeled.
-        graph : sparse matrix of shape (n_samples, n_samples), Graph or tuple, default=None
-            Symmetric weights, a :class:`lapwing.graph.Graph`, or ``(indices, distances)`` of a neighbor search; None builds
-            the graph from X.
         validation : tuple (X, y), default=None
             Labeled rows by which conjugate gradients stop, for ``stopping="validation"`` and ``"mixed"``; for a precomputed
             kernel, their similarities to the rows of the fit. None holds out some of the labels.
@@ -95,38 +87,12 @@ class KernelClassifier(KernelEstimator, SpreadingClassifier):
         """
         return self._fit(X, y, sample_weight, graph, validation)
 
-    def fit_predict(
-        self, X: Any, y: Any, sample_weight: Any = None, *, graph: Any = None, validation: tuple[Any, Any] | None = None
-    ) -> NDArray[Any]:
-        """Fit the machine, and label every row of X; the same as ``fit(X, y).transduction_``.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            As for :meth:`fit`.
-        y : array-like of shape (n_samples,) or (n_samples, n_classes)
-            As for :meth:`fit`.
-        sample_weight : array-like of shape (n_samples,), default=None
-            As for :meth:`fit`.
-        graph : sparse matrix of shape (n_samples, n_samples), Graph or tuple, default=None
-            As for :meth:`fit`.
-        validation : tuple (X, y), default=None
-            As for :meth:`fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            A label for every row.
-        """
-        return self.fit(X, y, sample_weight, graph=graph, validation=validation).transduction_
-
+    @documented_like(Spreads.predict)
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Values f(x) + b of the machines for new rows.
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (m, n_features)
-            New rows, as for :meth:`predict`.
 
         Returns
         -------

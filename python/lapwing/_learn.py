@@ -19,7 +19,7 @@ from ._control import Callback, run_control
 from ._graph import Graph
 from ._inputs import features_argument
 from ._kinds import READ_FIRST, checked_features
-from ._parameters import NamedParameters, documented, documented_by
+from ._parameters import NamedParameters, documented, documented_by, documented_like
 from ._signatures import LEARN_WEIGHTS_PARAMETERS, GraphLearnerParameters
 from ._warnings import scaling_warnings, warn_of
 
@@ -161,15 +161,12 @@ class GraphLearner(GraphLearnerParameters, NamedParameters, TransformerMixin, Ba
         warn_of(self.report_.pop("warnings") + doubts, 2)
         return self
 
+    @documented_like(fit)
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> sp.csr_array:
         """Learn the graph among the rows of X, and return its weights.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or a pair of arrays
-            As for :meth:`fit`.
-        y : ignored
-            Present because scikit-learn passes it.
         **fit_params
             Ignored.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,18 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _lapwing
 from ._containers import as_label_array
-from ._control import Unpack
 from ._inputs import csr_from_parts, csr_parts, vector
 from ._labels import unlabeled_mask, with_marker
 from ._looped import LoopState
 from ._parameters import documented_by
 from ._sets import PredictsSets
-from ._shared import NextRows, NextRowsWithReport, Rows, next_rows, row_numbers
-from ._signatures import (
-    HARMONIC_CLASSIFIER_AUDIT_PARAMETERS,
-    HARMONIC_CLASSIFIER_SUGGEST_PARAMETERS,
-    HarmonicClassifierSuggestOptions,
-)
+from ._shared import Rows, next_rows, row_numbers
+from ._signatures import HARMONIC_CLASSIFIER_AUDIT_PARAMETERS, HARMONIC_CLASSIFIER_SUGGEST_PARAMETERS
 from ._warnings import warn_of
 from .audit import Audit, audited
 
@@ -31,18 +26,6 @@ _Loop = TypeVar("_Loop", bound="LabelLoop")
 class LabelLoop(PredictsSets):
     """Mixin of the harmonic classifiers: what to do with labels after a fit."""
 
-    @overload
-    def suggest(
-        self, n: int = ..., *, return_report: Literal[False] = ..., **options: Unpack[HarmonicClassifierSuggestOptions]
-    ) -> NextRows: ...
-    @overload
-    def suggest(
-        self, n: int = ..., *, return_report: Literal[True], **options: Unpack[HarmonicClassifierSuggestOptions]
-    ) -> NextRowsWithReport: ...
-    @overload
-    def suggest(
-        self, n: int = ..., *, return_report: bool, **options: Unpack[HarmonicClassifierSuggestOptions]
-    ) -> NextRows | NextRowsWithReport: ...
     @documented_by(HARMONIC_CLASSIFIER_SUGGEST_PARAMETERS)
     def suggest(
         self,
@@ -55,7 +38,7 @@ class LabelLoop(PredictsSets):
         check: float = 0.0,
         explore: float = 0.0,
         return_report: bool = False,
-    ) -> NextRows | NextRowsWithReport:
+    ) -> Any:
         """Rows to label next, given the labels of the fit; see :func:`lapwing.active.suggest`.
 
         Parameters
@@ -68,7 +51,7 @@ class LabelLoop(PredictsSets):
         reasons : ndarray of shape (n,), str
             Why each one, as in :func:`lapwing.active.suggest`.
         report : dict
-            Only with ``return_report=True``; as in :func:`lapwing.active.suggest`.
+            As in :func:`lapwing.active.suggest`.
         """
         state = self._looped()
         control = self._control()
@@ -79,7 +62,7 @@ class LabelLoop(PredictsSets):
             state.suggester, state.given, n, state.n_samples, candidates, exclude, cost, options, control, True
         )
         state.reasons.update(zip(found[0].tolist(), found[1].tolist()))
-        return found if return_report else found[:2]
+        return (*found, found.report) if return_report else found
 
     @documented_by(HARMONIC_CLASSIFIER_AUDIT_PARAMETERS)
     def audit(self, *, rounds: int = 1, duplicates: float = 0.3) -> Audit:
@@ -233,8 +216,7 @@ class LabelLoop(PredictsSets):
         return self
 
     def _graph_parameters(self) -> dict[str, Any]:
-        parameters: dict[str, Any] = _lapwing.check_parameters(self._method, self._parameters())
-        return parameters
+        return _lapwing.check_parameters(self._method, self._parameters())
 
 
 def _stacked(old: Any, new: Any) -> Any:

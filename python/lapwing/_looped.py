@@ -65,11 +65,6 @@ class KeepsGraph(Calibrated, SpreadingClassifier):
 
     _state: LoopState | None = None
 
-    def __getstate__(self) -> Any:
-        # The graph is as large as all else together: it is not pickled.
-        state = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_state"} if isinstance(state, dict) else state
-
     def _solve(
         self, problem: Problem, labels: ClassLabels, argument: Any, weights: Any, extras: dict[str, Any]
     ) -> dict[str, Any]:

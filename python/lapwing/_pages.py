@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
+import re
 from dataclasses import dataclass, field
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -46,6 +49,31 @@ class FittedRows:
         return self.graph
 
 
+class Page:
+    """A page that was written. Notebooks show it in place, or one of its figures by heading: ``page["Reliability"]``."""
+
+    def __init__(self, text: str) -> None:
+        self.html = text
+
+    @classmethod
+    def written(cls, path: str) -> Page:
+        """The page in this file."""
+        return cls(Path(path).read_text(encoding="utf-8"))
+
+    def __getitem__(self, heading: str) -> Page:
+        found = re.finditer(r"<figure .*?<h2>(.*?)</h2>.*?</figure>", self.html, re.DOTALL)
+        figures = {html.unescape(figure[1]): figure[0] for figure in found}
+        if heading not in figures:
+            raise ValueError(f"the page has no figure {heading!r}; its figures are {', '.join(figures)}")
+        return Page(f"{self.html.partition('<body>')[0]}<body>\n{figures[heading]}\n</body>\n</html>\n")
+
+    def _repr_html_(self) -> str:
+        # A frame keeps the styles of page and notebook apart.
+        grow = "this.style.height = this.contentDocument.documentElement.scrollHeight + 'px'"
+        style = "width: 100%; height: 40em; border: 0"
+        return f'<iframe srcdoc="{html.escape(self.html)}" onload="{grow}" style="{style}"></iframe>'
+
+
 def page_path(path: str | PathLike[str]) -> str:
     """The path of a page; ValueError for another ending."""
     target = os.fspath(path)
@@ -69,12 +97,10 @@ class KeepsRows:
 
     _fitted_rows: FittedRows | None = None
 
-    def __getstate__(self) -> Any:
-        # Rows and graph may be larger than all else together: they are not pickled.
-        state = super().__getstate__()  # type: ignore[misc, unused-ignore]
-        if not isinstance(state, dict):
-            return state
-        return {name: value for name, value in state.items() if name != "_fitted_rows"}
+    def __getstate__(self) -> dict[str, Any]:
+        # Rows, their graph, and what later calls on them need may be larger than all else together: they are not pickled.
+        state: Any = super().__getstate__()
+        return {name: value for name, value in state.items() if name not in ("_fitted_rows", "_state", "_known")}
 
     def _rows_of_fit(self) -> FittedRows:
         check_is_fitted(self)
@@ -98,7 +124,7 @@ class WritesPage(KeepsRows):
         y_true: Any = None,
         title: str | None = None,
         row_names: ArrayLike | None = None,
-    ) -> None:
+    ) -> Page:
         """Write a page about the fit: what was done, how sure the labels are, and what to do next.
 
         The page shows the rows in two dimensions, class sizes, confidence and its reliability, rows to label next, labels to
@@ -117,6 +143,11 @@ class WritesPage(KeepsRows):
             Heading of the page; None is the number of rows.
         row_names : array-like of shape (n_samples,), default=None
             Names of the rows, all different. None numbers them from 0.
+
+        Returns
+        -------
+        Page
+            What was written, which notebooks show in place; ``page["Confidence"]`` is one of its figures alone, by its heading.
 
         Raises
         ------
@@ -152,6 +183,7 @@ class WritesPage(KeepsRows):
         graph = rows.graph_of(report, control)
         tol = float(getattr(self, "tol", None) or 1e-6)
         _lapwing.fit_page(target, texts, outcome, rows.features, graph, tol, control)
+        return Page.written(target)
 
     def _command(self, rows: FittedRows) -> str:
         """The expression that fits again."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import re
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, ClassVar, TypeVar
-
-from ._documentation import Documented
 
 _Class = TypeVar("_Class", bound="NamedParameters")
 _Documented = TypeVar("_Documented", bound=type)
@@ -24,9 +24,20 @@ SYNONYMS = {
     "epsilon": ("tol", None),
 }
 
+#: Where the documentation stands.
+DOCUMENTATION = "https://lapwing-learn.github.io/lapwing/stable"
 
-class NamedParameters(Documented):
-    """Mixin that raises errors for unknown parameters; those of ``__init__`` would name the base that defines it."""
+#: The modules whose names the documentation lists.
+_PUBLIC = ("lapwing", "lapwing.baselines", "lapwing.graph", "lapwing.model_selection", "lapwing.prepare", "lapwing.active")
+
+
+class NamedParameters:
+    """Mixin that raises errors for unknown parameters; those of ``__init__`` would name the base that defines it. Pictures in notebooks link
+    to the page of the class.
+    """
+
+    _doc_link_module = "lapwing"
+    _doc_link_template = f"{DOCUMENTATION}/reference/python/generated/{{public_name}}.html"
 
     _declared: ClassVar[tuple[str, ...]]
     """The parameters that the library declares."""
@@ -45,6 +56,11 @@ class NamedParameters(Documented):
     def __new__(cls: type[_Class], *args: Any, **kwargs: Any) -> _Class:
         refuse_unknown(cls, len(args), kwargs)
         return super().__new__(cls)
+
+    def _doc_link_url_param_generator(self) -> dict[str, str]:
+        name = type(self).__name__
+        homes = (home for home in _PUBLIC if getattr(import_module(home), name, None) is type(self))
+        return {"public_name": f"{next(homes, 'lapwing')}.{name}"}
 
     def _parameters(self) -> dict[str, Any]:
         """Parameters in the form that the compiled part takes."""
@@ -66,6 +82,12 @@ def documented_by(parameters: str) -> Callable[[_Function], _Function]:
         return function
 
     return decorated
+
+
+def documented_like(other: Callable[..., Any]) -> Callable[[_Function], _Function]:
+    """Decorator: write the parameters of another method into the docstring, before those that stand there."""
+    found = re.search(r"^Parameters\n-+\n(.*?)(?=\n\n\S|\Z)", inspect.getdoc(other) or "", re.DOTALL | re.MULTILINE)
+    return documented_by(found[1] if found else "")
 
 
 def _filled(doc: str | None, sections: dict[str, str]) -> str | None:

@@ -8,23 +8,29 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
 from . import _lapwing
 from ._arguments import choice, integer
-from ._base import refuse_negative
+from ._base import graph_parts
 from ._containers import as_label_array
 from ._graph import Graph
-from ._inputs import csr_parts, vector, widened
-from ._kinds import READ_FIRST, array_of_features, refuse_other_kinds
+from ._inputs import vector
+from ._kinds import array_of_features
 from ._labels import ClassLabels, class_labels, class_names
 from ._warnings import scaling_warnings
 
 
-NextRows = tuple[NDArray[np.int64], NDArray[np.str_]]
-"""Rows to label next, and why each one."""
-NextRowsWithReport = tuple[NDArray[np.int64], NDArray[np.str_], dict[str, Any]]
+class _NextRows(NamedTuple):
+    rows: NDArray[np.int64]
+    reasons: NDArray[np.str_]
+
+
+class NextRows(_NextRows):
+    """Rows to label next, and why each one."""
+
+    report: dict[str, Any]
+    """How they were found."""
 
 
 class Rows(NamedTuple):
@@ -41,15 +47,7 @@ def held_graph(graph: Any, what: str) -> Any:
     """A given graph, kept by the compiled part: a Graph, a sparse matrix, or one that is kept already."""
     if isinstance(graph, _lapwing.HeldGraph):
         return graph
-    if isinstance(graph, Graph):
-        return _lapwing.HeldGraph(csr_parts(graph.to_scipy(), np.float64))
-    refuse_other_kinds(graph, what, "give that", READ_FIRST)
-    matrix = check_array(widened(graph), input_name=what, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False)
-    if matrix.shape[0] != matrix.shape[1]:
-        raise ValueError(f"a graph must be a square matrix; got shape {matrix.shape}")
-    parts = csr_parts(matrix, np.float64)
-    refuse_negative(parts)
-    return _lapwing.HeldGraph(parts)
+    return _lapwing.HeldGraph(graph_parts(graph, what))
 
 
 def rows_of(X: Any, graph: Any, affinity: str, parameters: dict[str, Any], control: dict[str, Any]) -> Rows:
@@ -148,8 +146,8 @@ def next_rows(
     options: dict[str, Any],
     control: dict[str, Any],
     warm_start: bool,
-) -> NextRowsWithReport:
-    """Rows, reasons and report of the next batch of a suggester."""
+) -> NextRows:
+    """The next batch of a suggester."""
     count = integer("n", n)
     if count < 1:
         raise ValueError(f"n is {n}; expected at least 1")
@@ -160,7 +158,8 @@ def next_rows(
         "cost": None if cost is None else _costs(cost),
     }
     found = suggester.next(labels.argument, labels.weights, wanted, options, warm_start, control)
-    report = json.loads(found["report"])
+    batch = NextRows(found["rows"], np.array(found["reasons"]))
     guesses = [None if code < 0 else labels.classes.classes[code] for code in found["guesses"]]
-    report |= {"scores": found["scores"], "guesses": np.array(guesses, dtype=object), "confidence": found["confidence"]}
-    return found["rows"], np.array(found["reasons"]), report
+    told = {"scores": found["scores"], "guesses": np.array(guesses, dtype=object), "confidence": found["confidence"]}
+    batch.report = json.loads(found["report"]) | told
+    return batch

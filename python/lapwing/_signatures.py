@@ -633,7 +633,7 @@ _DOCUMENTATION = {
     "X": """X : array-like or sparse matrix of shape (n_samples, n_features)
     Features. C-contiguous float32, float64 and uint8 arrays are used in place, all else is converted once.""",
     "return_report": """return_report : bool, default=False
-    Whether to return the report as well.""",
+    Whether to return the report as a further result.""",
     "X:suggest": """X : array-like or sparse matrix of shape (n_samples, n_features), or Graph
     Features; or the graph of the rows, where it is a :class:`lapwing.graph.Graph` or `affinity` says so.""",
     "y": """y : array-like of shape (n_samples,) or None, default=None
@@ -1568,86 +1568,6 @@ class LaplacianSolverOptions(TypedDict, total=False):
     tol: float
     max_iter: int
     max_fill: float
-    random_state: Seed
-    n_jobs: int | None
-    verbose: int | bool
-    callback: Callback | None
-
-
-class KneighborsOptions(TypedDict, total=False):
-    """Options of `kneighbors`, for overloads."""
-
-    metric: Literal["auto", "euclidean", "cosine", "inner-product"]
-    method: Literal["auto", "exact", "partitions"]
-    recall_target: float
-    zero_rows: Literal["error", "allow"]
-    random_state: Seed
-    n_jobs: int | None
-    verbose: int | bool
-    callback: Callback | None
-
-
-class SuggestOptions(TypedDict, total=False):
-    """Options of `suggest`, for overloads."""
-
-    graph: Any
-    candidates: ArrayLike | None
-    exclude: ArrayLike | None
-    cost: ArrayLike | None
-    unlabeled: Any
-    affinity: Literal["knn", "precomputed"]
-    strategy: Literal["mix", "cover", "border", "margin", "random"]
-    check: float
-    explore: float
-    n_neighbors: int
-    metric: Literal["auto", "euclidean", "cosine", "inner-product"]
-    weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"]
-    symmetrize: Literal["union", "mean", "mutual"]
-    bandwidth: float | Literal["auto"]
-    knn_method: Literal["auto", "exact", "partitions"]
-    recall_target: float
-    zero_rows: Literal["error", "allow"]
-    random_state: Seed
-    n_jobs: int | None
-    verbose: int | bool
-    callback: Callback | None
-
-
-class SuggesterNextOptions(TypedDict, total=False):
-    """Options of `Suggester.next`, for overloads."""
-
-    candidates: ArrayLike | None
-    exclude: ArrayLike | None
-    cost: ArrayLike | None
-    unlabeled: Any
-    strategy: Literal["mix", "cover", "border", "margin", "random"]
-    check: float
-    explore: float
-
-
-class HarmonicClassifierSuggestOptions(TypedDict, total=False):
-    """Options of `HarmonicClassifier.suggest`, for overloads."""
-
-    candidates: ArrayLike | None
-    exclude: ArrayLike | None
-    cost: ArrayLike | None
-    strategy: Literal["mix", "cover", "border", "margin", "random"]
-    check: float
-    explore: float
-
-
-class SparsifyOptions(TypedDict, total=False):
-    """Options of `sparsify`, for overloads."""
-
-    n_samples: int | None
-    sampler: Literal["streaming", "kelner-levin", "leverage", "uniform", "degree", "bundle", "ridge", "auto"]
-    capacity: int | Literal["auto"]
-    n_projections: int
-    ridge: float | Literal["auto"]
-    distortion: float | None
-    edge_budget: int | None
-    memory: int | None
-    probes: ArrayLike | None
     random_state: Seed
     n_jobs: int | None
     verbose: int | bool

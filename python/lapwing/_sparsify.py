@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from os import PathLike
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,25 +15,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _lapwing
 from ._arguments import choice, integer, number
-from ._control import Callback, Seed, Unpack, run_control
+from ._control import Callback, Seed, run_control
 from ._edges import edge_arrays
 from ._graph import Graph
 from ._inputs import CsrParts, csr_parts
-from ._parameters import NamedParameters, documented, documented_by
-from ._signatures import SPARSIFY_PARAMETERS, SparsifyOptions, StreamingSparsifierParameters
+from ._parameters import NamedParameters, documented, documented_by, documented_like
+from ._signatures import SPARSIFY_PARAMETERS, StreamingSparsifierParameters
 from ._warnings import warn_of
 
 
-@overload
-def sparsify(A: Any, *, return_report: Literal[False] = ..., **options: Unpack[SparsifyOptions]) -> Graph: ...
-@overload
-def sparsify(
-    A: Any, *, return_report: Literal[True], **options: Unpack[SparsifyOptions]
-) -> tuple[Graph, dict[str, Any]]: ...
-@overload
-def sparsify(
-    A: Any, *, return_report: bool, **options: Unpack[SparsifyOptions]
-) -> Graph | tuple[Graph, dict[str, Any]]: ...
 @documented_by(SPARSIFY_PARAMETERS)
 def sparsify(
     A: Any,
@@ -52,7 +42,7 @@ def sparsify(
     verbose: int | bool = 0,
     callback: Callback | None = None,
     return_report: bool = False,
-) -> Graph | tuple[Graph, dict[str, Any]]:
+) -> Any:
     """Graph of fewer edges with nearly the same cuts, resistances and harmonic functions.
 
     Kept edges get larger weights, so that the Laplacian is unbiased; components do not change.
@@ -65,9 +55,9 @@ def sparsify(
     graph : Graph
         The graph of the kept edges.
     report : dict
-        `n_edges` read, `n_dropped` loops and zeros, `n_kept`, `edge_budget`, `capacity`, `peak_edges` held, `rounds` of
-        thinning, `solve_seconds`, `seconds`, `probe_ratios` (least and largest xᵀL'x / xᵀLx, None if nothing was
-        thinned), `sampler`, `warnings` (`kind` and `text` of each); only with ``return_report=True``.
+        `n_edges` read, `n_dropped` loops and zeros, `n_kept`, `edge_budget`, `capacity`, `peak_edges` held, `rounds` of thinning,
+        `solve_seconds`, `seconds`, `probe_ratios` (least and largest xᵀL'x / xᵀLx, None if nothing was thinned), `sampler`, `warnings`
+        (`kind` and `text` of each). Only with ``return_report=True``; the graph has it as its attribute `report`.
 
     Examples
     --------
@@ -109,7 +99,7 @@ class StreamingSparsifier(StreamingSparsifierParameters, NamedParameters, BaseEs
     n_edges_held_ : int
         Edges held; parallel edges count separately, unlike in a snapshot.
     report_ : dict
-        The report so far, as :func:`sparsify` returns it.
+        The report so far, as that of :func:`sparsify`.
 
     Notes
     -----
@@ -135,24 +125,6 @@ class StreamingSparsifier(StreamingSparsifierParameters, NamedParameters, BaseEs
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_sparsifier")
-
-    def fit(self, edges: ArrayLike, weights: ArrayLike | None = None) -> StreamingSparsifier:
-        """Drop all earlier edges and add these, as `partial_fit` does; parameters are read again.
-
-        Parameters
-        ----------
-        edges : array-like of shape (n_edges, 2) or (n_edges, 3), or data frame
-            As for :meth:`partial_fit`.
-        weights : array-like of shape (n_edges,) or None, default=None
-            As for :meth:`partial_fit`.
-
-        Returns
-        -------
-        StreamingSparsifier
-            This object.
-        """
-        self.__dict__.pop("_sparsifier", None)
-        return self.partial_fit(edges, weights)
 
     def partial_fit(self, edges: ArrayLike, weights: ArrayLike | None = None) -> StreamingSparsifier:
         """Add edges.
@@ -183,6 +155,21 @@ class StreamingSparsifier(StreamingSparsifierParameters, NamedParameters, BaseEs
             self._sparsifier = _lapwing.start_sparsifier(n_samples, self._parameters(), _probes(self.probes), control)
         self._sparsifier.add(ends, given, run_control(self.n_jobs, 0, self.verbose, self.callback))
         return self
+
+    @documented_like(partial_fit)
+    def fit(self, edges: ArrayLike, weights: ArrayLike | None = None) -> StreamingSparsifier:
+        """Drop all earlier edges and add these, as `partial_fit` does; parameters are read again.
+
+        Parameters
+        ----------
+
+        Returns
+        -------
+        StreamingSparsifier
+            This object.
+        """
+        self.__dict__.pop("_sparsifier", None)
+        return self.partial_fit(edges, weights)
 
     def snapshot(self) -> Graph:
         """Graph of the held edges; the stream continues unchanged.
@@ -230,8 +217,7 @@ class StreamingSparsifier(StreamingSparsifierParameters, NamedParameters, BaseEs
     def report_(self) -> dict[str, Any]:
         """The report so far."""
         check_is_fitted(self)
-        report: dict[str, Any] = json.loads(self._sparsifier.report(self._control()))
-        return report
+        return json.loads(self._sparsifier.report(self._control()))
 
     def _control(self) -> dict[str, Any]:
         # The seed was taken when the stream began.

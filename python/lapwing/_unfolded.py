@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ._attributes import Network
-from ._base import GraphEstimator, Problem
+from ._base import GraphEstimator, Problem, Spreads
 from ._classifier import SpreadingClassifier
-from ._parameters import documented
+from ._parameters import documented, documented_like
 from ._regressor import SpreadingRegressor
 from ._signatures import UnfoldedGNNClassifierParameters, UnfoldedGNNRegressorParameters
 
 __all__ = ["UnfoldedGNNClassifier", "UnfoldedGNNRegressor"]
 
 
-class NetworkEstimator(Network, GraphEstimator):
+class NetworkEstimator(Network, Spreads, GraphEstimator):
     """Common parts of the networks."""
 
     _method = "unfolded-gnn"
@@ -53,6 +53,41 @@ class NetworkEstimator(Network, GraphEstimator):
         parts = self._graph_parts(problem, graph, "graph")
         return self._fitted_extension.extend_on(new, parts, problem.control), None
 
+    def predict(self, X: Any, *, graph: Any = None) -> NDArray[Any]:
+        """Labels or values of rows that the fit has not seen.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (m, n_features)
+            New rows, perhaps with those of the fit among them.
+        graph : sparse matrix of shape (m, m), Graph or tuple, default=None
+            A graph of these rows: W stays, and the system of the whole graph is solved. None joins each row to its neighbors
+            among the rows of the fit, whose states do not change. If the fit was given a graph, there are no such neighbors,
+            and scores come from the features alone.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            A label or value for every row.
+        """
+        return self._predicted(X, graph)
+
+    @documented_like(Spreads.score)
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, graph: Any = None) -> float:
+        """Accuracy, or R² of values, of ``predict(X, graph=graph)`` over the rows of y that have a label or value.
+
+        Parameters
+        ----------
+        graph : sparse matrix of shape (m, m), Graph or tuple, default=None
+            A graph of these rows, as for :meth:`predict`.
+
+        Returns
+        -------
+        float
+            The share of right labels, or R², at most 1.
+        """
+        return self._score_of(self.predict(X, graph=graph), y, sample_weight)
+
 
 @documented
 class UnfoldedGNNClassifier(UnfoldedGNNClassifierParameters, NetworkEstimator, SpreadingClassifier):
@@ -84,52 +119,26 @@ class UnfoldedGNNClassifier(UnfoldedGNNClassifierParameters, NetworkEstimator, S
     True
     """
 
-    def predict(self, X: Any, *, graph: Any = None) -> NDArray[Any]:
-        """Label rows that the fit has not seen.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (m, n_features)
-            New rows, perhaps with those of the fit among them.
-        graph : sparse matrix of shape (m, m), Graph or tuple, default=None
-            A graph of these rows: W stays, and the system of the whole graph is solved. None joins each row to its neighbors
-            among the rows of the fit, whose states do not change. If the fit was given a graph, there are no such neighbors,
-            and scores come from the features alone.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-            A label for every row.
-        """
-        return self._decode(self._apply(X, graph))
-
+    @documented_like(NetworkEstimator.predict)
     def predict_proba(self, X: Any, *, graph: Any = None) -> NDArray[np.float64]:
         """Shares of the classes for rows as in :meth:`predict`.
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (m, n_features)
-            Rows, as for :meth:`predict`.
-        graph : sparse matrix of shape (m, m), Graph or tuple, default=None
-            A graph of these rows, as for :meth:`predict`.
 
         Returns
         -------
         ndarray of shape (m, n_classes)
             Shares in the order of `classes_`; rows sum to 1.
         """
-        shares: NDArray[np.float64] = self._apply(X, graph)["label_distributions"]
-        return shares
+        return self._apply(X, graph)["label_distributions"]
 
+    @documented_like(NetworkEstimator.predict)
     def decision_function(self, X: Any, *, graph: Any = None) -> NDArray[np.float64]:
         """Scores of rows as in :meth:`predict`.
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (m, n_features)
-            Rows, as for :meth:`predict`.
-        graph : sparse matrix of shape (m, m), Graph or tuple, default=None
-            A graph of these rows, as for :meth:`predict`.
 
         Returns
         -------
@@ -139,27 +148,6 @@ class UnfoldedGNNClassifier(UnfoldedGNNClassifierParameters, NetworkEstimator, S
         check_is_fitted(self)
         scores = self._new_scores(X, graph)[0]
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None, *, graph: Any = None) -> float:
-        """Accuracy of ``predict(X, graph=graph)`` over the rows of y that have a label.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (m, n_features)
-            Rows, as for :meth:`predict`.
-        y : array-like of shape (m,)
-            Labels, with the marker in rows that have none.
-        sample_weight : array-like of shape (m,), default=None
-            Weights of the rows; None for 1.
-        graph : sparse matrix of shape (m, m), Graph or tuple, default=None
-            A graph of these rows, as for :meth:`predict`.
-
-        Returns
-        -------
-        float
-            The share of right labels, in [0, 1].
-        """
-        return self._score_of(self.predict(X, graph=graph), y, sample_weight)
 
 
 @documented
@@ -182,41 +170,3 @@ class UnfoldedGNNRegressor(UnfoldedGNNRegressorParameters, NetworkEstimator, Spr
     >>> bool(abs(reg.transduction_ - (2 * X[:, 0] + 5)).max() < 0.1)
     True
     """
-
-    def predict(self, X: Any, *, graph: Any = None) -> NDArray[np.float64]:
-        """Values of rows that the fit has not seen.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (m, n_features)
-            New rows, perhaps with those of the fit among them.
-        graph : sparse matrix of shape (m, m), Graph or tuple, default=None
-            A graph of these rows, as in :meth:`UnfoldedGNNClassifier.predict`.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-            A value for every row.
-        """
-        return self._predicted(X, graph)
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None, *, graph: Any = None) -> float:
-        """R² of ``predict(X, graph=graph)`` over the rows of y that have a value.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (m, n_features)
-            Rows, as for :meth:`predict`.
-        y : array-like of shape (m,)
-            Values, NaN where unknown.
-        sample_weight : array-like of shape (m,), default=None
-            Weights of the rows; None for 1.
-        graph : sparse matrix of shape (m, m), Graph or tuple, default=None
-            A graph of these rows, as for :meth:`predict`.
-
-        Returns
-        -------
-        float
-            R², at most 1.
-        """
-        return self._score_of(self.predict(X, graph=graph), y, sample_weight)

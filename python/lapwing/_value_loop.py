@@ -72,10 +72,6 @@ class ValueLoop(SpreadingRegressor):
     _keeps_graph: ClassVar[bool] = True
     _known: tuple[Any, NDArray[np.float64], NDArray[np.float64] | None] | None = None
 
-    def __getstate__(self) -> Any:
-        state = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_known"} if isinstance(state, dict) else state
-
     def _keep_values(self, graph: Any, values: NDArray[np.float64], weights: NDArray[np.float64] | None) -> None:
         self._known = None if graph is None else (graph, values, weights)
 

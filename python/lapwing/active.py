@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _lapwing
-from ._control import Callback, Seed, Unpack, run_control
+from ._control import Callback, Seed, run_control
 from ._labels import label_warnings
 from ._parameters import documented_by
-from ._shared import NextRows, NextRowsWithReport, given_labels, held_graph, next_rows, rows_of
-from ._signatures import SUGGEST_PARAMETERS, SUGGESTER_NEXT_PARAMETERS, SuggesterNextOptions, SuggestOptions
+from ._shared import given_labels, held_graph, next_rows, rows_of
+from ._signatures import SUGGEST_PARAMETERS, SUGGESTER_NEXT_PARAMETERS
 from ._warnings import warn_of
 
 __all__ = ["Suggester", "suggest"]
 
 
-@overload
-def suggest(
-    X: Any, y: Any = ..., n: int = ..., *, return_report: Literal[False] = ..., **options: Unpack[SuggestOptions]
-) -> NextRows: ...
-@overload
-def suggest(
-    X: Any, y: Any = ..., n: int = ..., *, return_report: Literal[True], **options: Unpack[SuggestOptions]
-) -> NextRowsWithReport: ...
-@overload
-def suggest(
-    X: Any, y: Any = ..., n: int = ..., *, return_report: bool, **options: Unpack[SuggestOptions]
-) -> NextRows | NextRowsWithReport: ...
 @documented_by(SUGGEST_PARAMETERS)
 def suggest(
     X: Any,
@@ -58,7 +46,7 @@ def suggest(
     verbose: int | bool = 0,
     callback: Callback | None = None,
     return_report: bool = False,
-) -> NextRows | NextRowsWithReport:
+) -> Any:
     """Rows to label next, the most useful ones first.
 
     Without labels, and with fewer than two a class, the rows that cover the graph best. With labels, rows that cover what the
@@ -75,8 +63,9 @@ def suggest(
     reasons : ndarray of shape (n,), str
         Why each one: "cover", "border", "far", "check", "random", or "fill" where the strategy found no more rows.
     report : dict
-        Only with ``return_report=True``: for each row its score, the class that labels so far give it and the share of that
-        class; the strategy that was taken and why; the share of the rows that no label reaches, before and after.
+        For each row its score, the class that labels so far give it and the share of that class; the strategy that was taken and why;
+        the share of the rows that no label reaches, before and after. Only with ``return_report=True``; a pair has it as its attribute
+        `report`.
 
     Notes
     -----
@@ -104,7 +93,7 @@ def suggest(
     suggester = _lapwing.Suggester(rows.graph, {**control, "callback": None})
     options = {"strategy": strategy, "check": check, "explore": explore}
     found = next_rows(suggester, labels, n, rows.graph.n_samples, candidates, exclude, cost, options, control, False)
-    return found if return_report else found[:2]
+    return (*found, found.report) if return_report else found
 
 
 class Suggester:
@@ -146,18 +135,6 @@ class Suggester:
         self._warm_start = bool(warm_start)
         self._suggester = _lapwing.Suggester(self._graph, self._control)
 
-    @overload
-    def next(
-        self, y: Any = ..., n: int = ..., *, return_report: Literal[False] = ..., **options: Unpack[SuggesterNextOptions]
-    ) -> NextRows: ...
-    @overload
-    def next(
-        self, y: Any = ..., n: int = ..., *, return_report: Literal[True], **options: Unpack[SuggesterNextOptions]
-    ) -> NextRowsWithReport: ...
-    @overload
-    def next(
-        self, y: Any = ..., n: int = ..., *, return_report: bool, **options: Unpack[SuggesterNextOptions]
-    ) -> NextRows | NextRowsWithReport: ...
     @documented_by(SUGGESTER_NEXT_PARAMETERS)
     def next(
         self,
@@ -172,7 +149,7 @@ class Suggester:
         check: float = 0.0,
         explore: float = 0.0,
         return_report: bool = False,
-    ) -> NextRows | NextRowsWithReport:
+    ) -> Any:
         """Find the next rows to label, given the labels so far.
 
         Parameters
@@ -185,7 +162,7 @@ class Suggester:
         reasons : ndarray of shape (n,), str
             Why each one, as in :func:`suggest`.
         report : dict
-            Only with ``return_report=True``; as in :func:`suggest`.
+            As in :func:`suggest`.
         """
         n_samples = self._graph.n_samples
         labels = given_labels(y, n_samples, unlabeled)
@@ -194,7 +171,7 @@ class Suggester:
         found = next_rows(
             self._suggester, labels, n, n_samples, candidates, exclude, cost, options, self._control, self._warm_start
         )
-        return found if return_report else found[:2]
+        return (*found, found.report) if return_report else found
 
     def distance_from_labels(self, y: Any, unlabeled: Any = None) -> NDArray[np.float64]:
         """How far each row is from all labels, on a scale of its own.

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import _lapwing
 from ._control import Callback, Seed, run_control
 from ._labels import class_names, label_warnings, with_marker
-from ._pages import as_row_names, page_path
+from ._pages import Page, as_row_names, page_path
 from ._parameters import documented_by
 from ._shared import GivenLabels, Rows, given_labels, rows_of
 from ._signatures import AUDIT_PARAMETERS
@@ -117,7 +117,7 @@ class Audit:
 
     def report(
         self, path: str | PathLike[str], *, title: str | None = None, row_names: ArrayLike | None = None
-    ) -> None:
+    ) -> Page:
         """Write a page about the audit: its summary, the most doubtful labels, and duplicates with different labels.
 
         It is one HTML file, which loads nothing and follows the reader's light or dark mode; ``lapwing audit --report`` writes the
@@ -132,6 +132,11 @@ class Audit:
         row_names : array-like of shape (n_samples,), default=None
             Names of the rows, all different. None numbers them from 0.
 
+        Returns
+        -------
+        Page
+            What was written, which notebooks show in place.
+
         Raises
         ------
         ValueError
@@ -143,6 +148,7 @@ class Audit:
         of_page = title or f"{len(self.quality):,} rows"
         rows = self._rows
         rows.held.page(target, of_page, class_names(self.classes), rows.codes, rows.features, names)
+        return Page.written(target)
 
     def to_frame(self) -> Any:
         """Make a data frame of what was found for the rows.

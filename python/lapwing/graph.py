@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Literal, overload
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _lapwing
-from ._control import Callback, Seed, Unpack, run_control
+from ._control import Callback, Seed, run_control
 from ._graph import Graph
 from ._kinds import array_of_features
 from ._learn import GraphLearner, learn_weights
 from ._neighbors import NeighborIndex
 from ._parameters import documented_by
-from ._signatures import KNEIGHBORS_PARAMETERS, KNN_GRAPH_PARAMETERS, KneighborsOptions
+from ._signatures import KNEIGHBORS_PARAMETERS, KNN_GRAPH_PARAMETERS
 from ._sparsify import StreamingSparsifier, effective_resistances, sparsify
 
 __all__ = [
@@ -30,22 +30,19 @@ __all__ = [
     "sparsify",
 ]
 
-_Found = tuple[NDArray[np.float32], NDArray[np.int32]]
-_FoundWithReport = tuple[NDArray[np.float32], NDArray[np.int32], dict[str, Any]]
+
+class _Neighbors(NamedTuple):
+    distances: NDArray[np.float32]
+    indices: NDArray[np.int32]
 
 
-@overload
-def kneighbors(
-    X: Any, n_neighbors: int = ..., *, return_report: Literal[False] = ..., **options: Unpack[KneighborsOptions]
-) -> _Found: ...
-@overload
-def kneighbors(
-    X: Any, n_neighbors: int = ..., *, return_report: Literal[True], **options: Unpack[KneighborsOptions]
-) -> _FoundWithReport: ...
-@overload
-def kneighbors(
-    X: Any, n_neighbors: int = ..., *, return_report: bool, **options: Unpack[KneighborsOptions]
-) -> _Found | _FoundWithReport: ...
+class Neighbors(_Neighbors):
+    """The pair that `kneighbors` returns."""
+
+    report: dict[str, Any]
+    """Method, recall (measured on a sample of rows), its standard error."""
+
+
 @documented_by(KNEIGHBORS_PARAMETERS)
 def kneighbors(
     X: Any,
@@ -60,7 +57,7 @@ def kneighbors(
     verbose: int | bool = 0,
     callback: Callback | None = None,
     return_report: bool = False,
-) -> tuple[NDArray[np.float32], NDArray[np.int32]] | tuple[NDArray[np.float32], NDArray[np.int32], dict[str, Any]]:
+) -> Any:
     """Nearest neighbors of every row among the other rows.
 
     Parameters
@@ -73,7 +70,8 @@ def kneighbors(
     indices : ndarray of shape (n_samples, n_neighbors), int32
         The neighbors, never the row itself, sorted by (distance, index).
     report : dict
-        Method, recall (measured on a sample of rows), its standard error; only with ``return_report=True``.
+        Method, recall (measured on a sample of rows), its standard error; only with ``return_report=True``. A pair has it as its
+        attribute `report`.
 
     Notes
     -----
@@ -93,8 +91,9 @@ def kneighbors(
     control = run_control(n_jobs, random_state, verbose, callback)
     features = array_of_features(X, "kneighbors takes no graph")
     distances, indices, report = _lapwing.kneighbors(features, parameters, control)
-    found = (distances, indices.view(np.int32))
-    return (*found, json.loads(report)) if return_report else found
+    found = Neighbors(distances, indices.view(np.int32))
+    found.report = json.loads(report)
+    return (*found, found.report) if return_report else found
 
 
 @documented_by(KNN_GRAPH_PARAMETERS)

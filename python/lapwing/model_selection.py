@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ._cross_validation import cross_validate
-from ._folds import SemiSupervisedKFold
-from ._search import TransductiveSearchCV
+from ._folds import SemiSupervisedKFold, labeled_folds
+from ._transductive import Transductive
 
-__all__ = ["SemiSupervisedKFold", "TransductiveSearchCV", "cross_validate"]
+__all__ = ["SemiSupervisedKFold", "Transductive", "cross_validate", "labeled_folds"]

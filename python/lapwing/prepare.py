@@ -21,10 +21,10 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 from . import _lapwing
 from ._containers import as_label_array
 from ._control import run_control
-from ._documentation import Documented
 from ._inputs import csr_from_parts
 from ._kinds import refuse_other_kinds
 from ._labels import class_labels
+from ._parameters import NamedParameters, documented_like
 from ._tables import ReadAs, Table, apply_recipe, array_table, as_table, fit_options, is_table
 from ._warnings import warn_of
 
@@ -33,7 +33,7 @@ __all__ = ["TableEncoder"]
 _Encoder = TypeVar("_Encoder", bound="TableEncoder")
 
 
-class TableEncoder(Documented, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class TableEncoder(NamedParameters, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Turns the columns of a table into features that can be compared, as ``lapwing label`` does with files.
 
     What is done with a column is decided from its cells, kept in `recipe_`, and repeated on new rows:
@@ -143,15 +143,12 @@ class TableEncoder(Documented, TransformerMixin, BaseEstimator):  # type: ignore
         self._fit(X, y)
         return self
 
+    @documented_like(fit)
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """The same as ``fit(X, y).transform(X)``, in one pass over the table.
 
         Parameters
         ----------
-        X : data frame, Arrow table or array of shape (n_samples, n_columns)
-            As for :meth:`fit`.
-        y : array-like of shape (n_samples,), default=None
-            As for :meth:`fit`.
 
         Returns
         -------

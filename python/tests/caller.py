@@ -32,7 +32,7 @@ from lapwing.graph import (
     sparsify,
 )
 from lapwing.metrics import accuracy_score
-from lapwing.model_selection import SemiSupervisedKFold, TransductiveSearchCV, cross_validate
+from lapwing.model_selection import SemiSupervisedKFold, Transductive, cross_validate, labeled_folds
 from lapwing.prepare import TableEncoder
 
 X = np.zeros((4, 2))
@@ -52,9 +52,11 @@ best: list[dict[str, Any]] = sorted(auto.results_, key=lambda row: float(row["we
 labels, proved = clf.predict(X, return_certified=True)
 plain: NDArray[np.float64] = clf.predict(X)
 next_rows, reasons = clf.suggest(2, strategy="cover")
-batch: NDArray[np.int64] = Suggester(np.eye(4)).next(y, 2, explore=0.1, return_report=True)[0]
+batch: NDArray[np.int64] = Suggester(np.eye(4)).next(y, 2, explore=0.1)[0]
 why: list[str] = suggest(X, y, 2, metric="cosine")[1].tolist()
-told: dict[str, Any] = suggest(X, n=2, return_report=True)[2]
+told: dict[str, Any] = suggest(X, n=2).report
+told = clf.suggest(2, return_report=True)[2]
+told = Suggester(np.eye(4)).next(y, 2, return_report=True)[2]
 sets: NDArray[np.bool_] = clf.predict_sets(0.9, method="split")
 coverage: object = clf.predict_sets(0.9, X, by_class=True, return_report=True)[1]["expected"]
 doubtful: NDArray[np.int64] = clf.audit(rounds=2).ranked()
@@ -87,20 +89,23 @@ alone: NDArray[np.int32] = index.kneighbors(X, 1, return_distance=False)
 others: NDArray[np.int32] = index.kneighbors(X, 1, False)
 share: float = index.recall_
 sparse: Graph = sparsify(graph, edge_budget=100, sampler="degree")
-kept: int = sparsify("edges.npy", n_samples=4, return_report=True)[1]["n_kept"]
+kept: int = sparsify("edges.npy", n_samples=4).report["n_kept"]
 stream: StreamingSparsifier = StreamingSparsifier(4, memory=2**30).partial_fit([(0, 1)], [0.5])
 so_far: Graph = stream.snapshot()
 seen: int = stream.n_edges_seen_
 resistances = effective_resistances(sparse, method="projection").toarray()
+recall = kneighbors(X, 2).report["recall"]
 recall = kneighbors(X, 2, return_report=True)[2]["recall"]
 solution: NDArray[np.float64] = LaplacianSolver.normalized(graph, 1.0, preconditioner="jacobi").solve([1.0, 0.0, 0.0, 0.0])
 score: float = accuracy_score([0], [0])
-either: Graph | tuple[Graph, dict[str, Any]] = sparsify(graph, return_report=score > 0.5)
-for train, test in SemiSupervisedKFold(2).split(X, y):
+for train, test in labeled_folds(y, 2):
     rows: NDArray[np.intp] = train
-tests: NDArray[np.float64] = cross_validate(clf, X, y, graph=graph, cv=2)["test_score"]
-search: TransductiveSearchCV = TransductiveSearchCV(clf, {"n_neighbors": [2, 3]}, refit="score").fit(X, y, graph=graph)
-on_graph: float = network.score(X, y, graph=graph) + search.score(X, y)
+for train, test in SemiSupervisedKFold(2, shuffle=True).split(X, y):
+    rows = test
+shown: dict[str, Any] = cross_validate(clf, X, y, graph, cv=SemiSupervisedKFold(2), scoring="accuracy")
+by_number: Transductive = Transductive(clf, X, graph=graph).fit([0, 1], [0, 1])
+hidden: NDArray[np.float64] = by_number.predict_proba([2, 3])
+on_graph: float = network.score(X, y, graph=graph) + by_number.score([0, 1], [0, 1])
 encoder: TableEncoder = TableEncoder(standardize="on", n_jobs=1).fit(X, y)
 steps: list[str] = [column["done"] for column in encoder.description_] + list(encoder.recipe_)
 titles: list[str] = encoder.get_feature_names_out().tolist()

@@ -24,7 +24,7 @@ from lapwing.baselines import (
     SubsamplingHarmonicClassifier,
 )
 from lapwing.graph import knn_graph
-from lapwing.model_selection import SemiSupervisedKFold
+from lapwing.model_selection import labeled_folds
 
 BASELINES = [
     EigenfunctionClassifier(n_eigenfunctions=8),
@@ -199,7 +199,7 @@ def test_parameters_out_of_range_are_named(clf, message):
 def test_a_grid_search_chooses_the_number_of_functions():
     X, truth, y = blobs(n_labeled=60)
     search = GridSearchCV(
-        EigenfunctionClassifier(), {"n_eigenfunctions": [1, 8]}, cv=SemiSupervisedKFold(3, random_state=0)
+        EigenfunctionClassifier(), {"n_eigenfunctions": [1, 8]}, cv=labeled_folds(y, 3)
     )
     search.fit(X, y)
     assert search.best_params_["n_eigenfunctions"] == 8

@@ -1,5 +1,6 @@
 """Pictures of fits, and the page of a fit."""
 
+import html
 import pickle
 import re
 
@@ -8,7 +9,13 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 
-from lapwing import AutoLabeler, HarmonicClassifier, HarmonicRegressor, LowRankPropagationClassifier, UnfoldedGNNClassifier
+from lapwing import (
+    AutoLabeler,
+    HarmonicClassifier,
+    HarmonicRegressor,
+    LowRankPropagationClassifier,
+    UnfoldedGNNClassifier,
+)
 from lapwing.graph import GraphLearner, knn_graph
 from lapwing.prepare import TableEncoder
 
@@ -84,57 +91,67 @@ def test_more_classes_than_colors_share_a_gray():
 
 
 def test_confidence_counts_rows_without_a_given_label(harmonic):
-    display = ConfidenceDisplay.from_estimator(harmonic)
+    _, ax = plt.subplots()
+    display = ConfidenceDisplay.from_estimator(harmonic, ax=ax)
+    assert display.ax_ is ax and display.figure_ is ax.figure
     assert len(display.confidence) == len(X) - 100 and display.correct is None
-    told = ConfidenceDisplay.from_estimator(harmonic, y_true=np.where(np.arange(len(X)) < 1000, TRUTH, -1))
-    assert len(told.confidence) == 900
+    told = ConfidenceDisplay.from_estimator(harmonic, y_true=np.where(np.arange(len(X)) < 1000, TRUTH, -1), bins=5)
+    assert len(told.confidence) == 900 and sum(bar.get_height() for bar in told.ax_.patches) == 900
     assert told.correct.mean() == (harmonic.transduction_ == TRUTH)[100:1000].mean()
 
 
 def test_reliability_is_that_of_held_out_labels_or_of_the_truth(harmonic):
-    held_out = ReliabilityDisplay.from_estimator(harmonic)
-    assert held_out.count.sum() == 100
+    assert ReliabilityDisplay.from_estimator(harmonic).count.sum() == 100
     told = ReliabilityDisplay.from_estimator(harmonic, y_true=TRUTH)
-    assert told.count.sum() == len(X) - 100
-    right = (told.accuracy * told.count).sum() / told.count.sum()
+    right = (told.accuracy * told.count).sum() / (len(X) - 100)
     assert right == pytest.approx((harmonic.transduction_ == TRUTH)[100:].mean())
+    few = HarmonicClassifier(random_state=0).fit(X, np.where(np.arange(len(X)) < 2, TRUTH, -1))
+    with pytest.raises(ValueError, match="held out no label, or too few"):
+        ReliabilityDisplay.from_estimator(few)
 
 
 def test_curves_of_networks_and_solvers(harmonic):
     network = UnfoldedGNNClassifier(random_state=0).fit(X, Y)
     np.testing.assert_array_equal(LossCurveDisplay.from_estimator(network).values, network.loss_curve_)
     display = LossCurveDisplay.from_estimator(harmonic)
-    assert display.name == "relative residual" and display.ax_.get_yscale() == "log" and len(display.values) > 0
+    assert display.ax_.get_ylabel() == "relative residual" and display.ax_.get_yscale() == "log" and len(display.values)
 
 
 def test_candidates_are_sorted_by_what_they_get_right(auto):
     display = CompareDisplay.from_estimator(auto)
     tried = [row for row in auto.results_ if row["estimate"] is not None]
-    assert len(display.names) == len(tried) > 2
+    assert len(display.names) == len(tried) == len(display.ax_.get_yticks()) > 2
     assert (np.diff(display.estimates) >= 0).all()
     assert display.expected == auto.expected_accuracy_
 
 
-def test_wrong_estimators_are_refused(harmonic, auto):
-    with pytest.raises(TypeError, match="LabelMapDisplay takes a classifier or regressor of lapwing, not TableEncoder"):
-        LabelMapDisplay.from_estimator(TableEncoder())
+def test_wrong_estimators_are_refused(harmonic):
     with pytest.raises(TypeError, match="CompareDisplay takes a fitted AutoLabeler, not HarmonicClassifier"):
         CompareDisplay.from_estimator(harmonic)
+    with pytest.raises(TypeError, match="ConfidenceDisplay takes a classifier of lapwing, not HarmonicRegressor"):
+        ConfidenceDisplay.from_estimator(HarmonicRegressor())
     with pytest.raises(ValueError, match="y_true has 5 rows; expected one per row of the fit, 1797"):
         ConfidenceDisplay.from_estimator(harmonic, y_true=TRUTH[:5])
+    with pytest.raises(TypeError, match="LabelMapDisplay takes a classifier or regressor of lapwing, not TableEncoder"):
+        LabelMapDisplay.from_estimator(TableEncoder())
     with pytest.raises(Exception, match="not fitted"):
         LabelMapDisplay.from_estimator(HarmonicClassifier())
 
 
 def test_the_page_says_what_was_done_and_what_to_do(auto, tmp_path):
     path = tmp_path / "page.html"
-    assert auto.report(path) is None
+    shown = auto.report(path)
     page = path.read_text(encoding="utf-8")
     for heading in ["Rows in two dimensions", "Label these next", "Least certain rows", "Reliability", "To do it again"]:
         assert f"<h2>{heading}</h2>" in page
     assert "AutoLabeler(random_state=0).fit(X, y)" in page and "<svg class=\"thumb\"" in page
     assert "Most frequent errors" not in page
     assert not re.search(r"(src|href)=\"http", page) and "<script" not in page
+    assert shown.html == page and html.escape(page) in shown._repr_html_()
+    alone = shown["Reliability"].html
+    assert "<h2>Reliability</h2>" in alone and alone.count("<figure") == 1 and len(alone) < len(page) / 10
+    with pytest.raises(ValueError, match="no figure 'Loss'; its figures are Rows in two dimensions, .*Confidence, Reliability"):
+        shown["Loss"]
 
 
 def test_the_page_counts_errors_where_the_truth_is_known(harmonic, tmp_path):
@@ -158,8 +175,10 @@ def test_longer_names_of_the_truth_are_other_classes(tmp_path):
     given = np.where(np.arange(len(X)) < 100, np.array(["even", "odd"])[TRUTH % 2], "")
     clf = HarmonicClassifier(random_state=0).fit(X, given)
     longer = np.where(np.arange(len(X)) < 1000, "evening", "even")
-    right = ConfidenceDisplay.from_estimator(clf, y_true=longer).correct
-    assert right[:900].mean() == 0 and right[900:].mean() > 0.4
+    clf.report(tmp_path / "page.html", y_true=longer)
+    # Of the first 900 rows to label none is right.
+    right = (clf.transduction_[1000:] == "even").sum() / (len(X) - 100)
+    assert f"<dd>{100 * right:.1f} %</dd>" in (tmp_path / "page.html").read_text(encoding="utf-8")
     with pytest.raises(TypeError, match="the classes of the fit are texts, but y_true holds numbers"):
         clf.report(tmp_path / "page.html", y_true=TRUTH)
 

@@ -15,7 +15,9 @@ LEFT_OUT = {
     "EX01",  # examples; classes and functions have some
 }  # fmt: skip
 #: Classes that only the package makes: their attributes are documented, not how they are made.
-MADE_HERE = {"lapwing.audit.Audit", "lapwing.audit.ValueAudit", "lapwing.graph.Graph"}
+MADE_HERE = {"lapwing.audit.Audit", "lapwing.audit.ValueAudit", "lapwing.graph.Graph"} | {
+    f"lapwing.display.{kind}Display" for kind in ("Confidence", "Reliability", "LossCurve", "Compare")
+}
 
 #: Parameters whose description begins with a Greek letter, which is always small.
 GREEK = {"alpha", "beta", "ridge"}

@@ -19,7 +19,7 @@ Y = np.where(np.arange(60) % 5 == 0, TRUTH, -1)
 VALUES = np.where(Y < 0, np.nan, X[:, 0])
 RING = sp.csr_array(np.roll(np.eye(60), 1, axis=1) + np.roll(np.eye(60), -1, axis=1))
 EDGES = np.array([(row, row + 1) for row in range(59)])
-SEARCHED = {"n_neighbors": [3, 5]}
+LABELED = (np.flatnonzero(Y >= 0), Y[Y >= 0])
 
 #: Attributes that are there in some cases only, as their documentation says.
 SOMETIMES = {"feature_names_in_"}
@@ -52,7 +52,7 @@ FITS = {
     "GraphLearner()": lambda: graph.GraphLearner(4).fit(X),
     "given sparsity": lambda: graph.GraphLearner(4, sparsity=1.0).fit(X),
     "StreamingSparsifier()": lambda: graph.StreamingSparsifier(60).fit(EDGES),
-    "TransductiveSearchCV()": lambda: model_selection.TransductiveSearchCV(lapwing.HarmonicClassifier(), SEARCHED).fit(X, Y),
+    "Transductive()": lambda: model_selection.Transductive(lapwing.HarmonicClassifier(), X).fit(*LABELED),
     "TableEncoder()": lambda: prepare.TableEncoder().fit(X),
     "LaplacianSolver()": lambda: lapwing.LaplacianSolver(RING),
 }  # fmt: skip

@@ -14,7 +14,6 @@ from frames import FRAMES, LABELS, N, RNG, SIDE, TABLES, mixed_table, program
 import lapwing
 from lapwing import AutoLabeler, HarmonicClassifier, label_frame, load_model, save_model
 from lapwing.graph import knn_graph
-from lapwing.model_selection import TransductiveSearchCV
 from lapwing.prepare import TableEncoder
 
 
@@ -237,13 +236,6 @@ def test_numbers_that_are_written_with_commas_and_signs(kind):
     np.testing.assert_allclose(encoder.transform(FRAMES[kind](new))[:, 0], [1.234, 12.0], rtol=1e-6)
     with pytest.raises(ValueError, match="cells of another kind than in the fit: 'slope'.*write them as the fit had them"):
         encoder.transform(FRAMES[kind](pd.DataFrame({"slope": ["steep", "flat"], "noise": [0.0, 0.0]})))
-
-
-def test_the_best_classifier_of_a_search_labels_other_tables():
-    table = pd.read_csv(TABLES / "messy.csv")
-    search = TransductiveSearchCV(HarmonicClassifier(random_state=0), {"n_neighbors": [5, 10]})
-    labeled, model = label_frame(table, "y", estimator=search, return_estimator=True)
-    assert isinstance(model, HarmonicClassifier) and len(model.predict(table.drop(columns="y"))) == len(table)
 
 
 SPELLINGS = {

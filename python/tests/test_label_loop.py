@@ -64,7 +64,8 @@ def test_suggestions_take_features_graphs_and_labels_of_any_type(digits, graph):
     assert all((found[0] == rows).all() for found in same)
     texts = np.array(["digit %d" % label for label in truth], dtype=object)
     texts[100:] = None
-    found, _, report = suggest(X, texts, 10, check=0.2, explore=0.3, random_state=0, return_report=True)
+    batch = suggest(X, texts, 10, check=0.2, explore=0.3, random_state=0)
+    found, report = batch.rows, batch.report
     assert (found >= 100).all() and report["parts"]["suggest"]["n_labeled"] == 100
     assert [str(guess)[:6] for guess in report["guesses"]] == ["digit "] * 10
     assert np.isfinite(report["confidence"]).all() and np.isnan(report["scores"][-2:]).all()
@@ -240,7 +241,8 @@ def test_suggested_labels_are_no_sample(digits):
     X, truth = digits
     y = hide(truth, 3)
     fit = HarmonicClassifier(random_state=0).fit(X, y)
-    rows, _ = fit.suggest(30)
+    rows, _, facts = fit.suggest(30, return_report=True)
+    assert len(facts["scores"]) == 30
     fit.add_labels(rows, truth[rows])
     with pytest.warns(UserWarning, match="suggested, not drawn at random"):
         report = fit.predict_sets(return_report=True)[1]
@@ -304,7 +306,7 @@ def test_rows_that_no_label_reaches():
         fit = HarmonicClassifier(5).fit(X, y)
     sets, report = fit.predict_sets(0.8, return_report=True)
     assert sets[30:].all() and report["n_unreached"] == 30
-    rows, reasons, facts = suggest(X, y, 4, n_neighbors=5, return_report=True)
+    rows, _, facts = suggest(X, y, 4, n_neighbors=5, return_report=True)
     assert facts["parts"]["suggest"]["share_unreached"] == 0.5
     assert (rows >= 30).any() and facts["parts"]["suggest"]["share_unreached_after"] == 0
 

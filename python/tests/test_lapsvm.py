@@ -23,7 +23,7 @@ from lapwing import (
     save_model,
 )
 from lapwing.graph import kneighbors, knn_graph
-from lapwing.model_selection import SemiSupervisedKFold
+from lapwing.model_selection import labeled_folds
 
 CLASSIFIERS = [LaplacianSVC, LaplacianRidgeClassifier]
 
@@ -221,7 +221,7 @@ def test_results_do_not_depend_on_threads_and_searches_work():
     one, other = (LaplacianSVC(n_jobs=n, random_state=0).fit(X, y) for n in (1, 3))
     np.testing.assert_array_equal(one.scores_, other.scores_)
     search = GridSearchCV(
-        LaplacianSVC(random_state=0), {"graph_reg": [0.0, 0.1]}, cv=SemiSupervisedKFold(3, random_state=0)
+        LaplacianSVC(random_state=0), {"graph_reg": [0.0, 0.1]}, cv=labeled_folds(y, 3)
     )
     assert search.fit(X, y).best_score_ > 0.9
 

@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV
 
 from lapwing import LowRankPropagationClassifier, load_model, save_model
 from lapwing.exceptions import UnreachedWarning
-from lapwing.model_selection import SemiSupervisedKFold
+from lapwing.model_selection import labeled_folds
 
 #: Factors of landmarks, and all.
 LANDMARK_FACTORS = ["anchor", "nystrom"]
@@ -257,7 +257,7 @@ def test_bad_values_are_named():
 def test_a_grid_search_chooses_the_number_of_landmarks():
     X, truth = load_digits(return_X_y=True)
     y = np.where(np.arange(len(X)) < 200, truth, -1)
-    search = GridSearchCV(estimator(), {"n_landmarks": [5, 200]}, cv=SemiSupervisedKFold(3)).fit(X, y)
+    search = GridSearchCV(estimator(), {"n_landmarks": [5, 200]}, cv=labeled_folds(y, 3)).fit(X, y)
     assert search.best_params_["n_landmarks"] == 200
     assert (search.best_estimator_.transduction_[200:] == truth[200:]).mean() > 0.85
 

@@ -100,6 +100,9 @@ def test_without_new_rows_the_fitted_ones_are_asked_for(rows, method):
     expected = kneighbors(X, 5, method=method, random_state=3)
     np.testing.assert_array_equal(distances, expected[0])
     np.testing.assert_array_equal(indices, expected[1])
+    *same, report = kneighbors(X, 5, method=method, random_state=3, return_report=True)
+    np.testing.assert_array_equal(same, expected)
+    assert report == expected.report
     assert (indices != np.arange(3000)[:, None]).all()
     # Handed in as new rows they find themselves, as far as their cells are visited.
     share = (index.kneighbors(X, 1)[0] == 0).mean()

@@ -28,10 +28,9 @@ from lapwing import (
 )
 from lapwing._model_file import CLASSIFIERS
 from lapwing.graph import Graph, GraphLearner, NeighborIndex, StreamingSparsifier, kneighbors, knn_graph
-from lapwing.model_selection import SemiSupervisedKFold
 
 REGRESSORS = (HarmonicRegressor, LaplacianRidgeRegressor, UnfoldedGNNRegressor)
-OTHERS = (GraphLearner, NeighborIndex, StreamingSparsifier, SemiSupervisedKFold, LaplacianSolver)
+OTHERS = (GraphLearner, NeighborIndex, StreamingSparsifier, LaplacianSolver)
 
 
 def test_every_estimator_is_looked_at():

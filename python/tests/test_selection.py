@@ -8,20 +8,20 @@ import pytest
 from datasets import hide
 from sklearn.base import clone
 from sklearn.metrics import f1_score, log_loss, mean_squared_error
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from lapwing import HarmonicClassifier, HarmonicRegressor
 from lapwing.metrics import accuracy_on_unlabeled, accuracy_score, labeled_scorer
-from lapwing.model_selection import SemiSupervisedKFold
+from lapwing.model_selection import SemiSupervisedKFold, labeled_folds
 
 
 @pytest.mark.parametrize("marker", [-1, None])
 def test_folds_test_labeled_rows_only(marker):
     y = np.array([0, 1, marker] * 20, dtype=object if marker is None else int)
     tested = []
-    for train, test in SemiSupervisedKFold(4, shuffle=True, random_state=0).split(y.reshape(-1, 1), y):
+    for train, test in labeled_folds(y, StratifiedKFold(4, shuffle=True, random_state=0)):
         assert (train[1:] > train[:-1]).all() and not set(train) & set(test)
         assert set(range(2, 60, 3)) <= set(train)
         assert len(train) + len(test) == 60
@@ -30,47 +30,64 @@ def test_folds_test_labeled_rows_only(marker):
     assert sorted(tested) == [row for row in range(60) if row % 3 != 2]
 
 
+def held_by(y, cv, **options):
+    return [test.tolist() for _, test in labeled_folds(y, cv, **options)]
+
+
 def test_folds_of_numbers_and_too_few_labels():
     y = np.array([0.5, np.nan, 1.25, 2.5, np.nan])
-    folds = list(SemiSupervisedKFold(3).split(y, y))
-    assert [list(test) for _, test in folds] == [[0], [2], [3]]
-    with pytest.raises(ValueError, match="at most the number of labeled rows, 3"):
-        next(SemiSupervisedKFold(4).split(y, y))
-    with pytest.raises(ValueError, match="needs y"):
-        next(SemiSupervisedKFold(2).split(y))
+    assert held_by(y, 3) == [[0], [2], [3]]
+    with pytest.raises(ValueError, match="number of splits"):
+        labeled_folds(y, 4)
+    with pytest.raises(ValueError, match="no row of y has a label"):
+        labeled_folds([-1, -1], 2)
+    with pytest.raises(ValueError, match="task is 'both'; expected one of auto, classification, regression"):
+        labeled_folds(y, 2, task="both")
+
+
+def test_the_splitter_has_folds_of_labeled_rows():
+    classes, values = np.array([0, 1, -1] * 8), np.array([3.0, -1.0, np.nan] * 8)
+    shuffled = {"shuffle": True, "random_state": 0}
+    for y, cv, options in (
+        (classes, StratifiedKFold(4), {}), (classes, StratifiedKFold(4, **shuffled), shuffled),
+        (classes, KFold(4), {"stratify": False}), (classes, StratifiedKFold(4), {"unlabeled": 0}),
+        (values + 0.5, KFold(4), {}), (values, KFold(4), {"task": "regression"}),
+    ):  # fmt: skip
+        expected = labeled_folds(y, cv, task=options.get("task", "auto"), unlabeled=options.get("unlabeled"))
+        found = list(SemiSupervisedKFold(4, **options).split(y, y))
+        assert [[list(rows) for rows in fold] for fold in found] == [[list(rows) for rows in fold] for fold in expected]
     assert SemiSupervisedKFold(4).get_n_splits() == 4
+
+
+@pytest.mark.parametrize(("options", "y", "text"), [
+    ({}, None, "needs y to know which rows have a label"),
+    ({}, np.array([0, 1, -1, 0]), "inconsistent numbers of samples"),
+    ({"stratify": "no"}, np.array([0, 1, -1]), "stratify is 'no'; expected True, False or 'auto'"),
+    ({"stratify": True}, np.array([0.5, 1.5, np.nan]), "stratify is True, but the values"),
+    ({"task": "both"}, np.array([0, 1, -1]), "task is 'both'; expected one of auto, classification, regression"),
+])  # fmt: skip
+def test_errors_of_the_splitter(options, y, text):
+    with pytest.raises(ValueError, match=text):
+        next(SemiSupervisedKFold(2, **options).split(np.zeros(3), y))
 
 
 @pytest.mark.parametrize("dtype", [float, object])
 def test_a_value_of_minus_one_is_a_value(dtype):
     # Fractions say that these are values.
     y = np.array([0.5, np.nan, -1.0, 2.5, np.nan, -1.0], dtype=dtype)
-    assert [list(test) for _, test in SemiSupervisedKFold(4).split(y, y)] == [[0], [2], [3], [5]]
+    assert held_by(y, 4) == [[0], [2], [3], [5]]
     y = np.where([value == 0.5 for value in y], 3.0, y)
     y = np.where([value == 2.5 for value in y], 4.0, y).astype(dtype)
-    whole = SemiSupervisedKFold(4, task="regression")
-    assert [list(test) for _, test in whole.split(y, y)] == [[0], [2], [3], [5]]
-    marked = SemiSupervisedKFold(2, task="regression", unlabeled=-1)
-    assert [list(test) for _, test in marked.split(y, y)] == [[0], [3]]
+    assert held_by(y, 4, task="regression") == [[0], [2], [3], [5]]
+    assert held_by(y, 2, task="regression", unlabeled=-1) == [[0], [3]]
 
 
-def test_whole_values_are_not_stratified():
+def test_groups_stay_together_and_whole_values_are_not_stratified():
     # Folds that keep shares of 0 and 1 have one of each.
     y = np.array([0.0, 0.0, 1.0, 1.0, np.nan])
-    tested = [list(test) for _, test in SemiSupervisedKFold(2, task="regression").split(y, y)]
-    assert tested == [[0, 1], [2, 3]]
-    assert [list(test) for _, test in SemiSupervisedKFold(2).split(y, y)] == [[0, 2], [1, 3]]
-    assert [list(test) for _, test in SemiSupervisedKFold(2, stratify=False).split(y, y)] == [[0, 1], [2, 3]]
-    counts = np.arange(8.0)
-    with pytest.raises(ValueError, match="no class has more than 1 labeled rows.*task='regression' if y holds values"):
-        next(SemiSupervisedKFold(2).split(counts, counts))
-    assert len(list(SemiSupervisedKFold(2, task="regression").split(counts, counts))) == 2
-    with pytest.raises(ValueError, match="stratify is True, but the values"):
-        next(SemiSupervisedKFold(2, stratify=True, task="regression").split(counts, counts))
-    with pytest.raises(ValueError, match="task is 'both'; expected one of auto, classification, regression"):
-        next(SemiSupervisedKFold(2, task="both").split(counts, counts))
-    with pytest.raises(ValueError, match="stratify is 'no'; expected True, False or 'auto'"):
-        next(SemiSupervisedKFold(2, stratify="no").split(counts, counts))
+    assert held_by(y, 2, task="regression") == [[0, 1], [2, 3]]
+    assert held_by(y, 2) == [[0, 2], [1, 3]]
+    assert held_by(y, GroupKFold(2), groups=np.array([1, 2, 2, 1, 1])) in ([[0, 3], [1, 2]], [[1, 2], [0, 3]])
 
 
 @pytest.mark.parametrize("y", [
@@ -81,20 +98,19 @@ def test_minus_one_beside_another_marker_is_tested(y):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for options in ({}, {"task": "regression"}):
-            assert sorted(row for _, test in SemiSupervisedKFold(2, **options).split(y, y) for row in test) == list(range(6))
+            assert sorted(sum(held_by(y, 2, **options), [])) == list(range(6))
 
 
 @pytest.mark.parametrize("y", [np.array([0, 1, 0, 1, -1, -1, -2, -2]), np.array([0, 1, 0, 1, -1, -1, -2, -2.0])])
 def test_a_doubtful_minus_one_is_not_dropped_in_silence(y):
     with pytest.warns(UserWarning, match="-1 as rows without a label; give task='regression'"):
-        tested = [row for _, test in SemiSupervisedKFold(2).split(y, y) for row in test]
+        tested = sum(held_by(y, 2), [])
     assert not {4, 5} & set(tested)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for options in ({"task": "classification"}, {"task": "regression"}, {"unlabeled": -9}):
-            list(SemiSupervisedKFold(2, **options).split(y, y))
-        plain = np.array([0, 1, 0, 1, -1, -1])
-        list(SemiSupervisedKFold(2).split(plain, plain))
+            labeled_folds(y, 2, **options)
+        labeled_folds(np.array([0, 1, 0, 1, -1, -1]), 2)
 
 
 def test_scores_of_values_count_those_of_minus_one():
@@ -118,22 +134,25 @@ def test_grid_search(moons, scoring):
     search = GridSearchCV(
         HarmonicClassifier(),
         {"n_neighbors": [5, 10], "graph_reg": ["auto", 1e-3]},
-        cv=SemiSupervisedKFold(3),
+        cv=labeled_folds(y, 3),
         scoring=scoring,
         n_jobs=2,
     ).fit(X, y)
     assert search.best_score_ > 0.9
     assert (search.best_estimator_.transduction_ == truth).mean() > 0.95
     assert search.predict(X[:5]).shape == (5,)
+    by_splitter = clone(search).set_params(cv=SemiSupervisedKFold(3)).fit(X, y)
+    np.testing.assert_array_equal(by_splitter.cv_results_["mean_test_score"], search.cv_results_["mean_test_score"])
 
 
 def test_grid_search_on_a_given_graph(moons):
     from lapwing.graph import knn_graph
 
     X, truth, _ = moons
+    y = hide(truth, per_class=12)
     search = GridSearchCV(
-        HarmonicClassifier(affinity="precomputed"), {"form": ["stable", "plain"]}, cv=SemiSupervisedKFold(3)
-    ).fit(knn_graph(X, 10).to_scipy(), hide(truth, per_class=12))
+        HarmonicClassifier(affinity="precomputed"), {"form": ["stable", "plain"]}, cv=labeled_folds(y, 3)
+    ).fit(knn_graph(X, 10).to_scipy(), y)
     assert search.best_score_ > 0.9
 
 
@@ -141,9 +160,9 @@ def test_in_a_pipeline_and_for_regression(moons):
     X, truth, _ = moons
     y = hide(truth, per_class=15)
     pipeline = make_pipeline(StandardScaler(), HarmonicClassifier(10))
-    assert cross_val_score(pipeline, X, y, cv=SemiSupervisedKFold(3)).mean() > 0.9
+    assert cross_val_score(pipeline, X, y, cv=labeled_folds(y, 3)).mean() > 0.9
     values = np.where(y >= 0, X[:, 0], np.nan)
-    scores = cross_val_score(HarmonicRegressor(10), X, values, cv=SemiSupervisedKFold(3, shuffle=True, random_state=0))
+    scores = cross_val_score(HarmonicRegressor(10), X, values, cv=labeled_folds(values, KFold(3, shuffle=True, random_state=0)))
     assert scores.mean() > 0.3
 
 

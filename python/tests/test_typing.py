@@ -1,7 +1,4 @@
-"""Type checkers pass what callers may write, and report misspelt options and choices, and attributes of another type.
-
-That the stub says what the module has is a check of `cargo xtask test`.
-"""
+"""Type checkers pass what callers may write, and report misspelt options and choices, and attributes of another type."""
 
 import inspect
 import json

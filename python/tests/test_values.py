@@ -11,7 +11,6 @@ import pytest
 
 from lapwing import HarmonicRegressor, LaplacianRidgeRegressor, UnfoldedGNNRegressor
 from lapwing._targets import are_continuous, marker_warnings, target_values
-from lapwing.model_selection import cross_validate
 
 X = np.arange(12, dtype=np.float64).reshape(-1, 1)
 CELLS = [0.5, None, 2.0, None, 7.5]
@@ -109,14 +108,12 @@ def test_minus_one_for_unknown_values_is_doubted(y, is_doubtful):
     assert marker_warnings(values, -1) == marker_warnings(values, np.nan) == []
 
 
-def test_regressors_and_cross_validation_say_so():
+def test_regressors_say_so():
     y = np.full(12, -1.0)
     y[[0, 6, 11]] = [1.5, 2.0, 4.0]
     with pytest.warns(UserWarning, match="9 of 12 values are -1, and none is NaN.*unlabeled=-1"):
         found = HarmonicRegressor(n_neighbors=3).fit(X, y)
     assert found.report_["warnings"][-1]["kind"] == "not-as-given"
-    with pytest.warns(UserWarning, match="9 of 12 values are -1"):
-        cross_validate(HarmonicRegressor(n_neighbors=3), X, y, cv=2)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         named = HarmonicRegressor(n_neighbors=3, unlabeled=-1).fit(X, y)

@@ -144,7 +144,8 @@ OWN = {
     "probes": _own("probes", "ArrayLike | None", "None", "array-like of shape (n_samples, n_probes) or None", """
         Up to 16 vectors whose xᵀLx is compared at the end, such as indicators of clusters; None takes vectors that are large
         over weak cuts."""),
-    "return_report": _own("return_report", "bool", "False", "bool", "Whether to return the report as well."),
+    "return_report": _own("return_report", "bool", "False", "bool", """
+        Whether to return the report as a further result."""),
     "edges": _own("edges", "ArrayLike", None, "array-like of int of shape (n_pairs, 2)", """
         Pairs that may carry weight, each once, either way round. For "log" every row needs one."""),
     "sq_distances": _own("sq_distances", "ArrayLike", None, "array-like of shape (n_pairs,)", """
@@ -214,32 +215,25 @@ SIGNATURES = (
         "LaplacianSolver", ("laplacian",), ("random_state:solver", "n_jobs", "verbose", "callback"),
         before=("adjacency", "diagonal"), by_hand=True, apart=("adjacency", "diagonal"),
     ),
-    Signature(
-        "kneighbors", ("knn",), (*_RUN, "return_report"), before=("X",), by_hand=True, apart=("X", "n_neighbors", "return_report")
-    ),
+    Signature("kneighbors", ("knn",), (*_RUN, "return_report"), before=("X",), by_hand=True),
     Signature("knn_graph", ("graph",), _RUN, before=("X",), by_hand=True),
     Signature(
         "suggest", ("suggest", "graph"), (*_RUN, "return_report"),
         before=("X:graph", "y:none", "n", "graph", "candidates", "exclude", "cost", "unlabeled", "affinity:row"), by_hand=True,
-        apart=("X", "y", "n", "return_report"),
     ),
     Signature(
         "Suggester.next", ("suggest",), ("return_report",), before=("y:none", "n", "candidates", "exclude", "cost", "unlabeled"),
-        by_hand=True, apart=("y", "n", "return_report"),
+        by_hand=True,
     ),
     Signature(
         "HarmonicClassifier.suggest", ("suggest",), ("return_report",), before=("n", "candidates", "exclude", "cost"), by_hand=True,
-        apart=("n", "return_report"),
     ),
     Signature("HarmonicClassifier.audit", ("audit",), by_hand=True),
     Signature(
         "audit", ("audit", "graph"), _RUN, before=("X:graph", "y:audit", "graph", "sample_weight", "unlabeled", "affinity:row"),
         by_hand=True,
     ),
-    Signature(
-        "sparsify", ("sparsify",), ("probes", *_RUN, "return_report"), before=("A", "n_samples:file"), by_hand=True,
-        apart=("A", "return_report"),
-    ),
+    Signature("sparsify", ("sparsify",), ("probes", *_RUN, "return_report"), before=("A", "n_samples:file"), by_hand=True),
     Signature(
         "learn_weights", ("learn",), ("start", "n_jobs", "verbose", "callback"),
         before=("edges", "sq_distances", "n_samples:rows", "alpha", "beta", "model"),

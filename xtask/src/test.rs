@@ -56,7 +56,6 @@ fn checks(log: &mut Log) -> Result<()> {
         venv.install_wheel(&wheel)?;
         Ok((venv, site))
     })?;
-    log.step("type stubs", || stubs(&venv))?;
     log.step("Python tests", || python_tests(&venv))?;
     log.step("site", || site::build(site, &wheel, &target().join("site"), true).map(drop))
 }
@@ -66,11 +65,6 @@ fn smoke(wheel: &Path) -> Result<()> {
     let venv = Venv::fresh("clean")?;
     venv.install([wheel])?;
     venv.call().args(["-c", "import lapwing; lapwing.show_versions()"]).within(target()).run()
-}
-
-/// Compares the stubs of the compiled module with the module.
-fn stubs(venv: &Venv) -> Result<()> {
-    venv.call().args(["-m", "mypy.stubtest", "lapwing._lapwing"]).within(target()).run()
 }
 
 /// Runs the tests from outside `python/` and keeps that folder off the import path, so that they test the installed wheel. Files run side by

@@ -1,0 +1,235 @@
+"""Small pictures of a fit, and what all displays share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from ._pages import KeepsRows, WritesPage
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+#: Colors of classes, those of the HTML pages; further classes share a gray.
+COLORS = (
+    "#0072b2 #e69f00 #009e73 #cc79a7 #d55e00 #56b4e9 #6a4fb3 #a89a00 #882255 #5b7f1e "
+    "#44aa99 #aa4499 #7a5c3a #8b1a1a #5f86b8 #737373 #c9a75b #2f4b7c #cc6677 #3d3399"
+).split()
+OTHERS = "#a3a8a6"
+LINE, WRONG = COLORS[0], COLORS[4]
+
+_Display = TypeVar("_Display", bound="Display")
+
+
+class Drawn:
+    """What all displays share."""
+
+    ax_: Axes
+    figure_: Figure | SubFigure
+    _takes: ClassVar[type] = WritesPage
+
+    @classmethod
+    def _fitted(cls, estimator: Any) -> Any:
+        """The estimator, if it is of the kind that the display takes, and fitted."""
+        if not isinstance(estimator, cls._takes):
+            wanted = "a classifier" if cls._takes is WritesPage else "a classifier or regressor"
+            raise TypeError(f"{cls.__name__} takes {wanted} of lapwing, not {type(estimator).__name__}")
+        check_is_fitted(estimator)
+        return estimator
+
+    def _begin(self, ax: Axes | None, size: tuple[float, float]) -> Axes:
+        """The axes to draw on: those given, or those of a new figure."""
+        if ax is None:
+            try:
+                import matplotlib.pyplot as plt
+            except ImportError as error:
+                name = type(self).__name__
+                raise ImportError(
+                    f'{name} draws with matplotlib, which is not installed; run: pip install "lapwing[plot]"'
+                ) from error
+            _, ax = plt.subplots(figsize=size, layout="constrained")
+        self.ax_, self.figure_ = ax, ax.figure
+        return ax
+
+
+class Display(Drawn):
+    """A picture of what a fit knows of itself; kinds have `_read`, which takes it, and `_draw`."""
+
+    _read: Callable[..., None]
+    _draw: Callable[[Axes], None]
+
+    def __init__(self, estimator: Any, **options: Any) -> None:
+        self._read(self._fitted(estimator), **options)
+
+    @classmethod
+    def from_estimator(cls: type[_Display], estimator: Any, *, ax: Axes | None = None, **options: Any) -> _Display:
+        """Draw a fit.
+
+        Parameters
+        ----------
+        estimator : classifier or regressor of lapwing
+            Fitted. What the fit does not know cannot be drawn, and is a ValueError.
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+        **options
+            For confidence and reliability `bins` and `y_true`: true labels where they are known, with the marker
+            elsewhere. Rows with a true label are shown then, apart from those whose label was given.
+
+        Returns
+        -------
+        Display
+            The display, drawn: on its `ax_`, which is in its `figure_`.
+        """
+        display = cls(estimator, **options)
+        display._draw(display._begin(ax, (6.0, 3.6)))
+        return display
+
+
+class ConfidenceDisplay(Display):
+    """How sure the labels are: a histogram of the confidence of rows whose label was not given.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing import HarmonicClassifier
+    >>> from lapwing.display import ConfidenceDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> y[::2] = -1
+    >>> len(ConfidenceDisplay.from_estimator(HarmonicClassifier().fit(X, y)).confidence)
+    75
+    """
+
+    def _read(self, fitted: Any, *, y_true: Any = None, bins: int = 20) -> None:
+        self.confidence, self.correct = _inferred(fitted, y_true)
+        self._edges = np.linspace(0.0, 1.0, bins + 1).tolist()
+
+    def _draw(self, ax: Axes) -> None:
+        style: dict[str, Any] = {"stacked": True, "rwidth": 0.92}
+        if self.correct is None:
+            ax.hist(self.confidence, self._edges, color=LINE, **style)
+        else:
+            parts = [self.confidence[self.correct], self.confidence[~self.correct]]
+            ax.hist(parts, self._edges, color=[LINE, WRONG], label=["right", "wrong"], **style)
+            ax.legend(frameon=False)
+        ax.set(xlabel="confidence", ylabel="rows", xlim=(0.0, 1.0))
+
+
+class ReliabilityDisplay(Display):
+    """How often held-out labels of a confidence are right. Below the diagonal confidence is too high.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing import HarmonicClassifier
+    >>> from lapwing.display import ReliabilityDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> y[::2] = -1
+    >>> int(ReliabilityDisplay.from_estimator(HarmonicClassifier().fit(X, y)).count.sum())
+    75
+    """
+
+    def _read(self, fitted: Any, *, y_true: Any = None, bins: int = 10) -> None:
+        parts = fitted.report_["parts"].get("reliability") or []
+        found = [(part["confidence"], part["accuracy"], part["count"]) for part in parts]
+        if y_true is not None:
+            sure, right = _inferred(fitted, y_true)
+            groups = [rows for rows in np.array_split(np.argsort(sure, kind="stable"), bins) if rows.size]
+            found = [(sure[rows].mean(), right[rows].mean(), rows.size) for rows in groups]
+        if not found:
+            raise ValueError("this fit held out no label, or too few, to compare confidence with; give y_true")
+        self.confidence, self.accuracy, self.count = map(np.array, zip(*found))
+
+    def _draw(self, ax: Axes) -> None:
+        ax.plot([0.0, 1.0], [0.0, 1.0], linestyle="--", color=OTHERS)
+        # The standard error of a share of `count` labels, by Agresti & Coull (1998): also of 0 and 1.
+        share = (self.accuracy * self.count + 2.0) / (self.count + 4.0)
+        error = np.sqrt(share * (1.0 - share) / (self.count + 4.0))
+        ends = np.maximum([self.accuracy - share + error, share + error - self.accuracy], 0.0)
+        ax.errorbar(self.confidence, self.accuracy, yerr=ends, marker="o", color=LINE, capsize=2.0)
+        ax.set(xlabel="confidence", ylabel="share that is right", xlim=(0.0, 1.02), ylim=(0.0, 1.02), aspect="equal")
+
+
+class LossCurveDisplay(Display):
+    """The course of a fit: the loss after each iteration of a network, the relative residual of the other methods.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing import UnfoldedGNNClassifier
+    >>> from lapwing.display import LossCurveDisplay
+    >>> network = UnfoldedGNNClassifier(random_state=0).fit(*load_iris(return_X_y=True))
+    >>> LossCurveDisplay.from_estimator(network).ax_.get_ylabel()
+    'loss'
+    """
+
+    _takes = KeepsRows
+
+    def _read(self, fitted: Any) -> None:
+        self.name = "loss" if hasattr(fitted, "loss_curve_") else "relative residual"
+        curve = getattr(fitted, "loss_curve_", (fitted.report_["solve"] or {}).get("residual_curve"))
+        if curve is None or not len(curve):
+            raise ValueError(f"this {type(fitted).__name__} did not iterate: there is no curve")
+        self.values = np.array(curve, dtype=np.float64)
+
+    def _draw(self, ax: Axes) -> None:
+        has_loss = self.name == "loss"
+        ax.plot(np.arange(len(self.values)) + (not has_loss), self.values, color=LINE, marker=".")
+        ax.set(xlabel="iteration", ylabel=self.name, yscale="linear" if has_loss else "log")
+
+
+class CompareDisplay(Display):
+    """What each candidate of an automatic choice gets right of labels that were hidden from it, and its 90 % interval.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing import AutoLabeler
+    >>> from lapwing.display import CompareDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> y[::2] = -1
+    >>> auto = AutoLabeler(candidates=["harmonic", "forest"], random_state=0).fit(X, y)
+    >>> sorted(CompareDisplay.from_estimator(auto).names)
+    ['forest', 'harmonic']
+    """
+
+    def _read(self, fitted: Any) -> None:
+        if not hasattr(fitted, "results_"):
+            raise TypeError(f"CompareDisplay takes a fitted AutoLabeler, not {type(fitted).__name__}")
+        rows = [row for row in fitted.results_ if row["estimate"] is not None]
+        if not rows:
+            raise ValueError(
+                "no candidate was compared: with fewer than 3 labels per class there is nothing to compare by"
+            )
+        rows.sort(key=lambda row: (row["estimate"], row["weight"]))
+        self.names = [row["name"] for row in rows]
+        self.estimates, self.weights = (np.array([row[key] for row in rows]) for key in ("estimate", "weight"))
+        self.intervals = np.array([row["interval"] or (math.nan, math.nan) for row in rows])
+        self.expected = fitted.expected_accuracy_
+
+    def _draw(self, ax: Axes) -> None:
+        lines, colors = np.arange(len(self.names)), [LINE if weight > 0 else OTHERS for weight in self.weights]
+        if self.expected is not None:
+            label = "expected accuracy, 90 % interval"
+            ax.axvspan(self.expected.low, self.expected.high, color=LINE, alpha=0.10, label=label)
+            ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0))
+        ax.hlines(lines, self.intervals[:, 0], self.intervals[:, 1], colors=colors)
+        ax.scatter(self.estimates, lines, c=colors, zorder=3)
+        ax.set_yticks(lines, [f"{name}, weight {weight:.0%}" for name, weight in zip(self.names, self.weights)])
+        ax.set(xlabel="share of hidden labels that is right")
+
+
+def _inferred(fitted: Any, y_true: Any) -> tuple[NDArray[np.float64], Any]:
+    """Confidence of the rows whose label was not given, and whether each is right if the truth is given."""
+    rows = fitted._rows_of_fit()
+    shown = ~rows.known & fitted.reached_
+    _, truth = fitted._true_codes(y_true, len(shown))
+    if truth is None:
+        return fitted.confidence_[shown], None
+    shown &= truth >= 0
+    return fitted.confidence_[shown], rows.labels[shown] == truth[shown]
