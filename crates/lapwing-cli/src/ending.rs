@@ -4,7 +4,7 @@ use lapwing::data::{Communicator, Error, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
-use crate::{DONE, ERROR, INTERRUPTED, LOOK, Outcome};
+use crate::outcome::{DONE, ERROR, INTERRUPTED, LOOK, Outcome};
 
 /// The end of the program.
 #[derive(Clone, Debug, PartialEq)]

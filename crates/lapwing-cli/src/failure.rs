@@ -6,8 +6,9 @@ use lapwing::data::{BadColumn, BadColumns, Error};
 use lapwing_core::publish::is_stdout;
 use lapwing_table::read::join_columns;
 
+use crate::outcome::{DONE, ERROR, INTERRUPTED};
 use crate::text::{plain, shell_word};
-use crate::{DONE, ERROR, INTERRUPTED, command_of_all, usage};
+use crate::usage;
 
 /// The reason why a command ends early.
 #[derive(Debug)]
@@ -48,6 +49,19 @@ impl Failure {
         }
     }
 
+    /// The failure in the words of the command line: a parameter of the library has the name of the option that sets it, such as
+    /// `--n-neighbors`, if one does. `is_option` says so of a name without hyphens in front.
+    pub fn in_options(self, is_option: impl FnOnce(&str) -> bool) -> Self {
+        let Self::Library(Error::Param { name, value, expected }) = self else { return self };
+        let long = match name.as_str() {
+            "n_labeled" => "labeled".into(),
+            "number of nodes" => "nodes".into(),
+            other => other.replace('_', "-"),
+        };
+        let name = if is_option(&long) { format!("--{long}") } else { name };
+        Self::Library(Error::Param { name, value, expected })
+    }
+
     /// Hints, one line each.
     pub fn hints(&self) -> Vec<String> {
         match self {
@@ -77,9 +91,6 @@ impl Failure {
         match self {
             Self::Parse { error, command } => usage::is_wrong(error).then(|| usage::lines(error, command).0),
             Self::Usage(reason) => Some(reason.clone()),
-            Self::Library(Error::Param { name, value, expected }) => {
-                Some(format!("{} is {value}; expected {expected}", option_name(name)))
-            }
             Self::Library(Error::Columns(bad)) => Some(format!("{bad}: --drop {}", drop_list(bad))),
             Self::Library(Error::Names(bad)) => {
                 let or_leave = if bad.has_unknown { ", or leave the unknown ones out: --ignore-unknown" } else { "" };
@@ -97,26 +108,16 @@ fn drop_list(bad: &BadColumns) -> String {
     shell_word(&join_columns(&bad.columns.iter().map(BadColumn::key).collect::<Vec<_>>()))
 }
 
-/// The option that sets a parameter of the library, such as `--n-neighbors`; the parameter's own name if there is none.
-fn option_name(parameter: &str) -> String {
-    let long = match parameter {
-        "n_labeled" => "labeled".into(),
-        "number of nodes" => "nodes".into(),
-        other => other.replace('_', "-"),
-    };
-    let is_option = |command: &clap::Command| command.get_arguments().any(|a| a.get_long() == Some(&long));
-    if command_of_all().get_subcommands().any(is_option) { format!("--{long}") } else { parameter.into() }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn parameters_are_named_as_they_are_typed() {
-        let text = |name: &str| Failure::from(Error::param(name, 0, "more")).text().unwrap();
+        let is_option = |name: &str| ["n-neighbors", "labeled"].contains(&name);
+        let text = |name: &str| Failure::from(Error::param(name, 0, "more")).in_options(is_option).text().unwrap();
         assert_eq!(text("n_neighbors"), "--n-neighbors is 0; expected more");
-        assert_eq!(text("graph_reg"), "--graph-reg is 0; expected more");
+        assert_eq!(text("n_labeled"), "--labeled is 0; expected more");
         assert_eq!(text("no_option"), "no_option is 0; expected more");
     }
 

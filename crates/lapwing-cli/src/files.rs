@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use lapwing::data::Error;
-use lapwing_core::publish::{check_distinct, check_writable};
+use lapwing_core::publish::{check_distinct, check_writable, is_stdout};
+use lapwing_table::write::ending;
 
 use crate::failure::Failure;
-use crate::output::is_stdout;
 
 /// Endings of reports.
 pub const REPORT_ENDINGS: &[&str] = &[".html"];
@@ -18,6 +18,7 @@ pub const ANY_ENDING: &[&str] = &[""];
 pub struct Files<'p> {
     inputs: Vec<(&'static str, &'p Path)>,
     outputs: Vec<(&'static str, &'p Path)>,
+    /// The possible endings of each output.
     endings: Vec<&'p [&'p str]>,
 }
 
@@ -51,4 +52,26 @@ impl<'p> Files<'p> {
         }
         Ok(())
     }
+}
+
+/// Whether a graph is stored as a matrix, which is read as a whole.
+pub fn is_matrix(path: &Path) -> bool {
+    ending(path).as_deref() == Some("npz")
+}
+
+/// Whether edges can be read only once: from a pipe or standard input.
+pub fn is_once(edges: &Path) -> bool {
+    is_stdout(edges) || std::fs::metadata(edges).is_ok_and(|metadata| !metadata.is_file())
+}
+
+/// Refuses a checkpoint from which no run could resume.
+pub fn check_checkpoint(edges: &Path) -> Result<(), Failure> {
+    let reason = if is_once(edges) {
+        "--checkpoint needs a file of edges: a pipe or standard input cannot be read again"
+    } else if is_matrix(edges) {
+        "--checkpoint needs a file of edges that is read in blocks; an .npz is read whole"
+    } else {
+        return Ok(());
+    };
+    Err(Failure::usage(reason))
 }

@@ -20,8 +20,8 @@ use lapwing::data::{CancelToken, Error};
 use lapwing_core::publish::{hold_files, remove_unfinished};
 
 use crate::failure::Failure;
-use crate::progress::say;
-use crate::{INTERRUPTED, paint};
+use crate::outcome::INTERRUPTED;
+use crate::stderr::say_after;
 
 /// Time for an orderly end after the first signal.
 const PATIENCE: Duration = Duration::from_millis(700);
@@ -84,7 +84,7 @@ impl Interrupts {
         if self.prints.load(Ordering::SeqCst) {
             let (sender, said) = channel();
             let message = move || {
-                say(&format!("{} interrupted", paint("error:", "31")));
+                say_after("error:", "31", "interrupted");
                 // The reader may have given up.
                 let _ = sender.send(());
             };

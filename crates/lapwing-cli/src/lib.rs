@@ -10,21 +10,21 @@ mod files;
 mod heap;
 mod input;
 mod interrupt;
+mod label_table;
 mod limits;
-mod named;
 mod options;
-mod output;
-mod prior;
+mod outcome;
 mod progress;
 mod ranks;
-mod row_lists;
-mod rows;
 mod session;
+mod stderr;
+#[cfg(test)]
+mod tests;
 mod text;
 mod usage;
+mod written;
 
 use std::ffi::OsString;
-use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -38,16 +38,9 @@ use crate::failure::Failure;
 use crate::interrupt::INTERRUPTS;
 pub use crate::limits::Allocator;
 use crate::options::Subject;
+use crate::outcome::Outcome;
 use crate::ranks::Ranks;
-
-/// Exit code: all done.
-const DONE: u8 = 0;
-/// Exit code, only with `--strict`: finished, but not converged, or with rows unreached or undecided.
-const LOOK: u8 = 1;
-/// Exit code: usage or input error.
-const ERROR: u8 = 2;
-/// Exit code: stopped by Ctrl-C or SIGTERM.
-const INTERRUPTED: u8 = 130;
+use crate::stderr::say_after;
 
 /// Labels for millions of rows from a handful of labeled ones
 #[derive(Parser)]
@@ -84,13 +77,6 @@ enum Command {
     Reference(reference::Reference),
 }
 
-/// Outcome of a command that did not fail.
-enum Outcome {
-    Done,
-    /// Not converged, or rows unreached or undecided.
-    Look,
-}
-
 /// Runs the program on the arguments of this process, together with the other ranks of `communicator`; all ranks return
 /// the same exit code, and rank 0 alone prints.
 ///
@@ -103,8 +89,7 @@ pub fn main(communicator: &dyn Communicator, threads: Option<usize>) -> ExitCode
     let heard = interrupt::listen(communicator.is_root());
     let result = heard.and_then(|()| parse(&arguments)).and_then(|(cli, subject)| run(&cli.command, &subject, &ranks));
     // Whatever was made of a file of which a part was gone is wrong, also an error about its values.
-    let result = check_files().map_err(Failure::from).and(result);
-    end_by(communicator, &result)
+    end_by(communicator, check_files().map_err(Failure::from).and(result))
 }
 
 /// Parses the arguments (the program's name first) into a command and its parameters.
@@ -142,10 +127,10 @@ fn whole_command(name: Option<&str>, subject: &Subject) -> clap::Command {
     command.mut_subcommands(|subcommand| subcommand.mut_args(takes_numbers))
 }
 
-/// The program's commands with the parameters of every method: for completions, and to look up which parameters have options.
-fn command_of_all() -> clap::Command {
-    let add = |command: clap::Command| Subject::all(command.get_name()).add_to(command);
-    Cli::command().mut_subcommands(add)
+/// Whether a command has an option of this name, for a parameter of any method.
+fn is_option(long: &str) -> bool {
+    let has = |command: &clap::Command| command.get_arguments().any(|argument| argument.get_long() == Some(long));
+    Subject::add_all_to(Cli::command()).get_subcommands().any(has)
 }
 
 /// The option that the command does not have, if that is the error.
@@ -160,17 +145,21 @@ fn unknown_option(error: &clap::Error) -> Option<String> {
 /// Ends this rank as the program does: waits for the others, prints the first failure at rank 0, and returns the common exit
 /// code. For other programs that call the library across ranks.
 pub fn end(communicator: &dyn Communicator, result: Result<(), Error>) -> ExitCode {
-    end_by(communicator, &result.map(|()| Outcome::Done).map_err(Failure::from))
+    end_by(communicator, result.map(|()| Outcome::Done).map_err(Failure::from))
 }
 
-fn end_by(communicator: &dyn Communicator, result: &Result<Outcome, Failure>) -> ExitCode {
-    let ending = ending::join(communicator, result);
-    match (result, ending.text) {
-        (Err(Failure::Parse { error, .. }), _) if communicator.is_root() && !usage::is_wrong(error) => answer(error),
+fn end_by(communicator: &dyn Communicator, result: Result<Outcome, Failure>) -> ExitCode {
+    let result = result.map_err(|failure| failure.in_options(is_option));
+    let ending = ending::join(communicator, &result);
+    match (&result, ending.text) {
+        (Err(Failure::Parse { error, .. }), _) if communicator.is_root() && !usage::is_wrong(error) => {
+            // Help or the version. An error here means that the reader has closed the pipe.
+            let _ = error.print();
+        }
         (_, Some(text)) if communicator.is_root() => {
-            progress::say(&format!("{} {text}", paint("error:", "31")));
+            say_after("error:", "31", &text);
             let hints = result.as_ref().err().map(Failure::hints).unwrap_or_default();
-            hints.iter().for_each(|hint| progress::say(&format!("{} {hint}", paint("hint:", "36"))));
+            hints.iter().for_each(|hint| say_after("hint:", "36", hint));
         }
         _ => {}
     }
@@ -194,82 +183,8 @@ fn run(command: &Command, subject: &Subject, ranks: &Ranks) -> Result<Outcome, F
         (Command::Sparsify(sparsify), Subject::Sparsifier(params)) => sparsify.run(params),
         (Command::Suggest(suggest), Subject::Suggestions(params)) => suggest.run(params),
         (Command::Audit(audit), Subject::Audit(params)) => audit.run(params),
-        (Command::Completions(completions), _) => completions.run(),
-        (Command::Reference(reference), _) => reference.run(),
+        (Command::Completions(completions), _) => completions.run(Cli::command()),
+        (Command::Reference(reference), _) => reference.run(&Cli::command()),
         _ => Err(Error::Internal { reason: "a command without its parameters".into() }.into()),
-    }
-}
-
-/// Prints help or the version.
-fn answer(question: &clap::Error) {
-    // An error here means that the reader of the help has closed the pipe.
-    let _ = question.print();
-}
-
-/// `text`, bold and in an ANSI color on terminals; unchanged if `NO_COLOR` is set.
-fn paint(text: &str, color: &str) -> String {
-    let is_wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-        && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
-        && std::io::stderr().is_terminal();
-    if is_wanted { format!("\x1b[1;{color}m{text}\x1b[0m") } else { text.into() }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::path::{Path, PathBuf};
-
-    use super::*;
-
-    #[test]
-    fn arguments_are_consistent() {
-        Cli::command().debug_assert();
-    }
-
-    /// Markdown files below a folder of the repository, without the pages of the commands, which a built site leaves there.
-    fn pages(folder: &Path) -> Vec<PathBuf> {
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-        entries
-            .flat_map(|path| match path.is_dir() {
-                true if path.ends_with("reference/cli") => Vec::new(),
-                true => pages(&path),
-                false => vec![path],
-            })
-            .filter(|path| path.extension().is_some_and(|ending| ending == "md"))
-            .collect()
-    }
-
-    /// Commands of the program in the code blocks of a page, or in the examples of a help.
-    fn commands(text: &str) -> Vec<String> {
-        let joined = text.replace("\\\n", " ");
-        let lines = joined.lines().map(|line| line.rsplit(" | ").next().unwrap_or(line).trim());
-        let lines =
-            lines.filter(|line| line.starts_with("lapwing ") && !line.contains('…') && !line.contains("COMMAND"));
-        // The rest of a line after one of these is an explanation, a comment or a redirection.
-        let ends = ["  ", " #", " > ", " 2>", " < ", " | ", "`"];
-        lines
-            .map(|line| ends.iter().fold(line, |line, end| line.split(end).next().unwrap_or(line)).to_owned())
-            .collect()
-    }
-
-    #[test]
-    fn commands_of_pages_and_examples_are_understood() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let mut texts: Vec<String> =
-            pages(&root.join("docs")).iter().map(|page| std::fs::read_to_string(page).unwrap()).collect();
-        texts.push(std::fs::read_to_string(root.join("README.md")).unwrap());
-        let in_blocks = |text: &String| text.split("```").skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
-        let mut texts: Vec<String> = texts.iter().flat_map(in_blocks).collect();
-        texts.extend(Cli::command().get_subcommands().filter_map(|c| c.get_after_help()).map(|help| help.to_string()));
-        let all: Vec<String> = texts.iter().flat_map(|text| commands(text)).collect();
-        assert!(all.len() > 40, "{all:?}");
-        for line in &all {
-            let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
-            let used = parse(&words);
-            if let Err(failure) = used
-                && failure.code() != DONE
-            {
-                panic!("{line}: {}", failure.text().unwrap_or_default());
-            }
-        }
     }
 }

@@ -88,7 +88,7 @@ fn end(size: usize) {
         unsafe { libc::write(libc::STDERR_FILENO, part.as_ptr().cast(), part.len()) };
     }
     // SAFETY: ends the process at once, without destructors, which might allocate.
-    unsafe { libc::_exit(crate::ERROR.into()) };
+    unsafe { libc::_exit(crate::outcome::ERROR.into()) };
 }
 
 /// The standard library ends the program with a message of its own.

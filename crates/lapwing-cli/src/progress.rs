@@ -1,6 +1,5 @@
 //! Progress on standard error: a bar on a terminal, JSON lines for programs, or one line per phase.
 
-use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -8,6 +7,7 @@ use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 use lapwing::data::Progress;
 use serde_json::json;
 
+use crate::stderr::say;
 use crate::text::{count, plain, plain_json};
 
 /// Progress on standard error, in any of three forms.
@@ -168,9 +168,4 @@ fn show_steps(bar: &ProgressBar, total: u64, pace: &Arc<Mutex<Pace>>) {
         };
         bar.set_style(style.progress_chars("=> ").with_key("left", time_left));
     }
-}
-
-/// Prints a line on standard error. Unlike `eprintln!`, it does not panic when the reader has closed the stream.
-pub fn say(line: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{line}");
 }

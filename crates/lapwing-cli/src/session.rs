@@ -7,15 +7,17 @@ use std::sync::Arc;
 use lapwing::data::{Alone, Communicator, Progress, Report, Run, Silent, Warning};
 
 use lapwing_report::summary::Row;
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::interrupt::INTERRUPTS;
 use crate::options::{ProgressStyle, RunOptions};
-use crate::output::Written;
-use crate::paint;
-use crate::progress::{Console, say};
+use crate::progress::Console;
 use crate::ranks::Ranks;
+use crate::stderr::{say, say_after};
 use crate::text::{plain, plain_json, plain_lines, shell_word, summary};
+use crate::written::Written;
 
 /// One run of the program, in one process or as one of several ranks, of which only rank 0 prints.
 pub struct Session<'c> {
@@ -72,14 +74,27 @@ impl<'c> Session<'c> {
     /// Prints a warning on standard error.
     pub fn warn(&self, warning: &Warning) {
         if !self.quiet {
-            say(&format!("{} {}", paint("warning:", "33"), plain(&warning.to_string())));
+            say_after("warning:", "33", &plain(&warning.to_string()));
         }
     }
 
-    /// Prints a summary, with the files that were written, on standard output, or on standard error if standard output holds the
-    /// result. A quiet run whose result is in files prints nothing.
-    pub fn print_summary(&self, mut rows: Vec<Row>, written: &Written, to_stderr: bool) -> Result<(), Failure> {
-        let of_files = written.rows();
+    /// Prints the end of a command: warnings on standard error, then a JSON object of what `body` gives, or a summary of `rows` with the
+    /// files that were written. The summary goes to standard output, or to standard error if standard output holds the result. A quiet
+    /// run whose result is in files prints none.
+    pub fn print_end<B: Serialize>(
+        &self,
+        command: &str,
+        warnings: &[Warning],
+        body: impl FnOnce() -> (B, Value),
+        rows: impl FnOnce() -> Vec<Row>,
+        (written, to_stderr): (&Written, bool),
+    ) -> Result<(), Failure> {
+        warnings.iter().for_each(|warning| self.warn(warning));
+        if self.json {
+            let (body, more) = body();
+            return self.print(&written.object(command, &body, more)?);
+        }
+        let (mut rows, of_files) = (rows(), written.rows());
         if self.quiet && !of_files.is_empty() {
             return Ok(());
         }

@@ -13,16 +13,17 @@ use lapwing_report::{AuditPage, by_doubt, stage_page};
 use lapwing_table::write::{COLUMN_ENDINGS, ColumnTable};
 use serde_json::{Value, json};
 
-use super::label::publish_after;
 use super::plan::{Planned, print_plan};
-use crate::Outcome;
 use crate::failure::Failure;
-use crate::files::{Files, REPORT_ENDINGS};
-use crate::input::{Input, check_label_source};
-use crate::options::{BesideOptions, DataOptions, LabelOptions, ParamsOptions, RunOptions, SaveGraphOption, count};
-use crate::output::{Written, is_stdout, json_object, two_on_stdout};
+use crate::files::Files;
+use crate::input::Input;
+use crate::options::{
+    BesideOptions, DataOptions, LabelOptions, ParamsOptions, ReportOption, RunOptions, SaveGraphOption, count,
+};
+use crate::outcome::Outcome;
 use crate::session::Session;
 use crate::text;
+use crate::written::{Written, check_stdout, is_stdout, publish_after};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -65,9 +66,8 @@ pub struct Audit {
     #[command(flatten)]
     save_graph: SaveGraphOption,
 
-    /// Write an HTML report: one file that loads nothing else
-    #[arg(long, value_name = "FILE.html", help_heading = "Output")]
-    report: Option<PathBuf>,
+    #[command(flatten)]
+    report: ReportOption,
 
     /// Print the memory and the passes over the input that it needs; nothing is computed or written
     #[arg(long, help_heading = "Output")]
@@ -112,7 +112,8 @@ impl Audit {
         }
         self.files().check()?;
         let mut before = Report::default();
-        let (mut input, labels) = session.read(&mut before, || self.read(&session.run))?;
+        let (mut input, labels) =
+            session.read(&mut before, || Input::labeled(&self.data, &self.labels, &session.run))?;
         input.prepared.describe(&mut before);
         let affinity = input.affinity(graph, &mut before, &session.run)?;
         before.warnings.append(&mut input.warnings);
@@ -122,7 +123,7 @@ impl Audit {
         before.join(found.report.clone());
         let mut written = Written::default();
         self.save_graph.stage(&affinity, input.names.as_deref(), &mut before, &session.run, &mut written)?;
-        if let Some(path) = &self.report {
+        if let Some(path) = &self.report.path {
             before.peak_bytes = peak_memory_bytes();
             let page = AuditPage {
                 title: &self.data.title(),
@@ -135,8 +136,7 @@ impl Audit {
             written.add("report", stage_page(path, &page.render())?);
         }
         self.finish(&session, before, &found, (&labels, &input), written)?;
-        let is_clean = !found.flagged.contains(&true);
-        Ok(if self.strict && !is_clean { Outcome::Look } else { Outcome::Done })
+        Ok(Outcome::of(self.strict, !found.flagged.contains(&true)))
     }
 
     fn finish(
@@ -158,14 +158,13 @@ impl Audit {
         }
         publish_after(printed, || written.publish())?;
         report.peak_bytes = peak_memory_bytes();
-        report.warnings.iter().for_each(|warning| session.warn(warning));
         let names = of.0.classes.names();
-        if session.json {
+        let body = || {
             let facts = named_facts(&report.parts["audit"], &names, of.1.names.as_deref());
-            return session.print(&json_object("audit", &report, json!({"audit": facts}), &written)?);
-        }
+            (&report, json!({"audit": facts}))
+        };
         let to_stderr = self.output.as_deref().is_some_and(is_stdout);
-        session.print_summary(summary(&report, &names), &written, to_stderr)
+        session.print_end("audit", &report.warnings, body, || summary(&report, &names), (&written, to_stderr))
     }
 
     fn table(
@@ -198,31 +197,21 @@ impl Audit {
         table.numbers("outlier_percentile", at().map(|row| found.outlier_percentile[row]));
         table.flags("reached", at().map(|row| found.reached[row]));
         if let Some(kept) = self.beside.kept(&self.data)? {
-            let is_text = !path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("parquet"));
-            table.kept(kept, &rows, is_text, run)?;
+            table.kept(kept, &rows, path, run)?;
         }
         Ok(table)
     }
 
-    fn read(&self, run: &Run) -> Result<(Input, Labels), Failure> {
-        let mut input = Input::read(&self.data, false, Some(&self.labels), self.data.table.term_weights(false), run)?;
-        let labels = input.labels(&self.labels)?;
-        Ok((input, labels))
-    }
-
     fn check(&self) -> Result<(), Failure> {
-        check_label_source(&self.data, &self.labels)?;
+        self.data.check_labels(&self.labels)?;
         self.beside.check(&self.data)?;
-        if self.output.as_deref().is_some_and(is_stdout) && self.run.json {
-            return Err(two_on_stdout("rows"));
-        }
-        Ok(())
+        check_stdout("rows", self.output.as_deref(), self.run.json)
     }
 
     fn files(&self) -> Files<'_> {
         let files = self.params.files(self.labels.files(self.data.files(Files::default())));
         let files = files.write("--output", self.output.as_deref(), &COLUMN_ENDINGS);
-        self.save_graph.files(files.write("--report", self.report.as_deref(), REPORT_ENDINGS))
+        self.save_graph.files(self.report.files(files))
     }
 }
 

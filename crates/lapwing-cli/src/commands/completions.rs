@@ -1,11 +1,12 @@
 //! `lapwing completions`: a script that completes commands and options in a shell.
 
-use clap::Args;
+use clap::{Args, Command};
 use clap_complete::{Shell, generate};
 
 use crate::failure::Failure;
+use crate::options::Subject;
+use crate::outcome::Outcome;
 use crate::session::print;
-use crate::{Outcome, command_of_all};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -22,9 +23,10 @@ pub struct Completions {
 }
 
 impl Completions {
-    pub fn run(&self) -> Result<Outcome, Failure> {
+    /// Prints the script for `program`.
+    pub fn run(&self, program: Command) -> Result<Outcome, Failure> {
         let mut script = Vec::new();
-        generate(self.shell, &mut command_of_all(), "lapwing", &mut script);
+        generate(self.shell, &mut Subject::add_all_to(program), "lapwing", &mut script);
         print(&String::from_utf8_lossy(&script))?;
         Ok(Outcome::Done)
     }

@@ -12,12 +12,11 @@ use lapwing_core::publish::stage_atomic;
 use lapwing_table::write::LABEL_ENDINGS;
 
 use super::finished::Finished;
-use crate::Outcome;
 use crate::failure::Failure;
 use crate::files::{ANY_ENDING, Files, REPORT_ENDINGS};
 use crate::input::Input;
-use crate::options::{DEFAULT_METHOD, RunOptions};
-use crate::output::Unreached;
+use crate::options::{DEFAULT_METHOD, RunOptions, Unreached};
+use crate::outcome::Outcome;
 use crate::session::Session;
 
 /// 1,797 images of handwritten digits, 8 × 8; origin and license in `data/README.md`.

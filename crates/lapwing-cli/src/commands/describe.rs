@@ -9,13 +9,13 @@ use lapwing::data::{Labels, Report, SparseLabels, Warning};
 use lapwing_report::summary::shortened;
 use serde_json::json;
 
-use crate::Outcome;
 use crate::failure::Failure;
 use crate::files::Files;
-use crate::input::read_options;
-use crate::options::{LabelOptions, RunOptions, TableOptions};
+use crate::options::{LabelOptions, RunOptions, TableOptions, read_options};
+use crate::outcome::Outcome;
 use crate::session::Session;
 use crate::text::{count, plain};
+use crate::written::SCHEMA;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -69,7 +69,7 @@ impl Describe {
         let options = read_options(&self.table, Some(&labels));
         let (found, labels) = session.read(&mut Report::default(), || {
             let loaded = LoadedTable::read(TableFile::open(&self.data, &options)?, &options, &session.run)?;
-            let found = loaded.describe(self.table.standardize.into(), &session.run);
+            let found = loaded.describe(self.table.standardize, &session.run);
             Ok::<_, Failure>((found, loaded.labels().cloned()))
         })?;
         let warnings = found.warnings(&self.data);
@@ -92,8 +92,7 @@ fn json_text(path: &Path, found: &Description, labels: Option<&Labels>, warnings
         let counts = class_counts(labels);
         counts.into_iter().map(|(name, n)| json!({"class": name, "n_labels": n})).collect::<Vec<_>>()
     });
-    let mut object =
-        json!({"schema": crate::output::SCHEMA, "command": "describe", "file": path.display().to_string()});
+    let mut object = json!({"schema": SCHEMA, "command": "describe", "file": path.display().to_string()});
     if let (Some(object), Some(table)) = (object.as_object_mut(), json!(found).as_object()) {
         object.extend(table.clone());
         object.insert("classes".into(), json!(classes));

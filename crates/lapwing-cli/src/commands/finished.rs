@@ -11,15 +11,14 @@ use lapwing_report::summary::{self, Row, row};
 use lapwing_report::{ClassSize, FitPage, FittedRows, Origin, accuracy, stage_page, texts};
 use serde_json::json;
 
-use crate::Outcome;
 use crate::failure::Failure;
-use crate::input::{Input, Prepared};
-use crate::named::numbered;
-use crate::options::SaveGraphOption;
-use crate::output::{self, Unreached, Written, folded};
-use crate::row_lists::Reasons;
+use crate::input::{Input, Prepared, Reasons, numbered};
+use crate::label_table::LabelTable;
+use crate::options::{SaveGraphOption, Unreached};
+use crate::outcome::Outcome;
 use crate::session::Session;
 use crate::text::count;
+use crate::written::Written;
 
 /// A fit and the files staged for it so far.
 pub struct Finished<'a> {
@@ -49,7 +48,7 @@ impl<'a> Finished<'a> {
         fitted.report.phases.splice(0..0, before.phases);
         fitted.report.warnings.splice(0..0, before.warnings);
         fitted.report.parts.extend(before.parts);
-        let labels = folded(&fitted.labeling, unreached);
+        let labels = unreached.labels(&fitted.labeling);
         Self { session, input, given, fitted, labels, written: Written::default(), sets: None, truth: None }
     }
 
@@ -62,11 +61,10 @@ impl<'a> Finished<'a> {
         let (labeling, classes, run) = (&self.fitted.labeling, &self.given.classes, &self.session.run);
         run.check()?;
         let names = self.input.names.as_ref();
+        let table = LabelTable { path, classes, probabilities, names, kept };
         let stage = |_: &mut Report| match &self.sets {
-            Some(sets) => {
-                output::stage_with_sets(path, classes, &self.labels, labeling, probabilities, names, kept, sets, run)
-            }
-            None => output::stage(path, classes, &self.labels, labeling, probabilities, names, kept, run),
+            Some(sets) => table.stage_with_sets(&self.labels, labeling, sets, run),
+            None => table.stage(&self.labels, labeling, run),
         };
         self.written.add("labels", self.fitted.report.time("write", run, stage)?);
         self.fitted.report.warnings.extend(numbered(path, names));
@@ -211,15 +209,15 @@ impl<'a> Finished<'a> {
     /// standard error.
     pub fn print(&mut self, command: &str, to_stderr: bool) -> Result<(), Failure> {
         self.fitted.report.peak_bytes = peak_memory_bytes();
-        self.fitted.report.warnings.iter().for_each(|warning| self.session.warn(warning));
-        if self.session.json {
+        let report = &self.fitted.report;
+        let body = || {
             let mut more = json!({"classes": self.class_sizes()});
             if let Some(accuracy) = accuracy(&self.fitted_rows()) {
                 more["accuracy"] = json!(accuracy);
             }
-            return self.session.print(&output::json_object(command, &self.fitted.report, more, &self.written)?);
-        }
-        self.session.print_summary(self.rows(), &self.written, to_stderr)
+            (report, more)
+        };
+        self.session.print_end(command, &report.warnings, body, || self.rows(), (&self.written, to_stderr))
     }
 
     /// The outcome: with `strict`, [`Outcome::Look`] if the solver did not converge or rows are unreached or undecided.
@@ -228,7 +226,7 @@ impl<'a> Finished<'a> {
         let is_solved = report.solve.as_ref().is_none_or(|solve| solve.converged);
         let is_reached = report.warnings.iter().all(|warning| warning.kind() != "unreached");
         let is_fine = report.n_unreached == 0 && is_reached && is_solved && summary::undecided(report) == 0;
-        if strict && !is_fine { Outcome::Look } else { Outcome::Done }
+        Outcome::of(strict, is_fine)
     }
 
     /// What the fit says of the rows.

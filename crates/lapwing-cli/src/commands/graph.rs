@@ -1,6 +1,6 @@
 //! `lapwing graph`: builds the graph of some features, or takes a given one, and describes it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use lapwing::data::Report;
@@ -11,14 +11,14 @@ use lapwing_report::{graph_page, stage_page};
 use lapwing_table::write::{GRAPH_ENDINGS, check_named_graph, stage_named_graph};
 use serde_json::json;
 
-use crate::Outcome;
 use crate::failure::Failure;
-use crate::files::{Files, REPORT_ENDINGS};
+use crate::files::Files;
 use crate::input::Input;
-use crate::options::{DataOptions, GraphSettings, ParamsOptions, RunOptions};
-use crate::output::{Written, is_stdout, json_object, two_on_stdout};
+use crate::options::{DataOptions, GraphSettings, ParamsOptions, ReportOption, RunOptions};
+use crate::outcome::Outcome;
 use crate::session::Session;
 use crate::text::{count, number};
+use crate::written::{Written, check_stdout, is_stdout};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -42,9 +42,8 @@ pub struct Graph {
     #[arg(short, long, value_name = "OUT", help_heading = "Output")]
     output: Option<PathBuf>,
 
-    /// Write an HTML report: one file that loads nothing else
-    #[arg(long, value_name = "FILE.html", help_heading = "Output")]
-    report: Option<PathBuf>,
+    #[command(flatten)]
+    report: ReportOption,
 
     /// Exit with code 1 if learning a graph stopped before its duality gap was within the tolerance
     #[arg(long, help_heading = "Output")]
@@ -60,16 +59,10 @@ impl Graph {
         params.validate()?;
         self.data.check()?;
         self.data.check_one()?;
-        if self.writes_to_stdout() && self.run.json {
-            return Err(two_on_stdout("graph"));
-        }
+        check_stdout("graph", self.output.as_deref(), self.run.json)?;
         let session = Session::start(&self.run)?;
-        let files = self.params.files(self.data.files(Files::default())).write(
-            "--output",
-            self.output.as_deref(),
-            &GRAPH_ENDINGS,
-        );
-        files.write("--report", self.report.as_deref(), REPORT_ENDINGS).check()?;
+        let files = self.params.files(self.data.files(Files::default()));
+        self.report.files(files.write("--output", self.output.as_deref(), &GRAPH_ENDINGS)).check()?;
         let mut report = Report::default();
         let mut input = session.read(&mut report, || {
             Input::read(&self.data, false, None, self.data.table.term_weights(false), &session.run)
@@ -85,54 +78,38 @@ impl Graph {
         session.run.check()?;
         let mut written = Written::default();
         // Output to standard output comes last, because it cannot be undone.
-        let (first, last) =
-            if self.writes_to_stdout() { (None, self.output.as_deref()) } else { (self.output.as_deref(), None) };
-        let stage_graph = |path: &Path, report: &mut Report| {
-            let names = input.names.as_deref();
-            report.time("write", &session.run, |_| {
-                stage_named_graph(path, affinity.graph.adjacency(), names, &session.run)
-            })
+        let to_stdout = self.output.as_deref().is_some_and(is_stdout);
+        let stage_graph = |report: &mut Report, written: &mut Written| -> Result<(), Failure> {
+            let Some(path) = &self.output else { return Ok(()) };
+            let (edges, names) = (affinity.graph.adjacency(), input.names.as_deref());
+            let stage = |_: &mut Report| stage_named_graph(path, edges, names, &session.run);
+            written.add("graph", report.time("write", &session.run, stage)?);
+            Ok(())
         };
-        if let Some(path) = first {
-            written.add("graph", stage_graph(path, &mut report)?);
+        if !to_stdout {
+            stage_graph(&mut report, &mut written)?;
         }
         report.peak_bytes = peak_memory_bytes();
-        if let Some(path) = &self.report {
+        if let Some(path) = &self.report.path {
             let title = &self.data.title();
             let page = graph_page(title, rows(&report), &report, &affinity.graph);
             written.add("report", stage_page(path, &page)?);
         }
-        if let Some(path) = last {
-            written.add("graph", stage_graph(path, &mut report)?);
+        if to_stdout {
+            stage_graph(&mut report, &mut written)?;
         }
         written.publish()?;
-        self.print(&session, &report, &affinity, &written)?;
-        let is_fine = affinity.learned.as_ref().is_none_or(|learned| learned.converged);
-        Ok(if self.strict && !is_fine { Outcome::Look } else { Outcome::Done })
-    }
-
-    fn writes_to_stdout(&self) -> bool {
-        self.output.as_deref().is_some_and(is_stdout)
-    }
-
-    fn print(
-        &self,
-        session: &Session,
-        report: &Report,
-        affinity: &AffinityGraph,
-        written: &Written,
-    ) -> Result<(), Failure> {
-        report.warnings.iter().for_each(|warning| session.warn(warning));
-        if session.json {
+        let body = || {
             let body = json!({
                 "n_samples": report.n_samples, "n_features": report.n_features, "graph": report.graph,
                 "scaling": report.parts.get("scaling"),
                 "knn": affinity.knn, "chosen": report.chosen, "phases": report.phases,
                 "peak_bytes": report.peak_bytes, "warnings": report.warnings,
             });
-            return session.print(&json_object("graph", &body, json!({}), written)?);
-        }
-        session.print_summary(rows(report), written, self.writes_to_stdout())
+            (body, json!({}))
+        };
+        session.print_end("graph", &report.warnings, body, || rows(&report), (&written, to_stdout))?;
+        Ok(Outcome::of(self.strict, affinity.learned.as_ref().is_none_or(|learned| learned.converged)))
     }
 }
 

@@ -6,9 +6,9 @@ use lapwing::data::params::{Parameter, Parameters};
 use lapwing::models::{METHODS, MethodSpec, Settings, method_names};
 use serde_json::{Value as Json, json};
 
-use crate::Outcome;
 use crate::failure::Failure;
 use crate::options::option;
+use crate::outcome::Outcome;
 use crate::session::print;
 
 const EXAMPLES: &str = "\

@@ -8,7 +8,6 @@ pub mod describe;
 mod finished;
 pub mod graph;
 pub mod label;
-mod label_rows;
 pub mod methods;
 mod plan;
 pub mod predict;

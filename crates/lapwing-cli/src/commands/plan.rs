@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use lapwing::data::read::{EdgeFile, EdgeOptions, RowFile, read_label_column, read_samples};
-use lapwing::data::{EdgeSource, Report, RowNames, RowSource, Run, TermWeights};
+use lapwing::data::read::{EdgeFile, EdgeOptions, ReadOptions, RowFile, read_label_column, read_samples};
+use lapwing::data::{EdgeSource, Report, RowNames, RowSource, Run, Standardize, TermWeights};
 use lapwing::models::{Plan, ProblemSize};
 use lapwing_report::summary::{Row, row};
 use lapwing_table::prepare::probe_prepared;
@@ -11,15 +11,13 @@ use lapwing_table::read::is_table;
 use lapwing_table::{can_stream, probe};
 use serde_json::json;
 
-use crate::Outcome;
 use crate::failure::Failure;
-use crate::input::{Input, no_labels, read_options};
-use crate::named::{graph_of, labels_of, names_of};
-use crate::options::{DataOptions, LabelOptions, StandardizeOption, TfidfOption};
-use crate::output::{Written, json_object};
-use crate::rows::{RowStream, are_rows};
+use crate::input::{Input, RowStream, are_rows, graph_of, labels_of, names_of};
+use crate::options::{DataOptions, LabelOptions, no_labels, read_options};
+use crate::outcome::Outcome;
 use crate::session::Session;
 use crate::text::{bytes, count, summary};
+use crate::written::Written;
 
 /// Features up to this size are read to count their labels.
 const CHEAP_BYTES: usize = 64 << 20;
@@ -35,6 +33,16 @@ pub struct Planned<'a> {
     pub needs_labels: bool,
 }
 
+/// What is known before a fit.
+struct Found {
+    size: ProblemSize,
+    plan: Plan,
+    /// Bytes of one pass over the input.
+    read_bytes: u64,
+    /// Whether labels were counted.
+    are_counted: bool,
+}
+
 /// Prints rows, edges, memory and passes over the input. `may_stream` is false if an output needs all rows in memory.
 pub fn print_plan(
     session: &Session,
@@ -43,136 +51,180 @@ pub fn print_plan(
     planned: &Planned<'_>,
     may_stream: bool,
 ) -> Result<Outcome, Failure> {
-    let mut size = ProblemSize {
-        n_samples: 0,
-        n_features: 0,
-        n_edges: None,
-        input_bytes: 0,
-        sparse: false,
-        streamed: false,
-        n_classes: 0,
-        n_labeled: 0,
-        threads: session.run.threads(),
-    };
-    // Bytes of one pass over the input, and whether labels were counted.
-    let (read_bytes, are_counted);
-    let plan = match (&data.graph, &data.data) {
-        (graph, Some(path)) => {
-            let in_blocks = may_stream && planned.reads_rows && are_rows(path) && !data.table.must_hold();
-            let is_prepared = data.table.prepares() && is_table(path);
-            let (options, run) = (read_options(&data.table, Some(labels)), &session.run);
-            let file = match is_prepared {
-                true => probe_prepared(path, &options, data.table.standardize.into(), in_blocks, run)?,
-                false => probe(path, &options)?,
-            };
-            (size.n_samples, size.n_features) = (file.n_rows, file.n_cols);
-            (size.input_bytes, size.sparse) = (file.bytes_in_memory, file.n_entries.is_some());
-            are_counted = count_labels(session, data, labels, None, planned, &mut size)?;
-            size.streamed = in_blocks;
-            read_bytes = pass_bytes(path, data, labels, &size, session)?;
-            if let Some(graph) = graph {
-                let given = session.read(&mut Report::default(), || {
-                    let names = names_of(path, &data.table, &session.run)?;
-                    let options = EdgeOptions::default();
-                    graph_of(
-                        graph,
-                        Some(size.n_samples),
-                        names.as_deref(),
-                        labels.ignore.unknown,
-                        options,
-                        &session.run,
-                    )
-                })?;
-                size.n_edges = Some(given.adjacency.nnz() / 2);
-            }
-            let is_standardized = match data.table.standardize {
-                // Tables are scaled while they are read.
-                _ if is_prepared => false,
-                StandardizeOption::On => true,
-                StandardizeOption::Off => false,
-                StandardizeOption::Auto => {
-                    !size.sparse && !size.streamed && is_in_units(path, data, labels, &size, session)
-                }
-            };
-            match is_standardized {
-                true => plan_standardized(planned, size),
-                false if data.table.tfidf == Some(TfidfOption::On) => {
-                    (planned.plan)(&size).scaled(&size, size.input_bytes)
-                }
-                // Numbers are held as doubles until the features are made of them.
-                false
-                    if is_prepared
-                        && !size.sparse
-                        && !size.streamed
-                        && file.bytes_in_memory < 8 * file.n_rows * file.n_cols =>
-                {
-                    let mut plan = (planned.plan)(&size).scaled(&size, 8 * file.n_rows * file.n_cols);
-                    plan.passes -= 2;
-                    plan
-                }
-                false => (planned.plan)(&size),
-            }
-        }
-        _ => {
-            let (streams, run) = (planned.reads_streams, &session.run);
-            let nodes = data.edge_options().n_nodes;
-            let input =
-                session.read(&mut Report::default(), || Input::read(data, streams, None, TermWeights::Off, run))?;
-            // `input_bytes` stays 0: the plan adds the bytes of the graph by its edges.
-            size.n_samples = input.n_samples();
-            let rows = input.edges.as_ref().map(|edges| counted(edges, run)).transpose()?;
-            size.n_edges = input.graph.as_ref().map(|affinity| affinity.graph.n_edges()).or(rows);
-            let is_stream = input.edges.is_some();
-            let names = input.names.clone();
-            drop(input);
-            are_counted = count_labels(session, data, labels, names.as_deref(), planned, &mut size)?;
-            let mut plan = (planned.plan)(&size);
-            // One more pass counts the nodes if their number is not given.
-            plan.passes += usize::from(is_stream && nodes.is_none());
-            let file = data.graph.as_deref().and_then(|path| std::fs::metadata(path).ok());
-            read_bytes = file.filter(|file| file.is_file()).map_or(0, |file| file.len());
-            plan
-        }
+    let planner = Planner { session, data, labels, planned };
+    let Found { size, plan, read_bytes, are_counted } = match &data.data {
+        Some(path) => planner.of_rows(path, may_stream)?,
+        None => planner.of_graph()?,
     };
     if session.json {
-        session.print(&json_object(
-            "plan",
-            &plan,
-            json!({"size": size, "read_bytes": plan.passes as u64 * read_bytes, "labels_counted": are_counted}),
-            &Written::default(),
-        )?)?;
+        let more = json!({"size": size, "read_bytes": plan.passes as u64 * read_bytes, "labels_counted": are_counted});
+        session.print(&Written::default().object("plan", &plan, more)?)?;
     } else {
         session.print(&summary(&rows(&size, &plan, read_bytes)))?;
     }
     Ok(Outcome::Done)
 }
 
-/// Whether auto will standardize, as far as the first rows tell; rows of bytes are pixels.
-fn is_in_units(path: &Path, data: &DataOptions, labels: &LabelOptions, size: &ProblemSize, session: &Session) -> bool {
-    let is_bytes = size.input_bytes <= size.n_samples.saturating_mul(size.n_features);
-    if is_bytes || !are_rows(path) {
-        return false;
-    }
-    let rows = RowStream::open(path, &data.table, Some(labels), &session.run);
-    rows.ok().and_then(|rows| rows.first_spreads(&session.run)).is_some_and(|spreads| spreads.decide)
+/// Finds the size of the input of a fit.
+struct Planner<'p> {
+    session: &'p Session<'p>,
+    data: &'p DataOptions,
+    labels: &'p LabelOptions,
+    planned: &'p Planned<'p>,
 }
 
-/// Bytes of one pass over the features: those of the file if it is read in blocks, else those in memory.
-fn pass_bytes(
-    path: &Path,
-    data: &DataOptions,
-    labels: &LabelOptions,
-    size: &ProblemSize,
-    session: &Session,
-) -> Result<u64, Failure> {
-    if !size.streamed || !can_stream(path) {
-        return Ok(size.input_bytes as u64);
+impl Planner<'_> {
+    /// A size of which nothing is known but the threads.
+    fn unknown_size(&self) -> ProblemSize {
+        ProblemSize {
+            n_samples: 0,
+            n_features: 0,
+            n_edges: None,
+            input_bytes: 0,
+            sparse: false,
+            streamed: false,
+            n_classes: 0,
+            n_labeled: 0,
+            threads: self.session.run.threads(),
+        }
     }
-    let file = RowFile::open(path, &read_options(&data.table, Some(labels)), &session.run);
-    match std::fs::metadata(path) {
-        // A table of other columns than numbers.
-        Ok(metadata) if file.is_err() && data.table.prepares() && metadata.is_file() => Ok(metadata.len()),
-        _ => Ok(file?.bytes()),
+
+    /// Features, perhaps with a graph beside them.
+    fn of_rows(&self, path: &Path, may_stream: bool) -> Result<Found, Failure> {
+        let (table, run, mut size) = (&self.data.table, &self.session.run, self.unknown_size());
+        let in_blocks = may_stream && self.planned.reads_rows && are_rows(path) && !table.must_hold();
+        let is_prepared = table.prepares() && is_table(path);
+        let file = match is_prepared {
+            true => probe_prepared(path, &self.read_options(), table.standardize, in_blocks, run)?,
+            false => probe(path, &self.read_options())?,
+        };
+        (size.n_samples, size.n_features) = (file.n_rows, file.n_cols);
+        (size.input_bytes, size.sparse) = (file.bytes_in_memory, file.n_entries.is_some());
+        let are_counted = self.count_labels(None, &mut size)?;
+        size.streamed = in_blocks;
+        let read_bytes = self.pass_bytes(path, &size)?;
+        if let Some(graph) = &self.data.graph {
+            let (n, ignore_unknown) = (Some(size.n_samples), self.labels.ignore.unknown);
+            let given = self.session.read(&mut Report::default(), || {
+                let names = names_of(path, table, run)?;
+                graph_of(graph, n, names.as_deref(), ignore_unknown, EdgeOptions::default(), run)
+            })?;
+            size.n_edges = Some(given.adjacency.nnz() / 2);
+        }
+        // Numbers of a table are held as doubles until the features are made of them.
+        let cells_bytes = 8 * file.n_rows * file.n_cols;
+        let is_held = !size.sparse && !size.streamed;
+        // Tables are scaled while they are read.
+        let is_standardized = match table.standardize {
+            _ if is_prepared => false,
+            Standardize::Auto => is_held && self.is_in_units(path, &size),
+            option => option == Standardize::On,
+        };
+        let plan = if is_standardized {
+            self.standardized(size)
+        } else if table.tfidf == Some(TermWeights::On) {
+            self.scaled(&size, size.input_bytes)
+        } else if is_prepared && is_held && file.bytes_in_memory < cells_bytes {
+            let mut plan = self.scaled(&size, cells_bytes);
+            plan.passes -= 2;
+            plan
+        } else {
+            (self.planned.plan)(&size)
+        };
+        Ok(Found { size, plan, read_bytes, are_counted })
+    }
+
+    /// A graph alone.
+    fn of_graph(&self) -> Result<Found, Failure> {
+        let (data, run, mut size) = (self.data, &self.session.run, self.unknown_size());
+        let read = || Input::read(data, self.planned.reads_streams, None, TermWeights::Off, run);
+        let input = self.session.read(&mut Report::default(), read)?;
+        // `input_bytes` stays 0: the plan adds the bytes of the graph by its edges.
+        size.n_samples = input.n_samples();
+        let rows = input.edges.as_ref().map(|edges| counted(edges, run)).transpose()?;
+        size.n_edges = input.graph.as_ref().map(|affinity| affinity.graph.n_edges()).or(rows);
+        let (is_stream, names) = (input.edges.is_some(), input.names.clone());
+        drop(input);
+        let are_counted = self.count_labels(names.as_deref(), &mut size)?;
+        let mut plan = (self.planned.plan)(&size);
+        // One more pass counts the nodes if their number is not given.
+        plan.passes += usize::from(is_stream && data.edge_options().n_nodes.is_none());
+        let file = data.graph.as_deref().and_then(|path| std::fs::metadata(path).ok());
+        let read_bytes = file.filter(|file| file.is_file()).map_or(0, |file| file.len());
+        Ok(Found { size, plan, read_bytes, are_counted })
+    }
+
+    fn read_options(&self) -> ReadOptions {
+        read_options(&self.data.table, Some(self.labels))
+    }
+
+    /// The plan of a fit on features that are made of `read_bytes` of others.
+    fn scaled(&self, size: &ProblemSize, read_bytes: usize) -> Plan {
+        (self.planned.plan)(size).scaled(size, read_bytes)
+    }
+
+    /// The plan of a fit on standardized features, which are a copy in single precision.
+    fn standardized(&self, size: ProblemSize) -> Plan {
+        let input_bytes = 4 * size.n_samples * size.n_features;
+        self.scaled(&ProblemSize { input_bytes, ..size }, size.input_bytes)
+    }
+
+    /// Whether auto will standardize, as far as the first rows tell; rows of bytes are pixels.
+    fn is_in_units(&self, path: &Path, size: &ProblemSize) -> bool {
+        let is_bytes = size.input_bytes <= size.n_samples.saturating_mul(size.n_features);
+        if is_bytes || !are_rows(path) {
+            return false;
+        }
+        let rows = RowStream::open(path, &self.data.table, Some(self.labels), &self.session.run);
+        rows.ok().and_then(|rows| rows.first_spreads(&self.session.run)).is_some_and(|spreads| spreads.decide)
+    }
+
+    /// Bytes of one pass over the features: those of the file if it is read in blocks, else those in memory.
+    fn pass_bytes(&self, path: &Path, size: &ProblemSize) -> Result<u64, Failure> {
+        if !size.streamed || !can_stream(path) {
+            return Ok(size.input_bytes as u64);
+        }
+        let file = RowFile::open(path, &self.read_options(), &self.session.run);
+        match std::fs::metadata(path) {
+            // A table of other columns than numbers.
+            Ok(metadata) if file.is_err() && self.data.table.prepares() && metadata.is_file() => Ok(metadata.len()),
+            _ => Ok(file?.bytes()),
+        }
+    }
+
+    /// Counts classes and labels if that is cheap; `nodes` are the names of the nodes of a graph alone. Else assumes round numbers, prints
+    /// a note and returns false.
+    fn count_labels(&self, nodes: Option<&RowNames>, size: &mut ProblemSize) -> Result<bool, Failure> {
+        let (session, run, options) = (self.session, &self.session.run, self.read_options());
+        if !self.planned.needs_labels && !self.labels.is_given() {
+            return Ok(true);
+        }
+        (size.n_classes, size.n_labeled) = match (&self.labels.labels, &self.data.data) {
+            (Some(path), table) => {
+                let names = table.as_deref().map(|table| names_of(table, &self.data.table, run)).transpose()?.flatten();
+                let names = names.as_deref().or(nodes);
+                let known = labels_of(path, size.n_samples, names, self.labels, self.data.table.text.header())?.0;
+                (known.n_classes(), known.n_labeled())
+            }
+            (None, Some(path)) if self.labels.label_column.is_some() && is_table(path) => {
+                let known = session.read(&mut Report::default(), || read_label_column(path, &options, run))?;
+                (known.n_classes(), known.n_labeled())
+            }
+            (None, _) if size.input_bytes > CHEAP_BYTES => {
+                session.note(
+                    "labels are not read for a plan of this size: taking 10 classes and 1 % of the rows as labeled",
+                );
+                (size.n_classes, size.n_labeled) = (10, (size.n_samples / 100).max(1));
+                return Ok(false);
+            }
+            (None, Some(path)) => {
+                let known = session.read(&mut Report::default(), || read_samples(path, &options, run))?.labels;
+                let known = known.ok_or_else(|| no_labels(false))?;
+                (known.n_classes(), known.n_labeled())
+            }
+            (None, None) => return Err(no_labels(true)),
+        };
+        Ok(true)
     }
 }
 
@@ -190,56 +242,6 @@ fn counted(edges: &EdgeFile, run: &Run) -> Result<usize, Failure> {
         }
         n_edges += block.len();
     }
-}
-
-/// Counts classes and labels if that is cheap; `nodes` are the names of the nodes of a graph alone. Else assumes round numbers, prints a note and returns false.
-fn count_labels(
-    session: &Session,
-    data: &DataOptions,
-    labels: &LabelOptions,
-    nodes: Option<&RowNames>,
-    planned: &Planned<'_>,
-    size: &mut ProblemSize,
-) -> Result<bool, Failure> {
-    if !planned.needs_labels && labels.labels.is_none() && labels.label_column.is_none() {
-        return Ok(true);
-    }
-    let table = data.data.as_deref().filter(|path| labels.label_column.is_some() && is_table(path));
-    if let (None, Some(path)) = (&labels.labels, table) {
-        let options = read_options(&data.table, Some(labels));
-        let known = session.read(&mut Report::default(), || read_label_column(path, &options, &session.run))?;
-        (size.n_classes, size.n_labeled) = (known.n_classes(), known.n_labeled());
-        return Ok(true);
-    }
-    if labels.labels.is_none() && size.input_bytes > CHEAP_BYTES {
-        size.n_classes = 10;
-        size.n_labeled = (size.n_samples / 100).max(1);
-        session.note("labels are not read for a plan of this size: taking 10 classes and 1 % of the rows as labeled");
-        return Ok(false);
-    }
-    let known = match (&labels.labels, &data.data) {
-        (None, Some(path)) => {
-            let options = read_options(&data.table, Some(labels));
-            session.read(&mut Report::default(), || read_samples(path, &options, &session.run))?.labels
-        }
-        (Some(path), table) => {
-            let names = table.as_deref().map(|table| names_of(table, &data.table, &session.run)).transpose()?.flatten();
-            Some(
-                labels_of(path, size.n_samples, names.as_deref().or(nodes), labels, data.table.text.header())?.0.into(),
-            )
-        }
-        (None, None) => None,
-    };
-    let known = known.ok_or_else(|| no_labels(data.data.is_none()))?;
-    (size.n_classes, size.n_labeled) = (known.n_classes(), known.n_labeled());
-    Ok(true)
-}
-
-/// The plan of a fit on standardized features, which are a copy in single precision.
-fn plan_standardized(planned: &Planned<'_>, mut size: ProblemSize) -> Plan {
-    let read_bytes = size.input_bytes;
-    size.input_bytes = 4 * size.n_samples * size.n_features;
-    (planned.plan)(&size).scaled(&size, read_bytes)
 }
 
 fn rows(size: &ProblemSize, plan: &Plan, read_bytes: u64) -> Vec<Row> {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use clap::Args;
 use lapwing::data::prepare::{PreparedRows, Recipe};
-use lapwing::data::read::{EdgeOptions, ReadOptions, TableFile, read_names, read_samples};
-use lapwing::data::write::{KeptColumns, LabelColumns, LabeledRows};
-use lapwing::data::{Error, Features, Report, RowNames, Warning};
+use lapwing::data::read::{EdgeOptions, TableFile, read_names, read_samples};
+use lapwing::data::write::{KeptColumns, LabeledRows};
+use lapwing::data::{Csr, Error, Features, Report, RowNames, Warning};
 use lapwing::graph::Graph;
 use lapwing::models::{Classifier, Model};
 use lapwing_core::peak_memory_bytes;
@@ -17,16 +17,17 @@ use lapwing_table::read::{column_names, is_rereadable_table, is_table, join_colu
 use lapwing_table::write::LABEL_ENDINGS;
 use serde_json::json;
 
-use crate::Outcome;
 use crate::failure::Failure;
 use crate::files::Files;
-use crate::input::{read_options, widen};
-use crate::named::{graph_of, names_of, numbered};
-use crate::options::{BesideOptions, IdOption, IgnoreOption, Names, RunOptions, TableOptions, TextOptions};
-use crate::output::{self, Unreached, Written, folded, is_stdout, label_writer, two_on_stdout};
-use crate::rows::{RowStream, are_rows};
+use crate::input::{RowStream, are_rows, graph_of, names_of, numbered};
+use crate::label_table::LabelTable;
+use crate::options::{
+    BesideOptions, IdOption, IgnoreOption, Names, RunOptions, TableOptions, TextOptions, Unreached, read_options,
+};
+use crate::outcome::Outcome;
 use crate::session::Session;
 use crate::text::count;
+use crate::written::{Written, check_stdout, is_stdout};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -97,9 +98,7 @@ pub struct Predict {
 
 impl Predict {
     pub fn run(&self) -> Result<Outcome, Failure> {
-        if is_stdout(&self.output) && self.run.json {
-            return Err(two_on_stdout("labels"));
-        }
+        check_stdout("labels", Some(&self.output), self.run.json)?;
         self.id.check()?;
         let session = Session::start(&self.run)?;
         let files = Files::default().read("MODEL", Some(&self.model)).read("DATA", Some(&self.data));
@@ -134,20 +133,10 @@ impl Predict {
         summary::note_certified(&mut report, &labeling);
 
         session.run.check()?;
-        let labels = folded(&labeling, self.unreached);
-        let mut written = Written::default();
-        let kept = self.kept(names.as_deref())?;
-        let stage = |_: &mut Report| {
-            let (classes, probabilities) = (&model.classifier.classes, self.probabilities);
-            output::stage(&self.output, classes, &labels, &labeling, probabilities, names.as_ref(), kept, &session.run)
-        };
-        written.add("labels", report.time("write", &session.run, stage)?);
-        written.publish()?;
-        report.warnings.extend(numbered(&self.output, names.as_ref()));
-        report.peak_bytes = peak_memory_bytes();
-        self.print(&session, &report, &written)?;
-        let is_fine = report.n_unreached == 0 && summary::undecided(&report) == 0;
-        Ok(if self.strict && !is_fine { Outcome::Look } else { Outcome::Done })
+        let labels = self.unreached.labels(&labeling);
+        let table = self.label_table(&model, names.as_ref())?;
+        let staged = report.time("write", &session.run, |_| table.stage(&labels, &labeling, &session.run))?;
+        self.finish(&session, report, staged, names.as_ref())
     }
 
     /// The graph of the new rows.
@@ -193,13 +182,11 @@ impl Predict {
         let n = rows.source().n_rows();
         let mut n_unreached = 0;
         let staged = report.time_steps("predict", n as u64, run, |_| -> Result<Staged, Failure> {
-            let columns = LabelColumns { certified: false, probabilities: self.probabilities };
-            let kept = self.kept(names.as_deref())?;
-            let mut writer = label_writer(&self.output, &model.classifier.classes, n, columns, names.as_ref(), kept)?;
+            let mut writer = self.label_table(model, names.as_ref())?.writer(n, false)?;
             let Classifier { rule, extension, .. } = &model.classifier;
             let labeled = extension.label_rows(rule, rows.source(), 0..n, run, &mut |first, labeling| {
                 n_unreached += labeling.reached.iter().filter(|reached| !**reached).count();
-                let labels = folded(&labeling, self.unreached);
+                let labels = self.unreached.labels(&labeling);
                 let probabilities = self.probabilities.then_some(&labeling.label_distributions);
                 let (confidence, reached) = (&labeling.confidence, &labeling.reached);
                 let (classes, labels, certified) = (&model.classifier.classes, labels.as_slice(), None);
@@ -211,27 +198,26 @@ impl Predict {
         })?;
         describe(&mut report, model, (n, rows.source().n_cols()), n_unreached);
         report.warnings.extend(rows.warnings());
-        let mut written = Written::default();
-        written.add("labels", staged);
-        written.publish()?;
-        report.warnings.extend(numbered(&self.output, names.as_ref()));
-        report.peak_bytes = peak_memory_bytes();
-        self.print(session, &report, &written)?;
-        Ok(if self.strict && n_unreached > 0 { Outcome::Look } else { Outcome::Done })
+        self.finish(session, report, staged, names.as_ref())
     }
 
-    /// The columns of the new rows that are written beside the labels.
-    fn kept(&self, names: Option<&RowNames>) -> Result<Option<KeptColumns>, Failure> {
+    /// The table of labels, with the columns of the new rows that are kept.
+    fn label_table<'t>(
+        &'t self,
+        model: &'t Model<'_>,
+        names: Option<&'t Arc<RowNames>>,
+    ) -> Result<LabelTable<'t>, Failure> {
+        let (path, classes, probabilities) = (self.output.as_path(), &model.classifier.classes, self.probabilities);
         if self.beside.keep.is_none() {
-            return Ok(None);
+            return Ok(LabelTable { path, classes, probabilities, names, kept: None });
         }
         if !is_rereadable_table(&self.data) {
             return Err(Failure::usage("--keep needs DATA in a table that can be read twice: a file, not a pipe"));
         }
-        let mut options = ReadOptions::default();
-        self.text.apply(&mut options);
-        let table = TableFile::open(&self.data, &options)?;
-        Ok(Some(KeptColumns::open(table, self.beside.names_behind(names.map(RowNames::column)), None, Vec::new())?))
+        let table = TableFile::open(&self.data, &self.text.read_options())?;
+        let columns = self.beside.names_behind(names.map(|names| names.column()));
+        let kept = Some(KeptColumns::open(table, columns, None, Vec::new())?);
+        Ok(LabelTable { path, classes, probabilities, names, kept })
     }
 
     /// The recipe that makes features of the columns of a table, if the model has one and the new rows are a table.
@@ -281,7 +267,7 @@ impl Predict {
         warnings: &mut Vec<Warning>,
         session: &Session,
     ) -> Result<NamedRows, Failure> {
-        let (options, run): (ReadOptions, _) = (read_options(&self.table(model)?, None), &session.run);
+        let (options, run) = (read_options(&self.table(model)?, None), &session.run);
         let Some(recipe) = recipe else {
             let samples = read_samples(&self.data, &options, run).map_err(needed)?;
             samples.check(run).map_err(needed)?;
@@ -297,18 +283,31 @@ impl Predict {
         Ok((applied.features, names.map(Arc::new)))
     }
 
-    fn print(&self, session: &Session, report: &Report, written: &Written) -> Result<(), Failure> {
-        report.warnings.iter().for_each(|warning| session.warn(warning));
-        if session.json {
-            return session.print(&output::json_object("predict", report, json!({}), written)?);
-        }
-        let mut rows = vec![row("method", report.method.clone()), row("rows", count(report.n_samples))];
-        rows.extend(report.n_features.map(|n| row("features", count(n))));
-        rows.extend(report.n_classes.map(|n| row("classes", count(n))));
-        rows.push(row("rows no label reaches", count(report.n_unreached)));
-        rows.extend(summary::of_certificate(report));
-        rows.extend(summary::of_cost(&report.phases, report.peak_bytes));
-        session.print_summary(rows, written, is_stdout(&self.output))
+    /// Publishes the labels and prints the summary.
+    fn finish(
+        &self,
+        session: &Session,
+        mut report: Report,
+        staged: Staged,
+        names: Option<&Arc<RowNames>>,
+    ) -> Result<Outcome, Failure> {
+        let mut written = Written::default();
+        written.add("labels", staged);
+        written.publish()?;
+        report.warnings.extend(numbered(&self.output, names));
+        report.peak_bytes = peak_memory_bytes();
+        let rows = || {
+            let mut rows = vec![row("method", report.method.clone()), row("rows", count(report.n_samples))];
+            rows.extend(report.n_features.map(|n| row("features", count(n))));
+            rows.extend(report.n_classes.map(|n| row("classes", count(n))));
+            rows.push(row("rows no label reaches", count(report.n_unreached)));
+            rows.extend(summary::of_certificate(&report));
+            rows.extend(summary::of_cost(&report.phases, report.peak_bytes));
+            rows
+        };
+        let body = || (&report, json!({}));
+        session.print_end("predict", &report.warnings, body, rows, (&written, is_stdout(&self.output)))?;
+        Ok(Outcome::of(self.strict, report.n_unreached == 0 && summary::undecided(&report) == 0))
     }
 }
 
@@ -332,5 +331,16 @@ fn describe(report: &mut Report, model: &Model<'_>, (n_rows, n_cols): (usize, us
     if report.n_unreached > 0 {
         let prefix = if model.classifier.extension.takes_blocks() { "" } else { "the neighbors of " };
         report.warnings.push(Warning::UnreachedNew { prefix, n_rows: n_unreached, n_samples: n_rows });
+    }
+}
+
+/// Sparse rows with the `n_cols` columns of a model: files of sparse rows do not name columns that no row uses.
+fn widen(features: Features<'static>, n_cols: usize) -> Result<Features<'static>, Error> {
+    match &features {
+        Features::Sparse(rows) if rows.n_cols() < n_cols => {
+            let (indptr, indices, values) = Csr::clone(rows).into_parts();
+            Ok(Features::Sparse(Csr::new(rows.n_rows(), n_cols, indptr, indices, values)?.into()))
+        }
+        _ => Ok(features),
     }
 }

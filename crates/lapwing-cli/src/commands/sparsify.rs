@@ -14,14 +14,13 @@ use lapwing_report::summary::{of_cost, of_graph, of_sparsifier, row};
 use lapwing_table::write::{GRAPH_ENDINGS, check_named_graph, stage_named_graph};
 use serde_json::json;
 
-use crate::Outcome;
 use crate::failure::Failure;
-use crate::files::{ANY_ENDING, Files};
-use crate::input::{check_checkpoint, is_matrix};
+use crate::files::{ANY_ENDING, Files, check_checkpoint, is_matrix};
 use crate::options::{Nodes, ParamsOptions, RunOptions, TextOptions, edge_options};
-use crate::output::{Written, is_stdout, json_object, two_on_stdout};
+use crate::outcome::Outcome;
 use crate::session::Session;
 use crate::text::count;
+use crate::written::{Written, check_stdout, is_stdout};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -153,21 +152,15 @@ impl Sparsify {
         report.peak_bytes = peak_memory_bytes();
         let is_fine = found.report.warnings.is_empty();
         found.report.warnings.splice(0..0, notes);
-        found.report.warnings.iter().for_each(|warning| session.warn(warning));
-        self.print(&session, report, &found, &written)?;
-        Ok(if self.outputs.strict && !is_fine { Outcome::Look } else { Outcome::Done })
+        self.print(&session, &report, &found, &written)?;
+        Ok(Outcome::of(self.outputs.strict, is_fine))
     }
 
     /// Refuses options that do not go together, before anything is read.
     fn check(&self) -> Result<(), Failure> {
         let OutputOptions { output, checkpoint, .. } = &self.outputs;
-        if is_stdout(output) && self.run.json {
-            return Err(two_on_stdout("graph"));
-        }
-        match checkpoint {
-            Some(_) => check_checkpoint(&self.edges),
-            None => Ok(()),
-        }
+        check_stdout("graph", Some(output), self.run.json)?;
+        if checkpoint.is_some() { check_checkpoint(&self.edges) } else { Ok(()) }
     }
 
     /// The edges and the checkpoint.
@@ -197,23 +190,26 @@ impl Sparsify {
         }
     }
 
-    fn print(&self, session: &Session, report: Report, found: &Sparsified, written: &Written) -> Result<(), Failure> {
+    fn print(&self, session: &Session, report: &Report, found: &Sparsified, written: &Written) -> Result<(), Failure> {
         let Sparsified { graph, report: sparsifier, resumed_at } = found;
         let summary = graph.summary(&graph.graph.components());
-        if session.json {
+        let body = || {
             let body = json!({
                 "n_samples": sparsifier.n_nodes, "sparsifier": sparsifier, "kept_share": sparsifier.kept_share(),
                 "resumed_at": resumed_at, "graph": summary, "phases": report.phases,
                 "peak_bytes": report.peak_bytes, "warnings": sparsifier.warnings,
             });
-            return session.print(&json_object("sparsify", &body, json!({}), written)?);
-        }
-        let mut rows = vec![row("nodes", count(sparsifier.n_nodes))];
-        rows.extend(of_sparsifier(sparsifier));
-        // The number of kept edges is already in the lines of the sparsifier.
-        rows.extend(of_graph(&summary).into_iter().filter(|(what, _)| what != "edges"));
-        rows.extend(of_cost(&report.phases, report.peak_bytes));
-        session.print_summary(rows, written, is_stdout(&self.outputs.output))
+            (body, json!({}))
+        };
+        let rows = || {
+            let mut rows = vec![row("nodes", count(sparsifier.n_nodes))];
+            rows.extend(of_sparsifier(sparsifier));
+            // The number of kept edges is already in the lines of the sparsifier.
+            rows.extend(of_graph(&summary).into_iter().filter(|(what, _)| what != "edges"));
+            rows.extend(of_cost(&report.phases, report.peak_bytes));
+            rows
+        };
+        session.print_end("sparsify", &sparsifier.warnings, body, rows, (written, is_stdout(&self.outputs.output)))
     }
 }
 

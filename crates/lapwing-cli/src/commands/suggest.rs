@@ -9,21 +9,21 @@ use lapwing::models::{ProblemSize, SuggestParams, Suggester, Suggestion, Suggest
 use lapwing_core::params::Both;
 use lapwing_core::peak_memory_bytes;
 use lapwing_report::summary::{Row, of_cost, of_graph, of_scaling, of_table, row};
-use lapwing_table::read::is_rereadable_table;
 use lapwing_table::write::{COLUMN_ENDINGS, ColumnTable};
 use serde_json::{Value, json};
 
-use super::label::publish_after;
 use super::plan::{Planned, print_plan};
-use crate::Outcome;
 use crate::failure::Failure;
 use crate::files::Files;
-use crate::input::{Input, check_label_column, read_options};
-use crate::options::{BesideOptions, DataOptions, LabelOptions, ParamsOptions, RunOptions, SaveGraphOption, count};
-use crate::output::{Written, is_stdout, json_object, two_on_stdout};
-use crate::row_lists::{numbers_of, rows_of};
+use crate::input::{Input, numbers_of, rows_of};
+use crate::options::{
+    BesideOptions, DataOptions, LabelOptions, ParamsOptions, RunOptions, SaveGraphOption, check_rereadable, count,
+    read_options,
+};
+use crate::outcome::Outcome;
 use crate::session::Session;
 use crate::text::{self, percent};
+use crate::written::{Written, check_stdout, is_stdout, publish_after};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -147,11 +147,8 @@ impl Suggest {
         }
         publish_after(printed, || written.publish())?;
         report.peak_bytes = peak_memory_bytes();
-        report.warnings.iter().for_each(|warning| session.warn(warning));
-        if session.json {
-            return session.print(&json_object("suggest", &report, found.json(), &written)?);
-        }
-        session.print_summary(summary(&report), &written, path.is_some_and(is_stdout))
+        let (body, rows) = (|| (&report, found.json()), || summary(&report));
+        session.print_end("suggest", &report.warnings, body, rows, (&written, path.is_some_and(is_stdout)))
     }
 
     fn table(&self, found: &Found<'_>, path: &Path, run: &Run) -> Result<ColumnTable, Failure> {
@@ -163,8 +160,7 @@ impl Suggest {
         table.texts("guess", found.rows.iter().map(|row| row.guess.map(|(class, _)| &found.classes[class as usize])));
         table.numbers("confidence", found.rows.iter().map(|row| row.guess.map_or(f64::NAN, |(_, share)| share)));
         if let Some(kept) = self.beside.kept(&self.data)? {
-            let is_text = !path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("parquet"));
-            table.kept(kept, &numbers, is_text, run)?;
+            table.kept(kept, &numbers, path, run)?;
         }
         Ok(table)
     }
@@ -190,20 +186,13 @@ impl Suggest {
 
     fn check(&self) -> Result<(), Failure> {
         self.data.check()?;
-        check_label_column(&self.data, &self.labels)?;
+        self.data.check_label_column(&self.labels)?;
         if self.n == 0 {
             return Err(Failure::usage("--number is 0; expected at least 1"));
         }
-        if self.output.as_deref().is_some_and(is_stdout) && self.run.json {
-            return Err(two_on_stdout("rows"));
-        }
+        check_stdout("rows", self.output.as_deref(), self.run.json)?;
         self.beside.check(&self.data)?;
-        if self.cost.is_some() && !self.data.data.as_deref().is_some_and(is_rereadable_table) {
-            return Err(Failure::usage(
-                "--cost needs DATA in a table with named columns that can be read twice: not an array, not a pipe",
-            ));
-        }
-        Ok(())
+        if self.cost.is_some() { check_rereadable("--cost", &self.data) } else { Ok(()) }
     }
 
     fn files(&self) -> Files<'_> {

@@ -1,22 +1,16 @@
 //! Options of the input: features, graph and labels.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::Args;
-use lapwing::data::read::{EdgeOptions, TableFile};
-use lapwing::data::write::KeptColumns;
-use lapwing::data::{Error, Named, Report, RowNames, Run};
-use lapwing::graph::AffinityGraph;
+use lapwing::data::read::{EdgeOptions, ReadOptions};
+use lapwing::data::{Standardize, TermWeights};
 use lapwing::models::Method;
-use lapwing_table::read::{is_rereadable_table, is_table, split_columns};
-use lapwing_table::write::{GRAPH_ENDINGS, check_named_graph, stage_named_graph};
+use lapwing_table::read::{holds_labels, is_table, names_labels};
 
-use super::{Nodes, StandardizeOption, TableOptions, TextOptions, TfidfOption};
+use super::{Names, Nodes, TableOptions, TextOptions};
 use crate::failure::Failure;
 use crate::files::Files;
-use crate::input::{is_matrix, read_options};
-use crate::output::Written;
 
 /// Features or a graph.
 #[derive(Args, Clone)]
@@ -76,10 +70,32 @@ impl DataOptions {
             let reason = "--read-as needs a table whose columns are prepared: leave --prepare none and --tfidf out";
             return Err(Failure::usage(reason));
         }
-        if table.standardize == StandardizeOption::On && table.tfidf == Some(TfidfOption::On) {
+        if table.standardize == Standardize::On && table.tfidf == Some(TermWeights::On) {
             return Err(Failure::usage("give --standardize or --tfidf, not both"));
         }
         Ok(())
+    }
+
+    /// [`check`](Self::check), and, before reading, that the options name a source of labels.
+    pub fn check_labels(&self, labels: &LabelOptions) -> Result<(), Failure> {
+        self.check()?;
+        self.check_label_column(labels)?;
+        if labels.is_given() || self.data.as_deref().is_some_and(holds_labels) {
+            return Ok(());
+        }
+        Err(no_labels(self.data.is_none()))
+    }
+
+    /// Checks, before reading, that DATA can have a column of labels, if one is named.
+    pub fn check_label_column(&self, labels: &LabelOptions) -> Result<(), Failure> {
+        let reason = match (&labels.label_column, &self.data) {
+            (Some(_), None) => "a graph has no columns: give the labels with --labels FILE",
+            (Some(_), Some(path)) if !names_labels(path) => {
+                "--label-column needs a table (.csv, .parquet) or an array of an .npz; give --labels FILE instead"
+            }
+            _ => return Ok(()),
+        };
+        Err(Failure::usage(reason))
     }
 
     /// Refuses a graph without features if the method needs these, and a graph besides features if the method uses none.
@@ -130,56 +146,8 @@ pub fn edge_options(nodes: Option<Nodes>, text: &TextOptions) -> EdgeOptions {
         n_nodes: nodes.and_then(|nodes| if let Nodes::Count(n) = nodes { Some(n) } else { None }),
         are_names: nodes == Some(Nodes::Names),
         header: text.header(),
-        delimiter: text.delimiter(),
-        decimal: text.decimal(),
-    }
-}
-
-/// Names of columns, separated by commas; a name with a comma is in quotes.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Names(pub Vec<String>);
-
-impl Names {
-    /// All names of an option that may be given several times.
-    pub fn all(lists: &[Self]) -> Vec<String> {
-        lists.iter().flat_map(|names| names.0.iter().cloned()).collect()
-    }
-}
-
-impl FromStr for Names {
-    type Err = Error;
-
-    fn from_str(list: &str) -> Result<Self, Error> {
-        split_columns(list).map(Self)
-    }
-}
-
-/// Which column names the rows.
-#[derive(Args, Clone, Default)]
-pub struct IdOption {
-    /// Column of DATA that names the rows; outputs have it too
-    ///
-    /// It is no feature, and outputs have it instead of row numbers, except .npy. Names differ from each other, and none is empty.
-    /// Files of labels and edges then name rows too.
-    #[arg(long = "id", value_name = "COLUMN", help_heading = "Input")]
-    pub column: Option<String>,
-}
-
-/// Columns of the outputs of `label`, `suggest` and `audit`.
-const OUTPUT_COLUMNS: &str = "label confidence reached certified set reason score guess given proposed quality flagged judged \
-                              duplicate_group contradicts outlier_percentile";
-
-impl IdOption {
-    /// Refuses a name that another column of an output has.
-    pub fn check(&self) -> Result<(), Failure> {
-        match self.column.as_deref().filter(|column| OUTPUT_COLUMNS.split(' ').any(|name| name == *column)) {
-            Some(column) => {
-                let reason =
-                    format!("--id {column}: outputs have another column of this name; rename the column of ids");
-                Err(Failure::usage(reason))
-            }
-            None => Ok(()),
-        }
+        delimiter: text.delimiter,
+        decimal: text.decimal,
     }
 }
 
@@ -189,96 +157,6 @@ pub struct IgnoreOption {
     /// Leave out labels and edges whose names are not in the data, with a warning
     #[arg(long = "ignore-unknown", hide_short_help = true)]
     pub unknown: bool,
-}
-
-/// Columns of the input that are written beside the labels.
-#[derive(Args, Clone, Default)]
-#[command(next_help_heading = "Output")]
-pub struct BesideOptions {
-    /// Write columns of the input too
-    ///
-    /// Before the labels of `label` and `predict`, behind the column of --id or in the place of the row number; behind the columns of `suggest` and `audit`. A column whose
-    /// name is taken has a number behind it: label.1.
-    #[arg(long, value_name = "all|A,B,…")]
-    pub keep: Option<Vec<Names>>,
-}
-
-impl BesideOptions {
-    /// Refuses columns of an input that cannot be read twice.
-    pub fn check(&self, data: &DataOptions) -> Result<(), Failure> {
-        match self.keep.is_none() || data.data.as_deref().is_some_and(is_rereadable_table) {
-            true => Ok(()),
-            false => Err(Failure::usage(
-                "--keep needs DATA in a table with named columns that can be read twice: not an array, not a pipe",
-            )),
-        }
-    }
-
-    /// The columns of DATA, if any are wanted.
-    pub fn kept(&self, data: &DataOptions) -> Result<Option<KeptColumns>, Failure> {
-        let Some(path) = data.data.as_deref().filter(|_| self.keep.is_some()) else { return Ok(None) };
-        let table = TableFile::open(path, &read_options(&data.table, None))?;
-        // The first column names the rows already.
-        let all = || table.names().iter().filter(|name| data.table.id.column.as_ref() != Some(name)).cloned().collect();
-        let names = self.names().unwrap_or_else(all);
-        Ok(Some(KeptColumns::open(table, Some(names), None, Vec::new())?))
-    }
-
-    /// The columns; `None` for all.
-    pub fn names(&self) -> Option<Vec<String>> {
-        let names = Names::all(self.keep.as_deref().unwrap_or_default());
-        (!names.is_empty() && names != ["all"]).then_some(names)
-    }
-
-    /// The columns, the one that names the rows first; `None` for all.
-    pub fn names_behind(&self, id: Option<&str>) -> Option<Vec<String>> {
-        let mut names = self.names()?;
-        if let Some(id) = id.filter(|id| !names.iter().any(|name| name == id)) {
-            names.insert(0, id.to_owned());
-        }
-        Some(names)
-    }
-}
-
-/// Where the graph goes.
-#[derive(Args, Clone, Default)]
-#[command(next_help_heading = "Output")]
-pub struct SaveGraphOption {
-    /// Keep the graph: .npz for scipy, or edges as .parquet, .csv or .npy; --graph takes it again, alone or beside DATA
-    #[arg(long = "save-graph", value_name = "FILE", hide_short_help = true)]
-    pub path: Option<PathBuf>,
-}
-
-impl SaveGraphOption {
-    /// Adds the file that is written.
-    pub fn files<'p>(&'p self, files: Files<'p>) -> Files<'p> {
-        files.write("--save-graph", self.path.as_deref(), &GRAPH_ENDINGS)
-    }
-
-    /// Writes the graph, if it is to be kept.
-    pub fn stage(
-        &self,
-        affinity: &AffinityGraph,
-        names: Option<&RowNames>,
-        report: &mut Report,
-        run: &Run,
-        written: &mut Written,
-    ) -> Result<(), Failure> {
-        let Some(path) = &self.path else { return Ok(()) };
-        if let Some(names) = names {
-            let is_array = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("npy"));
-            match names.named() {
-                // A matrix has the order of the rows, which DATA knows.
-                Named::Rows if !is_array => {}
-                _ => check_named_graph(path)?,
-            }
-        }
-        // Edges of named rows have the names; a matrix has the order of the rows.
-        let names = names.filter(|_| !is_matrix(path));
-        let stage = |_: &mut Report| stage_named_graph(path, affinity.graph.adjacency(), names, run);
-        written.add("graph", report.time("write graph", run, stage)?);
-        Ok(())
-    }
 }
 
 /// The given labels.
@@ -308,4 +186,29 @@ impl LabelOptions {
     pub fn files<'p>(&'p self, files: Files<'p>) -> Files<'p> {
         files.read("--labels", self.labels.as_deref())
     }
+
+    /// Whether an option names a source of labels.
+    pub fn is_given(&self) -> bool {
+        self.labels.is_some() || self.label_column.is_some()
+    }
+}
+
+/// The options of a reader of tables.
+pub fn read_options(table: &TableOptions, labels: Option<&LabelOptions>) -> ReadOptions {
+    ReadOptions {
+        label_column: labels.and_then(|labels| labels.label_column.clone()),
+        columns: table.columns.as_deref().map(Names::all),
+        drop: Names::all(&table.drop),
+        unlabeled: labels.and_then(|labels| labels.unlabeled.clone()),
+        id: table.id.column.clone(),
+        read_as: table.read_as.iter().flat_map(|columns| columns.0.iter().cloned()).collect(),
+        more: table.more.clone(),
+        ..table.text.read_options()
+    }
+}
+
+/// The error for missing labels.
+pub fn no_labels(is_graph: bool) -> Failure {
+    let column = if is_graph { "" } else { "name their column with --label-column NAME, or " };
+    Failure::usage(format!("no labels: {column}give a file of labels with --labels FILE"))
 }

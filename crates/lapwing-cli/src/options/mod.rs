@@ -1,16 +1,18 @@
 //! Options that several commands share, in the groups that the help shows.
 
+mod columns;
 mod data;
+mod outputs;
 mod parameters;
 mod run;
 mod subject;
 mod table;
 
-pub use data::{
-    BesideOptions, DataOptions, IdOption, IgnoreOption, LabelOptions, Names, SaveGraphOption, edge_options,
-};
+pub use columns::{IdOption, Names, ReadColumns};
+pub use data::{DataOptions, IgnoreOption, LabelOptions, edge_options, no_labels, read_options};
 pub use lapwing_core::params::{count, duration};
+pub use outputs::{BesideOptions, ReportOption, SaveGraphOption, Unreached, check_rereadable};
 pub use parameters::option;
 pub use run::{ProgressStyle, RunOptions};
 pub use subject::{DEFAULT_METHOD, GraphSettings, ParamsOptions, Subject};
-pub use table::{Nodes, StandardizeOption, TableOptions, TextOptions, TfidfOption, joined_words};
+pub use table::{Nodes, TableOptions, TextOptions, joined_words};

@@ -88,11 +88,16 @@ impl Subject {
     }
 
     /// The subject with the parameters of every method that `command` may run.
-    pub fn all(command: &str) -> Self {
+    fn all(command: &str) -> Self {
         match command {
             "label" | "compare" => Self::All(method_names().filter_map(|name| Settings::new(name).ok()).collect()),
             _ => Self::new(command, &[]),
         }
+    }
+
+    /// `program`, each of whose commands has the parameters of every method: for completions, and to look up which parameters have options.
+    pub fn add_all_to(program: Command) -> Command {
+        program.mut_subcommands(|command| Self::all(command.get_name()).add_to(command))
     }
 
     /// The parameters, each with its heading. For several methods: those with the same meaning in all methods that have them.
@@ -311,67 +316,6 @@ fn after(option: &str, arguments: &[OsString]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn settings(arguments: &str) -> Result<Settings, String> {
-        let words: Vec<OsString> =
-            format!("lapwing label in.csv -o out.csv {arguments}").split(' ').map(Into::into).collect();
-        match crate::parse(&words) {
-            Ok((_, Subject::Method(settings))) => Ok(*settings),
-            Ok(_) => Err("no method".into()),
-            Err(failure) => Err(failure.text().unwrap_or_default()),
-        }
-    }
-
-    #[test]
-    fn each_method_has_its_own_options() {
-        let refused = [
-            (
-                "--method lapsvm --n-nearest 3",
-                "--n-nearest is no option of the method lapsvm; it is an option of low-rank and anchor",
-            ),
-            (
-                "--degree 2",
-                "--degree is no option of the method auto; it is an option of lapsvm and laprls: add --method lapsvm",
-            ),
-            ("--method nearest-label --n-neighbors 7", "it is an option of auto, harmonic"),
-            ("--method lapsvm --degree 2", "--degree changes nothing for the method lapsvm without --kernel poly"),
-            ("--method low-rank --rcond 1e-3", "without --factor nystrom"),
-            ("--method lapsvm --class-prior 0.5,0.5", "without --decision sizes"),
-            ("--method lapsvm --decision argmax", "[possible values: auto, sizes]"),
-            ("--method harmonic --size-slack 0.1", "without --decision sizes and --class-prior a number"),
-            ("--bandwidth 2 --weights binary", "without --weights self-tuning or gaussian"),
-            ("--method sparse-harmonic --edge-budget 7 --memory 1G", "cannot be used with"),
-            ("--method harmonic --tol 2", "--tol is 2; expected a number above 0 and below 1"),
-        ];
-        for (arguments, part) in refused {
-            let text =
-                settings(arguments).and_then(|s| s.method().map(drop).map_err(|e| Failure::from(e).text().unwrap()));
-            let text = text.expect_err(arguments);
-            assert!(text.contains(part), "{arguments}: {text}");
-        }
-    }
-
-    #[test]
-    fn options_set_parameters() {
-        let taken = [
-            "--method harmonic --tol 1e-3 --max-iter 9 --graph-reg 2 -k 3 --bandwidth 2 --class-prior 0.5,0.5",
-            "--method lapsvm --graph-reg 2 --degree 2 --kernel poly --decision sizes --class-prior 0.5,0.5 --bias",
-            "--method unfolded-gnn --graph-reg 2 --loss mse --steps 3 --step-size 0.1 --bias=false",
-            "--method low-rank --factor nystrom --rcond 1e-3 --class-prior 0.5,0.5",
-            "--method nystrom --rcond 1e-3 --n-landmarks 2k",
-            "--method sparse-harmonic --edge-budget 700 --tol 1e-3",
-            "--method nearest-label --metric cosine --zero-rows allow",
-            "--method harmonic --form auto --decision auto",
-            "--method auto --candidates harmonic,linear --budget 5m",
-        ];
-        for arguments in taken {
-            settings(arguments).unwrap_or_else(|text| panic!("{arguments}: {text}")).method().unwrap();
-        }
-        let machine = settings("--method lapsvm --bandwidth 2 --graph-bandwidth 0.3 --memory 2G").unwrap().params;
-        assert_eq!((machine.lapsvm.bandwidth, machine.graph.bandwidth), (Some(2.0), Some(0.3)));
-        assert_eq!(machine.lapsvm.memory, Some(2 << 30));
-        assert_eq!(settings("--method nystrom --n-landmarks 2k").unwrap().params.low_rank.n_landmarks, 2000);
-    }
 
     #[test]
     fn methods_that_are_compared_share_what_means_the_same() {

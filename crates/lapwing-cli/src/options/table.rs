@@ -4,11 +4,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use lapwing::data::{Standardize, TermWeights};
-use lapwing_table::read::{ReadAs, ReadOptions, split_columns};
+use lapwing::data::{Error, Standardize, TermWeights};
+use lapwing_table::read::ReadOptions;
 
-use super::{IdOption, Names};
+use super::{IdOption, Names, ReadColumns};
 
 /// Which columns are features, and how they are scaled.
 #[derive(Args, Clone, Default)]
@@ -54,22 +55,18 @@ pub struct TableOptions {
     ///
     /// Auto: to one width, if columns are in units so different that a few of them decide every distance. It leaves images, embeddings,
     /// sparse rows and arrays read in blocks as they are.
-    #[arg(long, value_enum, value_name = "auto|on|off", num_args = 0..=1, require_equals = true)]
-    #[arg(
-        default_value = "auto",
-        default_missing_value = "on",
-        hide_default_value = true,
-        hide_possible_values = true
-    )]
-    pub standardize: StandardizeOption,
+    #[arg(long, value_parser = auto_on_off(Standardize::parse), value_name = "auto|on|off", num_args = 0..=1)]
+    #[arg(require_equals = true, default_value = "auto", default_missing_value = "on")]
+    #[arg(hide_default_value = true, hide_possible_values = true)]
+    pub standardize: Standardize,
 
     /// Weigh counts of terms by how rare each term is (TF-IDF) first; for sparse rows [default: off, but auto for label --method auto;
     /// without a word: on]
     ///
     /// Auto does if the rows look like counts of terms or, without a graph beside them, tell by 0 and 1 which of many terms they hold.
-    #[arg(long, value_enum, value_name = "auto|on|off", num_args = 0..=1, require_equals = true, hide_short_help = true)]
-    #[arg(default_missing_value = "on", hide_possible_values = true)]
-    pub tfidf: Option<TfidfOption>,
+    #[arg(long, value_parser = auto_on_off(TermWeights::parse), value_name = "auto|on|off", num_args = 0..=1)]
+    #[arg(require_equals = true, default_missing_value = "on", hide_possible_values = true, hide_short_help = true)]
+    pub tfidf: Option<TermWeights>,
 }
 
 /// How the cells of a text are written, where the text does not tell it.
@@ -77,8 +74,8 @@ pub struct TableOptions {
 #[command(next_help_heading = "Input")]
 pub struct TextOptions {
     /// Character between the cells of a text, or the word tab [default: told from the text]
-    #[arg(long, value_name = "CHAR", hide_short_help = true)]
-    pub delimiter: Option<Delimiter>,
+    #[arg(long, value_name = "CHAR", value_parser = delimiter, hide_short_help = true)]
+    pub delimiter: Option<u8>,
 
     /// The first line of a text holds cells, not names of columns [default: told from the text]
     #[arg(long, hide_short_help = true, conflicts_with = "header")]
@@ -89,8 +86,8 @@ pub struct TextOptions {
     pub header: bool,
 
     /// Mark before the decimals of a number in a text [default: told from the text]
-    #[arg(long, value_enum, value_name = "point|comma", hide_possible_values = true, hide_short_help = true)]
-    pub decimal: Option<Decimal>,
+    #[arg(long, value_parser = decimal(), value_name = "point|comma", hide_possible_values = true, hide_short_help = true)]
+    pub decimal: Option<u8>,
 
     /// Sheet of a spreadsheet [default: the first that holds anything]
     #[arg(long, value_name = "NAME", hide_short_help = true)]
@@ -103,25 +100,33 @@ impl TextOptions {
         (self.no_header || self.header).then_some(self.header)
     }
 
-    /// The byte between cells, if an option says it.
-    pub fn delimiter(&self) -> Option<u8> {
-        self.delimiter.map(|delimiter| delimiter.0)
+    /// The options of a reader.
+    pub fn read_options(&self) -> ReadOptions {
+        let Self { delimiter, decimal, sheet, .. } = self.clone();
+        ReadOptions { delimiter, header: self.header(), sheet, decimal, ..ReadOptions::default() }
     }
+}
 
-    /// The byte before decimals, if an option says it.
-    pub fn decimal(&self) -> Option<u8> {
-        self.decimal.map(|decimal| match decimal {
-            Decimal::Point => b'.',
-            Decimal::Comma => b',',
-        })
-    }
+/// One of the words auto, on and off.
+fn auto_on_off<T: Clone + Default + Send + Sync + 'static>(
+    parse: fn(&str) -> Result<T, Error>,
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(["auto", "on", "off"]).map(move |word| parse(&word).unwrap_or_default())
+}
 
-    /// Adds these options to those of a reader.
-    pub fn apply(&self, options: &mut ReadOptions) {
-        options.delimiter = self.delimiter();
-        options.header = self.header();
-        options.sheet.clone_from(&self.sheet);
-        options.decimal = self.decimal();
+/// The mark before the decimals of a number, by its name.
+fn decimal() -> impl TypedValueParser<Value = u8> {
+    PossibleValuesParser::new(["point", "comma"]).map(|word| if word == "comma" { b',' } else { b'.' })
+}
+
+/// The byte between two cells.
+fn delimiter(text: &str) -> Result<u8, String> {
+    match (text, text.as_bytes()) {
+        ("tab" | "\\t", _) => Ok(b'\t'),
+        (_, [byte]) if byte.is_ascii() && !byte.is_ascii_alphanumeric() && !matches!(byte, b'"' | b'\n' | b'\r') => {
+            Ok(*byte)
+        }
+        _ => Err("expected one character such as ; or |, or the word tab".into()),
     }
 }
 
@@ -145,49 +150,6 @@ impl FromStr for Nodes {
     }
 }
 
-/// What columns are read as, by their names.
-#[derive(Clone, Debug)]
-pub struct ReadColumns(pub Vec<(String, ReadAs)>);
-
-impl FromStr for ReadColumns {
-    type Err = String;
-
-    fn from_str(list: &str) -> Result<Self, String> {
-        let one = |entry: &String| {
-            let (name, word) = entry.rsplit_once('=').ok_or("expected a column, = and a kind, such as zip=text")?;
-            Ok((name.to_owned(), ReadAs::parse(word).map_err(|error| error.to_string())?))
-        };
-        split_columns(list).map_err(|error| error.to_string())?.iter().map(one).collect::<Result<_, _>>().map(Self)
-    }
-}
-
-/// The byte between two cells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Delimiter(u8);
-
-impl FromStr for Delimiter {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match (text, text.as_bytes()) {
-            ("tab" | "\\t", _) => Ok(Self(b'\t')),
-            (_, [byte])
-                if byte.is_ascii() && !byte.is_ascii_alphanumeric() && !matches!(byte, b'"' | b'\n' | b'\r') =>
-            {
-                Ok(Self(*byte))
-            }
-            _ => Err("expected one character such as ; or |, or the word tab".into()),
-        }
-    }
-}
-
-/// The mark before the decimals of a number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Decimal {
-    Point,
-    Comma,
-}
-
 /// Whether the columns of a table are made numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum PrepareOption {
@@ -196,53 +158,20 @@ pub enum PrepareOption {
     None,
 }
 
-/// Whether counts of terms are weighed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum TfidfOption {
-    Auto,
-    On,
-    Off,
-}
-
-/// Whether columns are standardized.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum StandardizeOption {
-    #[default]
-    Auto,
-    On,
-    Off,
-}
-
-impl From<StandardizeOption> for Standardize {
-    fn from(option: StandardizeOption) -> Self {
-        match option {
-            StandardizeOption::Auto => Self::Auto,
-            StandardizeOption::On => Self::On,
-            StandardizeOption::Off => Self::Off,
-        }
-    }
-}
-
 impl TableOptions {
     /// Whether the options ask for a scaling that needs all rows in memory.
     pub fn must_hold(&self) -> bool {
-        self.standardize == StandardizeOption::On || self.tfidf == Some(TfidfOption::On)
+        self.standardize == Standardize::On || self.tfidf == Some(TermWeights::On)
     }
 
     /// Whether the columns of a table are made numbers.
     pub fn prepares(&self) -> bool {
-        self.prepare == PrepareOption::Auto && self.tfidf != Some(TfidfOption::On)
+        self.prepare == PrepareOption::Auto && self.tfidf != Some(TermWeights::On)
     }
 
     /// Whether counts of terms are weighed, for a method that is chosen by the program or by the user.
     pub fn term_weights(&self, is_auto: bool) -> TermWeights {
-        match self.tfidf {
-            Some(TfidfOption::On) => TermWeights::On,
-            Some(TfidfOption::Off) => TermWeights::Off,
-            Some(TfidfOption::Auto) => TermWeights::Auto,
-            None if is_auto => TermWeights::Auto,
-            None => TermWeights::Off,
-        }
+        self.tfidf.unwrap_or(if is_auto { TermWeights::Auto } else { TermWeights::Off })
     }
 }
 

@@ -9,6 +9,7 @@ use arrow_schema::{Field, Schema};
 use super::KeptColumns;
 use super::labels::named;
 use super::sink::Sink;
+use super::table::ending;
 use lapwing_core::publish::Staged;
 use lapwing_core::publish::check_writable;
 use lapwing_core::{Error, Result, RowNames, Run};
@@ -57,11 +58,12 @@ impl ColumnTable {
         self.push(name, Arc::new(StringArray::from_iter(values)));
     }
 
-    /// Adds columns of the input, at these rows.
+    /// Adds columns of the input, at these rows; as texts, unless the table is written to a `.parquet`.
     ///
     /// # Errors
     /// Those of reading the input again.
-    pub fn kept(&mut self, kept: KeptColumns, rows: &[u32], is_text: bool, run: &Run) -> Result<()> {
+    pub fn kept(&mut self, kept: KeptColumns, rows: &[u32], path: &Path, run: &Run) -> Result<()> {
+        let is_text = ending(path).as_deref() != Some("parquet");
         for (name, array) in kept.at(rows, is_text, run)? {
             self.push(&name, array);
         }
@@ -110,7 +112,7 @@ mod tests {
         found.texts("label", [Some("a"), None, Some("b, c")]);
         found.numbers("score", [0.5, f64::NAN, 1.0]);
         found.flags("size", [true, false, true]);
-        found.kept(kept, &rows, true, &run).unwrap();
+        found.kept(kept, &rows, &output, &run).unwrap();
         found.stage(&output).unwrap().publish().unwrap();
         let expected = "row,label,score,size,name,size.1\n2,a,0.5,true,third,3\n0,,,false,first,1.50\n1,\"b, c\",1.0,true,\"second, odd\",2\n";
         assert_eq!(fs::read_to_string(&output).unwrap(), expected);

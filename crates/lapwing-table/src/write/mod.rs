@@ -18,5 +18,5 @@ pub use self::graph::{GRAPH_ENDINGS, check_named_graph, stage_matrix, stage_name
 pub use self::kept::KeptColumns;
 #[cfg(test)]
 pub(crate) use self::npy::npy_header;
-pub use self::table::{LABEL_ENDINGS, LabelColumns, LabeledRows};
+pub use self::table::{LABEL_ENDINGS, LabelColumns, LabeledRows, ending};
 pub use self::writer::{LabelWriter, write_labels};

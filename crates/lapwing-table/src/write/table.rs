@@ -87,7 +87,7 @@ impl LabeledRows<'_> {
     }
 }
 
-/// The ending of a name in small letters.
-pub(super) fn ending(path: &Path) -> Option<String> {
+/// The ending of a name in small letters, by which a writer takes its format.
+pub fn ending(path: &Path) -> Option<String> {
     path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase())
 }

@@ -8,22 +8,21 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use lapwing::data::{Features, Labels, Report, Run, Targets};
+use lapwing::data::{Features, Report, Targets};
 use lapwing::models::{Certify, CompareParams, Comparison, Keep, Method, ProblemSize, Settings, compare, method_names};
 use lapwing_core::peak_memory_bytes;
 use lapwing_report::summary::of_scaling;
 use lapwing_report::{ComparePage, Table, stage_page};
 use serde_json::json;
 
-use crate::Outcome;
 use crate::failure::Failure;
 use crate::files::{Files, REPORT_ENDINGS};
-use crate::input::{Input, check_label_source};
+use crate::input::{Input, refuse_weight};
 use crate::options::{self, DataOptions, LabelOptions, ParamsOptions, RunOptions};
-use crate::output::{Written, json_object};
-use crate::prior::refuse_weight;
+use crate::outcome::Outcome;
 use crate::session::Session;
 use crate::text::{count, summary, table};
+use crate::written::Written;
 use next::next_command;
 use results::{HEADINGS, cells, notes, rows, tiles};
 
@@ -127,7 +126,7 @@ struct Chosen {
 
 impl Compare {
     pub fn run(&self, settings: &[Settings]) -> Result<Outcome, Failure> {
-        check_label_source(&self.data, &self.labels)?;
+        self.data.check_labels(&self.labels)?;
         for settings in settings {
             refuse_weight(settings, "--prior-weight changes nothing for compare, which takes no prior")?;
         }
@@ -136,7 +135,7 @@ impl Compare {
         let inputs = self.params.files(self.labels.files(self.data.files(Files::default())));
         inputs.write("--report", self.report.as_deref(), REPORT_ENDINGS).check()?;
         let mut report = Report::default();
-        let (input, labels) = session.read(&mut report, || self.read(&session.run))?;
+        let (input, labels) = session.read(&mut report, || Input::labeled(&self.data, &self.labels, &session.run))?;
         let targets = Targets::one_hot(&labels, None)?;
         let chosen = self.without_twins(methods, settings, &input.problem(&targets).size(&session.run));
         let (features, graph) = (input.features.as_ref(), input.graph.as_ref());
@@ -174,8 +173,7 @@ impl Compare {
             written.publish()?;
         }
         self.print(&session, &report, (&found, &chosen.same), next, &written)?;
-        let is_fine = found.rows.iter().all(|result| result.unreached == 0.0);
-        Ok(if self.strict && !is_fine { Outcome::Look } else { Outcome::Done })
+        Ok(Outcome::of(self.strict, found.rows.iter().all(|result| result.unreached == 0.0)))
     }
 
     /// The methods to compare: those of `--methods`, else all that can use the given features or graph.
@@ -219,12 +217,6 @@ impl Compare {
         Some(format!("next: {}", next_command(&self.data, &self.labels, settings, self.run.seed)))
     }
 
-    fn read(&self, run: &Run) -> Result<(Input, Labels), Failure> {
-        let mut input = Input::read(&self.data, false, Some(&self.labels), self.data.table.term_weights(false), run)?;
-        let labels = input.labels(&self.labels)?;
-        Ok((input, labels))
-    }
-
     fn print(
         &self,
         session: &Session,
@@ -247,7 +239,7 @@ impl Compare {
                 "failed": found.failed, "left_out": left_out,
                 "next": next.as_deref().map(|next| next.trim_start_matches("next: ")),
             });
-            return session.print(&json_object("compare", &body, more, written)?);
+            return session.print(&written.object("compare", &body, more)?);
         }
         let cells: Vec<_> = found.rows.iter().map(cells).collect();
         let lines = |lines: Vec<String>| lines.into_iter().map(|line| line + "\n").collect::<String>();

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use lapwing::data::TermWeights;
 use lapwing::data::params::{Parameters, Value};
+use lapwing::data::{Standardize, TermWeights};
 use lapwing::models::Settings;
 use lapwing_table::read::join_columns;
 
-use crate::options::{DataOptions, LabelOptions, Names, Nodes, StandardizeOption};
+use crate::options::{DataOptions, LabelOptions, Names, Nodes};
 use crate::text::shell_word;
 
 /// `lapwing label` for the same data and labels, with the method of `settings` and its parameters, quoted for a shell.
@@ -53,9 +53,9 @@ pub fn next_command(data: &DataOptions, labels: &LabelOptions, settings: &Settin
     // A comparison does not weigh counts unless asked; the default of label may.
     words.extend(labels.ignore.unknown.then(|| "--ignore-unknown".to_owned()));
     words.extend(match data.table.standardize {
-        StandardizeOption::Auto => None,
-        StandardizeOption::On => Some("--standardize".to_owned()),
-        StandardizeOption::Off => Some("--standardize=off".to_owned()),
+        Standardize::On => Some("--standardize".to_owned()),
+        Standardize::Off => Some("--standardize=off".to_owned()),
+        _ => None,
     });
     words.extend((data.table.term_weights(false) == TermWeights::On).then(|| "--tfidf".to_owned()));
     words.extend(parameters(settings));

@@ -7,17 +7,17 @@ mod markdown;
 mod tests;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::builder::Resettable;
-use clap::{Args, CommandFactory, ValueEnum};
-use clap_complete::Shell;
+use clap::{Args, ValueEnum};
+use clap_complete::{Shell, generate_to};
 use lapwing::data::Error;
 use lapwing::models::{METHODS, MethodSpec, Settings};
 
 use crate::failure::Failure;
 use crate::options::Subject;
-use crate::{Cli, Outcome, command_of_all};
+use crate::outcome::Outcome;
 
 /// Write pages about every command and option
 #[derive(Args)]
@@ -54,15 +54,23 @@ struct Page {
 }
 
 impl Reference {
-    pub fn run(&self) -> Result<Outcome, Failure> {
+    /// Writes the pages of `program`.
+    pub fn run(&self, program: &clap::Command) -> Result<Outcome, Failure> {
         fs::create_dir_all(&self.folder).map_err(|error| Error::io(&self.folder, error))?;
         match self.format {
             Format::Markdown => {
-                markdown::pages(&pages()).into_iter().try_for_each(|(name, text)| self.write(&name, &text))?
+                markdown::pages(&pages(program)).into_iter().try_for_each(|(name, text)| self.write(&name, &text))?
             }
-            Format::Man => pages().iter().try_for_each(|page| self.write(&format!("{}.1", page.name), manual(page)))?,
+            Format::Man => {
+                pages(program).iter().try_for_each(|page| self.write(&format!("{}.1", page.name), manual(page)))?
+            }
             Format::Completions => {
-                Shell::value_variants().iter().try_for_each(|shell| complete(*shell, &self.folder))?
+                let mut all = Subject::add_all_to(program.clone());
+                // Each under the name that its shell looks for.
+                Shell::value_variants().iter().try_for_each(|shell| {
+                    let made = generate_to(*shell, &mut all, "lapwing", &self.folder);
+                    made.map(drop).map_err(|error| Error::io(&self.folder, error))
+                })?
             }
         }
         Ok(Outcome::Done)
@@ -75,18 +83,20 @@ impl Reference {
 }
 
 /// The program, its commands, and the methods of `label`. The options of `label` and `compare` are those that do not depend on the method.
-fn pages() -> Vec<Page> {
+fn pages(program: &clap::Command) -> Vec<Page> {
     let with_parameters = |command: clap::Command| match command.get_name() {
         "label" | "compare" => command,
         name => Subject::new(name, &[]).add_to(command),
     };
-    let mut program = Cli::command().mut_subcommands(with_parameters);
+    let label = program.find_subcommand("label");
+    let methods = label.into_iter().flat_map(|label| METHODS.iter().filter_map(|spec| Page::of_method(spec, label)));
+    let mut program = program.clone().mut_subcommands(with_parameters);
     program.build();
     let commands = program.get_subcommands().filter(|command| !command.is_hide_set() && command.get_name() != "help");
     let mut pages: Vec<Page> =
         commands.cloned().map(|command| Page::of(&format!("lapwing {}", command.get_name()), command)).collect();
     pages.insert(0, Page::of("lapwing", program));
-    pages.extend(METHODS.iter().filter_map(Page::of_method));
+    pages.extend(methods);
     pages
 }
 
@@ -97,9 +107,8 @@ impl Page {
     }
 
     /// The parameters of a method, as options of `label`; the options that all methods share are hidden.
-    fn of_method(spec: &'static MethodSpec) -> Option<Self> {
+    fn of_method(spec: &'static MethodSpec, label: &clap::Command) -> Option<Self> {
         let settings = Settings::new(spec.name).ok()?;
-        let label = Cli::command().find_subcommand("label")?.clone();
         let shared: Vec<clap::Id> = label.get_arguments().map(|argument| argument.get_id().clone()).collect();
         let hidden = |argument: clap::Arg| {
             let is_shared = shared.contains(argument.get_id());
@@ -107,7 +116,8 @@ impl Page {
         };
         let typed = format!("lapwing label --method {}", spec.name);
         let name = format!("lapwing-label-{}", spec.name);
-        let command = Subject::Method(Box::new(settings)).add_to(label).mut_args(hidden).disable_help_flag(true);
+        let command =
+            Subject::Method(Box::new(settings)).add_to(label.clone()).mut_args(hidden).disable_help_flag(true);
         let command =
             command.name(name.clone()).about(spec.summary).long_about(Resettable::Reset).after_help(Resettable::Reset);
         let mut command = command.bin_name(&typed).override_usage(format!("{typed} [OPTIONS] [DATA]"));
@@ -134,12 +144,4 @@ fn manual(page: &Page) -> Vec<u8> {
     // Writing to memory cannot fail.
     let _ = man.render(&mut text);
     text
-}
-
-/// A completion script, under the name that its shell looks for.
-fn complete(shell: Shell, folder: &Path) -> Result<(), Error> {
-    let mut command = command_of_all();
-    clap_complete::generate_to(shell, &mut command, "lapwing", folder)
-        .map(drop)
-        .map_err(|error| Error::io(folder, error))
 }

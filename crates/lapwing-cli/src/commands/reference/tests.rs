@@ -1,6 +1,12 @@
 //! The pages name every command and every option.
 
+use clap::CommandFactory;
+
 use super::*;
+
+fn program() -> clap::Command {
+    crate::Cli::command()
+}
 
 /// The long names of the options of a command.
 fn longs(command: &clap::Command) -> Vec<String> {
@@ -10,11 +16,11 @@ fn longs(command: &clap::Command) -> Vec<String> {
 
 #[test]
 fn pages_name_every_command_and_option() {
-    let mut all = command_of_all();
+    let mut all = Subject::add_all_to(program());
     all.build();
-    let markdown = markdown::pages(&pages());
+    let markdown = markdown::pages(&pages(&program()));
     let manuals: Vec<(String, String)> =
-        pages().iter().map(|page| (page.name.clone(), String::from_utf8(manual(page)).unwrap())).collect();
+        pages(&program()).iter().map(|page| (page.name.clone(), String::from_utf8(manual(page)).unwrap())).collect();
     let index = &markdown.iter().find(|(name, _)| name == "index.md").unwrap().1;
     let mut n_options = 0;
     for command in all.get_subcommands().filter(|command| !command.is_hide_set() && command.get_name() != "help") {
@@ -46,7 +52,7 @@ fn pages_name_every_command_and_option() {
 
 #[test]
 fn values_and_defaults_are_stated() {
-    let pages = markdown::pages(&pages());
+    let pages = markdown::pages(&pages(&program()));
     let page = |name: &str| &pages.iter().find(|(file, _)| file == name).unwrap().1;
     let harmonic = page("lapwing-label-harmonic.md");
     assert!(harmonic.contains("\n### `--form <FORM>`\n") && harmonic.contains("\n- `stable`: "), "{harmonic}");

@@ -1,36 +1,34 @@
 //! `lapwing label`: a label, with a confidence, for every row.
 
+mod outputs;
+mod rows;
+
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use lapwing::data::read::TableFile;
 use lapwing::data::write::KeptColumns;
 use lapwing::data::{Labels, Matrix, Report, Run, SparseLabels, Targets, UNLABELED};
 use lapwing::graph::sparsify::Checkpoint;
-use lapwing::models::{LowRank, Method, Problem, Settings, SizeParams, method_names};
+use lapwing::models::{Method, Problem, Settings, method_names};
 use lapwing_core::available_memory_bytes;
 use lapwing_core::params::{Parameters, Value};
 use lapwing_table::read::is_rereadable_table;
-use lapwing_table::write::{COLUMN_ENDINGS, LABEL_ENDINGS};
 
 use super::finished::Finished;
-use super::label_rows::LabelRows;
 use super::plan::{Planned, print_plan};
-use crate::Outcome;
 use crate::failure::Failure;
-use crate::files::{ANY_ENDING, Files, REPORT_ENDINGS};
-use crate::input::{Input, check_checkpoint, check_classes, check_label_source, is_once, read_options};
-use crate::options::{
-    BesideOptions, DEFAULT_METHOD, DataOptions, LabelOptions, ParamsOptions, RunOptions, SaveGraphOption,
-};
-use crate::output::{Unreached, check_set_names, is_stdout, two_on_stdout};
-use crate::prior::{Prior, check_prior};
+use crate::files::{ANY_ENDING, Files, check_checkpoint, is_once};
+use crate::input::{Input, Prior, Reasons, are_rows, check_classes, check_prior, holds_suggestions};
+use crate::label_table::check_set_names;
+use crate::options::{DEFAULT_METHOD, DataOptions, LabelOptions, ParamsOptions, RunOptions};
+use crate::outcome::Outcome;
 use crate::ranks::Ranks;
-use crate::row_lists::{Reasons, holds_suggestions};
-use crate::rows::are_rows;
 use crate::session::Session;
 use crate::text::bytes;
+use crate::written::{check_stdout, publish_after};
+use outputs::OutputOptions;
+use rows::LabelRows;
 
 const MORE: &str = "\
 Example:
@@ -109,60 +107,6 @@ struct StreamOptions {
     checkpoint: Option<PathBuf>,
 }
 
-#[derive(Args)]
-#[command(next_help_heading = "Output")]
-pub struct OutputOptions {
-    /// Where the labels go: .csv, .parquet or .npy; - writes CSV to standard output
-    #[arg(short, long, value_name = "OUT", required_unless_present = "plan")]
-    pub output: Option<PathBuf>,
-
-    /// Add a column per class with its share
-    #[arg(long)]
-    pub probabilities: bool,
-
-    #[command(flatten)]
-    pub beside: BesideOptions,
-
-    /// Add a set of classes to each row; this share of them hold the right one
-    ///
-    /// Between 0 and 1. Classes are separated by |. A level of 0.9 needs 9 labels, 0.95 needs 19. If the labels are a filled-in output of
-    /// `lapwing suggest`, only rows that were drawn at random (--check) count, if they are enough.
-    #[arg(long, value_name = "LEVEL", conflicts_with = "fill", value_parser = level)]
-    pub sets: Option<f64>,
-
-    #[command(flatten)]
-    pub save_graph: SaveGraphOption,
-
-    /// Fill the gaps of the label column, beside all columns
-    ///
-    /// Given labels stay as they are, and there is no column of labels of its own.
-    #[arg(long, requires = "label_column", hide_short_help = true)]
-    pub fill: bool,
-
-    /// Label of rows that no given label reaches: none, or the most frequent class of the prior
-    #[arg(long, value_enum, default_value = "empty", hide_possible_values = true, value_name = "empty|prior")]
-    #[arg(hide_short_help = true)]
-    pub unreached: Unreached,
-
-    /// Write an HTML report: one file that loads nothing else
-    #[arg(long, value_name = "FILE.html")]
-    report: Option<PathBuf>,
-
-    /// Save a model that labels new rows, for `lapwing predict`
-    #[arg(long, value_name = "FILE")]
-    pub model: Option<PathBuf>,
-
-    /// Exit with code 1 if the solver did not converge, no label reaches some rows, or labels are undecided
-    #[arg(long, hide_short_help = true)]
-    pub strict: bool,
-
-    /// Print the memory and the passes over the input that a fit needs
-    ///
-    /// Also the number of rows and edges. Nothing is fitted or written.
-    #[arg(long)]
-    plan: bool,
-}
-
 impl Label {
     pub fn run(&self, settings: &Settings, ranks: &Ranks) -> Result<Outcome, Failure> {
         self.check()?;
@@ -190,7 +134,11 @@ impl Label {
             && self.data.check_method(method).map(|()| true)?
             && self.reads_rows(path, ranks)?
         {
-            return self.run_rows(method, path, settings.sizes(), &Session::across(&self.run, ranks)?);
+            let session = Session::across(&self.run, ranks)?;
+            self.files().check()?;
+            let (checkpoint, sizes) = (self.stream.checkpoint.as_deref(), settings.sizes());
+            let (data, labels, outputs) = (&self.data, &self.labels, &self.outputs);
+            return LabelRows { method, path, data, labels, outputs, checkpoint, sizes }.run(&session);
         }
         self.run_held(&settings, low_rank.is_some(), ranks)
     }
@@ -198,7 +146,8 @@ impl Label {
     /// Whether rows are read in blocks. Refuses several processes if not.
     fn reads_rows(&self, path: &Path, ranks: &Ranks) -> Result<bool, Failure> {
         let is_held = self.outputs.sets.is_some() || self.outputs.save_graph.path.is_some();
-        let in_blocks = are_rows(path) && !self.data.table.must_hold() && self.outputs.report.is_none() && !is_held;
+        let in_blocks =
+            are_rows(path) && !self.data.table.must_hold() && self.outputs.report.path.is_none() && !is_held;
         if !in_blocks {
             let instead =
                 "give .npy, .parquet or .csv, without --standardize on, --tfidf, --sets, --save-graph and --report";
@@ -208,20 +157,6 @@ impl Label {
             }
         }
         Ok(in_blocks)
-    }
-
-    /// Labels rows that are read in blocks.
-    fn run_rows(
-        &self,
-        method: &LowRank,
-        path: &Path,
-        sizes: Option<SizeParams>,
-        session: &Session,
-    ) -> Result<Outcome, Failure> {
-        self.files().check()?;
-        let checkpoint = self.stream.checkpoint.as_deref();
-        let (data, labels, outputs) = (&self.data, &self.labels, &self.outputs);
-        LabelRows { method, path, data, labels, outputs, checkpoint, sizes }.run(session)
     }
 
     /// Labels rows or a graph held in memory.
@@ -234,7 +169,7 @@ impl Label {
         }
         let session = Session::across(&self.run, ranks)?;
         if self.outputs.plan {
-            let may_stream = self.outputs.report.is_none();
+            let may_stream = self.outputs.report.path.is_none();
             let planned = Planned {
                 plan: &|size| method.plan(size),
                 reads_rows: method.reads_rows(),
@@ -268,25 +203,28 @@ impl Label {
         if let Some(level) = self.outputs.sets {
             result.find_sets(level, reasons.as_ref())?;
         }
-        let (first, last) = self.outputs.labels_first_or_last();
-        if let Some(path) = first {
-            result.stage_labels(path, self.outputs.probabilities, self.kept(&labels)?)?;
+        // Output to standard output comes last, because it cannot be undone.
+        let to_stdout = self.outputs.to_stdout();
+        let stage_labels = |result: &mut Finished| match &self.outputs.output {
+            Some(path) => result.stage_labels(path, self.outputs.probabilities, self.kept(&labels)?),
+            None => Ok(()),
+        };
+        if !to_stdout {
+            stage_labels(&mut result)?;
         }
         if let Some(path) = &self.outputs.model {
             result.stage_model(path, prepared)?;
         }
         result.stage_graph(&self.outputs.save_graph)?;
-        if let Some(path) = &self.outputs.report {
+        if let Some(path) = &self.outputs.report.path {
             result.stage_report(path, &self.data.title(), settings.params.harmonic.tol)?;
         }
-        let probabilities = self.outputs.probabilities;
-        let mut stage = |path| self.kept(&labels).and_then(|kept| result.stage_labels(path, probabilities, kept));
-        let printed = last.map_or(Ok(()), &mut stage);
+        let printed = if to_stdout { stage_labels(&mut result) } else { Ok(()) };
         publish_after(printed, || result.publish())?;
         if let Some(path) = &self.stream.checkpoint {
             Checkpoint::remove(path)?;
         }
-        result.print("label", self.writes_to_stdout())?;
+        result.print("label", to_stdout)?;
         Ok(result.outcome(self.outputs.strict))
     }
 
@@ -297,13 +235,8 @@ impl Label {
     }
 
     fn read(&self, streams: bool, run: &Run) -> Result<(Input, Labels, Targets, Option<Matrix>), Failure> {
-        let mut input = Input::read(
-            &self.data,
-            streams,
-            Some(&self.labels),
-            self.data.table.term_weights(self.method == "auto"),
-            run,
-        )?;
+        let tfidf = self.data.table.term_weights(self.method == "auto");
+        let mut input = Input::read(&self.data, streams, Some(&self.labels), tfidf, run)?;
         let labels = input.labels(&self.labels)?;
         input.warnings.extend(check_classes(&SparseLabels::from(&labels), self.outputs.model.is_some())?);
         let targets = Targets::one_hot(&labels, None)?;
@@ -314,7 +247,7 @@ impl Label {
 
     /// Refuses options that do not go together, before anything is read.
     fn check(&self) -> Result<(), Failure> {
-        check_label_source(&self.data, &self.labels)?;
+        self.data.check_labels(&self.labels)?;
         if self.outputs.model.is_some() && self.data.data.is_none() {
             return Err(Failure::usage("--model needs features: a graph alone cannot label new rows"));
         }
@@ -324,10 +257,8 @@ impl Label {
                 "--keep and --fill need DATA in a table that can be read twice: a file, not a pipe",
             ));
         }
-        if self.writes_to_stdout() && self.run.json {
-            return Err(two_on_stdout("labels"));
-        }
-        Ok(())
+        let printed = self.outputs.output.as_deref().filter(|_| !self.outputs.plan);
+        check_stdout("labels", printed, self.run.json)
     }
 
     /// Refuses options of streams for other methods and inputs, and options that a stream of edges cannot have.
@@ -362,60 +293,4 @@ impl Label {
         };
         self.outputs.files(files).write("--checkpoint", self.stream.checkpoint.as_deref(), ANY_ENDING)
     }
-
-    fn writes_to_stdout(&self) -> bool {
-        !self.outputs.plan && self.outputs.output.as_deref().is_some_and(is_stdout)
-    }
-}
-
-/// A level between 0 and 1.
-fn level(text: &str) -> Result<f64, String> {
-    let expected = || "expected a share between 0 and 1, such as 0.9".to_owned();
-    text.parse().ok().filter(|level| *level > 0.0 && *level < 1.0).ok_or_else(expected)
-}
-
-impl OutputOptions {
-    /// The columns of the input that are written beside the labels; `given` are the rows that have one.
-    pub fn kept(
-        &self,
-        data: &DataOptions,
-        labels: &LabelOptions,
-        given: impl FnOnce() -> Vec<u32>,
-    ) -> Result<Option<KeptColumns>, Failure> {
-        let Some(path) = data.data.as_deref().filter(|_| self.fill || self.beside.keep.is_some()) else {
-            return Ok(None);
-        };
-        let table = TableFile::open(path, &read_options(&data.table, None))?;
-        let fill = labels.label_column.as_deref().filter(|_| self.fill);
-        let given = if self.fill { given() } else { Vec::new() };
-        Ok(Some(KeptColumns::open(table, self.beside.names_behind(data.table.id.column.as_deref()), fill, given)?))
-    }
-
-    /// Adds the files that are written.
-    fn files<'p>(&'p self, files: Files<'p>) -> Files<'p> {
-        let endings: &[&str] = if self.sets.is_some() { &COLUMN_ENDINGS } else { &LABEL_ENDINGS };
-        let files = self.save_graph.files(files.write("--output", self.output.as_deref(), endings));
-        let files = files.write("--model", self.model.as_deref(), ANY_ENDING);
-        files.write("--report", self.report.as_deref(), REPORT_ENDINGS)
-    }
-
-    /// The path of the labels, as the first or the last output. Output to standard output comes last, because it cannot be
-    /// undone.
-    fn labels_first_or_last(&self) -> (Option<&Path>, Option<&Path>) {
-        match self.output.as_deref() {
-            Some(path) if is_stdout(path) => (None, Some(path)),
-            path => (path, None),
-        }
-    }
-}
-
-/// Publishes the files of a run after it printed, even if the reader of standard output has closed it.
-pub fn publish_after(
-    printed: Result<(), Failure>,
-    publish: impl FnOnce() -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    if let Ok(()) | Err(Failure::ClosedPipe) = printed {
-        publish()?;
-    }
-    printed
 }

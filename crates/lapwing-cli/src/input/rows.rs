@@ -9,10 +9,9 @@ use lapwing_core::{Spreads, gather};
 use lapwing_table::can_stream;
 use lapwing_table::read::is_rereadable_table;
 
+use super::named::labels_of;
 use crate::failure::Failure;
-use crate::input::{no_labels, read_options};
-use crate::named::labels_of;
-use crate::options::{LabelOptions, TableOptions};
+use crate::options::{LabelOptions, TableOptions, no_labels, read_options};
 
 /// Prefix of the names of generated rows.
 const GENERATED: &str = "generated:";

@@ -11,9 +11,9 @@ use lapwing::models::baselines::linear_prior;
 use lapwing::models::{Method, Problem, Settings};
 use lapwing_table::read::column_names;
 
+use super::held::Input;
 use crate::failure::Failure;
 use crate::files::Files;
-use crate::input::Input;
 
 /// Where the shares come from.
 #[derive(Clone, Debug)]

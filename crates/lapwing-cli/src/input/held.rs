@@ -6,17 +6,17 @@ use std::sync::Arc;
 use lapwing::data::prepare::{Description, LoadedTable, Recipe};
 use lapwing::data::read::{EdgeFile, EdgeOptions, ReadOptions, Samples, TableFile, read_names, read_samples};
 use lapwing::data::{
-    Csr, EdgeSource, Error, Features, FittedScaling, Labels, Named, Report, RowNames, Run, Scaling, SparseLabels,
-    Targets, TermWeights, Warning,
+    EdgeSource, Features, FittedScaling, Labels, Named, Report, RowNames, Run, Scaling, Targets, TermWeights, Warning,
 };
 use lapwing::graph::{AffinityGraph, Graph, GraphParams, affinity_graph};
 use lapwing::models::Problem;
-use lapwing_table::read::{holds_labels, is_table, names_labels};
+use lapwing_table::read::is_table;
 
+use super::named::{GivenGraph, graph_of, labels_of};
+use super::rows::generated;
 use crate::failure::Failure;
-use crate::named::{GivenGraph, graph_of, labels_of};
-use crate::options::{DataOptions, LabelOptions, Names, TableOptions};
-use crate::rows::generated;
+use crate::files::is_matrix;
+use crate::options::{DataOptions, LabelOptions, TableOptions, no_labels, read_options};
 
 /// The input of a command: features or a graph, with labels and names.
 pub struct Input {
@@ -92,6 +92,13 @@ impl Input {
         input.map(|input| Self { header: data.table.text.header(), ..input })
     }
 
+    /// Reads features or the graph as a whole, with their labels.
+    pub fn labeled(data: &DataOptions, labels: &LabelOptions, run: &Run) -> Result<(Self, Labels), Failure> {
+        let mut input = Self::read(data, false, Some(labels), data.table.term_weights(false), run)?;
+        let labels = input.labels(labels)?;
+        Ok((input, labels))
+    }
+
     /// Input from features in memory.
     pub fn from_features(features: Features<'static>) -> Self {
         Self { features: Some(features), ..Self::empty() }
@@ -135,8 +142,7 @@ impl Input {
 
     /// The labels, if the options name a source of labels or the file of the features holds some.
     pub fn labels_if_any(&mut self, options: &LabelOptions) -> Result<Option<Labels>, Failure> {
-        let is_given = self.labels.is_some() || options.labels.is_some() || options.label_column.is_some();
-        is_given.then(|| self.labels(options)).transpose()
+        (self.labels.is_some() || options.is_given()).then(|| self.labels(options)).transpose()
     }
 
     /// The graph: the given one, or one that is built from the features. Adds to the report what it is.
@@ -208,7 +214,7 @@ impl Input {
         // The check comes before scaling, which would spread a NaN over its column.
         samples.check(run)?;
         let Samples { features, feature_names, labels, names, warnings, .. } = samples;
-        let scaling = Scaling::fit(&features, table.standardize.into(), tfidf, run)?;
+        let scaling = Scaling::fit(&features, table.standardize, tfidf, run)?;
         let scaled = scaling.scaling.apply(&features, run)?;
         let features = Some(scaled.unwrap_or(features));
         let prepared = Prepared { feature_names, scaling, ..Prepared::default() };
@@ -234,7 +240,7 @@ impl Input {
             let (found, notes) = labels_of(file, loaded.n_rows(), names.as_deref(), options, table.text.header())?;
             (given, warnings) = (Some(Labels::from(found)), notes);
         }
-        let found = loaded.prepare(table.standardize.into(), given.as_ref(), run)?;
+        let found = loaded.prepare(table.standardize, given.as_ref(), run)?;
         found.features.check(run)?;
         let prepared = Prepared {
             feature_names: Some(found.recipe.used()),
@@ -246,114 +252,4 @@ impl Input {
         let labels = given.or(found.labels);
         Ok(Self { features: Some(found.features), prepared, labels, names, warnings, ..Self::empty() })
     }
-}
-
-/// Whether a graph is stored as a matrix, which is read as a whole.
-pub fn is_matrix(path: &Path) -> bool {
-    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("npz"))
-}
-
-/// Whether edges can be read only once: from a pipe or standard input.
-pub fn is_once(edges: &Path) -> bool {
-    edges == Path::new("-") || std::fs::metadata(edges).is_ok_and(|metadata| !metadata.is_file())
-}
-
-/// Refuses a checkpoint from which no run could resume.
-pub fn check_checkpoint(edges: &Path) -> Result<(), Failure> {
-    let reason = if is_once(edges) {
-        "--checkpoint needs a file of edges: a pipe or standard input cannot be read again"
-    } else if is_matrix(edges) {
-        "--checkpoint needs a file of edges that is read in blocks; an .npz is read whole"
-    } else {
-        return Ok(());
-    };
-    Err(Failure::usage(reason))
-}
-
-/// Checks, before reading, that the options name a source of labels.
-pub fn check_label_source(data: &DataOptions, labels: &LabelOptions) -> Result<(), Failure> {
-    data.check()?;
-    check_label_column(data, labels)?;
-    let may_hold_labels = data.data.as_deref().is_some_and(holds_labels);
-    if labels.label_column.is_none() && labels.labels.is_none() && !may_hold_labels {
-        return Err(no_labels(data.data.is_none()));
-    }
-    Ok(())
-}
-
-/// Checks, before reading, that DATA can have a column of labels, if one is named.
-pub fn check_label_column(data: &DataOptions, labels: &LabelOptions) -> Result<(), Failure> {
-    if data.data.is_none() && labels.label_column.is_some() {
-        return Err(Failure::usage("a graph has no columns: give the labels with --labels FILE"));
-    }
-    if labels.label_column.is_some() && data.data.as_deref().is_some_and(|path| !names_labels(path)) {
-        let reason = "--label-column needs a table (.csv, .parquet) or an array of an .npz; give --labels FILE instead";
-        return Err(Failure::usage(reason));
-    }
-    Ok(())
-}
-
-/// The options of a reader of tables.
-pub fn read_options(table: &TableOptions, labels: Option<&LabelOptions>) -> ReadOptions {
-    let mut options = ReadOptions {
-        label_column: labels.and_then(|labels| labels.label_column.clone()),
-        columns: table.columns.as_deref().map(Names::all),
-        drop: Names::all(&table.drop),
-        unlabeled: labels.and_then(|labels| labels.unlabeled.clone()),
-        id: table.id.column.clone(),
-        read_as: table.read_as.iter().flat_map(|columns| columns.0.iter().cloned()).collect(),
-        more: table.more.clone(),
-        ..ReadOptions::default()
-    };
-    table.text.apply(&mut options);
-    options
-}
-
-/// Labels of which half and more differ are measurements rather than classes, from this number on.
-const MANY_NUMBERS: usize = 20;
-
-/// Refuses labels that are measurements, and labels that leave no row without one and may mark such rows: if the most frequent one has half
-/// of the rows, or looks like a mark. The warning is for others that leave no row without one.
-pub fn check_classes(labels: &SparseLabels, has_model: bool) -> Result<Option<Warning>, Failure> {
-    let names = labels.classes.names();
-    let are_numbers =
-        names.iter().all(|name| name.parse::<f64>().is_ok()) && names.iter().any(|name| name.contains('.'));
-    if are_numbers && names.len() >= MANY_NUMBERS && 2 * names.len() > labels.n_labeled() {
-        return Err(Failure::usage(format!(
-            "the labels are {} different numbers, such as {}: measurements rather than classes; HarmonicRegressor of the Python package \
-             predicts numbers, and numbers that are classes need a letter before them",
-            names.len(),
-            names[0]
-        )));
-    }
-    let n = labels.n_samples;
-    let counts = labels.counts();
-    let most = counts.iter().enumerate().rev().max_by_key(|(_, count)| **count);
-    let Some((class, &count)) = most.filter(|_| !has_model && labels.n_labeled() == n) else { return Ok(None) };
-    let name = names[class].clone();
-    if names.len() < 3 || (2 * count < n && !labels.classes.is_marker(class)) {
-        return Ok(Some(Warning::AllLabeled { name, count, n }));
-    }
-    let quoted = if name.chars().all(char::is_alphanumeric) { name.clone() } else { format!("'{name}'") };
-    Err(Failure::usage(format!(
-        "every row has a label, so there is none to find; the most frequent is '{name}' ({count} of {n} rows): if it marks rows without a \
-         label, add --unlabeled {quoted}; to fit a model for new rows, add --model FILE"
-    )))
-}
-
-/// Sparse rows with the `n_cols` columns of a model: files of sparse rows do not name columns that no row uses.
-pub fn widen(features: Features<'static>, n_cols: usize) -> Result<Features<'static>, Error> {
-    match &features {
-        Features::Sparse(rows) if rows.n_cols() < n_cols => {
-            let (indptr, indices, values) = Csr::clone(rows).into_parts();
-            Ok(Features::Sparse(Csr::new(rows.n_rows(), n_cols, indptr, indices, values)?.into()))
-        }
-        _ => Ok(features),
-    }
-}
-
-/// The error for missing labels.
-pub fn no_labels(is_graph: bool) -> Failure {
-    let column = if is_graph { "" } else { "name their column with --label-column NAME, or " };
-    Failure::usage(format!("no labels: {column}give a file of labels with --labels FILE"))
 }

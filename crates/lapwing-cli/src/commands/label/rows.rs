@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use lapwing::data::prepare::prepare_rows;
-use lapwing::data::write::{LabelColumns, LabeledRows};
-use lapwing::data::{ClassNames, Error, Matrix, Report, RowNames, Run, SparseLabels, Targets, Warning};
+use lapwing::data::write::LabeledRows;
+use lapwing::data::{ClassNames, Error, Matrix, Report, RowNames, Run, SparseLabels, Standardize, Targets, Warning};
 use lapwing::models::{Labeling, LowRank, Model, RowFit, SizeParams};
 use lapwing_core::communicator::agree;
 use lapwing_core::peak_memory_bytes;
@@ -18,16 +18,15 @@ use lapwing_report::summary::{self, row};
 use lapwing_table::read::is_rereadable_table;
 use serde_json::json;
 
-use super::label::{OutputOptions, publish_after};
-use crate::Outcome;
+use super::outputs::OutputOptions;
 use crate::failure::Failure;
-use crate::input::{check_classes, read_options};
-use crate::named::{names_of, numbered};
-use crate::options::{DataOptions, LabelOptions, StandardizeOption};
-use crate::output::{self, Written, folded, is_stdout, label_writer};
-use crate::rows::RowStream;
+use crate::input::{RowStream, check_classes, names_of, numbered};
+use crate::label_table::LabelTable;
+use crate::options::{DataOptions, LabelOptions, read_options};
+use crate::outcome::Outcome;
 use crate::session::Session;
 use crate::text::{bytes, count};
+use crate::written::{Written, publish_after};
 
 /// Rows that a process labels before it sends them to the one that writes.
 const PIECE_ROWS: usize = 1 << 15;
@@ -120,12 +119,12 @@ impl LabelRows<'_> {
         fit.report.warnings.splice(0..0, notes.warnings);
         fit.report.parts.extend(notes.parts);
         fit.report.warnings.splice(0..0, warnings);
-        let unscaled = session.communicator.is_root() && self.data.table.standardize == StandardizeOption::Auto;
+        let unscaled = session.communicator.is_root() && self.data.table.standardize == Standardize::Auto;
         fit.report.warnings.extend(unscaled.then(|| rows.unscaled(&session.run)).flatten());
         fit.report.peak_bytes = peak_memory_bytes();
         self.print(session, &fit.report, &labels, &counts, &written)?;
         let is_fine = counts.unreached == 0 && fit.report.solve.as_ref().is_none_or(|solve| solve.converged);
-        Ok(if self.outputs.strict && !is_fine { Outcome::Look } else { Outcome::Done })
+        Ok(Outcome::of(self.outputs.strict, is_fine))
     }
 
     /// Waits until all ranks are done; then the result of this rank, or an error if any rank failed.
@@ -168,7 +167,7 @@ impl LabelRows<'_> {
     /// Opens a table and decides what is done with its columns; with the labels, if the table holds them.
     fn read_table(&self, session: &Session, notes: &mut Report) -> Result<(RowStream, Option<SparseLabels>), Failure> {
         let options = read_options(&self.data.table, Some(self.labels));
-        let found = prepare_rows(self.path, &options, self.data.table.standardize.into(), &session.run)?;
+        let found = prepare_rows(self.path, &options, self.data.table.standardize, &session.run)?;
         if session.communicator.is_root() {
             found.description.report(notes);
             notes.warnings.extend(found.warnings);
@@ -191,9 +190,11 @@ impl LabelRows<'_> {
     ) -> Result<Option<Staged>, Failure> {
         let (communicator, run) = (session.communicator, &session.run);
         let (n, size) = (rows.source().n_rows(), communicator.size());
-        let columns = LabelColumns { certified: false, probabilities: self.outputs.probabilities };
-        let kept = || self.outputs.kept(self.data, self.labels, || labels.rows.clone());
-        let begin = || Ok(label_writer(path, &labels.classes, n, columns, names, kept()?)?);
+        let probabilities = self.outputs.probabilities;
+        let begin = || {
+            let kept = self.outputs.kept(self.data, self.labels, || labels.rows.clone())?;
+            LabelTable { path, classes: &labels.classes, probabilities, names, kept }.writer(n, false)
+        };
         let mut writer = self.agree(session, communicator.is_root().then(begin).transpose())?;
         // What is read from its start for every piece is labeled by the one that writes.
         if size == 1 || !rows.source().is_seekable() {
@@ -202,7 +203,7 @@ impl LabelRows<'_> {
             });
             agree(communicator, labeled)?;
         } else {
-            let row_bytes = ROW_BYTES + if columns.probabilities { 8 * labels.classes.len() } else { 0 };
+            let row_bytes = ROW_BYTES + if probabilities { 8 * labels.classes.len() } else { 0 };
             let most = (ROUND_BYTES / (size * row_bytes)).clamp(ALIGNED_ROWS, PIECE_ROWS);
             let step = n.div_ceil(size).clamp(1, most).next_multiple_of(ALIGNED_ROWS);
             let (done, quiet) = (run.counter(n, "rows"), run.quiet());
@@ -218,7 +219,7 @@ impl LabelRows<'_> {
                 let written = writer.as_mut().map_or(Ok(()), |writer| {
                     (first..).step_by(step).zip(&parts).try_for_each(|(first, part)| {
                         let write = |block: &LabeledRows<'_>| run.install(|| writer.write(first, block));
-                        unpack(part, &labels.classes, columns, write)
+                        unpack(part, &labels.classes, probabilities, write)
                     })
                 });
                 agree(communicator, written)?;
@@ -246,7 +247,7 @@ impl LabelRows<'_> {
         mut write: impl FnMut(usize, &LabeledRows<'_>) -> Result<(), Error> + Send,
     ) -> Result<(), Error> {
         fit.label_rows(rows.source(), targets, own, run, |first, labeling| {
-            let folded = folded(&labeling, self.outputs.unreached);
+            let folded = self.outputs.unreached.labels(&labeling);
             counts.add(first, &labeling, &folded, rows, targets);
             let block = LabeledRows {
                 classes: &labels.classes,
@@ -280,27 +281,28 @@ impl LabelRows<'_> {
         counts: &Counts,
         written: &Written,
     ) -> Result<(), Failure> {
-        report.warnings.iter().for_each(|warning| session.warn(warning));
         let accuracy = (counts.hidden > 0).then(|| counts.right as f64 / counts.hidden as f64);
-        if session.json {
-            let sizes: Vec<ClassSize> = counts.class_sizes(labels);
-            let more = json!({"classes": sizes, "ranks": session.communicator.size(), "accuracy": accuracy});
-            return session.print(&output::json_object("label", report, more, written)?);
-        }
-        let mut rows = summary::of_fit(report);
-        if let Some(accuracy) = accuracy {
-            rows.push(row("accuracy", format!("{accuracy:.4} on {} hidden labels", count(counts.hidden as usize))));
-        }
-        if session.communicator.size() > 1 {
-            rows.push(row("processes", count(session.communicator.size())));
-        }
-        let choices = summary::of_choices(report).into_iter();
-        rows.extend(choices.map(|(name, value)| row(format!("{name} (auto)"), value)));
-        if let Some(read) = report.parts.get("passes").and_then(|part| part["bytes"].as_u64()).filter(|n| *n > 0) {
-            rows.push(row("read to fit", bytes(read)));
-        }
-        rows.extend(summary::of_cost(&report.phases, report.peak_bytes));
-        session.print_summary(rows, written, self.outputs.output.as_deref().is_some_and(is_stdout))
+        let body = || {
+            let (sizes, ranks) = (counts.class_sizes(labels), session.communicator.size());
+            (report, json!({"classes": sizes, "ranks": ranks, "accuracy": accuracy}))
+        };
+        let rows = || {
+            let mut rows = summary::of_fit(report);
+            if let Some(accuracy) = accuracy {
+                rows.push(row("accuracy", format!("{accuracy:.4} on {} hidden labels", count(counts.hidden as usize))));
+            }
+            if session.communicator.size() > 1 {
+                rows.push(row("processes", count(session.communicator.size())));
+            }
+            let choices = summary::of_choices(report).into_iter();
+            rows.extend(choices.map(|(name, value)| row(format!("{name} (auto)"), value)));
+            if let Some(read) = report.parts.get("passes").and_then(|part| part["bytes"].as_u64()).filter(|n| *n > 0) {
+                rows.push(row("read to fit", bytes(read)));
+            }
+            rows.extend(summary::of_cost(&report.phases, report.peak_bytes));
+            rows
+        };
+        session.print_end("label", &report.warnings, body, rows, (written, self.outputs.to_stdout()))
     }
 }
 
@@ -374,10 +376,10 @@ const NO_CLASS: u32 = u32::MAX;
 fn unpack(
     bytes: &[u8],
     classes: &ClassNames,
-    columns: LabelColumns,
+    has_probabilities: bool,
     take: impl FnOnce(&LabeledRows<'_>) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let n_probabilities = if columns.probabilities { classes.len() } else { 0 };
+    let n_probabilities = if has_probabilities { classes.len() } else { 0 };
     let (mut labels, mut confidence, mut reached, mut probabilities) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for row in bytes.chunks_exact(ROW_BYTES + 8 * n_probabilities) {
         let class = row.first_chunk().map_or(NO_CLASS, |bytes| u32::from_le_bytes(*bytes));
@@ -391,6 +393,6 @@ fn unpack(
     }
     let matrix = Matrix::new(labels.len(), n_probabilities, probabilities)?;
     let (labels, confidence, reached) = (&labels[..], &confidence[..], &reached[..]);
-    let probabilities = columns.probabilities.then_some(&matrix);
+    let probabilities = has_probabilities.then_some(&matrix);
     take(&LabeledRows { classes, labels, confidence, reached, certified: None, probabilities })
 }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use lapwing::data::read::{EdgeOptions, LabelFileOptions, NodeOptions, read_label_file, read_named_graph, read_names};
 use lapwing::data::{Csr, RowNames, Run, SparseLabels, Warning};
+use lapwing_table::write::ending;
 
 use crate::failure::Failure;
-use crate::input::read_options;
-use crate::options::{LabelOptions, TableOptions};
+use crate::options::{LabelOptions, TableOptions, read_options};
 
 /// The names of the rows of a table that is read in blocks, if an option names their column.
 pub fn names_of(path: &Path, table: &TableOptions, run: &Run) -> Result<Option<Arc<RowNames>>, Failure> {
@@ -62,6 +62,6 @@ pub fn graph_of(
 
 /// A warning if names of rows are not written to `output`.
 pub fn numbered(output: &Path, names: Option<&Arc<RowNames>>) -> Option<Warning> {
-    let is_array = output.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("npy"));
-    (is_array && names.is_some()).then(|| Warning::NumberedRows { path: output.display().to_string() })
+    (ending(output).as_deref() == Some("npy") && names.is_some())
+        .then(|| Warning::NumberedRows { path: output.display().to_string() })
 }
