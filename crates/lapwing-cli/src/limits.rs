@@ -2,6 +2,8 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 #[cfg(unix)]
+use std::io::Write;
+#[cfg(unix)]
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use lapwing_core::memory::is_asking;
@@ -70,23 +72,18 @@ fn end(size: usize) {
             std::thread::sleep(std::time::Duration::from_secs(1));
         }
     }
-    const BEFORE: &[u8] = b"error: the memory is used up: ";
-    const AFTER: &[u8] =
-        b" more bytes cannot be had; free memory or raise its limit (ulimit -v), or give fewer rows or \
-        threads: --plan tells what is needed\n";
     remove_unfinished();
-    let mut digits = [0u8; 20];
-    let mut at = digits.len();
-    let mut left = size;
-    while at > 0 && (left > 0 || at == digits.len()) {
-        at -= 1;
-        digits[at] = b'0' + (left % 10) as u8;
-        left /= 10;
-    }
-    for part in [BEFORE, &digits[at..], AFTER] {
-        // SAFETY: the bytes are those of a slice.
-        unsafe { libc::write(libc::STDERR_FILENO, part.as_ptr().cast(), part.len()) };
-    }
+    let mut line = [0; 256];
+    let mut rest = &mut line[..];
+    // Formats a number without memory of its own; the line is long enough.
+    let _ = writeln!(
+        rest,
+        "error: the memory is used up: {size} more bytes cannot be had; free memory or raise its limit (ulimit -v), \
+         or give fewer rows or threads: --plan tells what is needed"
+    );
+    let length = 256 - rest.len();
+    // SAFETY: the bytes are those of an array.
+    unsafe { libc::write(libc::STDERR_FILENO, line.as_ptr().cast(), length) };
     // SAFETY: ends the process at once, without destructors, which might allocate.
     unsafe { libc::_exit(crate::outcome::ERROR.into()) };
 }

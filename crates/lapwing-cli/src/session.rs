@@ -5,7 +5,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use lapwing::data::{Alone, Communicator, Progress, Report, Run, Silent, Warning};
-
 use lapwing_report::summary::Row;
 use serde::Serialize;
 use serde_json::Value;

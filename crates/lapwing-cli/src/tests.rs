@@ -121,7 +121,8 @@ fn each_method_has_its_own_options() {
         ("--method harmonic --tol 2", "--tol is 2; expected a number above 0 and below 1"),
     ];
     for (arguments, part) in refused {
-        let text = settings(arguments).and_then(|s| s.method().map(drop).map_err(|e| Failure::from(e).text().unwrap()));
+        let text = settings(arguments)
+            .and_then(|s| s.method().map(drop).map_err(|e| Failure::from(e).in_options(is_option).text().unwrap()));
         let text = text.expect_err(arguments);
         assert!(text.contains(part), "{arguments}: {text}");
     }

@@ -21,6 +21,21 @@ pub fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
     out
 }
 
+/// A text in lines of up to `width` characters, all but longer words; `hang` blanks are before all but the first.
+pub fn wrapped(text: &str, width: usize, hang: usize) -> Vec<String> {
+    let (mut lines, mut line) = (Vec::new(), String::new());
+    for (at, word) in text.split(' ').enumerate() {
+        if line.chars().count() + word.chars().count() >= width && !line.trim().is_empty() {
+            lines.push(std::mem::replace(&mut line, " ".repeat(hang)));
+        } else if at > 0 {
+            line.push(' ');
+        }
+        line += word;
+    }
+    lines.push(line);
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

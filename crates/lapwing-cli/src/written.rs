@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use lapwing::data::Error;
+use lapwing::data::{Error, Report, Run};
 use lapwing_core::mapped::check_files;
 pub use lapwing_core::publish::is_stdout;
 use lapwing_core::publish::{Staged, publish_all};
+use lapwing_table::write::ColumnTable;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -42,6 +43,28 @@ impl Written {
     pub fn publish(&mut self) -> Result<(), Failure> {
         check_files()?;
         Ok(publish_all(std::mem::take(&mut self.staged))?)
+    }
+
+    /// Publishes all files with a table of `what`, if it has a path, at the end, because standard output cannot be undone; it is listed
+    /// first.
+    pub fn publish_with_table(
+        &mut self,
+        what: &'static str,
+        path: Option<&Path>,
+        table: impl FnOnce(&Path) -> Result<ColumnTable, Failure>,
+        report: &mut Report,
+        run: &Run,
+    ) -> Result<(), Failure> {
+        run.check()?;
+        let mut printed = Ok(());
+        if let Some(path) = path {
+            let table = table(path)?;
+            match report.time("write", run, |_| table.stage(path)) {
+                Ok(staged) => self.add_first(what, staged),
+                Err(error) => printed = Err(error.into()),
+            }
+        }
+        publish_after(printed, || self.publish())
     }
 
     /// Lines of a summary.

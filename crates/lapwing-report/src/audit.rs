@@ -6,12 +6,10 @@ use lapwing::data::{Features, Labels, Report, RowNames};
 use lapwing::models::Audit;
 
 use super::next::confused;
-use super::page::{Line, Page, Table};
-use super::texts;
-use super::thumbnails::Thumbnails;
-use crate::doubt::by_doubt;
-use crate::summary::{self, Row, row};
-use crate::text::{count, number, percent, seconds};
+use super::page::{Page, Table};
+use super::{doubt, fitted_rows, thumbnails};
+use crate::summary::{self, Row, row, texts};
+use crate::text::{count, percent, seconds};
 
 /// Labels that are listed.
 const MOST_ROWS: usize = 100;
@@ -77,59 +75,39 @@ impl AuditPage<'_> {
         tiles
     }
 
-    fn name(&self, row: u32) -> String {
-        self.names.map_or_else(|| count(row as usize), |names| names.name(row as usize).to_owned())
-    }
-
-    fn given<'n>(&self, row: u32, names: &'n [String]) -> &'n str {
-        usize::try_from(self.labels.index[row as usize]).map_or("", |class| &names[class])
-    }
-
     fn doubtful(&self, names: &[String]) -> Table {
         let Self { found, labels, .. } = self;
-        let has_groups = found.duplicate_group.iter().any(Option::is_some);
-        let heads = ["row", "given", "proposed", "quality", "flagged", "duplicates"];
         let n_judged = found.judged.iter().filter(|judged| **judged).count();
         let shown =
             if n_judged > MOST_ROWS { format!(" ({MOST_ROWS} of {} labels)", count(n_judged)) } else { String::new() };
-        let thumbnails = self.features.and_then(Thumbnails::of);
-        let rows = by_doubt(found, labels).into_iter().take_while(|&row| found.judged[row as usize]);
-        let line = |row: u32| {
-            let at = row as usize;
-            let proposed = found.proposed[at].map_or("", |class| names[class as usize].as_str());
-            let duplicates = match (found.duplicate_group[at], found.contradicts[at]) {
-                (None, _) => String::new(),
-                (Some(group), false) => format!("group {group}"),
-                (Some(group), true) => format!("group {group}, other labels"),
-            };
-            let mut cells = vec![
-                self.name(row),
-                self.given(row, names).to_owned(),
-                proposed.to_owned(),
-                number(found.quality[at]),
-                if found.flagged[at] { "yes".into() } else { String::new() },
-                duplicates,
-            ];
-            cells.truncate(if has_groups { heads.len() } else { heads.len() - 1 });
-            Line { image: thumbnails.as_ref().map(|thumbnails| thumbnails.image(at)), cells }
+        let has_groups = found.duplicate_group.iter().any(Option::is_some);
+        let group = |at: usize| match (found.duplicate_group[at], found.contradicts[at]) {
+            (None, _) => String::new(),
+            (Some(group), false) => format!("group {group}"),
+            (Some(group), true) => format!("group {group}, other labels"),
         };
-        let heads = heads[..if has_groups { heads.len() } else { heads.len() - 1 }].iter();
-        Table {
-            heading: format!("Doubtful labels, the most doubtful first{shown}"),
-            heads: heads.map(|&head| head.to_owned()).collect(),
-            lines: rows.take(MOST_ROWS).map(line).collect(),
-        }
+        let line = thumbnails::lines(self.features);
+        let rows = doubt::by_doubt(found, labels).into_iter().map(|row| row as usize);
+        let lines = rows.take_while(|&row| found.judged[row]).take(MOST_ROWS).map(|row| {
+            let mut cells = vec![fitted_rows::name(self.names, row)];
+            cells.extend(doubt::cells(found, labels, names, row));
+            cells.extend(has_groups.then(|| group(row)));
+            line(row, cells)
+        });
+        let mut heads = [&["row"], &doubt::HEADS[..]].concat();
+        heads.extend(has_groups.then_some("duplicates"));
+        Table::new(format!("Doubtful labels, the most doubtful first{shown}"), &heads, lines)
     }
 
     /// A sentence for each group of duplicates with different labels.
     fn contradictory(&self, names: &[String]) -> Vec<String> {
-        let mut groups: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-        let rows = (0..self.found.contradicts.len() as u32).filter(|&row| self.found.contradicts[row as usize]);
-        for row in rows {
-            groups.entry(self.found.duplicate_group[row as usize].unwrap_or_default()).or_default().push(row);
+        let mut groups: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        for row in (0..self.found.contradicts.len()).filter(|&row| self.found.contradicts[row]) {
+            groups.entry(self.found.duplicate_group[row].unwrap_or_default()).or_default().push(row);
         }
-        let sentence = |rows: &Vec<u32>| {
-            let row = |&row: &u32| format!("row {} is {}", self.name(row), self.given(row, names));
+        let sentence = |rows: &Vec<usize>| {
+            let name = |row: usize| fitted_rows::name(self.names, row);
+            let row = |&row: &usize| format!("row {} is {}", name(row), doubt::given(self.labels, names, row));
             rows.iter().map(row).collect::<Vec<_>>().join(", ")
         };
         groups.values().take(MOST_GROUPS).map(sentence).collect()

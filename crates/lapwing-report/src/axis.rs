@@ -113,8 +113,15 @@ pub fn plot_area(size: (f64, f64)) -> ((f64, f64), (f64, f64)) {
     ((left, size.0 - right), (size.1 - bottom, top))
 }
 
-/// Draws grid lines, tick texts and the names of both axes.
-pub fn draw_axes(svg: &mut Svg, size: (f64, f64), x: &Scale, y: &Scale, names: (&str, &str)) {
+/// An empty chart: grid lines, tick texts, and both axes with their names.
+pub fn chart(
+    size: (f64, f64),
+    title: &str,
+    caption: &str,
+    (x, across): (&Scale, &str),
+    (y, up): (&Scale, &str),
+) -> Svg {
+    let mut svg = Svg::new(size.0, size.1, title, caption);
     let ((left, right), (bottom, top)) = plot_area(size);
     for (value, text) in y.ticks() {
         svg.line((left, y.at(value)), (right, y.at(value)), "grid");
@@ -125,8 +132,9 @@ pub fn draw_axes(svg: &mut Svg, size: (f64, f64), x: &Scale, y: &Scale, names: (
         svg.text((x.at(value), bottom + 18.0), "tick middle", &text);
     }
     svg.line((left, bottom), (right, bottom), "axis");
-    svg.text(((left + right) / 2.0, size.1 - 8.0), "name middle", names.0);
-    svg.text_upwards((14.0, (top + bottom) / 2.0), "name middle", names.1);
+    svg.text(((left + right) / 2.0, size.1 - 8.0), "name middle", across);
+    svg.text_upwards((14.0, (top + bottom) / 2.0), "name middle", up);
+    svg
 }
 
 /// The least and the largest finite value.

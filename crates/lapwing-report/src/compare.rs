@@ -2,9 +2,9 @@
 
 use lapwing::models::CompareRow;
 
-use super::axis::{Scale, draw_axes, ends, plot_area};
-use super::color;
+use super::axis::{Scale, chart, ends, plot_area};
 use super::page::{Figure, Page, Table};
+use super::palette::color;
 use super::svg::Svg;
 use crate::summary::Row;
 use crate::text::{count, percent};
@@ -13,6 +13,8 @@ const SIZE: (f64, f64) = (1120.0, 440.0);
 /// Height of the line of a method, and space for the names.
 const LINE: f64 = 26.0;
 const LEFT: f64 = 170.0;
+const CAPTION: &str =
+    "Mean accuracy on the hidden labels; error bars show the standard deviation over the draws of labels.";
 
 /// Contents of the report of a comparison.
 pub struct ComparePage<'a> {
@@ -58,17 +60,20 @@ fn reach(result: &CompareRow, sign: f64) -> f64 {
     (result.accuracy_mean + sign * result.accuracy_sd).clamp(0.0, 1.0)
 }
 
-/// The methods one below the other, the most accurate first.
-fn by_method(results: &[CompareRow]) -> Figure {
-    let caption =
-        "Mean accuracy on the hidden labels; error bars show the standard deviation over the draws of labels.";
-    let mut order: Vec<&CompareRow> = results.iter().collect();
-    order.sort_by(|a, b| b.accuracy_mean.total_cmp(&a.accuracy_mean));
+/// The scale of all accuracies with their error bars.
+fn accuracies(results: &[CompareRow], pixels: (f64, f64)) -> Scale {
     let bars = results.iter().flat_map(|result| [reach(result, -1.0), reach(result, 1.0)]);
     let (worst, best) = ends(bars).unwrap_or((0.0, 1.0));
-    let x = Scale::linear(worst, best.max(worst + 0.01).min(1.0), (LEFT, SIZE.0 - 80.0));
+    Scale::linear(worst, best.max(worst + 0.01).min(1.0), pixels)
+}
+
+/// The methods one below the other, the most accurate first.
+fn by_method(results: &[CompareRow]) -> Figure {
+    let mut order: Vec<&CompareRow> = results.iter().collect();
+    order.sort_by(|a, b| b.accuracy_mean.total_cmp(&a.accuracy_mean));
+    let x = accuracies(results, (LEFT, SIZE.0 - 80.0));
     let height = LINE * order.len() as f64 + 40.0;
-    let mut svg = Svg::new(SIZE.0, height, "Accuracy", caption);
+    let mut svg = Svg::new(SIZE.0, height, "Accuracy", CAPTION);
     for (value, text) in x.ticks() {
         svg.line((x.at(value), 6.0), (x.at(value), height - 30.0), "grid");
         svg.text((x.at(value), height - 12.0), "tick middle", &text);
@@ -81,13 +86,11 @@ fn by_method(results: &[CompareRow]) -> Figure {
         svg.circle((x.at(result.accuracy_mean), y), 4.5, "mark k0", &format!("{}: {mean} ± {sd}", result.method));
         svg.text((SIZE.0 - 70.0, y + 4.0), "tick start", &mean);
     }
-    Figure { layout: " wide", ..Figure::new("Accuracy", caption.into(), svg) }
+    Figure { layout: " wide", ..Figure::new("Accuracy", CAPTION.into(), svg) }
 }
 
 /// A line for each method; error bars show the standard deviation over the draws.
 fn accuracy(results: &[CompareRow]) -> Figure {
-    let caption =
-        "Mean accuracy on the hidden labels; error bars show the standard deviation over the draws of labels.";
     let (across, up) = plot_area(SIZE);
     let (fewest, most) = ends(results.iter().map(|result| result.n_labeled as f64)).unwrap_or((0.0, 1.0));
     let across = (across.0 + 20.0, across.1 - 20.0);
@@ -96,12 +99,8 @@ fn accuracy(results: &[CompareRow]) -> Figure {
     } else {
         Scale::linear(fewest.min(most - 1.0), most, across)
     };
-    let bars = results.iter().flat_map(|result| [reach(result, -1.0), reach(result, 1.0)]);
-    let (worst, best) = ends(bars).unwrap_or((0.0, 1.0));
-    let y = Scale::linear(worst, best.max(worst + 0.01).min(1.0), up);
-
-    let mut svg = Svg::new(SIZE.0, SIZE.1, "Accuracy", caption);
-    draw_axes(&mut svg, SIZE, &x, &y, ("labels given", "accuracy on hidden labels"));
+    let y = accuracies(results, up);
+    let mut svg = chart(SIZE, "Accuracy", CAPTION, (&x, "labels given"), (&y, "accuracy on hidden labels"));
     let methods = methods(results);
     for (at, method) in methods.iter().enumerate() {
         let color = color(at);
@@ -121,7 +120,7 @@ fn accuracy(results: &[CompareRow]) -> Figure {
         }
     }
     let legend = methods.iter().enumerate().map(|(at, method)| (color(at), method.to_string())).collect();
-    Figure { legend, layout: " wide", ..Figure::new("Accuracy", caption.into(), svg) }
+    Figure { legend, layout: " wide", ..Figure::new("Accuracy", CAPTION.into(), svg) }
 }
 
 /// Methods, in the order of their first results.

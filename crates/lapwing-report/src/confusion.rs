@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use lapwing::data::Features;
 
-use super::COLORS;
 use super::fitted_rows::FittedRows;
-use super::page::{Figure, Line, Table};
+use super::page::{Figure, Table};
+use super::palette::COLORS;
 use super::sizes::shortened;
 use super::svg::Svg;
-use super::thumbnails::Thumbnails;
+use super::thumbnails;
 use crate::text::{count, percent};
 
 const LEFT: f64 = 120.0;
@@ -79,20 +79,13 @@ pub fn table(rows: &FittedRows<'_>, names: &[String], features: Option<&Features
     }
     let mut pairs: Vec<_> = pairs.into_iter().collect();
     pairs.sort_by(|a, b| b.1.0.cmp(&a.1.0).then(a.0.cmp(&b.0)));
-    let thumbnails = features.and_then(Thumbnails::of);
-    let line = |&((truth, label), (n, surest)): &((usize, usize), (usize, usize))| Line {
-        image: thumbnails.as_ref().map(|thumbnails| thumbnails.image(surest)),
-        cells: vec![
-            names[truth].clone(),
-            names[label].clone(),
-            count(n),
-            percent(n as f64 / sizes[truth] as f64),
-            rows.name(surest),
-        ],
-    };
-    let lines: Vec<Line> = pairs.iter().take(MOST_PAIRS).map(line).collect();
-    let heads = ["true class", "label", "rows", "of the class", "such a row"].map(String::from).to_vec();
-    (!lines.is_empty()).then(|| Table { heading: "Most frequent errors".into(), heads, lines })
+    let line = thumbnails::lines(features);
+    let lines = pairs.iter().take(MOST_PAIRS).map(|&((truth, label), (n, surest))| {
+        let share = percent(n as f64 / sizes[truth] as f64);
+        line(surest, vec![names[truth].clone(), names[label].clone(), count(n), share, rows.name(surest)])
+    });
+    let heads = ["true class", "label", "rows", "of the class", "such a row"];
+    (!pairs.is_empty()).then(|| Table::new("Most frequent errors", &heads, lines))
 }
 
 #[cfg(test)]

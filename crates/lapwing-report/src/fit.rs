@@ -7,7 +7,9 @@ use super::coordinates::Picture;
 use super::fitted_rows::FittedRows;
 use super::next::Next;
 use super::page::Page;
-use super::{ClassSize, Palette, confusion, histogram, picture, reliability, sizes};
+use super::palette::Palette;
+use super::sizes::{self, ClassSize};
+use super::{confusion, histogram, picture, reliability};
 use crate::summary::{self, Row, row};
 use crate::text::{count, percent, seconds};
 
@@ -48,7 +50,7 @@ impl FitPage<'_> {
         let Self { rows, graph, features, report, .. } = *self;
         let names = rows.given.classes.names();
         let sizes = ClassSize::of_rows(&rows.given.classes, &rows.given.index, rows.labels);
-        let palette = Palette::new(&sizes);
+        let palette = Palette::new(&sizes.iter().map(|size| size.inferred).collect::<Vec<_>>());
         let mut page = Page {
             kicker: format!("Labels by lapwing, method {}", report.method),
             title: self.title.into(),
@@ -56,7 +58,7 @@ impl FitPage<'_> {
             warnings: self.warnings.clone(),
             summaries: vec![
                 ("Summary", summary::of_fit(report)),
-                ("Chosen by auto", summary::of_choices(report)),
+                ("Chosen by auto", summary::of_choices(report, "")),
                 ("Time and memory", summary::of_cost(&report.phases, report.peak_bytes)),
                 ("To do it again", self.origin.rows()),
             ],

@@ -31,7 +31,7 @@ impl FittedRows<'_> {
 
     /// The name of a row, or its number.
     pub(crate) fn name(&self, row: usize) -> String {
-        self.names.map_or_else(|| count(row), |names| names.name(row).to_owned())
+        name(self.names, row)
     }
 
     /// Rows without a given label that a label reaches.
@@ -45,4 +45,9 @@ impl FittedRows<'_> {
         let rows = truth.iter().zip(self.labels).enumerate().filter(|(row, _)| !self.is_given(*row));
         rows.filter_map(|(row, (&truth, &label))| Some((row, usize::try_from(truth).ok()?, label?)))
     }
+}
+
+/// The name of a row, or its number.
+pub(crate) fn name(names: Option<&RowNames>, row: usize) -> String {
+    names.map_or_else(|| count(row), |names| names.name(row).to_owned())
 }

@@ -5,8 +5,7 @@ use lapwing::graph::Graph;
 
 use super::histogram;
 use super::page::Page;
-use super::texts;
-use crate::summary::{Row, row};
+use crate::summary::{Row, row, texts};
 use crate::text::{count, seconds};
 
 /// The report of a graph: `title` names its data, `rows` are the lines of the summary.

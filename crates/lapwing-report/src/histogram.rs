@@ -1,8 +1,7 @@
 //! Histograms, and the curve of residuals.
 
-use super::axis::{CHART, Scale, draw_axes, ends, plot_area};
+use super::axis::{CHART, Scale, chart, ends, plot_area};
 use super::page::Figure;
-use super::svg::Svg;
 use crate::text::{count, number};
 
 const BINS: usize = 30;
@@ -65,8 +64,7 @@ pub fn residuals(curve: &[f64], tol: f64, course: &Course) -> Option<Figure> {
     let x = Scale::linear(0.0, curve.len() as f64, across);
     let y = Scale::decades(low, high, up);
     let caption = format!("{} {} iterations.", course.caption, count(curve.len()));
-    let mut svg = Svg::new(CHART.0, CHART.1, course.title, &caption);
-    draw_axes(&mut svg, CHART, &x, &y, ("iteration", course.axis));
+    let mut svg = chart(CHART, course.title, &caption, (&x, "iteration"), (&y, course.axis));
     svg.line((across.0, y.at(tol)), (across.1, y.at(tol)), "limit");
     svg.text((across.1 - 4.0, y.at(tol) - 6.0), "tick end", &format!("tol {tol:.0e}"));
     let points: Vec<(f64, f64)> = curve.iter().enumerate().map(|(i, &r)| (x.at((i + 1) as f64), y.at(r))).collect();
@@ -94,8 +92,7 @@ fn draw(title: &str, caption: &str, bins: &[usize], ends: (f64, f64), log: bool,
     let (across, up) = plot_area(CHART);
     let x = if log { Scale::log(ends.0, ends.1, across) } else { Scale::linear(ends.0, ends.1, across) };
     let y = Scale::linear(0.0, bins.iter().copied().max().unwrap_or(0).max(1) as f64, up);
-    let mut svg = Svg::new(CHART.0, CHART.1, title, caption);
-    draw_axes(&mut svg, CHART, &x, &y, (name, "rows"));
+    let mut svg = chart(CHART, title, caption, (&x, name), (&y, "rows"));
     let width = (across.1 - across.0) / bins.len() as f64;
     let edge = |i: usize| {
         let share = i as f64 / bins.len() as f64;

@@ -1,6 +1,6 @@
 //! What to do next, in the report of a fit: rows to label, labels to doubt, rows that are least certain.
 
-use lapwing::data::{Error, Features, Labels, Report, Result, Run, Targets};
+use lapwing::data::{Error, Features, Report, Result, Run, Targets};
 use lapwing::graph::{Graph, Metric};
 use lapwing::models::{Audit, AuditParams, SuggestParams, Suggester, Wanted, audit};
 
@@ -8,8 +8,7 @@ use serde_json::Value;
 
 use super::fitted_rows::FittedRows;
 use super::page::{Line, Table};
-use super::thumbnails::Thumbnails;
-use crate::doubt::by_doubt;
+use super::{doubt, thumbnails};
 use crate::text::{count, number, percent};
 
 /// Rows of each table.
@@ -17,6 +16,9 @@ const MOST_ROWS: usize = 20;
 
 /// Classes of the table of accuracies.
 const MOST_CLASSES: usize = 40;
+
+/// Makes a line about a row: its name, and these cells.
+type LineOf<'l> = &'l dyn Fn(usize, Vec<String>) -> Line;
 
 /// What the tables are made from.
 pub struct Next<'a> {
@@ -30,21 +32,13 @@ impl Next<'_> {
     /// The tables.
     pub fn tables(&self, run: &Run) -> Result<Vec<Table>> {
         let classes = self.rows.given.classes.names();
-        let thumbnails = self.features.and_then(Thumbnails::of);
-        let line = |row: u32, cells: Vec<String>| Line {
-            image: thumbnails.as_ref().map(|thumbnails| thumbnails.image(row as usize)),
-            cells: [vec![self.rows.name(row as usize)], cells].concat(),
-        };
+        let with_image = thumbnails::lines(self.features);
+        let line = |row: usize, cells: Vec<String>| with_image(row, [vec![self.rows.name(row)], cells].concat());
         let mut tables: Vec<Table> = class_accuracy(self.report, &classes).into_iter().collect();
         if let Some(graph) = self.graph {
             let targets = Targets::one_hot(self.rows.given, None)?;
-            tables.extend(self.suggested(
-                graph,
-                &targets,
-                &classes,
-                &line,
-                &run.part(0.0..0.4, "rows to label next"),
-            )?);
+            let part = run.part(0.0..0.4, "rows to label next");
+            tables.extend(self.suggested(graph, &targets, &classes, &line, &part)?);
             if let Some(found) = self.audited(graph, &targets, &run.part(0.4..1.0, "doubtful labels"))? {
                 tables.push(self.doubtful(&found, &classes, &line));
                 tables.push(confused(&found, &classes));
@@ -60,7 +54,7 @@ impl Next<'_> {
         graph: &Graph,
         targets: &Targets,
         classes: &[String],
-        line: &dyn Fn(u32, Vec<String>) -> Line,
+        line: LineOf<'_>,
         run: &Run,
     ) -> Result<Option<Table>> {
         let n = MOST_ROWS.min(targets.n_samples() - targets.rows().len());
@@ -71,17 +65,13 @@ impl Next<'_> {
         let wanted = Wanted { n, ..Wanted::default() };
         let run = run.part(0.5..1.0, "");
         let found = suggester.next(Some(targets), &wanted, &SuggestParams::default(), &run)?;
-        let cells = |row: &lapwing::models::Suggestion| {
+        let lines = found.rows.iter().map(|row| {
             let at = row.row as usize;
             let label = self.rows.labels[at].map_or("", |class| classes[class].as_str());
             let confidence = if self.rows.reached[at] { number(self.rows.confidence[at]) } else { String::new() };
-            line(row.row, vec![row.reason.name().into(), label.into(), confidence])
-        };
-        Ok(Some(Table {
-            heading: "Label these next".into(),
-            heads: ["row", "reason", "label", "confidence"].map(String::from).to_vec(),
-            lines: found.rows.iter().map(cells).collect(),
-        }))
+            line(at, vec![row.reason.name().into(), label.into(), confidence])
+        });
+        Ok(Some(Table::new("Label these next", &["row", "reason", "label", "confidence"], lines)))
     }
 
     /// The audit of the given labels; none if they cannot be judged.
@@ -96,28 +86,20 @@ impl Next<'_> {
     }
 
     /// Labels for which another class is proposed.
-    fn doubtful(&self, found: &Audit, classes: &[String], line: &dyn Fn(u32, Vec<String>) -> Line) -> Table {
-        let is_doubtful = |row: &u32| found.judged[*row as usize] && is_other(found, self.rows.given, *row);
-        let rows = by_doubt(found, self.rows.given).into_iter().filter(is_doubtful);
-        let cells = |row: u32| {
-            let at = row as usize;
-            let given = usize::try_from(self.rows.given.index[at]).map_or("", |class| &classes[class]);
-            let proposed = found.proposed[at].map_or("", |class| classes[class as usize].as_str());
-            let flag = if found.flagged[at] { "yes" } else { "" };
-            line(row, vec![given.into(), proposed.into(), number(found.quality[at]), flag.into()])
-        };
+    fn doubtful(&self, found: &Audit, classes: &[String], line: LineOf<'_>) -> Table {
+        let given = self.rows.given;
+        let is_other = |row: usize| found.proposed[row].is_some_and(|class| class as i32 != given.index[row]);
+        let rows = doubt::by_doubt(found, given).into_iter().map(|row| row as usize);
+        let rows = rows.filter(|&row| found.judged[row] && is_other(row)).take(MOST_ROWS);
         let some_are_right = found.report.parts["audit"]["flags_are_doubtful"] == true;
         let caution =
             if some_are_right { ": fewer than 80 % are predicted by the others, so some flags are wrong" } else { "" };
-        Table {
-            heading: format!("Doubtful labels{caution}"),
-            heads: ["row", "given", "proposed", "quality", "flagged"].map(String::from).to_vec(),
-            lines: rows.take(MOST_ROWS).map(cells).collect(),
-        }
+        let lines = rows.map(|row| line(row, doubt::cells(found, given, classes, row).to_vec()));
+        Table::new(format!("Doubtful labels{caution}"), &[&["row"], &doubt::HEADS[..]].concat(), lines)
     }
 
     /// Rows of least confidence among those that a label reaches.
-    fn least_certain(&self, classes: &[String], line: &dyn Fn(u32, Vec<String>) -> Line) -> Option<Table> {
+    fn least_certain(&self, classes: &[String], line: LineOf<'_>) -> Option<Table> {
         let confidence = self.rows.confidence;
         let mut rows: Vec<usize> = self.rows.inferred().collect();
         let order = |a: &usize, b: &usize| confidence[*a].total_cmp(&confidence[*b]).then(a.cmp(b));
@@ -131,13 +113,10 @@ impl Next<'_> {
             let mut best: Vec<usize> = (0..shares.len()).collect();
             best.sort_by(|&a, &b| shares[b].total_cmp(&shares[a]).then(a.cmp(&b)));
             let shown = best.iter().take(3).map(|&class| format!("{} {}", classes[class], number(shares[class])));
-            line(row as u32, vec![shown.collect::<Vec<_>>().join(", ")])
+            line(row, vec![shown.collect::<Vec<_>>().join(", ")])
         };
-        (!rows.is_empty()).then(|| Table {
-            heading: "Least certain rows".into(),
-            heads: ["row", "likeliest classes, with their shares"].map(String::from).to_vec(),
-            lines: rows.iter().map(cells).collect(),
-        })
+        let heads = ["row", "likeliest classes, with their shares"];
+        (!rows.is_empty()).then(|| Table::new("Least certain rows", &heads, rows.iter().map(cells)))
     }
 }
 
@@ -177,9 +156,4 @@ pub(super) fn confused(found: &Audit, classes: &[String]) -> Table {
     };
     let heads = ["classes", "labels flagged as the other", "of the labels of both"];
     Table::new("Classes taken for each other", &heads, pairs.iter().take(MOST_ROWS).map(line))
-}
-
-/// Whether another class is proposed.
-fn is_other(found: &Audit, given: &Labels, row: u32) -> bool {
-    found.proposed[row as usize].is_some_and(|class| class as i32 != given.index[row as usize])
 }

@@ -1,9 +1,20 @@
 //! The HTML of a report: heading, main figures, tables, warnings, charts.
 
+use std::path::Path;
+
+use lapwing::data::Result;
+use lapwing_core::publish::{Staged, stage_atomic};
+
+use super::palette::{COLORS, color};
 use super::svg::{Svg, escape};
 use crate::summary::Row;
 
 const STYLE: &str = include_str!("style.css");
+
+/// Writes a complete page under a temporary name.
+pub fn stage_page(path: &Path, html: &str) -> Result<Staged> {
+    stage_atomic(path, |out| out.write_all(html.as_bytes()))
+}
 
 /// A report.
 #[derive(Default)]
@@ -37,11 +48,16 @@ pub struct Table {
 }
 
 /// A line of a table.
-#[derive(Default)]
 pub struct Line {
     /// A picture before the cells, as SVG.
     pub image: Option<String>,
     pub cells: Vec<String>,
+}
+
+impl From<Vec<String>> for Line {
+    fn from(cells: Vec<String>) -> Self {
+        Self { image: None, cells }
+    }
 }
 
 /// A chart with its heading, caption and legend.
@@ -133,10 +149,10 @@ impl Page {
 }
 
 impl Table {
-    /// A table without pictures.
-    pub fn new(heading: &str, heads: &[&str], lines: impl Iterator<Item = Vec<String>>) -> Self {
+    /// A table of lines, or of cells without pictures.
+    pub fn new<L: Into<Line>>(heading: impl Into<String>, heads: &[&str], lines: impl Iterator<Item = L>) -> Self {
         let heads = heads.iter().map(|&head| head.to_owned()).collect();
-        Self { heading: heading.into(), heads, lines: lines.map(|cells| Line { image: None, cells }).collect() }
+        Self { heading: heading.into(), heads, lines: lines.map(L::into).collect() }
     }
 
     /// The card of the table; empty without lines.
@@ -194,5 +210,5 @@ fn card(layout: &str, heading: &str, body: &str) -> String {
 fn highlights() -> String {
     let rule =
         |class: &str| format!("figure:has(.legend .{class}:hover) svg .mark:not(.{class}) {{ opacity: .06; }}\n");
-    (0..super::COLORS).map(|class| rule(&super::color(class))).chain([rule("other")]).collect()
+    (0..COLORS).map(|class| rule(&color(class))).chain([rule("other")]).collect()
 }

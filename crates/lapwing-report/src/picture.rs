@@ -1,9 +1,9 @@
 //! The rows in two dimensions, colored by label.
 
-use super::Palette;
 use super::coordinates::{Axes, Picture};
 use super::fitted_rows::FittedRows;
 use super::page::Figure;
+use super::palette::Palette;
 use super::sizes::shortened;
 use super::svg::Svg;
 use crate::text::{count, number};

@@ -2,9 +2,8 @@
 
 use lapwing::data::Report;
 
-use super::axis::{CHART, Scale, draw_axes, plot_area};
+use super::axis::{CHART, Scale, chart, plot_area};
 use super::page::Figure;
-use super::svg::Svg;
 use crate::text::count;
 
 /// A part of the held-out labels: mean confidence, share that is right, number.
@@ -27,8 +26,7 @@ pub fn figure(report: &Report) -> Option<Figure> {
     );
     let (across, up) = plot_area(CHART);
     let (x, y) = (Scale::linear(0.0, 1.0, across), Scale::linear(0.0, 1.0, up));
-    let mut svg = Svg::new(CHART.0, CHART.1, title, &caption);
-    draw_axes(&mut svg, CHART, &x, &y, ("confidence", "share that is right"));
+    let mut svg = chart(CHART, title, &caption, (&x, "confidence"), (&y, "share that is right"));
     svg.line((x.at(0.0), y.at(0.0)), (x.at(1.0), y.at(1.0)), "limit");
     let points: Vec<(f64, f64)> = bins.iter().map(|bin| (x.at(bin.confidence), y.at(bin.accuracy))).collect();
     svg.polyline(points.iter().copied(), "curve");

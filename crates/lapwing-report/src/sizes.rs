@@ -3,8 +3,8 @@
 use lapwing::data::ClassNames;
 use serde::Serialize;
 
-use super::Palette;
 use super::page::Figure;
+use super::palette::Palette;
 use super::svg::Svg;
 use crate::text::{count, percent};
 
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn many_classes_are_summed_up() {
         let sizes: Vec<_> = (0..25).map(|i| ClassSize { name: i.to_string(), given: 1, inferred: 10 }).collect();
-        let shown = shown(&sizes, &Palette::new(&sizes));
+        let shown = shown(&sizes, &Palette::new(&[10; 25]));
         assert_eq!((shown.len(), shown[20].1.name.as_str(), shown[20].1.inferred), (21, "5 others", 50));
         assert_eq!(shortened("Iris versicolor", 8), "Iris ve…");
     }

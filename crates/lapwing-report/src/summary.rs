@@ -21,6 +21,11 @@ pub fn row(what: impl Into<String>, value: impl Into<String>) -> Row {
     (what.into(), value.into())
 }
 
+/// The texts of the warnings of a report.
+pub fn texts(report: &Report) -> Vec<String> {
+    report.warnings.iter().map(ToString::to_string).collect()
+}
+
 /// The summary of a fit.
 pub fn of_fit(report: &Report) -> Vec<Row> {
     let mut rows = vec![row("method", report.method.clone()), row("rows", count(report.n_samples))];
@@ -228,13 +233,13 @@ pub fn of_sparsifier(report: &SparsifyReport) -> Vec<Row> {
     rows
 }
 
-/// The settings that "auto" has chosen.
-pub fn of_choices(report: &Report) -> Vec<Row> {
+/// The settings that "auto" has chosen, with `mark` behind their names.
+pub fn of_choices(report: &Report, mark: &str) -> Vec<Row> {
     let text = |name: &str, value: &Value| match (name, value.as_str()) {
         ("labels_drawn", Some("balanced")) => "balanced: the numbers of labels do not show the class sizes".to_owned(),
         _ => text_of(value),
     };
-    report.chosen.iter().map(|(name, value)| row(name.clone(), text(name, value))).collect()
+    report.chosen.iter().map(|(name, value)| row(format!("{name}{mark}"), text(name, value))).collect()
 }
 
 /// The lines about a graph.

@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use lapwing::data::Features;
 
+use crate::page::Line;
+
 /// Sides of images, in pixels.
 const SIDES: std::ops::RangeInclusive<usize> = 8..=64;
 /// Rows that are looked at to tell whether rows are images.
@@ -11,8 +13,14 @@ const SAMPLE: usize = 200;
 /// Shades of gray.
 const SHADES: f64 = 15.0;
 
+/// Makes lines of a table about rows: each begins with its row as a picture, if rows are images.
+pub fn lines<'a>(features: Option<&'a Features<'a>>) -> impl Fn(usize, Vec<String>) -> Line + 'a {
+    let thumbnails = features.and_then(Thumbnails::of);
+    move |row, cells| Line { image: thumbnails.as_ref().map(|thumbnails| thumbnails.image(row)), cells }
+}
+
 /// Rows that are square gray images.
-pub struct Thumbnails<'a> {
+struct Thumbnails<'a> {
     features: &'a Features<'a>,
     side: usize,
     most: f64,
@@ -20,7 +28,7 @@ pub struct Thumbnails<'a> {
 
 impl<'a> Thumbnails<'a> {
     /// The rows as images; `None` unless the number of columns is that of a square image, and no value is negative.
-    pub fn of(features: &'a Features<'a>) -> Option<Self> {
+    fn of(features: &'a Features<'a>) -> Option<Self> {
         let Features::Dense(dense) = features else { return None };
         let (n, d) = (dense.n_rows(), dense.n_cols());
         let side = d.isqrt();
@@ -39,7 +47,7 @@ impl<'a> Thumbnails<'a> {
     }
 
     /// A row as SVG: a path for each shade, of horizontal strokes.
-    pub fn image(&self, row: usize) -> String {
+    fn image(&self, row: usize) -> String {
         let mut values = vec![0.0; self.side * self.side];
         if let Features::Dense(dense) = self.features {
             dense.copy_row_f64(row, &mut values);

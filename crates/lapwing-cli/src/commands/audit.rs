@@ -6,7 +6,7 @@ use clap::Args;
 use lapwing::data::{Labels, Report, RowNames, Run, Targets};
 use lapwing::graph::GraphParams;
 use lapwing::models::{Audit as Found, AuditParams, ProblemSize, audit, plan_loop};
-use lapwing_core::params::{Both, Parameters};
+use lapwing_core::params::{Both, Parameters, count};
 use lapwing_core::peak_memory_bytes;
 use lapwing_report::summary::{Row, of_audit, of_cost, of_graph, of_scaling, of_table, row};
 use lapwing_report::{AuditPage, by_doubt, stage_page};
@@ -18,12 +18,12 @@ use crate::failure::Failure;
 use crate::files::Files;
 use crate::input::Input;
 use crate::options::{
-    BesideOptions, DataOptions, LabelOptions, ParamsOptions, ReportOption, RunOptions, SaveGraphOption, count,
+    BesideOptions, DataOptions, LabelOptions, ParamsOptions, ReportOption, RunOptions, SaveGraphOption,
 };
 use crate::outcome::Outcome;
 use crate::session::Session;
 use crate::text;
-use crate::written::{Written, check_stdout, is_stdout, publish_after};
+use crate::written::{Written, check_stdout, is_stdout};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -147,16 +147,8 @@ impl Audit {
         of: (&Labels, &Input),
         mut written: Written,
     ) -> Result<(), Failure> {
-        session.run.check()?;
-        let mut printed = Ok(());
-        if let Some(path) = &self.output {
-            let table = self.table(found, of, path, &session.run)?;
-            match report.time("write", &session.run, |_| table.stage(path)).map_err(Failure::from) {
-                Ok(staged) => written.add_first("audit", staged),
-                Err(failure) => printed = Err(failure),
-            }
-        }
-        publish_after(printed, || written.publish())?;
+        let table = |path: &Path| self.table(found, of, path, &session.run);
+        written.publish_with_table("audit", self.output.as_deref(), table, &mut report, &session.run)?;
         report.peak_bytes = peak_memory_bytes();
         let names = of.0.classes.names();
         let body = || {

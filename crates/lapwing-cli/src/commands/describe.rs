@@ -14,7 +14,7 @@ use crate::files::Files;
 use crate::options::{LabelOptions, RunOptions, TableOptions, read_options};
 use crate::outcome::Outcome;
 use crate::session::Session;
-use crate::text::{count, plain};
+use crate::text::{count, plain, wrapped};
 use crate::written::SCHEMA;
 
 const EXAMPLES: &str = "\
@@ -114,7 +114,7 @@ fn different(column: &ColumnSummary) -> String {
 fn text(path: &Path, found: &Description, labels: Option<&Labels>) -> String {
     let mut lines = vec![format!("{}: {} rows, {} columns", path.display(), count(found.n_rows), found.columns.len())];
     lines.extend(found.reading().map(|reading| format!("read: {reading}")));
-    found.passed.iter().for_each(|what| lines.extend(wrapped(&plain(what), 2)));
+    found.passed.iter().for_each(|what| lines.extend(wrapped(&plain(what), WIDTH, 2)));
     lines.push(String::new());
     let row = |column: &ColumnSummary| {
         let gaps = if column.n_missing == 0 { String::new() } else { count(column.n_missing) };
@@ -126,8 +126,8 @@ fn text(path: &Path, found: &Description, labels: Option<&Labels>) -> String {
     let hang = head.find("becomes").unwrap_or(0);
     lines.push(head);
     for (row, column) in rows.zip(&found.columns) {
-        lines.extend(wrapped(&row, hang));
-        column.notes().iter().for_each(|note| lines.extend(wrapped(&format!("    {}", plain(note)), 6)));
+        lines.extend(wrapped(&row, WIDTH, hang));
+        column.notes().iter().for_each(|note| lines.extend(wrapped(&format!("    {}", plain(note)), WIDTH, 6)));
     }
     lines.push(String::new());
     let form = if found.is_sparse { "sparse" } else { "dense" };
@@ -137,21 +137,6 @@ fn text(path: &Path, found: &Description, labels: Option<&Labels>) -> String {
         lines.extend(class_lines(labels));
     }
     lines.join("\n") + "\n"
-}
-
-/// A text in lines of up to [`WIDTH`] characters, all but longer words; `hang` blanks are before all but the first.
-fn wrapped(text: &str, hang: usize) -> Vec<String> {
-    let (mut lines, mut line) = (Vec::new(), String::new());
-    for (at, word) in text.split(' ').enumerate() {
-        if line.chars().count() + word.chars().count() >= WIDTH && !line.trim().is_empty() {
-            lines.push(std::mem::replace(&mut line, " ".repeat(hang)));
-        } else if at > 0 {
-            line.push(' ');
-        }
-        line += word;
-    }
-    lines.push(line);
-    lines
 }
 
 /// The lines about the classes.

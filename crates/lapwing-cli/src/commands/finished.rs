@@ -42,12 +42,11 @@ impl<'a> Finished<'a> {
         input: &'a Input,
         given: &'a Labels,
         mut fitted: Fitted<'static>,
-        before: Report,
+        mut before: Report,
         unreached: Unreached,
     ) -> Self {
-        fitted.report.phases.splice(0..0, before.phases);
-        fitted.report.warnings.splice(0..0, before.warnings);
-        fitted.report.parts.extend(before.parts);
+        before.join(std::mem::take(&mut fitted.report));
+        fitted.report = before;
         let labels = unreached.labels(&fitted.labeling);
         Self { session, input, given, fitted, labels, written: Written::default(), sets: None, truth: None }
     }
@@ -249,8 +248,7 @@ impl<'a> Finished<'a> {
             rows.push(row("accuracy", format!("{accuracy:.3} on {hidden} hidden labels")));
         }
         rows.extend(summary::of_sets(report));
-        let choices = summary::of_choices(report).into_iter();
-        rows.extend(choices.map(|(name, value)| row(format!("{name} (auto)"), value)));
+        rows.extend(summary::of_choices(report, " (auto)"));
         rows.extend(summary::of_cost(&report.phases, report.peak_bytes));
         rows
     }

@@ -10,6 +10,10 @@ use crate::failure::Failure;
 use crate::options::option;
 use crate::outcome::Outcome;
 use crate::session::print;
+use crate::text::wrapped;
+
+/// Columns of a line of text.
+const WIDTH: usize = 92;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -73,37 +77,17 @@ fn page(settings: &Settings) -> String {
 
 fn entry(parameter: &Parameter) -> String {
     let mut text = format!("  {}  (default {})\n", option(parameter.name), parameter.default);
-    for line in wrapped(&parameter.doc) {
+    for line in wrapped(&parameter.doc, WIDTH, 0) {
         text += &format!("      {line}\n");
     }
     text += &format!("      Value: {}.\n", parameter.domain.expected());
     for (word, doc) in parameter.domain.words.iter().filter(|(_, doc)| !doc.is_empty()) {
-        let mut lines = wrapped(doc).into_iter();
-        text += &format!("        {word}: {}\n", lines.next().unwrap_or_default());
-        lines.for_each(|line| text += &format!("          {line}\n"));
+        text += &format!("        {word}: {}\n", wrapped(doc, WIDTH, 0).join("\n          "));
     }
     if let Some(needs) = parameter.needs(option) {
         text += &format!("      Needs {needs}.\n");
     }
     text
-}
-
-/// Columns of a line of text.
-const WIDTH: usize = 92;
-
-fn wrapped(text: &str) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.is_empty() => line.push_str(word),
-            Some(line) if line.chars().count() + word.chars().count() < WIDTH => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.into()),
-        }
-    }
-    lines
 }
 
 fn method_json(spec: &MethodSpec) -> Json {

@@ -1,6 +1,6 @@
 //! `lapwing predict`: labels for new rows from a saved model.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
@@ -113,14 +113,9 @@ impl Predict {
         if takes_blocks && in_blocks && self.graph.is_none() {
             return self.run_rows(&model, recipe, report, &session);
         }
-        let mut warnings = Vec::new();
-        let read = session.read(&mut report, || self.read(&model, recipe, &mut warnings, &session));
-        let (features, names) = read?;
+        let read = session.read(&mut report, || self.read(&model, recipe, &session));
+        let New { features, names, graph, warnings } = read?;
         report.warnings.extend(warnings);
-        let graph = match &self.graph {
-            Some(path) => Some(self.read_graph(path, features.n_rows(), names.as_deref(), &mut report, &session)?),
-            None => None,
-        };
         let labeling = report.time("predict", &session.run, |_| match &graph {
             Some(graph) => model.predict_on(&features, graph, &session.run),
             None => model.predict(&features, &session.run),
@@ -137,24 +132,6 @@ impl Predict {
         let table = self.label_table(&model, names.as_ref())?;
         let staged = report.time("write", &session.run, |_| table.stage(&labels, &labeling, &session.run))?;
         self.finish(&session, report, staged, names.as_ref())
-    }
-
-    /// The graph of the new rows.
-    fn read_graph(
-        &self,
-        path: &Path,
-        n_rows: usize,
-        names: Option<&RowNames>,
-        report: &mut Report,
-        session: &Session,
-    ) -> Result<Graph, Failure> {
-        let given = session.read(report, || {
-            let given = graph_of(path, Some(n_rows), names, self.ignore.unknown, EdgeOptions::default(), &session.run)?;
-            Ok::<_, Failure>((Graph::new(given.adjacency)?, given.warnings))
-        });
-        let (graph, warnings) = given?;
-        report.warnings.extend(warnings);
-        Ok(graph)
     }
 
     /// Labels rows in blocks, for models of low-rank propagation.
@@ -259,28 +236,32 @@ impl Predict {
         Ok(names.contains(known).then(|| known.clone()))
     }
 
-    /// The rows and their names.
-    fn read(
-        &self,
-        model: &Model<'_>,
-        recipe: Option<&Recipe>,
-        warnings: &mut Vec<Warning>,
-        session: &Session,
-    ) -> Result<NamedRows, Failure> {
+    /// The rows, their names and their graph.
+    fn read(&self, model: &Model<'_>, recipe: Option<&Recipe>, session: &Session) -> Result<New, Failure> {
         let (options, run) = (read_options(&self.table(model)?, None), &session.run);
-        let Some(recipe) = recipe else {
-            let samples = read_samples(&self.data, &options, run).map_err(needed)?;
-            samples.check(run).map_err(needed)?;
-            let names = samples.names.map(Arc::new);
-            return Ok((widen(samples.features, model.classifier.extension.n_features())?, names));
+        let (features, names, mut warnings) = match recipe {
+            None => {
+                let samples = read_samples(&self.data, &options, run).map_err(needed)?;
+                samples.check(run).map_err(needed)?;
+                (widen(samples.features, model.classifier.extension.n_features())?, samples.names, Vec::new())
+            }
+            Some(recipe) => {
+                let table = TableFile::open(&self.data, &options)?;
+                let columns = self.columns.as_deref().map(Names::all);
+                let applied = recipe.apply(&table, columns.as_deref(), run).map_err(needed)?;
+                applied.features.check(run).map_err(needed)?;
+                let names = options.id.as_ref().map(|_| read_names(&self.data, &options, run)).transpose()?;
+                (applied.features, names, applied.warnings)
+            }
         };
-        let table = TableFile::open(&self.data, &options)?;
-        let columns = self.columns.as_deref().map(Names::all);
-        let applied = recipe.apply(&table, columns.as_deref(), run).map_err(needed)?;
-        applied.features.check(run).map_err(needed)?;
-        warnings.extend(applied.warnings);
-        let names = options.id.as_ref().map(|_| read_names(&self.data, &options, run)).transpose()?;
-        Ok((applied.features, names.map(Arc::new)))
+        let n = Some(features.n_rows());
+        let read_graph =
+            |path: &PathBuf| graph_of(path, n, names.as_ref(), self.ignore.unknown, EdgeOptions::default(), run);
+        let graph = self.graph.as_ref().map(read_graph).transpose()?.map(|given| {
+            warnings.extend(given.warnings);
+            Graph::new(given.adjacency)
+        });
+        Ok(New { features, names: names.map(Arc::new), graph: graph.transpose()?, warnings })
     }
 
     /// Publishes the labels and prints the summary.
@@ -311,8 +292,13 @@ impl Predict {
     }
 }
 
-/// Rows and their names, if they have any.
-type NamedRows = (Features<'static>, Option<Arc<RowNames>>);
+/// New rows, with their names and their graph if they have any.
+struct New {
+    features: Features<'static>,
+    names: Option<Arc<RowNames>>,
+    graph: Option<Graph>,
+    warnings: Vec<Warning>,
+}
 
 /// Replaces the advice to drop bad columns: the model needs them.
 fn needed(error: Error) -> Failure {

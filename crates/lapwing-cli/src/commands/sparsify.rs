@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use clap::Args;
 use lapwing::data::read::{EdgeFile, read_graph};
-use lapwing::data::{Csr, EdgeSource, Phase, Report, RowNames, Warning};
+use lapwing::data::{EdgeSource, Phase, Report, RowNames, Warning};
 use lapwing::graph::AffinityGraph;
 use lapwing::graph::sparsify::{Checkpoint, Sparsifier, SparsifyParams, SparsifyReport};
 use lapwing_core::peak_memory_bytes;
@@ -82,35 +82,14 @@ struct OutputOptions {
     strict: bool,
 }
 
-/// The edges of a matrix or a file.
-enum Edges {
-    Matrix(Csr<f64>),
-    File(Box<EdgeFile>),
-}
-
-impl Edges {
-    fn source(&self) -> &dyn EdgeSource {
-        match self {
-            Self::Matrix(matrix) => matrix,
-            Self::File(file) => &**file,
-        }
-    }
-
-    /// What to look at in what was read.
-    fn warnings(&self) -> Vec<Warning> {
-        match self {
-            Self::Matrix(_) => Vec::new(),
-            Self::File(file) => file.warnings(),
-        }
-    }
-
+/// What is read: a matrix, or the edges of a file.
+struct Opened {
+    edges: Box<dyn EdgeSource>,
     /// Names of the nodes, if they have any.
-    fn names(&self) -> Option<&Arc<RowNames>> {
-        match self {
-            Self::Matrix(_) => None,
-            Self::File(file) => file.names(),
-        }
-    }
+    names: Option<Arc<RowNames>>,
+    /// What to look at in what was read.
+    notes: Vec<Warning>,
+    checkpoint: Option<Checkpoint>,
 }
 
 /// The sparse graph, and the row at which a checkpoint resumed.
@@ -129,15 +108,15 @@ impl Sparsify {
         let files = files.write("--output", Some(&self.outputs.output), &GRAPH_ENDINGS);
         files.write("--checkpoint", self.outputs.checkpoint.as_deref(), ANY_ENDING).check()?;
         let mut report = Report::default();
-        let (source, checkpoint) = session.unless_interrupted(|| self.open(&mut report, &session))?;
-        let mut work = || sparsified(source.source(), params.clone(), checkpoint.as_ref(), &mut report, &session);
+        let opened = session.unless_interrupted(|| self.open(&mut report, &session))?;
+        let Opened { edges, names, notes, checkpoint } = opened;
+        let mut work = || sparsified(&*edges, params.clone(), checkpoint.as_ref(), &mut report, &session);
         let mut found = match &checkpoint {
             // Ctrl-C must not end the program while a checkpoint is being written.
             Some(_) => work().inspect_err(|failure| self.tell_how_to_go_on(failure, &session)),
             None => session.unless_interrupted(work),
         }?;
-        let (names, notes) = (source.names().cloned(), source.warnings());
-        drop(source);
+        drop(edges);
 
         session.run.check()?;
         let mut written = Written::default();
@@ -164,11 +143,11 @@ impl Sparsify {
     }
 
     /// The edges and the checkpoint.
-    fn open(&self, report: &mut Report, session: &Session) -> Result<(Edges, Option<Checkpoint>), Failure> {
+    fn open(&self, report: &mut Report, session: &Session) -> Result<Opened, Failure> {
         let (run, options) = (&session.run, edge_options(self.nodes, &self.text));
         if is_matrix(&self.edges) {
             let matrix = report.time("read", run, |_| read_graph(&self.edges, options.n_nodes, run))?;
-            return Ok((Edges::Matrix(matrix), None));
+            return Ok(Opened { edges: Box::new(matrix), names: None, notes: Vec::new(), checkpoint: None });
         }
         let start = Instant::now();
         let file = EdgeFile::open_with(&self.edges, &options, run)?;
@@ -179,8 +158,8 @@ impl Sparsify {
             report.phases.push(Phase { name: "scan".into(), seconds: start.elapsed().as_secs_f64() });
         }
         let checkpoint = self.outputs.checkpoint.as_deref().filter(|_| file.is_rereadable());
-        let checkpoint = checkpoint.map(Checkpoint::new);
-        Ok((Edges::File(file.into()), checkpoint))
+        let (names, notes) = (file.names().cloned(), file.warnings());
+        Ok(Opened { edges: Box::new(file), names, notes, checkpoint: checkpoint.map(Checkpoint::new) })
     }
 
     fn tell_how_to_go_on(&self, failure: &Failure, session: &Session) {

@@ -6,7 +6,7 @@ use clap::Args;
 use lapwing::data::{Labels, Report, Run, Targets, Warning};
 use lapwing::graph::GraphParams;
 use lapwing::models::{ProblemSize, SuggestParams, Suggester, Suggestion, Suggestions, Wanted, plan_loop};
-use lapwing_core::params::Both;
+use lapwing_core::params::{Both, count};
 use lapwing_core::peak_memory_bytes;
 use lapwing_report::summary::{Row, of_cost, of_graph, of_scaling, of_table, row};
 use lapwing_table::write::{COLUMN_ENDINGS, ColumnTable};
@@ -17,13 +17,13 @@ use crate::failure::Failure;
 use crate::files::Files;
 use crate::input::{Input, numbers_of, rows_of};
 use crate::options::{
-    BesideOptions, DataOptions, LabelOptions, ParamsOptions, RunOptions, SaveGraphOption, check_rereadable, count,
+    BesideOptions, DataOptions, LabelOptions, ParamsOptions, RunOptions, SaveGraphOption, check_rereadable,
     read_options,
 };
 use crate::outcome::Outcome;
 use crate::session::Session;
 use crate::text::{self, percent};
-use crate::written::{Written, check_stdout, is_stdout, publish_after};
+use crate::written::{Written, check_stdout, is_stdout};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -134,18 +134,9 @@ impl Suggest {
         found: Found<'_>,
         mut written: Written,
     ) -> Result<(), Failure> {
-        session.run.check()?;
         let path = self.output.as_deref().or((!session.json).then(|| Path::new("-")));
-        let mut printed = Ok(());
-        if let Some(path) = path {
-            let table = self.table(&found, path, &session.run)?;
-            let staged = report.time("write", &session.run, |_| table.stage(path)).map_err(Failure::from);
-            match staged {
-                Ok(staged) => written.add_first("suggestions", staged),
-                Err(failure) => printed = Err(failure),
-            }
-        }
-        publish_after(printed, || written.publish())?;
+        let table = |path: &Path| self.table(&found, path, &session.run);
+        written.publish_with_table("suggestions", path, table, &mut report, &session.run)?;
         report.peak_bytes = peak_memory_bytes();
         let (body, rows) = (|| (&report, found.json()), || summary(&report));
         session.print_end("suggest", &report.warnings, body, rows, (&written, path.is_some_and(is_stdout)))

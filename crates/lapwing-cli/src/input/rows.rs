@@ -62,20 +62,14 @@ impl RowStream {
 
     /// An error about these rows, with lines and columns of their file.
     pub fn explained(&self, error: Error, run: &Run) -> Error {
-        match self {
-            Self::File(file) => file.explained(error, run),
-            Self::Table(_) | Self::Generated(_) => error,
-        }
+        if let Self::File(file) = self { file.explained(error, run) } else { error }
     }
 
     /// A warning if the spreads of columns in the first rows differ by an order of magnitude: rows that are read in blocks are not
     /// scaled.
     pub fn unscaled(&self, run: &Run) -> Option<Warning> {
-        if matches!(self, Self::Table(_)) {
-            return None;
-        }
-        let spreads = self.first_spreads(run).filter(|spreads| spreads.differ);
-        spreads.map(|spreads| Warning::UnscaledBlocks { ratio: spreads.ratio })
+        let spreads = if self.table().is_some() { None } else { self.first_spreads(run) };
+        spreads.filter(|spreads| spreads.differ).map(|spreads| Warning::UnscaledBlocks { ratio: spreads.ratio })
     }
 
     /// The spreads of the columns in the first rows.
@@ -86,20 +80,19 @@ impl RowStream {
         Spreads::of_sample(&sample, d, run)
     }
 
+    /// The rows of a table whose columns are made features.
+    fn table(&self) -> Option<&PreparedRows> {
+        if let Self::Table(rows) = self { Some(rows) } else { None }
+    }
+
     /// Cells that are unlike those of the fit, in the rows read so far.
     pub fn warnings(&self) -> Vec<Warning> {
-        match self {
-            Self::Table(rows) => rows.warnings(),
-            Self::File(_) | Self::Generated(_) => Vec::new(),
-        }
+        self.table().map(PreparedRows::warnings).unwrap_or_default()
     }
 
     /// The recipe of a table whose columns are made features.
     pub fn recipe(&self) -> Option<&Recipe> {
-        match self {
-            Self::Table(rows) => Some(rows.recipe()),
-            Self::File(_) | Self::Generated(_) => None,
-        }
+        self.table().map(PreparedRows::recipe)
     }
 
     /// Names of the columns, if any.
@@ -113,10 +106,7 @@ impl RowStream {
 
     /// True class of a generated row.
     pub fn class(&self, row: usize) -> Option<usize> {
-        match self {
-            Self::File(_) | Self::Table(_) => None,
-            Self::Generated(rows) => Some(rows.class(row)),
-        }
+        if let Self::Generated(rows) = self { Some(rows.class(row)) } else { None }
     }
 
     /// The given labels: from a file of labels, from a column, or of the first generated rows of each class; with

@@ -10,7 +10,6 @@ mod table;
 
 pub use columns::{IdOption, Names, ReadColumns};
 pub use data::{DataOptions, IgnoreOption, LabelOptions, edge_options, no_labels, read_options};
-pub use lapwing_core::params::{count, duration};
 pub use outputs::{BesideOptions, ReportOption, SaveGraphOption, Unreached, check_rereadable};
 pub use parameters::option;
 pub use run::{ProgressStyle, RunOptions};

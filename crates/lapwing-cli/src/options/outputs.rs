@@ -106,7 +106,7 @@ impl SaveGraphOption {
 #[command(next_help_heading = "Output")]
 pub struct ReportOption {
     /// Write an HTML report: one file that loads nothing else
-    #[arg(long = "report", value_name = "FILE.html")]
+    #[arg(id = "report", long, value_name = "FILE.html")]
     pub path: Option<PathBuf>,
 }
 

@@ -1,8 +1,7 @@
 //! Options of a run: threads, seed, and what is printed.
 
 use clap::{Args, ValueEnum};
-
-use super::count;
+use lapwing_core::params::count;
 
 /// Threads, seed, and what is printed.
 #[derive(Args)]

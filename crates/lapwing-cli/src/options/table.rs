@@ -1,12 +1,14 @@
 //! Options of tables: which columns are features, how a text is written, and how values are scaled.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use lapwing::data::{Error, Standardize, TermWeights};
+use lapwing_core::params::count;
 use lapwing_table::read::ReadOptions;
 
 use super::{IdOption, Names, ReadColumns};
@@ -86,7 +88,8 @@ pub struct TextOptions {
     pub header: bool,
 
     /// Mark before the decimals of a number in a text [default: told from the text]
-    #[arg(long, value_parser = decimal(), value_name = "point|comma", hide_possible_values = true, hide_short_help = true)]
+    #[arg(long, value_parser = decimal(), value_name = "point|comma")]
+    #[arg(hide_possible_values = true, hide_short_help = true)]
     pub decimal: Option<u8>,
 
     /// Sheet of a spreadsheet [default: the first that holds anything]
@@ -139,13 +142,22 @@ pub enum Nodes {
     Names,
 }
 
+impl fmt::Display for Nodes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Count(n) => n.fmt(f),
+            Self::Names => f.write_str("names"),
+        }
+    }
+}
+
 impl FromStr for Nodes {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "names" => Ok(Self::Names),
-            text => super::count(text).map(Self::Count).map_err(|error| format!("{error}; or the word names")),
+            text => count(text).map(Self::Count).map_err(|error| format!("{error}; or the word names")),
         }
     }
 }

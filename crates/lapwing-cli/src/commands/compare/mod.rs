@@ -10,7 +10,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use lapwing::data::{Features, Report, Targets};
 use lapwing::models::{Certify, CompareParams, Comparison, Keep, Method, ProblemSize, Settings, compare, method_names};
-use lapwing_core::peak_memory_bytes;
+use lapwing_core::{params, peak_memory_bytes};
 use lapwing_report::summary::of_scaling;
 use lapwing_report::{ComparePage, Table, stage_page};
 use serde_json::json;
@@ -18,7 +18,7 @@ use serde_json::json;
 use crate::failure::Failure;
 use crate::files::{Files, REPORT_ENDINGS};
 use crate::input::{Input, refuse_weight};
-use crate::options::{self, DataOptions, LabelOptions, ParamsOptions, RunOptions};
+use crate::options::{DataOptions, LabelOptions, ParamsOptions, RunOptions};
 use crate::outcome::Outcome;
 use crate::session::Session;
 use crate::text::{count, summary, table};
@@ -83,28 +83,28 @@ pub struct Compare {
 #[command(next_help_heading = "Comparison")]
 struct KeepOptions {
     /// Numbers of labels to keep, in all, separated by commas [default: see --per-class]
-    #[arg(long, value_name = "N1,N2,…", value_delimiter = ',', value_parser = options::count)]
+    #[arg(long, value_name = "N1,N2,…", value_delimiter = ',', value_parser = params::count)]
     labeled: Vec<usize>,
 
     /// Numbers of labels to keep of each class [default: 1,5,20 as far as there are labels, or --folds if few rows have one]
-    #[arg(long, value_name = "N1,N2,…", value_delimiter = ',', value_parser = options::count)]
+    #[arg(long, value_name = "N1,N2,…", value_delimiter = ',', value_parser = params::count)]
     per_class: Vec<usize>,
 
     /// Split the labels into K stratified folds and hide each in turn; for data of which few rows have a label
     ///
     /// The default, with 5 folds, if fewer than half of the rows have a label, or fewer than about 10 of each class.
-    #[arg(long, value_name = "K", value_parser = options::count, conflicts_with_all = ["labeled", "per_class"])]
+    #[arg(long, value_name = "K", value_parser = params::count, conflicts_with_all = ["labeled", "per_class"])]
     folds: Option<usize>,
 
     /// Draws of labels for each number, or splits into folds [default: 5; 3 splits]
-    #[arg(long, value_name = "N", value_parser = options::count)]
+    #[arg(long, value_name = "N", value_parser = params::count)]
     repeats: Option<usize>,
 
     /// Most time of all runs, such as 60s, 5m or 1h [default: none]
     ///
     /// Each method has its first run before any has its second; then those that took the least time go on. A method stops when its
     /// next run would take too long. The number of draws, and so the result, then depends on the machine.
-    #[arg(long, value_name = "TIME", value_parser = options::duration)]
+    #[arg(long, value_name = "TIME", value_parser = params::duration)]
     budget: Option<Duration>,
 }
 

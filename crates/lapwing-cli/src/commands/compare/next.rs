@@ -1,55 +1,38 @@
 //! The command that labels with the method a comparison recommends.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use lapwing::data::params::{Parameters, Value};
 use lapwing::data::{Standardize, TermWeights};
 use lapwing::models::Settings;
 use lapwing_table::read::join_columns;
 
-use crate::options::{DataOptions, LabelOptions, Names, Nodes};
+use crate::options::{DataOptions, LabelOptions, Names};
 use crate::text::shell_word;
 
 /// `lapwing label` for the same data and labels, with the method of `settings` and its parameters, quoted for a shell.
 pub fn next_command(data: &DataOptions, labels: &LabelOptions, settings: &Settings, seed: u64) -> String {
-    let mut words: Vec<String> = vec!["lapwing".into(), "label".into()];
-    let path = |path: &Path| path.display().to_string();
-    words.extend(data.data.as_deref().map(path));
-    let mut option = |name: &str, value: String| words.extend([format!("--{name}"), value]);
-    if let Some(graph) = data.graph.as_deref() {
-        option("graph", path(graph));
-        match data.nodes {
-            Some(Nodes::Count(n)) => option("nodes", n.to_string()),
-            Some(Nodes::Names) => option("nodes", "names".into()),
-            None => {}
-        }
-    }
-    if let Some(columns) = &data.table.columns {
-        option("columns", join_columns(&Names::all(columns)));
-    }
-    if !data.table.drop.is_empty() {
-        option("drop", join_columns(&Names::all(&data.table.drop)));
-    }
-    if let Some(column) = &data.table.id.column {
-        option("id", column.clone());
-    }
-    if let Some(column) = &labels.label_column {
-        option("label-column", column.clone());
-    }
-    if let Some(file) = labels.labels.as_deref() {
-        option("labels", path(file));
-    }
-    if let Some(marker) = &labels.unlabeled {
-        option("unlabeled", marker.clone());
-    }
-    option("method", settings.spec().name.into());
-    if seed != 0 {
-        option("seed", seed.to_string());
-    }
-    let inputs = [data.data.as_deref(), data.graph.as_deref(), labels.labels.as_deref()];
-    let is_free = |name: &&str| inputs.iter().flatten().all(|path| path.file_name().is_none_or(|own| own != *name));
+    let path = |path: &PathBuf| path.display().to_string();
+    let columns = |lists: &[Names]| (!lists.is_empty()).then(|| join_columns(&Names::all(lists)));
+    let inputs = [&data.data, &data.graph, &labels.labels].into_iter().flatten();
+    let is_free = |name: &&str| inputs.clone().all(|path| path.file_name().is_none_or(|own| own != *name));
     let output = ["labels.csv", "labeled.csv", "out.csv", "result.csv"].into_iter().find(is_free);
-    option("output", output.unwrap_or_default().into());
+    let options = [
+        ("graph", data.graph.as_ref().map(path)),
+        ("nodes", data.nodes.map(|nodes| nodes.to_string())),
+        ("columns", columns(data.table.columns.as_deref().unwrap_or_default())),
+        ("drop", columns(&data.table.drop)),
+        ("id", data.table.id.column.clone()),
+        ("label-column", labels.label_column.clone()),
+        ("labels", labels.labels.as_ref().map(path)),
+        ("unlabeled", labels.unlabeled.clone()),
+        ("method", Some(settings.spec().name.into())),
+        ("seed", (seed != 0).then(|| seed.to_string())),
+        ("output", Some(output.unwrap_or_default().into())),
+    ];
+    let mut words: Vec<String> = vec!["lapwing".into(), "label".into()];
+    words.extend(data.data.as_ref().map(path));
+    words.extend(options.into_iter().filter_map(|(name, value)| Some([format!("--{name}"), value?])).flatten());
     // A comparison does not weigh counts unless asked; the default of label may.
     words.extend(labels.ignore.unknown.then(|| "--ignore-unknown".to_owned()));
     words.extend(match data.table.standardize {

@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use lapwing::data::write::KeptColumns;
-use lapwing::data::{Labels, Matrix, Report, Run, SparseLabels, Targets, UNLABELED};
+use lapwing::data::{Labels, Matrix, Report, Run, SparseLabels, Targets};
 use lapwing::graph::sparsify::Checkpoint;
 use lapwing::models::{Method, Problem, Settings, method_names};
 use lapwing_core::available_memory_bytes;
@@ -19,7 +18,7 @@ use super::finished::Finished;
 use super::plan::{Planned, print_plan};
 use crate::failure::Failure;
 use crate::files::{ANY_ENDING, Files, check_checkpoint, is_once};
-use crate::input::{Input, Prior, Reasons, are_rows, check_classes, check_prior, holds_suggestions};
+use crate::input::{Input, Prepared, Prior, Reasons, are_rows, check_classes, check_prior, holds_suggestions};
 use crate::label_table::check_set_names;
 use crate::options::{DEFAULT_METHOD, DataOptions, LabelOptions, ParamsOptions, RunOptions};
 use crate::outcome::Outcome;
@@ -72,8 +71,8 @@ pub struct Label {
     labels: LabelOptions,
 
     /// How to label; lapwing methods lists the methods, --method NAME --help the parameters of one
-    #[arg(long, default_value = DEFAULT_METHOD, value_parser = PossibleValuesParser::new(method_names()), help_heading = "Method")]
-    #[arg(value_name = "NAME", hide_possible_values = true)]
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_METHOD, help_heading = "Method")]
+    #[arg(value_parser = PossibleValuesParser::new(method_names()), hide_possible_values = true)]
     method: String,
 
     #[command(flatten)]
@@ -203,35 +202,35 @@ impl Label {
         if let Some(level) = self.outputs.sets {
             result.find_sets(level, reasons.as_ref())?;
         }
-        // Output to standard output comes last, because it cannot be undone.
-        let to_stdout = self.outputs.to_stdout();
-        let stage_labels = |result: &mut Finished| match &self.outputs.output {
-            Some(path) => result.stage_labels(path, self.outputs.probabilities, self.kept(&labels)?),
-            None => Ok(()),
-        };
-        if !to_stdout {
-            stage_labels(&mut result)?;
-        }
-        if let Some(path) = &self.outputs.model {
-            result.stage_model(path, prepared)?;
-        }
-        result.stage_graph(&self.outputs.save_graph)?;
-        if let Some(path) = &self.outputs.report.path {
-            result.stage_report(path, &self.data.title(), settings.params.harmonic.tol)?;
-        }
-        let printed = if to_stdout { stage_labels(&mut result) } else { Ok(()) };
-        publish_after(printed, || result.publish())?;
-        if let Some(path) = &self.stream.checkpoint {
-            Checkpoint::remove(path)?;
-        }
-        result.print("label", to_stdout)?;
+        self.write(&mut result, &labels, prepared, settings.params.harmonic.tol)?;
+        result.print("label", self.outputs.to_stdout())?;
         Ok(result.outcome(self.outputs.strict))
     }
 
-    /// The columns of the input that are written beside the labels.
-    fn kept(&self, labels: &Labels) -> Result<Option<KeptColumns>, Failure> {
-        let labeled = (0..=u32::MAX).zip(&labels.index).filter(|(_, class)| **class != UNLABELED);
-        self.outputs.kept(&self.data, &self.labels, || labeled.map(|(row, _)| row).collect())
+    /// Writes all files of a fit, or none.
+    fn write(&self, result: &mut Finished, labels: &Labels, prepared: Prepared, tol: f64) -> Result<(), Failure> {
+        let outputs = &self.outputs;
+        let stage_labels = |result: &mut Finished| match &outputs.output {
+            Some(path) => {
+                let kept = outputs.kept(&self.data, &self.labels, || SparseLabels::from(labels).rows)?;
+                result.stage_labels(path, outputs.probabilities, kept)
+            }
+            None => Ok(()),
+        };
+        // Output to standard output comes last, because it cannot be undone.
+        if !outputs.to_stdout() {
+            stage_labels(result)?;
+        }
+        if let Some(path) = &outputs.model {
+            result.stage_model(path, prepared)?;
+        }
+        result.stage_graph(&outputs.save_graph)?;
+        if let Some(path) = &outputs.report.path {
+            result.stage_report(path, &self.data.title(), tol)?;
+        }
+        let printed = if outputs.to_stdout() { stage_labels(result) } else { Ok(()) };
+        publish_after(printed, || result.publish())?;
+        self.stream.checkpoint.as_deref().map_or(Ok(()), |path| Ok(Checkpoint::remove(path)?))
     }
 
     fn read(&self, streams: bool, run: &Run) -> Result<(Input, Labels, Targets, Option<Matrix>), Failure> {

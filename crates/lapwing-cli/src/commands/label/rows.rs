@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use lapwing::data::prepare::prepare_rows;
 use lapwing::data::write::LabeledRows;
-use lapwing::data::{ClassNames, Error, Matrix, Report, RowNames, Run, SparseLabels, Standardize, Targets, Warning};
-use lapwing::models::{Labeling, LowRank, Model, RowFit, SizeParams};
+use lapwing::data::{ClassNames, Error, Matrix, Report, RowNames, Run, SparseLabels, Standardize, Targets};
+use lapwing::models::{LowRank, Model, RowFit, SizeParams};
 use lapwing_core::communicator::agree;
 use lapwing_core::peak_memory_bytes;
 use lapwing_core::publish::Staged;
@@ -59,55 +59,43 @@ struct Read {
     targets: Targets,
     /// Names of the rows, if they have any.
     names: Option<Arc<RowNames>>,
-    warnings: Vec<Warning>,
-}
-
-/// Counts of labeled rows.
-struct Counts {
-    /// Rows of each class.
-    inferred: Vec<u64>,
-    unreached: u64,
-    /// Rows without a given label whose class is known (generated rows).
-    hidden: u64,
-    /// Those of them that got their class.
-    right: u64,
+    /// What to look at, and what was done with the columns of a table.
+    notes: Report,
 }
 
 impl LabelRows<'_> {
     pub fn run(&self, session: &Session) -> Result<Outcome, Failure> {
-        let mut before = Report::default();
-        let mut notes = Report::default();
-        let read = session.read(&mut before, || self.read(session, &mut notes));
-        let Read { rows, labels, targets, names, warnings } = self.agree(session, read)?;
+        let mut report = Report::default();
+        let read = session.read(&mut report, || self.read(session));
+        let mut read = self.agree(session, read)?;
+        let (source, labels) = (read.rows.source(), &read.labels);
         if let Some(sizes) = &self.sizes {
             sizes.validate(labels.classes.len())?;
         }
-        let fit = self.method.fit_rows(rows.source(), &targets, session.communicator, &session.run);
-        let mut fit = fit.map_err(|error| rows.explained(error, &session.run))?;
+        let fit = self.method.fit_rows(source, &read.targets, session.communicator, &session.run);
+        let mut fit = fit.map_err(|error| read.rows.explained(error, &session.run))?;
         if let Some(sizes) = &self.sizes {
-            let held = fit.hold_sizes(rows.source(), sizes, &targets, &session.run);
+            let held = fit.hold_sizes(source, sizes, &read.targets, &session.run);
             agree(session.communicator, held)?;
         }
         let mut counts = Counts::new(labels.classes.len());
         let mut written = Written::default();
         // The model comes before the labels, which may go to standard output and cannot be undone there.
-        let model = session.communicator.is_root().then(|| self.stage_model(&fit, &rows, &labels)).transpose();
+        let model = session.communicator.is_root().then(|| self.stage_model(&fit, &read)).transpose();
         if let Some(model) = self.agree(session, model)?.flatten() {
             written.add("model", model);
         }
+        report.join(std::mem::take(&mut read.notes));
+        report.join(std::mem::take(&mut fit.report));
         let mut printed = Ok(());
         if let Some(path) = &self.outputs.output {
-            let mut report = std::mem::take(&mut fit.report);
-            let total = rows.source().n_rows() as u64;
-            let staged = report.time_steps("write", total, &session.run, |_| {
-                self.write(path, &fit, (&rows, names.as_ref()), &labels, &targets, session, &mut counts)
-            });
-            fit.report = report;
-            fit.report.warnings.extend(numbered(path, names.as_ref()));
+            let write = |_: &mut Report| self.write(path, &fit, &read, session, &mut counts);
+            let staged = report.time_steps("write", source.n_rows() as u64, &session.run, write);
+            report.warnings.extend(numbered(path, read.names.as_ref()));
             printed = staged.map(|staged| staged.into_iter().for_each(|labels| written.add_first("labels", labels)));
         }
-        fit.report.n_unreached = counts.unreached as usize;
-        RowFit::note_unreached(&mut fit.report);
+        report.n_unreached = counts.unreached;
+        RowFit::note_unreached(&mut report);
         let finished = publish_after(printed, || {
             written.publish()?;
             self.checkpoint
@@ -115,15 +103,11 @@ impl LabelRows<'_> {
                 .map_or(Ok(()), |path| Ok(remove_checkpoint(path)?))
         });
         self.agree(session, finished)?;
-        fit.report.phases.splice(0..0, before.phases);
-        fit.report.warnings.splice(0..0, notes.warnings);
-        fit.report.parts.extend(notes.parts);
-        fit.report.warnings.splice(0..0, warnings);
         let unscaled = session.communicator.is_root() && self.data.table.standardize == Standardize::Auto;
-        fit.report.warnings.extend(unscaled.then(|| rows.unscaled(&session.run)).flatten());
-        fit.report.peak_bytes = peak_memory_bytes();
-        self.print(session, &fit.report, &labels, &counts, &written)?;
-        let is_fine = counts.unreached == 0 && fit.report.solve.as_ref().is_none_or(|solve| solve.converged);
+        report.warnings.extend(unscaled.then(|| read.rows.unscaled(&session.run)).flatten());
+        report.peak_bytes = peak_memory_bytes();
+        self.print(session, &report, labels, &counts, &written)?;
+        let is_fine = counts.unreached == 0 && report.solve.as_ref().is_none_or(|solve| solve.converged);
         Ok(Outcome::of(self.outputs.strict, is_fine))
     }
 
@@ -141,11 +125,19 @@ impl LabelRows<'_> {
         agree(session.communicator, done).map_err(|error| failure.unwrap_or(Failure::Library(error)))
     }
 
-    fn read(&self, session: &Session, notes: &mut Report) -> Result<Read, Failure> {
+    fn read(&self, session: &Session) -> Result<Read, Failure> {
         let (path, table, run) = (self.path, &self.data.table, &session.run);
         let names = names_of(path, table, run)?;
+        let mut notes = Report::default();
         let (rows, known) = match table.prepares() && is_rereadable_table(path) {
-            true => self.read_table(session, notes)?,
+            true => {
+                let found = prepare_rows(path, &read_options(table, Some(self.labels)), table.standardize, run)?;
+                if session.communicator.is_root() {
+                    found.description.report(&mut notes);
+                    notes.warnings.extend(found.warnings);
+                }
+                (RowStream::Table(Box::new(found.rows)), found.labels)
+            }
             false => (RowStream::open(path, table, Some(self.labels), run)?, None),
         };
         let (labels, left_out) = match known {
@@ -155,120 +147,93 @@ impl LabelRows<'_> {
         let targets = Targets::from_sparse(&labels)?;
         let complete = check_classes(&labels, self.outputs.model.is_some())?;
         let doubtful = labels.classes.doubtful_marker(self.labels.unlabeled.as_deref());
-        Ok(Read {
-            rows,
-            labels,
-            targets,
-            names,
-            warnings: left_out.into_iter().chain(doubtful).chain(complete).collect(),
-        })
+        notes.warnings.splice(0..0, left_out.into_iter().chain(doubtful).chain(complete));
+        Ok(Read { rows, labels, targets, names, notes })
     }
 
-    /// Opens a table and decides what is done with its columns; with the labels, if the table holds them.
-    fn read_table(&self, session: &Session, notes: &mut Report) -> Result<(RowStream, Option<SparseLabels>), Failure> {
-        let options = read_options(&self.data.table, Some(self.labels));
-        let found = prepare_rows(self.path, &options, self.data.table.standardize, &session.run)?;
-        if session.communicator.is_root() {
-            found.description.report(notes);
-            notes.warnings.extend(found.warnings);
-        }
-        Ok((RowStream::Table(Box::new(found.rows)), found.labels))
-    }
-
-    /// Labels all rows and writes them to one table. Ranks take pieces of the rows in turns; rank 0 writes them. Returns the staged
-    /// table at rank 0, and counts of what was labeled even if writing failed.
-    #[allow(clippy::too_many_arguments)]
+    /// Labels all rows and writes them to one table. Ranks take pieces of the rows in turns; rank 0 writes and counts them. Returns the
+    /// staged table at rank 0, and counts of what was labeled even if writing failed.
     fn write(
         &self,
         path: &Path,
         fit: &RowFit,
-        (rows, names): (&RowStream, Option<&Arc<RowNames>>),
-        labels: &SparseLabels,
-        targets: &Targets,
+        read: &Read,
         session: &Session,
         counts: &mut Counts,
     ) -> Result<Option<Staged>, Failure> {
-        let (communicator, run) = (session.communicator, &session.run);
-        let (n, size) = (rows.source().n_rows(), communicator.size());
+        let (communicator, run, classes) = (session.communicator, &session.run, &read.labels.classes);
+        let (n, size) = (read.rows.source().n_rows(), communicator.size());
         let probabilities = self.outputs.probabilities;
         let begin = || {
-            let kept = self.outputs.kept(self.data, self.labels, || labels.rows.clone())?;
-            LabelTable { path, classes: &labels.classes, probabilities, names, kept }.writer(n, false)
+            let kept = self.outputs.kept(self.data, self.labels, || read.labels.rows.clone())?;
+            let table = LabelTable { path, classes, probabilities, names: read.names.as_ref(), kept };
+            table.writer(n, false)
         };
         let mut writer = self.agree(session, communicator.is_root().then(begin).transpose())?;
+        let mut write = |first: usize, block: &LabeledRows<'_>| {
+            counts.add(first, block, read);
+            writer.as_mut().map_or(Ok(()), |writer| writer.write(first, block))
+        };
         // What is read from its start for every piece is labeled by the one that writes.
-        if size == 1 || !rows.source().is_seekable() {
-            let labeled = writer.as_mut().map_or(Ok(()), |writer| {
-                self.each(fit, rows, targets, labels, 0..n, run, counts, |first, block| writer.write(first, block))
-            });
+        if size == 1 || !read.rows.source().is_seekable() {
+            let labeled = if communicator.is_root() { self.each(fit, read, 0..n, run, write) } else { Ok(()) };
             agree(communicator, labeled)?;
         } else {
-            let row_bytes = ROW_BYTES + if probabilities { 8 * labels.classes.len() } else { 0 };
+            let row_bytes = ROW_BYTES + if probabilities { 8 * classes.len() } else { 0 };
             let most = (ROUND_BYTES / (size * row_bytes)).clamp(ALIGNED_ROWS, PIECE_ROWS);
             let step = n.div_ceil(size).clamp(1, most).next_multiple_of(ALIGNED_ROWS);
             let (done, quiet) = (run.counter(n, "rows"), run.quiet());
             for first in (0..n).step_by(step * size) {
                 let own = (first + communicator.rank() * step).min(n);
                 let (own, mut packed) = (own..n.min(own + step), Vec::new());
-                let labeled = self.each(fit, rows, targets, labels, own, &quiet, counts, |_, block| {
+                let labeled = self.each(fit, read, own, &quiet, |_, block| {
                     pack(block, &mut packed);
                     Ok(())
                 });
                 agree(communicator, labeled)?;
+                // Only rank 0 gets any.
                 let parts = communicator.gather(&packed)?;
-                let written = writer.as_mut().map_or(Ok(()), |writer| {
-                    (first..).step_by(step).zip(&parts).try_for_each(|(first, part)| {
-                        let write = |block: &LabeledRows<'_>| run.install(|| writer.write(first, block));
-                        unpack(part, &labels.classes, probabilities, write)
-                    })
+                let written = (first..).step_by(step).zip(&parts).try_for_each(|(first, part)| {
+                    unpack(part, classes, probabilities, |block| run.install(|| write(first, block)))
                 });
                 agree(communicator, written)?;
                 done.add((step * size).min(n - first));
             }
-        }
-        if size > 1 {
-            *counts = std::mem::replace(counts, Counts::new(0)).over(communicator)?;
         }
         let staged = run.check().and_then(|()| writer.map(|writer| writer.stage()).transpose());
         Ok(agree(communicator, staged)?)
     }
 
     /// Labels the rows `own`, and hands them on in blocks.
-    #[allow(clippy::too_many_arguments)]
     fn each(
         &self,
         fit: &RowFit,
-        rows: &RowStream,
-        targets: &Targets,
-        labels: &SparseLabels,
+        read: &Read,
         own: std::ops::Range<usize>,
         run: &Run,
-        counts: &mut Counts,
-        mut write: impl FnMut(usize, &LabeledRows<'_>) -> Result<(), Error> + Send,
+        mut take: impl FnMut(usize, &LabeledRows<'_>) -> Result<(), Error> + Send,
     ) -> Result<(), Error> {
-        fit.label_rows(rows.source(), targets, own, run, |first, labeling| {
-            let folded = self.outputs.unreached.labels(&labeling);
-            counts.add(first, &labeling, &folded, rows, targets);
+        fit.label_rows(read.rows.source(), &read.targets, own, run, |first, labeling| {
             let block = LabeledRows {
-                classes: &labels.classes,
-                labels: &folded,
+                classes: &read.labels.classes,
+                labels: &self.outputs.unreached.labels(&labeling),
                 confidence: &labeling.confidence,
                 reached: &labeling.reached,
                 certified: None,
                 probabilities: self.outputs.probabilities.then_some(&labeling.label_distributions),
             };
-            write(first, &block)
+            take(first, &block)
         })
     }
 
     /// The model, if one is wanted.
-    fn stage_model(&self, fit: &RowFit, rows: &RowStream, labels: &SparseLabels) -> Result<Option<Staged>, Failure> {
+    fn stage_model(&self, fit: &RowFit, read: &Read) -> Result<Option<Staged>, Failure> {
         let Some(path) = &self.outputs.model else { return Ok(None) };
         let model = Model {
-            feature_names: rows.feature_names(),
-            recipe: rows.recipe().cloned(),
+            feature_names: read.rows.feature_names(),
+            recipe: read.rows.recipe().cloned(),
             id: self.data.table.id.column.clone(),
-            ..Model::of_rows(fit, labels.classes.clone())
+            ..Model::of_rows(fit, read.labels.classes.clone())
         };
         Ok(Some(model.stage(path)?))
     }
@@ -289,13 +254,12 @@ impl LabelRows<'_> {
         let rows = || {
             let mut rows = summary::of_fit(report);
             if let Some(accuracy) = accuracy {
-                rows.push(row("accuracy", format!("{accuracy:.4} on {} hidden labels", count(counts.hidden as usize))));
+                rows.push(row("accuracy", format!("{accuracy:.4} on {} hidden labels", count(counts.hidden))));
             }
             if session.communicator.size() > 1 {
                 rows.push(row("processes", count(session.communicator.size())));
             }
-            let choices = summary::of_choices(report).into_iter();
-            rows.extend(choices.map(|(name, value)| row(format!("{name} (auto)"), value)));
+            rows.extend(summary::of_choices(report, " (auto)"));
             if let Some(read) = report.parts.get("passes").and_then(|part| part["bytes"].as_u64()).filter(|n| *n > 0) {
                 rows.push(row("read to fit", bytes(read)));
             }
@@ -306,56 +270,44 @@ impl LabelRows<'_> {
     }
 }
 
+/// Counts of labeled rows.
+struct Counts {
+    /// Rows of each class.
+    inferred: Vec<usize>,
+    unreached: usize,
+    /// Rows without a given label whose class is known (generated rows).
+    hidden: usize,
+    /// Those of them that got their class.
+    right: usize,
+}
+
 impl Counts {
     fn new(n_classes: usize) -> Self {
         Self { inferred: vec![0; n_classes], unreached: 0, hidden: 0, right: 0 }
     }
 
-    fn add(
-        &mut self,
-        first: usize,
-        labeling: &Labeling,
-        folded: &[Option<usize>],
-        rows: &RowStream,
-        targets: &Targets,
-    ) {
-        folded.iter().flatten().for_each(|class| self.inferred[*class] += 1);
-        self.unreached += labeling.reached.iter().filter(|reached| !**reached).count() as u64;
-        if rows.class(first).is_none() {
+    /// Adds the rows from `first` on.
+    fn add(&mut self, first: usize, block: &LabeledRows<'_>, read: &Read) {
+        block.labels.iter().flatten().for_each(|class| self.inferred[*class] += 1);
+        self.unreached += block.reached.iter().filter(|reached| !**reached).count();
+        if read.rows.class(first).is_none() {
             return;
         }
-        let is_right = |row: usize| rows.class(row) == folded[row - first];
-        self.hidden += folded.len() as u64;
-        self.right += (first..first + folded.len()).filter(|row| is_right(*row)).count() as u64;
+        let is_right = |row: usize| read.rows.class(row) == block.labels[row - first];
+        let rows = first..first + block.labels.len();
+        self.hidden += rows.len();
+        self.right += rows.clone().filter(|row| is_right(*row)).count();
         // Rows with a given label do not count as hidden.
-        for at in labeled_within(targets, first..first + folded.len()) {
+        for at in labeled_within(&read.targets, rows) {
             self.hidden -= 1;
-            self.right -= u64::from(is_right(targets.rows()[at] as usize));
+            self.right -= usize::from(is_right(read.targets.rows()[at] as usize));
         }
-    }
-
-    /// The sums over all ranks.
-    fn over(self, communicator: &dyn lapwing::data::Communicator) -> Result<Self, Error> {
-        let own = self.inferred.iter().chain([&self.unreached, &self.hidden, &self.right]);
-        let own: Vec<u8> = own.flat_map(|count| count.to_le_bytes()).collect();
-        let mut sums = vec![0u64; self.inferred.len() + 3];
-        for part in communicator.gather(&own)? {
-            let counts = part.chunks_exact(8).map(|bytes| u64::from_le_bytes(bytes.try_into().unwrap_or_default()));
-            sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
-        }
-        let sums = communicator.broadcast(sums.iter().flat_map(|sum| sum.to_le_bytes()).collect())?;
-        let mut sums = sums.chunks_exact(8).map(|bytes| u64::from_le_bytes(bytes.try_into().unwrap_or_default()));
-        let inferred = sums.by_ref().take(self.inferred.len()).collect();
-        let mut next = || sums.next().unwrap_or(0);
-        Ok(Self { inferred, unreached: next(), hidden: next(), right: next() })
     }
 
     fn class_sizes(&self, labels: &SparseLabels) -> Vec<ClassSize> {
-        let mut given = vec![0; self.inferred.len()];
-        labels.index.iter().for_each(|class| given[*class as usize] += 1);
         let names = labels.classes.names().into_iter();
-        let sizes = names.zip(given).zip(&self.inferred);
-        sizes.map(|((name, given), inferred)| ClassSize { name, given, inferred: *inferred as usize }).collect()
+        let sizes = names.zip(labels.counts()).zip(&self.inferred);
+        sizes.map(|((name, given), &inferred)| ClassSize { name, given, inferred }).collect()
     }
 }
 
