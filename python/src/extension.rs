@@ -2,16 +2,14 @@
 
 use std::sync::Arc;
 
-use lapwing::data::Result;
 use lapwing::graph::GraphParams;
 use lapwing::models::NeighborExtension;
 use lapwing_core::model_file::{ModelFile, Must, Real};
 use lapwing_models::{extension_from_bytes, extension_to_file};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
-use pyo3::PyTypeInfo;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyTuple};
+use pyo3::types::PyDict;
 
 use crate::arrays::{FeaturesInput, array2, features_object, json, matrix, matrix_array, py_dict, vector};
 use crate::control::Control;
@@ -19,16 +17,8 @@ use crate::error::to_py;
 use crate::graph::GraphInput;
 use crate::index::NeighborIndex;
 use crate::parameters::{filled, parameter_dict};
+use crate::pickle::{Pickle, pickle};
 use crate::rule::{WidthsInput, widths_object};
-
-/// A class, and the argument from which its constructor makes an equal object.
-pub type Pickle<'py> = (Bound<'py, PyAny>, Bound<'py, PyTuple>);
-
-/// The pickle of an object whose state is bytes.
-pub fn pickle<T: PyTypeInfo>(py: Python<'_>, state: impl FnOnce() -> Result<Vec<u8>> + Send) -> PyResult<Pickle<'_>> {
-    let state = py.detach(state).map_err(to_py)?;
-    Ok((py.get_type::<T>().into_any(), (PyBytes::new(py, &state),).into_pyobject(py)?))
-}
 
 /// The extension to new rows, as a fitted estimator stores it.
 #[derive(FromPyObject)]

@@ -12,8 +12,8 @@ use pyo3::types::{PyDict, PyTuple};
 
 use crate::arrays::{FeaturesInput, array2, vector};
 use crate::control::Control;
-use crate::extension::Pickle;
 use crate::parameters::filled;
+use crate::pickle::Pickle;
 
 /// Index of fitted rows: empty until it is built explicitly or by the first prediction. Pickled with its cells.
 ///

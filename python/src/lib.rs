@@ -16,6 +16,7 @@ mod label_loop;
 mod learn;
 mod model;
 mod parameters;
+mod pickle;
 mod report;
 mod rule;
 mod scaling;

@@ -15,8 +15,8 @@ use pyo3::types::{PyDict, PyTuple};
 use crate::arrays::{CsrInput, RealsInput, csr_arrays, ends, json, matrix};
 use crate::control::Control;
 use crate::error::to_py;
-use crate::extension::{Pickle, pickle};
 use crate::parameters::{count, filled};
+use crate::pickle::{Pickle, pickle};
 
 /// Edges passed at a time.
 const PORTION: usize = 1 << 16;
