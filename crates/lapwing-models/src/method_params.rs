@@ -15,7 +15,7 @@ use crate::methods::subsampling::SubsamplingParams;
 use crate::methods::unfolded::UnfoldedParams;
 use lapwing_graph::GraphParams;
 
-/// Parameters of all methods. A method uses the structs that its [`MethodSpec`] lists.
+/// Parameters of all methods. A method uses the structs that its [`MethodSpec`](crate::MethodSpec) lists.
 #[derive(Clone, Debug, Default)]
 pub struct MethodParams {
     /// The automatic choice.

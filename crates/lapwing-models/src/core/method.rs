@@ -42,7 +42,7 @@ pub trait Method: Send + Sync {
     /// Labels every row.
     ///
     /// # Errors
-    /// [`Error`] for unusable input; [`Error::Interrupted`].
+    /// [`Error`](lapwing_core::Error) for unusable input; [`Error::Interrupted`](lapwing_core::Error::Interrupted).
     fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>>;
 
     /// Labels held out in turn: `folds` (l) holds the fold of each label, counted from 0, and `usize::MAX` for labels that are never

@@ -45,7 +45,7 @@ impl<'p, 'a> Problem<'p, 'a> {
         Self { features: None, graph: None, edges: None, targets, prior: None, start: None }
     }
 
-    /// Its size, for a [plan](Method::plan).
+    /// Its size, for a [plan](crate::Method::plan).
     pub fn size(&self, run: &Run) -> ProblemSize {
         let features = self.features;
         ProblemSize {

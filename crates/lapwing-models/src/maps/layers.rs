@@ -41,7 +41,7 @@ impl Layers {
     /// f of rows (m, d), (m, c).
     ///
     /// # Errors
-    /// [`Error::Shape`] unless there are d columns; [`Error::Columns`] for values that are not finite; [`Error::Interrupted`].
+    /// Those of [`Extend::extend`](crate::Extend::extend).
     pub fn outputs(&self, features: &Features<'_>, run: &Run) -> Result<Matrix> {
         check_columns(features, self.n_features())?;
         features.check(run)?;

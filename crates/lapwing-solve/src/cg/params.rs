@@ -7,9 +7,9 @@ pub struct CgParams {
     pub tol: f64,
     /// Most iterations; default 10,000.
     pub max_iter: usize,
-    /// Iterations without a new smallest residual of any column after which the solve stops as [`Stop::Stagnated`]; default none.
+    /// Iterations without a new smallest residual of any column after which the solve stops as [`Stop::Stagnated`](super::Stop::Stagnated); default none.
     pub patience: usize,
-    /// Iterations after which the solve stops as [`Stop::Slow`] if, at the rate so far, as many again would not be enough;
+    /// Iterations after which the solve stops as [`Stop::Slow`](super::Stop::Slow) if, at the rate so far, as many again would not be enough;
     /// default none. After twice as many it stops also if residuals are small but estimated errors are not.
     pub budget: usize,
     /// Largest √(M⁻¹)ᵢᵢ; default 0. If above 0, √(rᵀM⁻¹r) times it estimates the largest error of a column, and a column counts

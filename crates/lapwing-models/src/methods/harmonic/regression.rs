@@ -1,6 +1,6 @@
 //! From the harmonic function to the values of a regression, with their intervals.
 //!
-//! Cost beyond the function: see [`uncertainty`](crate::uncertainty).
+//! Cost beyond the function: see `core::uncertainty`.
 
 use std::sync::Arc;
 

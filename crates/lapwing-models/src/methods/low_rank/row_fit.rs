@@ -39,7 +39,7 @@ impl RowFit {
     /// With several processes, each reads all rows and gets the same rule.
     ///
     /// # Errors
-    /// As [`SizeParams::validate`] and [`LowRankExtension::each`].
+    /// As [`SizeParams::validate`] and [`Extend::label_rows`](crate::Extend::label_rows).
     pub fn hold_sizes(
         &mut self,
         source: &dyn RowSource,
@@ -79,7 +79,7 @@ impl RowFit {
     /// rows. `targets` are those of the fit.
     ///
     /// # Errors
-    /// As [`LowRankExtension::each`].
+    /// As [`Extend::label_rows`](crate::Extend::label_rows).
     ///
     /// # Complexity
     /// One pass; none if a factor was learned from all rows.
