@@ -20,7 +20,7 @@ pub trait Operator<R: Real = f64>: Sync {
     /// each column (s).
     ///
     /// # Errors
-    /// [`Error::Interrupted`], and those of an operator that reads or makes its values.
+    /// [`Error::Interrupted`](lapwing_core::Error::Interrupted), and those of an operator that reads or makes its values.
     fn apply(&self, x: &[R], y: &mut [R], s: usize, run: &Run) -> Result<Vec<f64>>;
 }
 
