@@ -60,7 +60,7 @@ impl<'r> Counter<'r> {
     }
 }
 
-/// How far a quantity has fallen from `from` to `to`, in logarithms, when it is `now`: a share, for [`Run::share`].
+/// How far a quantity has fallen from `from` to `to`, in logarithms, when it is `now`: a share, for [`Run::share`](crate::Run::share).
 pub fn fallen(from: f64, to: f64, now: f64) -> f64 {
     ((from / now).ln() / (from / to).ln()).clamp(0.0, 1.0)
 }
