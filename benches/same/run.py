@@ -89,7 +89,13 @@ def runs() -> dict[str, list[list[str]]]:
         "sets": ["--sets", "0.1"],
     }.items():
         all_runs[f"harmonic {name}"] = [[*harmonic, *options]]
+    for name in "harmonic harmonic-plain majority nearest-label linear forest laprls unfolded-gnn low-rank".split():
+        auto = ["label", "--labels", "known.csv", "--seed", "3", "--json", "rows.npy", "-o", "out.csv", "--candidates", name]
+        all_runs[f"auto of {name}"] = [auto]
     labels = ["--labels", "known.csv", "--seed", "3", "--json"]
+    joined = ["label", *labels, "rows.npy", "--graph", "graph.csv", "-o", "out.csv"]
+    all_runs["auto joined"] = [joined]
+    all_runs["prior"] = [[*joined, "--prior", "linear", "--method", "harmonic"]]
     all_runs["suggest"] = [["suggest", "rows.npy", *labels, "-o", "next.csv", "--number", "12"]]
     all_runs["audit"] = [["audit", "rows.npy", *labels, "-o", "doubts.csv"]]
     all_runs["compare"] = [["compare", "rows.npy", *labels, "--methods", "harmonic,low-rank,linear"]]

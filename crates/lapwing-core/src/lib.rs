@@ -1,7 +1,7 @@
 //! What all parts of lapwing share: feature matrices, labels, graphs as edges, run control (threads, seed, progress, cancellation),
 //! parameters by name, errors, the model file, files that are written completely or not at all, and the summary that every fit returns.
 //!
-//! All other crates of the workspace depend on this one, and it on none of them.
+//! All other crates of the workspace but `lapwing-simd` depend on this one, and it on that alone.
 //!
 //! An internal part of lapwing: its items may change in any version. What is stable is what the crate `lapwing` lists.
 

@@ -1,4 +1,4 @@
-//! The methods, a folder or file each. They know the core, never each other.
+//! The methods, a folder or file each. They know the core and the linear maps, never each other.
 
 pub(crate) mod eigenfunction;
 pub(crate) mod forest;

@@ -12,6 +12,7 @@ use crate::methods::forest::{FOREST, Forest, ForestParams};
 use crate::methods::harmonic::Harmonic;
 use crate::methods::lapsvm::{LAPRLS, LapSvm};
 use crate::methods::linear::{LINEAR, Linear, LinearParams};
+use crate::methods::low_rank::{LOW_RANK, LowRank, LowRankParams};
 use crate::methods::majority::{MAJORITY, Majority};
 use crate::methods::nearest_label::{NEAREST_LABEL, NearestLabel, NearestLabelParams};
 use crate::methods::unfolded::{UNFOLDED, UnfoldedGnn, UnfoldedParams};
@@ -63,7 +64,7 @@ fn with<P: Parameters + Default>(parameters: &[(&'static str, Value)]) -> Result
 
 impl Candidate {
     /// The candidate of that name, on a graph built with the parameters `graph`.
-    fn new(name: &'static str, graph: &GraphParams) -> Result<Self> {
+    pub fn new(name: &'static str, graph: &GraphParams) -> Result<Self> {
         let parameters = parameters_of(name);
         let own = graph.clone();
         let method: Box<dyn Method> = match name {
@@ -77,7 +78,11 @@ impl Candidate {
             FOREST => Box::new(Forest::new(ForestParams::default())?),
             LAPRLS => Box::new(LapSvm::least_squares(with(&parameters)?, own)?),
             UNFOLDED | "unfolded-joined" => Box::new(UnfoldedGnn::new(UnfoldedParams::default(), own)?),
-            _ => Box::new(Harmonic::new(with(&parameters)?, own)?),
+            LOW_RANK => Box::new(LowRank::new(LowRankParams::default())?),
+            "harmonic" | "harmonic-plain" | "harmonic-joined" | "harmonic-prior" => {
+                Box::new(Harmonic::new(with(&parameters)?, own)?)
+            }
+            _ => return Err(Error::Internal { reason: format!("a candidate that nothing makes: {name}") }),
         };
         Ok(Self { name, parameters, method })
     }

@@ -5,6 +5,7 @@ use lapwing_graph::{AffinityGraph, Graph, GraphParams, affinity_graph};
 
 use super::*;
 use crate::core::metrics::accuracy;
+use crate::choose::auto::params::CANDIDATES;
 use crate::{ClassPrior, SizeParams};
 
 const N: usize = 300;
@@ -220,6 +221,16 @@ fn labels_of_given_sizes_have_no_expected_accuracy() {
     let sized = sizes.decide(fitted.labeling.scores.clone(), fitted.rule.clone(), &targets, &run).unwrap();
     let fitted = fitted.sized(sized);
     assert!(fitted.held_out.is_none() && !fitted.report.parts.contains_key("expected_accuracy"));
+}
+
+#[test]
+fn every_candidate_is_the_method_of_its_name() {
+    for &name in CANDIDATES {
+        let candidate = Candidate::new(name, &GraphParams::default()).unwrap();
+        let method = candidate.method.name();
+        let expected = name.strip_suffix("-joined").or(name.strip_suffix("-plain")).or(name.strip_suffix("-prior"));
+        assert!(method.starts_with(expected.unwrap_or(name)), "{name} is {method}");
+    }
 }
 
 /// A graph of 200 nodes joined at random, and a ring of 50 others that no label reaches.
