@@ -121,6 +121,9 @@ impl<'a> Classifier<'a> {
     /// # Errors
     /// As [`predict`](Self::predict); [`Error::Param`] for other methods; [`Error::Shape`] for a graph of other rows.
     pub fn predict_on(&self, features: &Features<'_>, graph: &Graph, run: &Run) -> Result<Labeling> {
+        if !self.extension.takes_graph() {
+            return Err(Error::param("graph", "given", format!("none: models of {} have no use for one", self.method)));
+        }
         let scaled = self.scaling.apply(features, run)?;
         let scores = self.extension.extend_on(scaled.as_ref().unwrap_or(features), graph, run)?;
         run.install(|| self.rule.apply(Arc::new(scores)))

@@ -41,14 +41,19 @@ pub trait Extend: Debug + Send + Sync {
         Ok(self.extend(new, run)?.scores)
     }
 
+    /// Whether [`extend_on`](Self::extend_on) has a use for the graph of new rows.
+    fn takes_graph(&self) -> bool {
+        false
+    }
+
     /// Scores (m, c) of rows (m, d) that are the nodes of a given graph.
     ///
     /// # Errors
-    /// [`Error::Param`] for kinds that have no use for a graph, which are all but one; [`Error::Shape`] for a graph of other rows; as
-    /// [`extend`](Self::extend).
+    /// [`Error::Shape`] for a graph of other rows; as [`extend`](Self::extend); [`Error::Internal`] unless the kind
+    /// [takes a graph](Self::takes_graph).
     fn extend_on(&self, new: &Features<'_>, graph: &Graph, run: &Run) -> Result<Matrix> {
         let _ = (new, graph, run);
-        Err(Error::param("graph", "given", format!("none: a model of kind {} has no use for one", self.kind())))
+        Err(Error::Internal { reason: format!("a model of kind {} has no use for a graph", self.kind()) })
     }
 
     /// Whether new rows miss a graph if none is given: they were fitted on one, and are not joined to the rows of the fit.

@@ -4,8 +4,8 @@ use lapwing_graph::testkit::{blobs, dense_values};
 use lapwing_graph::{AffinityGraph, Graph, GraphParams, affinity_graph};
 
 use super::*;
-use crate::core::metrics::accuracy;
 use crate::choose::auto::params::CANDIDATES;
+use crate::core::metrics::accuracy;
 use crate::{ClassPrior, SizeParams};
 
 const N: usize = 300;

@@ -169,6 +169,10 @@ impl Extend for UnfoldedExtension<'_> {
         }
     }
 
+    fn takes_graph(&self) -> bool {
+        true
+    }
+
     fn misses_graph(&self) -> bool {
         self.neighbors.is_none()
     }
