@@ -63,25 +63,26 @@ pub(super) fn plan(params: &LapSvmParams, graph: &GraphParams, size: &ProblemSiz
         let vectors = if own > 0 { 48 * n * problems } else { 0 };
         step("select", gram + vectors + compressed.max(own * columns + smoothed.max(left_out)));
     }
+    let is_direct = matches!(chosen_solver(params, storage, n, d), KernelSolver::Newton | KernelSolver::Dual);
     // Sums of the sixteen parts of a product, and the vectors of every problem.
     let iteration = (16 + 11) * 8 * n * problems;
-    let solve = match chosen_solver(params, storage, n, d) {
-        KernelSolver::Newton | KernelSolver::Dual if rank > 0 => {
-            8 * (3 * rank * rank + 2 * labeled * rank + 2 * labeled * labeled) + 8 * 4 * n
-        }
-        // M, Q, and two copies of a system of as many equations.
-        KernelSolver::Newton | KernelSolver::Dual if is_supervised => 8 * 4 * n * n,
-        KernelSolver::Newton | KernelSolver::Dual => {
-            8 * (labeled * n + (n * n + FETCHED.min(n) * n + 3 * SMOOTHED * n).max(labeled * (n + 3 * labeled)))
-        }
-        _ => iteration,
-    };
-    step("solve", gram + solve);
+    step("solve", gram + if is_direct { direct_bytes(n, labeled, rank, is_supervised) } else { iteration });
     let kept = if rank > 0 { 0 } else { 8 * n * problems };
     step("decide", gram + kept + 2 * 8 * rows * c + 48 * rows);
     // Copies for the checks, the search and the similarities.
     let passes = if size.n_edges.is_some() || is_supervised { 3 } else { 5 };
     Plan::from_steps(Program::on_graph(size), rows, n_edges, passes, steps)
+}
+
+/// Bytes of a solve by equations: of the columns of a factor, or of all rows, M, Q, and two copies of a system of as many equations.
+fn direct_bytes(n: usize, labeled: usize, rank: usize, is_supervised: bool) -> usize {
+    if rank > 0 {
+        8 * (3 * rank * rank + 2 * labeled * rank + 2 * labeled * labeled) + 8 * 4 * n
+    } else if is_supervised {
+        8 * 4 * n * n
+    } else {
+        8 * (labeled * n + (n * n + FETCHED.min(n) * n + 3 * SMOOTHED * n).max(labeled * (n + 3 * labeled)))
+    }
 }
 
 /// Bytes for computing ZᵀL^pZ (r, r): a panel of columns, sums of the parts of the rows, and for each thread a block of rows in

@@ -21,7 +21,8 @@ use serde_json::json;
 
 use super::factor::{LearnedFactor, mark_unreached};
 use super::fit::{FLOOR, Solved, Summed};
-use super::select::{Judged, Judges, Known, Selected, select_alpha};
+use super::judged::Judged;
+use super::select::{Judges, Known, Selected, select_alpha};
 use super::sharing::Setup;
 use super::{LowRankExtension, LowRankParams};
 
@@ -95,29 +96,31 @@ pub(super) fn fit(
     Ok(LearnedFit { params, extension, solved, scores, held_out: selected.held_out })
 }
 
+/// Sums of what `add` adds for rows of F (n, k), in blocks of rows whose sums are added in a fixed order.
+fn sum_in_blocks(rows: &Matrix, n_sums: usize, add: impl Fn(&[f64], &mut [f64]) + Sync, run: &Run) -> Result<Vec<f64>> {
+    let (k, blocks) = (rows.n_cols(), Blocks::new(rows.n_rows()));
+    let tree = Mutex::new(SumTree::new(blocks.count(), n_sums));
+    let sum = |block: usize| -> Result<()> {
+        let (mut sums, of) = (BlockSums::zero(n_sums), blocks.rows(block));
+        for rows in rows.values()[of.start * k..of.end * k].chunks(CHUNK_ROWS * k) {
+            run.check()?;
+            add(rows, &mut sums.added);
+        }
+        tree.lock().unwrap_or_else(PoisonError::into_inner).insert(block, sums);
+        Ok(())
+    };
+    run.install(|| (0..blocks.count()).into_par_iter().with_max_len(1).try_for_each(sum))?;
+    Ok(tree.into_inner().unwrap_or_else(PoisonError::into_inner).total_over(&Alone)?.added)
+}
+
 /// Sums over the rows of a factor, and F itself.
 fn sum(found: GlnpFactor, targets: &Targets, run: &Run) -> Result<(Summed<LearnedFactor>, Matrix)> {
     let GlnpFactor { factor: rows, extension, n_passes, .. } = found;
     let (n, k, c) = (rows.n_rows(), rows.n_cols(), targets.n_columns());
-    let in_blocks = |n_sums: usize, add: &(dyn Fn(&[f64], &mut [f64]) + Sync)| -> Result<Vec<f64>> {
-        let blocks = Blocks::new(n);
-        let tree = Mutex::new(SumTree::new(blocks.count(), n_sums));
-        let sum = |block: usize| -> Result<()> {
-            let (mut sums, of) = (BlockSums::zero(n_sums), blocks.rows(block));
-            for rows in rows.values()[of.start * k..of.end * k].chunks(CHUNK_ROWS * k) {
-                run.check()?;
-                add(rows, &mut sums.added);
-            }
-            tree.lock().unwrap_or_else(PoisonError::into_inner).insert(block, sums);
-            Ok(())
-        };
-        run.install(|| (0..blocks.count()).into_par_iter().with_max_len(1).try_for_each(sum))?;
-        Ok(tree.into_inner().unwrap_or_else(PoisonError::into_inner).total_over(&Alone)?.added)
-    };
     let columns = |rows: &[f64], sums: &mut [f64]| {
         rows.chunks_exact(k).for_each(|f| sums.iter_mut().zip(f).for_each(|(sum, f)| *sum += f));
     };
-    let weights = in_blocks(k, &columns)?;
+    let weights = sum_in_blocks(&rows, k, columns, run)?;
     let volume: f64 = weights.iter().map(|x| x * x).sum();
     let mut factor = LearnedFactor { rows: extension, weights, floor: FLOOR * volume / n as f64 };
     if factor.floor <= 0.0 {
@@ -136,7 +139,7 @@ fn sum(found: GlnpFactor, targets: &Targets, run: &Run) -> Result<(Summed<Learne
         }
         add_transposed_product(&scaled, &scaled, rows.len() / k, gram);
     };
-    let mut gram = in_blocks(k * k + k, &grams)?;
+    let mut gram = sum_in_blocks(&rows, k * k + k, grams, run)?;
     let sums = gram.split_off(k * k);
     let mut degrees = DegreeCounts { sum: volume, least: f64::INFINITY, ..DegreeCounts::default() };
     for (row, f) in rows.rows().enumerate() {

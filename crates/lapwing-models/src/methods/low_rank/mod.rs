@@ -25,6 +25,7 @@ mod checkpoint;
 mod extension;
 mod factor;
 mod fit;
+mod judged;
 mod learned;
 mod params;
 mod plan;
@@ -56,7 +57,8 @@ use crate::core::notes;
 use crate::{Fitted, HeldOut, Labeling, Method, Plan, Problem, ProblemSize, Rule};
 use checkpoint::Keeper;
 use fit::{Fit, Solved, Summed};
-use select::{Selected, rule};
+use judged::rule;
+use select::Selected;
 use sharing::{Part, Setup, identity, share_model};
 use solve::Propagated;
 

@@ -7,8 +7,8 @@ use lapwing_graph::low_rank::{HeldRows, Landmarks, RowSample};
 use rand::seq::index;
 
 use super::extension::LowRankExtension;
+use super::judged::Judged;
 use super::params::{LOW_RANK, LowRankParams};
-use super::select::Judged;
 use crate::Rule;
 use crate::core::extend::Extend;
 
