@@ -76,6 +76,16 @@ fn of_crate(order: &Order, layers: &Layers, src: &Path) -> Result<Vec<String>> {
     }
     for ((from, to), names) in &sources.arrows {
         let (above, below) = (sources.files[*from].top(), sources.files[*to].top());
+        if let (Some(one), Some(other)) = (sources.files[*from].within(above), sources.files[*to].within(below))
+            && above == below
+            && one != other
+            && layers.apart.contains(above)
+        {
+            let (names, from, to) = (listed(names), file(*from), file(*to));
+            broken.push(format!(
+                "{from} uses {names} of {to}, but what is in {above}/ knows nothing of each other: move {names} down"
+            ));
+        }
         if above != below && layers.rank(below).zip(layers.rank(above)).is_some_and(|(below, above)| below >= above) {
             let place = if layers.rank(below) == layers.rank(above) { "on the same layer as" } else { "above" };
             let names = listed(names);

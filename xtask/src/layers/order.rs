@@ -1,6 +1,6 @@
 //! The order of crates and modules, as `layers.txt` declares it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::process::Result;
 
@@ -19,10 +19,13 @@ pub struct Layers {
     pub is_open: bool,
     /// The layer of each module at the top of the crate, counted from the bottom.
     pub modules: BTreeMap<String, usize>,
+    /// The folders among these whose own modules do not know each other.
+    pub apart: BTreeSet<String>,
 }
 
 impl Order {
-    /// Reads a declaration: a line for each crate, `open` behind it or not, and indented below it a line for each layer.
+    /// Reads a declaration: a line for each crate, `open` behind it or not, and indented below it a line for each layer. A
+    /// slash behind a folder says that its modules do not know each other.
     pub fn parsed(text: &str) -> Result<Self> {
         let mut crates: Vec<Layers> = Vec::new();
         for (line, words) in
@@ -32,14 +35,19 @@ impl Order {
             match (words.starts_with(' '), &names[..]) {
                 (_, []) => {}
                 (false, [name]) | (false, [name, "open"]) => {
-                    crates.push(Layers { name: (*name).into(), is_open: names.len() > 1, modules: BTreeMap::new() });
+                    let (name, is_open) = ((*name).into(), names.len() > 1);
+                    crates.push(Layers { name, is_open, modules: BTreeMap::new(), apart: BTreeSet::new() });
                 }
                 (false, _) => return Err(format!("layers.txt:{line}: write `CRATE` or `CRATE open`")),
                 (true, _) => {
                     let Some(last) = crates.last_mut() else {
                         return Err(format!("layers.txt:{line}: a layer of no crate"));
                     };
-                    for name in names {
+                    for word in names {
+                        let name = word.trim_end_matches('/');
+                        if name != word {
+                            last.apart.insert(name.into());
+                        }
                         if last.modules.insert(name.into(), line).is_some() {
                             return Err(format!("layers.txt:{line}: {name} stands twice below {}", last.name));
                         }

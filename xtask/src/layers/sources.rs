@@ -43,6 +43,11 @@ impl Source {
     pub fn top(&self) -> &str {
         self.module.first().map_or(ROOT, String::as_str)
     }
+
+    /// The module within that at the top, unless the file is that one itself.
+    pub fn within(&self, top: &str) -> Option<&str> {
+        self.module.get(1).filter(|_| self.top() == top).map(String::as_str)
+    }
 }
 
 impl Sources {

@@ -124,3 +124,20 @@ fn crates_use_those_below_and_open_ones_are_left_until_they_are_mended() {
     assert!(said("lapwing-b\nlapwing-a\nlapwing-c\n", &[]).contains("there is no crate lapwing-c"));
     assert!(said("lapwing-b\nlapwing-a\n", &["b"]).contains("there is no crate b; there are: lapwing-a, lapwing-b"));
 }
+
+#[test]
+fn what_stands_apart_in_a_folder_is_kept_apart() {
+    let said = |name: &str, order: &str| {
+        let all = [
+            ("layers.txt", order),
+            ("crates/lapwing-a/src/lib.rs", "mod high;\n"),
+            ("crates/lapwing-a/src/high/mod.rs", "mod left;\nmod right;\n"),
+            ("crates/lapwing-a/src/high/left.rs", "pub struct Left;\n"),
+            ("crates/lapwing-a/src/high/right.rs", "use super::left::Left;\npub struct Right(Left);\n"),
+        ];
+        check_tree(&tree(name, &all), &[]).err().unwrap_or_default()
+    };
+    assert_eq!(said("together", "lapwing-a\n  high\n"), "");
+    let found = said("apart", "lapwing-a\n  high/\n");
+    assert!(found.contains("high/right.rs uses `Left` of lapwing-a/high/left.rs"), "{found}");
+}
