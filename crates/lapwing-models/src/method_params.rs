@@ -1,5 +1,7 @@
 //! The parameters of all methods.
 
+use lapwing_graph::GraphParams;
+
 use crate::choose::auto::AutoParams;
 use crate::core::class_sizes::SizingParams;
 use crate::methods::eigenfunction::EigenfunctionParams;
@@ -13,7 +15,6 @@ use crate::methods::nearest_label::NearestLabelParams;
 use crate::methods::simple_harmonic::SimpleHarmonicParams;
 use crate::methods::subsampling::SubsamplingParams;
 use crate::methods::unfolded::UnfoldedParams;
-use lapwing_graph::GraphParams;
 
 /// Parameters of all methods. A method uses the structs that its [`MethodSpec`](crate::MethodSpec) lists.
 #[derive(Clone, Debug, Default)]

@@ -94,7 +94,7 @@ pub trait Extend: Debug + Send + Sync {
         let _ = (scores, errors);
     }
 
-    /// Prepares for queries now, instead of at the first prediction.
+    /// Builds what predictions need (an index of the rows of the fit) now, instead of at the first prediction.
     ///
     /// # Errors
     /// [`Error::Interrupted`].
@@ -102,10 +102,10 @@ pub trait Extend: Debug + Send + Sync {
         run.check()
     }
 
-    /// The same, owning its data.
+    /// A copy that borrows nothing: rows of the fit are copied, if it keeps any.
     ///
     /// # Errors
-    /// Those of a file whose pages are copied.
+    /// Those of reading rows from a mapped file.
     fn owned(&self) -> Result<Extension<'static>>;
 
     /// Adds settings and arrays to a model file.

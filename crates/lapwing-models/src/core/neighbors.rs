@@ -144,10 +144,10 @@ impl<'a> NeighborExtension<'a> {
         self.index.of(&self.features, &self.knn(), run)
     }
 
-    /// The same with a copy of the rows.
+    /// A copy that borrows nothing.
     ///
     /// # Errors
-    /// Those of a file whose pages are copied.
+    /// Those of reading rows from a mapped file.
     pub(crate) fn with_own_rows(&self) -> Result<NeighborExtension<'static>> {
         let Self { features, graph, widths, scores, errors, index } = self.clone();
         let all: Vec<u32> = (0..features.n_rows() as u32).collect();

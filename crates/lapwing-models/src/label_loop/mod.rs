@@ -2,7 +2,7 @@
 //!
 //! People label some rows, look, and label more. [`Suggester`] says which rows to look at next, [`audit()`] which of the given
 //! labels are probably wrong, and [`prediction_sets()`] which classes a row may have. All of them work on one graph and on one matrix,
-//! that of `smoother.rs`; its potential is large where labels are far, and its diagonal gives the scores of every labeled row
+//! that of `core/smoother/`; its potential is large where labels are far, and its diagonal gives the scores of every labeled row
 //! without its own label.
 
 mod audit;

@@ -1,8 +1,8 @@
 //! Tests of all baselines: two blobs, threads, models, refusals; and of Simple-HFS against dense eigenvectors.
 
-use lapwing_core::model_file::ModelFile;
 use std::sync::Arc;
 
+use lapwing_core::model_file::ModelFile;
 use lapwing_core::params::Parameters;
 use lapwing_core::{ClassNames, Csr, Features, Labels, Matrix, Run, Targets};
 use lapwing_graph::testkit::{blobs, dense_values, nasty_graphs};

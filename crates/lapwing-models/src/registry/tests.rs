@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use lapwing_core::params::set_all;
 use lapwing_core::{Features, Labels, Run, Targets, hash};
+use lapwing_graph::GraphParams;
 
 use super::*;
 use crate::Problem;
 use crate::methods::unfolded::NodeLoss;
 use crate::{LapSvmParams, UnfoldedParams};
-use lapwing_graph::GraphParams;
 
 #[test]
 fn every_method_can_be_made_from_its_own_defaults() {

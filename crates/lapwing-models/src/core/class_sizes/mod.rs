@@ -21,14 +21,15 @@ mod offsets;
 mod refine;
 mod with_sizes;
 
-use crate::core::counts::label_counts;
-use crate::core::extend::averages;
-use crate::core::extend::set_scores;
 use std::sync::Arc;
 
 use lapwing_core::params::{Parameters, at_least};
 use lapwing_core::{Error, Matrix, Result, Run, Targets, Warning, choices, parameters, peak_memory_bytes};
 use serde_json::Value;
+
+use crate::core::counts::label_counts;
+use crate::core::extend::averages;
+use crate::core::extend::set_scores;
 
 pub(crate) use self::bounds::{SizeBounds, are_spread, are_typical};
 pub(crate) use self::offsets::hold_unless_cut;

@@ -1,4 +1,4 @@
-//! The smoother of the label loop: stable scores, and the potential of every row.
+//! The smoother: stable scores, and the potential of every row. Leave-one-out scores, the label loop, and intervals of regressions use it.
 //!
 //! With L the Laplacian of the graph, S the labeled rows, T = diag(tᵢ/λ) on S and 0 elsewhere, tᵢ the trust in label i, and ȳ the mean
 //! of the labels weighted by trust,

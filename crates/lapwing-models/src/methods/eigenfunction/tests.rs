@@ -1,11 +1,11 @@
 //! Eigenfunctions against a straightforward version on dense matrices.
 
-use crate::classifier::extension_to_file;
 use lapwing_core::{Features, Labels, Warning};
 use lapwing_graph::testkit::{blobs, dense_values};
 use lapwing_solve::dense::eigen_symmetric;
 
 use super::*;
+use crate::classifier::extension_to_file;
 
 fn run() -> Run {
     Run::new(Some(2), 0).unwrap()

@@ -1,11 +1,5 @@
 //! Grown trees: shares of rows, and the arrays of a model.
 
-use super::FOREST;
-use crate::core::extend::Extend;
-use crate::core::extend::Extension;
-use crate::core::extend::check_columns;
-use crate::core::scores::Extended;
-use crate::core::stored::stored_width;
 use std::sync::Arc;
 
 use lapwing_core::model_file::{ModelFile, Must};
@@ -13,7 +7,13 @@ use lapwing_core::{Error, Features, Matrix, Result, Run};
 use rayon::prelude::*;
 use serde_json::json;
 
+use super::FOREST;
 use super::grow::{LEAF, Node, Tree};
+use crate::core::extend::Extend;
+use crate::core::extend::Extension;
+use crate::core::extend::check_columns;
+use crate::core::scores::Extended;
+use crate::core::stored::stored_width;
 
 /// Values of a block of dense rows that walk through the trees together.
 pub(super) const BLOCK_VALUES: usize = 1 << 15;

@@ -5,7 +5,6 @@
 //!
 //! Cost: O(n·c) for each pass over the scores; class sizes take several.
 
-use crate::core::extend::set_scores;
 use std::sync::Arc;
 
 use lapwing_core::{Matrix, Report, Result, Run, Targets, Warning};
@@ -18,6 +17,7 @@ use crate::core::calibration::{Fallback, calibrate, has_enough};
 use crate::core::class_prior::ClassPrior;
 use crate::core::class_sizes::{self, LabelsDrawn, SizeBounds};
 use crate::core::counts::label_counts;
+use crate::core::extend::set_scores;
 use crate::core::scores::present;
 use crate::{Fitted, HeldOut, Labeling, Problem, Rule, SizeOptions, SizeParams, VennAbers};
 

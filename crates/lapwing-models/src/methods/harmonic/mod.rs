@@ -25,12 +25,13 @@ mod sparse;
 mod system;
 mod trust;
 
-use crate::core::method::refitted;
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use lapwing_core::{Matrix, Report, Result, Run, Targets, peak_memory_bytes};
 use lapwing_graph::{AffinityGraph, Components, GraphParams};
+
+use crate::core::method::refitted;
 
 pub use certificate::{Certificate, CertificateSummary};
 pub use function::{HarmonicFunction, harmonic};

@@ -1,10 +1,10 @@
 //! Parameters of the harmonic methods.
 
-use crate::core::class_prior::ClassPrior;
 use lapwing_core::params::{Parameters, above, at_least};
 use lapwing_core::{Error, Result, choices, parameters};
 
 use crate::SizeOptions;
+use crate::core::class_prior::ClassPrior;
 
 choices! {
     /// Form of the harmonic function.

@@ -1,14 +1,13 @@
 //! Plan of a harmonic fit: peak memory by phase, added up from its allocations.
 
-use crate::core::plan::PlannedGraph;
-use crate::core::plan::plan_graph;
 use lapwing_graph::sparsify::SparsifyParams;
 use lapwing_graph::{GraphParams, KnnEdges, graph_bytes};
-
 use lapwing_solve::LaplacianSolver;
 
 use super::influence::{FEWEST_LABELS, most_labels};
 use super::leave_one_out::LEAST_PER_CLASS;
+use crate::core::plan::PlannedGraph;
+use crate::core::plan::plan_graph;
 use crate::core::plan::{Program, base_bytes};
 use crate::{Plan, PlanStep, ProblemSize};
 

@@ -40,12 +40,13 @@ mod stopping;
 mod tests;
 mod validation;
 
-use crate::core::extend::Extend;
-use crate::core::method::refitted;
 use std::sync::Arc;
 
 use lapwing_core::{Error, Features, Matrix, Result, Run};
 use lapwing_graph::{AffinityGraph, GraphParams};
+
+use crate::core::extend::Extend;
+use crate::core::method::refitted;
 
 pub(crate) use extension::{KIND, KernelExtension};
 pub use kernel::Kernel;

@@ -1,10 +1,9 @@
 //! The machines compared with golden results of another program, with each other, and with properties of exact solutions.
 
-use crate::classifier::extension_from_bytes;
-use crate::classifier::extension_to_file;
-use lapwing_core::model_file::ModelFile;
 use std::sync::Arc;
 
+use lapwing_core::Targets;
+use lapwing_core::model_file::ModelFile;
 use lapwing_core::{Csr, Labels, Warning};
 use lapwing_graph::testkit::{blobs, dense_values};
 use lapwing_graph::{Graph, affinity_graph};
@@ -14,8 +13,9 @@ use super::loss::Loss;
 use super::stopping::{FALLING, Rule as StoppingRule};
 use super::*;
 use crate::Classifier;
+use crate::classifier::extension_from_bytes;
+use crate::classifier::extension_to_file;
 use crate::golden::golden;
-use lapwing_core::Targets;
 
 mod golden_machines;
 

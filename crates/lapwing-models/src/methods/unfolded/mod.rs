@@ -38,7 +38,6 @@ mod smooth;
 mod tests;
 mod train;
 
-use crate::maps::rows::Inputs;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -47,6 +46,7 @@ use lapwing_graph::{AffinityGraph, Graph, GraphParams};
 use lapwing_solve::{Propagator, Shortfall};
 
 use crate::maps::Loss;
+use crate::maps::rows::Inputs;
 pub use crate::maps::{Layers, NodeLoss};
 pub(crate) use extension::{KIND, UnfoldedExtension};
 pub use params::{LayerOptimizer, LayerSolver, SketchSize, UnfoldedParams};

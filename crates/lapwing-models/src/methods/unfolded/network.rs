@@ -15,7 +15,6 @@
 //! of the graph for each step; h columns when T is recomputed. If labels are few, E·H⁻¹ is held as a matrix (l, n), and a column
 //! costs l·n multiplications in place of a solve.
 
-use crate::maps::loss::NodeLoss;
 use lapwing_core::{Features, Matrix, Report, Result, Stream};
 use lapwing_solve::products::{add_transposed_product, product, product_transposed, times};
 use rand::RngExt;
@@ -29,6 +28,7 @@ use super::train::{Summary, Training};
 use crate::maps::Inputs;
 use crate::maps::Layers;
 use crate::maps::Loss;
+use crate::maps::loss::NodeLoss;
 use crate::maps::{Preconditioner, precondition::spread};
 use crate::maps::{Trace, optimize::add, optimize::dot};
 

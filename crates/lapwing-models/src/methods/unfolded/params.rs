@@ -1,10 +1,11 @@
 //! Parameters of unfolded graph networks.
 
-use crate::maps::loss::NodeLoss;
 use lapwing_core::params::{Domain, Number, ParameterType, Parameters, Value, above, at_least};
 use lapwing_core::{Error, Result, choices, parameters};
 use lapwing_solve::PropagatorParams;
 use serde::{Deserialize, Serialize};
+
+use crate::maps::loss::NodeLoss;
 
 choices! {
     /// How the weights of the layer are found.

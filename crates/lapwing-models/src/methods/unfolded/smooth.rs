@@ -4,9 +4,6 @@
 //! H is symmetric: E·H⁻¹·X takes one solve for each column of X, or one for each labeled node, (H⁻¹Eᵀ)ᵀ·X. The second form needs
 //! only min(l, d) weights: with K = Q·Qᵀ = U·S·Uᵀ and W = Qᵀ·U·S^(−1/2)·V, scores are U·S^(1/2)·V and ‖W‖ = ‖V‖.
 
-use crate::maps::coordinates::Coordinates;
-use crate::maps::coordinates::coordinates;
-use crate::maps::coordinates::gram;
 use lapwing_core::{Matrix, Result, Run};
 use lapwing_graph::Graph;
 use lapwing_graph::sparsify::{RidgeParams, sparsify_ridge};
@@ -15,6 +12,9 @@ use rayon::prelude::*;
 
 use super::params::{SketchSize, UnfoldedParams};
 use crate::maps::Inputs;
+use crate::maps::coordinates::Coordinates;
+use crate::maps::coordinates::coordinates;
+use crate::maps::coordinates::gram;
 use crate::maps::{StoredRows, StoredValues};
 
 /// Labeled nodes whose columns are solved together.

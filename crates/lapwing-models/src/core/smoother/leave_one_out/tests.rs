@@ -1,7 +1,6 @@
 use lapwing_core::Labels;
 use lapwing_graph::testkit::blobs;
 use lapwing_graph::{GraphParams, affinity_graph};
-
 use rand::RngExt as _;
 
 use super::*;

@@ -1,6 +1,7 @@
 //! Leave-one-out scores against solves without the label.
 
 use lapwing_core::Labels;
+use lapwing_core::Matrix;
 use lapwing_graph::Graph;
 
 use super::*;
@@ -9,7 +10,6 @@ use crate::methods::harmonic::level::open_mean;
 use crate::methods::harmonic::prior::Prior;
 use crate::methods::harmonic::solving::Solving;
 use crate::{Form, HarmonicParams};
-use lapwing_core::Matrix;
 
 /// Two rings with chords, of 40 rows and of 10, with varying weights.
 fn graph() -> Graph {
