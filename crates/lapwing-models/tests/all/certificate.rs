@@ -1,6 +1,6 @@
 //! Certified labels against exact solutions, on graphs where a small residual alone says little.
 
-#[path = "../../lapwing-solve/tests/all/elimination.rs"]
+#[path = "../../../lapwing-solve/tests/all/elimination.rs"]
 mod elimination;
 
 use elimination::{Reference, Wide};
