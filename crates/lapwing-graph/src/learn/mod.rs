@@ -178,6 +178,13 @@ pub fn learn_weights<R: SquaredDistance>(
     Ok((weights, report))
 }
 
+/// The model that the weights of `params` name.
+fn model_of(params: &GraphParams) -> Result<LearnModel> {
+    params.weights.model().ok_or_else(|| {
+        Error::param("weights", params.weights.name(), "learned or learned-l2, where a graph is to be learned")
+    })
+}
+
 /// Learns a graph from neighbors, of which is told whether they are the nearest.
 fn learn<R: SquaredDistance>(
     (table, are_nearest): (NeighborTable<R>, bool),
@@ -187,17 +194,14 @@ fn learn<R: SquaredDistance>(
     clock: &mut Clock,
     run: &Run,
 ) -> Result<LearnedGraph> {
-    let model = params.weights.model().ok_or_else(|| {
-        Error::param("weights", params.weights.name(), "learned or learned-l2, where a graph is to be learned")
-    })?;
+    let model = model_of(params)?;
     let repairs = repair.is_some();
     let (n, knows_all) = (table.n_samples(), table.n_neighbors + 1 >= table.n_samples());
     let start = checked_start(start, n, model)?;
     let (chosen, mut reach, mut support) = clock.time("support", || {
         let choose = || sparsity::choose(model, &table, params.n_neighbors, run);
         let chosen = if params.learn.sparsity.is_none() { Some(choose()?) } else { None };
-        let reach = table.last();
-        Ok((chosen, reach, Support::from_table(table, run)?))
+        Ok((chosen, table.last(), Support::from_table(table, run)?))
     })?;
     let sparsity = params.learn.sparsity.or(chosen.map(|chosen| chosen.value)).unwrap_or(1.0);
     let fit = |support: &Support<R>, start, clock: &mut Clock, run: &Run| {
@@ -206,8 +210,8 @@ fn learn<R: SquaredDistance>(
     };
     // Each fit is expected to take most of the time that is left if it may be repaired.
     let share = |fits: i32| if repairs { 1.0 - LEFT.powi(fits) } else { f64::from(fits) };
-    let (mut arrived, mut n_repaired) = (fit(&support, start, clock, &run.part(0.0..share(1), ""))?, 0);
-    let mut n_fits = 1;
+    let mut arrived = fit(&support, start, clock, &run.part(0.0..share(1), ""))?;
+    let (mut n_fits, mut n_repaired) = (1, 0);
     // Rows can be certified only by multipliers of a converged solution.
     while let Some(repair) = repair.as_mut().filter(|_| arrived.converged) {
         let problem = Problem::new(model, &support, sparsity, run);
@@ -225,11 +229,11 @@ fn learn<R: SquaredDistance>(
     let weights = LearnedWeights::new(&problem, &arrived.state, params.learn.scale, run);
     let graph = clock.time("graph", || weights.graph(&support, &arrived.state, run))?;
     let is_exact = are_nearest && repair.is_none_or(|repair| repair.is_exact());
-    let n_uncertified = match knows_all {
-        true => 0,
+    let n_uncertified = match (knows_all, is_exact) {
+        (true, _) => 0,
+        (false, true) => repair::uncertified(&problem, &arrived.state, &reach).count(),
         // A row that the search has missed may be nearer than any that it found.
-        false if !is_exact => n,
-        false => repair::uncertified(&problem, &arrived.state, &reach).count(),
+        (false, false) => n,
     };
     let report = LearnReport {
         chosen,

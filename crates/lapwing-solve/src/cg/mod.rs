@@ -96,7 +96,7 @@ impl System<'_> {
         &self,
         b: &RightHandSides<'_>,
         start: Option<Matrix>,
-        mut extra: Option<&mut dyn ExtraColumns>,
+        extra: Option<&mut dyn ExtraColumns>,
     ) -> Result<(Matrix, SolveInfo)> {
         let (n, s) = (self.operator.n(), b.n_cols());
         check_shape("right-hand side", (b.n_rows(), s), (n, s))?;
@@ -106,12 +106,34 @@ impl System<'_> {
             return Ok((start.unwrap_or_else(|| Matrix::filled(n, s, 0.0)), info));
         }
         let begun = Instant::now();
+        // Empty for zeros.
+        let mut x = start.map_or(Vec::new(), Matrix::into_values);
+        let is_sure = self.attempts(b, &mut x, extra, &mut info)?;
+        info.converged = is_sure && info.residuals.iter().all(|&r| self.is_within(r));
+        info.reason = match info.reason {
+            _ if info.converged => Stop::Converged,
+            Stop::Converged => Stop::Stagnated,
+            reason => reason,
+        };
+        info.seconds = begun.elapsed().as_secs_f64();
+        let x = if x.is_empty() { zeros(n * s) } else { x };
+        Ok((Matrix::new(n, s, x)?, info))
+    }
+
+    /// Iterates from `x` until recomputed residuals are within the tolerance, or no attempt is left, and returns whether the last one
+    /// left no column in doubt.
+    fn attempts(
+        &self,
+        b: &RightHandSides<'_>,
+        x: &mut Vec<f64>,
+        mut extra: Option<&mut dyn ExtraColumns>,
+        info: &mut SolveInfo,
+    ) -> Result<bool> {
+        let (n, s) = (b.n_rows(), b.n_cols());
         let Self { projection, params, run, .. } = *self;
         let norms = run.install(|| b.norms());
         let mut open: Vec<usize> = (0..s).filter(|&c| norms[c] > 0.0).collect();
-        // Empty for zeros.
-        let mut x = start.map_or(Vec::new(), Matrix::into_values);
-        zero_columns(&mut x, &norms);
+        zero_columns(x, &norms);
         let mut doubtful = Vec::new();
         let in_single = |(operator, inverse)| {
             let params = CgParams { tol: params.tol * SINGLE_SHARE, ..params };
@@ -121,7 +143,7 @@ impl System<'_> {
         let krylov = Krylov::new(self.operator, self.inverse, projection, params, run)?;
         let last = RESTARTS + usize::from(single.is_some());
         for attempt in 0..=last {
-            let residual = self.residual(&krylov, b, &x, &open)?;
+            let residual = self.residual(&krylov, b, x, &open)?;
             let relative = run.install(|| column_norms(&residual, n, open.len()));
             open.iter().zip(relative).for_each(|(&c, r)| info.residuals[c] = r / norms[c]);
             let is_open = |c: usize| attempt == 0 && extra.is_some() || !self.is_within(info.residuals[c]);
@@ -135,33 +157,25 @@ impl System<'_> {
             let mut residual = run.install(|| keep_columns(residual, open.len(), &unsolved));
             open = unsolved.iter().map(|&at| open[at]).collect();
             if attempt > 0 && !x.is_empty() {
-                self.balance(&mut residual, &mut x, s, &open);
+                self.balance(&mut residual, x, s, &open);
             }
             let norms: Vec<f64> = open.iter().map(|&c| norms[c]).collect();
             // Additional columns take part in the first attempt only.
-            let (total, extra) = (Total { x: &mut x, width: s }, extra.take());
+            let (total, extra) = (Total { x, width: s }, extra.take());
             doubtful = match single.as_ref().filter(|_| attempt == 0) {
                 Some(single) => {
                     let residual = run.install(|| f64::cast(residual));
                     let recomputed = |x: &mut [f64], open: &[usize]| self.recomputed(single, b, x, open);
                     let guides = Guides { extra, residuals: Some(&recomputed) };
-                    single.iterate(residual, &norms, total, &open, &mut info, guides)?
+                    single.iterate(residual, &norms, total, &open, info, guides)?
                 }
                 None => {
                     let guides = Guides { extra, residuals: None };
-                    krylov.iterate(residual, &norms, total, &open, &mut info, guides)?
+                    krylov.iterate(residual, &norms, total, &open, info, guides)?
                 }
             };
         }
-        info.converged = doubtful.is_empty() && info.residuals.iter().all(|&r| self.is_within(r));
-        info.reason = match info.reason {
-            _ if info.converged => Stop::Converged,
-            Stop::Converged => Stop::Stagnated,
-            reason => reason,
-        };
-        info.seconds = begun.elapsed().as_secs_f64();
-        let x = if x.is_empty() { zeros(n * s) } else { x };
-        Ok((Matrix::new(n, s, x)?, info))
+        Ok(doubtful.is_empty())
     }
 
     /// Whether a recomputed residual counts as solved.
@@ -198,7 +212,7 @@ impl System<'_> {
         Ok(residual)
     }
 
-    /// The same within an iteration, which may shift x.
+    /// The residual of the columns `open` during an iteration; first takes off the mean of x.
     fn recomputed<R: Real>(
         &self,
         krylov: &Krylov<'_, R>,

@@ -139,8 +139,7 @@ impl Search<'_> {
         self.add(side, &mut space, start)?;
         self.fill(side, &mut space, keep)?;
         let mut status = vec![Status::Open; self.wanted];
-        let mut watch = Watch { n_done: 0, best: f64::INFINITY, since: 0 };
-        let mut n_contradictions = 0;
+        let (mut watch, mut n_contradictions) = (Watch { n_done: 0, best: f64::INFINITY, since: 0 }, 0);
         // Coefficients of the improved vectors one step ago.
         let mut previous = Matrix::filled(0, 0, 0.0);
         loop {
@@ -149,48 +148,36 @@ impl Search<'_> {
             let open = self.open(side, &space, &ritz, block, &mut status)?;
             let n_done = status.iter().filter(|status| **status == Status::Done).count();
             self.run.share(self.done(n_done, &open), &format!("{n_done} of {} eigenvectors", self.wanted));
-            let mut is_over = open.at.is_empty();
+            let (mut is_over, is_spent) = (open.at.is_empty(), info.n_iter >= self.params.max_iter);
             if is_over && side == Side::Inverse {
                 // Vectors may have changed places since they were judged.
-                self.judge(
-                    &self.measured(side, &space, &ritz, (0..self.wanted).collect())?,
-                    INVERSE_SHARE,
-                    &mut status,
-                );
-                is_over = status.iter().all(|status| *status == Status::Done);
-                if !is_over && info.n_iter < self.params.max_iter {
+                is_over = self.are_done(side, &space, &ritz, INVERSE_SHARE, &mut status)?;
+                if !is_over && !is_spent {
                     info.n_iter += 1;
                     continue;
                 }
             }
             let is_stuck = !is_over && watch.is_stuck(n_done, open.relative.first().copied().unwrap_or(f64::INFINITY));
-            if side == Side::Inverse && (is_over || is_stuck || info.n_iter >= self.params.max_iter) {
+            if side == Side::Inverse && (is_over || is_stuck || is_spent) {
                 let found = space.vectors(&ritz.leading(self.wanted)?);
                 drop(space);
                 return Ok((self.polished(found)?, if is_over { End::Converged } else { End::Short }));
             }
             if is_over {
-                space = self.recomputed(space, &ritz, keep)?;
-                self.judge(&self.measured(side, &space, &space.ritz()?, (0..self.wanted).collect())?, 1.0, &mut status);
-                if status.iter().all(|status| *status == Status::Done) {
-                    return Ok((space.vectors(&space.ritz()?.leading(self.wanted)?), End::Converged));
+                let end;
+                (space, end) = self.judged_again(space, &ritz, keep, &mut status)?;
+                n_contradictions += 1;
+                let end = end.or((n_contradictions >= MOST_CONTRADICTIONS).then_some(End::Stuck));
+                if let Some(end) = end {
+                    let kept = if matches!(end, End::Converged) { self.wanted } else { keep };
+                    return Ok((space.vectors(&space.ritz()?.leading(kept)?), end));
                 }
                 previous = Matrix::filled(0, 0, 0.0);
-                n_contradictions += 1;
-                if status.iter().all(|status| *status != Status::Open) {
-                    let at = (0..self.wanted).filter(|&k| status[k] == Status::AtFloor).collect();
-                    return Ok((space.vectors(&space.ritz()?.leading(keep)?), End::AtFloor(at)));
-                }
-                if n_contradictions >= MOST_CONTRADICTIONS {
-                    return Ok((space.vectors(&space.ritz()?.leading(keep)?), End::Stuck));
-                }
                 continue;
             }
-            if info.n_iter >= self.params.max_iter {
-                return Ok((space.vectors(&ritz.leading(self.wanted)?), End::Short));
-            }
-            if is_stuck {
-                return Ok((space.vectors(&ritz.leading(keep)?), End::Stuck));
+            if is_spent || is_stuck {
+                let (kept, end) = if is_spent { (self.wanted, End::Short) } else { (keep, End::Stuck) };
+                return Ok((space.vectors(&ritz.leading(kept)?), end));
             }
             info.n_iter += 1;
             let directions = if side == Side::Laplacian { self.solve(&open.residuals)? } else { open.residuals };
@@ -202,8 +189,7 @@ impl Search<'_> {
             }
             if self.add(side, &mut space, directions)? == 0 {
                 // The space is invariant, and only random vectors lead out of it.
-                let random = self.random(open.at.len(), info.n_iter as u64)?;
-                self.add(side, &mut space, random)?;
+                self.add(side, &mut space, self.random(open.at.len(), info.n_iter as u64)?)?;
             }
         }
     }
@@ -299,6 +285,31 @@ impl Search<'_> {
                 Status::Open
             };
         }
+    }
+
+    /// Judges all wanted pairs, and returns whether all are done.
+    fn are_done(&self, side: Side, space: &Space, ritz: &Ritz, share: f64, status: &mut [Status]) -> Result<bool> {
+        self.judge(&self.measured(side, space, ritz, (0..self.wanted).collect())?, share, status);
+        Ok(status.iter().all(|status| *status == Status::Done))
+    }
+
+    /// Judges the wanted pairs by products that no recursion has passed on: the space of these products, and the end of the search if no
+    /// pair is open.
+    fn judged_again(
+        &self,
+        space: Space,
+        ritz: &Ritz,
+        keep: usize,
+        status: &mut [Status],
+    ) -> Result<(Space, Option<End>)> {
+        let space = self.recomputed(space, ritz, keep)?;
+        if self.are_done(Side::Laplacian, &space, &space.ritz()?, 1.0, status)? {
+            return Ok((space, Some(End::Converged)));
+        }
+        let is_open = status.contains(&Status::Open);
+        let at_floor = (0..self.wanted).filter(|&k| status[k] == Status::AtFloor);
+        let end = (!is_open).then(|| End::AtFloor(at_floor.collect()));
+        Ok((space, end))
     }
 
     /// The first open pairs, at most `block`.
