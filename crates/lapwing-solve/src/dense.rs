@@ -43,6 +43,9 @@ pub fn solve_spd(a: &Matrix, b: &Matrix) -> Result<Matrix> {
 /// # Complexity
 /// O(n³) time.
 pub fn eigen_symmetric(a: &Matrix) -> Result<(Vec<f64>, Matrix)> {
+    if a.n_rows() == 0 {
+        return Ok((Vec::new(), Matrix::filled(0, 0, 0.0)));
+    }
     let fault = |_| Error::Internal { reason: "the symmetric eigenvalue iteration failed".into() };
     let eigen = to_faer(a).self_adjoint_eigen(Side::Lower).map_err(fault)?;
     let values = eigen.S().column_vector().iter().copied().collect();
