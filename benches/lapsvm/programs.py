@@ -29,7 +29,7 @@ class Fit:
     said: dict[str, Any] = field(default_factory=dict)
 
 
-def lapwing(task: str, data: digits.Digits, precision: str) -> Callable[[], Fit]:
+def lapwing(task: str, data: digits.Digits) -> Callable[[], Fit]:
     """`LaplacianSVC` on the Gram matrix and the graph; its Laplacian is part of the fit."""
     from lapwing import LaplacianSVC
 
@@ -42,7 +42,6 @@ def lapwing(task: str, data: digits.Digits, precision: str) -> Callable[[], Fit]
         solver=task,
         stopping="stability",
         max_iter=MAX_ITER,
-        precision=precision,
     )
 
     def run() -> Fit:
@@ -76,8 +75,7 @@ def problem(data: digits.Digits) -> peer.Problem:
 
 
 PROGRAMS: dict[str, Callable[[str, digits.Digits], Callable[[], Fit]]] = {
-    "lapwing": lambda task, data: lapwing(task, data, "auto"),
-    "lapwing, double": lambda task, data: lapwing(task, data, "double"),
+    "lapwing": lapwing,
     "numpy": numpy,
 }
 

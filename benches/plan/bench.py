@@ -23,8 +23,6 @@ from common import Record
 PROGRAM = common.ROOT / "target" / "release" / "lapwing"
 LEAST, MOST = 0.75, 1.0
 """Bounds of the needed memory, as a share of the planned memory."""
-MOST_EXACT = 10_000
-"""The most rows of cases whose products cost the square of the rows."""
 
 
 class Case(NamedTuple):
@@ -43,7 +41,6 @@ def named(method: str, *options: str, **more: Any) -> Case:
 
 
 OF_EDGES: dict[str, Any] = {"features": False, "edges": True}
-IN_BLOCKS = "100000"
 BATCH = ["-n", "100"]
 CASES = {
     "harmonic": named("harmonic"),
@@ -56,7 +53,6 @@ CASES = {
     "nystrom": named("nystrom"),
     "glnp": named("glnp"),
     "lapsvm": named("lapsvm"),
-    "lapsvm, in blocks": named("lapsvm", "--memory", IN_BLOCKS, most_rows=MOST_EXACT),
     "lapsvm, 500 landmarks": named("lapsvm", "--n-landmarks", "500"),
     "laprls": named("laprls"),
     "unfolded-gnn": named("unfolded-gnn"),

@@ -162,7 +162,7 @@ class LaplacianSVC(LaplacianSVCParameters, KernelClassifier):
     ConvergenceWarning
         If a problem stopped at `max_iter`.
     UserWarning
-        If landmarks approximate the kernel, or the Gram matrix exceeds its memory.
+        If landmarks approximate the kernel, or the Gram matrix exceeds half of the free memory.
 
     Notes
     -----

@@ -26,7 +26,7 @@ from ._warnings import scaling_warnings, warn_of
 #: The words of the library for weights that are learned by each model.
 MODEL_WEIGHTS = {"log": "learned", "l2": "learned-l2"}
 #: Parameters of learning, beside those of the neighbor search.
-LEARN_NAMES = ("support_factor", "sparsity", "scale", "solver", "tol", "max_iter", "repair")
+LEARN_NAMES = ("support_factor", "sparsity", "solver", "tol", "max_iter", "repair")
 #: Squared distances taken as they are; all others become the first.
 _DISTANCE_TYPES = (np.float64, np.float32)
 
@@ -53,7 +53,7 @@ class GraphLearner(GraphLearnerParameters, NamedParameters, TransformerMixin, Ba
     gap_ : float
         Relative duality gap: no weights have an objective lower by more.
     objective_ : float
-        2θ·zᵀw − Σ log dᵢ + ‖w‖² over pairs ("log"), or 2θ·zᵀw + ‖w‖² + ½‖d‖² ("l2"), before the scale.
+        2θ·zᵀw − Σ log dᵢ + ‖w‖² over pairs ("log"), or 2θ·zᵀw + ‖w‖² + ½‖d‖² ("l2").
     saturated_ : float
         Share of rows whose allowed pairs all have weight. If it is more than a few percent, raise `support_factor`.
     n_iter_ : int
@@ -61,7 +61,7 @@ class GraphLearner(GraphLearnerParameters, NamedParameters, TransformerMixin, Ba
     converged_ : bool
         Whether the gap reached `tol`.
     multipliers_ : ndarray of shape (n_samples + 1,)
-        λ of each row, for "log" 1/degree before the scale, and last the level ν of "l2".
+        λ of each row, for "log" 1/degree, and last the level ν of "l2".
     report_ : dict
         All this and: seconds per phase (`phases`), allowed pairs (`n_allowed`), edges (`n_edges`), edges of a row on average
         (`mean_neighbors`), rows for which a pair that is not allowed could be missing (`n_uncertified`), pairs added by
@@ -210,7 +210,7 @@ class GraphLearner(GraphLearnerParameters, NamedParameters, TransformerMixin, Ba
             np.ascontiguousarray(squared, np.float64), self._fit_model, self.sparsity_
         )
         rows = np.repeat(np.arange(len(indices)), indices.shape[1])
-        new = sp.csr_array((self.scale * weights.ravel(), (rows, indices.ravel())), shape=(len(indices), n))
+        new = sp.csr_array((weights.ravel(), (rows, indices.ravel())), shape=(len(indices), n))
         new.eliminate_zeros()
         return new
 

@@ -276,9 +276,9 @@ _DOCUMENTATION = {
 """,
     "n_nearest": """n_nearest : int >= 0, default=3
     Number of nearest landmarks that each row is a mixture of. 0 means all. Has an effect only with `factor` "anchor".""",
-    "bandwidth:LowRankPropagationClassifier": """bandwidth : float > 0, "auto", "median" or "knn:K", default="auto"
+    "bandwidth:LowRankPropagationClassifier": """bandwidth : float > 0 or "auto", default="auto"
     Width σ of exp(−D/(2σ²)), D the squared distance to a landmark. Auto follows from the distances of rows to their
-    nearest landmark, median from the median distance of two rows, knn:K from the distance to the K-th neighbor.""",
+    nearest landmark.""",
     "alpha": """alpha : float in [0, 1), default=0.9
     Share α of a row's score that comes from the other rows.""",
     "balance": """balance : {"balanced", "raw", "prior"}, default="balanced"
@@ -298,8 +298,6 @@ _DOCUMENTATION = {
     - "regression": Least squares on the shares of landmarks, smooth over the graph (anchor graph regularization);
       anchors only.
 """,
-    "graph_reg:LowRankPropagationClassifier": """graph_reg : float >= 0, default=0.01
-    Weight γ of smoothness in the regression. Has an effect only with `head` "regression" and `factor` "anchor".""",
     "select": """select : {"auto", "off"}, default="auto"
     Whether n_nearest, bandwidth, alpha and head are chosen by cross-validation.
 
@@ -312,20 +310,6 @@ _DOCUMENTATION = {
 
     - "closed": In closed form, by the eigenvalues of a matrix (k, k).
     - "iterative": By iteration, on the same small matrix.
-""",
-    "tol:LowRankPropagationClassifier": """tol : float in (0, 1), default=1e-10
-    Largest change, relative to the largest value, at which the iteration stops. Has an effect only with `solver`
-    "iterative".""",
-    "max_iter:LowRankPropagationClassifier": """max_iter : int >= 1, default=10000
-    Most iterations. Has an effect only with `solver` "iterative".""",
-    "rcond": """rcond : float in [1e-8, 1), default=1e-06
-    Eigenvalues of the landmarks' kernel below this share of the largest are left out. Kernels are in single precision,
-    so that less than 1e-8 would be noise. Has an effect only with `factor` "nystrom".""",
-    "degree_policy": """degree_policy : {"floor", "error"}, default="floor"
-    Treatment of tiny and negative degrees. Has an effect only with `factor` "nystrom".
-
-    - "floor": They are raised to a thousandth of the mean.
-    - "error": A degree of 0 or less is an error.
 """,
     "glnp_solver": """glnp_solver : {"apgd", "mu", "apgd-paper"}, default="apgd"
     How a factor is learned. Has an effect only with `factor` "glnp".
@@ -401,30 +385,11 @@ _DOCUMENTATION = {
     - "mixed": When both hold at the same check.
     - "gradient": When the gradient has vanished.
 """,
-    "stability_tol": """stability_tol : float in (0, 1), default=0.015
-    Largest share η of unlabeled rows that may change sides between checks of stable labels. The default is the paper's.
-    Has an effect only with `stopping` "stability" or "mixed" and `solver` "auto" or "cg".""",
-    "check_every": """check_every : int >= 1 or "auto", default="auto"
-    Iterations θ between checks. Auto is √n / 2 for n rows, the paper's. Has an effect only with `solver` "auto" or
-    "cg".""",
-    "validation_share": """validation_share : float in (0, 1), default=0.2
-    Share of the labels that is held out for validation if no validation rows are given. Has an effect only with
-    `stopping` "validation" or "mixed" and `solver` "auto" or "cg".""",
     "tol:LaplacianSVC": """tol : float in (0, 1), default=1e-08
     Gradient √(gᵀKg), relative to the one at zero, at which any iteration ends. The dual ends when no optimality
     condition is violated by more than √tol.""",
     "max_iter:LaplacianSVC": """max_iter : int >= 1, default=10000
     Most iterations.""",
-    "precision": """precision : {"auto", "single", "double"}, default="auto"
-    Precision in which the Gram matrix is stored.
-
-    - "auto": Double up to 4,096 rows, single beyond.
-    - "single": 32 bits.
-    - "double": 64 bits.
-""",
-    "memory:LaplacianSVC": """memory : int >= 0 or "auto", default="auto"
-    Most bytes for the Gram matrix. Auto is half of the free memory. A larger matrix is made block by block in every
-    product.""",
     "graph_bandwidth": """graph_bandwidth : float > 0 or "auto", default="auto"
     Width of the weights: σ of gaussian weights, in the unit of distances; for self-tuning weights a factor h of the
     width of each row. Auto is σ = the median distance to the last neighbor, and h = 0.5. Has an effect only with
@@ -479,8 +444,6 @@ _DOCUMENTATION = {
 """,
     "steps": """steps : int >= 1 or "exact", default="exact"
     Steps of the unfolding. Exact solves the propagation instead.""",
-    "step_size": """step_size : float > 0 or "auto", default="auto"
-    Step size α of the unfolding, below 2/(1 + 2λ). Auto is 1/(1 + λ). Has an effect only with `steps` a number.""",
     "hidden": """hidden : int in [1, 4096] or None, default=None
     Units of a hidden layer, with rectifiers. None leaves the network linear.""",
     "attention": """attention : float in (0, 2) or None, default=None
@@ -494,9 +457,6 @@ _DOCUMENTATION = {
     "edges": """edges : float in (0, 1] or "auto", default="auto"
     Share of the edges that HERTA keeps. Auto is 6n·(1 + λ/20) edges if that is less than half of all, else all. Has an
     effect only with `solver` "auto", "herta" or "herta-mixed".""",
-    "sketch_size": """sketch_size : int >= 1, "auto" or None, default="auto"
-    Number of rows of the Hadamard sketch of HERTA. Auto is 16 for each column if that is less than half the labeled
-    rows; else there is no sketch. Has an effect only with `solver` "auto", "herta" or "herta-mixed".""",
     "tol:UnfoldedGNNClassifier": """tol : float in (0, 1), default=1e-06
     Suboptimality (ℓ − ℓ*)/ℓ* at which training stops, as bounded or estimated. With a hidden layer it stops when ten
     steps together lower the loss by less than √tol of it.""",
@@ -516,36 +476,14 @@ _DOCUMENTATION = {
     "n_eigenvectors": """n_eigenvectors : int >= 1 or "auto", default="auto"
     Number of eigenvectors q of the graph, at most that of rows. Auto is the least of l/2, 3·√l and 100 for l labeled
     rows, but at least one for each class.""",
-    "tol:SimpleHarmonicClassifier": """tol : float in (0, 1), default=1e-08
-    Largest residual ‖Lu − λu‖ / λ of an eigenvector.""",
-    "max_iter:SimpleHarmonicClassifier": """max_iter : int >= 1, default=1000
-    Most steps of the search for eigenvectors.""",
     "n_eigenfunctions": """n_eigenfunctions : int >= 1, default=64
     Number of functions q. If there are fewer, all are used.""",
-    "n_components": """n_components : int >= 1 or "auto", default="auto"
-    Number of principal axes r, at most that of columns. Auto is 64, or the number of columns if there are fewer.""",
-    "n_bins": """n_bins : int >= 2, default=50
-    Bins b of the histogram along an axis.""",
-    "relative_bandwidth": """relative_bandwidth : float > 0, default=0.2
-    Width σ of the kernel between bins, in units of their mean distance.""",
-    "density_floor": """density_floor : float > 0, default=0.1
-    Share ε that is added to every bin.""",
-    "clip": """clip : float in [0, 50), default=2.5
-    Percent of the rows that are clipped at each end of an axis.""",
-    "fit_weight": """fit_weight : float > 0, default=100.0
-    Weight w of the given labels against smoothness.""",
-    "constant": """constant : bool, default=True
-    Whether a constant is fitted too.""",
     "n_trees": """n_trees : int >= 1, default=200
     Number of trees.""",
     "l2_reg:LinearClassifier": """l2_reg : float > 0 or "auto", default="auto"
     Weight ρ of the squared norm of the coefficients, (ρ/2)·‖W‖², beside the sum of the losses, for features in units of
     their spread. Auto is the best of 1, 0.1, 0.01, 0.001 and 0.0001 for labels that are held out, and 0.01 if a class
     has fewer than five labels.""",
-    "tol:LinearClassifier": """tol : float in (0, 1), default=0.001
-    Suboptimality (ℓ − ℓ*)/ℓ* at which the fit stops, as bounded by its gradient.""",
-    "max_iter:LinearClassifier": """max_iter : int >= 1, default=1000
-    Most iterations of the fit.""",
     "n_neighbors:NeighborIndex": """n_neighbors : int >= 1, default=15
     Neighbors of each row, below the number of rows.""",
     "metric:NeighborIndex": """metric : {"auto", "euclidean", "cosine", "inner-product"}, default="auto"
@@ -581,8 +519,6 @@ _DOCUMENTATION = {
     allows all pairs (Kalofolias & Perraudin 2019, section 3, have 3).""",
     "sparsity": """sparsity : float > 0 or "auto", default="auto"
     Sparsity θ of the graph: the larger, the sparser. Auto derives it from the number of neighbors.""",
-    "scale": """scale : float > 0, default=1.0
-    Factor δ of all learned weights.""",
     "solver:GraphLearner": """solver : {"auto", "newton", "primal-dual"}, default="auto"
     How the weights are found.
 
@@ -599,7 +535,7 @@ _DOCUMENTATION = {
     "model": """model : {"log", "l2"}, default="log"
     f(W) = −1ᵀlog(W1) + ½‖W‖²_F, which gives every row a positive degree; or ½‖W1‖² + ½‖W‖²_F at total weight ‖W‖₁,₁ =
     n_samples, which makes degrees alike and may leave rows far from all others without edges. Both have θZ for Z: the
-    papers' α and β are scale/θ and 1/(scale·θ), for "l2" the papers' α is 1/(2θ).""",
+    papers' α and β are both 1/θ, for "l2" the papers' α is 1/(2θ).""",
     "warm_start:GraphLearner": """warm_start : bool, default=False
     Whether a fit starts from the solution of the fit before, which saves steps where parameters or data changed a
     little. Needs the same number of rows.""",
@@ -942,15 +878,14 @@ class LowRankPropagationClassifierParameters:
 
     _declared: ClassVar[tuple[str, ...]] = (
         "n_landmarks", "factor", "landmarks", "n_nearest", "bandwidth", "alpha", "balance", "class_prior", "head",
-        "graph_reg", "select", "solver", "tol", "max_iter", "rcond", "degree_policy", "glnp_solver", "glnp_start",
-        "glnp_max_iter", "glnp_tol", "fit_rows", "decision", "size_slack", "labels_drawn",
+        "select", "solver", "glnp_solver", "glnp_start", "glnp_max_iter", "glnp_tol", "fit_rows", "decision",
+        "size_slack", "labels_drawn",
     )
     _parameters_doc: ClassVar[str] = _documentation(
         "n_landmarks", "factor", "landmarks", "n_nearest", "bandwidth:LowRankPropagationClassifier", "alpha", "balance",
-        "class_prior:LowRankPropagationClassifier", "head", "graph_reg:LowRankPropagationClassifier", "select",
-        "solver", "tol:LowRankPropagationClassifier", "max_iter:LowRankPropagationClassifier", "rcond", "degree_policy",
-        "glnp_solver", "glnp_start", "glnp_max_iter", "glnp_tol", "fit_rows", "decision", "size_slack", "labels_drawn",
-        "unlabeled", "abstain", "random_state", "n_jobs", "verbose", "callback",
+        "class_prior:LowRankPropagationClassifier", "head", "select", "solver", "glnp_solver", "glnp_start",
+        "glnp_max_iter", "glnp_tol", "fit_rows", "decision", "size_slack", "labels_drawn", "unlabeled", "abstain",
+        "random_state", "n_jobs", "verbose", "callback",
     )
 
     n_landmarks: int = 100
@@ -958,18 +893,13 @@ class LowRankPropagationClassifierParameters:
     factor: Literal["anchor", "nystrom", "glnp"] = "anchor"
     landmarks: Literal["kmeans", "uniform"] | HasArray | Sequence[Sequence[float]] = "kmeans"
     n_nearest: int = 3
-    bandwidth: float | str = "auto"
+    bandwidth: float | Literal["auto"] = "auto"
     alpha: float = 0.9
     balance: Literal["balanced", "raw", "prior"] = "balanced"
     class_prior: ArrayLike | None = None
     head: Literal["propagation", "regression"] = "propagation"
-    graph_reg: float = 0.01
     select: Literal["auto", "off", False] = "auto"
     solver: Literal["closed", "iterative"] = "closed"
-    tol: float = 1e-10
-    max_iter: int = 10000
-    rcond: float = 1e-06
-    degree_policy: Literal["floor", "error"] = "floor"
     glnp_solver: Literal["apgd", "mu", "apgd-paper"] = "apgd"
     glnp_start: Literal["kmeans", "uniform"] = "kmeans"
     glnp_max_iter: int = 100
@@ -992,17 +922,16 @@ class LaplacianSVCParameters:
 
     _declared: ClassVar[tuple[str, ...]] = (
         "kernel", "bandwidth", "degree", "n_landmarks", "ambient_reg", "graph_reg", "laplacian", "laplacian_power",
-        "bias", "solver", "stopping", "stability_tol", "check_every", "validation_share", "tol", "max_iter",
-        "precision", "memory", "n_neighbors", "metric", "weights", "symmetrize", "graph_bandwidth", "knn_method",
-        "recall_target", "zero_rows", "decision", "class_prior", "size_slack", "labels_drawn",
+        "bias", "solver", "stopping", "tol", "max_iter", "n_neighbors", "metric", "weights", "symmetrize",
+        "graph_bandwidth", "knn_method", "recall_target", "zero_rows", "decision", "class_prior", "size_slack",
+        "labels_drawn",
     )
     _parameters_doc: ClassVar[str] = _documentation(
         "kernel", "bandwidth:LaplacianSVC", "degree", "n_landmarks:LaplacianSVC", "ambient_reg",
         "graph_reg:LaplacianSVC", "laplacian", "laplacian_power", "bias", "solver:LaplacianSVC", "stopping",
-        "stability_tol", "check_every", "validation_share", "tol:LaplacianSVC", "max_iter:LaplacianSVC", "precision",
-        "memory:LaplacianSVC", "n_neighbors", "metric", "weights", "symmetrize", "graph_bandwidth", "knn_method",
-        "recall_target", "zero_rows", "decision", "class_prior", "size_slack", "labels_drawn", "affinity", "warm_start",
-        "unlabeled", "random_state", "n_jobs", "verbose", "callback",
+        "tol:LaplacianSVC", "max_iter:LaplacianSVC", "n_neighbors", "metric", "weights", "symmetrize",
+        "graph_bandwidth", "knn_method", "recall_target", "zero_rows", "decision", "class_prior", "size_slack",
+        "labels_drawn", "affinity", "warm_start", "unlabeled", "random_state", "n_jobs", "verbose", "callback",
     )
 
     kernel: Literal["rbf", "poly", "linear", "precomputed", "low-rank"] = "rbf"
@@ -1017,13 +946,8 @@ class LaplacianSVCParameters:
     bias: bool = False
     solver: Literal["auto", "newton", "cg", "dual"] = "auto"
     stopping: Literal["stability", "validation", "mixed", "gradient"] = "stability"
-    stability_tol: float = 0.015
-    check_every: int | Literal["auto"] = "auto"
-    validation_share: float = 0.2
     tol: float = 1e-08
     max_iter: int = 10000
-    precision: Literal["auto", "single", "double"] = "auto"
-    memory: int | Literal["auto"] = "auto"
     n_neighbors: int = 15
     metric: Literal["auto", "euclidean", "cosine", "inner-product"] = "auto"
     weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning"
@@ -1051,17 +975,16 @@ class LaplacianRidgeClassifierParameters:
 
     _declared: ClassVar[tuple[str, ...]] = (
         "kernel", "bandwidth", "degree", "n_landmarks", "ambient_reg", "graph_reg", "laplacian", "laplacian_power",
-        "bias", "solver", "stopping", "stability_tol", "check_every", "validation_share", "tol", "max_iter",
-        "precision", "memory", "n_neighbors", "metric", "weights", "symmetrize", "graph_bandwidth", "knn_method",
-        "recall_target", "zero_rows", "decision", "class_prior", "size_slack", "labels_drawn",
+        "bias", "solver", "stopping", "tol", "max_iter", "n_neighbors", "metric", "weights", "symmetrize",
+        "graph_bandwidth", "knn_method", "recall_target", "zero_rows", "decision", "class_prior", "size_slack",
+        "labels_drawn",
     )
     _parameters_doc: ClassVar[str] = _documentation(
         "kernel", "bandwidth:LaplacianSVC", "degree", "n_landmarks:LaplacianSVC", "ambient_reg",
         "graph_reg:LaplacianSVC", "laplacian", "laplacian_power", "bias", "solver:LaplacianRidgeClassifier", "stopping",
-        "stability_tol", "check_every", "validation_share", "tol:LaplacianSVC", "max_iter:LaplacianSVC", "precision",
-        "memory:LaplacianSVC", "n_neighbors", "metric", "weights", "symmetrize", "graph_bandwidth", "knn_method",
-        "recall_target", "zero_rows", "decision", "class_prior", "size_slack", "labels_drawn", "affinity", "warm_start",
-        "unlabeled", "random_state", "n_jobs", "verbose", "callback",
+        "tol:LaplacianSVC", "max_iter:LaplacianSVC", "n_neighbors", "metric", "weights", "symmetrize",
+        "graph_bandwidth", "knn_method", "recall_target", "zero_rows", "decision", "class_prior", "size_slack",
+        "labels_drawn", "affinity", "warm_start", "unlabeled", "random_state", "n_jobs", "verbose", "callback",
     )
 
     kernel: Literal["rbf", "poly", "linear", "precomputed", "low-rank"] = "rbf"
@@ -1076,13 +999,8 @@ class LaplacianRidgeClassifierParameters:
     bias: bool = False
     solver: Literal["auto", "newton", "cg"] = "auto"
     stopping: Literal["stability", "validation", "mixed", "gradient"] = "stability"
-    stability_tol: float = 0.015
-    check_every: int | Literal["auto"] = "auto"
-    validation_share: float = 0.2
     tol: float = 1e-08
     max_iter: int = 10000
-    precision: Literal["auto", "single", "double"] = "auto"
-    memory: int | Literal["auto"] = "auto"
     n_neighbors: int = 15
     metric: Literal["auto", "euclidean", "cosine", "inner-product"] = "auto"
     weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning"
@@ -1110,15 +1028,15 @@ class LaplacianRidgeRegressorParameters:
 
     _declared: ClassVar[tuple[str, ...]] = (
         "kernel", "bandwidth", "degree", "n_landmarks", "ambient_reg", "graph_reg", "laplacian", "laplacian_power",
-        "bias", "solver", "tol", "max_iter", "precision", "memory", "n_neighbors", "metric", "weights", "symmetrize",
-        "graph_bandwidth", "knn_method", "recall_target", "zero_rows",
+        "bias", "solver", "tol", "max_iter", "n_neighbors", "metric", "weights", "symmetrize", "graph_bandwidth",
+        "knn_method", "recall_target", "zero_rows",
     )
     _parameters_doc: ClassVar[str] = _documentation(
         "kernel", "bandwidth:LaplacianSVC", "degree", "n_landmarks:LaplacianSVC", "ambient_reg",
         "graph_reg:LaplacianSVC", "laplacian", "laplacian_power", "bias", "solver:LaplacianRidgeClassifier",
-        "tol:LaplacianSVC", "max_iter:LaplacianSVC", "precision", "memory:LaplacianSVC", "n_neighbors", "metric",
-        "weights", "symmetrize", "graph_bandwidth", "knn_method", "recall_target", "zero_rows", "affinity",
-        "unlabeled:HarmonicRegressor", "random_state", "n_jobs", "verbose", "callback",
+        "tol:LaplacianSVC", "max_iter:LaplacianSVC", "n_neighbors", "metric", "weights", "symmetrize",
+        "graph_bandwidth", "knn_method", "recall_target", "zero_rows", "affinity", "unlabeled:HarmonicRegressor",
+        "random_state", "n_jobs", "verbose", "callback",
     )
     _fixed: ClassVar[dict[str, Any]] = {"stopping": "gradient"}
 
@@ -1135,8 +1053,6 @@ class LaplacianRidgeRegressorParameters:
     solver: Literal["auto", "newton", "cg"] = "auto"
     tol: float = 1e-08
     max_iter: int = 10000
-    precision: Literal["auto", "single", "double"] = "auto"
-    memory: int | Literal["auto"] = "auto"
     n_neighbors: int = 15
     metric: Literal["auto", "euclidean", "cosine", "inner-product"] = "auto"
     weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning"
@@ -1158,17 +1074,16 @@ class UnfoldedGNNClassifierParameters:
     """Parameters of `UnfoldedGNNClassifier`."""
 
     _declared: ClassVar[tuple[str, ...]] = (
-        "graph_reg", "self_loop", "loss", "l2_reg", "solver", "optimizer", "steps", "step_size", "hidden", "attention",
-        "bias", "learning_rate", "edges", "sketch_size", "tol", "max_iter", "n_neighbors", "metric", "weights",
-        "symmetrize", "bandwidth", "knn_method", "recall_target", "zero_rows", "decision", "class_prior", "size_slack",
-        "labels_drawn",
+        "graph_reg", "self_loop", "loss", "l2_reg", "solver", "optimizer", "steps", "hidden", "attention", "bias",
+        "learning_rate", "edges", "tol", "max_iter", "n_neighbors", "metric", "weights", "symmetrize", "bandwidth",
+        "knn_method", "recall_target", "zero_rows", "decision", "class_prior", "size_slack", "labels_drawn",
     )
     _parameters_doc: ClassVar[str] = _documentation(
         "graph_reg:UnfoldedGNNClassifier", "self_loop", "loss", "l2_reg", "solver:UnfoldedGNNClassifier", "optimizer",
-        "steps", "step_size", "hidden", "attention", "bias:UnfoldedGNNClassifier", "learning_rate", "edges",
-        "sketch_size", "tol:UnfoldedGNNClassifier", "max_iter:UnfoldedGNNClassifier", "n_neighbors", "metric",
-        "weights", "symmetrize", "bandwidth", "knn_method", "recall_target", "zero_rows", "decision", "class_prior",
-        "size_slack", "labels_drawn", "affinity", "unlabeled", "random_state", "n_jobs", "verbose", "callback",
+        "steps", "hidden", "attention", "bias:UnfoldedGNNClassifier", "learning_rate", "edges",
+        "tol:UnfoldedGNNClassifier", "max_iter:UnfoldedGNNClassifier", "n_neighbors", "metric", "weights", "symmetrize",
+        "bandwidth", "knn_method", "recall_target", "zero_rows", "decision", "class_prior", "size_slack",
+        "labels_drawn", "affinity", "unlabeled", "random_state", "n_jobs", "verbose", "callback",
     )
 
     graph_reg: float | Literal["auto"] = "auto"
@@ -1179,13 +1094,11 @@ class UnfoldedGNNClassifierParameters:
     solver: Literal["auto", "direct", "rough-pcg", "herta", "herta-mixed", "matrix-free", "gd", "adam"] = "auto"
     optimizer: Literal["auto", "cg", "l-bfgs", "gd", "adam"] = "auto"
     steps: int | Literal["exact"] = "exact"
-    step_size: float | Literal["auto"] = "auto"
     hidden: int | None = None
     attention: float | None = None
     bias: bool = True
     learning_rate: float | Literal["auto"] = "auto"
     edges: float | Literal["auto"] = "auto"
-    sketch_size: int | Literal["auto"] | None = "auto"
     tol: float = 1e-06
     max_iter: int = 1000
     n_neighbors: int = 15
@@ -1213,16 +1126,16 @@ class UnfoldedGNNRegressorParameters:
     """Parameters of `UnfoldedGNNRegressor`."""
 
     _declared: ClassVar[tuple[str, ...]] = (
-        "graph_reg", "self_loop", "l2_reg", "solver", "optimizer", "steps", "step_size", "hidden", "attention", "bias",
-        "learning_rate", "edges", "sketch_size", "tol", "max_iter", "n_neighbors", "metric", "weights", "symmetrize",
-        "bandwidth", "knn_method", "recall_target", "zero_rows",
+        "graph_reg", "self_loop", "l2_reg", "solver", "optimizer", "steps", "hidden", "attention", "bias",
+        "learning_rate", "edges", "tol", "max_iter", "n_neighbors", "metric", "weights", "symmetrize", "bandwidth",
+        "knn_method", "recall_target", "zero_rows",
     )
     _parameters_doc: ClassVar[str] = _documentation(
         "graph_reg:UnfoldedGNNClassifier", "self_loop", "l2_reg", "solver:UnfoldedGNNClassifier", "optimizer", "steps",
-        "step_size", "hidden", "attention", "bias:UnfoldedGNNClassifier", "learning_rate", "edges", "sketch_size",
-        "tol:UnfoldedGNNClassifier", "max_iter:UnfoldedGNNClassifier", "n_neighbors", "metric", "weights", "symmetrize",
-        "bandwidth", "knn_method", "recall_target", "zero_rows", "affinity", "unlabeled:HarmonicRegressor",
-        "random_state", "n_jobs", "verbose", "callback",
+        "hidden", "attention", "bias:UnfoldedGNNClassifier", "learning_rate", "edges", "tol:UnfoldedGNNClassifier",
+        "max_iter:UnfoldedGNNClassifier", "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method",
+        "recall_target", "zero_rows", "affinity", "unlabeled:HarmonicRegressor", "random_state", "n_jobs", "verbose",
+        "callback",
     )
     _fixed: ClassVar[dict[str, Any]] = {"loss": "mse"}
 
@@ -1233,13 +1146,11 @@ class UnfoldedGNNRegressorParameters:
     solver: Literal["auto", "direct", "rough-pcg", "herta", "herta-mixed", "matrix-free", "gd", "adam"] = "auto"
     optimizer: Literal["auto", "cg", "l-bfgs", "gd", "adam"] = "auto"
     steps: int | Literal["exact"] = "exact"
-    step_size: float | Literal["auto"] = "auto"
     hidden: int | None = None
     attention: float | None = None
     bias: bool = True
     learning_rate: float | Literal["auto"] = "auto"
     edges: float | Literal["auto"] = "auto"
-    sketch_size: int | Literal["auto"] | None = "auto"
     tol: float = 1e-06
     max_iter: int = 1000
     n_neighbors: int = 15
@@ -1331,21 +1242,18 @@ class SimpleHarmonicClassifierParameters:
     """Parameters of `SimpleHarmonicClassifier`."""
 
     _declared: ClassVar[tuple[str, ...]] = (
-        "n_neighbors", "n_eigenvectors", "tol", "max_iter", "metric", "weights", "symmetrize", "bandwidth",
-        "knn_method", "recall_target", "zero_rows", "decision", "class_prior", "size_slack", "labels_drawn",
+        "n_neighbors", "n_eigenvectors", "metric", "weights", "symmetrize", "bandwidth", "knn_method", "recall_target",
+        "zero_rows", "decision", "class_prior", "size_slack", "labels_drawn",
     )
     _parameters_doc: ClassVar[str] = _documentation(
-        "n_neighbors", "n_eigenvectors", "tol:SimpleHarmonicClassifier", "max_iter:SimpleHarmonicClassifier", "metric",
-        "weights", "symmetrize", "bandwidth", "knn_method", "recall_target", "zero_rows", "decision", "class_prior",
-        "size_slack", "labels_drawn", "affinity:HarmonicClassifier", "unlabeled", "abstain", "random_state", "n_jobs",
-        "verbose", "callback",
+        "n_neighbors", "n_eigenvectors", "metric", "weights", "symmetrize", "bandwidth", "knn_method", "recall_target",
+        "zero_rows", "decision", "class_prior", "size_slack", "labels_drawn", "affinity:HarmonicClassifier",
+        "unlabeled", "abstain", "random_state", "n_jobs", "verbose", "callback",
     )
 
     n_neighbors: int = 15
     _: KW_ONLY
     n_eigenvectors: int | Literal["auto"] = "auto"
-    tol: float = 1e-08
-    max_iter: int = 1000
     metric: Literal["auto", "euclidean", "cosine", "inner-product"] = "auto"
     weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning"
     symmetrize: Literal["union", "mean", "mutual"] = "mean"
@@ -1371,24 +1279,15 @@ class EigenfunctionClassifierParameters:
     """Parameters of `EigenfunctionClassifier`."""
 
     _declared: ClassVar[tuple[str, ...]] = (
-        "n_eigenfunctions", "n_components", "n_bins", "relative_bandwidth", "density_floor", "clip", "fit_weight",
-        "constant", "decision", "class_prior", "size_slack", "labels_drawn",
+        "n_eigenfunctions", "decision", "class_prior", "size_slack", "labels_drawn",
     )
     _parameters_doc: ClassVar[str] = _documentation(
-        "n_eigenfunctions", "n_components", "n_bins", "relative_bandwidth", "density_floor", "clip", "fit_weight",
-        "constant", "decision", "class_prior", "size_slack", "labels_drawn", "unlabeled", "abstain", "random_state",
-        "n_jobs", "verbose", "callback",
+        "n_eigenfunctions", "decision", "class_prior", "size_slack", "labels_drawn", "unlabeled", "abstain",
+        "random_state", "n_jobs", "verbose", "callback",
     )
 
     n_eigenfunctions: int = 64
     _: KW_ONLY
-    n_components: int | Literal["auto"] = "auto"
-    n_bins: int = 50
-    relative_bandwidth: float = 0.2
-    density_floor: float = 0.1
-    clip: float = 2.5
-    fit_weight: float = 100.0
-    constant: bool = True
     decision: Literal["auto", "sizes"] = "auto"
     class_prior: ArrayLike | None = None
     size_slack: float = 0.0
@@ -1432,17 +1331,15 @@ class LinearClassifierParameters:
     """Parameters of `LinearClassifier`."""
 
     _declared: ClassVar[tuple[str, ...]] = (
-        "l2_reg", "tol", "max_iter", "decision", "class_prior", "size_slack", "labels_drawn",
+        "l2_reg", "decision", "class_prior", "size_slack", "labels_drawn",
     )
     _parameters_doc: ClassVar[str] = _documentation(
-        "l2_reg:LinearClassifier", "tol:LinearClassifier", "max_iter:LinearClassifier", "decision", "class_prior",
-        "size_slack", "labels_drawn", "unlabeled", "abstain", "random_state", "n_jobs", "verbose", "callback",
+        "l2_reg:LinearClassifier", "decision", "class_prior", "size_slack", "labels_drawn", "unlabeled", "abstain",
+        "random_state", "n_jobs", "verbose", "callback",
     )
 
     l2_reg: float | Literal["auto"] = "auto"
     _: KW_ONLY
-    tol: float = 0.001
-    max_iter: int = 1000
     decision: Literal["auto", "sizes"] = "auto"
     class_prior: ArrayLike | None = None
     size_slack: float = 0.0
@@ -1503,13 +1400,13 @@ class GraphLearnerParameters:
     """Parameters of `GraphLearner`."""
 
     _declared: ClassVar[tuple[str, ...]] = (
-        "n_neighbors", "metric", "method", "recall_target", "zero_rows", "support_factor", "sparsity", "scale",
-        "solver", "tol", "max_iter", "repair",
+        "n_neighbors", "metric", "method", "recall_target", "zero_rows", "support_factor", "sparsity", "solver", "tol",
+        "max_iter", "repair",
     )
     _parameters_doc: ClassVar[str] = _documentation(
         "n_neighbors:GraphLearner", "metric:GraphLearner", "method", "recall_target:NeighborIndex", "zero_rows",
-        "support_factor", "sparsity", "scale", "solver:GraphLearner", "tol:GraphLearner", "max_iter:GraphLearner",
-        "repair", "model", "warm_start:GraphLearner", "random_state", "n_jobs", "verbose", "callback",
+        "support_factor", "sparsity", "solver:GraphLearner", "tol:GraphLearner", "max_iter:GraphLearner", "repair",
+        "model", "warm_start:GraphLearner", "random_state", "n_jobs", "verbose", "callback",
     )
 
     n_neighbors: int = 10
@@ -1520,7 +1417,6 @@ class GraphLearnerParameters:
     zero_rows: Literal["error", "allow"] = "error"
     support_factor: float | None = 3.0
     sparsity: float | Literal["auto"] = "auto"
-    scale: float = 1.0
     solver: Literal["auto", "newton", "primal-dual"] = "auto"
     tol: float = 1e-08
     max_iter: int | Literal["auto"] = "auto"

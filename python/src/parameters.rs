@@ -56,8 +56,7 @@ fn value(parameter: &Parameter, object: &Bound<'_, PyAny>) -> PyResult<Value> {
         let off = || (!flag && domain.has_word("off")).then(|| Value::Word("off".into()));
         if domain.is_flag { Some(Value::Flag(flag)) } else { off() }
     } else if let Ok(word) = object.extract::<String>() {
-        let takes_words = !domain.words.is_empty() || domain.pattern.is_some();
-        takes_words.then_some(Value::Word(word))
+        (!domain.words.is_empty()).then_some(Value::Word(word))
     } else if domain.is_list && domain.number.is_none() {
         object.extract::<Vec<String>>().ok().map(|words| Value::Word(words.join(",")))
     } else if domain.is_list {
@@ -78,9 +77,8 @@ fn none(parameter: &Parameter) -> Option<Value> {
     if !parameter.excludes.is_empty() {
         return Some(Value::None);
     }
-    let stands_for_number = domain.number.is_some() && domain.pattern.is_none();
     let word = WORDS_OF_NONE.into_iter().find(|word| domain.has_word(word));
-    word.filter(|_| stands_for_number).map(|word| Value::Word(word.into()))
+    word.filter(|_| domain.number.is_some()).map(|word| Value::Word(word.into()))
 }
 
 fn number(domain: &Domain, object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
@@ -196,7 +194,6 @@ fn description<'py>(py: Python<'py>, parameter: &Parameter) -> PyResult<Bound<'p
         "kind": kind,
         "interval": domain.range.interval(),
         "words": domain.words.clone(),
-        "pattern": domain.pattern,
         "cases": cases,
         "excludes": parameter.excludes,
     ))

@@ -64,9 +64,9 @@ flags: NDArray[np.bool_] = audit(X, y, zero_rows="allow").flagged
 learned: Graph = GraphLearner(2, model="l2", sparsity=0.5).fit(X).graph_
 weights, told = learn_weights([[0, 1], [2, 3]], [1.0, 2.0], 4, alpha=0.5)
 largest: float = float(weights.max())
-functions: EigenfunctionClassifier = EigenfunctionClassifier(8, clip=1.0)
+functions: EigenfunctionClassifier = EigenfunctionClassifier(8)
 fitted: EigenfunctionClassifier = functions.fit(X, y)
-few: LowRankPropagationClassifier = LowRankPropagationClassifier(2, landmarks=X[:2], bandwidth="knn:2").fit(X, y)
+few: LowRankPropagationClassifier = LowRankPropagationClassifier(2, landmarks=X[:2], bandwidth=2.0).fit(X, y)
 few = LowRankPropagationClassifier(2, landmarks=[[0.0, 1.0], [1.0, 0.0]])
 chosen: NDArray[np.float64] | None = few.landmarks_
 width: float | None = few.bandwidth_

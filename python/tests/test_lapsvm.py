@@ -155,12 +155,14 @@ def test_early_stopping_costs_little_accuracy_with_many_classes(spread):
 
 def test_iterations_stop_by_what_they_are_told():
     X, truth, y = moons(600, 10)
+    # Checks are √n / 2 iterations apart.
+    checked = round(np.sqrt(600) / 2)
     held = make_moons(80, noise=0.07, random_state=3)
     full = estimator(solver="cg", stopping="gradient", tol=1e-10).fit(X, y)
     for stopping in ["stability", "validation", "mixed"]:
-        clf = estimator(solver="cg", stopping=stopping, check_every=5)
+        clf = estimator(solver="cg", stopping=stopping)
         given = None if stopping == "stability" else held
-        assert clf.fit(X, y, validation=given).n_iter_ <= full.n_iter_ and clf.n_iter_ % 5 == 0
+        assert clf.fit(X, y, validation=given).n_iter_ <= full.n_iter_ and clf.n_iter_ % checked == 0
         assert (clf.transduction_ == truth).mean() > 0.9
         assert clf.fit(X, y).converged_
     with pytest.raises(ValueError, match="no row of the fit has"):
@@ -240,9 +242,6 @@ def test_landmarks_stand_in_where_asked():
         warnings.simplefilter("error")
         clf = estimator(n_landmarks=40).fit(X, y)
     assert clf.coefficients_.shape == (40, 1) and clf.report_["parts"]["lapsvm"]["storage"] == "landmarks"
-    with pytest.warns(UserWarning, match="does not fit into the memory"):
-        made = estimator(memory=0, solver="cg").fit(X, y)
-    np.testing.assert_array_equal(made.scores_, estimator(solver="cg").fit(X, y).scores_)
 
 
 @pytest.mark.parametrize(
@@ -263,10 +262,7 @@ def test_landmarks_stand_in_where_asked():
         ({"laplacian_power": 0}, ValueError, "laplacian_power is 0"),
         ({"solver": "sgd"}, ValueError, "auto, newton, cg, dual"),
         ({"stopping": "never"}, ValueError, "stability, validation, mixed, gradient"),
-        ({"stability_tol": 1.0}, ValueError, "stability_tol is 1"),
-        ({"check_every": 0}, ValueError, "check_every is 0"),
         ({"affinity": "rbf"}, ValueError, "knn, precomputed"),
-        ({"memory": -5}, ValueError, "memory is -5"),
         ({"graph_bandwidth": -1.0}, ValueError, "bandwidth is -1"),
     ],
 )

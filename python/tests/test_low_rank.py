@@ -157,8 +157,7 @@ def test_parameters_change_what_they_should():
     clf = estimator(**base).fit(X, y)
     for params in (
         {"landmarks": "uniform"},
-        {"bandwidth": "median"},
-        {"bandwidth": "knn:7"},
+        {"bandwidth": 2.0},
         {"n_nearest": 0},
         {"alpha": 0.5},
         {"balance": "raw"},
@@ -189,9 +188,9 @@ def test_more_landmarks_than_rows_are_lowered_with_a_warning():
 
 def test_what_the_report_warns_of_is_a_warning():
     X, _, y = blobs()
-    with pytest.warns(ConvergenceWarning, match="stopped after 2 iterations"):
-        clf = estimator(solver="iterative", max_iter=2, select="off").fit(X, y)
-    assert not clf.converged_ and clf.n_iter_ == 2 and clf.residual_ > 1e-10
+    with pytest.warns(ConvergenceWarning, match="stopped after 10000 iterations.*take solver closed"):
+        clf = estimator(solver="iterative", alpha=0.9999, select="off").fit(X, y)
+    assert not clf.converged_ and clf.n_iter_ == 10_000 and clf.residual_ > 1e-14
     far = X.copy()
     far[599] += 1e5
     outlier = {"factor": "nystrom", "landmarks": "uniform", "bandwidth": 2.0, "select": "off"}
@@ -199,8 +198,6 @@ def test_what_the_report_warns_of_is_a_warning():
         clf = estimator(**outlier, abstain=True).fit(far, y)
     assert clf.transduction_[599] == -1 and not clf.reached_[599] and np.isnan(clf.scores_[599]).all()
     np.testing.assert_allclose(clf.label_distributions_[599], clf._rule["prior"])
-    with pytest.raises(ValueError, match="row 599 of features holds what gives it a degree of 0 or less"):
-        estimator(**outlier, degree_policy="error").fit(far, y)
 
 
 @pytest.mark.parametrize(
@@ -213,25 +210,19 @@ def test_what_the_report_warns_of_is_a_warning():
         ({"landmarks": "grid"}, ValueError, "landmarks is 'grid'; expected one of kmeans, uniform"),
         ({"landmarks": None}, TypeError, "landmarks must be a string, not NoneType"),
         ({"n_nearest": -1}, ValueError, "n_nearest is -1; expected a whole number of at least 0"),
-        ({"bandwidth": "wide"}, ValueError, "bandwidth is 'wide'; expected a number above 0, knn:K, auto, or median"),
+        ({"bandwidth": "wide"}, ValueError, "bandwidth is 'wide'; expected a number above 0, or auto"),
         ({"bandwidth": 0.0}, ValueError, "bandwidth is 0"),
-        ({"bandwidth": None}, TypeError, "bandwidth must be a number, not NoneType"),
         ({"alpha": 1.0}, ValueError, "alpha is 1; expected a number of at least 0 and below 1"),
         ({"balance": "even"}, ValueError, "balance is 'even'; expected one of balanced, raw, prior"),
         ({"class_prior": [0.5, 0.5]}, ValueError, "class_prior"),
         ({"head": "lasso"}, ValueError, "expected one of propagation, regression"),
         ({"head": "regression", "factor": "nystrom"}, ValueError, "head is regression"),
-        ({"graph_reg": -1}, ValueError, "graph_reg is -1"),
         ({"select": "on"}, ValueError, "expected one of auto, off"),
         ({"solver": "cg"}, ValueError, "expected one of closed, iterative"),
-        ({"tol": 1}, ValueError, "tol is 1"),
-        ({"max_iter": 0}, ValueError, "max_iter is 0"),
-        ({"rcond": 1e-12}, ValueError, "rcond is"),
         ({"glnp_solver": "sgd"}, ValueError, "expected one of apgd, mu, apgd-paper"),
         ({"glnp_start": "zero"}, ValueError, "expected one of kmeans, uniform"),
         ({"glnp_max_iter": -1}, ValueError, "glnp_max_iter is -1"),
         ({"glnp_tol": 1.0}, ValueError, "glnp_tol is 1"),
-        ({"degree_policy": "drop"}, ValueError, "expected one of floor, error"),
         ({"fit_rows": 0}, ValueError, "fit_rows is 0"),
         ({"n_jobs": 0}, ValueError, "n_jobs is 0"),
     ],

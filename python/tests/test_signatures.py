@@ -46,7 +46,7 @@ def test_words_for_which_python_has_none():
     X, y = [[0.0], [1.0], [9.0], [10.0]], [0, None, None, 1]
     for given in ({"bandwidth": None, "graph_reg": None}, {"certify": False}, {"class_prior": "labeled"}):
         assert lapwing.HarmonicClassifier(2, **given).fit(X, y).transduction_.tolist() == [0, 0, 1, 1]
-    for given in ({"steps": None}, {"hidden": None, "attention": None, "sketch_size": None}):
+    for given in ({"steps": None}, {"hidden": None, "attention": None}):
         assert lapwing.UnfoldedGNNClassifier(n_neighbors=2, **given).fit(X, y).converged_
     with pytest.raises(TypeError, match="form must be a string, not NoneType"):
         lapwing.HarmonicClassifier(2, form=None).fit(X, y)

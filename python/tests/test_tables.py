@@ -10,10 +10,10 @@ from declarations import SIGNATURES
 PAGES = {page.name: page.read_text(encoding="utf-8") for page in (generate.ROOT / "docs/methods").glob("*.md")}
 
 
-def declared(name, doc="A number.", default="auto", kind="choice", interval="", words=(), pattern=None, cases=()):
+def declared(name, doc="A number.", default="auto", kind="choice", interval="", words=(), cases=()):
     words = [(word, f"What {word} does.") for word in words]
     return {"name": name, "doc": doc, "default": default, "kind": kind, "interval": interval, "words": words,
-            "pattern": pattern, "cases": cases, "excludes": []}  # fmt: skip
+            "cases": cases, "excludes": []}  # fmt: skip
 
 
 GRAPH = [declared("metric", "Distance |x − y|.", "euclidean", words=["euclidean", "cosine"])]
@@ -22,7 +22,7 @@ METHOD = [
     declared("steps", "Steps.", 10_000, "count", "[1, ∞)", cases=[[("solver", ["a", "b"])], [("steps", ["given"])]]),
     declared("weight", "Weight.", 1e-6, "real", "(0, ∞]", cases=[[("elsewhere", ["a"])]]),
     declared("bias", "Whether there is a bias.", True, "flag"),
-    declared("solver", "Solver.", "a", words=["a", "b"], pattern="knn:K"),
+    declared("solver", "Solver.", "a", words=["a", "b"]),
     *GRAPH,
 ]
 DESCRIBE = {"method": METHOD, "graph": GRAPH, "other": [GRAPH[0]]}.__getitem__
@@ -45,7 +45,7 @@ def test_rows_have_default_values_and_meaning():
         "| `steps` | 10,000 | integer ≥ 1 | Steps. Only with `solver` `a` or `b`, or `steps` a number. |",
         "| `weight` | 1e-6 | number > 0, `inf` | Weight. |",
         "| `bias` | `true` | `true`, `false` | Whether there is a bias. |",
-        "| `solver` | `a` | `knn:K`, `a`, `b` | Solver. |",
+        "| `solver` | `a` | `a`, `b` | Solver. |",
         "",
         f"{tables.READING} Also all of [the graph](harmonic.md#parameters-of-the-graph).",
     ]

@@ -112,7 +112,7 @@ OWN = {
     "model": _own("model", 'Literal["log", "l2"]', '"log"', '{"log", "l2"}', """
         f(W) = −1ᵀlog(W1) + ½‖W‖²_F, which gives every row a positive degree; or ½‖W1‖² + ½‖W‖²_F at total weight ‖W‖₁,₁ =
         n_samples, which makes degrees alike and may leave rows far from all others without edges. Both have θZ for Z: the
-        papers' α and β are scale/θ and 1/(scale·θ), for "l2" the papers' α is 1/(2θ)."""),
+        papers' α and β are both 1/θ, for "l2" the papers' α is 1/(2θ)."""),
     "X": _own("X", "Any", None, "array-like or sparse matrix of shape (n_samples, n_features)", """
         Features. C-contiguous float32, float64 and uint8 arrays are used in place, all else is converted once."""),
     "X:graph": _own("X", "Any", None, "array-like or sparse matrix of shape (n_samples, n_features), or Graph", """
@@ -179,7 +179,6 @@ _VALUES_OWN = ("unlabeled:values", "abstain:values", *_RUN)
 _REACHED = ("unlabeled", *_RUN)
 _SIZES = ("decision", "class_prior", "size_slack", "labels_drawn")
 _LEAST_SQUARES = {"solver": ("dual",)}
-_STOPPING = ("stopping", "stability_tol", "check_every", "validation_share")
 
 SIGNATURES = (
     Signature("AutoLabeler", ("auto",), ("prior:auto", "scaling", "affinity:beside", *_LABELS)),
@@ -191,7 +190,7 @@ SIGNATURES = (
     Signature("LaplacianRidgeClassifier", ("laprls",), ("affinity:beside", "warm_start", *_REACHED), no_words=_LEAST_SQUARES),
     Signature(
         "LaplacianRidgeRegressor", ("laprls",), ("affinity:beside", "unlabeled:values", *_RUN), no_words=_LEAST_SQUARES,
-        without=(*_SIZES, *_STOPPING), fixed={"stopping": "gradient"},
+        without=(*_SIZES, "stopping"), fixed={"stopping": "gradient"},
     ),
     Signature("UnfoldedGNNClassifier", ("unfolded-gnn",), ("affinity:beside", *_REACHED)),
     Signature(
@@ -237,6 +236,6 @@ SIGNATURES = (
     Signature(
         "learn_weights", ("learn",), ("start", "n_jobs", "verbose", "callback"),
         before=("edges", "sq_distances", "n_samples:rows", "alpha", "beta", "model"),
-        without=("support_factor", "sparsity", "scale", "repair"), by_hand=True,
+        without=("support_factor", "sparsity", "repair"), by_hand=True,
     ),
 )  # fmt: skip

@@ -70,16 +70,15 @@ def _shown(declared: dict[str, Any], signature: Signature, known: set[str]) -> P
         # The default first.
         literals.sort(key=lambda word: word != _source(declared["default"]))
     choices = literals + (["False"] if "off" in words and kind == "choice" else [])
-    kinds = [ANNOTATIONS[kind], "str" if declared["pattern"] else f"Literal[{', '.join(choices)}]" if choices else ""]
+    kinds = [ANNOTATIONS[kind], f"Literal[{', '.join(choices)}]" if choices else ""]
     if kind == "words":
         kinds = [name.capitalize(), f"Sequence[{name.capitalize()}]"]
     if of_none:
         kinds.append("None")
-    texts = [f'"{declared["pattern"]}"'] if declared["pattern"] else []
     numbers = [_numbers(KINDS[kind], declared["interval"])] if kind in KINDS else []
     if kind == "words":
         literals += ["a list of these"]
-    values = [*numbers, *literals, *texts, *(["None"] if of_none else [])]
+    values = [*numbers, *literals, *(["None"] if of_none else [])]
     default = declared["default"]
     annotation, text, more = ADDED.get(f"{signature.name}.{name}", ("", "", ""))
     need = needs(declared["cases"], known)

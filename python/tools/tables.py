@@ -4,7 +4,7 @@ A page has a pair of HTML comments, and the text between them is generated:
 
     <!-- parameters: lapsvm, without graph, class-sizes -->      parameters of a method or group, without those of groups that
     <!-- end of parameters -->                                   have their table elsewhere (`SHARED`), to which a line leads
-    <!-- choices: lapsvm, kernel, precision -->                  words that parameters of a method or group take
+    <!-- choices: lapsvm, kernel, laplacian -->                  words that parameters of a method or group take
     <!-- end of choices -->
 """
 
@@ -77,13 +77,12 @@ def _values(declared: Declared) -> str:
     """Numbers with their range, and words."""
     if declared["kind"] == "flag":
         return "`true`, `false`"
-    words = [declared["pattern"], *(word for word, _ in declared["words"])]
     numbers = []
     if number := NUMBERS.get(declared["kind"]):
         low = re.fullmatch(r"([(\[])(.+), ∞[)\]]", declared["interval"])
         interval = f"{'>' if low[1] == '(' else '≥'} {low[2]}" if low else f"in {declared['interval']}"
         numbers = [f"{number} {interval}", *(["`inf`"] if declared["interval"].endswith("∞]") else [])]
-    return ", ".join(numbers + [f"`{word}`" for word in words if word])
+    return ", ".join(numbers + [f"`{word}`" for word, _ in declared["words"]])
 
 
 def _meaning(declared: Declared, known: set[str]) -> str:

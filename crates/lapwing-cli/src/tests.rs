@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use lapwing::graph::sparsify::Budget;
 use lapwing::models::Settings;
 
 use super::*;
@@ -112,7 +113,7 @@ fn each_method_has_its_own_options() {
         ),
         ("--method nearest-label --n-neighbors 7", "it is an option of auto, harmonic"),
         ("--method lapsvm --degree 2", "--degree changes nothing for the method lapsvm without --kernel poly"),
-        ("--method low-rank --rcond 1e-3", "without --factor nystrom"),
+        ("--method low-rank --glnp-tol 1e-3", "without --factor glnp"),
         ("--method lapsvm --class-prior 0.5,0.5", "without --decision sizes"),
         ("--method lapsvm --decision argmax", "[possible values: auto, sizes]"),
         ("--method harmonic --size-slack 0.1", "without --decision sizes and --class-prior a number"),
@@ -133,9 +134,9 @@ fn options_set_parameters() {
     let taken = [
         "--method harmonic --tol 1e-3 --max-iter 9 --graph-reg 2 -k 3 --bandwidth 2 --class-prior 0.5,0.5",
         "--method lapsvm --graph-reg 2 --degree 2 --kernel poly --decision sizes --class-prior 0.5,0.5 --bias",
-        "--method unfolded-gnn --graph-reg 2 --loss mse --steps 3 --step-size 0.1 --bias=false",
-        "--method low-rank --factor nystrom --rcond 1e-3 --class-prior 0.5,0.5",
-        "--method nystrom --rcond 1e-3 --n-landmarks 2k",
+        "--method unfolded-gnn --graph-reg 2 --loss mse --steps 3 --bias=false",
+        "--method low-rank --factor nystrom --landmarks uniform --class-prior 0.5,0.5",
+        "--method nystrom --alpha 0.5 --n-landmarks 2k",
         "--method sparse-harmonic --edge-budget 700 --tol 1e-3",
         "--method nearest-label --metric cosine --zero-rows allow",
         "--method harmonic --form auto --decision auto",
@@ -144,8 +145,9 @@ fn options_set_parameters() {
     for arguments in taken {
         settings(arguments).unwrap_or_else(|text| panic!("{arguments}: {text}")).method().unwrap();
     }
-    let machine = settings("--method lapsvm --bandwidth 2 --graph-bandwidth 0.3 --memory 2G").unwrap().params;
+    let machine = settings("--method lapsvm --bandwidth 2 --graph-bandwidth 0.3").unwrap().params;
     assert_eq!((machine.lapsvm.bandwidth, machine.graph.bandwidth), (Some(2.0), Some(0.3)));
-    assert_eq!(machine.lapsvm.memory, Some(2 << 30));
+    let sparse = settings("--method sparse-harmonic --memory 2G").unwrap().params;
+    assert_eq!(sparse.sparse.sparsify.budget, Budget::Memory(2 << 30));
     assert_eq!(settings("--method nystrom --n-landmarks 2k").unwrap().params.low_rank.n_landmarks, 2000);
 }

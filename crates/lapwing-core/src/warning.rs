@@ -52,17 +52,16 @@ warnings! {
             => NoEvidence { n_rows: usize, n_samples: usize }
     }
     "not-converged", "raise `max_iter` or `tol`" {
-        "the solver stopped after {n_iter} iterations at relative residual {residual:.1e}, above tol {tol:.1e}; raise max_iter or \
-         tol"
-            => NotConverged { n_iter: usize, residual: f64, tol: f64 }
+        "the solver stopped after {n_iter} iterations at relative residual {residual:.1e}, above tol {tol:.1e}; {advice}"
+            => NotConverged { n_iter: usize, residual: f64, tol: f64, advice: &'static str }
         "the solver stopped after {n_iter} iterations with {n_open} labels undecided: the exact solution of this graph may give \
          them other classes; raise max_iter"
             => Undecided { n_iter: usize, n_open: usize }
         "the solver stopped after {n_iter} iterations at relative residual {residual:.1e}, before it had converged; {advice}"
             => KernelNotConverged { n_iter: usize, residual: f64, advice: &'static str }
-        "the solver stopped after {n_iter} iterations, its estimated suboptimality {}, above tol {tol:.1e}; raise max_iter or tol, \
-         or take solver auto", known(*gap)
-            => TrainingNotConverged { n_iter: usize, gap: f64, tol: f64 }
+        "the solver stopped after {n_iter} iterations, its estimated suboptimality {}, above tol {tol:.1e}; {advice}",
+            known(*gap)
+            => TrainingNotConverged { n_iter: usize, gap: f64, tol: f64, advice: &'static str }
         "the solver stopped after {n_iter} steps of learning the graph, at a relative gap of {gap:.1e}; rows at very different \
          distances make it hard: scale the features or remove outliers, or raise max_iter or tol"
             => LearningNotConverged { n_iter: usize, gap: f64 }
@@ -233,7 +232,7 @@ warnings! {
         "column '{column}': {what}: {option}"
             => CodeColumn { column: String, what: &'static str, option: String }
     }
-    "large-kernel", "nothing, or allow more memory, or set the number of landmarks" {
+    "large-kernel", "nothing, or set the number of landmarks" {
         "the kernel of {n_samples} rows is approximated by {n_landmarks} landmarks; n_landmarks sets their number, none keeps the \
          kernel itself"
             => ApproximateKernel { n_samples: usize, n_landmarks: usize }

@@ -234,23 +234,22 @@ pub mod models {
     pub mod lapsvm {
         #[doc(inline)]
         pub use lapwing_models::lapsvm::{
-            FitOptions, GramPrecision, Kernel, KernelKind, KernelLandmarks, KernelSolver, LaplacianKind, Stopping,
-            ValidationSet,
+            FitOptions, Kernel, KernelKind, KernelLandmarks, KernelSolver, LaplacianKind, Stopping, ValidationSet,
         };
     }
 
     /// Choices of [`LowRank`].
     pub mod low_rank {
         #[doc(inline)]
-        pub use lapwing_graph::low_rank::{GlnpSolver, GlnpStart, LandmarkBandwidth, LandmarkRule};
+        pub use lapwing_graph::low_rank::{GlnpSolver, GlnpStart, LandmarkRule};
         #[doc(inline)]
-        pub use lapwing_models::low_rank::{Balance, DegreePolicy, FactorKind, Head, PropagationSolver, Select};
+        pub use lapwing_models::low_rank::{Balance, FactorKind, Head, PropagationSolver, Select};
     }
 
     /// Choices of [`UnfoldedGnn`].
     pub mod unfolded {
         #[doc(inline)]
-        pub use lapwing_models::unfolded::{LayerOptimizer, LayerSolver, NodeLoss, SketchSize};
+        pub use lapwing_models::unfolded::{LayerOptimizer, LayerSolver, NodeLoss};
     }
 }
 

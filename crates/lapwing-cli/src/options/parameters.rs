@@ -38,7 +38,7 @@ fn argument(parameter: &Parameter) -> Arg {
         _ => argument,
     };
     let argument = argument.value_name(value_name(parameter));
-    match domain.number.is_none() && domain.pattern.is_none() && !domain.is_list {
+    match domain.number.is_none() && !domain.is_list {
         true => {
             let values = domain.words.into_iter().map(|(word, doc)| PossibleValue::new(word).help(doc));
             argument.value_parser(PossibleValuesParser::new(values).map(Value::Word))

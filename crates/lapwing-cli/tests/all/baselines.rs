@@ -53,8 +53,9 @@ fn what_cannot_be_is_told_before_anything_is_read() {
     let folder = Folder::new();
     let told = folder.refused("label --graph nowhere.npz --labels none.csv --method nearest-label -o out.csv");
     assert!(told.contains("the method nearest-label needs features, not a graph"), "{told}");
-    let told = folder.refused("label nowhere.csv --label-column y --method eigenfunction --clip 50 -o out.csv");
-    assert!(told.contains("--clip is 50; expected a number of at least 0 and below 50"), "{told}");
+    let told =
+        folder.refused("label nowhere.csv --label-column y --method eigenfunction --n-eigenfunctions 0 -o out.csv");
+    assert!(told.contains("--n-eigenfunctions is 0; expected a whole number of at least 1"), "{told}");
     let told = folder.refused("compare --graph nowhere.npz --labels none.csv --labeled 3 --methods subsampling");
     assert!(told.contains("subsampling needs features"), "{told}");
 }

@@ -267,7 +267,7 @@ fn methods_are_listed_with_their_parameters() {
     }
     let object = folder.ok("methods nystrom --json").json();
     let names: Vec<&str> = object["parameters"].as_array().unwrap().iter().filter_map(|p| p["name"].as_str()).collect();
-    assert!(names.contains(&"rcond") && !names.contains(&"n_nearest"), "{names:?}");
+    assert!(names.contains(&"bandwidth") && !names.contains(&"n_nearest"), "{names:?}");
 }
 
 #[test]

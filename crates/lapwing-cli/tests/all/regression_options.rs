@@ -44,12 +44,12 @@ fn numbers_take_units_everywhere() {
     folder.ok("graph t.csv --drop kind -o e.csv");
     folder.ok("sparsify e.csv -o s.npz --edge-budget 0.1k --nodes 90");
     folder.ok("sparsify e.csv -o s.npz --memory 64MiB");
-    folder.ok(&format!("{LABEL} --method lapsvm --memory 1M --max-iter 1k --solver cg"));
+    folder.ok(&format!("{LABEL} --method lapsvm --max-iter 1k --solver cg"));
     folder.ok(&format!("{LABEL} --method low-rank --n-landmarks 0.02k --fit-rows 1e3"));
     let options = [
         ("-k 15q", "error: invalid value '15q' for '--n-neighbors"),
         ("--method harmonic --max-iter 1.5", "error: invalid value '1.5' for '--max-iter"),
-        ("--method lapsvm --memory lots", "error: invalid value 'lots' for '--memory"),
+        ("--method sparse-harmonic --memory lots", "error: invalid value 'lots' for '--memory"),
         ("--method low-rank --n-landmarks 1T", "error: invalid value '1T' for '--n-landmarks"),
     ];
     assert_refused(&folder, &options);

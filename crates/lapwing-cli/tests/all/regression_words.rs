@@ -32,7 +32,7 @@ fn compare_and_label_name_the_same_options() {
         ("unfolded-gnn", "--edges 2", "--edges is 2;"),
         ("simple-harmonic", "--n-eigenvectors 0", "--n-eigenvectors is 0;"),
         ("simple-harmonic", "--n-eigenvectors 61", "--n-eigenvectors is 61;"),
-        ("eigenfunction", "--n-bins 1", "--n-bins is 1;"),
+        ("eigenfunction", "--n-eigenfunctions 0", "--n-eigenfunctions is 0;"),
         ("subsampling", "--n-subsample 0", "--n-subsample is 0;"),
         // Found by the fit, not before.
         ("subsampling", "--n-subsample 1", "--n-subsample is 1;"),

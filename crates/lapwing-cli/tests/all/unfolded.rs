@@ -45,12 +45,12 @@ fn every_solver_is_at_hand() {
     for options in [
         "--solver direct",
         "--solver rough-pcg --loss mse",
-        "--solver herta --edges 0.9 --sketch-size 8",
-        "--solver herta --optimizer adam --sketch-size none",
+        "--solver herta --edges 0.9",
+        "--solver herta --optimizer adam",
         "--solver matrix-free --l2-reg 0.5",
         "--solver gd",
         "--solver adam --learning-rate 0.1",
-        "--steps 6 --step-size 0.3",
+        "--steps 6",
         "--hidden 4 --max-iter 30",
         "--attention 1 --bias=false --self-loop 0.5",
     ] {

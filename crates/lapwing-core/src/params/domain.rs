@@ -102,8 +102,6 @@ pub struct Domain {
     pub is_flag: bool,
     /// Words that it takes, with their meanings if they are choices.
     pub words: Vec<(&'static str, String)>,
-    /// Form of further words, such as `knn:K`.
-    pub pattern: Option<&'static str>,
 }
 
 impl Domain {
@@ -131,9 +129,7 @@ impl Domain {
         if self.is_list && self.number.is_none() {
             return word.split(',').all(|one| self.words.iter().any(|(known, _)| *known == one.trim()));
         }
-        let prefix = self.pattern.and_then(|pattern| pattern.split_once(':'));
         self.words.iter().any(|(known, _)| *known == word)
-            || prefix.is_some_and(|(prefix, _)| word.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(':')))
     }
 
     /// Whether it has that value.
@@ -152,12 +148,11 @@ impl Domain {
     pub fn expected(&self) -> String {
         let mut text = match (self.is_flag, self.number) {
             (true, _) => return "true or false".into(),
-            (false, None) if self.pattern.is_none() => {
+            (false, None) => {
                 let words: Vec<&str> = self.words.iter().map(|(word, _)| *word).collect();
                 let several = if self.is_list { "one or more of" } else { "one of" };
                 return format!("{several} {}", words.join(", "));
             }
-            (false, None) => String::new(),
             (false, Some(_)) if self.is_list => format!("numbers{}", self.range.bounds("of ")),
             (false, Some(Number::Real)) => format!("a number{}", self.range.bounds("of ")),
             (false, Some(Number::Count)) => format!("a whole number{}", self.range.bounds("of ")),
@@ -165,8 +160,7 @@ impl Domain {
             (false, Some(Number::Seconds)) => format!("seconds{}", self.range.bounds("of ")),
         };
         let infinity = self.range.is_infinite_allowed.then_some("inf");
-        let others: Vec<&str> =
-            infinity.into_iter().chain(self.pattern).chain(self.words.iter().map(|(word, _)| *word)).collect();
+        let others: Vec<&str> = infinity.into_iter().chain(self.words.iter().map(|(word, _)| *word)).collect();
         if let Some((last, first)) = others.split_last() {
             for word in first {
                 text.push_str(", ");

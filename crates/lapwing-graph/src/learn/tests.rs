@@ -260,7 +260,6 @@ fn parameters_outside_their_range_are_named() {
     let default = LearnParams::default;
     assert!(text(LearnParams { support_factor: Some(0.5), ..default() }).contains("support_factor is 0.5"));
     assert!(text(LearnParams { sparsity: Some(0.0), ..default() }).contains("sparsity is 0"));
-    assert!(text(LearnParams { scale: f64::NAN, ..default() }).contains("scale is NaN"));
     assert!(text(LearnParams { tol: 1.0, ..default() }).contains("tol is 1"));
     assert!(text(LearnParams { max_iter: Some(0), ..default() }).contains("max_iter is 0"));
     let width = GraphParams { weights: Weighting::LearnedL2, bandwidth: Some(1.0), ..GraphParams::default() };

@@ -46,26 +46,26 @@ impl Blocks {
     }
 }
 
-/// Sums over the rows of some blocks, and the least of two values.
+/// Sums over the rows of some blocks, and the least of a value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlockSums {
     /// The sums.
     pub added: Vec<f64>,
-    /// The least values.
-    pub least: [f64; 2],
+    /// The least value.
+    pub least: f64,
 }
 
 impl BlockSums {
     /// `n` sums over no rows.
     pub fn zero(n: usize) -> Self {
-        Self { added: vec![0.0; n], least: [f64::INFINITY; 2] }
+        Self { added: vec![0.0; n], least: f64::INFINITY }
     }
 }
 
 impl Summand for BlockSums {
     fn add(&mut self, right: &Self) {
         add(&mut self.added, &right.added);
-        self.least = [0, 1].map(|at| self.least[at].min(right.least[at]));
+        self.least = self.least.min(right.least);
     }
 }
 
@@ -148,14 +148,14 @@ impl SumTree {
 
     /// The tree as bytes, for other processes and checkpoints.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(24 + self.nodes.len() * (24 + 8 * self.n_sums));
+        let mut out = Vec::with_capacity(24 + self.nodes.len() * (16 + 8 * self.n_sums));
         for size in [self.n_blocks, self.n_sums, self.nodes.len()] {
             out.extend((size as u64).to_le_bytes());
         }
         for ((level, place), sums) in &self.nodes {
             out.extend(level.to_le_bytes());
             out.extend(place.to_le_bytes());
-            sums.least.iter().for_each(|least| out.extend(least.to_le_bytes()));
+            out.extend(sums.least.to_le_bytes());
             sums.added.iter().for_each(|sum| out.extend(sum.to_le_bytes()));
         }
         out
@@ -167,12 +167,12 @@ impl SumTree {
         let [n_blocks, n_sums, n_nodes] =
             [0, 8, 16].map(|at| usize::try_from(u64::from_le_bytes(head[at..at + 8].try_into().unwrap_or_default())));
         let (n_blocks, n_sums, n_nodes) = (n_blocks.ok()?, n_sums.ok()?, n_nodes.ok()?);
-        if n_blocks > MOST_BLOCKS || rest.len() != n_nodes.checked_mul(n_sums.checked_mul(8)?.checked_add(24)?)? {
+        if n_blocks > MOST_BLOCKS || rest.len() != n_nodes.checked_mul(n_sums.checked_mul(8)?.checked_add(16)?)? {
             return None;
         }
         let mut tree = Self::new(n_blocks, n_sums);
         for _ in 0..n_nodes {
-            let (node, later) = rest.split_at_checked(24 + 8 * n_sums)?;
+            let (node, later) = rest.split_at_checked(16 + 8 * n_sums)?;
             rest = later;
             let word = |at: usize| u32::from_le_bytes(node[at..at + 4].try_into().unwrap_or_default());
             let real = |at: usize| f64::from_le_bytes(node[at..at + 8].try_into().unwrap_or_default());
@@ -183,8 +183,8 @@ impl SumTree {
             if level > tree.top() || within.is_empty() || !within.into_iter().all(is_new) {
                 return None;
             }
-            let added = (0..n_sums).map(|at| real(24 + 8 * at)).collect();
-            tree.insert_at(level, place, BlockSums { added, least: [real(8), real(16)] });
+            let added = (0..n_sums).map(|at| real(16 + 8 * at)).collect();
+            tree.insert_at(level, place, BlockSums { added, least: real(8) });
         }
         Some(tree)
     }
@@ -218,10 +218,7 @@ mod tests {
 
     /// Values whose sum depends on the order.
     fn sums(block: usize) -> BlockSums {
-        BlockSums {
-            added: vec![1.0 / (block as f64 + 0.3), (block as f64).exp2() * 0.1],
-            least: [-(block as f64), block as f64],
-        }
+        BlockSums { added: vec![1.0 / (block as f64 + 0.3), (block as f64).exp2() * 0.1], least: -(block as f64) }
     }
 
     #[test]
@@ -233,7 +230,7 @@ mod tests {
                 tree
             });
             let total = forward.total().unwrap();
-            assert_eq!(total.least, [1.0 - n as f64, 0.0]);
+            assert_eq!(total.least, 1.0 - n as f64);
             assert_eq!((forward.nodes.len(), forward.n_done()), (1, n));
             for stride in [3, 5, 7, 11] {
                 if n.is_multiple_of(stride) {

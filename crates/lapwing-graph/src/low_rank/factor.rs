@@ -86,8 +86,6 @@ pub struct DegreeCounts {
     pub sum: f64,
     /// The least.
     pub least: f64,
-    /// The first row of degree 0 or less.
-    pub first_nonpositive: Option<u64>,
 }
 
 /// One thread's work space.
@@ -137,8 +135,6 @@ impl FactorSums {
     /// The sums of a whole pass by their names.
     pub fn statistics(&self, mut total: BlockSums) -> Result<Statistics> {
         let (k, c) = (self.n_landmarks, self.n_classes);
-        let [least, first] = total.least;
-        let first_nonpositive = first.is_finite().then_some(first as u64);
         let slices = self.split(&mut total.added);
         let full = |triangle: &[f64]| {
             let mut out = Matrix::filled(k, k, 0.0);
@@ -154,8 +150,7 @@ impl FactorSums {
             n_nonpositive: slices.degrees[0] as u64,
             n_floored: slices.degrees[1] as u64,
             sum: slices.degrees[2],
-            least,
-            first_nonpositive,
+            least: total.least,
         };
         Ok(Statistics {
             gram: full(slices.gram),
@@ -183,7 +178,7 @@ impl FactorSums {
             factor.turn(strip, n_rows, space);
             slices.add_rows(factor, strip, n_rows, space);
             if let RowFactor::Nystrom { floor, .. } = factor {
-                slices.add_degrees(&space.degrees[..n_rows], *floor, first, least);
+                slices.add_degrees(&space.degrees[..n_rows], *floor, least);
             }
             if *factor != RowFactor::Similarities {
                 slices.add_labels(factor, strip, first..first + n_rows, targets, space);
@@ -210,16 +205,13 @@ impl FactorSlices<'_> {
         }
     }
 
-    /// Counts the degrees of the rows from `first` on; `least` are the least one and the first row of degree 0 or less.
-    fn add_degrees(&mut self, degrees: &[f64], floor: f64, first: usize, least: &mut [f64; 2]) {
-        for (row, degree) in degrees.iter().enumerate() {
-            if *degree <= 0.0 {
-                least[1] = least[1].min((first + row) as f64);
-            }
+    /// Counts the degrees; `least` is the least one.
+    fn add_degrees(&mut self, degrees: &[f64], floor: f64, least: &mut f64) {
+        for degree in degrees {
             self.degrees[0] += f64::from(u8::from(*degree <= 0.0));
             self.degrees[1] += f64::from(u8::from(*degree < floor));
             self.degrees[2] += degree;
-            least[0] = least[0].min(*degree);
+            *least = least.min(*degree);
         }
     }
 

@@ -16,10 +16,8 @@
 mod k_means;
 mod nearest;
 
-use lapwing_core::params::{Domain, Number, ParameterType, Value, above};
 use lapwing_core::{Csr, Error, Features, Result, RowSource, Run, Stream, check_memory, choices, gather_finite};
 use rand::seq::index;
-use serde::{Deserialize, Serialize};
 
 use super::held::HeldRows;
 use crate::knn::{KnnParams, Metric, kneighbors};
@@ -47,66 +45,16 @@ choices! {
     }
 }
 
-/// Rule for the width of the kernel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
+/// Width of the kernel.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LandmarkBandwidth {
     /// 0.5·q, or 0.7·q for landmarks that are rows, q the mean distance of sampled rows to their nearest landmark. With few
     /// rows, at least 0.7 times the mean distance to the nearest other row.
-    #[default]
     Auto,
-    /// The median distance of sampled rows.
-    Median,
-    /// Half the mean distance of sampled rows to their K-th neighbor in the sample; depends on the size of the sample.
-    Neighbors(usize),
     /// σ itself, above 0.
     Value(f64),
     /// No kernel (the width is 1 and not used), for landmarks that only serve as centers of clusters.
     None,
-}
-
-impl LandmarkBandwidth {
-    /// `auto`, `median`, `knn:K` or a number.
-    ///
-    /// # Errors
-    /// [`Error::Param`].
-    pub fn parse(text: &str) -> Result<Self> {
-        let bad = || Error::param("bandwidth", format!("'{text}'"), "auto, median, knn:K or a positive number");
-        match text {
-            "auto" => Ok(Self::Auto),
-            "median" => Ok(Self::Median),
-            _ => match text.strip_prefix("knn:") {
-                Some(k) => k.parse().ok().filter(|&k| k > 0).map(Self::Neighbors).ok_or_else(bad),
-                None => text.parse().ok().filter(|&x: &f64| x > 0.0 && x.is_finite()).map(Self::Value).ok_or_else(bad),
-            },
-        }
-    }
-}
-
-impl ParameterType for LandmarkBandwidth {
-    fn domain() -> Domain {
-        let domain = Domain::from_number(Number::Real).within(above(0.0)).or_words(&["auto", "median"]);
-        Domain { pattern: Some("knn:K"), ..domain }
-    }
-
-    fn from_value(value: &Value) -> Option<Self> {
-        match value {
-            Value::None => Some(Self::Auto),
-            Value::Word(word) => Self::parse(word).ok(),
-            number => f64::from_value(number).map(Self::Value),
-        }
-    }
-
-    fn to_value(&self) -> Value {
-        match self {
-            Self::Auto => Value::Word("auto".into()),
-            Self::Median => Value::Word("median".into()),
-            Self::Neighbors(k) => Value::Word(format!("knn:{k}")),
-            Self::Value(width) => Value::Real(*width),
-            Self::None => Value::None,
-        }
-    }
 }
 
 /// Landmarks, with the center and the width of the kernel.
@@ -272,18 +220,16 @@ impl RowSample {
         let (count, sum) = others.fold((0u64, 0.0), |(count, sum), (_, distance)| (count + 1, sum + distance));
         let mean_distance = if count > 0 { sum / count as f64 } else { 0.0 };
         let center = self.center.clone();
-        let (width, of) = match bandwidth {
+        let width = match bandwidth {
             LandmarkBandwidth::None => return Ok(Landmarks { center, values, width: 1.0, mean_distance, rows }),
-            LandmarkBandwidth::Value(width) => (width, ""),
+            LandmarkBandwidth::Value(width) => width,
             LandmarkBandwidth::Auto => {
                 let share = if rows.is_some() { 0.7 } else { 0.5 };
                 let k = values.len() / self.n_features();
                 let is_few = self.n_rows() > 1 && self.n_rows() < FEW_ROWS_PER_LANDMARK * k;
-                let least = if is_few { 0.7 * self.neighbor_distance(1, run)? } else { 0.0 };
-                (least.max(share * mean_distance), "from the rows to their landmarks")
+                let least = if is_few { 0.7 * self.neighbor_distance(run)? } else { 0.0 };
+                least.max(share * mean_distance)
             }
-            LandmarkBandwidth::Median => (self.median_distance(), "between rows"),
-            LandmarkBandwidth::Neighbors(k) => (0.5 * self.neighbor_distance(k, run)?, "to neighbors"),
         };
         // Rounding may make a distance of 0 slightly positive.
         let least = 1e-6 * self.extent();
@@ -291,13 +237,13 @@ impl RowSample {
         let is_moot = width <= least && bandwidth == LandmarkBandwidth::Auto;
         let width = if is_moot { self.median_distance() } else { width };
         if width <= least {
-            let is_given = matches!(bandwidth, LandmarkBandwidth::Value(_));
-            if width == 0.0 && !is_given {
-                let expected =
-                    format!("a number, or data with distances above 0 {of}; most rows are equal, or landmarks");
+            let is_auto = bandwidth == LandmarkBandwidth::Auto;
+            if width == 0.0 && is_auto {
+                let expected = "a number, or data with distances above 0 from the rows to their landmarks; most rows are \
+                                equal, or landmarks";
                 return Err(Error::param("bandwidth", "0 by its rule", expected));
             }
-            let by = if is_given { "" } else { " by its rule" };
+            let by = if is_auto { " by its rule" } else { "" };
             let expected = format!(
                 "more than {least:.1e}, a millionth of the largest value: single precision does not tell rows apart that are \
                  so near; scale the features"
@@ -329,16 +275,13 @@ impl RowSample {
         if distances.is_empty() { 0.0 } else { *distances.select_nth_unstable_by(middle, f64::total_cmp).1 }
     }
 
-    /// Mean distance of the rows to their `k`-th neighbor in the sample.
-    fn neighbor_distance(&self, k: usize, run: &Run) -> Result<f64> {
-        if k >= self.n_rows() {
-            return Err(Error::param("bandwidth", format!("knn:{k}"), format!("K below {} rows", self.n_rows())));
-        }
+    /// Mean distance of the rows to their nearest one in the sample.
+    fn neighbor_distance(&self, run: &Run) -> Result<f64> {
         // Sparse rows would be compared by the cosine.
-        let params = KnnParams { n_neighbors: k, metric: Some(Metric::Euclidean), ..KnnParams::default() };
+        let params = KnnParams { n_neighbors: 1, metric: Some(Metric::Euclidean), ..KnnParams::default() };
         let (neighbors, _) = kneighbors(&self.held.features()?, &params, &run.quiet())?;
-        let farthest = neighbors.distances.chunks_exact(k).map(|distances| f64::from(distances[k - 1]));
-        Ok(farthest.sum::<f64>() / self.n_rows() as f64)
+        let sum: f64 = neighbors.distances.iter().map(|distance| f64::from(*distance)).sum();
+        Ok(sum / self.n_rows() as f64)
     }
 }
 

@@ -42,8 +42,6 @@ parameters! {
         support_factor: Option<f64> = Some(3.0), or "none", in at_least(1.0), if [weights: "learned", "learned-l2"];
         /// Sparsity θ of the graph: the larger, the sparser. Auto derives it from the number of neighbors.
         sparsity: Option<f64> = None, or "auto", in above(0.0), if [weights: "learned", "learned-l2"];
-        /// Factor δ of all learned weights.
-        scale: f64 = 1.0, in above(0.0), if [weights: "learned", "learned-l2"];
         /// How the weights are found.
         solver: LearnSolver = LearnSolver::Auto, if [weights: "learned", "learned-l2"];
         /// Duality gap at which the solver stops, relative to the size of the objective's terms.
@@ -52,6 +50,10 @@ parameters! {
         max_iter: Option<usize> = None, or "auto", in at_least(1.0), if [weights: "learned", "learned-l2"];
         /// Whether to search for pairs outside the support that would get weight, and add them.
         repair: bool = false, if [weights: "learned", "learned-l2"];
+    }
+    extra {
+        /// Factor δ > 0 of all learned weights, which follows from regularizers; default 1.
+        scale: f64 = 1.0
     }
 }
 

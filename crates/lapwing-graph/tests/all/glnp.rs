@@ -60,7 +60,7 @@ fn digits_follow_their_known_curves() {
     let centers = centers(&x);
     let features = Features::from_f32(ROWS, PIXELS, x).unwrap();
     let fit = |solver, start| {
-        let params = GlnpParams { rank: RANK, solver, start, max_iter: 60, tol: 0.0, ..GlnpParams::default() };
+        let params = GlnpParams { rank: RANK, solver, start, max_iter: 60, tol: 0.0 };
         let clock = Instant::now();
         let found = glnp(&features, Some(GlnpCenters { values: &centers, offset: &[] }), &params, &run).unwrap();
         let milliseconds = clock.elapsed().as_secs_f64() * 1e3 / found.n_passes as f64;

@@ -118,10 +118,10 @@ impl<'f, 'p, 'a> Fitting<'f, 'p, 'a> {
     }
 
     /// Adds a solve on the graph to the report, with its warnings.
-    pub fn note_solve(&mut self, solve: SolveSummary, graph: &GraphParams, tol: f64) {
+    pub fn note_solve(&mut self, solve: SolveSummary, graph: &GraphParams, tol: f64, advice: &'static str) {
         notes::low_recall(&mut self.report, graph.recall_target);
         notes::unreached(&mut self.report);
-        notes::solved(&mut self.report, solve, tol);
+        notes::solved(&mut self.report, solve, tol, advice);
     }
 
     /// The rule by the largest score, without a temperature.

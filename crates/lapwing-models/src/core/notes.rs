@@ -67,12 +67,15 @@ fn advice(report: &Report) -> &'static str {
     }
 }
 
-/// Adds the summary of a solve; a warning if it stopped above its tolerance.
-pub(crate) fn solved(report: &mut Report, solve: SolveSummary, tol: f64) {
+/// What to do about a solve that did not converge, where its limits are parameters.
+pub(crate) const RAISE_LIMITS: &str = "raise max_iter or tol";
+
+/// Adds the summary of a solve; a warning with `advice` if it stopped above its tolerance.
+pub(crate) fn solved(report: &mut Report, solve: SolveSummary, tol: f64, advice: &'static str) {
     let solve = report.solve.insert(solve);
     if !solve.converged {
         let (n_iter, residual) = (solve.n_iter, solve.residual);
-        report.warnings.push(Warning::NotConverged { n_iter, residual, tol });
+        report.warnings.push(Warning::NotConverged { n_iter, residual, tol, advice });
     }
 }
 

@@ -257,7 +257,7 @@ impl Work<'_> {
         let Self { graph, components, run } = *self;
         let smoother = Smoother::new(graph, components, targets, smoothness, TOL, run)?;
         let smooth = report.time("solve", run, |_| smoother.solve(None, run))?;
-        crate::core::notes::solved(report, smooth.info.summary(), TOL);
+        crate::core::notes::solved(report, smooth.info.summary(), TOL, crate::core::notes::RAISE_LIMITS);
         let left_out = report.time("leave one out", run, |_| LeftOut::new(&smoother, &smooth, targets, run))?;
         let judge = report.time("judge", run, |_| Judge::new(left_out, targets, run));
         Ok((judge, smooth))

@@ -258,7 +258,7 @@ impl<G: Deref<Target = Graph>> Suggester<G> {
         let solved = match targets.filter(|_| plan.needs_scores || params.explore > 0.0) {
             Some(targets) => {
                 let (solved, info) = report.time("solve", run, |_| self.solve(targets, params.explore > 0.0, run))?;
-                notes::solved(&mut report, info.summary(), TOL);
+                notes::solved(&mut report, info.summary(), TOL, notes::RAISE_LIMITS);
                 Some(solved)
             }
             None => None,

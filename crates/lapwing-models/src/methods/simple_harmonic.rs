@@ -22,7 +22,7 @@
 
 use std::sync::Arc;
 
-use lapwing_core::params::{Parameters, above, at_least};
+use lapwing_core::params::{Parameters, at_least};
 use lapwing_core::{Error, Matrix, Report, Result, Run, Targets, Warning, parameters};
 use lapwing_graph::{AffinityGraph, GraphParams};
 use lapwing_solve::dense::least_squares;
@@ -51,10 +51,6 @@ parameters! {
         /// Number of eigenvectors q of the graph, at most that of rows. Auto is the least of l/2, 3·√l and 100 for l labeled rows,
         /// but at least one for each class.
         n_eigenvectors: Option<usize> = None, or "auto", in at_least(1.0);
-        /// Largest residual ‖Lu − λu‖ / λ of an eigenvector.
-        tol: f64 = 1e-8, in above(0.0).below(1.0);
-        /// Most steps of the search for eigenvectors.
-        max_iter: usize = 1000, in at_least(1.0);
     }
 }
 
@@ -116,8 +112,7 @@ impl SimpleHarmonic {
             let part = part.transpose()?;
             let graph = part.as_ref().unwrap_or(&affinity.graph);
             let q = self.n_eigenvectors(targets, n_parts, graph.n_samples(), report)?;
-            let params = EigenParams { tol: self.params.tol, max_iter: self.params.max_iter, ..EigenParams::default() };
-            smallest_eigenpairs(graph, q, &params, run)
+            smallest_eigenpairs(graph, q, &EigenParams::default(), run)
         })?;
         let rule = fitting.rule();
         let found = fitting.report.time("solve", run, |_| -> Result<_> {
@@ -132,7 +127,8 @@ impl SimpleHarmonic {
             })?;
             Ok((basis.scores(&basis.coefficients(targets)?, run), held_out))
         })?;
-        fitting.note_solve(pairs.info, &self.graph, self.params.tol);
+        let advice = "take fewer eigenvectors (n_eigenvectors)";
+        fitting.note_solve(pairs.info, &self.graph, EigenParams::default().tol, advice);
         Ok(found)
     }
 

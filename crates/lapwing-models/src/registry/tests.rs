@@ -48,11 +48,11 @@ fn names_are_those_of_the_method() {
 fn a_method_of_one_factor_has_the_parameters_of_that_factor() {
     let names =
         |method: &str| Settings::new(method).unwrap().list().iter().map(|parameter| parameter.name).collect::<Vec<_>>();
-    assert!(names("nystrom").contains(&"rcond") && !names("nystrom").contains(&"n_nearest"));
+    assert!(names("nystrom").contains(&"bandwidth") && !names("nystrom").contains(&"n_nearest"));
     assert!(names("anchor").contains(&"n_nearest") && !names("anchor").contains(&"glnp_tol"));
     assert!(!names("glnp").contains(&"factor") && names("low-rank").contains(&"factor"));
-    let rcond = Settings::new("nystrom").unwrap().list().into_iter().find(|p| p.name == "rcond").unwrap();
-    assert_eq!(rcond.needs(str::to_owned), None);
+    let tol = Settings::new("glnp").unwrap().list().into_iter().find(|p| p.name == "glnp_tol").unwrap();
+    assert_eq!(tol.needs(str::to_owned), None);
 }
 
 #[test]

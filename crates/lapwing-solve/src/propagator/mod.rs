@@ -179,7 +179,6 @@ impl Propagator {
         let degree: Vec<f64> = degrees.iter().map(|degree| degree + params.self_loop).collect();
         check_values("degrees", &degree, "expected finite values of at least 0", |d| d > 0.0 && d.is_finite())?;
         let growth = graph.degree().iter().zip(&degree).map(|(own, degree)| own / degree).fold(1.0f64, f64::max);
-        params.check_step_size(growth)?;
         run.install(|| Self::prepare(graph, degree, growth, params, run))
     }
 

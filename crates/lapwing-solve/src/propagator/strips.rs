@@ -95,7 +95,7 @@ impl Propagator {
     /// u ← u − αλ·D⁻¹·(M·u − g), M = D/λ + L, from u = λ·D⁻¹·g.
     fn unfold<R: Real>(&self, g: &[R], s: usize, steps: usize, run: &Run) -> Result<Vec<R>> {
         let reg = self.params.graph_reg;
-        let alpha = self.params.step_size.unwrap_or(1.0 / (1.0 + reg * self.growth));
+        let alpha = 1.0 / (1.0 + reg * self.growth);
         let mut u = g.to_vec();
         scale_rows(&mut u, s, |row| R::round(reg / (self.root[row] * self.root[row])));
         let mut product = zeros::<R>(u.len());

@@ -75,7 +75,7 @@ pub struct GlnpFactor {
 ///
 /// # Errors
 /// [`Error::Param`] for a parameter outside its range, a rank above n, or centers that are missing; [`Error::Shape`] for
-/// centers of another size, or no rows or columns; [`Error::TooLarge`] where `memory` does not suffice; [`Error::Value`] naming
+/// centers of another size, or no rows or columns; [`Error::TooLarge`] where memory does not suffice; [`Error::Value`] naming
 /// row and column of a value that is not finite; [`Error::Interrupted`]; those of the source.
 ///
 /// # Complexity

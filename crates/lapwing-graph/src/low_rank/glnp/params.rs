@@ -1,7 +1,6 @@
 //! Parameters of global linear neighborhoods.
 
-use lapwing_core::params::{Parameters, at_least};
-use lapwing_core::{Error, Result, choices, parameters};
+use lapwing_core::{Error, Result, check_memory, choices};
 
 use super::rows::{BLOCK_ROWS, n_slots, tile_rows};
 
@@ -27,22 +26,27 @@ choices! {
     }
 }
 
-parameters! {
-    /// Parameters of global linear neighborhoods.
-    pub struct GlnpParams {
-        /// Number of columns k of the factor F, at most that of rows.
-        rank: usize = 100, in at_least(1.0);
-        /// How the objective is minimized.
-        solver: GlnpSolver = GlnpSolver::AcceleratedGradient;
-        /// Start of the factor.
-        start: GlnpStart = GlnpStart::KMeans;
-        /// Most iterations. 0 leaves the factor at its start.
-        max_iter: usize = 100, in at_least(0.0);
-        /// The iteration ends once the last five iterations together lower the objective by less than this share of ‖X‖², or one
-        /// iteration of the published algorithm changes it by less.
-        tol: f64 = 1e-5, in at_least(0.0).below(1.0);
-        /// Most bytes that may be allocated.
-        memory: Option<u64> = None, or "none", in at_least(1.0);
+/// Parameters of global linear neighborhoods. Those that callers set are declared, with their ranges, by the methods that learn a
+/// factor.
+#[derive(Clone, Debug)]
+pub struct GlnpParams {
+    /// Number of columns k of the factor F, from 1 to the number of rows; default 100.
+    pub rank: usize,
+    /// How the objective is minimized.
+    pub solver: GlnpSolver,
+    /// Start of the factor.
+    pub start: GlnpStart,
+    /// Most iterations; default 100. 0 leaves the factor at its start.
+    pub max_iter: usize,
+    /// The iteration ends once the last five iterations together lower the objective by less than this share of ‖X‖², in [0, 1), or
+    /// one iteration of the published algorithm changes it by less; default 1e-5.
+    pub tol: f64,
+}
+
+impl Default for GlnpParams {
+    fn default() -> Self {
+        let (solver, start) = (GlnpSolver::default(), GlnpStart::default());
+        Self { rank: 100, solver, start, max_iter: 100, tol: 1e-5 }
     }
 }
 
@@ -70,22 +74,15 @@ impl GlnpParams {
 
     /// Checks the parameters against the number of rows and columns.
     pub(super) fn fit_to(&self, n: usize, d: usize, threads: usize) -> Result<()> {
-        self.check_ranges()?;
         if n == 0 || d == 0 {
             return Err(Error::shape("features", "at least one row and one column", format!("{n} × {d}")));
         }
-        if self.rank > n {
-            return Err(Error::param("rank", self.rank, format!("at most {n}, the number of rows")));
+        if !(1..=n).contains(&self.rank) {
+            return Err(Error::param("rank", self.rank, format!("from 1 to {n}, the number of rows")));
         }
-        let bytes = self.plan_bytes(n, d, threads);
-        match self.memory {
-            Some(limit) if bytes > limit => {
-                let what = format!("a factor of {n} rows and rank {}", self.rank);
-                let advice = "lower the rank, or fit a sample of the rows and extend it to the others";
-                Err(Error::too_large(what, bytes, limit, advice))
-            }
-            _ => Ok(()),
-        }
+        let what = format!("a factor of {n} rows and rank {}", self.rank);
+        let advice = "lower the rank, or fit a sample of the rows and extend it to the others";
+        check_memory(&what, self.plan_bytes(n, d, threads), advice)
     }
 }
 
@@ -111,16 +108,12 @@ mod tests {
     fn parameters_outside_their_range_are_named() {
         let text = |params: GlnpParams| params.fit_to(50, 3, 2).unwrap_err().to_string();
         let default = || GlnpParams { rank: 5, ..GlnpParams::default() };
-        assert_eq!(text(GlnpParams { rank: 0, ..default() }), "rank is 0; expected a whole number of at least 1");
-        assert!(text(GlnpParams { rank: 51, ..default() }).starts_with("rank is 51; expected at most 50"));
-        assert!(text(GlnpParams { tol: f64::NAN, ..default() }).starts_with("tol is NaN"));
-        assert!(text(GlnpParams { memory: Some(0), ..default() }).starts_with("memory is 0"));
-        let refused = text(GlnpParams { memory: Some(500), ..default() });
-        assert!(
-            refused.contains("50 rows and rank 5")
-                && refused.contains("sample")
-                && refused.contains("500 B are available")
-        );
+        for rank in [0, 51] {
+            let expected = format!("rank is {rank}; expected from 1 to 50, the number of rows");
+            assert_eq!(text(GlnpParams { rank, ..default() }), expected);
+        }
+        let huge = GlnpParams { rank: 1 << 30, ..default() }.fit_to(1 << 40, 3, 2).unwrap_err().to_string();
+        assert!(huge.contains("a factor of") && huge.contains("sample"), "{huge}");
         assert!(default().fit_to(50, 0, 1).unwrap_err().to_string().contains("50 × 0"));
         assert!(default().fit_to(50, 3, 2).is_ok());
     }

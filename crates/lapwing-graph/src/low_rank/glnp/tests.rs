@@ -354,9 +354,6 @@ fn mistakes_are_named() {
     bad[7] = f32::NAN;
     assert!(text(&features, centers(&bad, &[]), &params).starts_with("row 2 of centers holds NaN (column 1)"));
     assert!(text(&features, None, &GlnpParams { rank: 51, ..params.clone() }).contains("rank is 51"));
-    assert!(
-        text(&features, None, &GlnpParams { memory: Some(1000), ..params.clone() }).contains("1000 B are available")
-    );
     let mut holed: Vec<f32> = dense_values(&features).iter().map(|&x| x as f32).collect();
     holed[3 * 17 + 1] = f32::INFINITY;
     let holed = Features::from_f32(50, 3, holed).unwrap();

@@ -27,9 +27,7 @@ const INDEPENDENT: f64 = 1e-8;
 
 /// Minimizes from the weights of `state`.
 pub(crate) fn cg(state: &mut State, task: &Task<'_>, trace: &mut Trace) -> Result<()> {
-    let mut gains: Vec<f64> = Vec::new();
-    let mut before: VecDeque<Step> = VecDeque::new();
-    let mut is_fresh = true;
+    let mut search = Search { gains: Vec::new(), before: VecDeque::new(), is_fresh: true };
     if trace.values.is_empty() {
         trace.note(state.value, task.run);
     }
@@ -37,36 +35,21 @@ pub(crate) fn cg(state: &mut State, task: &Task<'_>, trace: &mut Trace) -> Resul
         task.run.check()?;
         let towards = task.preconditioner.apply(&state.gradient);
         let decrement = 0.5 * dot(&state.gradient, &towards);
-        let gap = task.gap(&state.gradient, estimate(decrement, &gains, task));
+        let gap = task.gap(&state.gradient, estimate(decrement, &search.gains, task));
         if trace.reaches(gap, task) {
-            if is_fresh {
+            if search.is_fresh || search.is_at_rounding(decrement, state, task, trace)? {
                 trace.converged = true;
                 break;
-            }
-            // The gradient is recomputed, because rounding and the errors of inexact solves accumulate in it.
-            state.renew(task, trace)?;
-            before.clear();
-            is_fresh = true;
-            if !task.is_close && task.ridge == 0.0 {
-                // The gains of earlier steps do not apply to the recomputed gradient.
-                let towards = task.preconditioner.apply(&state.gradient);
-                if 0.5 * dot(&state.gradient, &towards) <= 2.0 * decrement {
-                    trace.converged = true;
-                    break;
-                }
-                gains.clear();
             }
             continue;
         }
         if trace.n_iter >= task.max_iter {
             break;
         }
-        let direction = conjugate(&towards, &before, task.run);
-        if !before.is_empty() && dot(&direction, &state.gradient) < KEPT * 2.0 * decrement {
+        let direction = conjugate(&towards, &search.before, task.run);
+        if !search.before.is_empty() && dot(&direction, &state.gradient) < KEPT * 2.0 * decrement {
             // Most of the gradient lies in directions that were searched before.
-            state.renew(task, trace)?;
-            before.clear();
-            is_fresh = true;
+            search.renew(state, task, trace)?;
             continue;
         }
         let next = Step::next(&direction, task.accuracy(trace), task)?;
@@ -76,26 +59,72 @@ pub(crate) fn cg(state: &mut State, task: &Task<'_>, trace: &mut Trace) -> Resul
         });
         let Some((step, scores, inner, lengths)) = next else {
             // The new directions are rounding error only, or not finite.
-            let is_last = gains.last().is_some_and(|gain| *gain <= task.tol * state.value);
+            let is_last = search.gains.last().is_some_and(|gain| *gain <= task.tol * state.value);
             trace.converged = is_last || state.gradient.values().iter().all(|g| *g == 0.0);
             break;
         };
-        gains.push(0.5 * dot(&inner, &lengths));
+        search.gains.push(0.5 * dot(&inner, &lengths));
         task.run.install(|| {
             subtract_product(&mut state.weights, &step.directions, &lengths);
             subtract_product(&mut state.scores, &scores, &lengths);
             subtract_product(&mut state.gradient, &step.products, &lengths);
         });
         state.evaluate(task);
-        before.push_back(step);
-        if 16 * before.len() * state.weights.values().len() > KEPT_BYTES {
-            before.pop_front();
-        }
-        is_fresh = false;
+        search.keep(step, state.weights.values().len());
         trace.n_iter += 1;
         trace.note(state.value, task.run);
     }
     Ok(())
+}
+
+/// What earlier steps leave to the next ones.
+struct Search {
+    /// Decrease of the objective by each step.
+    gains: Vec<f64>,
+    /// The last steps, in as many bytes as are kept.
+    before: VecDeque<Step>,
+    /// Whether the gradient was computed anew and no step has followed.
+    is_fresh: bool,
+}
+
+impl Search {
+    /// Computes the gradient anew: rounding and the errors of inexact solves accumulate in it.
+    fn renew(&mut self, state: &mut State, task: &Task<'_>, trace: &mut Trace) -> Result<()> {
+        state.renew(task, trace)?;
+        self.before.clear();
+        self.is_fresh = true;
+        Ok(())
+    }
+
+    /// Computes the gradient anew; returns whether it is as small as its `decrement` was, where the gap is estimated by the gains of
+    /// earlier steps, which do not apply to the new one.
+    fn is_at_rounding(
+        &mut self,
+        decrement: f64,
+        state: &mut State,
+        task: &Task<'_>,
+        trace: &mut Trace,
+    ) -> Result<bool> {
+        self.renew(state, task, trace)?;
+        if task.is_close || task.ridge != 0.0 {
+            return Ok(false);
+        }
+        let towards = task.preconditioner.apply(&state.gradient);
+        let is_small = 0.5 * dot(&state.gradient, &towards) <= 2.0 * decrement;
+        if !is_small {
+            self.gains.clear();
+        }
+        Ok(is_small)
+    }
+
+    /// Keeps a step for weights of `n_weights` numbers.
+    fn keep(&mut self, step: Step, n_weights: usize) {
+        self.before.push_back(step);
+        if 16 * self.before.len() * n_weights > KEPT_BYTES {
+            self.before.pop_front();
+        }
+        self.is_fresh = false;
+    }
 }
 
 /// P⁻¹g, made conjugate to the earlier directions.

@@ -161,10 +161,10 @@ impl Trace {
     }
 
     /// Warns if the training did not converge.
-    pub fn note_unconverged(&self, tol: f64, report: &mut Report) {
+    pub fn note_unconverged(&self, tol: f64, advice: &'static str, report: &mut Report) {
         if !self.converged {
             let (n_iter, gap) = (self.n_iter, self.relative_gap());
-            report.warnings.push(Warning::TrainingNotConverged { n_iter, gap, tol });
+            report.warnings.push(Warning::TrainingNotConverged { n_iter, gap, tol, advice });
         }
     }
 }

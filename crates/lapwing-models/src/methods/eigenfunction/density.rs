@@ -3,7 +3,12 @@
 use lapwing_core::{Matrix, Result};
 use lapwing_solve::dense::eigen_symmetric;
 
-use super::params::EigenfunctionParams;
+/// Bins b of the histogram along an axis, of sufficiently many rows.
+const BINS: usize = 50;
+/// Width σ of the kernel between bins, in units of their mean distance.
+const RELATIVE_BANDWIDTH: f64 = 0.2;
+/// Share ε that is added to every bin.
+const DENSITY_FLOOR: f64 = 0.1;
 
 /// A chosen function: its eigenvalue, its axis, and its number on that axis.
 #[derive(Clone, Copy, Debug)]
@@ -34,27 +39,27 @@ pub(super) fn extent(rows: &Matrix, column: usize) -> (f64, f64) {
 
 impl AxisFunctions {
     /// All functions of one column, whose values are from `low` to `high` and not all equal.
-    pub fn new(rows: &Matrix, column: usize, (low, high): (f64, f64), params: &EigenfunctionParams) -> Result<Self> {
-        let bins = params.n_bins.min(rows.n_rows() / 10).max(2);
+    pub fn new(rows: &Matrix, column: usize, (low, high): (f64, f64)) -> Result<Self> {
+        let bins = BINS.min(rows.n_rows() / 10).max(2);
         let width = (high - low) / bins as f64;
         let mut shares = vec![0.0; bins];
         for row in rows.rows() {
             shares[(((row[column] - low) / width) as usize).min(bins - 1)] += 1.0;
         }
-        shares.iter_mut().for_each(|share| *share = *share / rows.n_rows() as f64 + params.density_floor);
+        shares.iter_mut().for_each(|share| *share = *share / rows.n_rows() as f64 + DENSITY_FLOOR);
         let total: f64 = shares.iter().sum();
         shares.iter_mut().for_each(|share| *share /= total);
-        let (values, at_centers) = smooth_functions(&shares, width, params.relative_bandwidth)?;
+        let (values, at_centers) = smooth_functions(&shares, width)?;
         Ok(Self { column, grid: (low + width / 2.0, width), values, at_centers })
     }
 }
 
 /// Eigenvalues, ascending, and functions of (D̃ − P·W·P)·g = λ·P·D̂·g for bins of `width` with the shares `p`.
-fn smooth_functions(p: &[f64], width: f64, relative_bandwidth: f64) -> Result<(Vec<f64>, Matrix)> {
+fn smooth_functions(p: &[f64], width: f64) -> Result<(Vec<f64>, Matrix)> {
     let b = p.len();
     let distance = |r: usize, s: usize| r.abs_diff(s) as f64 * width;
     let mean = (0..b * b).map(|at| distance(at / b, at % b)).sum::<f64>() / (b * b) as f64;
-    let bandwidth = relative_bandwidth * mean;
+    let bandwidth = RELATIVE_BANDWIDTH * mean;
     let kernel = |r: usize, s: usize| (-(distance(r, s) / bandwidth).powi(2) / 2.0).exp();
     // 1ᵀPW is at least p, so that nothing below is divided by 0.
     let smoothed: Vec<f64> = (0..b).map(|s| (0..b).map(|r| p[r] * kernel(r, s)).sum()).collect();
@@ -81,7 +86,7 @@ mod tests {
     fn functions_of_a_uniform_density_are_cosines() {
         let n = 5000;
         let rows = Matrix::new(n, 1, (0..n).map(|row| (row as f64 + 0.5) / n as f64).collect()).unwrap();
-        let found = AxisFunctions::new(&rows, 0, extent(&rows, 0), &EigenfunctionParams::default()).unwrap();
+        let found = AxisFunctions::new(&rows, 0, extent(&rows, 0)).unwrap();
         assert!(found.values[0].abs() < 1e-10 && found.values[1] > 1e-10 && found.values.len() == 50);
         for k in 1..4 {
             let cosine = |bin: usize| (std::f64::consts::PI * k as f64 * (bin as f64 + 0.5) / 50.0).cos();
@@ -96,7 +101,7 @@ mod tests {
     fn few_rows_have_few_bins() {
         for (n, bins) in [(3, 2), (29, 2), (30, 3), (499, 49), (2000, 50)] {
             let rows = Matrix::new(n, 1, (0..n).map(|row| row as f64).collect()).unwrap();
-            let found = AxisFunctions::new(&rows, 0, extent(&rows, 0), &EigenfunctionParams::default()).unwrap();
+            let found = AxisFunctions::new(&rows, 0, extent(&rows, 0)).unwrap();
             assert_eq!(found.values.len(), bins);
         }
     }

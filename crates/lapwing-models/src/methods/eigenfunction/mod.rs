@@ -19,7 +19,9 @@
 //! New rows go through steps 5 and 6 with the clips, centers, functions and norms of the fit. A model holds only these, so that its
 //! size does not grow with n.
 //!
-//! Departures: if there are more than 64 features, the leading 64 axes are taken by default; for sparse rows and for more than
+//! Numbers: b = 50, ε = 0.1, σ = 0.2, clip = 2.5 and w = 100.
+//!
+//! Departures: if there are more than 64 features, the leading 64 axes are taken; for sparse rows and for more than
 //! 1,024 features the axes come from subspace iteration, which keeps sparse rows sparse.
 //!
 //! Only functions of one axis are used, no products of them: clusters that no single axis separates stay together. Take
@@ -30,19 +32,17 @@
 
 mod density;
 mod extension;
-mod params;
 mod rotation;
 
 use std::sync::Arc;
 
-use lapwing_core::params::Parameters;
-use lapwing_core::{Matrix, Result, Run, Targets, Warning, check_memory};
+use lapwing_core::params::{Parameters, at_least};
+use lapwing_core::{Matrix, Result, Run, Targets, Warning, check_memory, parameters};
 use lapwing_solve::dense::{least_squares, solve_spd};
 use lapwing_solve::products::times;
 use rayon::prelude::*;
 
 pub(crate) use extension::{EigenfunctionExtension, KIND};
-pub use params::EigenfunctionParams;
 
 use crate::core::calibration::Fallback;
 use crate::core::extend::Extend;
@@ -57,12 +57,24 @@ use rotation::Rotation;
 /// Name of the method.
 pub(crate) const EIGENFUNCTION: &str = "eigenfunction";
 
-/// Most axes by default.
-const TYPICAL_COMPONENTS: usize = 64;
+/// Most principal axes r: a choice of ours, as the default number of functions is.
+const MOST_AXES: usize = 64;
+/// Percent of the rows that are clipped at each end of an axis, as published.
+const CLIP: f64 = 2.5;
+/// Weight w of the given labels against smoothness, as published.
+const FIT_WEIGHT: f64 = 100.0;
 /// Smaller eigenvalues are those of constant functions.
 const LEAST_EIGENVALUE: f64 = 1e-10;
 /// An axis shorter than this share of the longest is constant except for rounding.
 const LEAST_EXTENT: f64 = 1e-10;
+
+parameters! {
+    /// Parameters of the eigenfunctions.
+    pub struct EigenfunctionParams {
+        /// Number of functions q. If there are fewer, all are used.
+        n_eigenfunctions: usize = 64, in at_least(1.0);
+    }
+}
 
 /// Classifier by eigenfunctions of the density: parameters, checked.
 ///
@@ -77,7 +89,7 @@ const LEAST_EXTENT: f64 = 1e-10;
 /// let labels = Labels::from_integers((0..200).map(|i| (i < 2).then_some(i)));
 /// let targets = Targets::one_hot(&labels, None)?;
 /// let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
-/// let method = Eigenfunction::new(EigenfunctionParams { n_eigenfunctions: 1, ..Default::default() })?;
+/// let method = Eigenfunction::new(EigenfunctionParams { n_eigenfunctions: 1 })?;
 /// let run = Run::new(None, 0)?;
 /// let fitted = method.fit(&problem, &run)?;
 /// assert!((0..200).all(|i| fitted.labeling.labels[i] == i as u32 % 2));
@@ -98,11 +110,6 @@ impl Eigenfunction {
         Ok(Self { params })
     }
 
-    /// Number of axes for `n` rows of `d` columns, at most either.
-    fn n_components(&self, n: usize, d: usize) -> usize {
-        self.params.n_components.unwrap_or(TYPICAL_COMPONENTS).min(d).min(n)
-    }
-
     /// Steps 2 to 4: the smoothest functions of the columns of `rotated` (n, r), as (axis, λ, values at the centers).
     fn smoothest(&self, rotated: &Matrix, run: &Run) -> Result<(Vec<AxisFunctions>, Vec<Chosen>)> {
         let r = rotated.n_cols();
@@ -114,7 +121,7 @@ impl Eigenfunction {
             let axes = (0..r).into_par_iter().filter(|&j| !is_constant(&extents[j]));
             axes.map(|j| {
                 run.check()?;
-                AxisFunctions::new(rotated, j, extents[j], &self.params)
+                AxisFunctions::new(rotated, j, extents[j])
             })
             .collect::<Result<_>>()
         })?;
@@ -130,11 +137,11 @@ impl Eigenfunction {
     }
 
     /// Step 6: α (q, c) for the columns of U at the labeled rows `labeled` (l, q) with eigenvalues `sigma` (q).
-    fn coefficients(&self, labeled: &Matrix, sigma: &[f64], targets: &Targets) -> Result<Matrix> {
+    fn coefficients(labeled: &Matrix, sigma: &[f64], targets: &Targets) -> Result<Matrix> {
         let (q, c) = (sigma.len(), targets.n_columns());
         let (mut a, mut b) = (Matrix::filled(q, q, 0.0), Matrix::filled(q, c, 0.0));
         for (at, (u, trust)) in labeled.rows().zip(targets.weights()).enumerate() {
-            let weight = self.params.fit_weight * trust;
+            let weight = FIT_WEIGHT * trust;
             for (k, u_k) in u.iter().enumerate() {
                 a.row_mut(k).iter_mut().zip(u).for_each(|(a, u)| *a += weight * u_k * u);
                 b.row_mut(k).iter_mut().zip(targets.values().row(at)).for_each(|(b, y)| *b += weight * u_k * y);
@@ -155,10 +162,10 @@ impl Eigenfunction {
         rule: &Rule,
         run: &Run,
     ) -> Result<(EigenfunctionExtension, Option<Standings>)> {
-        let mut functions = run.install(|| Functions::new(rotated, &axes, &chosen, self.params.clip));
+        let mut functions = run.install(|| Functions::new(rotated, &axes, &chosen, CLIP));
         functions.normalize(rotated, run);
         let (n, l, q) = (rotated.n_rows(), targets.rows().len(), chosen.len());
-        let columns = q + usize::from(self.params.constant);
+        let columns = q + 1;
         let constant = (n as f64).sqrt().recip();
         let mut labeled = Matrix::filled(l, columns, constant);
         for (at, &row) in targets.rows().iter().enumerate() {
@@ -166,16 +173,21 @@ impl Eigenfunction {
         }
         let mut sigma: Vec<f64> = chosen.iter().map(|function| function.value).collect();
         sigma.resize(columns, 0.0);
-        let alpha = self.coefficients(&labeled, &sigma, targets)?;
+        let alpha = Self::coefficients(&labeled, &sigma, targets)?;
         let held_out = Standings::by_folds(targets, rule, run, |kept, rows, _| {
             let place = |row: &u32| targets.rows().partition_point(|other| other < row);
             let of = |rows: &[u32]| -> Result<Matrix> {
                 Matrix::new(rows.len(), columns, rows.iter().flat_map(|row| labeled.row(place(row)).to_vec()).collect())
             };
-            Ok(times(&of(rows)?, &self.coefficients(&of(kept.rows())?, &sigma, kept)?))
+            Ok(times(&of(rows)?, &Self::coefficients(&of(kept.rows())?, &sigma, kept)?))
         })?;
         Ok((EigenfunctionExtension::new(rotation, functions, &alpha, constant), held_out))
     }
+}
+
+/// Number of axes for `n` rows of `d` columns, at most either.
+fn n_axes(n: usize, d: usize) -> usize {
+    MOST_AXES.min(d).min(n)
 }
 
 impl Method for Eigenfunction {
@@ -192,16 +204,13 @@ impl Method for Eigenfunction {
         let features = fitting.features()?;
         let rule = fitting.rule();
         let report = &mut fitting.report;
-        let r = self.n_components(features.n_rows(), features.n_cols());
+        let r = n_axes(features.n_rows(), features.n_cols());
         let bytes = (8 * features.n_rows() as u64).saturating_mul(r as u64);
         check_memory(
             &format!("the projection of {} rows on {r} axes", features.n_rows()),
             bytes,
-            "take fewer axes (n_components)",
+            "label a sample of the rows, and the others by its model",
         )?;
-        if self.params.n_components.is_none() {
-            report.choose("n_components", r);
-        }
         let (rotation, rotated) = report.time("rotate", run, |_| -> Result<_> {
             let rotation = Rotation::new(features, r, run)?;
             let rotated = rotation.project(features, run)?;
@@ -221,7 +230,7 @@ impl Method for Eigenfunction {
     fn plan(&self, size: &ProblemSize) -> Plan {
         let (n, c, base) =
             (size.n_samples, size.n_classes.max(2), base_bytes(Program::Search, size) + double_panels(size));
-        let r = self.n_components(n, size.n_features);
+        let r = n_axes(n, size.n_features);
         let step = |name: &str, bytes: usize| PlanStep { name: name.into(), peak_bytes: (base + bytes) as u64 };
         let entries = size.sparse.then_some(size.input_bytes / 8);
         let rotate = rotation::plan_bytes(n, size.n_features, r, entries, size.threads);

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use lapwing_core::{Csr, Dense, Error, Features, Matrix, Result, Run, Stream};
+use lapwing_core::{Csr, Dense, Features, Matrix, Result, Run, Stream};
 use lapwing_solve::dense::{eigen_symmetric, gram, orthonormal_columns};
 use lapwing_solve::products::add_sparse_product;
 use rand::RngExt;
@@ -24,9 +24,6 @@ const STRIPE: usize = 64;
 const ITERATIONS: usize = 8;
 /// Additional axes that are iterated, so that the wanted ones converge faster.
 const SPARE: usize = 8;
-/// Most axes by subspace iteration. Each step orthogonalizes them, which takes time in the square of their number and cannot be
-/// interrupted.
-const MOST_ITERATED: usize = 256;
 
 /// Means of the columns, and orthonormal axes of descending variance.
 #[derive(Clone, Debug)]
@@ -41,7 +38,7 @@ impl Rotation {
     /// The `r` leading principal axes of `features` (n, d), r ≤ d.
     ///
     /// # Errors
-    /// [`Error::Param`] for more than 256 axes of sparse rows or of more than 1024 columns; [`Error::Interrupted`].
+    /// [`Error::Interrupted`](lapwing_core::Error::Interrupted).
     pub fn new(features: &Features<'_>, r: usize, run: &Run) -> Result<Self> {
         let mean = match features {
             Features::Dense(dense) => dense.column_means(run),
@@ -51,11 +48,6 @@ impl Rotation {
             Features::Dense(dense) if dense.n_cols() <= MOST_COVARIANCE => {
                 let covariance = covariance(dense, &mean, run)?;
                 leading(&covariance, r)?
-            }
-            _ if r > MOST_ITERATED => {
-                let expected =
-                    format!("at most {MOST_ITERATED} for sparse rows or more than {MOST_COVARIANCE} columns");
-                return Err(Error::param("n_components", r, expected));
             }
             _ => iterated(features, &mean, r, run)?,
         };

@@ -24,22 +24,22 @@ fn dense_twin(values: &[f64], d: usize, targets: &Targets, params: &Eigenfunctio
         covariance.row_mut(a)[b] = (0..n).map(|i| x.row(i)[a] * x.row(i)[b]).sum();
     }
     let (_, axes) = eigen_symmetric(&covariance).unwrap();
-    let r = params.n_components.unwrap_or(64).min(d);
+    let r = 64.min(d);
     let column =
         |j: usize| -> Vec<f64> { (0..n).map(|i| (0..d).map(|k| x.row(i)[k] * axes.row(k)[d - 1 - j]).sum()).collect() };
     let columns: Vec<Vec<f64>> = (0..r).map(column).collect();
-    let b = params.n_bins.min(n / 10).max(2);
+    let b = 50.min(n / 10).max(2);
     let mut pool: Vec<(f64, usize, Vec<f64>, Vec<f64>)> = Vec::new();
     for (j, z) in columns.iter().enumerate() {
         let (low, high) = z.iter().fold((f64::MAX, f64::MIN), |(a, b), &v| (a.min(v), b.max(v)));
         let width = (high - low) / b as f64;
         let t: Vec<f64> = (0..b).map(|k| low + (k as f64 + 0.5) * width).collect();
         let count = |k: usize| z.iter().filter(|&&v| (((v - low) / width) as usize).min(b - 1) == k).count() as f64;
-        let p: Vec<f64> = (0..b).map(|k| count(k) / n as f64 + params.density_floor).collect();
+        let p: Vec<f64> = (0..b).map(|k| count(k) / n as f64 + 0.1).collect();
         let total: f64 = p.iter().sum();
         let p: Vec<f64> = p.iter().map(|p| p / total).collect();
         let mean = (0..b * b).map(|at| (t[at / b] - t[at % b]).abs()).sum::<f64>() / (b * b) as f64;
-        let s = params.relative_bandwidth * mean;
+        let s = 0.2 * mean;
         let w = |r: usize, c: usize| (-(t[r] - t[c]).powi(2) / (2.0 * s * s)).exp();
         let tilde: Vec<f64> = (0..b).map(|c| (0..b).map(|r| p[r] * w(r, c) * p[c]).sum()).collect();
         let m: Vec<f64> = (0..b).map(|c| p[c] * (0..b).map(|r| p[r] * w(r, c)).sum::<f64>()).collect();
@@ -65,7 +65,7 @@ fn dense_twin(values: &[f64], d: usize, targets: &Targets, params: &Eigenfunctio
             let (below, above) = (sorted[rank.floor() as usize], sorted[rank.ceil() as usize]);
             below + (rank - rank.floor()) * (above - below)
         };
-        let (low, high) = (percentile(params.clip / 100.0), percentile(1.0 - params.clip / 100.0));
+        let (low, high) = (percentile(0.025), percentile(1.0 - 0.025));
         let value = |z: f64| {
             let z = z.clamp(low, high);
             let right = (1..b - 1).find(|&at| t[at] >= z).unwrap_or(b - 1);
@@ -74,8 +74,8 @@ fn dense_twin(values: &[f64], d: usize, targets: &Targets, params: &Eigenfunctio
         let norm = columns[*j].iter().map(|&z| value(z).powi(2)).sum::<f64>().sqrt();
         (0..n).for_each(|i| u.row_mut(i)[k] = value(columns[*j][i]) / norm);
     }
-    let columns = q + usize::from(params.constant);
-    let (c, w) = (targets.n_columns(), params.fit_weight);
+    let columns = q + 1;
+    let (c, w) = (targets.n_columns(), 100.0);
     let (mut a, mut rhs) = (Matrix::filled(columns, columns, 0.0), Matrix::filled(columns, c, 0.0));
     for k in 0..columns {
         for (at, &row) in targets.rows().iter().enumerate() {
@@ -102,21 +102,8 @@ fn scores_and_functions_are_those_of_the_dense_version() {
     let trust: Vec<f64> = (0..n).map(|row| 0.5 + (row % 3) as f64).collect();
     let targets = Targets::one_hot(&labels, Some(&trust)).unwrap();
     let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
-    let default = EigenfunctionParams::default();
-    let cases = [
-        EigenfunctionParams { n_eigenfunctions: 12, ..default.clone() },
-        EigenfunctionParams { n_eigenfunctions: 7, n_components: Some(2), constant: false, ..default.clone() },
-        EigenfunctionParams {
-            n_eigenfunctions: 30,
-            n_bins: 20,
-            relative_bandwidth: 0.3,
-            density_floor: 0.02,
-            clip: 0.0,
-            fit_weight: 7.0,
-            ..default
-        },
-    ];
-    for params in cases {
+    for n_eigenfunctions in [7, 12, 30] {
+        let params = EigenfunctionParams { n_eigenfunctions };
         let (f, u) = dense_twin(&values, d, &targets, &params);
         let fitted = Eigenfunction::new(params.clone()).unwrap().fit(&problem, &run()).unwrap();
         let largest = f.values().iter().fold(0.0f64, |most, v| most.max(v.abs()));
@@ -144,7 +131,7 @@ fn functions_of_a_uniform_square_are_cosines_of_its_sides() {
     let labels = Labels::from_integers((0..side * side).map(|row| (row % 500 == 0).then_some((row % 2) as i64)));
     let targets = Targets::one_hot(&labels, None).unwrap();
     let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
-    let params = EigenfunctionParams { n_eigenfunctions: 2, clip: 0.0, ..EigenfunctionParams::default() };
+    let params = EigenfunctionParams { n_eigenfunctions: 2 };
     let fitted = Eigenfunction::new(params).unwrap().fit(&problem, &run()).unwrap();
     let file = extension_to_file(&*fitted.extension.unwrap()).unwrap();
     let extension = EigenfunctionExtension::stored(&file, targets.n_columns()).unwrap();

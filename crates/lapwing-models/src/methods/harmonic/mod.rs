@@ -142,7 +142,7 @@ impl Harmonic {
         }
         let held_out = phases.hold_out(&function, &chosen, verdict.as_mut(), level, report)?;
         self.note_choices(&function, chosen.prior.as_ref(), report);
-        fitting.note_solve(function.solve.clone(), &self.graph, self.params.tol);
+        fitting.note_solve(function.solve.clone(), &self.graph, self.params.tol, notes::RAISE_LIMITS);
         let targets = problem.targets;
         let is_spread = class_sizes::are_spread(targets, &components) && !class_sizes::are_typical(targets, graph);
         Ok(Solved { function, verdict, held_out, is_centered, is_spread, built: None, errors: chosen.errors })

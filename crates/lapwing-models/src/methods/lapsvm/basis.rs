@@ -13,11 +13,10 @@ use super::extension::Expansion;
 use super::gram::{Factor, Gram, nystrom_map};
 use super::kernel::{GivenBlocks, GramBlocks, Kernel, KernelRows, middle, typical_bandwidth};
 use super::objective::Solution;
-use super::params::{
-    EXACT_ROWS, GramPrecision, KernelKind, KernelLandmarks, LapSvmParams, MOST_WEIGHTS, TYPICAL_LANDMARKS,
-};
+use super::params::{EXACT_ROWS, KernelKind, KernelLandmarks, LapSvmParams, MOST_WEIGHTS, TYPICAL_LANDMARKS};
 
-/// Most rows whose Gram matrix is held in double precision by default.
+/// Most rows whose Gram matrix is held in double precision: products of larger ones are as fast as memory, of which it takes twice as
+/// much.
 const DOUBLE_ROWS: usize = 4096;
 /// Validation rows whose similarities are computed at a time.
 const CROSS_ROWS: usize = 64;
@@ -38,8 +37,14 @@ pub(super) enum Storage {
 }
 
 impl Storage {
-    /// The storage for n rows of d columns.
+    /// The storage for n rows of d columns. Tiles may take half of the free memory.
     pub fn new(params: &LapSvmParams, n: usize, d: usize, is_sparse: bool) -> Self {
+        let limit = available_memory_bytes().map_or(u64::MAX, |bytes| bytes / 2);
+        Self::within(limit, params, n, d, is_sparse)
+    }
+
+    /// The storage, if tiles may take `limit` bytes.
+    pub fn within(limit: u64, params: &LapSvmParams, n: usize, d: usize, is_sparse: bool) -> Self {
         let landmarks = match params.n_landmarks {
             KernelLandmarks::Count(count) => Some(count),
             KernelLandmarks::Auto if n > EXACT_ROWS || params.kernel == KernelKind::LowRank => Some(TYPICAL_LANDMARKS),
@@ -54,15 +59,14 @@ impl Storage {
             }
             _ => {}
         }
-        let limit = params.memory.or_else(|| available_memory_bytes().map(|bytes| bytes / 2)).unwrap_or(u64::MAX);
         let fits = |precision| symmetric_bytes(n, precision) as u64 <= limit;
-        let wanted = match params.precision {
-            GramPrecision::Double => Precision::Double,
-            GramPrecision::Single => Precision::Single,
-            GramPrecision::Auto if n <= DOUBLE_ROWS && fits(Precision::Double) => Precision::Double,
-            GramPrecision::Auto => Precision::Single,
-        };
-        if fits(wanted) { Self::Tiles(wanted) } else { Self::Blocks }
+        if n <= DOUBLE_ROWS && fits(Precision::Double) {
+            Self::Tiles(Precision::Double)
+        } else if fits(Precision::Single) {
+            Self::Tiles(Precision::Single)
+        } else {
+            Self::Blocks
+        }
     }
 
     /// Its name in reports.
@@ -128,8 +132,7 @@ impl<'b> Basis<'b> {
             Storage::Landmarks(count) => 4 * (n as u64).saturating_mul(count as u64),
             _ => 0,
         };
-        let advice = "lower the memory for the Gram matrix, which is then made block by block, or take landmarks";
-        check_memory(&format!("the Gram matrix of {n} rows"), bytes, advice)?;
+        check_memory(&format!("the Gram matrix of {n} rows"), bytes, "take landmarks (n_landmarks)")?;
         let center = match (params.kernel, features) {
             (KernelKind::Rbf | KernelKind::LowRank, Features::Dense(dense)) => middle(dense),
             _ => Vec::new(),
@@ -220,7 +223,7 @@ impl<'b> Basis<'b> {
         let (v, n) = (new.n_rows(), fitted.n_rows());
         let bytes = (v as u64).saturating_mul(n as u64).saturating_mul(8);
         let what = format!("the matrix of similarities of {v} validation rows");
-        check_memory(&what, bytes, "take fewer of them (validation_share), or landmarks")?;
+        check_memory(&what, bytes, "give fewer of them, or take landmarks")?;
         let mut out = vec![0.0; v * n];
         match (&self.source, self.kernel, &self.gram) {
             (Source::Rows(center), Some(kernel), _) => {

@@ -12,7 +12,7 @@ use super::kernel::Kernel;
 use super::loss::{Loss, LossKind};
 use super::newton::{Resolvent, Space, Weights, newton};
 use super::objective::{Objective, Solution};
-use super::params::{GramPrecision, KernelKind, KernelLandmarks, KernelSolver, LapSvmParams, MOST_WEIGHTS, Stopping};
+use super::params::{KernelKind, KernelLandmarks, KernelSolver, LapSvmParams, MOST_WEIGHTS, Stopping};
 use super::select::{Question, Selected, Units, errors_as_given, is_small, select, without_folds};
 use super::smoothness::Smoothness;
 use super::stopping::Rule;
@@ -156,9 +156,6 @@ impl<'a> Machine<'_, 'a> {
             if params.kernel != KernelKind::LowRank {
                 report.warnings.push(Warning::ApproximateKernel { n_samples, n_landmarks: count });
             }
-        }
-        if let (Storage::Tiles(_), GramPrecision::Auto) = (basis.storage, params.precision) {
-            report.choose("precision", basis.storage.name());
         }
         if basis.storage == Storage::Blocks {
             report.warnings.push(Warning::GramAnew { n_samples });
@@ -308,7 +305,7 @@ impl<'a> Machine<'_, 'a> {
                 (targets.clone(), Some(validation::given(basis, self.features, set, targets, run)?))
             }
             None if needs_validation => {
-                let (kept, held) = validation::held_back(params, targets, run)?;
+                let (kept, held) = validation::held_back(kind, targets, run)?;
                 (kept, Some(held))
             }
             _ => (targets.clone(), None),
@@ -317,8 +314,7 @@ impl<'a> Machine<'_, 'a> {
         let unlabeled: Vec<u32> = without(n, fitted.rows());
         let rule = Rule {
             kind,
-            every: params.check_every.unwrap_or_else(|| Rule::typical_interval(n)),
-            stability_tol: params.stability_tol,
+            every: Rule::interval(n),
             tol: params.tol,
             // If all rows are labeled, the signs of the fitted ones are monitored.
             unlabeled: if unlabeled.is_empty() { fitted.rows() } else { &unlabeled },

@@ -50,7 +50,7 @@ use crate::core::method::refitted;
 
 pub(crate) use extension::{KIND, KernelExtension};
 pub use kernel::Kernel;
-pub use params::{GramPrecision, KernelKind, KernelLandmarks, KernelSolver, LapSvmParams, LaplacianKind, Stopping};
+pub use params::{KernelKind, KernelLandmarks, KernelSolver, LapSvmParams, LaplacianKind, Stopping};
 pub use validation::{FitOptions, ValidationSet};
 
 use self::loss::LossKind;

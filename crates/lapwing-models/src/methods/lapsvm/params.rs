@@ -58,18 +58,6 @@ choices! {
     }
 }
 
-choices! {
-    /// Precision in which a Gram matrix is stored.
-    pub enum GramPrecision("precision", default Auto) {
-        /// Double up to 4,096 rows, single beyond.
-        Auto = "auto",
-        /// 32 bits.
-        Single = "single",
-        /// 64 bits.
-        Double = "double",
-    }
-}
-
 /// Number of landmarks of a low-rank kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -118,22 +106,11 @@ parameters! {
         solver: KernelSolver = KernelSolver::Auto;
         /// When conjugate gradients stop.
         stopping: Stopping = Stopping::Stability, if [solver: "auto", "cg"];
-        /// Largest share η of unlabeled rows that may change sides between checks of stable labels. The default is the
-        /// paper's.
-        stability_tol: f64 = 0.015, in above(0.0).below(1.0), if [stopping: "stability", "mixed"] [solver: "auto", "cg"];
-        /// Iterations θ between checks. Auto is √n / 2 for n rows, the paper's.
-        check_every: Option<usize> = None, or "auto", in at_least(1.0), if [solver: "auto", "cg"];
-        /// Share of the labels that is held out for validation if no validation rows are given.
-        validation_share: f64 = 0.2, in above(0.0).below(1.0), if [stopping: "validation", "mixed"] [solver: "auto", "cg"];
         /// Gradient √(gᵀKg), relative to the one at zero, at which any iteration ends. The dual ends when no optimality
         /// condition is violated by more than √tol.
         tol: f64 = 1e-8, in above(0.0).below(1.0);
         /// Most iterations.
         max_iter: usize = 10_000, in at_least(1.0);
-        /// Precision in which the Gram matrix is stored.
-        precision: GramPrecision = GramPrecision::Auto;
-        /// Most bytes for the Gram matrix. Auto is half of the free memory. A larger matrix is made block by block in every product.
-        memory: Option<u64> = None, or "auto", in at_least(0.0);
     }
 }
 

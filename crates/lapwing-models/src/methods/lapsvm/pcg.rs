@@ -96,11 +96,7 @@ pub(super) fn solve(
         if rule.is_due(iteration) {
             let has_settled = has_settled(&columns, rule, &mut classes, run);
             for (at, column) in columns.iter_mut().enumerate().filter(|(_, column)| !column.is_done) {
-                let Column { alpha, f, bias, curve, memory, .. } = column;
-                let objective = curve.last().copied().unwrap_or(f64::INFINITY);
-                let standing = Standing { alpha, f, bias: *bias, objective, has_settled };
-                let stops = rule.stops(at, &standing, memory, run);
-                (column.is_done, column.converged) = (stops, stops);
+                column.judge(at, has_settled, rule, run);
             }
         }
         multiply(objective.gram, &mut columns, |c| &c.g, |c| &mut c.kg, run)?;
@@ -271,6 +267,14 @@ impl<'p> Column<'p> {
         self.now = product + self.g_bias * self.g_bias;
     }
 
+    /// Ends the iteration of problem `number` if its labels are final by the rule.
+    fn judge(&mut self, number: usize, has_settled: bool, rule: &Rule<'_>, run: &Run) {
+        let objective = self.curve.last().copied().unwrap_or(f64::INFINITY);
+        let standing = Standing { alpha: &self.alpha, f: &self.f, bias: self.bias, objective, has_settled };
+        let stops = rule.stops(number, &standing, &mut self.memory, run);
+        (self.is_done, self.converged) = (stops, stops);
+    }
+
     /// Steps to the minimum along the direction.
     fn step(&mut self, objective: &Objective<'_>) {
         let o = objective.at_labeled(&self.f, self.bias);
@@ -397,7 +401,6 @@ mod tests {
         let rule = Rule {
             kind: super::super::params::Stopping::Stability,
             every: 1,
-            stability_tol: 0.015,
             tol: 0.0,
             unlabeled: &unlabeled,
             validation: None,

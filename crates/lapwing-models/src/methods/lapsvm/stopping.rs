@@ -15,6 +15,9 @@ use super::params::Stopping;
 /// and 8 it fell by 0.02 % at the first check that can stop.
 pub(super) const FALLING: f64 = 0.02;
 
+/// Largest share η of unlabeled rows that may change sides or class between two checks of stable labels, the paper's.
+const STABLE: f64 = 0.015;
+
 /// Labels that only the stopping rule uses.
 pub(super) struct Validation {
     pub rows: ValidationRows,
@@ -35,8 +38,6 @@ pub(super) struct Rule<'r> {
     pub kind: Stopping,
     /// Iterations between two checks.
     pub every: usize,
-    /// Largest share of unlabeled rows that may change sides between checks of stable labels.
-    pub stability_tol: f64,
     /// Relative gradient at which every iteration ends.
     pub tol: f64,
     /// Rows without a label.
@@ -65,8 +66,8 @@ pub(super) struct Standing<'s> {
 }
 
 impl Rule<'_> {
-    /// The paper's number of iterations between checks: √n / 2.
-    pub fn typical_interval(n: usize) -> usize {
+    /// The number θ of iterations between checks, the paper's: √n / 2.
+    pub fn interval(n: usize) -> usize {
         (((n as f64).sqrt() / 2.0).round() as usize).max(1)
     }
 
@@ -76,7 +77,7 @@ impl Rule<'_> {
 
     /// Whether few enough unlabeled rows changed for labels to count as stable.
     pub fn is_few(&self, changed: usize) -> bool {
-        (changed as f64) < self.stability_tol * self.unlabeled.len().max(1) as f64
+        (changed as f64) < STABLE * self.unlabeled.len().max(1) as f64
     }
 
     /// Whether the gradient is small enough to end a problem.

@@ -5,9 +5,12 @@ use rand::seq::SliceRandom;
 
 use super::basis::Basis;
 use super::loss::positive_classes;
-use super::params::LapSvmParams;
+use super::params::Stopping;
 use super::stopping::{Validation, ValidationRows};
 use crate::core::scores::largest;
+
+/// Share of the labels of a class that is held back for validation where no rows are given for it.
+const HELD_BACK: f64 = 0.2;
 
 /// Labeled rows that only decide when conjugate gradients stop.
 #[derive(Clone, Copy, Debug)]
@@ -49,20 +52,19 @@ pub(super) fn given(
 }
 
 /// The targets without a share of each class, and that share as a validation set.
-pub(super) fn held_back(params: &LapSvmParams, targets: &Targets, run: &Run) -> Result<(Targets, Validation)> {
-    let share = params.validation_share;
+pub(super) fn held_back(stopping: Stopping, targets: &Targets, run: &Run) -> Result<(Targets, Validation)> {
     let mut held = vec![false; targets.rows().len()];
     for class in 0..targets.n_columns() {
         let is_of = |at: &usize| largest(targets.values().row(*at)) == class;
         let mut members: Vec<usize> = (0..held.len()).filter(is_of).collect();
         members.shuffle(&mut run.rng(Stream::Split, (1 << 41) + class as u64));
-        let count = ((members.len() as f64 * share).round() as usize).min(members.len().saturating_sub(1));
+        let count = ((members.len() as f64 * HELD_BACK).round() as usize).min(members.len().saturating_sub(1));
         members.iter().take(count).for_each(|&at| held[at] = true);
     }
     let chosen: Vec<usize> = (0..held.len()).filter(|&at| held[at]).collect();
     if chosen.is_empty() {
         let expected = "stability or gradient, or more labels: none can be held back for validation";
-        return Err(Error::param("stopping", params.stopping.name(), expected));
+        return Err(Error::param("stopping", stopping.name(), expected));
     }
     let rows = chosen.iter().map(|&at| targets.rows()[at]).collect();
     let validation = Validation { rows: ValidationRows::Within(rows), signs: signs(targets, &chosen) };

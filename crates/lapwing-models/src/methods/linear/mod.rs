@@ -27,7 +27,7 @@ mod tests;
 use std::sync::Arc;
 
 use lapwing_core::model_file::{ModelFile, Must};
-use lapwing_core::params::{Parameters, above, at_least};
+use lapwing_core::params::{Parameters, above};
 use lapwing_core::{Features, Matrix, Report, Result, Run, Targets, parameters};
 use serde_json::json;
 
@@ -50,6 +50,9 @@ use crate::{Fitted, HeldOutFit, Method, Plan, PlanStep, Problem, ProblemSize};
 /// Name of the method.
 pub(crate) const LINEAR: &str = "linear";
 
+/// When the fit stops: at this suboptimality (ℓ − ℓ*)/ℓ*, as bounded by its gradient, usually after some ten steps.
+const LIMITS: Limits = Limits { tol: 1e-3, max_iter: 1000 };
+
 parameters! {
     /// Parameters of the linear model.
     pub struct LinearParams {
@@ -57,10 +60,6 @@ parameters! {
         /// their spread. Auto is the best of 1, 0.1, 0.01, 0.001 and 0.0001 for labels that are held out, and 0.01 if a class has
         /// fewer than five labels.
         l2_reg: Option<f64> = None, or "auto", in above(0.0);
-        /// Suboptimality (ℓ − ℓ*)/ℓ* at which the fit stops, as bounded by its gradient.
-        tol: f64 = 1e-3, in above(0.0).below(1.0);
-        /// Most iterations of the fit.
-        max_iter: usize = 1000, in at_least(1.0);
     }
 }
 
@@ -95,10 +94,6 @@ impl Linear {
         Ok(Self { params })
     }
 
-    fn limits(&self) -> Limits {
-        Limits { tol: self.params.tol, max_iter: self.params.max_iter }
-    }
-
     /// ρ, and the trials by which it was chosen, the chosen one first; none if there is nothing to hold out. `folds` (l) are folds to
     /// hold out in any case; otherwise five are, if every class has labels enough.
     fn ridge(&self, rows: &Rows, targets: &Targets, folds: Option<&[i32]>, run: &Run) -> Result<(f64, Vec<Trial>)> {
@@ -108,8 +103,8 @@ impl Linear {
         let Some(all) = folds.or(own.as_deref()) else {
             return Ok((given.unwrap_or(CANDIDATES[DEFAULT]), Vec::new()));
         };
-        let few = Folds::new(rows, targets, all, true, self.params.max_iter);
-        let whole = Folds::new(rows, targets, all, folds.is_none(), self.params.max_iter);
+        let few = Folds::new(rows, targets, all, true);
+        let whole = Folds::new(rows, targets, all, folds.is_none());
         let mut trials = match given {
             None if is_enough => few.compare(run)?,
             _ => vec![whole.trial(given.unwrap_or(CANDIDATES[DEFAULT]), None, run)?],
@@ -240,12 +235,11 @@ impl Method for Linear {
         if self.params.l2_reg.is_none() {
             note_choice(ridge, &trials, report);
         }
-        let (weights, trace) =
-            report.time("solve", run, |_| design.rows.fit(targets, ridge, self.limits(), None, run))?;
+        let (weights, trace) = report.time("solve", run, |_| design.rows.fit(targets, ridge, LIMITS, None, run))?;
         let held_out = trials.first().map(|trial| standings(&to_shares(trial.scores.clone()), targets));
         let layers = design.layers(&weights, run)?;
         report.solve = Some(trace.summary("l-bfgs"));
-        trace.note_unconverged(self.params.tol, report);
+        trace.note_unconverged(LIMITS.tol, "raise l2_reg", report);
         let scores = report.time("apply", run, |_| layers.outputs(features, run))?;
         Ok(fitting.decide(Arc::new(scores), held_out, Fallback::One, Some(Arc::new(LinearExtension(layers))), None))
     }

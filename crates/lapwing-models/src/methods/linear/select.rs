@@ -17,9 +17,8 @@ use crate::maps::{Loss, NodeLoss};
 /// Values of ρ, and the default among them.
 pub(super) const CANDIDATES: [f64; 5] = [1e-4, 1e-3, 1e-2, 1e-1, 1.0];
 pub(super) const DEFAULT: usize = 2;
-/// Suboptimality at which the fits of a comparison stop, and their most iterations: what comes later changes few scores.
-const TRIAL_TOL: f64 = 5e-2;
-const TRIAL_STEPS: usize = 30;
+/// When the fits of a comparison stop: what comes later changes few scores.
+const TRIAL: Limits = Limits { tol: 5e-2, max_iter: 30 };
 /// Standard errors by which a ρ must be better than the default.
 const ERRORS: f64 = 1.0;
 
@@ -31,7 +30,6 @@ pub(super) struct Folds<'f> {
     folds: &'f [i32],
     /// The folds that are held out.
     held: Vec<i32>,
-    max_iter: usize,
 }
 
 /// The fits of all folds with one ρ.
@@ -53,14 +51,14 @@ impl Trial {
 
 impl<'f> Folds<'f> {
     /// All folds; or as many as hold enough rows to choose by, if `few`.
-    pub fn new(rows: &'f Rows, targets: &'f Targets, folds: &'f [i32], few: bool, max_iter: usize) -> Self {
+    pub fn new(rows: &'f Rows, targets: &'f Targets, folds: &'f [i32], few: bool) -> Self {
         let mut held: Vec<i32> = folds.iter().copied().filter(|fold| *fold >= 0).collect();
         held.sort_unstable();
         held.dedup();
         if few {
             held.truncate(n_folds(folds.len()));
         }
-        Self { rows, targets, folds, held, max_iter: max_iter.min(TRIAL_STEPS) }
+        Self { rows, targets, folds, held }
     }
 
     /// Number of folds that are held out.
@@ -97,7 +95,6 @@ impl<'f> Folds<'f> {
     /// # Errors
     /// Those of the fits.
     pub fn trial(&self, ridge: f64, start: Option<&Trial>, run: &Run) -> Result<Trial> {
-        let limits = Limits { tol: TRIAL_TOL, max_iter: self.max_iter };
         let quiet = run.quiet();
         let fitted: Vec<(Matrix, Matrix)> = run.install(|| {
             let folds = self.held.par_iter().enumerate();
@@ -106,7 +103,7 @@ impl<'f> Folds<'f> {
                     let kept = self.targets.subset(|row| self.folds[row] != fold)?;
                     let rows = self.rows.subset(|row| self.folds[row] != fold)?;
                     let start = start.map(|trial| trial.weights[at].clone());
-                    let (weights, _) = rows.fit(&kept, ridge, limits, start, &quiet)?;
+                    let (weights, _) = rows.fit(&kept, ridge, TRIAL, start, &quiet)?;
                     let scores = self.rows.subset(|row| self.folds[row] == fold)?.scores(&weights, &quiet)?;
                     Ok((weights, scores))
                 })

@@ -181,7 +181,7 @@ mod tests {
 
     fn tree(blocks: &[usize]) -> SumTree {
         blocks.iter().fold(SumTree::new(5, 1), |mut tree, &block| {
-            tree.insert(block, BlockSums { added: vec![block as f64], least: [0.0; 2] });
+            tree.insert(block, BlockSums { added: vec![block as f64], least: 0.0 });
             tree
         })
     }

@@ -12,8 +12,13 @@ use serde::Serialize;
 
 use super::checkpoint::Keeper;
 use super::solve::{Propagated, Spectrum, anchor_map, regress};
-use super::{Balance, DegreePolicy, FactorKind, Head, LowRankParams};
+use super::{Balance, FactorKind, Head, LowRankParams};
 
+/// Eigenvalues of the landmarks' kernel below this share of the largest are left out. Kernels are in single precision, so that less
+/// than 1e-8 would be noise.
+pub(super) const RCOND: f64 = 1e-6;
+/// Weight γ of smoothness in the regression.
+pub(super) const GRAPH_REG: f64 = 0.01;
 /// Least degree, in units of the mean.
 pub(super) const FLOOR: f64 = 1e-3;
 /// Share of rows of degree 0 or less above which the bandwidth is refused.
@@ -115,7 +120,7 @@ impl Fit<'_> {
             }
             FactorKind::Nystrom => {
                 let Landmarks { center, values, width, .. } = self.landmarks;
-                let nystrom = NystromMap::new(values, center.len(), *width, params.rcond)?;
+                let nystrom = NystromMap::new(values, center.len(), *width, RCOND)?;
                 let total =
                     report.time_steps("degrees", blocks, run, |_| self.pass(0, &RowFactor::Similarities, sums, run))?;
                 let totals = sums.statistics(total)?.sums;
@@ -132,7 +137,7 @@ impl Fit<'_> {
                 let factor = RowFactor::Nystrom { weights, floor: FLOOR * mean };
                 let total = report.time_steps("sums", blocks, run, |_| self.pass(1, &factor, sums, run))?;
                 let statistics = sums.statistics(total)?;
-                self.check_degrees(&statistics, params, report)?;
+                self.check_degrees(&statistics, report)?;
                 Ok(Summed { factor, statistics, map: nystrom.map.clone(), nystrom: Some(nystrom), passes: 2 })
             }
             FactorKind::Glnp => {
@@ -141,13 +146,8 @@ impl Fit<'_> {
         }
     }
 
-    fn check_degrees(&self, statistics: &Statistics, params: &LowRankParams, report: &mut Report) -> Result<()> {
+    fn check_degrees(&self, statistics: &Statistics, report: &mut Report) -> Result<()> {
         let (found, n) = (&statistics.degrees, self.source.n_rows());
-        if let (DegreePolicy::Error, Some(row)) = (params.degree_policy, found.first_nonpositive) {
-            let value = format!("what gives it a degree of 0 or less (least degree {:.3e})", found.least);
-            let advice = "use degree_policy floor, a wider bandwidth, or factor anchor".into();
-            return Err(Error::Value { what: "features".into(), row: row as usize, col: None, value, advice });
-        }
         let share = found.n_nonpositive as f64 / n as f64;
         if share > MOST_NONPOSITIVE {
             let expected =
@@ -186,12 +186,11 @@ impl<F> Summed<F> {
         let largest_eigenvalue = spectrum.largest();
         let (coefficients, own, how) = match (params.head, &self.statistics.labeled_gram) {
             (Head::Regression, Some(labeled)) => {
-                let graph_reg = params.graph_reg / share;
-                let coefficients = regress(labeled, gram, &self.statistics.sums, &cross, graph_reg)?;
+                let coefficients = regress(labeled, gram, &self.statistics.sums, &cross, GRAPH_REG / share)?;
                 (coefficients, vec![0.0; scale.len()], Propagated { n_iter: 0, residual: 0.0, converged: true })
             }
             _ => {
-                let (coefficients, how) = spectrum.propagate(&cross, params.alpha, params);
+                let (coefficients, how) = spectrum.propagate(&cross, params.alpha, params.solver);
                 (coefficients, scale.iter().map(|scale| (1.0 - params.alpha) * scale).collect(), how)
             }
         };

@@ -142,14 +142,11 @@ fn sum(found: GlnpFactor, targets: &Targets, run: &Run) -> Result<(Summed<Learne
     let mut gram = sum_in_blocks(&rows, k * k + k, grams, run)?;
     let sums = gram.split_off(k * k);
     let mut degrees = DegreeCounts { sum: volume, least: f64::INFINITY, ..DegreeCounts::default() };
-    for (row, f) in rows.rows().enumerate() {
+    for f in rows.rows() {
         let degree = factor.degree(f);
         degrees.least = degrees.least.min(degree);
         degrees.n_floored += u64::from(degree < factor.floor);
-        if degree <= 0.0 {
-            degrees.n_nonpositive += 1;
-            degrees.first_nonpositive = degrees.first_nonpositive.or(Some(row as u64));
-        }
+        degrees.n_nonpositive += u64::from(degree <= 0.0);
     }
     let (mut cross, mut mass) = (Matrix::filled(k, c, 0.0), vec![0.0; c]);
     for ((row, y), trust) in targets.rows().iter().zip(targets.values().rows()).zip(targets.weights()) {

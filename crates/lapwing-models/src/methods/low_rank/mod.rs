@@ -49,7 +49,7 @@ pub use checkpoint::remove as remove_checkpoint;
 pub(crate) use extension::KIND;
 pub use extension::LowRankExtension;
 pub(crate) use params::LOW_RANK;
-pub use params::{Balance, DegreePolicy, FactorKind, Head, LowRankParams, PropagationSolver, Select};
+pub use params::{Balance, FactorKind, Head, LowRankParams, PropagationSolver, Select};
 pub use row_fit::RowFit;
 
 use crate::core::extend::Extension;
@@ -178,7 +178,7 @@ impl LowRank {
             None => learned::fit(source, targets, setup, &mut report, run)?,
         };
         check_solved(&fit.solved)?;
-        note_solve(&mut report, &fit.solved, self.params.tol);
+        note_solve(&mut report, &fit.solved);
         let (rule, held_out) = rule(&fit.params, targets, &fit.scores, fit.held_out, &mut report, run)?;
         // Labels of a part are at other rows than those of the whole.
         let held_out = held_out.map(|held_out| match &part {
@@ -231,7 +231,11 @@ impl LowRank {
             let sample = RowSample::draw(source, n_landmarks, run)?;
             // A learned factor takes the centers of clusters and no width.
             let is_learned = params.factor == FactorKind::Glnp;
-            let bandwidth = if is_learned { LandmarkBandwidth::None } else { params.bandwidth };
+            let bandwidth = match params.bandwidth {
+                _ if is_learned => LandmarkBandwidth::None,
+                Some(width) => LandmarkBandwidth::Value(width),
+                None => LandmarkBandwidth::Auto,
+            };
             let landmarks = match &self.given {
                 Some(given) => sample.given(given, bandwidth, run)?,
                 None => sample.landmarks(n_landmarks, params.landmarks, bandwidth, run)?,
@@ -326,7 +330,7 @@ impl LowRank {
         let n_summed = if share < 1.0 { (share * n as f64).round() as usize } else { n };
         summed.note(Some(landmarks), &solved, n_summed, report)?;
         check_solved(&solved)?;
-        note_solve(report, &solved, params.tol);
+        note_solve(report, &solved);
         let passes = if share < 1.0 { 0 } else { summed.passes };
         report.add_part("passes", &serde_json::json!({ "fit": passes, "bytes": passes as u64 * source.bytes() }))?;
         Ok((summed, solved))
@@ -363,9 +367,10 @@ fn check_solved(solved: &Solved) -> Result<()> {
 }
 
 /// Adds the propagation to the report.
-fn note_solve(report: &mut Report, solved: &Solved, tol: f64) {
+fn note_solve(report: &mut Report, solved: &Solved) {
     let Propagated { n_iter, residual, converged } = solved.how;
-    notes::solved(report, SolveSummary { n_iter, residual, converged, ..SolveSummary::default() }, tol);
+    let summary = SolveSummary { n_iter, residual, converged, ..SolveSummary::default() };
+    notes::solved(report, summary, solve::TOL, "take solver closed");
 }
 
 /// Checks that rows and targets match, before anything is read.

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use lapwing_core::params::{Parameters, above, at_least};
-use lapwing_core::{Error, Result, available_memory_bytes, choices, parameters};
-use lapwing_graph::low_rank::{GlnpParams, GlnpSolver, GlnpStart, LandmarkBandwidth, LandmarkRule};
+use lapwing_core::{Error, Result, choices, parameters};
+use lapwing_graph::low_rank::{GlnpParams, GlnpSolver, GlnpStart, LandmarkRule};
 
 use crate::ClassPrior;
 
@@ -66,16 +66,6 @@ choices! {
     }
 }
 
-choices! {
-    /// Treatment of degrees of the Nyström factor that are tiny, 0 or negative.
-    pub enum DegreePolicy("degree_policy", default Floor) {
-        /// They are raised to a thousandth of the mean.
-        Floor = "floor",
-        /// A degree of 0 or less is an error.
-        Error = "error",
-    }
-}
-
 parameters! {
     /// Parameters of low-rank label propagation (Petegrosso et al., arXiv 1702.08884), with defaults of our measurements.
     pub struct LowRankParams {
@@ -88,8 +78,8 @@ parameters! {
         /// Number of nearest landmarks that each row is a mixture of. 0 means all.
         n_nearest: usize = 3, in at_least(0.0), if [factor: "anchor"];
         /// Width σ of exp(−D/(2σ²)), D the squared distance to a landmark. Auto follows from the distances of rows to their
-        /// nearest landmark, median from the median distance of two rows, knn:K from the distance to the K-th neighbor.
-        bandwidth: LandmarkBandwidth = LandmarkBandwidth::Auto;
+        /// nearest landmark.
+        bandwidth: Option<f64> = None, or "auto", in above(0.0);
         /// Share α of a row's score that comes from the other rows.
         alpha: f64 = 0.9, in at_least(0.0).below(1.0);
         /// How label columns are scaled before they are propagated.
@@ -99,21 +89,10 @@ parameters! {
         class_prior: ClassPrior = ClassPrior::Labeled;
         /// How scores are computed from landmarks.
         head: Head = Head::Propagation, if [factor: "anchor"];
-        /// Weight γ of smoothness in the regression.
-        graph_reg: f64 = 0.01, in at_least(0.0), if [head: "regression"] [factor: "anchor"];
         /// Whether n_nearest, bandwidth, alpha and head are chosen by cross-validation.
         select: Select = Select::Auto;
         /// How the propagation is solved; both give the same.
         solver: PropagationSolver = PropagationSolver::Closed;
-        /// Largest change, relative to the largest value, at which the iteration stops.
-        tol: f64 = 1e-10, in above(0.0).below(1.0), if [solver: "iterative"];
-        /// Most iterations.
-        max_iter: usize = 10_000, in at_least(1.0), if [solver: "iterative"];
-        /// Eigenvalues of the landmarks' kernel below this share of the largest are left out. Kernels are in single precision, so
-        /// that less than 1e-8 would be noise.
-        rcond: f64 = 1e-6, in at_least(1e-8).below(1.0), if [factor: "nystrom"];
-        /// Treatment of tiny and negative degrees.
-        degree_policy: DegreePolicy = DegreePolicy::Floor, if [factor: "nystrom"];
         /// How a factor is learned.
         glnp_solver: GlnpSolver = GlnpSolver::AcceleratedGradient, if [factor: "glnp"];
         /// Where a learned factor starts.
@@ -147,9 +126,6 @@ impl LowRankParams {
             let expected = "none: only sums over all rows are kept, not what fit_rows or a learned factor take";
             return Err(Error::param("checkpoint", "given", expected));
         }
-        if self.factor == FactorKind::Glnp && self.degree_policy == DegreePolicy::Error {
-            return Err(Error::param("degree_policy", "error", "floor, or factor nystrom"));
-        }
         Ok(())
     }
 
@@ -161,8 +137,6 @@ impl LowRankParams {
             start: self.glnp_start,
             max_iter: self.glnp_max_iter,
             tol: self.glnp_tol,
-            // Beyond this the system would end the process.
-            memory: available_memory_bytes(),
         }
     }
 }
@@ -179,8 +153,7 @@ mod tests {
         assert!(text(LowRankParams { alpha: 1.0, ..base() }).starts_with("alpha is 1;"));
         assert!(text(LowRankParams { alpha: f64::NAN, ..base() }).starts_with("alpha is NaN;"));
         assert!(text(LowRankParams { n_landmarks: 0, ..base() }).starts_with("n_landmarks is 0;"));
-        assert!(text(LowRankParams { rcond: 1e-10, ..base() }).starts_with("rcond"));
-        assert!(text(LowRankParams { bandwidth: LandmarkBandwidth::Value(-1.0), ..base() }).starts_with("bandwidth"));
+        assert!(text(LowRankParams { bandwidth: Some(-1.0), ..base() }).starts_with("bandwidth"));
         let nystrom = LowRankParams { factor: FactorKind::Nystrom, head: Head::Regression, ..base() };
         assert!(text(nystrom).starts_with("head is regression"));
         let kept = LowRankParams { factor: FactorKind::Glnp, checkpoint: Some("sums".into()), ..base() };

@@ -1,6 +1,6 @@
 //! Plan of a fit: passes, and memory, which grows with the rows only by what is returned.
 
-use lapwing_graph::low_rank::{Blocks, GlnpParams, LandmarkBandwidth, RowPass};
+use lapwing_graph::low_rank::{Blocks, GlnpParams, RowPass};
 
 use super::select::MOST_LABELED;
 use super::{FactorKind, LowRankParams};
@@ -69,7 +69,7 @@ fn fit_bytes(params: &LowRankParams, size: &ProblemSize) -> usize {
     let sampled = (50 * k).max(20_000).min(size.n_samples);
     let part = params.fit_rows.filter(|rows| *rows < size.n_samples).map_or(0, |rows| rows + size.n_labeled);
     // Distances between rows take a copy of them.
-    let has_neighbors = sampled < 5 * k || matches!(params.bandwidth, LandmarkBandwidth::Neighbors(_));
+    let has_neighbors = sampled < 5 * k;
     let sample = row_bytes(sampled, size) * if has_neighbors && !size.sparse { 2 } else { 1 } + row_bytes(part, size);
     // Landmarks, those of a candidate of the selection or of the model, and their kernel; the mean of a cluster for each thread.
     let landmarks = 4 * 4 * k * d + 8 * size.threads * d;

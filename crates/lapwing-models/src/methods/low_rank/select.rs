@@ -14,7 +14,7 @@ use lapwing_graph::low_rank::{FactorSpace, HeldRows, Landmarks, RowFactor, RowKe
 use lapwing_solve::products::{times, transposed_times};
 use serde_json::{Value, json};
 
-use super::fit::{Fit, Summed, column_scale};
+use super::fit::{Fit, GRAPH_REG, Summed, column_scale};
 use super::judged::Judged;
 use super::solve::{Spectrum, regress};
 use super::{FactorKind, Head, LowRankParams, Select};
@@ -332,8 +332,7 @@ fn trials_of<F>(
                     let away = gram_of(&held_out);
                     labeled_gram.values_mut().iter_mut().zip(away.values()).for_each(|(all, away)| *all -= away);
                     let statistics = &summed.statistics;
-                    let graph_reg = params.graph_reg / share;
-                    let found = regress(&labeled_gram, &statistics.gram, &statistics.sums, &cross, graph_reg)?;
+                    let found = regress(&labeled_gram, &statistics.gram, &statistics.sums, &cross, GRAPH_REG / share)?;
                     times(&select_rows(&known.rows, &held_out), &found)
                 }
             };

@@ -83,7 +83,7 @@ fn scores_are_those_of_the_dense_system() {
             let found = fitted(&params, &features, &targets, 2);
             let run = Run::new(Some(1), 7).unwrap();
             let sample = RowSample::draw(&features, 12, &run).unwrap();
-            let landmarks = sample.landmarks(12, params.landmarks, params.bandwidth, &run).unwrap();
+            let landmarks = sample.landmarks(12, params.landmarks, LandmarkBandwidth::Auto, &run).unwrap();
             let expected = dense_scores(&dense_values(&features), &landmarks, &targets, &params);
             let largest = expected.values().iter().fold(0.0f64, |most, x| most.max(x.abs()));
             for (found, expected) in found.labeling.scores.values().iter().zip(expected.values()) {
@@ -125,7 +125,7 @@ fn dense_scores(x: &[f64], landmarks: &Landmarks, targets: &Targets, params: &Lo
     } else {
         let mut similarities = Matrix::filled(n, k, 0.0);
         (0..n).for_each(|i| (0..k).for_each(|l| similarities.row_mut(i)[l] = (-rate * squared(i, l)).exp()));
-        let map = NystromMap::new(&landmarks.values, d, landmarks.width, params.rcond).unwrap().map;
+        let map = NystromMap::new(&landmarks.values, d, landmarks.width, super::fit::RCOND).unwrap().map;
         affinity = times_transposed(&times(&similarities, &map));
     }
     propagated(&affinity, targets, params)
@@ -299,8 +299,7 @@ fn the_nystrom_propagation_is_that_of_the_oracle() {
     let cross = transposed_times(&scaled, &f0);
     for (at, alpha) in get("alphas").into_iter().enumerate() {
         for solver in [PropagationSolver::Closed, PropagationSolver::Iterative] {
-            let params = LowRankParams { solver, tol: 1e-13, max_iter: 1_000_000, ..LowRankParams::default() };
-            let spread = times(&scaled, &spectrum.propagate(&cross, alpha, &params).0);
+            let spread = times(&scaled, &spectrum.propagate(&cross, alpha, solver).0);
             let expected = get(&format!("f_closed_{at}"));
             let largest = expected.iter().fold(0.0f64, |most, x| most.max(x.abs()));
             for ((found, given), expected) in spread.values().iter().zip(f0.values()).zip(&expected) {

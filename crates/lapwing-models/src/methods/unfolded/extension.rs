@@ -43,7 +43,6 @@ pub(super) struct Settings {
     pub graph_reg: f64,
     pub self_loop: f64,
     pub steps: Option<usize>,
-    pub step_size: Option<f64>,
     pub attention: Option<f64>,
     /// Added to every score: the mean of the given values in a regression.
     pub offset: f64,
@@ -51,8 +50,8 @@ pub(super) struct Settings {
 
 impl Settings {
     pub fn propagation(self) -> PropagatorParams {
-        let Self { graph_reg, self_loop, steps, step_size, .. } = self;
-        PropagatorParams { graph_reg, self_loop, steps, step_size }
+        let Self { graph_reg, self_loop, steps, .. } = self;
+        PropagatorParams { graph_reg, self_loop, steps }
     }
 }
 

@@ -49,12 +49,10 @@ use crate::maps::Loss;
 use crate::maps::rows::Inputs;
 pub use crate::maps::{Layers, NodeLoss};
 pub(crate) use extension::{KIND, UnfoldedExtension};
-pub use params::{LayerOptimizer, LayerSolver, SketchSize, UnfoldedParams};
+pub use params::{LayerOptimizer, LayerSolver, UnfoldedParams};
 
-use self::attention::SCORES_TOL;
 use self::attention::{Attention, ROUNDS, smoothed};
 use self::extension::{Settings, per_root};
-use self::routes::inner_tol;
 use self::select::{Question, Selected, select};
 use self::train::{Training, note_shortfall};
 use crate::core::calibration::Fallback;
@@ -171,7 +169,6 @@ impl UnfoldedGnn {
             graph_reg,
             self_loop: self.params.self_loop,
             steps: self.params.steps,
-            step_size: self.params.step_size,
             attention: self.params.attention,
             offset,
         };
@@ -218,9 +215,8 @@ impl UnfoldedGnn {
         let mut propagator = Propagator::new(graph, params.propagation(), run)?;
         let inputs = Inputs::centered(features, params.bias, center)?;
         let (mut attention, mut shortfall) = (params.attention.map(Attention::new), None);
-        // The loss is computed from these scores, so its error is of the same order.
-        let scores_tol = inner_tol(params.tol).min(SCORES_TOL);
-        for round in 0.. {
+        let mut rounds = if attention.is_some() { ROUNDS } else { 0 };
+        loop {
             let loss = Loss::new(params.loss, targets);
             let training = Training {
                 params,
@@ -236,38 +232,28 @@ impl UnfoldedGnn {
                 Some(units) => network::train(&training, features, units, report)?,
                 None => training.layers(report)?,
             };
-            let (f, mut z) = report.time("propagate", run, |_| {
-                let f = match layers.hidden {
-                    None => inputs.times(&layers.output, run)?,
-                    Some(_) => layers.outputs(features, run)?,
-                };
-                let z = propagator.solve(&f, scores_tol, run)?;
-                Ok::<_, Error>((f, z))
-            })?;
+            let (f, mut z) = report.time("propagate", run, |_| training.scores(&layers, features))?;
             shortfall = Shortfall::worst(shortfall, propagator.shortfall());
-            match &mut attention {
-                Some(attention) if round < ROUNDS => {
-                    let reweighted = run.install(|| attention.reweighted(graph, params.self_loop, &z))?;
-                    propagator = Propagator::with_degrees(&reweighted, graph.degree(), params.propagation(), run)?;
-                }
-                _ => {
-                    // So far the loss came from rough solves and single precision.
-                    trace.correct(run.install(|| self.exact_loss(&loss, targets, &z, &layers, summary.l2_reg))?);
-                    summary.loss.clone_from(&trace.values);
-                    if params.attention.is_some() {
-                        // Predictions on this graph start from its original weights, so the scores are computed from these too.
-                        let found;
-                        (z, found) = smoothed(graph, params.propagation(), params.attention, &f, run)?;
-                        shortfall = Shortfall::worst(shortfall, found);
-                    }
-                    trace.note_unconverged(params.tol, report);
-                    note_shortfall(shortfall, report);
-                    report.add_part("unfolded", &summary)?;
-                    return Ok((z, layers));
-                }
+            if let Some(attention) = attention.as_mut().filter(|_| rounds > 0) {
+                rounds -= 1;
+                let reweighted = run.install(|| attention.reweighted(graph, params.self_loop, &z))?;
+                propagator = Propagator::with_degrees(&reweighted, graph.degree(), params.propagation(), run)?;
+                continue;
             }
+            // So far the loss came from rough solves and single precision.
+            trace.correct(run.install(|| self.exact_loss(&loss, targets, &z, &layers, summary.l2_reg))?);
+            summary.loss.clone_from(&trace.values);
+            if params.attention.is_some() {
+                // Predictions on this graph start from its original weights, so the scores are computed from these too.
+                let found;
+                (z, found) = smoothed(graph, params.propagation(), params.attention, &f, run)?;
+                shortfall = Shortfall::worst(shortfall, found);
+            }
+            trace.note_unconverged(params.tol, "raise max_iter or tol, or take solver auto", report);
+            note_shortfall(shortfall, report);
+            report.add_part("unfolded", &summary)?;
+            return Ok((z, layers));
         }
-        Err(Error::Internal { reason: "rounds of reweighting have no end".into() })
     }
 }
 

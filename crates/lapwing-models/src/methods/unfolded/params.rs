@@ -1,9 +1,8 @@
 //! Parameters of unfolded graph networks.
 
-use lapwing_core::params::{Domain, Number, ParameterType, Parameters, Value, above, at_least};
+use lapwing_core::params::{Parameters, above, at_least};
 use lapwing_core::{Error, Result, choices, parameters};
 use lapwing_solve::PropagatorParams;
-use serde::{Deserialize, Serialize};
 
 use crate::maps::loss::NodeLoss;
 
@@ -46,43 +45,6 @@ choices! {
     }
 }
 
-/// Number of rows of the Hadamard sketch from which a preconditioner is computed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum SketchSize {
-    /// Sixteen for each column if that is less than half the labeled rows; else no sketch.
-    #[default]
-    Auto,
-    /// No sketch.
-    None,
-    /// This number.
-    Rows(usize),
-}
-
-impl ParameterType for SketchSize {
-    fn domain() -> Domain {
-        Domain::from_number(Number::Count).within(at_least(1.0)).or_words(&["auto", "none"])
-    }
-
-    fn from_value(value: &Value) -> Option<Self> {
-        match value {
-            Value::None => Some(Self::None),
-            Value::Word(word) if word == "auto" => Some(Self::Auto),
-            Value::Word(word) if word == "none" => Some(Self::None),
-            number => usize::from_value(number).map(Self::Rows),
-        }
-    }
-
-    fn to_value(&self) -> Value {
-        match self {
-            Self::Auto => Value::Word("auto".into()),
-            Self::None => Value::Word("none".into()),
-            Self::Rows(rows) => Value::Count(*rows as u64),
-        }
-    }
-}
-
 impl NodeLoss {
     /// Default ρ. `spread` is the sum of the squared distances of smoothed rows from their mean, each times the trust in its
     /// label.
@@ -121,8 +83,6 @@ parameters! {
         optimizer: LayerOptimizer = LayerOptimizer::Auto;
         /// Steps of the unfolding. Exact solves the propagation instead.
         steps: Option<usize> = None, or "exact", in at_least(1.0);
-        /// Step size α of the unfolding, below 2/(1 + 2λ). Auto is 1/(1 + λ).
-        step_size: Option<f64> = None, or "auto", in above(0.0), if [steps: "given"];
         /// Units of a hidden layer, with rectifiers. None leaves the network linear.
         hidden: Option<usize> = None, or "none", in at_least(1.0).at_most(4096.0);
         /// Power p by which edges are reweighted: an edge counts less, the farther apart its ends are after smoothing. None
@@ -135,9 +95,6 @@ parameters! {
             if [hidden: "given"];
         /// Share of the edges that HERTA keeps. Auto is 6n·(1 + λ/20) edges if that is less than half of all, else all.
         edges: Option<f64> = None, or "auto", in above(0.0).at_most(1.0), if [solver: "auto", "herta", "herta-mixed"];
-        /// Number of rows of the Hadamard sketch of HERTA. Auto is 16 for each column if that is less than half the labeled rows;
-        /// else there is no sketch.
-        sketch_size: SketchSize = SketchSize::Auto, if [solver: "auto", "herta", "herta-mixed"];
         /// Suboptimality (ℓ − ℓ*)/ℓ* at which training stops, as bounded or estimated. With a hidden layer it stops when ten steps
         /// together lower the loss by less than √tol of it.
         tol: f64 = 1e-6, in above(0.0).below(1.0);
@@ -156,13 +113,7 @@ impl UnfoldedParams {
     /// [`Error::Param`] naming the first one outside.
     pub fn validate(&self) -> Result<()> {
         self.check_ranges()?;
-        match self.graph_reg {
-            Some(_) => self.propagation().validate()?,
-            // The smallest candidate allows the largest step size.
-            None => {
-                self.with_graph_reg(CANDIDATES.into_iter().fold(f64::INFINITY, f64::min)).propagation().validate()?
-            }
-        }
+        self.propagation().validate()?;
         if self.loss == NodeLoss::CrossEntropy && self.optimizer == LayerOptimizer::Cg {
             return Err(Error::param("optimizer", "cg", "auto, l-bfgs, gd or adam: cg is for loss mse"));
         }
@@ -177,8 +128,7 @@ impl UnfoldedParams {
 
     /// Parameters of the smoothing.
     pub(super) fn propagation(&self) -> PropagatorParams {
-        let Self { self_loop, steps, step_size, .. } = *self;
-        PropagatorParams { graph_reg: self.graph_reg(), self_loop, steps, step_size }
+        PropagatorParams { graph_reg: self.graph_reg(), self_loop: self.self_loop, steps: self.steps }
     }
 
     /// λ, given or chosen.

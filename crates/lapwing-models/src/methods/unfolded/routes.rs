@@ -156,7 +156,7 @@ impl Sizes<'_, '_> {
     fn herta(&self) -> Option<(LayerSolver, f64)> {
         let (l, k) = (self.n_labeled, self.inputs.width());
         let width = k as f64;
-        let rows = sketched_rows(self.params, l, k).unwrap_or(l) as f64;
+        let rows = sketched_rows(l, k).unwrap_or(l) as f64;
         if (4.0 * rows * width + 8.0 * width * width) as u64 > self.memory {
             return None;
         }

@@ -10,7 +10,8 @@ use lapwing_graph::sparsify::{RidgeParams, sparsify_ridge};
 use lapwing_solve::{HadamardSketch, Propagator};
 use rayon::prelude::*;
 
-use super::params::{SketchSize, UnfoldedParams};
+use super::params::UnfoldedParams;
+use super::train::Training;
 use crate::maps::Inputs;
 use crate::maps::coordinates::Coordinates;
 use crate::maps::coordinates::coordinates;
@@ -127,13 +128,9 @@ pub(super) fn kept_edges(params: &UnfoldedParams, graph: &Graph) -> Option<usize
     (params.graph_reg() > 0.0).then_some((kept as usize).max(1))
 }
 
-/// Rows of HERTA's sketch, if there is one, for k columns and l labeled nodes.
-pub(super) fn sketched_rows(params: &UnfoldedParams, l: usize, k: usize) -> Option<usize> {
-    match params.sketch_size {
-        SketchSize::Rows(rows) => Some(rows.min(l.next_power_of_two())),
-        SketchSize::Auto if SKETCHED * k < l / 2 => Some(SKETCHED * k),
-        _ => None,
-    }
+/// Rows of HERTA's Hadamard sketch for k columns and l labeled nodes; none unless they are less than half of the nodes.
+pub(super) fn sketched_rows(l: usize, k: usize) -> Option<usize> {
+    (SKETCHED * k < l / 2).then_some(SKETCHED * k)
 }
 
 /// The residual ε of features smoothed for a preconditioner of k columns. The squared errors sum to ε²·t, t the trace of QᵀMQ,
@@ -142,52 +139,53 @@ pub(super) fn roughness(spread: f64, k: usize) -> f64 {
     (k as f64 / spread).sqrt().clamp(LEAST_ROUGH, ROUGH)
 }
 
-/// Features smoothed to a residual of `tol` on a sparsified graph, at the labeled nodes, times √m, and sketched (algorithm 1,
-/// steps 1 to 3).
-pub(super) fn sketched(
-    inputs: &Inputs<'_, '_>,
-    propagator: &Propagator,
-    graph: &Graph,
-    params: &UnfoldedParams,
-    (labeled, trust): (&[u32], &[f64]),
-    tol: f64,
-    run: &Run,
-) -> Result<Sketched> {
-    let mut sparsifier = None;
-    if let Some(n_edges) = kept_edges(params, graph) {
+impl Training<'_, '_> {
+    /// Features smoothed to a residual of `tol` at the labeled nodes, times √m: on a sparsified graph, and sketched, if `is_sampled`
+    /// (algorithm 1, steps 1 to 3).
+    pub(super) fn sketched(&self, is_sampled: bool, tol: f64) -> Result<Sketched> {
+        let Self { inputs, labeled, run, .. } = *self;
+        let sparsifier = if is_sampled { self.sparsifier()? } else { None };
+        let smoother = sparsifier.as_ref().map_or(self.propagator, |thin| &thin.propagator);
+        let (l, k) = (labeled.len(), inputs.width());
+        let size = sketched_rows(l, k).filter(|_| is_sampled);
+        let sketch = size.map(|size| HadamardSketch::new(l, size, run)).transpose()?;
+        let n_rows = sketch.as_ref().map_or(l, HadamardSketch::size);
+        let mut rows = vec![0f32; n_rows * k];
+        let fill = |columns: std::ops::Range<usize>, part: &mut [f32]| inputs.fill(columns, part);
+        smoother.solve_wide(k, tol, run, &fill, &mut |columns, part| {
+            let w = columns.len();
+            let mut own = vec![0f32; l * w];
+            let nodes = labeled.par_iter().zip(self.loss.trust);
+            own.par_chunks_mut(w).zip(nodes).with_min_len(512).for_each(|(out, (&row, m))| {
+                let root = m.sqrt() as f32;
+                out.iter_mut().zip(&part[row as usize * w..][..w]).for_each(|(out, x)| *out = root * x);
+            });
+            let own = match &sketch {
+                Some(sketch) => sketch.apply(&own, w)?,
+                None => own,
+            };
+            rows.par_chunks_mut(k).zip(own.par_chunks(w)).with_min_len(512).for_each(|(out, own)| {
+                out[columns.clone()].copy_from_slice(own);
+            });
+            run.progress().update(columns.end as u64, "");
+            Ok(())
+        })?;
+        Ok(Sketched { rows, n_rows, is_sketched: sketch.is_some(), sparsifier })
+    }
+
+    /// The graph that HERTA keeps, if it is not all of it.
+    fn sparsifier(&self) -> Result<Option<Sparsifier>> {
+        let Self { params, graph, run, .. } = *self;
+        let Some(n_edges) = kept_edges(params, graph) else { return Ok(None) };
         let ridge = RidgeParams { self_loop: params.self_loop, ..RidgeParams::new(params.graph_reg(), n_edges) };
         let found = sparsify_ridge(graph, &ridge, run)?;
         let thin = Graph::from_symmetric(found.adjacency)?;
-        sparsifier = Some(Sparsifier {
+        Ok(Some(Sparsifier {
             propagator: Propagator::with_degrees(&thin, graph.degree(), params.propagation(), run)?,
             n_edges: found.n_kept,
             effective_dimension: found.effective_dimension,
-        });
+        }))
     }
-    let smoother = sparsifier.as_ref().map_or(propagator, |thin| &thin.propagator);
-    let (l, k) = (labeled.len(), inputs.width());
-    let sketch = sketched_rows(params, l, k).map(|size| HadamardSketch::new(l, size, run)).transpose()?;
-    let n_rows = sketch.as_ref().map_or(l, HadamardSketch::size);
-    let mut rows = vec![0f32; n_rows * k];
-    let fill = |columns: std::ops::Range<usize>, part: &mut [f32]| inputs.fill(columns, part);
-    smoother.solve_wide(k, tol, run, &fill, &mut |columns, part| {
-        let w = columns.len();
-        let mut own = vec![0f32; l * w];
-        own.par_chunks_mut(w).zip(labeled.par_iter().zip(trust)).with_min_len(512).for_each(|(out, (&row, m))| {
-            let root = m.sqrt() as f32;
-            out.iter_mut().zip(&part[row as usize * w..][..w]).for_each(|(out, x)| *out = root * x);
-        });
-        let own = match &sketch {
-            Some(sketch) => sketch.apply(&own, w)?,
-            None => own,
-        };
-        rows.par_chunks_mut(k).zip(own.par_chunks(w)).with_min_len(512).for_each(|(out, own)| {
-            out[columns.clone()].copy_from_slice(own);
-        });
-        run.progress().update(columns.end as u64, "");
-        Ok(())
-    })?;
-    Ok(Sketched { rows, n_rows, is_sketched: sketch.is_some(), sparsifier })
 }
 
 /// Stored rows times √m, in single precision.

@@ -155,13 +155,14 @@ fn the_mixed_strategy_goes_as_far_as_the_sparsifier_and_then_on() {
 
 #[test]
 fn published_iterations_arrive_too() {
-    let (small, run) = (small(400, 12, 300), Run::new(Some(2), 1).unwrap());
+    // Labels enough for a sketch.
+    let (small, run) = (small(800, 8, 600), Run::new(Some(2), 1).unwrap());
     let base = UnfoldedParams { loss: NodeLoss::Mse, tol: 1e-6, max_iter: 4000, ..UnfoldedParams::default() };
     let best = value(&small.fit(UnfoldedParams { tol: 1e-11, ..base.clone() }, &run).unwrap());
     let steps = |solver, optimizer| {
-        let sketch_size = SketchSize::Rows(200);
-        let fitted = small.fit(UnfoldedParams { solver, optimizer, sketch_size, ..base.clone() }, &run).unwrap();
+        let fitted = small.fit(UnfoldedParams { solver, optimizer, ..base.clone() }, &run).unwrap();
         let part = &fitted.report.parts["unfolded"];
+        assert!(solver != LayerSolver::Herta || part["sketch_size"] == 144, "{part}");
         let curve: Vec<f64> = part["loss"].as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect();
         let at = curve.iter().position(|value| value / best - 1.0 <= 1e-6);
         (at.unwrap_or(usize::MAX), part["condition"].as_f64())

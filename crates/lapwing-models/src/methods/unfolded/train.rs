@@ -3,18 +3,17 @@
 
 use std::time::Instant;
 
-use lapwing_core::{Error, Matrix, Report, Result, Run, Warning, available_memory_bytes};
+use lapwing_core::{Error, Features, Matrix, Report, Result, Run, Warning, available_memory_bytes};
 use lapwing_graph::Graph;
 use lapwing_solve::products::times;
 use lapwing_solve::{Propagator, Shortfall};
 use serde::Serialize;
 
+use super::attention::SCORES_TOL;
 use super::map::OnGraph;
-use super::params::{LayerOptimizer, LayerSolver, SketchSize, TYPICAL_ADAM, UnfoldedParams};
+use super::params::{LayerOptimizer, LayerSolver, TYPICAL_ADAM, UnfoldedParams};
 use super::routes::{Route, Sizes, column_tol, inner_tol};
-use super::smooth::{
-    NODES_TOL, Sketched, Sparsifier, by_columns, by_nodes, constant, reduced, roughness, sketched, weighted,
-};
+use super::smooth::{NODES_TOL, Sketched, Sparsifier, by_columns, by_nodes, constant, reduced, roughness, weighted};
 use crate::maps::Inputs;
 use crate::maps::Layers;
 use crate::maps::Loss;
@@ -152,6 +151,17 @@ impl Training<'_, '_> {
         let Trained { weights, trace, summary } = self.train(report)?;
         let (bias, center) = (self.params.bias, self.inputs.center().to_vec());
         Ok((Layers { hidden: None, output: weights, bias, center }, trace, summary))
+    }
+
+    /// Outputs f of the layers, and scores Z = H⁻¹·f, of all nodes.
+    pub fn scores(&self, layers: &Layers, features: &Features<'_>) -> Result<(Matrix, Matrix)> {
+        let f = match layers.hidden {
+            None => self.inputs.times(&layers.output, self.run)?,
+            Some(_) => layers.outputs(features, self.run)?,
+        };
+        // The loss is computed from these scores, so its error is of the same order.
+        let z = self.propagator.solve(&f, inner_tol(self.params.tol).min(SCORES_TOL), self.run)?;
+        Ok((f, z))
     }
 
     /// H⁻¹1 at the labeled nodes (l).
@@ -302,18 +312,8 @@ impl Training<'_, '_> {
     ) -> Result<Trained> {
         let (k, optimizer) = (self.inputs.width(), self.optimizer());
         self.check_memory(solver, (4 * self.labeled.len() as u64 + 16 * k as u64) * k as u64)?;
-        let exact;
-        let params = match solver {
-            LayerSolver::RoughPcg => {
-                exact = UnfoldedParams { edges: Some(1.0), sketch_size: SketchSize::None, ..self.params.clone() };
-                &exact
-            }
-            _ => self.params,
-        };
-        let found = report.time_steps("smooth", k as u64, self.run, |_| {
-            let labeled = (self.labeled, self.loss.trust);
-            sketched(self.inputs, self.propagator, self.graph, params, labeled, rough, self.run)
-        })?;
+        let is_sampled = solver != LayerSolver::RoughPcg;
+        let found = report.time_steps("smooth", k as u64, self.run, |_| self.sketched(is_sampled, rough))?;
         let (preconditioner, rank) = report.time("factor", self.run, |_| {
             Preconditioner::from_rows(&found.rows, k, ridge, optimizer == LayerOptimizer::Adam, self.run)
         })?;

@@ -122,29 +122,26 @@ fn stable_labels_stop_where_the_other_program_stopped() {
         for (laplacian, bias) in VARIANTS {
             let tag = format!("{laplacian}_b{}_svm", u8::from(bias));
             let curve = golden.get(&format!("{tag}_pcg_obj_code"));
-            for (every, name) in [(None, "stab"), (Some(3), "stab3")] {
-                let params =
-                    LapSvmParams { solver: KernelSolver::Cg, check_every: every, ..golden.params(laplacian, bias) };
-                let found = golden.fit(params, true).n_iter;
-                let mut expected = golden.get(&format!("{tag}_{name}_iters_code"))[0] as usize;
-                let interval = every.unwrap_or_else(|| StoppingRule::typical_interval(golden.targets.n_samples()));
-                if expected == 200 {
-                    // The other program's last iteration.
-                    assert!(found >= expected - interval, "{file} {tag} {name}: {found}");
-                    continue;
-                }
-                while curve.get(expected).is_some_and(|now| curve[expected - interval] - now > FALLING * now) {
-                    expected += interval;
-                }
-                if expected >= curve.len() {
-                    assert!(found >= curve.len() / 2, "{file} {tag} {name}: {found}");
-                    continue;
-                }
-                // After some ten iterations rounding makes the programs differ, so only the size of later stops is compared.
-                let is_alike = found.abs_diff(expected) <= interval
-                    || (expected > 12 && found <= 2 * expected && expected <= 2 * found);
-                assert!(is_alike, "{file} {tag} {name}: {found} {expected}");
+            let params = LapSvmParams { solver: KernelSolver::Cg, ..golden.params(laplacian, bias) };
+            let found = golden.fit(params, true).n_iter;
+            let mut expected = golden.get(&format!("{tag}_stab_iters_code"))[0] as usize;
+            let interval = StoppingRule::interval(golden.targets.n_samples());
+            if expected == 200 {
+                // The other program's last iteration.
+                assert!(found >= expected - interval, "{file} {tag}: {found}");
+                continue;
             }
+            while curve.get(expected).is_some_and(|now| curve[expected - interval] - now > FALLING * now) {
+                expected += interval;
+            }
+            if expected >= curve.len() {
+                assert!(found >= curve.len() / 2, "{file} {tag}: {found}");
+                continue;
+            }
+            // After some ten iterations rounding makes the programs differ, so only the size of later stops is compared.
+            let is_alike = found.abs_diff(expected) <= interval
+                || (expected > 12 && found <= 2 * expected && expected <= 2 * found);
+            assert!(is_alike, "{file} {tag}: {found} {expected}");
         }
     }
 }
@@ -168,11 +165,8 @@ fn many_classes_do_not_stop_while_the_objective_falls() {
     let (newton, cg) =
         (fit(&of(KernelSolver::Newton), true, &problem, &run(2)), fit(&of(KernelSolver::Cg), true, &problem, &run(2)));
     // Twice the interval: the first time that the sides of rows look stable.
-    let early = LapSvmParams {
-        stopping: Stopping::Gradient,
-        max_iter: 2 * StoppingRule::typical_interval(n),
-        ..of(KernelSolver::Cg)
-    };
+    let early =
+        LapSvmParams { stopping: Stopping::Gradient, max_iter: 2 * StoppingRule::interval(n), ..of(KernelSolver::Cg) };
     let early = fit(&early, true, &problem, &run(2));
     let worst = |fitted: &Fitted<'_>| {
         objectives(fitted).iter().zip(objectives(&newton)).map(|(found, best)| found / best).fold(0.0, f64::max)
