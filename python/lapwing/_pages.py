@@ -34,6 +34,10 @@ class FittedRows:
     """Class of each row at the end; empty for values."""
     graph: Any = None
     """The graph of the rows, kept by the compiled part."""
+    values: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    """Given value of each row, NaN for none; empty for classes."""
+    weights: NDArray[np.float64] | None = None
+    """Trust in the values."""
 
     @property
     def features(self) -> Any:
@@ -100,7 +104,7 @@ class KeepsRows:
     def __getstate__(self) -> dict[str, Any]:
         # Rows, their graph, and what later calls on them need may be larger than all else together: they are not pickled.
         state: Any = super().__getstate__()
-        return {name: value for name, value in state.items() if name not in ("_fitted_rows", "_state", "_known")}
+        return {name: value for name, value in state.items() if name not in ("_fitted_rows", "_state")}
 
     def _rows_of_fit(self) -> FittedRows:
         check_is_fitted(self)

@@ -25,9 +25,6 @@ class LaplacianSolver(NamedParameters):
     conjugate gradients. Without a diagonal L is singular on each connected component: the part of b that is constant
     there is dropped and reported, and the solution of least norm is returned.
 
-    Parameters
-    ----------
-
     Attributes
     ----------
     preconditioner_ : str

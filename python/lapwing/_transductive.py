@@ -181,9 +181,6 @@ class Transductive(NamedParameters, MetaEstimatorMixin, BaseEstimator):  # type:
     def predict_proba(self, rows: ArrayLike) -> NDArray[np.float64]:
         """Shares of the classes that the fit found for rows.
 
-        Parameters
-        ----------
-
         Returns
         -------
         ndarray of shape (m, n_classes)

@@ -50,9 +50,6 @@ class NearestLabelClassifier(NearestLabelClassifierParameters, SpreadingClassifi
     Rows without a label are not used: the gain of other classifiers over this one comes from those rows. Of
     equally near rows the first decides; a labeled row keeps its label.
 
-    Parameters
-    ----------
-
     Notes
     -----
     O(l·n·d) time for l labeled rows. A fitted estimator keeps a copy of these.
@@ -68,7 +65,6 @@ class NearestLabelClassifier(NearestLabelClassifierParameters, SpreadingClassifi
 
     _method = "nearest-label"
     _takes_graph_as = ""
-    _keeps_rows = False
 
 
 @documented
@@ -76,9 +72,6 @@ class SubsamplingHarmonicClassifier(SubsamplingHarmonicClassifierParameters, Spr
     """Harmonic classifier on a sample of the rows; other rows get the label of the nearest sampled row.
 
     The sample holds all labeled rows, and others drawn uniformly.
-
-    Parameters
-    ----------
 
     Notes
     -----
@@ -99,15 +92,11 @@ class SubsamplingHarmonicClassifier(SubsamplingHarmonicClassifierParameters, Spr
 
     _method = "subsampling"
     _takes_graph_as = ""
-    _keeps_rows = False
 
 
 @documented
 class SimpleHarmonicClassifier(SimpleHarmonicClassifierParameters, SpreadingClassifier):
     """Classifier by least squares on the smoothest eigenvectors of the graph of all rows (Ji et al. 2012).
-
-    Parameters
-    ----------
 
     References
     ----------
@@ -126,6 +115,7 @@ class SimpleHarmonicClassifier(SimpleHarmonicClassifierParameters, SpreadingClas
     """
 
     _method = "simple-harmonic"
+    _keeps_rows = True
 
 
 @documented
@@ -135,9 +125,6 @@ class EigenfunctionClassifier(EigenfunctionClassifierParameters, SpreadingClassi
     The histogram of each axis defines functions that vary where few rows are. The smoothest ones of all axes are fitted
     to the labels. No graph of the rows is needed, and the size of the model does not depend on their number. Clusters
     that no single axis separates get the same label.
-
-    Parameters
-    ----------
 
     References
     ----------
@@ -159,7 +146,6 @@ class EigenfunctionClassifier(EigenfunctionClassifierParameters, SpreadingClassi
 
     _method = "eigenfunction"
     _takes_graph_as = ""
-    _keeps_rows = False
 
 
 @documented
@@ -168,9 +154,6 @@ class ForestClassifier(ForestClassifierParameters, SpreadingClassifier):
 
     Rows without a label are not used. With five labels of every class, the confidence is fitted to labeled rows that were held
     out; otherwise it is the mean of the trees' shares.
-
-    Parameters
-    ----------
 
     Notes
     -----
@@ -193,7 +176,6 @@ class ForestClassifier(ForestClassifierParameters, SpreadingClassifier):
 
     _method = "forest"
     _takes_graph_as = ""
-    _keeps_rows = False
     _takes_any_scale = True
 
 
@@ -203,9 +185,6 @@ class LinearClassifier(LinearClassifierParameters, Linear, SpreadingClassifier):
 
     Rows without a label are not used. With five labels of every class, the weight of the penalty is chosen by cross-validation
     on the labeled rows, and the confidence is fitted to rows that were held out.
-
-    Parameters
-    ----------
 
     Notes
     -----
@@ -222,10 +201,9 @@ class LinearClassifier(LinearClassifierParameters, Linear, SpreadingClassifier):
 
     _method = "linear"
     _takes_graph_as = ""
-    _keeps_rows = False
 
-    def _keep_extension(self) -> None:
-        whole = self._fitted_extension.array("coefficients")
+    def _keep_parts(self) -> None:
+        whole = self._model.parts(["coefficients"])[1]["coefficients"]
         self.coefficients_, self.bias_ = whole[:-1], whole[-1]
 
 
@@ -234,9 +212,6 @@ class MajorityClassifier(MajorityClassifierParameters, SpreadingClassifier):
     """Classifier that gives every row the most frequent class of the labels, with its share of them as confidence.
 
     A useful method must be better than this one.
-
-    Parameters
-    ----------
 
     Examples
     --------
@@ -248,7 +223,6 @@ class MajorityClassifier(MajorityClassifierParameters, SpreadingClassifier):
 
     _method = "majority"
     _takes_graph_as = ""
-    _keeps_rows = False
     _takes_any_scale = True
 
     def __sklearn_tags__(self) -> Any:

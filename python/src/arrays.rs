@@ -37,6 +37,8 @@ pub struct FeaturesInput<'py> {
     /// The file behind the array, if NumPy has mapped one. It is dropped before the array.
     watch: Option<Watch>,
     values: ValuesInput<'py>,
+    /// The object itself.
+    pub object: Bound<'py, PyAny>,
 }
 
 #[derive(FromPyObject)]
@@ -58,7 +60,7 @@ impl<'py> FromPyObject<'_, 'py> for FeaturesInput<'py> {
             ValuesInput::U8(array) => watched(array)?,
             ValuesInput::Sparse(_) => None,
         };
-        Ok(Self { values, watch })
+        Ok(Self { values, watch, object: object.to_owned() })
     }
 }
 

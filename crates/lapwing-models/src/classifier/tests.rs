@@ -1,6 +1,6 @@
 //! Models predict the same after they are saved and loaded.
 
-use lapwing_core::{Csr, Labels, Standardize, Targets, TermWeights};
+use lapwing_core::{Csr, Labels, Matrix, Standardize, Targets, TermWeights};
 use lapwing_graph::testkit::{blobs, dense_values};
 use lapwing_graph::{IndexCells, Metric, Widths};
 
@@ -146,7 +146,7 @@ fn new_rows_are_certified_where_the_fit_was() {
     );
     // Bounds on errors do not hold for scores that replace the certified ones.
     let mut changed = certified;
-    change(&mut changed, |rows| rows.set_scores(&Arc::new((*rows.scores).clone()), None));
+    change(&mut changed, |rows| rows.set_scores(&Arc::new(Matrix::clone(&rows.scores.matrix().unwrap())), None));
     assert_eq!(changed.predict(&new, &run).unwrap().certified, None);
 }
 
