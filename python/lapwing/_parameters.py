@@ -122,7 +122,8 @@ def _filled(doc: str | None, sections: dict[str, str]) -> str | None:
             after[place] = f"{heading}{text.strip()}\n{after[place].removeprefix(heading)}"
         elif text:
             after.insert(at, f"{heading}{text.strip()}\n\n")
-        at = at + 1 if place is None else place + 1
+            place = at
+        at = at if place is None else place + 1
     return "\n\n".join(part.strip("\n") for part in (before, *after))
 
 
