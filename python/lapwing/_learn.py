@@ -123,7 +123,8 @@ class GraphLearner(GraphLearnerParameters, NamedParameters, TransformerMixin, Ba
                 self.__dict__.pop(name, None)
         elif self.metric == "precomputed":
             distances = validate_data(self, X, dtype=list(_DISTANCE_TYPES), order="C", ensure_min_samples=2)
-            source = nearest_of(distances, self._n_allowed(len(distances)))
+            others = len(distances) - 1
+            source = nearest_of(distances, others if self._allows_all else min(self._n_allowed_of_new(), others))
         else:
             fit_X = self._features(X, min_samples=2)
             index = _lapwing.NeighborIndex()
@@ -226,9 +227,6 @@ class GraphLearner(GraphLearnerParameters, NamedParameters, TransformerMixin, Ba
         factor = 3.0 if self._allows_all else number("support_factor", self.support_factor)
         k = integer("n_neighbors", self.n_neighbors)
         return max(math.ceil(factor * k), k + 1)
-
-    def _n_allowed(self, n_samples: int) -> int:
-        return n_samples - 1 if self._allows_all else min(self._n_allowed_of_new(), n_samples - 1)
 
     @property
     def _allows_all(self) -> bool:

@@ -29,19 +29,6 @@ def is_classifier(prior: Any) -> bool:
     return hasattr(prior, "fit")
 
 
-def check_prior(prior: Any) -> None:
-    """Raise an error for a class instead of its instance, a classifier without shares, and texts."""
-    if isinstance(prior, type):
-        raise TypeError(f"prior is the class {prior.__name__}; give an instance, {prior.__name__}()")
-    if isinstance(prior, (str, bytes)):
-        raise TypeError("prior is text; expected an array of shares (n_samples, n_classes), a classifier or None")
-    if is_classifier(prior) and not hasattr(prior, "predict_proba"):
-        raise TypeError(
-            f"prior is {type(prior).__name__}(), which has no predict_proba; give a classifier that has, or wrap it as "
-            f"sklearn.calibration.CalibratedClassifierCV({type(prior).__name__}())"
-        )
-
-
 def given_prior(prior: Any, classes: NDArray[Any]) -> NDArray[np.float64]:
     """Shares as an array; a data frame whose columns are named by all the classes is put into their order."""
     names = [str(name) for name in classes.tolist()]
@@ -113,13 +100,22 @@ class StartsFromPrior(FromPrior, Fitted):
     prior: Any
 
     def _check_prior(self, X: Any, graph: Any) -> None:
-        """Refuse a prior that is none, and a classifier without features to fit it to."""
-        check_prior(self.prior)
-        has_features = X is not None and (graph is not None or getattr(self, "affinity", "knn") == "knn")
-        if is_classifier(self.prior) and not has_features:
+        """Refuse a class instead of its instance, texts, a classifier without shares, and one without features to fit it to."""
+        prior, kind = self.prior, type(self.prior).__name__
+        if isinstance(prior, type):
+            raise TypeError(f"prior is the class {prior.__name__}; give an instance, {prior.__name__}()")
+        if isinstance(prior, (str, bytes)):
+            raise TypeError("prior is text; expected an array of shares (n_samples, n_classes), a classifier or None")
+        if not is_classifier(prior):
+            return
+        if not hasattr(prior, "predict_proba"):
+            raise TypeError(
+                f"prior is {kind}(), which has no predict_proba; give a classifier that has, or wrap it as "
+                f"sklearn.calibration.CalibratedClassifierCV({kind}())"
+            )
+        if X is None or (graph is None and getattr(self, "affinity", "knn") != "knn"):
             raise ValueError(
-                f"prior is {type(self.prior).__name__}(), which is fitted to features; give them as X and the graph as "
-                "fit(X, y, graph=...)"
+                f"prior is {kind}(), which is fitted to features; give them as X and the graph as fit(X, y, graph=...)"
             )
 
     def _prior_argument(self, problem: Problem, X: Any, graph: Any, labels: GivenLabels) -> dict[str, Any]:

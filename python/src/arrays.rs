@@ -23,6 +23,9 @@ macro_rules! py_dict {
 }
 pub(crate) use py_dict;
 
+/// A pickle: a class, and the arguments from which its constructor makes an equal object.
+pub type Pickle<'py> = (Bound<'py, PyAny>, Bound<'py, PyTuple>);
+
 /// Compressed sparse rows as Python passes them: `(shape, indptr, indices, data)`.
 #[derive(FromPyObject)]
 pub struct CsrInput<'py, T: Element>(

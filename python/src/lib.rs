@@ -16,7 +16,6 @@ mod labels;
 mod learn;
 mod model;
 mod parameters;
-mod pickle;
 mod report;
 mod scaling;
 mod solver;

@@ -11,9 +11,9 @@ use lapwing_models::{LazyIndex, extension_from_bytes, extension_to_file};
 use numpy::{Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyTuple};
+use pyo3::types::{PyBytes, PyDict};
 
-use crate::arrays::{FeaturesInput, array2, json, matrix, matrix_array, py_dict, row_major, vector};
+use crate::arrays::{FeaturesInput, Pickle, array2, json, matrix, matrix_array, py_dict, row_major, vector};
 use crate::control::Control;
 use crate::error::to_py;
 use crate::graph::GraphInput;
@@ -179,7 +179,7 @@ impl Model {
         Ok(Self { scaling, rule, scorer })
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickle<'py>> {
         let settings = json(&(&self.rule, &self.scaling)).map_err(to_py)?;
         let scorer = match &self.scorer {
             Scorer::Nothing => py.None().into_bound(py),
