@@ -5,10 +5,12 @@ from __future__ import annotations
 import difflib
 import inspect
 import re
+import sys
 import textwrap
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
-from typing import Any, ClassVar, TypeVar, get_type_hints
+from typing import Any, ClassVar, TypeVar
 
 from ._control import Self
 
@@ -70,18 +72,24 @@ class NamedParameters:
 
 
 def documented(cls: _Documented) -> _Documented:
-    """Class decorator: write the parameters of a class, and its common attributes, into its docstring."""
-    hints = get_type_hints(cls, localns={"KW_ONLY": Any}, include_extras=True)
-    names = [name for base in cls.__mro__ for name in inspect.get_annotations(base) if hasattr(hints[name], "__metadata__")]
-    attributes = "\n".join(f"{name} : {_indented(hints[name].__metadata__[0])}" for name in dict.fromkeys(names))
+    """Class decorator: write the parameters of a class, and the attributes of its bases, into its docstring."""
+    texts: dict[str, str] = {}
+    for base in cls.__mro__:
+        texts |= _attributes_of(base) | texts
+    attributes = "\n".join(f"{name} : {text}" for name, text in texts.items())
     cls.__doc__ = _filled(cls.__doc__, {"Parameters": getattr(cls, "_parameters_doc", ""), "Attributes": attributes})
     return cls
 
 
-def _indented(text: str) -> str:
-    """The text of an attribute, its further lines indented as in a docstring."""
-    first, _, others = text.partition("\n")
-    return f"{first}\n{textwrap.indent(textwrap.dedent(others), '    ')}"
+@cache
+def _attributes_of(base: type) -> dict[str, str]:
+    """The texts of the attributes that a class annotates with one, their further lines indented as in a docstring."""
+    texts = {}
+    for name, hint in inspect.get_annotations(base).items():
+        if str(hint).startswith("Annotated["):
+            first, _, others = eval(hint, vars(sys.modules[base.__module__])).__metadata__[0].partition("\n")
+            texts[name] = f"{first}\n{textwrap.indent(textwrap.dedent(others), '    ')}"
+    return texts
 
 
 def documented_by(parameters: str, like: Callable[..., Any] | None = None) -> Callable[[_Function], _Function]:
