@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Annotated, Any
 
 from . import _lapwing
 from ._arguments import choice
-from ._attributes import Chosen
 from ._base import Problem
 from ._classifier import SpreadingClassifier
 from ._model_file import classifiers
@@ -18,7 +17,7 @@ from ._signatures import AutoLabelerParameters
 __all__ = ["AutoLabeler"]
 
 @documented
-class AutoLabeler(AutoLabelerParameters, Chosen, StartsFromPrior, SpreadingClassifier):
+class AutoLabeler(AutoLabelerParameters, StartsFromPrior, SpreadingClassifier):
     """Classifier for those who do not know which method suits their rows: several, weighted by how well they predict hidden labels.
 
     Columns in very different units are scaled to one width, and counts of terms weighed by TF-IDF; new rows are scaled in the same way.
@@ -51,6 +50,13 @@ class AutoLabeler(AutoLabelerParameters, Chosen, StartsFromPrior, SpreadingClass
     >>> sorted(auto.results_[0])
     ['estimate', 'failure', 'interval', 'log_loss', 'method', 'n_rows', 'name', 'parameters', 'seconds', 'weight']
     """
+
+    results_: Annotated[list[dict[str, Any]], """list of dict
+        A row for each candidate: `name`, `method`, `parameters`, `estimate` (share of held-out labels that it gets right), the
+        ends of its 90 % `interval`, `log_loss`, `n_rows` (rows on which it was tried: all, or a sample), `seconds`, and its `weight` in the
+        labels. `estimate`, `interval` and `n_rows` are None for candidates that were not tried."""]
+    best_estimator_: Annotated[Any, """estimator
+        The candidate of the largest weight, fitted."""]
 
     _method = "auto"
     _takes_graph_as = "graph"

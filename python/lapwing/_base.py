@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,7 +19,6 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from . import _lapwing
 from ._arguments import choice
-from ._attributes import Fitted
 from ._containers import as_label_array
 from ._control import Self, run_control
 from ._graph import Graph
@@ -52,8 +51,23 @@ KEEPS_GRAPHS = (
 )
 
 
-class GraphEstimator(NamedParameters, Fitted, BaseEstimator):  # type: ignore[misc]
+class GraphEstimator(NamedParameters, BaseEstimator):  # type: ignore[misc]
     """Base of the classifiers and regressors."""
+
+    reached_: Annotated[NDArray[np.bool_], """ndarray of shape (n_samples,), bool
+        Whether a label or value reaches the row."""]
+    n_iter_: Annotated[int, """int
+        Iterations of the slowest column or problem; 0 or 1 where nothing is iterated."""]
+    residual_: Annotated[float, """float
+        Largest relative residual; 0 where nothing is iterated."""]
+    converged_: Annotated[bool, """bool
+        Whether all columns or problems reached `tol`; True where nothing is iterated."""]
+    report_: Annotated[dict[str, Any], """dict
+        The summary: rows, edges, components, unreached rows, seconds of each phase, peak bytes, everything "auto" chose."""]
+    n_features_in_: Annotated[int, """int
+        Columns of X; rows of the graph if a graph was given instead of features."""]
+    feature_names_in_: Annotated[NDArray[np.object_], """ndarray of shape (`n_features_in_`,)
+        Names of the columns; only if X had string names for all."""]
 
     _method: ClassVar[str]
     """Name of the method, as in model files."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,6 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from . import _lapwing
-from ._attributes import Classes, ExpectedAccuracy
 from ._base import GraphEstimator, Problem, Spreads
 from ._containers import as_label_array
 from ._control import Self
@@ -21,14 +20,38 @@ from ._shared import GivenLabels, given_labels
 from .metrics import share_right
 
 
+class ExpectedAccuracy(NamedTuple):
+    """Accuracy that rows without a label are expected to have, and the ends of its 90 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
 def expected_accuracy(report: dict[str, Any]) -> ExpectedAccuracy | None:
     """The expected accuracy in the report of a fit; None if no label was held out."""
     part = report["parts"].get("expected_accuracy")
     return part and ExpectedAccuracy(part["value"], part["low"], part["high"])
 
 
-class SpreadingClassifier(WritesPage, Spreads, ClassifierMixin, Classes, GraphEstimator):  # type: ignore[misc]
+class SpreadingClassifier(WritesPage, Spreads, ClassifierMixin, GraphEstimator):  # type: ignore[misc]
     """Base of the classifiers that label the rows of the fit and new rows."""
+
+    transduction_: Annotated[NDArray[Any], """ndarray of shape (n_samples,)
+        Label of every row of the fit."""]
+    label_distributions_: Annotated[NDArray[np.float64], """ndarray of shape (n_samples, n_classes)
+        Shares of the classes; rows are finite and sum to 1. The prior in rows that no label reaches."""]
+    scores_: Annotated[NDArray[np.float64], """ndarray of shape (n_samples, n_classes)
+        Scores before any normalizing; NaN in rows that no label reaches."""]
+    confidence_: Annotated[NDArray[np.float64], """ndarray of shape (n_samples,)
+        Share of the chosen class in the label distribution."""]
+    expected_accuracy_: Annotated[ExpectedAccuracy | None, """tuple (value, low, high), or None
+        Accuracy that rows without a label are expected to have, and its 90 % interval, from labels that were held out; None with
+        fewer than two labels a class, where holding out would cost too much, and where labels were held to given class sizes after
+        they had been held out. ``report_["parts"]`` has more in
+        ``"expected_accuracy"``, ``"reliability"`` and ``"confidence"``."""]
+    classes_: Annotated[NDArray[Any], """ndarray of shape (n_classes,)
+        Distinct given labels, ascending; 0..c−1 for soft labels."""]
 
     _keeps_rows: ClassVar[bool] = False
     """Whether model files have all rows of the fit, with their scores."""

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from . import _lapwing
 from ._arguments import number
-from ._attributes import Certified
 from ._base import GraphEstimator, Problem, Spreads
 from ._classifier import SpreadingClassifier
 from ._loop import LabelLoop
@@ -38,7 +37,7 @@ class HarmonicEstimator(GraphEstimator):
 
 @documented
 class HarmonicClassifier(
-    HarmonicClassifierParameters, StartsFromPrior, LabelLoop, Certified, HarmonicEstimator, SpreadingClassifier
+    HarmonicClassifierParameters, StartsFromPrior, LabelLoop, HarmonicEstimator, SpreadingClassifier
 ):
     """Classifier that spreads a few labels over the graph of all rows.
 
@@ -90,6 +89,14 @@ class HarmonicClassifier(
     >>> clf.predict(X[:3]).tolist()
     [0, 1, 2]
     """
+
+    certified_: Annotated[NDArray[np.bool_] | None, """ndarray of shape (n_samples,), bool, or None
+        Whether the label equals that of the exact solution of this graph, whatever the solver; never so for ties and for rows that
+        no label reaches. None without `certify`, and where labels of a sparsified graph are refined on all edges."""]
+    n_uncertified_: Annotated[int | None, """int or None
+        Rows that a label reaches and whose label is not certified."""]
+    score_radius_: Annotated[NDArray[np.float64] | None, """ndarray of shape (n_samples,) or None
+        Bound on the error that the solver leaves in the row's scores, infinite where none is known."""]
 
     _keeps_rows = True
 

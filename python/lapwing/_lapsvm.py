@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
-from ._attributes import Machine
 from ._base import GraphEstimator, Problem, Spreads
 from ._classifier import SpreadingClassifier
 from ._containers import as_label_array
@@ -25,8 +24,16 @@ from ._signatures import LaplacianRidgeClassifierParameters, LaplacianRidgeRegre
 __all__ = ["LaplacianRidgeClassifier", "LaplacianRidgeRegressor", "LaplacianSVC"]
 
 
-class KernelEstimator(Machine, GraphEstimator):
+class KernelEstimator(GraphEstimator):
     """Common parts of the kernel machines on a graph."""
+
+    coefficients_: Annotated[NDArray[np.float64], """ndarray of shape (n_rows, n_problems)
+        α of the rows that are kept: all of the fit, those with a coefficient where there is no graph, or the landmarks; the weights
+        of the features for a linear kernel. One problem for values and for two classes, else one for each class."""]
+    bias_: Annotated[NDArray[np.float64], """ndarray of shape (n_problems,)
+        b; for values without a fitted bias the subtracted mean."""]
+    objective_: Annotated[NDArray[np.float64], """ndarray of shape (n_problems,)
+        Value of the objective; in the dual that with the hinge and without the ½."""]
 
     _method = "laprls"
     _takes_graph_as = "graph"

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -32,7 +32,9 @@ _DISTANCE_TYPES = (np.float64, np.float32)
 
 
 @documented
-class GraphLearner(GraphLearnerParameters, NamedParameters, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class GraphLearner(
+    GraphLearnerParameters, NamedParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator  # type: ignore[misc]
+):
     """Graph learned from smooth features.
 
     For squared distances Z it minimizes ‖W ∘ Z‖₁,₁ + f(W) over symmetric weights W ≥ 0 with empty diagonal (Kalofolias
@@ -197,21 +199,9 @@ class GraphLearner(GraphLearnerParameters, NamedParameters, TransformerMixin, Ba
         new.eliminate_zeros()
         return new
 
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Names of the columns of `transform`: one for each fitted row.
-
-        Parameters
-        ----------
-        input_features : ignored
-            Present because scikit-learn passes it.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), str
-            ``graphlearner0``, ``graphlearner1`` and so on.
-        """
-        check_is_fitted(self)
-        return np.asarray([f"graphlearner{row}" for row in range(self.graph_.n_samples)], dtype=object)
+    @property
+    def _n_features_out(self) -> int:
+        return self.graph_.n_samples
 
     def _graph_parameters(self) -> dict[str, Any]:
         return {

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ._attributes import Calibrated
 from ._base import Problem
 from ._classifier import SpreadingClassifier
 from ._control import Self
@@ -45,8 +44,11 @@ class LoopState:
         return sorted(row for row, reason in self.reasons.items() if reason not in BY_CHANCE and codes[row] >= 0)
 
 
-class KeepsGraph(Calibrated, SpreadingClassifier):
+class KeepsGraph(SpreadingClassifier):
     """Mixin of the harmonic classifiers: the graph of the fit, for later calls."""
+
+    calibration_: Annotated[Literal["leave-one-out", "folds", "none"], """{"leave-one-out", "folds", "none"}
+        How labels were held out to fit the confidence to them: one by one, or in folds; "none" if it is not fitted."""]
 
     prior: Any
     form: Any

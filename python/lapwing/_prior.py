@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any, TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,6 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
-from ._attributes import Fitted, FromPrior
 from ._inputs import refuse_masked
 
 if TYPE_CHECKING:
@@ -94,10 +93,13 @@ def _shares(model: Any, X: Any, classes: NDArray[Any]) -> NDArray[np.float64]:
     return shares
 
 
-class StartsFromPrior(FromPrior, Fitted):
+class StartsFromPrior:
     """Mixin of classifiers with the parameter `prior`."""
 
     prior: Any
+    report_: dict[str, Any]
+    prior_: Annotated[Any, """classifier or None
+        The classifier given as `prior`, fitted to all labeled rows."""]
 
     def _check_prior(self, X: Any, graph: Any) -> None:
         """Refuse a class instead of its instance, texts, a classifier without shares, and one without features to fit it to."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,6 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import column_or_1d
 
 from . import _lapwing
-from ._attributes import Values
 from ._base import GraphEstimator, Spreads
 from ._control import Self
 from ._inputs import label_weights, refuse_other_length, vector
@@ -19,8 +18,19 @@ from ._pages import FittedRows, KeepsRows
 from ._targets import marker_warnings, target_values
 
 
-class SpreadingRegressor(KeepsRows, Spreads, RegressorMixin, Values, GraphEstimator):  # type: ignore[misc]
+class SpreadingRegressor(KeepsRows, Spreads, RegressorMixin, GraphEstimator):  # type: ignore[misc]
     """Base of the regressors that find values for the rows of the fit and new rows."""
+
+    transduction_: Annotated[NDArray[np.float64], """ndarray of shape (n_samples,)
+        Value of every row of the fit."""]
+    scores_: Annotated[NDArray[np.float64], """ndarray of shape (n_samples,)
+        The same, NaN in rows that no value reaches."""]
+    uncertainty_: Annotated[NDArray[np.float64] | None, """ndarray of shape (n_samples,) or None
+        Half-width of an interval around each value of `transduction_`, in the unit of y: about 90 % of the true values of the rows
+        without one lie within ``transduction_ ± uncertainty_``. It comes from the errors of given values that were held out and is wider
+        where these are larger nearby in the graph. NaN in rows that no value reaches; 0 only if at least 90 % of the held-out values were
+        exact. None if fewer than 10 values were held out. ``report_["parts"]["uncertainty"]`` has the ``level``, the number of errors
+        (``n_held_out``) and their ``source``, ``"leave-one-out"`` or ``"folds"``."""]
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, graph: Any) -> Self:
         problem = self._begin(X, y, graph)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._attributes import Network
 from ._base import GraphEstimator, Problem, Spreads
 from ._classifier import SpreadingClassifier
 from ._parameters import documented, documented_like
@@ -18,8 +17,17 @@ from ._signatures import UnfoldedGNNClassifierParameters, UnfoldedGNNRegressorPa
 __all__ = ["UnfoldedGNNClassifier", "UnfoldedGNNRegressor"]
 
 
-class NetworkEstimator(Network, Spreads, GraphEstimator):
+class NetworkEstimator(Spreads, GraphEstimator):
     """Common parts of the networks."""
+
+    layer_weights_: Annotated[NDArray[np.float64] | list[NDArray[np.float64]], """ndarray of shape (n_features, n_columns)
+        W, of a column for values and of one for each class; with a hidden layer a list of both."""]
+    bias_: Annotated[NDArray[np.float64] | list[NDArray[np.float64]], """ndarray of shape (n_columns,)
+        b; with a hidden layer a list of both."""]
+    graph_reg_: Annotated[float, """float
+        λ, as given or chosen."""]
+    loss_curve_: Annotated[NDArray[np.float64], """ndarray of shape (`n_iter_` + 1,)
+        Loss with penalty at W = 0 and after each iteration. `residual_` is the estimated suboptimality."""]
 
     _method = "unfolded-gnn"
     _takes_graph_as = "graph"

@@ -17,9 +17,11 @@ True
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from ._attributes import Linear
+import numpy as np
+from numpy.typing import NDArray
+
 from ._classifier import SpreadingClassifier
 from ._parameters import documented
 from ._signatures import (
@@ -180,7 +182,7 @@ class ForestClassifier(ForestClassifierParameters, SpreadingClassifier):
 
 
 @documented
-class LinearClassifier(LinearClassifierParameters, Linear, SpreadingClassifier):
+class LinearClassifier(LinearClassifierParameters, SpreadingClassifier):
     """Logistic regression on the labeled rows alone.
 
     Rows without a label are not used. With five labels of every class, the weight of the penalty is chosen by cross-validation
@@ -198,6 +200,11 @@ class LinearClassifier(LinearClassifierParameters, Linear, SpreadingClassifier):
     >>> clf.transduction_.tolist()
     ['low', 'low', 'high', 'high']
     """
+
+    coefficients_: Annotated[NDArray[np.float64], """ndarray of shape (n_features, n_classes)
+        W, in the units of the features: scores are X·W + b."""]
+    bias_: Annotated[NDArray[np.float64], """ndarray of shape (n_classes,)
+        b."""]
 
     _method = "linear"
     _takes_graph_as = ""
