@@ -44,6 +44,38 @@ class Problem:
     """What is to be said about the rows, beside the warnings of the fit."""
 
 
+@dataclass
+class FittedRows:
+    """The rows of a fit. Arrays are those of the caller where the fit used them in place."""
+
+    problem: Problem
+    known: NDArray[np.bool_]
+    """Rows whose label or value was given."""
+    codes: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
+    """Given class of each row, negative for none; empty for values."""
+    labels: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
+    """Class of each row at the end; empty for values."""
+    graph: Any = None
+    """The graph of the rows, kept by the compiled part."""
+    values: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    """Given value of each row, NaN for none; empty for classes."""
+    weights: NDArray[np.float64] | None = None
+    """Trust in the values."""
+
+    @property
+    def features(self) -> Any:
+        """The features, None if the fit had a graph alone."""
+        return self.problem.rows["features"]
+
+    def graph_of(self, report: dict[str, Any], control: dict[str, Any]) -> Any:
+        """The graph of the fit: kept, given, or built again; None if the method has none."""
+        if self.graph is None and self.problem.rows["graph"] is not None:
+            self.graph = _lapwing.HeldGraph(self.problem.rows["graph"])
+        if self.graph is None and report["graph"] is not None and self.features is not None:
+            self.graph = _lapwing.HeldGraph.build(self.features, self.problem.graph, control)
+        return self.graph
+
+
 #: Advice where a graph does not fit the rows.
 KEEPS_GRAPHS = (
     "scikit-learn's GridSearchCV and cross_validate divide X and cannot divide a graph: give them "
@@ -88,6 +120,8 @@ class GraphEstimator(NamedParameters, BaseEstimator):  # type: ignore[misc]
     """What a model file does with the columns of a table, as JSON."""
     _id: str | None = None
     """The column of a table that a model file knows as the names of rows."""
+    _fitted_rows: FittedRows | None = None
+    """The rows of the fit, for pages and pictures, and for later calls on them."""
     _model: _lapwing.Model
     """What labels new rows, kept by the compiled part."""
 
@@ -99,6 +133,19 @@ class GraphEstimator(NamedParameters, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.positive_only = is_graph
         tags.target_tags.required = True
         return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Rows, their graph, and what later calls on them need may be larger than all else together: they are not pickled.
+        state: Any = super().__getstate__()
+        return {name: value for name, value in state.items() if name not in ("_fitted_rows", "_state")}
+
+    def _rows_of_fit(self) -> FittedRows:
+        check_is_fitted(self)
+        if self._fitted_rows is None:
+            raise ValueError(
+                f"this {type(self).__name__} holds no rows: it comes from a file, a pickle or a copy; fit again"
+            )
+        return self._fitted_rows
 
     def _control(self, quiet: bool = False) -> dict[str, Any]:
         if quiet:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from os import PathLike
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from . import _lapwing
-from ._base import GraphEstimator, Problem, Spreads
+from ._base import FittedRows, GraphEstimator, Problem, Spreads
 from ._containers import as_label_array
 from ._control import Self
-from ._labels import default_marker, label_warnings, unlabeled_mask, with_marker
-from ._pages import FittedRows, WritesPage
+from ._labels import class_labels, class_names, default_marker, label_warnings, unlabeled_mask, with_marker
+from ._pages import Page, as_row_names, page_path
 from ._parameters import documented_like
 from ._shared import GivenLabels, given_labels
 from .metrics import share_right
@@ -34,7 +36,7 @@ def expected_accuracy(report: dict[str, Any]) -> ExpectedAccuracy | None:
     return part and ExpectedAccuracy(part["value"], part["low"], part["high"])
 
 
-class SpreadingClassifier(WritesPage, Spreads, ClassifierMixin, GraphEstimator):  # type: ignore[misc]
+class SpreadingClassifier(Spreads, ClassifierMixin, GraphEstimator):  # type: ignore[misc]
     """Base of the classifiers that label the rows of the fit and new rows."""
 
     transduction_: Annotated[NDArray[Any], """ndarray of shape (n_samples,)
@@ -55,6 +57,8 @@ class SpreadingClassifier(WritesPage, Spreads, ClassifierMixin, GraphEstimator):
 
     _keeps_rows: ClassVar[bool] = False
     """Whether model files have all rows of the fit, with their scores."""
+    _call: str | None = None
+    """The expression that fits again, if it is not `fit`."""
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, graph: Any, validation: Any = None) -> Self:
         problem = self._begin(X, y, graph)
@@ -143,3 +147,101 @@ class SpreadingClassifier(WritesPage, Spreads, ClassifierMixin, GraphEstimator):
     def _decode(self, labeling: dict[str, Any]) -> NDArray[Any]:
         labels = self.classes_[labeling["labels"]]
         return with_marker(labels, ~labeling["reached"], self._marker) if self.abstain else labels
+
+    def report(
+        self,
+        path: str | PathLike[str],
+        *,
+        y_true: Any = None,
+        title: str | None = None,
+        row_names: ArrayLike | None = None,
+    ) -> Page:
+        """Write a page about the fit: what was done, how sure the labels are, and what to do next.
+
+        The page shows the rows in two dimensions, class sizes, confidence and its reliability, rows to label next, labels to
+        doubt, the rows that are least certain, and how the fit can be done again. It is one HTML file of about a megabyte,
+        which loads nothing and follows the reader's light or dark mode; ``lapwing label --report`` writes the same page. Rows
+        that are small square images, of 8 x 8 to 64 x 64 values of at least 0, are shown as such.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file, ending in ``.html``. It is written completely or not at all.
+        y_true : array-like of shape (n_samples,), default=None
+            True labels where they are known, with the marker elsewhere. Adds the accuracy on rows whose label was not
+            given, and which classes are taken for which.
+        title : str, default=None
+            Heading of the page; None is the number of rows.
+        row_names : array-like of shape (n_samples,), default=None
+            Names of the rows, all different. None numbers them from 0.
+
+        Returns
+        -------
+        Page
+            What was written, which notebooks show in place; ``page["Confidence"]`` is one of its figures alone, by its heading.
+
+        Raises
+        ------
+        ValueError
+            If the estimator comes from a file, a pickle or a copy: these hold no rows.
+
+        Notes
+        -----
+        Needs the features or the graph of the fit, which the estimator keeps without a copy. The picture is a layout of the graph, in
+        O(edges) time; a graph that the method did not keep is built again.
+        """
+        rows, control = self._rows_of_fit(), self._control()
+        target, row_names = page_path(path), as_row_names(row_names, len(rows.codes))
+        names, truth = self._true_codes(y_true, len(rows.codes))
+        report, seed = self.report_, getattr(self, "random_state", None)
+        texts = {
+            "title": title or f"{len(rows.codes):,} rows",
+            "command": self._command(rows),
+            "seed": int(seed) if isinstance(seed, (int, np.integer)) else None,
+            "report": json.dumps({name: value for name, value in report.items() if name != "warnings"}),
+            "warnings": [warning["text"] for warning in report["warnings"]],
+        }
+        outcome = {
+            "names": names,
+            "given": rows.codes,
+            "labels": rows.labels,
+            "shares": np.ascontiguousarray(self.label_distributions_),
+            "confidence": np.ascontiguousarray(self.confidence_),
+            "reached": np.ascontiguousarray(self.reached_),
+            "truth": truth,
+            "row_names": row_names,
+        }
+        graph = rows.graph_of(report, control)
+        tol = float(getattr(self, "tol", None) or 1e-6)
+        _lapwing.fit_page(target, texts, outcome, rows.features, graph, tol, control)
+        return Page.written(target)
+
+    def _command(self, rows: FittedRows) -> str:
+        """The expression that fits again."""
+        if self._call is not None:
+            return self._call
+        has_both = rows.features is not None and rows.problem.rows["graph"] is not None
+        return f"{self.__repr__(N_CHAR_MAX=10**6)}.fit(X, y{', graph=graph' if has_both else ''})"  # type: ignore[call-arg]
+
+    def _true_codes(self, y_true: Any, n_samples: int) -> tuple[list[int] | list[str], NDArray[np.int32] | None]:
+        """Names of the classes, then of those that only the truth has, and the true class of each row, negative if unknown."""
+        classes = self.classes_
+        if y_true is None:
+            return class_names(classes), None
+        truth = column_or_1d(as_label_array(y_true))
+        if truth.shape[0] != n_samples:
+            raise ValueError(f"y_true has {truth.shape[0]} rows; expected one per row of the fit, {n_samples}")
+        found = class_labels(truth, self.unlabeled, known=classes)
+        given, is_text = found.classes, isinstance(classes[0], str)
+        if len(given) and isinstance(given[0], str) != is_text:
+            kinds = ("texts", "numbers") if is_text else ("numbers", "texts")
+            raise TypeError(f"the classes of the fit are {kinds[0]}, but y_true holds {kinds[1]}; expected labels of one kind")
+        if is_text:
+            classes, given = classes.astype(str), given.astype(str)
+        if np.result_type(classes, given).kind == "f" != classes.dtype.kind:
+            # Integers with and without a sign have no common type that holds all of them.
+            classes, given = classes.astype(object), given.astype(object)
+        names = np.concatenate([classes, np.setdiff1d(given, classes)])
+        order = np.argsort(names)
+        of_given = np.append(order[np.searchsorted(names[order], given)], -1)
+        return class_names(names), of_given[found.codes].astype(np.int32)

@@ -11,14 +11,13 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import column_or_1d
 
 from . import _lapwing
-from ._base import GraphEstimator, Spreads
+from ._base import FittedRows, GraphEstimator, Spreads
 from ._control import Self
 from ._inputs import label_weights, refuse_other_length, vector
-from ._pages import FittedRows, KeepsRows
 from ._targets import marker_warnings, target_values
 
 
-class SpreadingRegressor(KeepsRows, Spreads, RegressorMixin, GraphEstimator):  # type: ignore[misc]
+class SpreadingRegressor(Spreads, RegressorMixin, GraphEstimator):  # type: ignore[misc]
     """Base of the regressors that find values for the rows of the fit and new rows."""
 
     transduction_: Annotated[NDArray[np.float64], """ndarray of shape (n_samples,)

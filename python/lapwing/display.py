@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from . import _lapwing
+from ._base import GraphEstimator
+from ._classifier import SpreadingClassifier
 from ._control import Self
-from ._pages import KeepsRows, WritesPage
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,14 +39,14 @@ class Display:
 
     ax_: Axes
     figure_: Figure | SubFigure
-    _takes: ClassVar[type] = WritesPage
+    _takes: ClassVar[type] = SpreadingClassifier
     _size: ClassVar[tuple[float, float]] = (6.0, 3.6)
     _read: Callable[..., None]
     _draw: Callable[[Axes], None]
 
     def __init__(self, estimator: Any, **options: Any) -> None:
         if not isinstance(estimator, self._takes):
-            name, wanted = type(self).__name__, "a classifier" if self._takes is WritesPage else "a classifier or regressor"
+            name, wanted = type(self).__name__, "a classifier" if self._takes is SpreadingClassifier else "a classifier or regressor"
             raise TypeError(f"{name} takes {wanted} of lapwing, not {type(estimator).__name__}")
         check_is_fitted(estimator)
         self._read(estimator, **options)
@@ -119,7 +120,7 @@ class LabelMapDisplay(Display):
     'layout of the graph, first axis'
     """
 
-    _takes, _size = KeepsRows, (8.0, 5.4)
+    _takes, _size = GraphEstimator, (8.0, 5.4)
     _classes: Any
 
     def _read(self, fitted: Any, *, point_size: float = 9.0, legend: bool = True) -> None:
@@ -250,7 +251,7 @@ class LossCurveDisplay(Display):
     'loss'
     """
 
-    _takes = KeepsRows
+    _takes = GraphEstimator
 
     def _read(self, fitted: Any) -> None:
         self.name = "loss" if hasattr(fitted, "loss_curve_") else "relative residual"
