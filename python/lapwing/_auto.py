@@ -58,6 +58,9 @@ class AutoLabeler(AutoLabelerParameters, StartsFromPrior, SpreadingClassifier):
     best_estimator_: Annotated[Any, """estimator
         The candidate of the largest weight, fitted."""]
 
+    _scaling: str | None
+    _scaling_report: dict[str, Any]
+
     _method = "auto"
     _takes_graph_as = "graph"
     _takes_any_scale = True
@@ -67,28 +70,22 @@ class AutoLabeler(AutoLabelerParameters, StartsFromPrior, SpreadingClassifier):
 
     def _take_rows(self, problem: Problem, X: Any, y: Any, graph: Any) -> None:
         self._check_prior(X, graph)
+        self._scaling, self._scaling_report = None, {}
         if X is None and graph is not None:
-            parts = self._graph_parts(problem, graph, "graph")
-            problem.rows["graph"], problem.n_samples = parts, parts[0][0]
-            self._keep_scaling(None, "{}")
-            self.n_features_in_ = parts[0][1]
-            return
-        super()._take_rows(problem, X, y, graph)
+            self._take_graph(problem, graph, "graph")
+        else:
+            super()._take_rows(problem, X, y, graph)
 
     def _take_features(self, problem: Problem, X: Any, builds_graph: bool) -> None:
         super()._take_features(problem, X, builds_graph)
         rows = problem.rows
-        self._keep_scaling(None, "{}")
         if choice("scaling", self.scaling, ("auto", "off")) == "auto":
             # Beside a given graph, weights of terms make labels better if rows count them, and worse if rows tell which they hold.
             tfidf = "auto" if builds_graph else "counts"
-            scaling, scaled, report = _lapwing.fit_scaling(rows["features"], "auto", tfidf, self._control(quiet=True))
-            self._keep_scaling(scaling, report)
+            found = _lapwing.fit_scaling(rows["features"], "auto", tfidf, self._control(quiet=True))
+            self._scaling, scaled, report = found
+            self._scaling_report = json.loads(report)
             rows["features"] = rows["features"] if scaled is None else scaled
-
-    def _keep_scaling(self, scaling: str | None, report: str) -> None:
-        self._scaling = scaling
-        self._scaling_report: dict[str, Any] = json.loads(report)
 
     def _keep(self, problem: Problem, fitted: dict[str, Any]) -> None:
         super()._keep(problem, fitted)

@@ -188,14 +188,18 @@ class GraphEstimator(NamedParameters, BaseEstimator):  # type: ignore[misc]
                     "both, such as AutoLabeler, UnfoldedGNNClassifier or UnfoldedGNNRegressor"
                 )
                 problem.warnings.append({"kind": "not-as-given", "text": text})
-            parts = self._graph_parts(problem, X if graph is None else graph, "X" if graph is None else "graph")
-            problem.rows["graph"], problem.n_samples = parts, parts[0][0]
-            self.n_features_in_ = parts[0][1]
+            self._take_graph(problem, X if graph is None else graph, "X" if graph is None else "graph")
             return
         builds_graph = "n_neighbors" in problem.parameters and self._builds_graph(graph)
         self._take_features(problem, X, builds_graph)
         if graph is not None:
             problem.rows["graph"] = self._graph_parts(problem, graph, "graph")
+
+    def _take_graph(self, problem: Problem, graph: Any, what: str) -> None:
+        """The graph, given as the argument `what`, alone."""
+        parts = self._graph_parts(problem, graph, what)
+        problem.rows["graph"], problem.n_samples = parts, parts[0][0]
+        self.n_features_in_ = parts[0][1]
 
     def _builds_graph(self, graph: Any) -> bool:
         """Whether a graph is built from the features."""

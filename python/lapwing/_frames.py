@@ -20,7 +20,7 @@ from ._auto import AutoLabeler
 from ._classifier import SpreadingClassifier
 from ._containers import as_label_array
 from ._control import Seed, run_control
-from ._inputs import csr_from_parts
+from ._inputs import features_from
 from ._labels import ClassLabels, class_labels
 from ._model_file import classifiers
 from ._tables import ReadAs, as_table, fit_options, is_table, refuse_columns
@@ -232,7 +232,7 @@ def _features(
             _tell(f"{column['name']}: {column['done']}")
         if told["scaling"]:
             _tell(told["scaling"])
-    return (csr_from_parts(features) if isinstance(features, tuple) else features), recipe
+    return features_from(features), recipe
 
 
 def _tell(text: str) -> None:

@@ -38,6 +38,11 @@ def features_argument(X: Any) -> Any:
     return csr_parts(X, np.float32) if sp.issparse(X) else X
 
 
+def features_from(parts: Any) -> Any:
+    """Features as an array or a scipy matrix, from the form in which the compiled part returns them."""
+    return csr_from_parts(parts) if isinstance(parts, tuple) else parts
+
+
 def widened(X: Any) -> Any:
     """A sparse matrix of a narrow type, in double precision if it may have duplicates: their sum may not fit. All else as it is."""
     if not sp.issparse(X) or X.dtype == np.float64 or X.dtype.kind == "c":

@@ -21,7 +21,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 from . import _lapwing
 from ._containers import as_label_array
 from ._control import Self, run_control
-from ._inputs import csr_from_parts
+from ._inputs import features_from
 from ._kinds import refuse_other_kinds
 from ._labels import class_labels
 from ._parameters import NamedParameters, documented, documented_like
@@ -160,7 +160,7 @@ class TableEncoder(NamedParameters, TransformerMixin, BaseEstimator):  # type: i
         """
         check_is_fitted(self)
         table = self._table(X, reset=False)
-        return _as_features(apply_recipe(json.dumps(self.recipe_), table, run_control(self.n_jobs, 0), 3))
+        return features_from(apply_recipe(json.dumps(self.recipe_), table, run_control(self.n_jobs, 0), 3))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Names of the features: those of the columns, followed by the level, the part of the date, or a number.
@@ -193,7 +193,7 @@ class TableEncoder(NamedParameters, TransformerMixin, BaseEstimator):  # type: i
         if is_table(X):
             self._keep_names(table.has_names)
         warn_of(json.loads(found), 4)
-        return _as_features(features)
+        return features_from(features)
 
     def _keep_names(self, has_names: bool) -> None:
         """The columns of a table, as scikit-learn keeps them."""
@@ -241,10 +241,6 @@ def _codes(y: Any) -> NDArray[np.int32] | None:
         return class_labels(labels).codes
     except ValueError:
         return None
-
-
-def _as_features(features: Any) -> Any:
-    return csr_from_parts(features) if isinstance(features, tuple) else features
 
 
 def _distinct(names: list[str]) -> list[str]:

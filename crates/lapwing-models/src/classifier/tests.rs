@@ -5,7 +5,7 @@ use lapwing_graph::testkit::{blobs, dense_values};
 use lapwing_graph::{IndexCells, Metric, Widths};
 
 use super::*;
-use crate::{Fitted, LazyIndex, MethodParams, NeighborExtension, Problem, method};
+use crate::{Fitted, LazyIndex, MethodParams, NeighborExtension, Problem, RowScores, method};
 
 fn fitted<'a>(features: &'a Features<'a>, run: &Run) -> Classifier<'a> {
     let labels =
@@ -113,6 +113,22 @@ fn a_model_keeps_the_index_of_its_rows() {
     assert!(
         Classifier::from_file(&ModelFile::load(&path).unwrap()).unwrap_err().to_string().contains("cells of the index")
     );
+}
+
+#[test]
+fn borrowed_scores_have_the_same_means_and_files() {
+    let run = Run::new(Some(2), 0).unwrap();
+    let (features, new) = (blobs(120, 3, 3), blobs(40, 3, 7));
+    let model = fitted(&features, &run);
+    let rows = neighbors(&model);
+    let scores = RowScores::Borrowed(rows.scores.n_cols(), rows.scores.values());
+    let borrowed = NeighborExtension { scores, ..rows.clone() };
+    assert_eq!((borrowed.scores.n_rows(), borrowed.scores.row(119)), (120, rows.scores.row(119)));
+    let expected = model.extension.scores_of(&new, &run).unwrap();
+    assert_eq!(borrowed.scores_of(&new, &run).unwrap(), expected);
+    assert_eq!(borrowed.owned().unwrap().scores_of(&new, &run).unwrap(), expected);
+    let file = |extension: &dyn Extend| extension_to_file(extension).unwrap().to_bytes();
+    assert_eq!(file(&borrowed), file(&*model.extension));
 }
 
 #[test]
