@@ -75,6 +75,7 @@ def documented(cls: _Documented) -> _Documented:
     """Class decorator: write the parameters of a class, and the attributes of its bases, into its docstring."""
     texts: dict[str, str] = {}
     for base in cls.__mro__:
+        # The text of the nearest class counts.
         texts |= _attributes_of(base) | texts
     attributes = "\n".join(f"{name} : {text}" for name, text in texts.items())
     cls.__doc__ = _filled(cls.__doc__, {"Parameters": getattr(cls, "_parameters_doc", ""), "Attributes": attributes})
