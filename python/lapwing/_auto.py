@@ -3,45 +3,21 @@
 from __future__ import annotations
 
 import json
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Annotated, Any
 
 from . import _lapwing
 from ._arguments import choice
-from ._attributes import Chosen
 from ._base import Problem
 from ._classifier import SpreadingClassifier
-from ._harmonic import HarmonicClassifier
-from ._lapsvm import LaplacianRidgeClassifier
-from ._low_rank import LowRankPropagationClassifier
+from ._model_file import classifiers
 from ._parameters import documented
 from ._prior import StartsFromPrior
 from ._signatures import AutoLabelerParameters
-from ._unfolded import UnfoldedGNNClassifier
-from .baselines import ForestClassifier, LinearClassifier, MajorityClassifier, NearestLabelClassifier
 
 __all__ = ["AutoLabeler"]
 
-#: The classifier of each method that may be a candidate.
-CANDIDATES: dict[str, type[SpreadingClassifier]] = {
-    classifier._method: classifier
-    for classifier in (
-        HarmonicClassifier,
-        MajorityClassifier,
-        NearestLabelClassifier,
-        LinearClassifier,
-        ForestClassifier,
-        UnfoldedGNNClassifier,
-        LaplacianRidgeClassifier,
-        LowRankPropagationClassifier,
-    )
-}
-
-
 @documented
-class AutoLabeler(AutoLabelerParameters, Chosen, StartsFromPrior, SpreadingClassifier):
+class AutoLabeler(AutoLabelerParameters, StartsFromPrior, SpreadingClassifier):
     """Classifier for those who do not know which method suits their rows: several, weighted by how well they predict hidden labels.
 
     Columns in very different units are scaled to one width, and counts of terms weighed by TF-IDF; new rows are scaled in the same way.
@@ -53,9 +29,6 @@ class AutoLabeler(AutoLabelerParameters, Chosen, StartsFromPrior, SpreadingClass
     defaults labels alone.
 
     A `prior` is a candidate too: alone, and as the start of a harmonic fit.
-
-    Parameters
-    ----------
 
     Notes
     -----
@@ -78,43 +51,44 @@ class AutoLabeler(AutoLabelerParameters, Chosen, StartsFromPrior, SpreadingClass
     ['estimate', 'failure', 'interval', 'log_loss', 'method', 'n_rows', 'name', 'parameters', 'seconds', 'weight']
     """
 
+    results_: Annotated[list[dict[str, Any]], """list of dict
+        A row for each candidate: `name`, `method`, `parameters`, `estimate` (share of held-out labels that it gets right), the
+        ends of its 90 % `interval`, `log_loss`, `n_rows` (rows on which it was tried: all, or a sample), `seconds`, and its `weight` in the
+        labels. `estimate`, `interval` and `n_rows` are None for candidates that were not tried."""]
+    best_estimator_: Annotated[Any, """estimator
+        The candidate of the largest weight, fitted."""]
+
+    _scaling: str | None
+    _scaling_report: dict[str, Any]
+
     _method = "auto"
     _takes_graph_as = "graph"
-    _keeps_rows = False
     _takes_any_scale = True
 
     def _extras(self, labels: Any, validation: Any) -> dict[str, Any]:
-        return {"may_keep_rows": True}
+        return {"scaling": self._scaling}
 
     def _take_rows(self, problem: Problem, X: Any, y: Any, graph: Any) -> None:
         self._check_prior(X, graph)
+        self._scaling, self._scaling_report = None, {}
         if X is None and graph is not None:
-            parts = self._graph_parts(problem, graph, "graph")
-            problem.rows["graph"], problem.n_samples = parts, parts[0][0]
-            self._keep_scaling(None, "{}")
-            self.n_features_in_ = parts[0][1]
-            return
-        super()._take_rows(problem, X, y, graph)
+            self._take_graph(problem, graph, "graph")
+        else:
+            super()._take_rows(problem, X, y, graph)
 
     def _take_features(self, problem: Problem, X: Any, builds_graph: bool) -> None:
         super()._take_features(problem, X, builds_graph)
         rows = problem.rows
-        self._keep_scaling(None, "{}")
         if choice("scaling", self.scaling, ("auto", "off")) == "auto":
             # Beside a given graph, weights of terms make labels better if rows count them, and worse if rows tell which they hold.
             tfidf = "auto" if builds_graph else "counts"
-            state, scaled, report = _lapwing.fit_scaling(rows["features"], "auto", tfidf, self._control(quiet=True))
-            self._keep_scaling(state, report)
+            found = _lapwing.fit_scaling(rows["features"], "auto", tfidf, self._control(quiet=True))
+            self._scaling, scaled, report = found
+            self._scaling_report = json.loads(report)
             rows["features"] = rows["features"] if scaled is None else scaled
 
-    def _keep_scaling(self, state: dict[str, NDArray[np.float64]] | None, report: str) -> None:
-        self._own_scaling = state
-        self._scaling_report: dict[str, Any] = json.loads(report)
-
-    def _keep(self, problem: Problem, fitted: dict[str, Any], scores: NDArray[Any]) -> None:
-        self._keeps_rows = bool(fitted["keeps_rows"])
-        super()._keep(problem, fitted, scores)
-        self._scaling = self._own_scaling
+    def _keep(self, problem: Problem, fitted: dict[str, Any]) -> None:
+        super()._keep(problem, fitted)
         self._note_prior()
         if self._scaling_report.get("scaling"):
             self.report_["parts"]["scaling"] = self._scaling_report["scaling"]
@@ -127,19 +101,16 @@ class AutoLabeler(AutoLabelerParameters, Chosen, StartsFromPrior, SpreadingClass
         best = max(self.results_, key=lambda row: row["weight"])
         if best["method"] == "prior":
             return self.prior_
-        kind = CANDIDATES[best["method"]]
+        kind = classifiers()[best["method"]]
         shared = {name: value for name, value in self.get_params(deep=False).items() if name in kind._declared}
         run = {name: getattr(self, name) for name in ("unlabeled", "random_state", "n_jobs")}
         estimator = kind(**{**shared, **run, **best["parameters"]})
         estimator.n_features_in_ = self.n_features_in_
         if hasattr(self, "feature_names_in_"):
             estimator.feature_names_in_ = self.feature_names_in_
-        estimator.classes_, estimator._marker, estimator._rule = self.classes_, self._marker, fitted["rule"]
+        estimator.classes_, estimator._marker = self.classes_, self._marker
         estimator._keep_labeling(fitted)
         estimator._fitted_rows = self._fitted_rows
         own = Problem(kind._method, {}, problem.graph, problem.control, problem.rows, problem.n_samples)
-        if fitted["extension"] is None and not kind._keeps_rows:
-            estimator._fitted_extension = None
-        estimator._keep(own, fitted, fitted["scores"])
-        estimator._scaling = self._own_scaling
+        estimator._keep(own, fitted)
         return estimator

@@ -8,28 +8,25 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
-from sklearn.utils.validation import column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from . import _lapwing
 from ._arguments import choice
-from ._attributes import Fitted
 from ._containers import as_label_array
-from ._control import run_control
+from ._control import Self, run_control
 from ._graph import Graph
-from ._inputs import CsrParts, csr_parts, features_argument, neighbor_arrays, vector, widened
+from ._inputs import CsrParts, csr_parts, features_argument, neighbor_arrays, widened
 from ._kinds import READ_FIRST, checked_features, looks_like_a_graph, refuse_other_kinds
 from ._parameters import NamedParameters, documented_like
 from ._tables import rows_by_recipe
 from ._warnings import scaling_warnings, warn_of
-
-_Estimator = TypeVar("_Estimator", bound="Spreads")
 
 
 @dataclass
@@ -47,6 +44,38 @@ class Problem:
     """What is to be said about the rows, beside the warnings of the fit."""
 
 
+@dataclass
+class FittedRows:
+    """The rows of a fit. Arrays are those of the caller where the fit used them in place."""
+
+    problem: Problem
+    known: NDArray[np.bool_]
+    """Rows whose label or value was given."""
+    codes: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
+    """Given class of each row, negative for none; empty for values."""
+    labels: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
+    """Class of each row at the end; empty for values."""
+    graph: Any = None
+    """The graph of the rows, kept by the compiled part."""
+    values: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    """Given value of each row, NaN for none; empty for classes."""
+    weights: NDArray[np.float64] | None = None
+    """Trust in the values."""
+
+    @property
+    def features(self) -> Any:
+        """The features, None if the fit had a graph alone."""
+        return self.problem.rows["features"]
+
+    def graph_of(self, report: dict[str, Any], control: dict[str, Any]) -> Any:
+        """The graph of the fit: kept, given, or built again; None if the method has none."""
+        if self.graph is None and self.problem.rows["graph"] is not None:
+            self.graph = _lapwing.HeldGraph(self.problem.rows["graph"])
+        if self.graph is None and report["graph"] is not None and self.features is not None:
+            self.graph = _lapwing.HeldGraph.build(self.features, self.problem.graph, control)
+        return self.graph
+
+
 #: Advice where a graph does not fit the rows.
 KEEPS_GRAPHS = (
     "scikit-learn's GridSearchCV and cross_validate divide X and cannot divide a graph: give them "
@@ -54,18 +83,33 @@ KEEPS_GRAPHS = (
 )
 
 
-class GraphEstimator(NamedParameters, Fitted, BaseEstimator):  # type: ignore[misc]
+class GraphEstimator(NamedParameters, BaseEstimator):  # type: ignore[misc]
     """Base of the classifiers and regressors."""
+
+    reached_: Annotated[NDArray[np.bool_], """ndarray of shape (n_samples,), bool
+        Whether a label or value reaches the row."""]
+    n_iter_: Annotated[int, """int
+        Iterations of the slowest column or problem; 0 or 1 where nothing is iterated."""]
+    residual_: Annotated[float, """float
+        Largest relative residual; 0 where nothing is iterated."""]
+    converged_: Annotated[bool, """bool
+        Whether all columns or problems reached `tol`; True where nothing is iterated."""]
+    report_: Annotated[dict[str, Any], """dict
+        The summary: rows, edges, components, unreached rows, seconds of each phase, peak bytes, everything "auto" chose."""]
+    n_features_in_: Annotated[int, """int
+        Columns of X; rows of the graph if a graph was given instead of features."""]
+    feature_names_in_: Annotated[NDArray[np.object_], """ndarray of shape (`n_features_in_`,)
+        Names of the columns; only if X had string names for all."""]
 
     _method: ClassVar[str]
     """Name of the method, as in model files."""
     _takes_graph_as: ClassVar[str] = "X"
     """How a graph may be given: instead of X, as the argument graph besides X, or not at all ("")."""
     _affinities: ClassVar[tuple[str, ...]] = ("knn", "precomputed")
-    _keeps_rows: bool = True
-    """Whether new rows are compared with all rows of the fit; else the compiled part returns an extension."""
     _takes_any_scale: ClassVar[bool] = False
     """Whether the scales of columns do not matter, or are made alike."""
+    _keeps_graph: ClassVar[bool] = False
+    """Whether the graph is kept for later calls on the rows of the fit."""
     _least_iterations: ClassVar[int] = 0
     """scikit-learn counts iterations from 1 for estimators with `max_iter`."""
     _file_advice: ClassVar[str] = READ_FIRST
@@ -76,6 +120,10 @@ class GraphEstimator(NamedParameters, Fitted, BaseEstimator):  # type: ignore[mi
     """What a model file does with the columns of a table, as JSON."""
     _id: str | None = None
     """The column of a table that a model file knows as the names of rows."""
+    _fitted_rows: FittedRows | None = None
+    """The rows of the fit, for pages and pictures, and for later calls on them."""
+    _model: _lapwing.Model
+    """What labels new rows, kept by the compiled part."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -85,6 +133,19 @@ class GraphEstimator(NamedParameters, Fitted, BaseEstimator):  # type: ignore[mi
         tags.input_tags.positive_only = is_graph
         tags.target_tags.required = True
         return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Rows, their graph, and what later calls on them need may be larger than all else together: they are not pickled.
+        state: Any = super().__getstate__()
+        return {name: value for name, value in state.items() if name not in ("_fitted_rows", "_state")}
+
+    def _rows_of_fit(self) -> FittedRows:
+        check_is_fitted(self)
+        if self._fitted_rows is None:
+            raise ValueError(
+                f"this {type(self).__name__} holds no rows: it comes from a file, a pickle or a copy; fit again"
+            )
+        return self._fitted_rows
 
     def _control(self, quiet: bool = False) -> dict[str, Any]:
         if quiet:
@@ -108,10 +169,10 @@ class GraphEstimator(NamedParameters, Fitted, BaseEstimator):  # type: ignore[mi
             refuse_other_size(problem, y)
         return problem
 
-    def _problem(self) -> Problem:
+    def _problem(self, quiet: bool = False) -> Problem:
         """The problem without its rows: checked parameters."""
-        parameters = self._parameters()
-        return Problem(self._method, parameters, _lapwing.check_parameters(self._method, parameters), self._control())
+        parameters, control = self._parameters(), self._control(quiet)
+        return Problem(self._method, parameters, _lapwing.check_parameters(self._method, parameters), control)
 
     def _take_rows(self, problem: Problem, X: Any, y: Any, graph: Any) -> None:
         """The rows of the fit: features, a graph, or both."""
@@ -127,14 +188,18 @@ class GraphEstimator(NamedParameters, Fitted, BaseEstimator):  # type: ignore[mi
                     "both, such as AutoLabeler, UnfoldedGNNClassifier or UnfoldedGNNRegressor"
                 )
                 problem.warnings.append({"kind": "not-as-given", "text": text})
-            parts = self._graph_parts(problem, X if graph is None else graph, "X" if graph is None else "graph")
-            problem.rows["graph"], problem.n_samples = parts, parts[0][0]
-            self.n_features_in_ = parts[0][1]
+            self._take_graph(problem, X if graph is None else graph, "X" if graph is None else "graph")
             return
         builds_graph = "n_neighbors" in problem.parameters and self._builds_graph(graph)
         self._take_features(problem, X, builds_graph)
         if graph is not None:
             problem.rows["graph"] = self._graph_parts(problem, graph, "graph")
+
+    def _take_graph(self, problem: Problem, graph: Any, what: str) -> None:
+        """The graph, given as the argument `what`, alone."""
+        parts = self._graph_parts(problem, graph, what)
+        problem.rows["graph"], problem.n_samples = parts, parts[0][0]
+        self.n_features_in_ = parts[0][1]
 
     def _builds_graph(self, graph: Any) -> bool:
         """Whether a graph is built from the features."""
@@ -173,39 +238,17 @@ class GraphEstimator(NamedParameters, Fitted, BaseEstimator):  # type: ignore[mi
         """A graph given as the argument `what`, in the form that the compiled part takes."""
         if isinstance(graph, tuple):
             indices, distances = neighbor_arrays(graph)
-            weighed: tuple[CsrParts, Any] = _lapwing.weigh_neighbors(
+            weighed: CsrParts = _lapwing.weigh_neighbors(
                 indices, distances, problem.graph, {**problem.control, "callback": None}
             )
-            return weighed[0]
+            return weighed
         check = partial(validate_data, self, ensure_min_samples=2) if what == "X" else None
         return graph_parts(graph, what, self._file_advice, check, f"; {KEEPS_GRAPHS}" if what == "graph" else "")
 
-    def _require_length(self, y: NDArray[Any], n_samples: int) -> None:
-        if y.shape[0] != n_samples:
-            raise ValueError(f"y has {y.shape[0]} rows; expected one per row of X, {n_samples}")
-
-    def _label_weights(self, sample_weight: Any, n_samples: int) -> NDArray[np.float64] | None:
-        if sample_weight is None:
-            return None
-        weights = vector(sample_weight, "sample_weight")
-        if weights.shape[0] != n_samples:
-            raise ValueError(f"sample_weight has {weights.shape[0]} values; expected one per row of X, {n_samples}")
-        return weights
-
-    def _keep(self, problem: Problem, fitted: dict[str, Any], scores: NDArray[np.float64]) -> None:
-        """Store the common results of a fit; `scores` (n, c) are those of the rows."""
-        self._scaling: dict[str, NDArray[np.float64]] | None = None
+    def _keep(self, problem: Problem, fitted: dict[str, Any]) -> None:
+        """Store the common results of a fit."""
         self._recipe = self._id = None
-        self._fitted_extension = fitted["extension"]
-        if self._keeps_rows and problem.rows["features"] is not None:
-            self._fitted_extension = {
-                "features": problem.rows["features"],
-                "widths": fitted["widths"],
-                "scores": scores,
-                "errors": fitted.get("errors"),
-                "graph": problem.graph,
-                "index": _lapwing.NeighborIndex(),
-            }
+        self._model = fitted["model"]
         self.reached_ = fitted["reached"]
         self.report_ = json.loads(fitted["report"])
         self.report_["warnings"] += problem.warnings
@@ -213,24 +256,33 @@ class GraphEstimator(NamedParameters, Fitted, BaseEstimator):  # type: ignore[mi
         self.n_iter_ = max(int(solve["n_iter"]), self._least_iterations)
         self.residual_ = math.nan if solve["residual"] is None else float(solve["residual"])
         self.converged_ = bool(solve["converged"])
-        self._keep_extension()
+        self._keep_parts()
 
-    def _keep_extension(self) -> None:
-        """Store attributes of the extension to new rows, after a fit or from a model file."""
+    def _keep_parts(self) -> None:
+        """Store attributes that show parts of the model, after a fit or from a model file."""
 
-    def _new_scores(self, X: Any, graph: Any = None) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-        """Scores (m, c) of new rows, NaN without evidence, and bounds on their errors (m) if known."""
-        if self._fitted_extension is None:
-            matrix = validate_data(
-                self, widened(X), reset=False, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False
-            )
-            scores = self.scores_ if self.scores_.ndim == 2 else self.scores_.reshape(-1, 1)
-            return weighted_mean(sp.csr_array(matrix), scores, self.reached_), None
-        return _lapwing.extend(self._fitted_extension, self._new_features(X), self._control())
+    def _new_scores(self, X: Any, graph: Any = None) -> NDArray[np.float64]:
+        """Scores (m, c) of new rows, or of the nodes of a graph; NaN without evidence."""
+        check_is_fitted(self)
+        if not self._model.takes_features:
+            return self._weighted_mean(X)
+        return self._model.scores(self._new_features(X), self._new_graph(graph), self._control())
+
+    def _new_graph(self, graph: Any) -> CsrParts | None:
+        """The graph of new rows, for methods that have a use for one."""
+        return None if graph is None else self._graph_parts(self._problem(quiet=True), graph, "graph")
+
+    def _weighted_mean(self, affinities: Any) -> NDArray[np.float64]:
+        """Means of the scores of the rows of the fit, weighted by their affinities (m, n) to new rows."""
+        matrix = validate_data(
+            self, widened(affinities), reset=False, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False
+        )
+        scores = self.scores_ if self.scores_.ndim == 2 else self.scores_.reshape(-1, 1)
+        return weighted_mean(sp.csr_array(matrix), scores, self.reached_)
 
     def _prepare_by(self, recipe: str) -> None:
         """Prepare new rows, which are then those of tables, as this recipe of the columns of the fit says."""
-        if self._fitted_extension is not None:
+        if self._model.takes_features:
             _, used, _ = _lapwing.recipe_names(recipe)
             self._recipe = recipe
             self.n_features_in_, self.feature_names_in_ = len(used), np.asarray(used, dtype=object)
@@ -241,8 +293,7 @@ class GraphEstimator(NamedParameters, Fitted, BaseEstimator):  # type: ignore[mi
             prepared = rows_by_recipe(self._recipe, X, self._control(quiet=True), 5)
             if prepared is not None:
                 return prepared
-        new = features_argument(self._features(X, reset=False))
-        return new if self._scaling is None else _lapwing.scale_features(new, self._scaling, self._control(quiet=True))
+        return features_argument(self._features(X, reset=False))
 
     def _warn(self) -> None:
         """One warning for each kind of problem, with its counts."""
@@ -259,7 +310,7 @@ class Spreads:
     _predicted: Any
     _score_of: Any
 
-    def fit(self: _Estimator, X: Any, y: Any, sample_weight: Any = None, *, graph: Any = None) -> _Estimator:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, graph: Any = None) -> Self:
         """Find a label or value for every row of X.
 
         Parameters

@@ -61,7 +61,8 @@ def _faults(column: Any) -> list[tuple[str, str]]:
     values, is_text = _numbers(column)
     if is_text.any():
         first = int(np.argmax(is_text))
-        return [("text", _cells(is_text, repr(_cell(column, first))))]
+        cell = column.iloc[first] if hasattr(column, "iloc") else column[first]
+        return [("text", _cells(is_text, repr(cell)))]
     bad = {
         "missing": ~np.isfinite(values),
         "large": np.isfinite(values) & (np.abs(values) > np.finfo(np.float32).max),
@@ -90,10 +91,6 @@ def _numbers(column: Any) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         except (TypeError, ValueError):
             is_text[row] = True
     return values, is_text
-
-
-def _cell(column: Any, row: int) -> Any:
-    return column.iloc[row] if hasattr(column, "iloc") else column[row]
 
 
 def _cells(mask: NDArray[np.bool_], value: str) -> str:

@@ -26,17 +26,12 @@ def as_label_array(y: Any) -> NDArray[Any]:
 
 def _of_others(y: Any) -> NDArray[Any]:
     if isinstance(y, np.ma.MaskedArray):
-        return _unmasked(y)
+        return _without(np.array(np.ma.getdata(y)), np.ma.getmaskarray(y))
     if isinstance(y, (list, tuple)):
         return _of_list(y)
     array = np.asarray(y)
     is_series = array.ndim == 0 and array.dtype.kind == "O" and isinstance(y, Collection)
     return _of_list(list(y)) if is_series else array
-
-
-def _unmasked(y: Any) -> NDArray[Any]:
-    mask, array = np.ma.getmaskarray(y), np.array(np.ma.getdata(y))
-    return _without(array, mask)
 
 
 def _without(array: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[Any]:
@@ -73,12 +68,8 @@ def _is_lossless(array: NDArray[Any], kinds: set[type]) -> bool:
         return all(issubclass(cell, str if kind == "U" else bytes) for cell in kinds)
     if kind in "iuf" and not kinds.isdisjoint((bool, np.bool_)):
         return False
-    return kind != "f" or not _has_large(array)
-
-
-def _has_large(array: NDArray[Any]) -> bool:
-    """Whether there are finite numbers so large that whole ones beside each other are the same in this type."""
-    return bool((np.isfinite(array) & (np.abs(array) >= whole_below(array.dtype))).any())
+    # Large whole numbers beside each other are the same in a floating-point type.
+    return kind != "f" or not bool((np.isfinite(array) & (np.abs(array) >= whole_below(array.dtype))).any())
 
 
 def whole_below(dtype: np.dtype[Any]) -> float:

@@ -12,14 +12,15 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 if sys.version_info >= (3, 11):
+    from typing import Self as Self
     from typing import Unpack as Unpack
 elif TYPE_CHECKING:
+    from typing_extensions import Self as Self
     from typing_extensions import Unpack as Unpack
 else:
+    Self = Any  # what Python 3.10 does not have yet
 
     class Unpack:
-        """Stands for that of `typing`, which Python 3.10 does not have yet."""
-
         def __class_getitem__(cls, options):
             return options
 

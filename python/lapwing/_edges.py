@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
@@ -101,7 +101,8 @@ def _columns_of(table: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
         import pyarrow  # what else has Arrow's interface
 
         table = pyarrow.table(table)
-    names = [str(name).strip().lower() for name in (table.columns if hasattr(table, "iloc") else _names(table))]
+    is_arrow = hasattr(table, "column_names") and not hasattr(table, "iloc")
+    names = [str(name).strip().lower() for name in (table.column_names if is_arrow else table.columns)]
     if len(set(names)) < len(names):
         raise ValueError(f"edges has two columns named {next(name for name in names if names.count(name) > 1)!r}; rename one")
     ends = next(([names.index(u), names.index(v)] for u, v in END_NAMES if u in names and v in names), None)
@@ -135,11 +136,6 @@ def _columns_of(table: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
         # The common type of signed and unsigned numbers is a floating-point one.
         columns[:2] = [_checked(column).astype(np.int64) for column in columns[:2]]
     return np.column_stack(columns[:2]), None if weight is None else columns[2]
-
-
-def _names(table: Any) -> Iterable[Any]:
-    names: Iterable[Any] = table.column_names if hasattr(table, "column_names") else table.columns
-    return names
 
 
 def _column(table: Any, at: int) -> Any:

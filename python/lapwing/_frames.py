@@ -7,8 +7,8 @@ import inspect
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +20,10 @@ from ._auto import AutoLabeler
 from ._classifier import SpreadingClassifier
 from ._containers import as_label_array
 from ._control import Seed, run_control
-from ._inputs import csr_from_parts
+from ._inputs import features_from
 from ._labels import ClassLabels, class_labels
-from ._model_file import METHODS
-from ._tables import ReadAs, as_table, fit_options, is_table
+from ._model_file import classifiers
+from ._tables import ReadAs, as_table, fit_options, is_table, refuse_columns
 from ._warnings import scaling_is_settled, warn_of
 
 #: The names that ``lapwing label --method`` takes.
@@ -173,7 +173,7 @@ def _classifier(
         if unlabeled is not None:
             raise ValueError("unlabeled is given beside estimator; set it in the estimator")
         return clone(estimator)
-    kind = METHODS[choice("method", method, tuple(METHODS))]
+    kind = classifiers()[choice("method", method, get_args(Method))]
     wanted = {"unlabeled": unlabeled, "random_state": random_state, "n_jobs": n_jobs, "verbose": verbose}
     # The features are scaled already.
     wanted |= {"scaling": "off"} if kind is AutoLabeler else {}
@@ -232,7 +232,7 @@ def _features(
             _tell(f"{column['name']}: {column['done']}")
         if told["scaling"]:
             _tell(told["scaling"])
-    return (csr_from_parts(features) if isinstance(features, tuple) else features), recipe
+    return features_from(features), recipe
 
 
 def _tell(text: str) -> None:
@@ -278,24 +278,29 @@ def frame_of(df: Any) -> Any:
     """The adapter for a table."""
     if not is_table(df):
         raise TypeError(f"df is a {type(df).__name__}; expected a data frame of pandas or polars, or an Arrow table")
-    package = type(df).__module__.partition(".")[0]
+    refuse_columns(df, "df")
     if hasattr(df, "iloc"):
-        return _PandasFrame(df)
-    if package == "polars":
-        return _PolarsFrame(df)
-    return _ArrowFrame(df)
+        return _PandasFrame(df, list(df.columns))
+    if type(df).__module__.partition(".")[0] == "polars":
+        return _PolarsFrame(df, list(df.columns))
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise ImportError("label_frame returns an Arrow table, for which it needs pyarrow") from error
+    table = df if isinstance(df, pyarrow.Table) else pyarrow.table(df)
+    return _ArrowFrame(table, list(table.column_names))
 
 
-class _PandasFrame:
-    def __init__(self, df: Any) -> None:
-        if getattr(df, "ndim", 2) == 1:
-            as_table(df, "df")
-        self.df = df
-        self.names = list(df.columns)
+@dataclass
+class _Frame:
+    df: Any
+    names: list[Any]
 
     def values(self, target: Any) -> NDArray[Any]:
         return as_label_array(self.df[target])
 
+
+class _PandasFrame(_Frame):
     def without(self, target: Any) -> Any:
         return self.df.loc[:, [name != target for name in self.names]]
 
@@ -315,15 +320,7 @@ class _PandasFrame:
         return self.df.assign(**{name: found, **{other: new[other] for other in others}})
 
 
-class _PolarsFrame:
-    def __init__(self, df: Any) -> None:
-        as_table(df, "df")
-        self.df = df
-        self.names = list(df.columns)
-
-    def values(self, target: str) -> NDArray[Any]:
-        return as_label_array(self.df[target])
-
+class _PolarsFrame(_Frame):
     def without(self, target: str) -> Any:
         return self.df.drop(target)
 
@@ -336,20 +333,7 @@ class _PolarsFrame:
         return self.df.with_columns(series + [polars.Series(other, new[other]) for other in others])
 
 
-class _ArrowFrame:
-    def __init__(self, df: Any) -> None:
-        try:
-            import pyarrow
-        except ImportError as error:
-            raise ImportError("label_frame returns an Arrow table, for which it needs pyarrow") from error
-        if getattr(df, "ndim", 2) == 1 or type(df).__name__ in ("ChunkedArray", "Array"):
-            as_table(df, "df")
-        self.df = df if isinstance(df, pyarrow.Table) else pyarrow.table(df)
-        self.names = list(self.df.column_names)
-
-    def values(self, target: str) -> NDArray[Any]:
-        return as_label_array(self.df[target])
-
+class _ArrowFrame(_Frame):
     def without(self, target: str) -> Any:
         return self.df.drop_columns([target])
 

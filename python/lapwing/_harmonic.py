@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, overload
+import json
+from typing import Annotated, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._attributes import Certified
-from ._base import GraphEstimator, Problem
+from . import _lapwing
+from ._arguments import number
+from ._base import GraphEstimator, Problem, Spreads
 from ._classifier import SpreadingClassifier
 from ._loop import LabelLoop
-from ._parameters import documented
+from ._parameters import documented, documented_like
 from ._prior import StartsFromPrior, is_classifier
 from ._regressor import SpreadingRegressor
 from ._signatures import HarmonicClassifierParameters, HarmonicRegressorParameters
-from ._value_loop import ValueLoop
+from .audit import ValueAudit
 
 __all__ = ["HarmonicClassifier", "HarmonicRegressor"]
 
@@ -24,9 +26,10 @@ class HarmonicEstimator(GraphEstimator):
     """Common parts of the harmonic estimators."""
 
     _method = "harmonic"
+    _keeps_graph = True
 
-    def _keep(self, problem: Problem, fitted: dict[str, Any], scores: NDArray[np.float64]) -> None:
-        super()._keep(problem, fitted, scores)
+    def _keep(self, problem: Problem, fitted: dict[str, Any]) -> None:
+        super()._keep(problem, fitted)
         self.score_radius_ = fitted["score_radius"]
         certificate = self.report_["parts"].get("certificate")
         self.n_uncertified_ = None if certificate is None else int(certificate["n_open"])
@@ -34,7 +37,7 @@ class HarmonicEstimator(GraphEstimator):
 
 @documented
 class HarmonicClassifier(
-    HarmonicClassifierParameters, StartsFromPrior, LabelLoop, Certified, HarmonicEstimator, SpreadingClassifier
+    HarmonicClassifierParameters, StartsFromPrior, LabelLoop, HarmonicEstimator, SpreadingClassifier
 ):
     """Classifier that spreads a few labels over the graph of all rows.
 
@@ -51,9 +54,6 @@ class HarmonicClassifier(
     With a `prior`, shares p of the classes from another classifier, γκ Σᵢ dᵢ(fᵢ − pᵢ)² is added, dᵢ the degree of the row and
     κ = `prior_weight`: the graph corrects and smooths what that classifier says. ``HarmonicClassifier(prior=LogisticRegression())
     .fit(X, y, graph=A)`` is for graphs whose nodes have features.
-
-    Parameters
-    ----------
 
     Warns
     -----
@@ -90,13 +90,23 @@ class HarmonicClassifier(
     [0, 1, 2]
     """
 
+    certified_: Annotated[NDArray[np.bool_] | None, """ndarray of shape (n_samples,), bool, or None
+        Whether the label equals that of the exact solution of this graph, whatever the solver; never so for ties and for rows that
+        no label reaches. None without `certify`, and where labels of a sparsified graph are refined on all edges."""]
+    n_uncertified_: Annotated[int | None, """int or None
+        Rows that a label reaches and whose label is not certified."""]
+    score_radius_: Annotated[NDArray[np.float64] | None, """ndarray of shape (n_samples,) or None
+        Bound on the error that the solver leaves in the row's scores, infinite where none is known."""]
+
+    _keeps_rows = True
+
     def _take_rows(self, problem: Problem, X: Any, y: Any, graph: Any) -> None:
         self._check_prior(X, graph)
         beside = graph is not None and is_classifier(self.prior)
         super()._take_rows(problem, None if beside else X, y, graph)
 
-    def _keep(self, problem: Problem, fitted: dict[str, Any], scores: NDArray[np.float64]) -> None:
-        super()._keep(problem, fitted, scores)
+    def _keep(self, problem: Problem, fitted: dict[str, Any]) -> None:
+        super()._keep(problem, fitted)
         self.certified_ = fitted["certified"]
         self._note_prior()
 
@@ -108,6 +118,7 @@ class HarmonicClassifier(
     def predict(
         self, X: Any, return_certified: bool
     ) -> NDArray[Any] | tuple[NDArray[Any], NDArray[np.bool_] | None]: ...
+    @documented_like(Spreads.predict)
     def predict(
         self, X: Any, return_certified: bool = False
     ) -> NDArray[Any] | tuple[NDArray[Any], NDArray[np.bool_] | None]:
@@ -115,9 +126,6 @@ class HarmonicClassifier(
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (m, n_features)
-            New rows; if the fit was given a graph instead of features, their affinities to the fitted rows
-            (m, n_samples).
         return_certified : bool, default=False
             Whether to also return which labels are certified to be those of the exact solution on the fit's graph.
 
@@ -134,24 +142,13 @@ class HarmonicClassifier(
 
 
 @documented
-class HarmonicRegressor(HarmonicRegressorParameters, ValueLoop, HarmonicEstimator, SpreadingRegressor):
+class HarmonicRegressor(HarmonicRegressorParameters, HarmonicEstimator, SpreadingRegressor):
     """Regressor that spreads a few known values over the graph of all rows.
 
     The same harmonic function as :class:`HarmonicClassifier`, of one column of numbers: the values less their mean ȳ
     are spread, and ȳ is added back. ``form="auto"`` chooses form and `graph_reg` by the least squared error in
     cross-validation; the stable form with its default `graph_reg` stays unless another is better by more than half a standard
     error. With ``clamp="hard"`` it is the plain form.
-
-    Parameters
-    ----------
-
-    Attributes
-    ----------
-    score_radius_ : ndarray of shape (n_samples,) or None
-        Bound on the solver's error in each value, not on the noise; the solve continues until it is below 1e-4 of the range of the
-        given values. None without `certify`.
-    n_uncertified_ : int or None
-        Rows whose bound is above that.
 
     Notes
     -----
@@ -170,5 +167,58 @@ class HarmonicRegressor(HarmonicRegressorParameters, ValueLoop, HarmonicEstimato
     True
     """
 
-    score_radius_: NDArray[np.float64] | None
-    n_uncertified_: int | None
+    score_radius_: Annotated[NDArray[np.float64] | None, """ndarray of shape (n_samples,) or None
+        Bound on the solver's error in each value, not on the noise; the solve continues until it is below 1e-4 of the range of the
+        given values. None without `certify`."""]
+    n_uncertified_: Annotated[int | None, """int or None
+        Rows whose bound is above that."""]
+
+    def _smoother(self) -> tuple[Any, NDArray[np.float64], NDArray[np.float64] | None, float, bool]:
+        """Graph, values, weights, smoothness of the fit, and whether its form is stable."""
+        rows = self._rows_of_fit()
+        chosen = self.report_["chosen"]
+        graph_reg = chosen.get("graph_reg", self.graph_reg)
+        if self.clamp == "hard" or not np.isfinite(graph_reg):
+            raise ValueError("leaving values out in closed form needs soft values and a finite graph_reg")
+        trust = float(rows.known.sum()) if rows.weights is None else float(rows.weights[rows.known].sum())
+        smoothness = graph_reg * trust * self.report_["graph"]["mean_degree"]
+        return rows.graph, rows.values, rows.weights, smoothness, chosen.get("form", self.form) == "stable"
+
+    def predict_interval(self, level: float = 0.9) -> NDArray[np.float64]:
+        """Intervals around the values of the rows of the fit, by the jackknife+ (Barber et al. 2021).
+
+        Parameters
+        ----------
+        level : float in (0, 1), default=0.9
+            Share of the rows whose value is to lie within. It needs 1/(1 − level) − 1 known values: 9 for 0.9. The guarantee, for rows that
+            are drawn like the known ones, is 2·level − 1; measured coverage is near the level.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            Lower and upper ends; NaN in rows that no value reaches.
+
+        Notes
+        -----
+        A solve of a column for each known value, and 4 bytes for each row and known value; beyond 33 million of these, the
+        jackknife takes the place of the jackknife+. `uncertainty_` is cheaper, and wider where errors are larger.
+        """
+        number("level", level)
+        graph, values, weights, smoothness, is_stable = self._smoother()
+        lower, upper, _ = _lapwing.jackknife_plus(
+            graph, values, weights, smoothness, is_stable, level, self._control()
+        )
+        return np.column_stack([lower, upper])
+
+    def audit(self) -> ValueAudit:
+        """Known values that are probably wrong, by their residuals from fits without them.
+
+        Returns
+        -------
+        ValueAudit
+            What was found, for every row.
+        """
+        graph, values, weights, smoothness, is_stable = self._smoother()
+        found = _lapwing.audit_regression(graph, values, weights, smoothness, is_stable, self._control())
+        report = json.loads(found.pop("report"))
+        return ValueAudit(report_=report | report["parts"].pop("audit"), **found)

@@ -38,6 +38,11 @@ def features_argument(X: Any) -> Any:
     return csr_parts(X, np.float32) if sp.issparse(X) else X
 
 
+def features_from(parts: Any) -> Any:
+    """Features as an array or a scipy matrix, from the form in which the compiled part returns them."""
+    return csr_from_parts(parts) if isinstance(parts, tuple) else parts
+
+
 def widened(X: Any) -> Any:
     """A sparse matrix of a narrow type, in double precision if it may have duplicates: their sum may not fit. All else as it is."""
     if not sp.issparse(X) or X.dtype == np.float64 or X.dtype.kind == "c":
@@ -60,6 +65,20 @@ def vector(values: Any, what: str) -> NDArray[np.float64]:
     """A column of numbers, none of them masked."""
     refuse_masked(values, what)
     return np.ascontiguousarray(column_or_1d(np.asarray(values, dtype=np.float64)))
+
+
+def refuse_other_length(y: NDArray[Any], n_samples: int) -> None:
+    """Raise an error unless there is a label or value for each row."""
+    if y.shape[0] != n_samples:
+        raise ValueError(f"y has {y.shape[0]} rows; expected one per row of X, {n_samples}")
+
+
+def label_weights(sample_weight: Any, n_samples: int) -> NDArray[np.float64] | None:
+    """Trust in the label of each row, if it was given."""
+    weights = None if sample_weight is None else vector(sample_weight, "sample_weight")
+    if weights is not None and weights.shape[0] != n_samples:
+        raise ValueError(f"sample_weight has {weights.shape[0]} values; expected one per row of X, {n_samples}")
+    return weights
 
 
 def csr_parts(matrix: Any, dtype: Any) -> CsrParts:
@@ -90,21 +109,27 @@ def csr_from_parts(parts: CsrParts) -> sp.csr_array:
 NO_NEIGHBOR = 2**32 - 1
 
 
+def neighbor_pair(neighbors: tuple[Any, ...], what: str) -> tuple[NDArray[Any], NDArray[Any]]:
+    """`(indices, distances)` as arrays of one shape (m, k); `what` the distances are in messages."""
+    if len(neighbors) != 2:
+        raise ValueError(f"neighbors are (indices, {what}); got {len(neighbors)} arrays")
+    refuse_masked(neighbors[0], "indices")
+    refuse_masked(neighbors[1], what)
+    indices, distances = np.asarray(neighbors[0]), np.asarray(neighbors[1])
+    if indices.dtype.kind not in "iu":
+        raise TypeError(f"neighbors are (indices, {what}), indices first; got {indices.dtype} indices")
+    if indices.ndim != 2 or indices.shape != distances.shape:
+        shapes = f"indices {indices.shape} and {what} {distances.shape}"
+        raise ValueError(f"{shapes} must both be (n_samples, n_neighbors)")
+    return indices, distances
+
+
 def neighbor_arrays(neighbors: tuple[Any, Any]) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
     """Checks `(indices, distances)`, both (n, k), of a neighbor search among the n rows.
 
     As search libraries return them, a row may be its own neighbor, which is dropped, and -1 stands for a neighbor that was not found.
     """
-    if len(neighbors) != 2:
-        raise ValueError(f"precomputed neighbors are (indices, distances); got {len(neighbors)} arrays")
-    refuse_masked(neighbors[0], "indices")
-    refuse_masked(neighbors[1], "distances")
-    indices, distances = np.asarray(neighbors[0]), np.asarray(neighbors[1])
-    if indices.dtype.kind not in "iu":
-        raise TypeError(f"precomputed neighbors are (indices, distances), indices first; got {indices.dtype} indices")
-    if indices.ndim != 2 or indices.shape != distances.shape:
-        shapes = f"indices {indices.shape} and distances {distances.shape}"
-        raise ValueError(f"{shapes} must both be (n_samples, n_neighbors)")
+    indices, distances = neighbor_pair(neighbors, "distances")
     is_none = np.asarray(indices == (-1 if indices.dtype.kind == "i" else np.iinfo(indices.dtype).max))
     outside = ((indices < 0) | (indices >= indices.shape[0])) & ~is_none
     if outside.any():

@@ -30,7 +30,7 @@ READ_FIRST = "read the file first, as by numpy.load or pandas.read_csv"
 def refuse_other_kinds(X: Any, what: str, graphs: str, files: str = READ_FIRST) -> None:
     """Raise an error unless X is a matrix: `graphs` and `files` are the advice for a graph, and for the name of a file."""
     package = type(X).__module__.partition(".")[0]
-    kind = _kind(X)
+    kind = type(X).__name__
     if isinstance(X, Graph):
         raise TypeError(f"{what} is a lapwing Graph, where features are expected; {graphs}")
     if package in GRAPH_PACKAGES and "graph" in type(X).__name__.lower() + type(X).__module__:
@@ -73,7 +73,3 @@ def looks_like_a_graph(X: Any) -> bool:
     if sp.issparse(X):
         return bool(X.nnz > 0 and abs(X - X.T).nnz == 0)
     return bool(X.any() and np.array_equal(X, X.T))
-
-
-def _kind(X: Any) -> str:
-    return type(X).__name__

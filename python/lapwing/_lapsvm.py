@@ -3,34 +3,40 @@
 from __future__ import annotations
 
 import json
-from typing import Any, TypeVar
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
-from ._attributes import Machine
 from ._base import GraphEstimator, Problem, Spreads
 from ._classifier import SpreadingClassifier
 from ._containers import as_label_array
+from ._control import Self
 from ._inputs import check_options, features_argument, refuse_masked, widened
 from ._labels import ClassLabels, class_labels, class_names
 from ._parameters import documented, documented_like
 from ._regressor import SpreadingRegressor
+from ._shared import GivenLabels
 from ._signatures import LaplacianRidgeClassifierParameters, LaplacianRidgeRegressorParameters, LaplacianSVCParameters
 
 __all__ = ["LaplacianRidgeClassifier", "LaplacianRidgeRegressor", "LaplacianSVC"]
 
-_Classifier = TypeVar("_Classifier", bound="KernelClassifier")
 
-
-class KernelEstimator(Machine, GraphEstimator):
+class KernelEstimator(GraphEstimator):
     """Common parts of the kernel machines on a graph."""
+
+    coefficients_: Annotated[NDArray[np.float64], """ndarray of shape (n_rows, n_problems)
+        α of the rows that are kept: all of the fit, those with a coefficient where there is no graph, or the landmarks; the weights
+        of the features for a linear kernel. One problem for values and for two classes, else one for each class."""]
+    bias_: Annotated[NDArray[np.float64], """ndarray of shape (n_problems,)
+        b; for values without a fitted bias the subtracted mean."""]
+    objective_: Annotated[NDArray[np.float64], """ndarray of shape (n_problems,)
+        Value of the objective; in the dual that with the hinge and without the ½."""]
 
     _method = "laprls"
     _takes_graph_as = "graph"
-    _keeps_rows = False
     _least_iterations = 1
 
     def __sklearn_tags__(self) -> Any:
@@ -50,13 +56,13 @@ class KernelEstimator(Machine, GraphEstimator):
             )
         return super()._builds_graph(graph)
 
-    def _keep(self, problem: Problem, fitted: dict[str, Any], scores: NDArray[np.float64]) -> None:
-        super()._keep(problem, fitted, scores)
+    def _keep(self, problem: Problem, fitted: dict[str, Any]) -> None:
+        super()._keep(problem, fitted)
         self.objective_ = np.asarray(self.report_["parts"]["lapsvm"]["objective"], dtype=np.float64)
 
-    def _keep_extension(self) -> None:
-        self.coefficients_ = self._fitted_extension.array("coefficients")
-        self.bias_ = self._fitted_extension.array("bias")
+    def _keep_parts(self) -> None:
+        _, arrays = self._model.parts(["coefficients", "bias"])
+        self.coefficients_, self.bias_ = arrays["coefficients"], arrays["bias"]
 
 
 class KernelClassifier(KernelEstimator, SpreadingClassifier):
@@ -64,14 +70,14 @@ class KernelClassifier(KernelEstimator, SpreadingClassifier):
 
     @documented_like(Spreads.fit)
     def fit(
-        self: _Classifier,
+        self,
         X: Any,
         y: Any,
         sample_weight: Any = None,
         *,
         graph: Any = None,
         validation: tuple[Any, Any] | None = None,
-    ) -> _Classifier:
+    ) -> Self:
         """Fit the machine, and label every row of X: features, or for ``kernel="precomputed"`` the symmetric Gram matrix (n, n).
 
         Parameters
@@ -79,11 +85,6 @@ class KernelClassifier(KernelEstimator, SpreadingClassifier):
         validation : tuple (X, y), default=None
             Labeled rows by which conjugate gradients stop, for ``stopping="validation"`` and ``"mixed"``; for a precomputed
             kernel, their similarities to the rows of the fit. None holds out some of the labels.
-
-        Returns
-        -------
-        self
-            The classifier, fitted.
         """
         return self._fit(X, y, sample_weight, graph, validation)
 
@@ -91,19 +92,15 @@ class KernelClassifier(KernelEstimator, SpreadingClassifier):
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Values f(x) + b of the machines for new rows.
 
-        Parameters
-        ----------
-
         Returns
         -------
         ndarray of shape (m,) or (m, n_classes)
             For two classes one value a row, above 0 for the second class; else one for each class, of which the largest decides.
         """
-        check_is_fitted(self)
-        scores = self._new_scores(X)[0]
+        scores = self._new_scores(X)
         return scores[:, 1] if scores.shape[1] == 2 else scores
 
-    def _extras(self, labels: ClassLabels, validation: Any) -> dict[str, Any]:
+    def _extras(self, labels: GivenLabels, validation: Any) -> dict[str, Any]:
         held = None if validation is None else self._held(validation, labels)
         return {"validation": held, "start": self._start(labels)}
 
@@ -137,9 +134,10 @@ class KernelClassifier(KernelEstimator, SpreadingClassifier):
         return (self.coefficients_, self.bias_) if np.array_equal(self.classes_, labels.classes) else None
 
     @classmethod
-    def _parameters_of(cls, extension: Any) -> dict[str, Any]:
+    def _parameters_of(cls, parts: dict[str, Any]) -> dict[str, Any]:
         # Without a kernel the features have weights, as for a linear kernel or given similarities.
-        kernel = json.loads(extension.settings())["kernel_machine"].get("kernel", {"kind": "linear"})
+        settings, _ = parts["model"].parts([])
+        kernel = json.loads(settings)["kernel_machine"].get("kernel", {"kind": "linear"})
         return {"kernel": kernel["kind"], "bandwidth": kernel.get("bandwidth", "auto"), "degree": kernel.get("degree", 3)}
 
 
@@ -153,9 +151,6 @@ class LaplacianSVC(LaplacianSVCParameters, KernelClassifier):
 
     the sum over the labeled rows, cᵢ the trust in their labels, K the Gram matrix and L the Laplacian of the graph. New rows
     are labeled by the kernel alone: they need no graph. Scores are f + b of each class, and −(f + b) and f + b for two classes.
-
-    Parameters
-    ----------
 
     Warns
     -----
@@ -201,9 +196,6 @@ class LaplacianRidgeClassifier(LaplacianRidgeClassifierParameters, KernelClassif
 
     Newton's method is one linear system, in closed form, for all classes (Sindhwani, Niyogi & Belkin 2005).
 
-    Parameters
-    ----------
-
     Examples
     --------
     >>> from sklearn.datasets import load_digits
@@ -224,9 +216,6 @@ class LaplacianRidgeRegressor(LaplacianRidgeRegressorParameters, KernelEstimator
     The objective of :class:`LaplacianRidgeClassifier` with numbers for y. Without a bias, the mean of the given values is
     subtracted before the fit and added back. "auto" parameters are chosen by squared errors, given at least five values. New
     rows get their values by the kernel alone.
-
-    Parameters
-    ----------
 
     Examples
     --------

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -17,7 +17,7 @@ from . import _lapwing
 from ._arguments import choice, integer, number
 from ._control import Callback, run_control
 from ._graph import Graph
-from ._inputs import features_argument
+from ._inputs import features_argument, neighbor_pair
 from ._kinds import READ_FIRST, checked_features
 from ._parameters import NamedParameters, documented, documented_by, documented_like
 from ._signatures import LEARN_WEIGHTS_PARAMETERS, GraphLearnerParameters
@@ -32,44 +32,14 @@ _DISTANCE_TYPES = (np.float64, np.float32)
 
 
 @documented
-class GraphLearner(GraphLearnerParameters, NamedParameters, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class GraphLearner(
+    GraphLearnerParameters, NamedParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator  # type: ignore[misc]
+):
     """Graph learned from smooth features.
 
     For squared distances Z it minimizes ‖W ∘ Z‖₁,₁ + f(W) over symmetric weights W ≥ 0 with empty diagonal (Kalofolias
     2016; Kalofolias & Perraudin 2019). Which pairs are joined is learned as well as how strongly: far fewer edges join
     different groups than in a nearest-neighbor graph of the same size.
-
-    Parameters
-    ----------
-
-    Attributes
-    ----------
-    graph_ : Graph
-        The learned graph.
-    sparsity_ : float
-        θ.
-    sparsity_bounds_ : tuple of float or None
-        Interval of θ for `n_neighbors`; None if the sparsity was given.
-    gap_ : float
-        Relative duality gap: no weights have an objective lower by more.
-    objective_ : float
-        2θ·zᵀw − Σ log dᵢ + ‖w‖² over pairs ("log"), or 2θ·zᵀw + ‖w‖² + ½‖d‖² ("l2").
-    saturated_ : float
-        Share of rows whose allowed pairs all have weight. If it is more than a few percent, raise `support_factor`.
-    n_iter_ : int
-        Steps of the solver.
-    converged_ : bool
-        Whether the gap reached `tol`.
-    multipliers_ : ndarray of shape (n_samples + 1,)
-        λ of each row, for "log" 1/degree, and last the level ν of "l2".
-    report_ : dict
-        All this and: seconds per phase (`phases`), allowed pairs (`n_allowed`), edges (`n_edges`), edges of a row on average
-        (`mean_neighbors`), rows for which a pair that is not allowed could be missing (`n_uncertified`), pairs added by
-        repairs (`n_repaired`), how θ was chosen (`chosen`), the neighbor search (`knn`).
-    n_features_in_ : int
-        Columns of X; only if neighbors were not given.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the columns; only if X had string names for all.
 
     Notes
     -----
@@ -90,18 +60,32 @@ class GraphLearner(GraphLearnerParameters, NamedParameters, TransformerMixin, Ba
     (True, True)
     """
 
-    graph_: Graph
-    sparsity_: float
-    sparsity_bounds_: tuple[float, float] | None
-    gap_: float
-    objective_: float
-    saturated_: float
-    n_iter_: int
-    converged_: bool
-    multipliers_: NDArray[np.float64]
-    report_: dict[str, Any]
-    n_features_in_: int
-    feature_names_in_: NDArray[np.object_]
+    graph_: Annotated[Graph, """Graph
+        The learned graph."""]
+    sparsity_: Annotated[float, """float
+        θ."""]
+    sparsity_bounds_: Annotated[tuple[float, float] | None, """tuple of float or None
+        Interval of θ for `n_neighbors`; None if the sparsity was given."""]
+    gap_: Annotated[float, """float
+        Relative duality gap: no weights have an objective lower by more."""]
+    objective_: Annotated[float, """float
+        2θ·zᵀw − Σ log dᵢ + ‖w‖² over pairs ("log"), or 2θ·zᵀw + ‖w‖² + ½‖d‖² ("l2")."""]
+    saturated_: Annotated[float, """float
+        Share of rows whose allowed pairs all have weight. If it is more than a few percent, raise `support_factor`."""]
+    n_iter_: Annotated[int, """int
+        Steps of the solver."""]
+    converged_: Annotated[bool, """bool
+        Whether the gap reached `tol`."""]
+    multipliers_: Annotated[NDArray[np.float64], """ndarray of shape (n_samples + 1,)
+        λ of each row, for "log" 1/degree, and last the level ν of "l2"."""]
+    report_: Annotated[dict[str, Any], """dict
+        All this and: seconds per phase (`phases`), allowed pairs (`n_allowed`), edges (`n_edges`), edges of a row on average
+        (`mean_neighbors`), rows for which a pair that is not allowed could be missing (`n_uncertified`), pairs added by
+        repairs (`n_repaired`), how θ was chosen (`chosen`), the neighbor search (`knn`)."""]
+    n_features_in_: Annotated[int, """int
+        Columns of X; only if neighbors were not given."""]
+    feature_names_in_: Annotated[NDArray[np.object_], """ndarray of shape (`n_features_in_`,)
+        Names of the columns; only if X had string names for all."""]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -141,7 +125,8 @@ class GraphLearner(GraphLearnerParameters, NamedParameters, TransformerMixin, Ba
                 self.__dict__.pop(name, None)
         elif self.metric == "precomputed":
             distances = validate_data(self, X, dtype=list(_DISTANCE_TYPES), order="C", ensure_min_samples=2)
-            source = nearest_of(distances, self._n_allowed(len(distances)))
+            others = len(distances) - 1
+            source = nearest_of(distances, others if self._allows_all else min(self._n_allowed_of_new(), others))
         else:
             fit_X = self._features(X, min_samples=2)
             index = _lapwing.NeighborIndex()
@@ -214,21 +199,9 @@ class GraphLearner(GraphLearnerParameters, NamedParameters, TransformerMixin, Ba
         new.eliminate_zeros()
         return new
 
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Names of the columns of `transform`: one for each fitted row.
-
-        Parameters
-        ----------
-        input_features : ignored
-            Present because scikit-learn passes it.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), str
-            ``graphlearner0``, ``graphlearner1`` and so on.
-        """
-        check_is_fitted(self)
-        return np.asarray([f"graphlearner{row}" for row in range(self.graph_.n_samples)], dtype=object)
+    @property
+    def _n_features_out(self) -> int:
+        return self.graph_.n_samples
 
     def _graph_parameters(self) -> dict[str, Any]:
         return {
@@ -244,9 +217,6 @@ class GraphLearner(GraphLearnerParameters, NamedParameters, TransformerMixin, Ba
         factor = 3.0 if self._allows_all else number("support_factor", self.support_factor)
         k = integer("n_neighbors", self.n_neighbors)
         return max(math.ceil(factor * k), k + 1)
-
-    def _n_allowed(self, n_samples: int) -> int:
-        return n_samples - 1 if self._allows_all else min(self._n_allowed_of_new(), n_samples - 1)
 
     @property
     def _allows_all(self) -> bool:
@@ -304,9 +274,6 @@ def learn_weights(
     weights w ≥ 0, where d are the degrees (Kalofolias & Perraudin 2019, eq. 3, each pair counted once in w); "l2"
     2zᵀw + (α/2)·(2‖w‖² + ‖d‖²) under 2·Σw = n_samples (eq. 4 with α/2 for its α).
 
-    Parameters
-    ----------
-
     Returns
     -------
     weights : ndarray of shape (n_pairs,)
@@ -363,14 +330,8 @@ def finite_or_inf(report: dict[str, Any]) -> dict[str, Any]:
 
 def table_arrays(neighbors: tuple[Any, ...], n_samples: int | None = None) -> tuple[NDArray[np.uint32], NDArray[Any]]:
     """Checks `(indices, sq_distances)`, both (m, k), of neighbors among `n_samples` rows (default m)."""
-    if len(neighbors) != 2:
-        raise ValueError(f"neighbors are (indices, sq_distances); got {len(neighbors)} arrays")
-    indices, squared = np.asarray(neighbors[0]), _distances(neighbors[1])
-    if indices.dtype.kind not in "iu":
-        raise TypeError(f"neighbors are (indices, sq_distances), indices first; got {indices.dtype} indices")
-    if indices.ndim != 2 or indices.shape != squared.shape:
-        shapes = f"indices {indices.shape} and squared distances {squared.shape}"
-        raise ValueError(f"{shapes} must both be (n_samples, n_neighbors)")
+    indices, distances = neighbor_pair(neighbors, "sq_distances")
+    squared = _distances(distances)
     n = len(indices) if n_samples is None else n_samples
     outside = ((indices < 0) | (indices >= n)).any(axis=1)
     if outside.any():

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from . import _lapwing
+from . import _lapwing, active
 from ._containers import as_label_array
+from ._control import Self
 from ._inputs import csr_from_parts, csr_parts, vector
 from ._labels import unlabeled_mask, with_marker
 from ._looped import LoopState
 from ._parameters import documented_by
 from ._sets import PredictsSets
-from ._shared import Rows, next_rows, row_numbers
+from ._shared import Rows, given_labels, next_rows, row_numbers
 from ._signatures import HARMONIC_CLASSIFIER_AUDIT_PARAMETERS, HARMONIC_CLASSIFIER_SUGGEST_PARAMETERS
 from ._warnings import warn_of
-from .audit import Audit, audited
-
-_Loop = TypeVar("_Loop", bound="LabelLoop")
+from .audit import Audit, audit, audited
 
 
 class LabelLoop(PredictsSets):
     """Mixin of the harmonic classifiers: what to do with labels after a fit."""
 
-    @documented_by(HARMONIC_CLASSIFIER_SUGGEST_PARAMETERS)
+    @documented_by(HARMONIC_CLASSIFIER_SUGGEST_PARAMETERS, active.suggest)
     def suggest(
         self,
         n: int = 20,
@@ -39,46 +38,23 @@ class LabelLoop(PredictsSets):
         explore: float = 0.0,
         return_report: bool = False,
     ) -> Any:
-        """Rows to label next, given the labels of the fit; see :func:`lapwing.active.suggest`.
-
-        Parameters
-        ----------
-
-        Returns
-        -------
-        rows : ndarray of shape (n,), int64
-            The rows, the most useful ones first.
-        reasons : ndarray of shape (n,), str
-            Why each one, as in :func:`lapwing.active.suggest`.
-        report : dict
-            As in :func:`lapwing.active.suggest`.
-        """
+        """Rows to label next, given the labels of the fit; see :func:`lapwing.active.suggest`."""
         state = self._looped()
         control = self._control()
         if state.suggester is None:
             state.suggester = _lapwing.Suggester(state.rows.graph, {**control, "callback": None})
         options = {"strategy": strategy, "check": check, "explore": explore}
-        found = next_rows(
-            state.suggester, state.given, n, state.n_samples, candidates, exclude, cost, options, control, True
-        )
+        wanted = (n, candidates, exclude, cost, options)
+        found = next_rows(state.suggester, state.labels, *wanted, control, True, return_report)
         state.reasons.update(zip(found[0].tolist(), found[1].tolist()))
-        return (*found, found.report) if return_report else found
+        return found
 
-    @documented_by(HARMONIC_CLASSIFIER_AUDIT_PARAMETERS)
+    @documented_by(HARMONIC_CLASSIFIER_AUDIT_PARAMETERS, audit)
     def audit(self, *, rounds: int = 1, duplicates: float = 0.3) -> Audit:
-        """Labels of the fit that are probably wrong; see :func:`lapwing.audit.audit`.
-
-        Parameters
-        ----------
-
-        Returns
-        -------
-        Audit
-            What was found, for every row.
-        """
+        """Labels of the fit that are probably wrong; see :func:`lapwing.audit.audit`."""
         state = self._looped()
         parameters = {"rounds": rounds, "duplicates": duplicates}
-        found = audited(state.rows, state.given, self._graph_parameters(), parameters, self._control())
+        found = audited(state.rows, state.labels, self._graph_parameters(), parameters, self._control())
         warn_of(found.report_["warnings"], 3)
         return found
 
@@ -100,15 +76,15 @@ class LabelLoop(PredictsSets):
             raise ValueError("leave-one-out scores need soft labels, a finite graph_reg and no prior")
         level = self.report_["chosen"].get("decision", self.decision)
         centering = "stable" if form == "stable" else "row-mean" if level == "row-mean" else "plain"
-        trust = len(state.labeled()) if state.weights is None else float(state.weights[state.labeled()].sum())
+        trust = len(state.labeled()) if state.labels.weights is None else float(state.labels.weights[state.labeled()].sum())
         smoothness = graph_reg * trust * self.report_["graph"]["mean_degree"]
         return _lapwing.leave_one_out_scores(
-            state.rows.graph, state.argument, state.weights, smoothness, centering, self._control()
+            state.rows.graph, state.labels.argument, state.labels.weights, smoothness, centering, self._control()
         )
 
     def add_labels(
-        self: _Loop, rows: ArrayLike, labels: Any, *, sample_weight: ArrayLike | None = None, warm_start: bool = True
-    ) -> _Loop:
+        self, rows: ArrayLike, labels: Any, *, sample_weight: ArrayLike | None = None, warm_start: bool = True
+    ) -> Self:
         """Fit again with more labels, on the same graph.
 
         Parameters
@@ -129,7 +105,7 @@ class LabelLoop(PredictsSets):
             The classifier, fitted to all labels.
         """
         state = self._looped()
-        if not isinstance(state.argument, tuple):
+        if not isinstance(state.labels.argument, tuple):
             raise ValueError("the fit has shares of classes as labels; fit again with all of them")
         numbers = row_numbers(rows, state.n_samples, "rows")
         given = as_label_array(labels)
@@ -145,9 +121,9 @@ class LabelLoop(PredictsSets):
         self, state: LoopState, rows: NDArray[np.uint32], sample_weight: Any
     ) -> NDArray[np.float64] | None:
         """Trust in the labels of the fit and of the rows that are added to them."""
-        if state.weights is None and sample_weight is None:
+        if state.labels.weights is None and sample_weight is None:
             return None
-        weights = np.ones(state.n_samples) if state.weights is None else state.weights.copy()
+        weights = np.ones(state.n_samples) if state.labels.weights is None else state.labels.weights.copy()
         if sample_weight is not None:
             given = vector(sample_weight, "sample_weight")
             if given.shape != rows.shape or not (given > 0).all():
@@ -159,7 +135,7 @@ class LabelLoop(PredictsSets):
         weights[new] = weights[labeled].mean()
         return weights
 
-    def add_rows(self: _Loop, X: Any, *, warm_start: bool = True) -> _Loop:
+    def add_rows(self, X: Any, *, warm_start: bool = True) -> Self:
         """Fit again with more rows, which have no label yet, behind those of the fit.
 
         Each new row is joined to its nearest rows; the edges of the other rows stay. Fit again once the added rows exceed a
@@ -178,14 +154,14 @@ class LabelLoop(PredictsSets):
             The classifier, fitted to all rows.
         """
         state = self._looped()
-        if state.rows.features is None or not isinstance(state.argument, tuple):
+        if state.rows.features is None or not isinstance(state.labels.argument, tuple):
             raise ValueError("rows can be added to a fit that built its graph from features, with one class for each label")
         new = self._new_features(X)
         graph = state.rows.graph.with_rows(state.rows.features, new, self._graph_parameters(), self._control())
         m = graph.n_samples - state.n_samples
         y = np.concatenate([self._labels_so_far(state), np.full(m, None, dtype=object)])
-        weights = None if state.weights is None else np.concatenate([state.weights, np.ones(m)])
-        start = np.concatenate([self.scores_, self._new_scores(X)[0]]) if warm_start else None
+        weights = None if state.labels.weights is None else np.concatenate([state.labels.weights, np.ones(m)])
+        start = np.concatenate([self.scores_, self._new_scores(X)]) if warm_start else None
         rows = Rows(graph, _stacked(state.rows.features, new))
         return self._again(state, rows, y, weights, warm_start, start)
 
@@ -195,21 +171,20 @@ class LabelLoop(PredictsSets):
         return with_marker(classes[np.maximum(codes, 0)].astype(object), codes < 0, None)
 
     def _again(
-        self: _Loop, state: LoopState, rows: Rows, y: NDArray[Any], weights: Any, warm_start: bool, start: Any = None
-    ) -> _Loop:
+        self, state: LoopState, rows: Rows, y: NDArray[Any], weights: Any, warm_start: bool, start: Any = None
+    ) -> Self:
         """Fit to these rows and labels."""
         if self.prior is not None:
             raise ValueError("the fit starts from a prior, which has to know the labels; fit again with all of them")
-        labels, argument = self._labels(y, len(y), weights)
+        labels = given_labels(y, len(y), self.unlabeled, weights)
         problem = self._kept_problem(self, state, rows, labels.codes)
         scores = None
         if warm_start and np.array_equal(labels.classes, state.labels.classes):
             scores = np.ascontiguousarray(self.scores_ if start is None else start)
-        recipe, scaling = self._recipe, self._scaling
-        extras = {"hands_extension": not self._keeps_rows, "scores": scores, "suggested": state.chosen(labels.codes)}
-        self._solve(problem, labels, argument, weights, extras)
-        # How columns are made and scaled stays, and so do the cells of the graph.
-        self._recipe, self._scaling = recipe, scaling
+        recipe = self._recipe
+        self._solve(problem, labels, {"scores": scores, "suggested": state.chosen(labels.codes)})
+        # How columns are made stays, and so do the cells of the graph.
+        self._recipe = recipe
         if self._state is not None and rows is state.rows:
             self._state.suggester = state.suggester
         self._warn()

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ._attributes import Calibrated
 from ._base import Problem
 from ._classifier import SpreadingClassifier
-from ._labels import ClassLabels
+from ._control import Self
 from ._shared import GivenLabels, Rows
 
-_Fitted = TypeVar("_Fitted", bound="KeepsGraph")
 
 #: Reasons of rows that were suggested by chance.
 BY_CHANCE = ("check", "random")
@@ -26,9 +24,7 @@ class LoopState:
     """What later calls on the rows of a fit need."""
 
     rows: Rows
-    labels: ClassLabels
-    argument: Any
-    weights: NDArray[np.float64] | None
+    labels: GivenLabels
     held_out: dict[str, Any] | None
     reasons: dict[int, str] = field(default_factory=dict)
     """Why rows were suggested."""
@@ -40,10 +36,6 @@ class LoopState:
     def n_samples(self) -> int:
         return int(self.rows.graph.n_samples)
 
-    @property
-    def given(self) -> GivenLabels:
-        return GivenLabels(self.labels, self.argument, self.weights)
-
     def labeled(self) -> NDArray[np.int64]:
         return np.flatnonzero(self.labels.codes >= 0)
 
@@ -52,8 +44,11 @@ class LoopState:
         return sorted(row for row, reason in self.reasons.items() if reason not in BY_CHANCE and codes[row] >= 0)
 
 
-class KeepsGraph(Calibrated, SpreadingClassifier):
+class KeepsGraph(SpreadingClassifier):
     """Mixin of the harmonic classifiers: the graph of the fit, for later calls."""
+
+    calibration_: Annotated[Literal["leave-one-out", "folds", "none"], """{"leave-one-out", "folds", "none"}
+        How labels were held out to fit the confidence to them: one by one, or in folds; "none" if it is not fitted."""]
 
     prior: Any
     form: Any
@@ -65,18 +60,13 @@ class KeepsGraph(Calibrated, SpreadingClassifier):
 
     _state: LoopState | None = None
 
-    def _solve(
-        self, problem: Problem, labels: ClassLabels, argument: Any, weights: Any, extras: dict[str, Any]
-    ) -> dict[str, Any]:
-        fitted: dict[str, Any] = super()._solve(problem, labels, argument, weights, {**extras, "keeps_graph": True})
+    def _solve(self, problem: Problem, labels: GivenLabels, extras: dict[str, Any]) -> dict[str, Any]:
+        fitted: dict[str, Any] = super()._solve(problem, labels, extras)
         reasons = self._state.reasons if self._state is not None and "scores" in extras else {}
         self._state = None
         graph, held_out = fitted["graph"], fitted["held_out"]
         if graph is not None:
-            if not isinstance(argument, tuple):
-                labels = replace(labels, codes=self._rows_of_fit().codes)
-            rows = Rows(graph, problem.rows["features"])
-            self._state = LoopState(rows, labels, argument, weights, held_out, reasons)
+            self._state = LoopState(Rows(graph, problem.rows["features"]), labels, held_out, reasons)
         source: Any = "none" if held_out is None else held_out["source"]
         is_guess = self.report_["parts"]["confidence"]["is_guess"] if "confidence" in self.report_["parts"] else True
         self.calibration_ = "none" if is_guess else source
@@ -91,14 +81,14 @@ class KeepsGraph(Calibrated, SpreadingClassifier):
             )
         return self._state
 
-    def _fit_again(self: _Fitted, first: _Fitted, state: LoopState, labels: ClassLabels, argument: Any) -> None:
+    def _fit_again(self, first: Self, state: LoopState, labels: GivenLabels) -> None:
         """Fit this copy of `first` to other labels on the same graph."""
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(first, name):
                 setattr(self, name, getattr(first, name))
         problem = self._kept_problem(first, state, state.rows, labels.codes)
-        self._solve(problem, labels, argument, state.weights, {"hands_extension": not self._keeps_rows})
-        self._recipe, self._scaling = first._recipe, first._scaling
+        self._solve(problem, labels, {})
+        self._recipe = first._recipe
 
     def _kept_problem(self, first: KeepsGraph, state: LoopState, rows: Rows, codes: NDArray[np.int32]) -> Problem:
         """The problem of a fit to these rows, on the graph of the fit `first`, with labels of these codes."""

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from ._classifier import SpreadingClassifier
-from ._labels import ClassLabels
 from ._parameters import documented
+from ._shared import GivenLabels
 from ._signatures import LowRankPropagationClassifierParameters
 
 __all__ = ["LowRankPropagationClassifier"]
@@ -29,16 +29,6 @@ class LowRankPropagationClassifier(LowRankPropagationClassifierParameters, Sprea
     The factor F has the shares of the nearest landmarks (anchor graph, Liu et al. 2010), is the Nyström approximation of a
     Gaussian kernel (Petegrosso et al. 2017), or is learned from the rows so that each is a combination of the others (global
     linear neighborhoods, Tian & Kuang 2012; do not center its features).
-
-    Parameters
-    ----------
-
-    Attributes
-    ----------
-    landmarks_ : ndarray of shape (n_landmarks, n_features) or None
-        The landmarks, in the units of X; None for ``factor="glnp"``.
-    bandwidth_ : float or None
-        σ; None for ``factor="glnp"``.
 
     Warns
     -----
@@ -92,11 +82,12 @@ class LowRankPropagationClassifier(LowRankPropagationClassifierParameters, Sprea
 
     _method = "low-rank"
     _takes_graph_as = ""
-    _keeps_rows = False
     _least_iterations = 1
 
-    landmarks_: NDArray[np.float64] | None
-    bandwidth_: float | None
+    landmarks_: Annotated[NDArray[np.float64] | None, """ndarray of shape (n_landmarks, n_features) or None
+        The landmarks, in the units of X; None for ``factor="glnp"``."""]
+    bandwidth_: Annotated[float | None, """float or None
+        σ; None for ``factor="glnp"``."""]
 
     def _parameters(self) -> dict[str, Any]:
         parameters = super()._parameters()
@@ -105,7 +96,7 @@ class LowRankPropagationClassifier(LowRankPropagationClassifierParameters, Sprea
             parameters.update(landmarks="kmeans", n_landmarks=len(landmarks))
         return parameters
 
-    def _extras(self, labels: ClassLabels, validation: Any) -> dict[str, Any]:
+    def _extras(self, labels: GivenLabels, validation: Any) -> dict[str, Any]:
         return {"landmarks": self._given_landmarks()}
 
     def _given_landmarks(self) -> NDArray[np.float64] | None:
@@ -117,23 +108,24 @@ class LowRankPropagationClassifier(LowRankPropagationClassifierParameters, Sprea
         )
         return given
 
-    def _keep_extension(self) -> None:
+    def _keep_parts(self) -> None:
         """Store the landmarks, in the units of X."""
-        extension = self._fitted_extension
-        self.bandwidth_ = json.loads(extension.settings())["low_rank"].get("width")
-        self.landmarks_ = None
+        text, arrays = self._model.parts(["landmarks", "center"])
+        settings = json.loads(text)
+        self.bandwidth_, self.landmarks_ = settings["low_rank"].get("width"), None
         # A learned factor has a basis instead.
         if self.bandwidth_ is not None:
-            landmarks = extension.array("landmarks") + extension.array("center").astype(np.float64)
-            if self._scaling is not None and "mean" in self._scaling:
-                landmarks = landmarks * self._scaling["scale"] + self._scaling["mean"]
-            self.landmarks_ = landmarks
+            self.landmarks_ = arrays["landmarks"] + arrays["center"].astype(np.float64)
+            if isinstance(settings["scaling"], dict) and "Standardize" in settings["scaling"]:
+                scaling = settings["scaling"]["Standardize"]
+                self.landmarks_ = self.landmarks_ * np.array(scaling["scale"]) + np.array(scaling["mean"])
 
     @classmethod
-    def _parameters_of(cls, extension: Any) -> dict[str, Any]:
-        own = json.loads(extension.settings())["low_rank"]
+    def _parameters_of(cls, parts: dict[str, Any]) -> dict[str, Any]:
+        text, arrays = parts["model"].parts(["coefficients"])
+        own = json.loads(text)["low_rank"]
         kept = {
-            "n_landmarks": len(extension.array("coefficients")),
+            "n_landmarks": len(arrays["coefficients"]),
             "factor": "glnp" if "offset" in own else "anchor" if "n_nearest" in own else "nystrom",
             "bandwidth": own.get("width"),
             "n_nearest": own.get("n_nearest"),

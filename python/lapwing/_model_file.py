@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from functools import cache
 from os import PathLike
 from typing import Any
 
@@ -11,45 +12,19 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from . import _lapwing
-from ._auto import AutoLabeler
 from ._classifier import SpreadingClassifier
-from ._harmonic import HarmonicClassifier
-from ._lapsvm import LaplacianRidgeClassifier, LaplacianSVC
-from ._low_rank import LowRankPropagationClassifier
-from ._sparse_harmonic import SparseHarmonicClassifier
-from ._unfolded import UnfoldedGNNClassifier
-from .baselines import (
-    EigenfunctionClassifier,
-    ForestClassifier,
-    LinearClassifier,
-    MajorityClassifier,
-    NearestLabelClassifier,
-    SimpleHarmonicClassifier,
-    SubsamplingHarmonicClassifier,
-)
 from .prepare import TableEncoder
 
-CLASSIFIERS: tuple[type[SpreadingClassifier], ...] = (
-    AutoLabeler,
-    HarmonicClassifier,
-    SparseHarmonicClassifier,
-    LowRankPropagationClassifier,
-    LaplacianSVC,
-    LaplacianRidgeClassifier,
-    UnfoldedGNNClassifier,
-    EigenfunctionClassifier,
-    ForestClassifier,
-    LinearClassifier,
-    MajorityClassifier,
-    NearestLabelClassifier,
-    SimpleHarmonicClassifier,
-    SubsamplingHarmonicClassifier,
-)
-#: The classifier of each method. The program has a name for each factor of low-rank propagation.
-METHODS: dict[str, type[SpreadingClassifier]] = {
-    **{classifier._method: classifier for classifier in CLASSIFIERS},
-    **dict.fromkeys(("anchor", "nystrom", "glnp"), LowRankPropagationClassifier),
-}
+
+@cache
+def classifiers() -> dict[str, type[SpreadingClassifier]]:
+    """The classifier of each method. The program has a name for each factor of low-rank propagation."""
+    import lapwing
+
+    homes = {lapwing: lapwing._MODULES, lapwing.baselines: lapwing.baselines.__all__}
+    public = [getattr(home, name) for home, names in homes.items() for name in names]
+    found = {kind._method: kind for kind in public if isinstance(kind, type) and issubclass(kind, SpreadingClassifier)}
+    return found | dict.fromkeys(("anchor", "nystrom", "glnp"), found["low-rank"])
 
 
 def save_model(model: SpreadingClassifier | Pipeline, path: str | PathLike[str]) -> None:
@@ -91,21 +66,17 @@ def save_model(model: SpreadingClassifier | Pipeline, path: str | PathLike[str])
     if not isinstance(model, SpreadingClassifier):
         raise TypeError(f"save_model takes a classifier of lapwing, not {type(model).__name__}; pickle keeps others")
     check_is_fitted(model)
-    extension = model._fitted_extension
-    if extension is None:
+    if not model._model.takes_features:
         raise ValueError("a classifier fitted on a precomputed graph cannot be saved as a model: it has no features")
     names = getattr(model, "feature_names_in_", None)
-    parts = {
+    kept = {
         "method": model._method,
         "classes": _class_names(model.classes_),
         "feature_names": None if names is None else [str(name) for name in names],
         "recipe": model._recipe,
         "id": model._id,
-        "scaling": model._scaling,
-        "rule": model._rule,
-        "extension": extension,
     }
-    _lapwing.save_model(path, parts, model._control(quiet=True))
+    model._model.save(path, kept, model._control(quiet=True))
 
 
 def _of_pipeline(pipeline: Pipeline) -> SpreadingClassifier:
@@ -150,8 +121,8 @@ def load_model(path: str | PathLike[str]) -> SpreadingClassifier:
     See :func:`save_model`.
     """
     parts = _lapwing.load_model(path)
-    cls = METHODS[parts["method"]]
-    model = cls(**cls._parameters_of(parts["extension"]))
+    cls = classifiers()[parts["method"]]
+    model = cls(**cls._parameters_of(parts))
     model._restore(parts)
     return model
 

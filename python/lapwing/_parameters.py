@@ -5,11 +5,15 @@ from __future__ import annotations
 import difflib
 import inspect
 import re
+import sys
+import textwrap
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from typing import Any, ClassVar, TypeVar
 
-_Class = TypeVar("_Class", bound="NamedParameters")
+from ._control import Self
+
 _Documented = TypeVar("_Documented", bound=type)
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -53,7 +57,7 @@ class NamedParameters:
         parameters = list(of_instance.parameters.values())[1:]
         cls.__signature__ = of_instance.replace(parameters=parameters, return_annotation=inspect.Signature.empty)
 
-    def __new__(cls: type[_Class], *args: Any, **kwargs: Any) -> _Class:
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         refuse_unknown(cls, len(args), kwargs)
         return super().__new__(cls)
 
@@ -68,45 +72,68 @@ class NamedParameters:
 
 
 def documented(cls: _Documented) -> _Documented:
-    """Class decorator: write the parameters of a class, and its common attributes, into its docstring."""
-    attributes = "".join(vars(base).get("_attributes_doc", "") for base in cls.__mro__)
-    cls.__doc__ = _filled(cls.__doc__, {"Parameters": getattr(cls, "_parameters_doc"), "Attributes": attributes})
+    """Class decorator: write the parameters of a class, and the attributes of its bases, into its docstring."""
+    texts: dict[str, str] = {}
+    for base in cls.__mro__:
+        # The text of the nearest class counts.
+        texts |= _attributes_of(base) | texts
+    attributes = "\n".join(f"{name} : {text}" for name, text in texts.items())
+    cls.__doc__ = _filled(cls.__doc__, {"Parameters": getattr(cls, "_parameters_doc", ""), "Attributes": attributes})
     return cls
 
 
-def documented_by(parameters: str) -> Callable[[_Function], _Function]:
-    """Decorator: write these parameters into the docstring of a function."""
+@cache
+def _attributes_of(base: type) -> dict[str, str]:
+    """The texts of the attributes that a class annotates with one, their further lines indented as in a docstring."""
+    texts = {}
+    for name, hint in inspect.get_annotations(base).items():
+        if str(hint).startswith("Annotated["):
+            first, _, others = eval(hint, vars(sys.modules[base.__module__])).__metadata__[0].partition("\n")
+            texts[name] = f"{first}\n{textwrap.indent(textwrap.dedent(others), '    ')}"
+    return texts
+
+
+def documented_by(parameters: str, like: Callable[..., Any] | None = None) -> Callable[[_Function], _Function]:
+    """Decorator: write these parameters into the docstring of a function, and the results of another function unless it has its own."""
 
     def decorated(function: _Function) -> _Function:
-        function.__doc__ = _filled(function.__doc__, {"Parameters": parameters})
+        returns = "" if like is None or "\nReturns\n" in inspect.cleandoc(function.__doc__ or "") else _section(like, "Returns")
+        function.__doc__ = _filled(function.__doc__, {"Parameters": parameters, "Returns": returns})
         return function
 
     return decorated
 
 
 def documented_like(other: Callable[..., Any]) -> Callable[[_Function], _Function]:
-    """Decorator: write the parameters of another method into the docstring, before those that stand there."""
-    found = re.search(r"^Parameters\n-+\n(.*?)(?=\n\n\S|\Z)", inspect.getdoc(other) or "", re.DOTALL | re.MULTILINE)
-    return documented_by(found[1] if found else "")
+    """Decorator: write the parameters of another method into the docstring, before those that stand there; and its results."""
+    return documented_by(_section(other, "Parameters"), other)
+
+
+def _section(of: Callable[..., Any], name: str) -> str:
+    """The text of a section of a docstring."""
+    found = re.search(rf"^{name}\n-+\n(.*?)(?=\n\n\S|\Z)", inspect.getdoc(of) or "", re.DOTALL | re.MULTILINE)
+    return found[1] if found else ""
 
 
 def _filled(doc: str | None, sections: dict[str, str]) -> str | None:
-    """The docstring with these texts after the headings of its sections; none if Python dropped it.
+    """The docstring with these texts at the beginning of its sections; None if Python dropped it.
 
-    A section without a heading in the docstring follows the one before.
+    Sections that it does not have follow the one before, or stand before all others.
     """
     if doc is None:
         return None
-    doc, last = inspect.cleandoc(doc), ""
-    for heading, text in sections.items():
-        heading = f"{heading}\n{'-' * len(heading)}\n"
-        section = f"{heading}{text.strip()}\n" if text else heading
-        if heading in doc:
-            doc = doc.replace(heading, section, 1)
+    before, *after = re.split(r"^(?=[A-Z][a-z ]+\n-+$)", inspect.cleandoc(doc), flags=re.MULTILINE)
+    at = 0
+    for name, text in sections.items():
+        heading = f"{name}\n{'-' * len(name)}\n"
+        place = next((place for place, section in enumerate(after) if section.startswith(heading)), None)
+        if place is not None and text:
+            after[place] = f"{heading}{text.strip()}\n{after[place].removeprefix(heading)}"
         elif text:
-            doc = doc.replace(last, f"{last}\n{section}", 1)
-        last = section
-    return doc
+            after.insert(at, f"{heading}{text.strip()}\n\n")
+            place = at
+        at = at if place is None else place + 1
+    return "\n\n".join(part.strip("\n") for part in (before, *after))
 
 
 def refuse_unknown(cls: type, n_positional: int, named: dict[str, Any]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any, TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,11 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
-from ._attributes import Fitted, FromPrior
 from ._inputs import refuse_masked
-from ._labels import ClassLabels
 
 if TYPE_CHECKING:
     from ._base import Problem
+    from ._shared import GivenLabels
 
 #: Folds in which labeled rows get shares from a classifier that did not see their labels.
 FOLDS = 5
@@ -27,19 +26,6 @@ FOLDS = 5
 def is_classifier(prior: Any) -> bool:
     """Whether a prior is a classifier that is to be fitted."""
     return hasattr(prior, "fit")
-
-
-def check_prior(prior: Any) -> None:
-    """Raise an error for a class instead of its instance, a classifier without shares, and texts."""
-    if isinstance(prior, type):
-        raise TypeError(f"prior is the class {prior.__name__}; give an instance, {prior.__name__}()")
-    if isinstance(prior, (str, bytes)):
-        raise TypeError("prior is text; expected an array of shares (n_samples, n_classes), a classifier or None")
-    if is_classifier(prior) and not hasattr(prior, "predict_proba"):
-        raise TypeError(
-            f"prior is {type(prior).__name__}(), which has no predict_proba; give a classifier that has, or wrap it as "
-            f"sklearn.calibration.CalibratedClassifierCV({type(prior).__name__}())"
-        )
 
 
 def given_prior(prior: Any, classes: NDArray[Any]) -> NDArray[np.float64]:
@@ -56,19 +42,19 @@ def given_prior(prior: Any, classes: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def fitted_prior(
-    prior: Any, X: Any, labels: ClassLabels, weights: NDArray[np.float64] | None, n_samples: int, seed: int
+    prior: Any, X: Any, labels: GivenLabels, n_samples: int, seed: int
 ) -> tuple[Any, NDArray[np.float64]]:
     """A clone fitted to the labeled rows of X, and its shares (n, c).
 
     Labeled rows get them from clones that did not see their label, if every class has two labels.
     """
-    if labels.codes.size == 0:
+    if not isinstance(labels.argument, tuple):
         raise ValueError("a classifier as prior takes one class a row, not soft labels; give its shares as an array")
     if _num_samples(X) != n_samples:
         raise ValueError(f"X has {_num_samples(X)} rows; expected {n_samples}, as the graph has")
     given = np.flatnonzero(labels.codes >= 0)
     codes = labels.codes[given]
-    model = _fit(prior, X, given, labels, weights, seed)
+    model = _fit(prior, X, given, labels, seed)
     shares = _shares(model, X, labels.classes)
     counts = np.bincount(codes, minlength=labels.classes.size)
     if counts.size > 1 and counts.min() >= 2:
@@ -78,14 +64,12 @@ def fitted_prior(
             warnings.filterwarnings("ignore", "The least populated class", UserWarning)
             splits = list(folds.split(codes, codes))
         for seen, hidden in splits:
-            other = _fit(prior, X, given[seen], labels, weights, seed)
+            other = _fit(prior, X, given[seen], labels, seed)
             shares[given[hidden]] = _shares(other, _safe_indexing(X, given[hidden]), labels.classes)
     return model, shares
 
 
-def _fit(
-    prior: Any, X: Any, rows: NDArray[np.intp], labels: ClassLabels, weights: NDArray[np.float64] | None, seed: int
-) -> Any:
+def _fit(prior: Any, X: Any, rows: NDArray[np.intp], labels: GivenLabels, seed: int) -> Any:
     """A clone fitted to some labeled rows. What it leaves to chance gets our seed."""
     model = clone(prior)
     chances = {
@@ -96,8 +80,8 @@ def _fit(
     if chances:
         model.set_params(**chances)
     options = {}
-    if weights is not None and has_fit_parameter(model, "sample_weight"):
-        options["sample_weight"] = weights[rows]
+    if labels.weights is not None and has_fit_parameter(model, "sample_weight"):
+        options["sample_weight"] = labels.weights[rows]
     return model.fit(_safe_indexing(X, rows), labels.classes[labels.codes[rows]], **options)
 
 
@@ -109,31 +93,41 @@ def _shares(model: Any, X: Any, classes: NDArray[Any]) -> NDArray[np.float64]:
     return shares
 
 
-class StartsFromPrior(FromPrior, Fitted):
+class StartsFromPrior:
     """Mixin of classifiers with the parameter `prior`."""
 
     prior: Any
+    report_: dict[str, Any]
+    prior_: Annotated[Any, """classifier or None
+        The classifier given as `prior`, fitted to all labeled rows."""]
 
     def _check_prior(self, X: Any, graph: Any) -> None:
-        """Refuse a prior that is none, and a classifier without features to fit it to."""
-        check_prior(self.prior)
-        has_features = X is not None and (graph is not None or getattr(self, "affinity", "knn") == "knn")
-        if is_classifier(self.prior) and not has_features:
+        """Refuse a class instead of its instance, texts, a classifier without shares, and one without features to fit it to."""
+        prior, kind = self.prior, type(self.prior).__name__
+        if isinstance(prior, type):
+            raise TypeError(f"prior is the class {prior.__name__}; give an instance, {prior.__name__}()")
+        if isinstance(prior, (str, bytes)):
+            raise TypeError("prior is text; expected an array of shares (n_samples, n_classes), a classifier or None")
+        if not is_classifier(prior):
+            return
+        if not hasattr(prior, "predict_proba"):
+            raise TypeError(
+                f"prior is {kind}(), which has no predict_proba; give a classifier that has, or wrap it as "
+                f"sklearn.calibration.CalibratedClassifierCV({kind}())"
+            )
+        if X is None or (graph is None and getattr(self, "affinity", "knn") != "knn"):
             raise ValueError(
-                f"prior is {type(self.prior).__name__}(), which is fitted to features; give them as X and the graph as "
-                "fit(X, y, graph=...)"
+                f"prior is {kind}(), which is fitted to features; give them as X and the graph as fit(X, y, graph=...)"
             )
 
-    def _prior_argument(
-        self, problem: Problem, X: Any, graph: Any, labels: ClassLabels, weights: NDArray[np.float64] | None
-    ) -> dict[str, Any]:
+    def _prior_argument(self, problem: Problem, X: Any, graph: Any, labels: GivenLabels) -> dict[str, Any]:
         self.prior_ = None
         if self.prior is None:
             return {}
         if not is_classifier(self.prior):
             return {"prior": given_prior(self.prior, labels.classes)}
         start = time.perf_counter()
-        self.prior_, shares = fitted_prior(self.prior, X, labels, weights, problem.n_samples, problem.control["seed"])
+        self.prior_, shares = fitted_prior(self.prior, X, labels, problem.n_samples, problem.control["seed"])
         self._prior_seconds = time.perf_counter() - start
         return {"prior": shares}
 

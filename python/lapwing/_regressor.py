@@ -2,55 +2,56 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, TypeVar
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from . import _lapwing
-from ._attributes import Values
-from ._base import GraphEstimator, Spreads
-from ._inputs import vector
-from ._pages import FittedRows, KeepsRows
+from ._base import FittedRows, GraphEstimator, Spreads
+from ._control import Self
+from ._inputs import label_weights, refuse_other_length, vector
 from ._targets import marker_warnings, target_values
 
-_Regressor = TypeVar("_Regressor", bound="SpreadingRegressor")
 
-
-class SpreadingRegressor(KeepsRows, Spreads, RegressorMixin, Values, GraphEstimator):  # type: ignore[misc]
+class SpreadingRegressor(Spreads, RegressorMixin, GraphEstimator):  # type: ignore[misc]
     """Base of the regressors that find values for the rows of the fit and new rows."""
 
-    def _fit(self: _Regressor, X: Any, y: Any, sample_weight: Any, graph: Any) -> _Regressor:
+    transduction_: Annotated[NDArray[np.float64], """ndarray of shape (n_samples,)
+        Value of every row of the fit."""]
+    scores_: Annotated[NDArray[np.float64], """ndarray of shape (n_samples,)
+        The same, NaN in rows that no value reaches."""]
+    uncertainty_: Annotated[NDArray[np.float64] | None, """ndarray of shape (n_samples,) or None
+        Half-width of an interval around each value of `transduction_`, in the unit of y: about 90 % of the true values of the rows
+        without one lie within ``transduction_ ± uncertainty_``. It comes from the errors of given values that were held out and is wider
+        where these are larger nearby in the graph. NaN in rows that no value reaches; 0 only if at least 90 % of the held-out values were
+        exact. None if fewer than 10 values were held out. ``report_["parts"]["uncertainty"]`` has the ``level``, the number of errors
+        (``n_held_out``) and their ``source``, ``"leave-one-out"`` or ``"folds"``."""]
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, graph: Any) -> Self:
         problem = self._begin(X, y, graph)
-        weights = self._label_weights(sample_weight, problem.n_samples)
+        weights = label_weights(sample_weight, problem.n_samples)
         values = self._known_values(y, problem.n_samples, weights)
-        extras = {"hands_extension": not self._keeps_rows, "keeps_graph": self._keeps_graph}
         fitted = _lapwing.fit_regressor(
-            problem.method, problem.parameters, problem.rows, values, weights, extras, problem.control
+            problem.method, problem.parameters, problem.rows, values, weights, self._keeps_graph, problem.control
         )
         self._mean = fitted["mean"]
-        self.scores_ = fitted["values"]
+        self.scores_ = fitted["scores"].reshape(-1)
         self.transduction_ = self._filled(self.scores_)
         self.uncertainty_ = fitted["uncertainty"]
-        self._keep(problem, fitted, self.scores_.reshape(-1, 1))
+        self._keep(problem, fitted)
         self.report_["warnings"] += marker_warnings(values, self.unlabeled)
-        self._fitted_rows = FittedRows(problem, ~np.isnan(values), graph=fitted["graph"])
-        self._keep_values(fitted["graph"], values, weights)
+        self._fitted_rows = FittedRows(
+            problem, ~np.isnan(values), graph=fitted["graph"], values=values, weights=weights
+        )
         self._warn()
         return self
 
-    _keeps_graph: ClassVar[bool] = False
-    """Whether the graph is kept for later calls on the rows of the fit."""
-
-    def _keep_values(self, graph: Any, values: NDArray[np.float64], weights: NDArray[np.float64] | None) -> None:
-        """Keep what later calls on the rows of the fit need."""
-
     def _predicted(self, X: Any, graph: Any = None) -> NDArray[np.float64]:
-        check_is_fitted(self)
-        return self._filled(self._new_scores(X, graph)[0].reshape(-1))
+        return self._filled(self._new_scores(X, graph).reshape(-1))
 
     def _score_of(self, predicted: NDArray[np.float64], y: Any, sample_weight: Any) -> float:
         values = self._values(y, predicted.shape[0])
@@ -80,5 +81,5 @@ class SpreadingRegressor(KeepsRows, Spreads, RegressorMixin, Values, GraphEstima
 
     def _values(self, y: Any, n_samples: int) -> NDArray[np.float64]:
         values = column_or_1d(target_values(y, self.unlabeled), warn=True)
-        self._require_length(values, n_samples)
+        refuse_other_length(values, n_samples)
         return np.ascontiguousarray(values)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from dataclasses import replace
-from typing import Any, Literal, TypedDict, TypeVar, overload
+from typing import Any, Literal, TypedDict, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,11 +13,10 @@ from sklearn.base import clone
 
 from . import _lapwing
 from ._arguments import choice, number
-from ._control import Unpack
+from ._control import Self, Unpack
 from ._looped import BY_CHANCE, KeepsGraph, LoopState
 from ._shared import row_numbers
 
-_Fitted = TypeVar("_Fitted", bound="PredictsSets")
 _Sets = NDArray[np.bool_]
 
 
@@ -97,7 +96,7 @@ class PredictsSets(KeepsGraph):
         fitted = self
         if choice("method", method, ("leave-one-out", "split")) == "split":
             fitted, rows, classes, shares = self._split(state)
-        elif not isinstance(state.argument, tuple):
+        elif not isinstance(state.labels.argument, tuple):
             raise ValueError("sets need one class for each label, not shares of classes")
         else:
             fitted, held_out = self._left_out(state)
@@ -150,7 +149,7 @@ class PredictsSets(KeepsGraph):
         )
         return everything, "suggested labels"
 
-    def _enough_of_each(self: _Fitted, classes: NDArray[np.uint32], level: float) -> None:
+    def _enough_of_each(self, classes: NDArray[np.uint32], level: float) -> None:
         """An error that names the class with too few held-out labels for sets by class."""
         least = _lapwing.least_labels(level)
         for code, count in zip(*np.unique(classes, return_counts=True), strict=True):
@@ -160,7 +159,7 @@ class PredictsSets(KeepsGraph):
                     f"for the level {level}"
                 )
 
-    def _left_out(self: _Fitted, state: LoopState) -> tuple[_Fitted, dict[str, Any]]:
+    def _left_out(self, state: LoopState) -> tuple[Self, dict[str, Any]]:
         """A fit that left out every label, and what it found of them: this one, unless it left out a part of them only."""
         n_labeled = len(state.labeled())
         n_left_out = 0 if state.held_out is None else len(state.held_out["rows"])
@@ -169,7 +168,7 @@ class PredictsSets(KeepsGraph):
         else:
             if state.left_out is None:
                 fitted = clone(self).set_params(calibration="leave-one-out", certify=False)
-                fitted._fit_again(self, state, state.labels, state.argument)
+                fitted._fit_again(self, state, state.labels)
                 state.left_out = fitted
             fitted = state.left_out
             held_out = fitted._state.held_out or state.held_out
@@ -183,9 +182,9 @@ class PredictsSets(KeepsGraph):
             )
         return fitted, held_out
 
-    def _split(self: _Fitted, state: LoopState) -> tuple[_Fitted, NDArray[Any], NDArray[Any], NDArray[Any]]:
+    def _split(self, state: LoopState) -> tuple[Self, NDArray[Any], NDArray[Any], NDArray[Any]]:
         """A fit to half of the labels, and classes and shares of the other half."""
-        if not isinstance(state.argument, tuple):
+        if not isinstance(state.labels.argument, tuple):
             raise ValueError("sets need one class for each label, not shares of classes")
         labeled = state.labeled()
         order = np.random.default_rng(self._control()["seed"]).permutation(labeled)
@@ -197,6 +196,6 @@ class PredictsSets(KeepsGraph):
         if self.prior is not None:
             raise ValueError("method='split' fits again to half of the labels, which the prior has seen; take method='leave-one-out'")
         half = clone(self)
-        half._fit_again(self, state, replace(state.labels, codes=codes), (codes, state.argument[1]))
+        half._fit_again(self, state, replace(state.labels, codes=codes, argument=(codes, state.labels.argument[1])))
         rows = np.flatnonzero(held).astype(np.uint32)
         return half, rows, state.labels.codes[rows].astype(np.uint32), half.label_distributions_[rows]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from ._arguments import choice, integer
 from ._base import graph_parts
 from ._containers import as_label_array
 from ._graph import Graph
-from ._inputs import vector
+from ._inputs import label_weights, refuse_other_length
 from ._kinds import array_of_features
 from ._labels import ClassLabels, class_labels, class_names
 from ._warnings import scaling_warnings
@@ -70,40 +71,38 @@ def rows_of(X: Any, graph: Any, affinity: str, parameters: dict[str, Any], contr
     return Rows(held, features)
 
 
-class GivenLabels(NamedTuple):
+@dataclass(frozen=True)
+class GivenLabels(ClassLabels):
     """Labels as they were given."""
 
-    classes: ClassLabels
     argument: Any
-    """For the compiled part; None if no row has a label."""
+    """For the compiled part: codes and names of the classes, or shares of these."""
     weights: NDArray[np.float64] | None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no row has a label."""
+        return not (self.codes >= 0).any()
 
 
 def given_labels(y: Any, n_samples: int, unlabeled: Any, sample_weight: Any = None) -> GivenLabels:
     """The labels of `n_samples` rows, or shares of classes; `y` may be None for no labels."""
-    weights = None
-    if sample_weight is not None:
-        weights = vector(sample_weight, "sample_weight")
-        if weights.shape[0] != n_samples:
-            raise ValueError(f"sample_weight has {weights.shape[0]} values; expected one per row, {n_samples}")
-    if y is None:
-        return GivenLabels(ClassLabels(np.empty(0, np.int64), np.full(n_samples, -1, np.int32), -1), None, weights)
-    array = as_label_array(y)
-    if array.ndim == 0:
-        raise ValueError(f"y is {y!r}; expected a label for each row (the number of rows wanted is n)")
-    if array.shape[0] != n_samples:
-        raise ValueError(f"y has {array.shape[0]} rows; expected one per row of X, {n_samples}")
+    weights = label_weights(sample_weight, n_samples)
+    array = np.full(n_samples, None, dtype=object) if y is None else as_label_array(y)
     if array.ndim == 2 and array.shape[1] > 1:
         shares = np.array(array, dtype=np.float64, order="C")
+        refuse_other_length(shares, n_samples)
         shares[np.isnan(shares).all(axis=1)] = 0.0
-        is_labeled = shares.any(axis=1)
-        codes = np.where(is_labeled, shares.argmax(axis=1), -1).astype(np.int32)
-        labels = ClassLabels(np.arange(shares.shape[1]), codes, -1)
-        return GivenLabels(labels, shares if is_labeled.any() else None, weights)
-    labels = class_labels(column_or_1d(array, warn=True), unlabeled, weights)
-    if not len(labels.classes):
-        return GivenLabels(labels, None, weights)
-    return GivenLabels(labels, (labels.codes, class_names(labels.classes)), weights)
+        codes = np.where(shares.any(axis=1), shares.argmax(axis=1), -1).astype(np.int32)
+        marker = -1 if unlabeled is None else unlabeled
+        return GivenLabels(np.arange(shares.shape[1]), codes, marker, shares, weights)
+    if array.ndim == 0:
+        raise ValueError(f"y is {y!r}; expected a label for each row")
+    array = column_or_1d(array, warn=True)
+    refuse_other_length(array, n_samples)
+    found = class_labels(array, unlabeled, weights)
+    argument = (found.codes, class_names(found.classes))
+    return GivenLabels(found.classes, found.codes, found.marker, argument, weights)
 
 
 def row_numbers(rows: Any, n_samples: int, what: str) -> NDArray[np.uint32]:
@@ -139,16 +138,16 @@ def next_rows(
     suggester: Any,
     labels: GivenLabels,
     n: Any,
-    n_samples: int,
     candidates: Any,
     exclude: Any,
     cost: Any,
     options: dict[str, Any],
     control: dict[str, Any],
     warm_start: bool,
-) -> NextRows:
-    """The next batch of a suggester."""
-    count = integer("n", n)
+    return_report: bool,
+) -> Any:
+    """The next batch of a suggester, as `suggest` returns it."""
+    count, n_samples = integer("n", n), len(labels.codes)
     if count < 1:
         raise ValueError(f"n is {n}; expected at least 1")
     wanted = {
@@ -157,9 +156,10 @@ def next_rows(
         "exclude": row_numbers([] if exclude is None else exclude, n_samples, "exclude"),
         "cost": None if cost is None else _costs(cost),
     }
-    found = suggester.next(labels.argument, labels.weights, wanted, options, warm_start, control)
+    argument = None if labels.is_empty else labels.argument
+    found = suggester.next(argument, labels.weights, wanted, options, warm_start, control)
     batch = NextRows(found["rows"], np.array(found["reasons"]))
-    guesses = [None if code < 0 else labels.classes.classes[code] for code in found["guesses"]]
+    guesses = [None if code < 0 else labels.classes[code] for code in found["guesses"]]
     told = {"scores": found["scores"], "guesses": np.array(guesses, dtype=object), "confidence": found["confidence"]}
     batch.report = json.loads(found["report"]) | told
-    return batch
+    return (*batch, batch.report) if return_report else batch

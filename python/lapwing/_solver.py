@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,30 +13,17 @@ from sklearn.exceptions import ConvergenceWarning
 from . import _lapwing
 from ._control import Callback, Seed, Unpack, run_control
 from ._inputs import csr_parts
-from ._parameters import NamedParameters, documented_by
+from ._parameters import NamedParameters, documented
 from ._signatures import LAPLACIAN_SOLVER_PARAMETERS, LaplacianSolverOptions
 
 
-@documented_by(LAPLACIAN_SOLVER_PARAMETERS)
+@documented
 class LaplacianSolver(NamedParameters):
     """Solve (L + diag(diagonal))·x = b, with L = D − W the Laplacian of a symmetric non-negative W.
 
     The preconditioner is built once and serves any number of right-hand sides, which are solved as a block by
     conjugate gradients. Without a diagonal L is singular on each connected component: the part of b that is constant
     there is dropped and reported, and the solution of least norm is returned.
-
-    Parameters
-    ----------
-
-    Attributes
-    ----------
-    preconditioner_ : str
-        The preconditioner in use.
-    info_ : dict
-        After the preparation `setup_seconds`, `fill` (entries of the factor), `bytes`, `n_singular_components`; after a
-        solve also, of the last one, `iterations` and recomputed `residuals` of each column, `converged`, `reason`,
-        `discarded` (share of each b that is outside of the range), `preconditioners` used, `residual_curve`,
-        `solve_seconds`.
 
     Examples
     --------
@@ -48,10 +35,16 @@ class LaplacianSolver(NamedParameters):
     [4.0, 3.0, 2.0, 1.0, 0.0]
     """
 
+    _parameters_doc = LAPLACIAN_SOLVER_PARAMETERS
     _regularization: float | None = None
 
-    info_: dict[str, Any]
-    preconditioner_: str
+    info_: Annotated[dict[str, Any], """dict
+        After the preparation `setup_seconds`, `fill` (entries of the factor), `bytes`, `n_singular_components`; after a
+        solve also, of the last one, `iterations` and recomputed `residuals` of each column, `converged`, `reason`,
+        `discarded` (share of each b that is outside of the range), `preconditioners` used, `residual_curve`,
+        `solve_seconds`."""]
+    preconditioner_: Annotated[str, """str
+        The preconditioner in use."""]
     shape: tuple[int, int]
 
     def __init__(

@@ -36,9 +36,6 @@ class SparseHarmonicClassifier(SparseHarmonicClassifierParameters, HarmonicClass
     is computed block by block and never stored: thousands of neighbors are fine. At most one of `distortion`, `edge_budget` and
     `memory` is given.
 
-    Parameters
-    ----------
-
     Notes
     -----
     Methods that work on the graph of the fit, such as `suggest`, `audit`, `predict_sets` and `add_labels`, take the sparse graph that it
@@ -114,8 +111,8 @@ class SparseHarmonicClassifier(SparseHarmonicClassifierParameters, HarmonicClass
         self._sparsified = first.report_["parts"].get("sparsify")
         return problem
 
-    def _keep(self, problem: Problem, fitted: dict[str, Any], scores: NDArray[np.float64]) -> None:
-        super()._keep(problem, fitted, scores)
+    def _keep(self, problem: Problem, fitted: dict[str, Any]) -> None:
+        super()._keep(problem, fitted)
         sparsified = self.__dict__.pop("_sparsified", None)
         if sparsified is not None:
             self.report_["parts"]["sparsify"] = sparsified

@@ -47,9 +47,6 @@ def sparsify(
 
     Kept edges get larger weights, so that the Laplacian is unbiased; components do not change.
 
-    Parameters
-    ----------
-
     Returns
     -------
     graph : Graph
@@ -88,9 +85,6 @@ class StreamingSparsifier(StreamingSparsifierParameters, NamedParameters, BaseEs
     Held edges are thinned whenever they reach the capacity. The result depends on the order of the edges and the seed,
     not on the portions they came in or the number of threads. Parameters count from `fit` or the first
     `partial_fit`.
-
-    Parameters
-    ----------
 
     Attributes
     ----------
@@ -158,16 +152,7 @@ class StreamingSparsifier(StreamingSparsifierParameters, NamedParameters, BaseEs
 
     @documented_like(partial_fit)
     def fit(self, edges: ArrayLike, weights: ArrayLike | None = None) -> StreamingSparsifier:
-        """Drop all earlier edges and add these, as `partial_fit` does; parameters are read again.
-
-        Parameters
-        ----------
-
-        Returns
-        -------
-        StreamingSparsifier
-            This object.
-        """
+        """Drop all earlier edges and add these, as `partial_fit` does; parameters are read again."""
         self.__dict__.pop("_sparsifier", None)
         return self.partial_fit(edges, weights)
 

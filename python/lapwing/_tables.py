@@ -56,13 +56,18 @@ def is_table(X: Any) -> bool:
     return hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__") or _is_pandas(X) or _is_lazy(X)
 
 
-def as_table(X: Any, what: str = "X") -> Table:
-    """A table of any kind; `what` is its name in messages."""
+def refuse_columns(X: Any, what: str) -> None:
+    """Raise an error for a column alone, and for a table without rows yet; `what` is its name in messages."""
     if _is_lazy(X):
         raise TypeError(f"{what} is a LazyFrame, which has no rows yet; {what}.collect() reads them")
     if getattr(X, "ndim", 2) == 1 or type(X).__name__ in ("Series", "ChunkedArray", "Array"):
         advice = f"{what}.to_frame() makes one" if hasattr(X, "to_frame") else "give the table that it is a column of"
         raise TypeError(f"{what} is a {type(X).__name__}, one column; expected a table: {advice}")
+
+
+def as_table(X: Any, what: str = "X") -> Table:
+    """A table of any kind; `what` is its name in messages."""
+    refuse_columns(X, what)
     if _is_pandas(X):
         return _of_pandas(X)
     if type(X).__module__.startswith("polars"):

@@ -181,9 +181,6 @@ class Transductive(NamedParameters, MetaEstimatorMixin, BaseEstimator):  # type:
     def predict_proba(self, rows: ArrayLike) -> NDArray[np.float64]:
         """Shares of the classes that the fit found for rows.
 
-        Parameters
-        ----------
-
         Returns
         -------
         ndarray of shape (m, n_classes)
@@ -195,13 +192,12 @@ class Transductive(NamedParameters, MetaEstimatorMixin, BaseEstimator):  # type:
         found[lost] = self._typical
         return found
 
+    @documented_like(predict)
     def score(self, rows: ArrayLike, y: Any, sample_weight: Any = None) -> float:
         """Accuracy, or R² of values.
 
         Parameters
         ----------
-        rows : array-like of shape (m,), int
-            Numbers of the rows.
         y : array-like of shape (m,)
             Their true labels or values.
         sample_weight : array-like of shape (m,), default=None

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from ._attributes import Network
 from ._base import GraphEstimator, Problem, Spreads
 from ._classifier import SpreadingClassifier
 from ._parameters import documented, documented_like
@@ -19,39 +17,37 @@ from ._signatures import UnfoldedGNNClassifierParameters, UnfoldedGNNRegressorPa
 __all__ = ["UnfoldedGNNClassifier", "UnfoldedGNNRegressor"]
 
 
-class NetworkEstimator(Network, Spreads, GraphEstimator):
+class NetworkEstimator(Spreads, GraphEstimator):
     """Common parts of the networks."""
+
+    layer_weights_: Annotated[NDArray[np.float64] | list[NDArray[np.float64]], """ndarray of shape (n_features, n_columns)
+        W, of a column for values and of one for each class; with a hidden layer a list of both."""]
+    bias_: Annotated[NDArray[np.float64] | list[NDArray[np.float64]], """ndarray of shape (n_columns,)
+        b; with a hidden layer a list of both."""]
+    graph_reg_: Annotated[float, """float
+        λ, as given or chosen."""]
+    loss_curve_: Annotated[NDArray[np.float64], """ndarray of shape (`n_iter_` + 1,)
+        Loss with penalty at W = 0 and after each iteration. `residual_` is the estimated suboptimality."""]
 
     _method = "unfolded-gnn"
     _takes_graph_as = "graph"
-    _keeps_rows = False
     _least_iterations = 1
 
-    def _keep(self, problem: Problem, fitted: dict[str, Any], scores: NDArray[np.float64]) -> None:
-        super()._keep(problem, fitted, scores)
+    def _keep(self, problem: Problem, fitted: dict[str, Any]) -> None:
+        super()._keep(problem, fitted)
         self.loss_curve_ = np.asarray(self.report_["parts"]["unfolded"]["loss"], dtype=np.float64)
 
-    def _keep_extension(self) -> None:
-        extension = self._fitted_extension
-        settings = json.loads(extension.settings())["unfolded"]
-        self.graph_reg_ = settings["graph_reg"]
-        names = [name for name in ("layer.hidden", "layer.output") if extension.has(name)]
-        layers = [extension.array(name) for name in names]
+    def _keep_parts(self) -> None:
+        text, arrays = self._model.parts(["layer.hidden", "layer.output", "layer.center"])
+        settings, center = json.loads(text)["unfolded"], arrays.pop("layer.center", None)
+        self.graph_reg_, layers = settings["graph_reg"], list(arrays.values())
         # The last row of a layer with a bias is that of a constant column; rows are centered before the first layer.
         weights = [layer[:-1] if settings["bias"] else layer for layer in layers]
         biases = [layer[-1].copy() if settings["bias"] else np.zeros(layer.shape[1]) for layer in layers]
-        if extension.has("layer.center"):
-            biases[0] -= extension.array("layer.center") @ weights[0]
+        if center is not None:
+            biases[0] -= center @ weights[0]
         self.layer_weights_ = weights[0] if len(layers) == 1 else weights
         self.bias_ = biases[0] if len(layers) == 1 else biases
-
-    def _new_scores(self, X: Any, graph: Any = None) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-        """Scores of new rows: from their features and neighbors, or as the nodes of a graph."""
-        if graph is None:
-            return super()._new_scores(X)
-        new, problem = self._new_features(X), self._problem()
-        parts = self._graph_parts(problem, graph, "graph")
-        return self._fitted_extension.extend_on(new, parts, problem.control), None
 
     def predict(self, X: Any, *, graph: Any = None) -> NDArray[Any]:
         """Labels or values of rows that the fit has not seen.
@@ -80,11 +76,6 @@ class NetworkEstimator(Network, Spreads, GraphEstimator):
         ----------
         graph : sparse matrix of shape (m, m), Graph or tuple, default=None
             A graph of these rows, as for :meth:`predict`.
-
-        Returns
-        -------
-        float
-            The share of right labels, or R², at most 1.
         """
         return self._score_of(self.predict(X, graph=graph), y, sample_weight)
 
@@ -100,9 +91,6 @@ class UnfoldedGNNClassifier(UnfoldedGNNClassifierParameters, NetworkEstimator, S
     over the labeled rows (Yang et al. 2021; Yang, Yang, Hu & Dereziński). New rows are labeled through a graph of their own
     (``predict(X, graph=...)``), or joined to their neighbors among the rows of the fit. Parameters of the graph have no effect
     where `fit` is given one.
-
-    Parameters
-    ----------
 
     Examples
     --------
@@ -123,9 +111,6 @@ class UnfoldedGNNClassifier(UnfoldedGNNClassifierParameters, NetworkEstimator, S
     def predict_proba(self, X: Any, *, graph: Any = None) -> NDArray[np.float64]:
         """Shares of the classes for rows as in :meth:`predict`.
 
-        Parameters
-        ----------
-
         Returns
         -------
         ndarray of shape (m, n_classes)
@@ -137,16 +122,12 @@ class UnfoldedGNNClassifier(UnfoldedGNNClassifierParameters, NetworkEstimator, S
     def decision_function(self, X: Any, *, graph: Any = None) -> NDArray[np.float64]:
         """Scores of rows as in :meth:`predict`.
 
-        Parameters
-        ----------
-
         Returns
         -------
         ndarray of shape (m,) or (m, n_classes)
             For two classes one score a row, above 0 for the second class; else one for each class, of which the largest decides.
         """
-        check_is_fitted(self)
-        scores = self._new_scores(X, graph)[0]
+        scores = self._new_scores(X, graph)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
 
@@ -155,9 +136,6 @@ class UnfoldedGNNRegressor(UnfoldedGNNRegressorParameters, NetworkEstimator, Spr
     """Node regressor whose hidden states minimize an energy: :class:`UnfoldedGNNClassifier` with squares for its loss.
 
     The mean of the given values is subtracted before the fit and added back to Z.
-
-    Parameters
-    ----------
 
     Examples
     --------

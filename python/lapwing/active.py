@@ -53,13 +53,10 @@ def suggest(
     labels do not tell yet; from five labels per class on, every other one lies between classes. For several batches on the
     same rows make a :class:`Suggester`, which keeps the graph.
 
-    Parameters
-    ----------
-
     Returns
     -------
     rows : ndarray of shape (n,), int64
-        The rows.
+        The rows, the most useful ones first.
     reasons : ndarray of shape (n,), str
         Why each one: "cover", "border", "far", "check", "random", or "fill" where the strategy found no more rows.
     report : dict
@@ -89,11 +86,10 @@ def suggest(
     rows = rows_of(X, graph, affinity, parameters, control)
     warn_of(rows.warnings, 3)
     labels = given_labels(y, rows.graph.n_samples, unlabeled)
-    warn_of(label_warnings(labels.classes.classes, unlabeled), 3)
+    warn_of(label_warnings(labels.classes, unlabeled), 3)
     suggester = _lapwing.Suggester(rows.graph, {**control, "callback": None})
     options = {"strategy": strategy, "check": check, "explore": explore}
-    found = next_rows(suggester, labels, n, rows.graph.n_samples, candidates, exclude, cost, options, control, False)
-    return (*found, found.report) if return_report else found
+    return next_rows(suggester, labels, n, candidates, exclude, cost, options, control, False, return_report)
 
 
 class Suggester:
@@ -135,7 +131,7 @@ class Suggester:
         self._warm_start = bool(warm_start)
         self._suggester = _lapwing.Suggester(self._graph, self._control)
 
-    @documented_by(SUGGESTER_NEXT_PARAMETERS)
+    @documented_by(SUGGESTER_NEXT_PARAMETERS, suggest)
     def next(
         self,
         y: Any = None,
@@ -150,28 +146,12 @@ class Suggester:
         explore: float = 0.0,
         return_report: bool = False,
     ) -> Any:
-        """Find the next rows to label, given the labels so far.
-
-        Parameters
-        ----------
-
-        Returns
-        -------
-        rows : ndarray of shape (n,), int64
-            The rows, the most useful ones first.
-        reasons : ndarray of shape (n,), str
-            Why each one, as in :func:`suggest`.
-        report : dict
-            As in :func:`suggest`.
-        """
-        n_samples = self._graph.n_samples
-        labels = given_labels(y, n_samples, unlabeled)
-        warn_of(label_warnings(labels.classes.classes, unlabeled), 3)
+        """Find the next rows to label, given the labels so far."""
+        labels = given_labels(y, self._graph.n_samples, unlabeled)
+        warn_of(label_warnings(labels.classes, unlabeled), 3)
         options = {"strategy": strategy, "check": check, "explore": explore}
-        found = next_rows(
-            self._suggester, labels, n, n_samples, candidates, exclude, cost, options, self._control, self._warm_start
-        )
-        return (*found, found.report) if return_report else found
+        wanted = (n, candidates, exclude, cost, options)
+        return next_rows(self._suggester, labels, *wanted, self._control, self._warm_start, return_report)
 
     def distance_from_labels(self, y: Any, unlabeled: Any = None) -> NDArray[np.float64]:
         """How far each row is from all labels, on a scale of its own.
@@ -191,6 +171,6 @@ class Suggester:
             The distance of each row; infinite where no label reaches.
         """
         labels = given_labels(y, self._graph.n_samples, unlabeled)
-        if labels.argument is None:
+        if labels.is_empty:
             raise ValueError("no row has a label to be far from")
         return self._suggester.distance_from_labels(labels.argument, self._control)

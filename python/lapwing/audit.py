@@ -17,7 +17,6 @@ from ._pages import Page, as_row_names, page_path
 from ._parameters import documented_by
 from ._shared import GivenLabels, Rows, given_labels, rows_of
 from ._signatures import AUDIT_PARAMETERS
-from ._value_loop import ValueAudit
 from ._warnings import warn_of
 
 __all__ = ["Audit", "ValueAudit", "audit"]
@@ -167,6 +166,51 @@ class Audit:
         return pd.DataFrame({name: getattr(self, name) for name in names})
 
 
+@dataclass
+class ValueAudit:
+    """What an audit of the values of a regression found, for every row.
+
+    Attributes
+    ----------
+    proposed : ndarray of shape (n_samples,)
+        Value of each known row by a fit without it; NaN elsewhere.
+    residual : ndarray of shape (n_samples,)
+        Given value minus that.
+    quality : ndarray of shape (n_samples,)
+        Share of the known values that are at least as doubtful: small for the most doubtful ones. A value is doubtful if its residual is
+        large beside those nearby: divided by the root of their mean size.
+    report_ : dict
+        `root_mean_square` and `median_residual` of the residuals.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lapwing import HarmonicRegressor
+    >>> X = np.linspace(0, 1, 101).reshape(-1, 1)
+    >>> y = X[:, 0].copy()
+    >>> y[70] = 0.2                      # a wrong value
+    >>> found = HarmonicRegressor(n_neighbors=4, graph_reg=0.1, form="plain").fit(X, y).audit()
+    >>> found.ranked()[0].item(), found.proposed[70].round(1).item()
+    (70, 0.7)
+    """
+
+    proposed: NDArray[np.float64]
+    residual: NDArray[np.float64]
+    quality: NDArray[np.float64]
+    report_: dict[str, Any] = field(repr=False)
+
+    def ranked(self) -> NDArray[np.int64]:
+        """Find the known rows, the most doubtful value first.
+
+        Returns
+        -------
+        ndarray of shape (n_known,), int64
+            Numbers of rows.
+        """
+        known = np.flatnonzero(~np.isnan(self.quality))
+        return known[np.argsort(self.quality[known], kind="stable")]
+
+
 @documented_by(AUDIT_PARAMETERS)
 def audit(
     X: Any,
@@ -195,9 +239,6 @@ def audit(
 
     Every label is compared with the scores of its row without that label, in closed form. No model is trained, and nothing is
     split into folds.
-
-    Parameters
-    ----------
 
     Returns
     -------
@@ -242,11 +283,11 @@ def audited(
     rows: Rows, labels: GivenLabels, graph: dict[str, Any], parameters: dict[str, Any], control: dict[str, Any]
 ) -> Audit:
     """The audit of these rows; `graph` are the parameters of their graph."""
-    if labels.argument is None:
+    if labels.is_empty:
         raise ValueError("no row has a label; an audit needs some")
     found = _lapwing.audit(rows.graph, rows.features, graph, labels.argument, labels.weights, parameters, control)
     report = json.loads(found.pop("report"))
-    classes, codes, marker = labels.classes.classes, labels.classes.codes, labels.classes.marker
+    classes, codes, marker = labels.classes, labels.codes, labels.marker
 
     def named(codes: NDArray[np.int32]) -> NDArray[Any]:
         return with_marker(classes[np.maximum(codes, 0)], codes < 0, marker)

@@ -17,9 +17,11 @@ True
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from ._attributes import Linear
+import numpy as np
+from numpy.typing import NDArray
+
 from ._classifier import SpreadingClassifier
 from ._parameters import documented
 from ._signatures import (
@@ -50,9 +52,6 @@ class NearestLabelClassifier(NearestLabelClassifierParameters, SpreadingClassifi
     Rows without a label are not used: the gain of other classifiers over this one comes from those rows. Of
     equally near rows the first decides; a labeled row keeps its label.
 
-    Parameters
-    ----------
-
     Notes
     -----
     O(l·n·d) time for l labeled rows. A fitted estimator keeps a copy of these.
@@ -68,7 +67,6 @@ class NearestLabelClassifier(NearestLabelClassifierParameters, SpreadingClassifi
 
     _method = "nearest-label"
     _takes_graph_as = ""
-    _keeps_rows = False
 
 
 @documented
@@ -76,9 +74,6 @@ class SubsamplingHarmonicClassifier(SubsamplingHarmonicClassifierParameters, Spr
     """Harmonic classifier on a sample of the rows; other rows get the label of the nearest sampled row.
 
     The sample holds all labeled rows, and others drawn uniformly.
-
-    Parameters
-    ----------
 
     Notes
     -----
@@ -99,15 +94,11 @@ class SubsamplingHarmonicClassifier(SubsamplingHarmonicClassifierParameters, Spr
 
     _method = "subsampling"
     _takes_graph_as = ""
-    _keeps_rows = False
 
 
 @documented
 class SimpleHarmonicClassifier(SimpleHarmonicClassifierParameters, SpreadingClassifier):
     """Classifier by least squares on the smoothest eigenvectors of the graph of all rows (Ji et al. 2012).
-
-    Parameters
-    ----------
 
     References
     ----------
@@ -126,6 +117,7 @@ class SimpleHarmonicClassifier(SimpleHarmonicClassifierParameters, SpreadingClas
     """
 
     _method = "simple-harmonic"
+    _keeps_rows = True
 
 
 @documented
@@ -135,9 +127,6 @@ class EigenfunctionClassifier(EigenfunctionClassifierParameters, SpreadingClassi
     The histogram of each axis defines functions that vary where few rows are. The smoothest ones of all axes are fitted
     to the labels. No graph of the rows is needed, and the size of the model does not depend on their number. Clusters
     that no single axis separates get the same label.
-
-    Parameters
-    ----------
 
     References
     ----------
@@ -159,7 +148,6 @@ class EigenfunctionClassifier(EigenfunctionClassifierParameters, SpreadingClassi
 
     _method = "eigenfunction"
     _takes_graph_as = ""
-    _keeps_rows = False
 
 
 @documented
@@ -168,9 +156,6 @@ class ForestClassifier(ForestClassifierParameters, SpreadingClassifier):
 
     Rows without a label are not used. With five labels of every class, the confidence is fitted to labeled rows that were held
     out; otherwise it is the mean of the trees' shares.
-
-    Parameters
-    ----------
 
     Notes
     -----
@@ -193,19 +178,15 @@ class ForestClassifier(ForestClassifierParameters, SpreadingClassifier):
 
     _method = "forest"
     _takes_graph_as = ""
-    _keeps_rows = False
     _takes_any_scale = True
 
 
 @documented
-class LinearClassifier(LinearClassifierParameters, Linear, SpreadingClassifier):
+class LinearClassifier(LinearClassifierParameters, SpreadingClassifier):
     """Logistic regression on the labeled rows alone.
 
     Rows without a label are not used. With five labels of every class, the weight of the penalty is chosen by cross-validation
     on the labeled rows, and the confidence is fitted to rows that were held out.
-
-    Parameters
-    ----------
 
     Notes
     -----
@@ -220,12 +201,16 @@ class LinearClassifier(LinearClassifierParameters, Linear, SpreadingClassifier):
     ['low', 'low', 'high', 'high']
     """
 
+    coefficients_: Annotated[NDArray[np.float64], """ndarray of shape (n_features, n_classes)
+        W, in the units of the features: scores are X·W + b."""]
+    bias_: Annotated[NDArray[np.float64], """ndarray of shape (n_classes,)
+        b."""]
+
     _method = "linear"
     _takes_graph_as = ""
-    _keeps_rows = False
 
-    def _keep_extension(self) -> None:
-        whole = self._fitted_extension.array("coefficients")
+    def _keep_parts(self) -> None:
+        whole = self._model.parts(["coefficients"])[1]["coefficients"]
         self.coefficients_, self.bias_ = whole[:-1], whole[-1]
 
 
@@ -234,9 +219,6 @@ class MajorityClassifier(MajorityClassifierParameters, SpreadingClassifier):
     """Classifier that gives every row the most frequent class of the labels, with its share of them as confidence.
 
     A useful method must be better than this one.
-
-    Parameters
-    ----------
 
     Examples
     --------
@@ -248,7 +230,6 @@ class MajorityClassifier(MajorityClassifierParameters, SpreadingClassifier):
 
     _method = "majority"
     _takes_graph_as = ""
-    _keeps_rows = False
     _takes_any_scale = True
 
     def __sklearn_tags__(self) -> Any:

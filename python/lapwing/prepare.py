@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,19 +20,18 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 
 from . import _lapwing
 from ._containers import as_label_array
-from ._control import run_control
-from ._inputs import csr_from_parts
+from ._control import Self, run_control
+from ._inputs import features_from
 from ._kinds import refuse_other_kinds
 from ._labels import class_labels
-from ._parameters import NamedParameters, documented_like
+from ._parameters import NamedParameters, documented, documented_like
 from ._tables import ReadAs, Table, apply_recipe, array_table, as_table, fit_options, is_table
 from ._warnings import warn_of
 
 __all__ = ["TableEncoder"]
 
-_Encoder = TypeVar("_Encoder", bound="TableEncoder")
 
-
+@documented
 class TableEncoder(NamedParameters, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Turns the columns of a table into features that can be compared, as ``lapwing label`` does with files.
 
@@ -67,19 +66,6 @@ class TableEncoder(NamedParameters, TransformerMixin, BaseEstimator):  # type: i
         What columns are read as, by their names, where their cells tell something else: "number", "text" (levels, if there are few),
         "day-first" or "month-first", such as ``{"zip": "text"}``.
 
-    Attributes
-    ----------
-    recipe_ : dict
-        What is done with each column, as in model files and in the output of ``lapwing describe --json``.
-    description_ : list of dict
-        For each column its `name`, `kind`, `n_missing`, and what is `done` with it; `n_distinct` and `values` where they tell something.
-    scaling_ : str or None
-        Why numbers are scaled, if they are.
-    n_features_in_ : int
-        Number of columns.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the columns; only if X had string names for all.
-
     Notes
     -----
     New tables need the columns that are used, found by their names, in any order; others are not read. A level that the fit did not
@@ -101,11 +87,16 @@ class TableEncoder(NamedParameters, TransformerMixin, BaseEstimator):  # type: i
     ['virginica']
     """
 
-    recipe_: dict[str, Any]
-    description_: list[dict[str, Any]]
-    scaling_: str | None
-    n_features_in_: int
-    feature_names_in_: NDArray[np.object_]
+    recipe_: Annotated[dict[str, Any], """dict
+        What is done with each column, as in model files and in the output of ``lapwing describe --json``."""]
+    description_: Annotated[list[dict[str, Any]], """list of dict
+        For each column its `name`, `kind`, `n_missing`, and what is `done` with it; `n_distinct` and `values` where they tell something."""]
+    scaling_: Annotated[str | None, """str or None
+        Why numbers are scaled, if they are."""]
+    n_features_in_: Annotated[int, """int
+        Number of columns."""]
+    feature_names_in_: Annotated[NDArray[np.object_], """ndarray of shape (`n_features_in_`,)
+        Names of the columns; only if X had string names for all."""]
 
     def __init__(
         self,
@@ -124,7 +115,7 @@ class TableEncoder(NamedParameters, TransformerMixin, BaseEstimator):  # type: i
         tags.input_tags.allow_nan = True
         return tags
 
-    def fit(self: _Encoder, X: Any, y: Any = None) -> _Encoder:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Decide what is done with each column.
 
         Parameters
@@ -146,9 +137,6 @@ class TableEncoder(NamedParameters, TransformerMixin, BaseEstimator):  # type: i
     @documented_like(fit)
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """The same as ``fit(X, y).transform(X)``, in one pass over the table.
-
-        Parameters
-        ----------
 
         Returns
         -------
@@ -172,7 +160,7 @@ class TableEncoder(NamedParameters, TransformerMixin, BaseEstimator):  # type: i
         """
         check_is_fitted(self)
         table = self._table(X, reset=False)
-        return _as_features(apply_recipe(json.dumps(self.recipe_), table, run_control(self.n_jobs, 0), 3))
+        return features_from(apply_recipe(json.dumps(self.recipe_), table, run_control(self.n_jobs, 0), 3))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Names of the features: those of the columns, followed by the level, the part of the date, or a number.
@@ -205,7 +193,7 @@ class TableEncoder(NamedParameters, TransformerMixin, BaseEstimator):  # type: i
         if is_table(X):
             self._keep_names(table.has_names)
         warn_of(json.loads(found), 4)
-        return _as_features(features)
+        return features_from(features)
 
     def _keep_names(self, has_names: bool) -> None:
         """The columns of a table, as scikit-learn keeps them."""
@@ -253,10 +241,6 @@ def _codes(y: Any) -> NDArray[np.int32] | None:
         return class_labels(labels).codes
     except ValueError:
         return None
-
-
-def _as_features(features: Any) -> Any:
-    return csr_from_parts(features) if isinstance(features, tuple) else features
 
 
 def _distinct(names: list[str]) -> list[str]:

@@ -23,6 +23,9 @@ macro_rules! py_dict {
 }
 pub(crate) use py_dict;
 
+/// A pickle: a class, and the arguments from which its constructor makes an equal object.
+pub type Pickle<'py> = (Bound<'py, PyAny>, Bound<'py, PyTuple>);
+
 /// Compressed sparse rows as Python passes them: `(shape, indptr, indices, data)`.
 #[derive(FromPyObject)]
 pub struct CsrInput<'py, T: Element>(
@@ -37,6 +40,8 @@ pub struct FeaturesInput<'py> {
     /// The file behind the array, if NumPy has mapped one. It is dropped before the array.
     watch: Option<Watch>,
     values: ValuesInput<'py>,
+    /// The object itself.
+    pub object: Bound<'py, PyAny>,
 }
 
 #[derive(FromPyObject)]
@@ -58,7 +63,7 @@ impl<'py> FromPyObject<'_, 'py> for FeaturesInput<'py> {
             ValuesInput::U8(array) => watched(array)?,
             ValuesInput::Sparse(_) => None,
         };
-        Ok(Self { values, watch })
+        Ok(Self { values, watch, object: object.to_owned() })
     }
 }
 

@@ -13,8 +13,8 @@ use pyo3::types::PyDict;
 use crate::arrays::{FeaturesInput, json, matrix_array, py_dict, vector};
 use crate::control::Control;
 use crate::error::to_py;
-use crate::fit::{LabelsInput, NamesInput};
 use crate::graph::GraphInput;
+use crate::labels::{LabelsInput, NamesInput};
 use crate::parameters::filled;
 
 /// What an audit found, kept for its page.

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use lapwing::data::params::{Parameters, Value};
 use lapwing::data::read::EdgeFile;
-use lapwing::data::{ClassNames, EdgeSource, Error, Features, Labels, Matrix, Report, Result, Run, Targets, Warning};
+use lapwing::data::{EdgeSource, Error, Features, Matrix, Result, Run, Scaling, Targets, Warning};
 use lapwing::graph::AffinityGraph;
 use lapwing::models::lapsvm::{FitOptions, ValidationSet};
 use lapwing::models::{
-    Extension, Fitted, FittedRegression, Harmonic, HeldOut, HeldOutSource, LapSvm, Method, MethodParams, Problem,
-    Settings, SizeParams, Sizing, SizingParams, UnfoldedGnn,
+    Fitted, FittedRegression, Harmonic, HeldOut, HeldOutSource, LapSvm, Method, MethodParams, Problem, Settings,
+    SizeParams, Sizing, SizingParams, UnfoldedGnn,
 };
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -19,10 +19,10 @@ use pyo3::types::PyDict;
 use crate::arrays::{FeaturesInput, json, matrix, matrix_array, py_dict, vector};
 use crate::control::Control;
 use crate::error::to_py;
-use crate::extension::extension_object;
 use crate::graph::{GraphInput, HeldGraph};
+use crate::labels::LabelsInput;
+use crate::model::{Model, labeling_dict};
 use crate::parameters::settings;
-use crate::rule::{add_labeling, rule_dict, widths_object};
 
 /// The rows of a fit: features, a graph, or both; or a file of edges.
 #[derive(FromPyObject)]
@@ -32,24 +32,6 @@ pub struct RowsInput<'py> {
     graph: Option<GraphInput<'py>>,
     /// The path of the file, and the number of nodes.
     edges: Option<(PathBuf, usize)>,
-}
-
-/// Given labels of a classification.
-#[derive(FromPyObject)]
-pub enum LabelsInput<'py> {
-    /// `(class of each row or −1, names of the classes)`.
-    Classes((PyReadonlyArray1<'py, i32>, NamesInput)),
-    /// Shares of the classes in each row, zero rows unlabeled.
-    Shares(PyReadonlyArray2<'py, f64>),
-}
-
-/// Names of classes.
-#[derive(FromPyObject)]
-pub enum NamesInput {
-    /// Integers.
-    Integers(Vec<i64>),
-    /// Everything else, as text.
-    Texts(Vec<String>),
 }
 
 /// Inputs of some methods besides rows, labels and parameters.
@@ -71,41 +53,14 @@ pub struct Extras<'py> {
     /// Scores (n, c) from which the solver of a harmonic fit starts.
     #[pyo3(default)]
     scores: Option<PyReadonlyArray2<'py, f64>>,
-    /// Whether to return the extension to new rows; not needed if that is the rows of the fit.
-    hands_extension: bool,
-    /// Whether Python makes the extension itself if that turns out to be the rows of the fit.
+    /// How the features were scaled, as JSON.
     #[pyo3(default)]
-    may_keep_rows: bool,
+    scaling: Option<String>,
     /// Whether to return the graph, for later calls on the same rows.
-    #[pyo3(default)]
     keeps_graph: bool,
     /// Labeled rows that were suggested, other than by chance, ascending.
     #[pyo3(default)]
     suggested: Vec<u32>,
-}
-
-impl From<&NamesInput> for ClassNames {
-    fn from(names: &NamesInput) -> Self {
-        match names {
-            NamesInput::Integers(names) => Self::Integers(names.clone()),
-            NamesInput::Texts(names) => Self::Texts(names.clone()),
-        }
-    }
-}
-
-impl LabelsInput<'_> {
-    /// One-hot or soft targets.
-    pub fn targets(&self, weights: Option<&PyReadonlyArray1<'_, f64>>) -> PyResult<Targets> {
-        let weights = weights.map(vector).transpose()?;
-        match self {
-            Self::Classes((classes, names)) => {
-                let labels = Labels { classes: names.into(), index: vector(classes)? };
-                Targets::one_hot(&labels, weights.as_deref())
-            }
-            Self::Shares(shares) => Targets::soft(&matrix(shares)?, weights.as_deref()),
-        }
-        .map_err(to_py)
-    }
 }
 
 /// Rows as Rust values.
@@ -195,7 +150,9 @@ pub fn fit_classifier<'py>(
         fitted.report.warnings.push(Warning::SuggestedAccuracy {});
     }
     let graph = fitted.graph.take().map(Arc::new).or(source.graph.clone()).filter(|_| extras.keeps_graph);
-    let dict = classifier_dict(py, fitted, extras.hands_extension, extras.may_keep_rows)?;
+    let wrong = |e| to_py(Error::Internal { reason: format!("the scaling cannot be read: {e}") });
+    let scaling = extras.scaling.map_or(Ok(Scaling::None), |text| serde_json::from_str(&text).map_err(wrong))?;
+    let dict = classifier_dict(py, fitted, rows.features.as_ref(), &scaling)?;
     dict.set_item("graph", graph.map(|graph| Py::new(py, HeldGraph(graph))).transpose()?)?;
     Ok(dict)
 }
@@ -204,20 +161,16 @@ pub fn fit_classifier<'py>(
 fn classifier_dict<'py>(
     py: Python<'py>,
     fitted: Fitted<'_>,
-    hands_extension: bool,
-    may_keep_rows: bool,
+    features: Option<&FeaturesInput<'py>>,
+    scaling: &Scaling,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let neighbors = fitted.extension.as_ref().and_then(|extension| extension.neighbors());
-    let errors = neighbors.and_then(|rows| rows.errors.as_ref()).map(|errors| PyArray1::from_slice(py, errors));
-    // The extension shares the scores; they are returned without a copy once it is gone.
-    let n = fitted.labeling.labels.len();
-    let keeps_rows = may_keep_rows && neighbors.is_some_and(|rows| rows.scores.n_rows() == n);
-    let dict = kept(py, &fitted.report, fitted.extension, hands_extension && !keeps_rows)?;
-    dict.set_item("keeps_rows", keeps_rows)?;
-    dict.set_item("errors", errors)?;
-    dict.set_item("rule", rule_dict(py, &fitted.rule)?)?;
-    add_labeling(&dict, fitted.labeling)?;
-    let held_out = fitted.held_out.map(|held_out| {
+    let Fitted { labeling, rule, extension, held_out, best, report, .. } = fitted;
+    let (scores, dict) = labeling_dict(py, labeling)?;
+    let (model, scores) = Model::of_fit(py, extension, scores, features, Some(rule), scaling.clone())?;
+    dict.set_item("model", model)?;
+    dict.set_item("scores", scores)?;
+    dict.set_item("report", json(&report).map_err(to_py)?)?;
+    let held_out = held_out.map(|held_out| {
         let HeldOut { rows, classes, shares, source, .. } = held_out;
         let source = match source {
             HeldOutSource::LeaveOneOut => "leave-one-out",
@@ -229,8 +182,7 @@ fn classifier_dict<'py>(
         )
     });
     dict.set_item("held_out", held_out.transpose()?)?;
-    let best = fitted.best.map(|best| classifier_dict(py, *best, hands_extension, may_keep_rows)).transpose()?;
-    dict.set_item("best", best)?;
+    dict.set_item("best", best.map(|best| classifier_dict(py, *best, features, scaling)).transpose()?)?;
     Ok(dict)
 }
 
@@ -244,7 +196,7 @@ pub fn fit_regressor<'py>(
     rows: RowsInput<'py>,
     values: PyReadonlyArray1<'py, f64>,
     label_weights: Option<PyReadonlyArray1<'py, f64>>,
-    extras: Extras<'py>,
+    keeps_graph: bool,
     control: Control,
 ) -> PyResult<Bound<'py, PyDict>> {
     let settings = settings(method, parameters)?;
@@ -253,29 +205,20 @@ pub fn fit_regressor<'py>(
     let source = rows.source(py)?;
     let mut fitted =
         control.run(py, |run| source.solve(&targets, None, run, |problem| regress(&settings, problem, run)))?;
-    let graph = fitted.graph.take().map(Arc::new).or(source.graph.clone()).filter(|_| extras.keeps_graph);
-    let dict = kept(py, &fitted.report, fitted.extension, extras.hands_extension)?;
-    dict.set_item("score_radius", fitted.score_radius.map(|radius| PyArray1::from_vec(py, radius)))?;
-    dict.set_item("uncertainty", fitted.uncertainty.map(|widths| PyArray1::from_vec(py, widths)))?;
-    dict.set_item("graph", graph.map(|graph| Py::new(py, HeldGraph(graph))).transpose()?)?;
-    dict.set_item("mean", fitted.mean)?;
-    dict.set_item("reached", PyArray1::from_vec(py, fitted.reached))?;
-    dict.set_item("values", PyArray1::from_slice(py, fitted.values.values()))?;
-    Ok(dict)
-}
-
-/// Common items of every fitted estimator; without the extension if that is made of the rows of the fit.
-fn kept<'py>(
-    py: Python<'py>,
-    report: &Report,
-    extension: Option<Extension<'_>>,
-    hands_extension: bool,
-) -> PyResult<Bound<'py, PyDict>> {
-    let neighbors = extension.as_ref().and_then(|extension| extension.neighbors());
-    let widths = neighbors.map(|neighbors| widths_object(py, &neighbors.widths)).transpose()?;
-    let extension =
-        extension.filter(|_| hands_extension).map(|extension| extension_object(py, extension)).transpose()?;
-    Ok(py_dict!(py, "widths": widths, "report": json(report).map_err(to_py)?, "extension": extension))
+    let graph = fitted.graph.take().map(Arc::new).or(source.graph.clone()).filter(|_| keeps_graph);
+    let FittedRegression { values, reached, score_radius, uncertainty, mean, extension, report, .. } = fitted;
+    let (model, scores) = Model::of_fit(py, extension, values, rows.features.as_ref(), None, Scaling::None)?;
+    Ok(py_dict!(
+        py,
+        "model": model,
+        "scores": scores,
+        "report": json(&report).map_err(to_py)?,
+        "score_radius": score_radius.map(|radius| PyArray1::from_vec(py, radius)),
+        "uncertainty": uncertainty.map(|widths| PyArray1::from_vec(py, widths)),
+        "graph": graph.map(|graph| Py::new(py, HeldGraph(graph))).transpose()?,
+        "mean": mean,
+        "reached": PyArray1::from_vec(py, reached),
+    ))
 }
 
 /// Given class sizes, whether or not the method decides by them.

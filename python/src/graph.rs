@@ -14,7 +14,6 @@ use crate::arrays::{CsrInput, FeaturesInput, array2, csr_arrays, json, row_major
 use crate::control::Control;
 use crate::error::to_py;
 use crate::parameters::filled;
-use crate::rule::widths_object;
 
 /// `(distances, indices, report)` of the nearest neighbors of every row.
 #[pyfunction]
@@ -34,7 +33,7 @@ pub fn kneighbors<'py>(
     (distances, indices, json(&report).map_err(to_py)?).into_pyobject(py)
 }
 
-/// `(graph, widths, report)` of the affinity graph of features; the graph as `(shape, indptr, indices, data)`.
+/// `(graph, report)` of the affinity graph of features; the graph as `(shape, indptr, indices, data)`.
 #[pyfunction]
 pub fn knn_graph<'py>(
     py: Python<'py>,
@@ -47,11 +46,10 @@ pub fn knn_graph<'py>(
     let build = |run: &_| Report::default().time("graph", run, |_| graph::affinity_graph(&features, &params, run));
     let built = control.run(py, build)?;
     let report = json(&built.knn).map_err(to_py)?;
-    let widths = widths_object(py, &built.widths)?;
-    (csr_arrays(py, built.graph.into_adjacency())?, widths, report).into_pyobject(py)
+    (csr_arrays(py, built.graph.into_adjacency())?, report).into_pyobject(py)
 }
 
-/// `(graph, widths)` from neighbors found elsewhere.
+/// The graph of neighbors found elsewhere, as `(shape, indptr, indices, data)`.
 #[pyfunction]
 pub fn weigh_neighbors<'py>(
     py: Python<'py>,
@@ -62,8 +60,8 @@ pub fn weigh_neighbors<'py>(
 ) -> PyResult<Bound<'py, PyTuple>> {
     let neighbors = neighbors(&indices, &distances)?;
     let params: GraphParams = filled(parameters)?;
-    let (graph, widths) = control.run(py, |run| graph::weigh(neighbors, &params, run))?;
-    (csr_arrays(py, graph.into_adjacency())?, widths_object(py, &widths)?).into_pyobject(py)
+    let (graph, _) = control.run(py, |run| graph::weigh(neighbors, &params, run))?;
+    csr_arrays(py, graph.into_adjacency())
 }
 
 /// The graph without loops and zero weights, and its degrees; an error unless it is symmetric and non-negative.

@@ -10,10 +10,9 @@ use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use crate::arrays::{FeaturesInput, array2, vector};
+use crate::arrays::{FeaturesInput, Pickle, array2, vector};
 use crate::control::Control;
 use crate::parameters::filled;
-use crate::pickle::Pickle;
 
 /// Index of fitted rows: empty until it is built explicitly or by the first prediction. Pickled with its cells.
 ///

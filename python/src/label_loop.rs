@@ -13,8 +13,8 @@ use pyo3::types::{PyDict, PyTuple};
 use crate::arrays::{array2, json, matrix, matrix_array, py_dict, vector};
 use crate::control::Control;
 use crate::error::to_py;
-use crate::fit::LabelsInput;
 use crate::graph::GraphInput;
+use crate::labels::LabelsInput;
 use crate::parameters::filled;
 
 /// Suggests rows of one graph, batch after batch.

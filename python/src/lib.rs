@@ -8,17 +8,15 @@ mod arrays;
 mod audit;
 mod control;
 mod error;
-mod extension;
 mod fit;
 mod graph;
 mod index;
 mod label_loop;
+mod labels;
 mod learn;
 mod model;
 mod parameters;
-mod pickle;
 mod report;
-mod rule;
 mod scaling;
 mod solver;
 mod sparsify;
@@ -31,17 +29,15 @@ mod _lapwing {
     #[pymodule_export]
     use crate::{
         audit::{HeldAudit, audit, audit_regression},
-        extension::{Extension, extend},
         fit::{fit_classifier, fit_regressor},
         graph::{HeldGraph, check_graph, components, kneighbors, knn_graph, save_graph, weigh_neighbors},
         index::NeighborIndex,
         label_loop::{Suggester, jackknife_plus, least_labels, leave_one_out_scores, prediction_sets},
         learn::{learn_graph, learn_weights, single_node_weights},
-        model::{load_model, save_model},
+        model::{Model, load_model},
         parameters::{check_parameters, parameters},
         report::{fit_page, map_points},
-        rule::apply_rule,
-        scaling::{doubt_scaling, fit_scaling, scale_features},
+        scaling::{doubt_scaling, fit_scaling},
         solver::Solver,
         sparsify::{Sparsifier, effective_resistances, sparsify, start_sparsifier},
         table::{apply_recipe, fit_table, recipe_names, usual_labels},

@@ -11,8 +11,8 @@ use pyo3::types::PyDict;
 use crate::arrays::{FeaturesInput, array2, matrix, py_dict, vector};
 use crate::control::Control;
 use crate::error::to_py;
-use crate::fit::NamesInput;
 use crate::graph::GraphInput;
+use crate::labels::NamesInput;
 
 /// Labels of the rows of a fit.
 #[derive(FromPyObject)]

@@ -10,13 +10,12 @@ use lapwing::graph::Graph;
 use lapwing::graph::sparsify::{self as engine, ResistanceMethod, SparsifyParams, SparsifyReport};
 use numpy::{PyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyTuple};
 
-use crate::arrays::{CsrInput, RealsInput, csr_arrays, ends, json, matrix};
+use crate::arrays::{CsrInput, Pickle, RealsInput, csr_arrays, ends, json, matrix};
 use crate::control::Control;
 use crate::error::to_py;
 use crate::parameters::{count, filled};
-use crate::pickle::{Pickle, pickle};
 
 /// Edges passed at a time.
 const PORTION: usize = 1 << 16;
@@ -167,7 +166,8 @@ impl Sparsifier {
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickle<'py>> {
-        pickle::<Self>(py, || self.lock()?.to_bytes())
+        let state = py.detach(|| self.lock()?.to_bytes()).map_err(to_py)?;
+        Ok((py.get_type::<Self>().into_any(), (PyBytes::new(py, &state),).into_pyobject(py)?))
     }
 }
 

@@ -10,7 +10,7 @@ import pytest
 import signatures
 from declarations import SIGNATURES
 from lapwing import _frames, _lapwing, _signatures
-from lapwing._model_file import METHODS
+from lapwing._model_file import classifiers
 
 FUNCTIONS = [pytest.param(member, function, id=member.name) for member, function in public.functions(public.members())]
 
@@ -61,4 +61,4 @@ def test_signatures_by_hand_are_annotated_as_declared(signature):
 
 
 def test_methods_of_label_frame_are_those_that_it_knows():
-    assert set(typing.get_args(_frames.Method)) == set(METHODS)
+    assert set(typing.get_args(_frames.Method)) == set(classifiers())

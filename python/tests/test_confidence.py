@@ -5,6 +5,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 import lapwing
+from datasets import rule_of
 from lapwing import baselines
 
 CLASSIFIERS = [
@@ -47,7 +48,7 @@ def test_the_accuracy_lies_in_the_expected_interval(classifier):
     parts = fitted.report_["parts"]
     assert parts["expected_accuracy"]["level"] == 0.9
     assert sum(part["count"] for part in parts["reliability"]) == parts["expected_accuracy"]["n_held_out"] <= 120
-    if fitted._rule["temperature"] is not None:
+    if rule_of(fitted)["temperature"] is not None:
         assert not parts["confidence"]["is_guess"]
         assert abs(fitted.confidence_[hidden].mean() - accuracy) < 0.12
 

@@ -16,7 +16,7 @@ LEFT_OUT = {
 }  # fmt: skip
 #: Classes that only the package makes: their attributes are documented, not how they are made.
 MADE_HERE = {"lapwing.audit.Audit", "lapwing.audit.ValueAudit", "lapwing.graph.Graph"} | {
-    f"lapwing.display.{kind}Display" for kind in ("Confidence", "Reliability", "LossCurve", "Compare")
+    f"lapwing.display.{kind}Display" for kind in ("LabelMap", "Confidence", "Reliability", "LossCurve", "Compare")
 }
 
 #: Parameters whose description begins with a Greek letter, which is always small.

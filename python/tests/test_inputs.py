@@ -8,6 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from datasets import rows_of
 from sklearn.naive_bayes import GaussianNB
 
 from lapwing import (
@@ -86,11 +87,11 @@ def test_unfit_names_are_noticed(problem):
 def test_arrays_are_borrowed(problem, dtype, tmp_path):
     X, y = problem
     X = X.astype(dtype)
-    assert np.shares_memory(HarmonicClassifier(6).fit(X, y)._fitted_extension["features"], X)
+    assert np.shares_memory(rows_of(HarmonicClassifier(6).fit(X, y)), X)
     np.save(tmp_path / "X.npy", X)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
     clf = HarmonicClassifier(6).fit(mapped, y)
-    assert np.shares_memory(clf._fitted_extension["features"], mapped)
+    assert np.shares_memory(rows_of(clf), mapped)
     np.testing.assert_array_equal(clf.scores_, HarmonicClassifier(6).fit(X, y).scores_)
 
 

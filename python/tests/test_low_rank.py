@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from datasets import rule_of
 from dense_twin import low_rank
 from sklearn.base import clone
 from sklearn.datasets import load_digits, make_blobs
@@ -84,7 +85,7 @@ def test_a_memory_mapped_file_is_read_where_it_is(factor, tmp_path):
     np.testing.assert_array_equal(clf.predict(mapped), clf.predict(X))
     # Nothing of the length of the rows is kept beside the results.
     assert not any(getattr(value, "base", None) is mapped for value in vars(clf).values())
-    assert len(pickle.dumps(clf._fitted_extension)) < 5000
+    assert len(pickle.dumps(clf._model)) < 5000
 
 
 def test_bytes_and_sparse_rows_have_the_labels_of_the_same_numbers():
@@ -197,7 +198,7 @@ def test_what_the_report_warns_of_is_a_warning():
     with pytest.warns(UnreachedWarning, match="1 of 600 rows have no evidence"):
         clf = estimator(**outlier, abstain=True).fit(far, y)
     assert clf.transduction_[599] == -1 and not clf.reached_[599] and np.isnan(clf.scores_[599]).all()
-    np.testing.assert_allclose(clf.label_distributions_[599], clf._rule["prior"])
+    np.testing.assert_allclose(clf.label_distributions_[599], rule_of(clf)["prior"])
 
 
 @pytest.mark.parametrize(

@@ -26,9 +26,10 @@ from lapwing import (
     UnfoldedGNNRegressor,
     baselines,
 )
-from lapwing._model_file import CLASSIFIERS
+from lapwing._model_file import classifiers
 from lapwing.graph import Graph, GraphLearner, NeighborIndex, StreamingSparsifier, kneighbors, knn_graph
 
+CLASSIFIERS = tuple(dict.fromkeys(classifiers().values()))
 REGRESSORS = (HarmonicRegressor, LaplacianRidgeRegressor, UnfoldedGNNRegressor)
 OTHERS = (GraphLearner, NeighborIndex, StreamingSparsifier, LaplacianSolver)
 

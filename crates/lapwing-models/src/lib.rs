@@ -39,7 +39,7 @@ pub use self::core::method::{HeldOutFit, Method};
 pub use self::core::neighbors::NeighborExtension;
 pub use self::core::plan::{Plan, PlanStep};
 pub use self::core::problem::{Problem, ProblemSize};
-pub use self::core::scores::Extended;
+pub use self::core::scores::{Extended, RowScores};
 pub use self::core::venn_abers::VennAbers;
 pub use self::core::{metrics, split};
 pub use self::methods::harmonic::{

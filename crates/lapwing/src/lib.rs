@@ -178,7 +178,7 @@ pub mod models {
     #[doc(inline)]
     pub use crate::model::Model;
     #[doc(inline)]
-    pub use lapwing_models::{Classifier, Extend, Extended, Extension, NeighborExtension};
+    pub use lapwing_models::{Classifier, Extend, Extended, Extension, NeighborExtension, RowScores};
     // Harmonic functions, on the graph and on a sparsifier of it.
     #[doc(inline)]
     pub use lapwing_models::{

@@ -1,11 +1,11 @@
 //! Models predict the same after they are saved and loaded.
 
-use lapwing_core::{Csr, Labels, Standardize, Targets, TermWeights};
+use lapwing_core::{Csr, Labels, Matrix, Standardize, Targets, TermWeights};
 use lapwing_graph::testkit::{blobs, dense_values};
 use lapwing_graph::{IndexCells, Metric, Widths};
 
 use super::*;
-use crate::{Fitted, LazyIndex, MethodParams, NeighborExtension, Problem, method};
+use crate::{Fitted, LazyIndex, MethodParams, NeighborExtension, Problem, RowScores, method};
 
 fn fitted<'a>(features: &'a Features<'a>, run: &Run) -> Classifier<'a> {
     let labels =
@@ -116,6 +116,22 @@ fn a_model_keeps_the_index_of_its_rows() {
 }
 
 #[test]
+fn borrowed_scores_have_the_same_means_and_files() {
+    let run = Run::new(Some(2), 0).unwrap();
+    let (features, new) = (blobs(120, 3, 3), blobs(40, 3, 7));
+    let model = fitted(&features, &run);
+    let rows = neighbors(&model);
+    let scores = RowScores::Borrowed(rows.scores.n_cols(), rows.scores.values());
+    let borrowed = NeighborExtension { scores, ..rows.clone() };
+    assert_eq!((borrowed.scores.n_rows(), borrowed.scores.row(119)), (120, rows.scores.row(119)));
+    let expected = model.extension.scores_of(&new, &run).unwrap();
+    assert_eq!(borrowed.scores_of(&new, &run).unwrap(), expected);
+    assert_eq!(borrowed.owned().unwrap().scores_of(&new, &run).unwrap(), expected);
+    let file = |extension: &dyn Extend| extension_to_file(extension).unwrap().to_bytes();
+    assert_eq!(file(&borrowed), file(&*model.extension));
+}
+
+#[test]
 fn new_rows_are_certified_where_the_fit_was() {
     let run = Run::new(Some(2), 0).unwrap();
     let (features, new) = (blobs(300, 3, 3), blobs(400, 3, 7));
@@ -146,7 +162,7 @@ fn new_rows_are_certified_where_the_fit_was() {
     );
     // Bounds on errors do not hold for scores that replace the certified ones.
     let mut changed = certified;
-    change(&mut changed, |rows| rows.set_scores(&Arc::new((*rows.scores).clone()), None));
+    change(&mut changed, |rows| rows.set_scores(&Arc::new(Matrix::clone(&rows.scores.matrix().unwrap())), None));
     assert_eq!(changed.predict(&new, &run).unwrap().certified, None);
 }
 

@@ -20,7 +20,7 @@ use serde_json::Value;
 use super::extend::{Extend, Extension};
 use super::lazy_index::LazyIndex;
 use super::problem::Problem;
-use super::scores::Extended;
+use super::scores::{Extended, RowScores};
 use super::stored::{features_of, read_settings, settings, store_features};
 
 /// Name of the kind.
@@ -36,7 +36,7 @@ pub struct NeighborExtension<'a> {
     /// Kernel widths of the fitted rows.
     pub widths: Widths,
     /// Scores of the fitted rows (n, c), NaN where no label reaches.
-    pub scores: Arc<Matrix>,
+    pub scores: RowScores<'a>,
     /// Bound on the error of the difference of any two standings of each fitted row (n), if labels were certified.
     pub errors: Option<Arc<Vec<f64>>>,
     /// Index of the fitted rows, built by the first query.
@@ -61,7 +61,7 @@ impl<'a> NeighborExtension<'a> {
             features: problem.features?.clone(),
             graph: graph.resolved(problem.features?),
             widths: affinity.widths.clone(),
-            scores: scores.clone(),
+            scores: scores.clone().into(),
             errors: None,
             index: Arc::default(),
         })
@@ -82,7 +82,7 @@ impl<'a> NeighborExtension<'a> {
             zero_rows,
             ..GraphParams::default()
         };
-        Self { features, graph, widths: Widths::None, scores, errors: None, index: Arc::default() }
+        Self { features, graph, widths: Widths::None, scores: scores.into(), errors: None, index: Arc::default() }
     }
 
     /// Σⱼ wⱼ·fⱼ (m, c) and Σⱼ wⱼ (m) over the neighbors of new rows (m, d).
@@ -151,7 +151,8 @@ impl<'a> NeighborExtension<'a> {
     pub(crate) fn with_own_rows(&self) -> Result<NeighborExtension<'static>> {
         let Self { features, graph, widths, scores, errors, index } = self.clone();
         let all: Vec<u32> = (0..features.n_rows() as u32).collect();
-        Ok(NeighborExtension { features: features.select(&all)?, graph, widths, scores, errors, index })
+        let (features, scores) = (features.select(&all)?, scores.matrix()?.into());
+        Ok(NeighborExtension { features, graph, widths, scores, errors, index })
     }
 
     /// The extension that [`store`](Extend::store) wrote, with scores of `n_outputs` columns.
@@ -201,7 +202,7 @@ impl<'a> NeighborExtension<'a> {
             true => Some(Arc::new(file.numbers::<f64>("errors", &[Some(n)], Must::Bound)?.1.as_slice().to_vec())),
             false => None,
         };
-        let (scores, index) = (Arc::new(scores), Arc::new(index));
+        let (scores, index) = (Arc::new(scores).into(), Arc::new(index));
         Ok(NeighborExtension { features, graph: meta.graph, widths, scores, errors, index })
     }
 
@@ -284,7 +285,7 @@ impl Extend for NeighborExtension<'_> {
 
     fn set_scores(&mut self, scores: &Arc<Matrix>, errors: Option<Vec<f64>>) {
         if self.scores.n_rows() == scores.n_rows() {
-            self.scores = scores.clone();
+            self.scores = scores.clone().into();
             self.errors = errors.map(Arc::new);
         }
     }

@@ -1,6 +1,8 @@
 //! Scores of rows: the largest of a row, its margin, exponentials, shares.
 
-use lapwing_core::Matrix;
+use std::sync::Arc;
+
+use lapwing_core::{Matrix, Result};
 use lapwing_simd::dispatch;
 
 /// Scores of new rows and bounds on their errors.
@@ -10,6 +12,66 @@ pub struct Extended {
     pub scores: Matrix,
     /// Bound on the error of the difference of any two standings of each row (m), if the labels of the fit were certified.
     pub errors: Option<Vec<f64>>,
+}
+
+/// Scores of the rows of a fit (n, c), NaN where no label reaches: shared with its labeling, or borrowed from who holds them.
+#[derive(Clone, Debug)]
+pub enum RowScores<'a> {
+    /// Shared.
+    Shared(Arc<Matrix>),
+    /// Borrowed: the number of columns, and the values row by row.
+    Borrowed(usize, &'a [f64]),
+}
+
+impl RowScores<'_> {
+    /// Number of rows (n).
+    pub fn n_rows(&self) -> usize {
+        self.values().len() / self.n_cols().max(1)
+    }
+
+    /// Number of columns (c).
+    pub fn n_cols(&self) -> usize {
+        match self {
+            Self::Shared(matrix) => matrix.n_cols(),
+            Self::Borrowed(n_cols, _) => *n_cols,
+        }
+    }
+
+    /// All values, row by row.
+    pub fn values(&self) -> &[f64] {
+        match self {
+            Self::Shared(matrix) => matrix.values(),
+            Self::Borrowed(_, values) => values,
+        }
+    }
+
+    /// Row `row`.
+    #[inline]
+    pub fn row(&self, row: usize) -> &[f64] {
+        &self.values()[row * self.n_cols()..(row + 1) * self.n_cols()]
+    }
+
+    /// Whether these are the scores `matrix` themselves.
+    pub fn are(&self, matrix: &Arc<Matrix>) -> bool {
+        matches!(self, Self::Shared(own) if Arc::ptr_eq(own, matrix))
+    }
+
+    /// As a matrix, copied if they are borrowed.
+    ///
+    /// # Errors
+    /// None in practice: a borrowed slice has whole rows.
+    pub fn matrix(&self) -> Result<Arc<Matrix>> {
+        match self {
+            Self::Shared(matrix) => Ok(matrix.clone()),
+            Self::Borrowed(n_cols, values) => Matrix::new(self.n_rows(), *n_cols, values.to_vec()).map(Arc::new),
+        }
+    }
+}
+
+impl From<Arc<Matrix>> for RowScores<'_> {
+    fn from(matrix: Arc<Matrix>) -> Self {
+        Self::Shared(matrix)
+    }
 }
 
 impl From<Matrix> for Extended {

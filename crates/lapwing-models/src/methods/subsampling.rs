@@ -121,9 +121,9 @@ impl Subsampling {
         extension: &NeighborExtension<'_>,
         run: &Run,
     ) -> Result<Matrix> {
-        let of_chosen = &extension.scores;
+        let of_chosen = extension.scores.matrix()?;
         if chosen.len() == features.n_rows() {
-            return Ok(of_chosen.as_ref().clone());
+            return Ok(Arc::unwrap_or_clone(of_chosen));
         }
         let mut scores = extension.scores_of(features, run)?;
         // The nearest row of a chosen row may be another one: an equal row, or, for dot products, a longer one.
