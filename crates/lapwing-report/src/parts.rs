@@ -117,3 +117,45 @@ impl Parts {
         self.certificate.as_ref().map_or(0, |certificate| certificate.n_open)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lapwing::data::{Features, Labels, Run, Targets};
+    use lapwing::models::{MethodParams, Problem, method};
+    use serde_json::json;
+
+    use super::*;
+
+    /// A report of a method on two groups of rows that can be told apart.
+    fn report(name: &str) -> Report {
+        let values = (0..120).map(|at| f64::from(at / 2 % 2) * 9.0 + f64::from(at * 7 % 10) / 10.0).collect();
+        let features = Features::from_f64(60, 2, values).unwrap();
+        let labels = Labels::from_integers((0..60).map(|row| (row < 20).then_some(i64::from(row % 2 == 1))));
+        let targets = Targets::one_hot(&labels, None).unwrap();
+        let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
+        let run = Run::new(Some(2), 0).unwrap();
+        method(name, &MethodParams::default()).unwrap().fit(&problem, &run).unwrap().report
+    }
+
+    #[test]
+    fn parts_of_a_fit_are_read() {
+        let parts = Parts::of(&report("auto"));
+        assert!(parts.expected_accuracy.is_some() && parts.confidence.is_some() && parts.sparsify.is_none());
+        assert!(parts.candidates.len() > 1 && parts.class_accuracy.len() == 2 && !parts.reliability.is_empty());
+        assert!(parts.candidates.iter().any(|candidate| candidate.estimate.is_some()));
+        let parts = Parts::of(&report("sparse-harmonic"));
+        assert!(parts.certificate.is_some() && parts.sparsify.is_some());
+    }
+
+    #[test]
+    fn parts_of_a_table_are_read() {
+        let column = |kind| json!({"name": "a", "kind": kind, "n_missing": 1, "done": "number", "values": "0 to 1"});
+        let kinds = [json!("number"), json!({"vector": 3}), json!({"other": "Decimal"})];
+        let mut report = Report::default();
+        report.parts.insert("prepare".into(), json!({"n_rows": 2, "columns": kinds.map(column)}));
+        report.parts.insert("scaling".into(), json!({"kind": "standardize", "ratio": null, "text": "one width"}));
+        let parts = Parts::of(&report);
+        assert_eq!(parts.prepare.unwrap().columns.len(), 3);
+        assert!(parts.scaling.is_some_and(|scaling| scaling.ratio.is_none()));
+    }
+}
