@@ -56,7 +56,6 @@ class KeepsGraph(SpreadingClassifier):
     clamp: Any
     decision: Any
     calibration: Any
-    labels_drawn: Any
 
     _state: LoopState | None = None
 
@@ -81,20 +80,17 @@ class KeepsGraph(SpreadingClassifier):
             )
         return self._state
 
-    def _fit_again(self, first: Self, state: LoopState, labels: GivenLabels) -> None:
+    def _fit_again(self, first: Self, state: LoopState, labels: GivenLabels, for_sets: bool = False) -> None:
         """Fit this copy of `first` to other labels on the same graph."""
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(first, name):
                 setattr(self, name, getattr(first, name))
         problem = self._kept_problem(first, state, state.rows, labels.codes)
-        self._solve(problem, labels, {})
+        self._solve(problem, labels, {"suggested": state.chosen(labels.codes), "for_sets": for_sets})
         self._recipe = first._recipe
 
     def _kept_problem(self, first: KeepsGraph, state: LoopState, rows: Rows, codes: NDArray[np.int32]) -> Problem:
         """The problem of a fit to these rows, on the graph of the fit `first`, with labels of these codes."""
         problem = self._problem()
         problem.rows, problem.n_samples = {"features": rows.features, "graph": rows.graph, "edges": None}, len(codes)
-        if self.labels_drawn == "auto" and state.chosen(codes):
-            # The shares of suggested labels say nothing about the sizes of classes.
-            problem.parameters["labels_drawn"] = "balanced"
         return problem

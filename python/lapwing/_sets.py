@@ -167,8 +167,8 @@ class PredictsSets(KeepsGraph):
             fitted, held_out = self, state.held_out
         else:
             if state.left_out is None:
-                fitted = clone(self).set_params(calibration="leave-one-out", certify=False)
-                fitted._fit_again(self, state, state.labels)
+                fitted = clone(self).set_params(certify=False)
+                fitted._fit_again(self, state, state.labels, for_sets=True)
                 state.left_out = fitted
             fitted = state.left_out
             held_out = fitted._state.held_out or state.held_out

@@ -25,7 +25,7 @@ pub struct HeldAudit(models::Audit);
 impl HeldAudit {
     /// The summary of the program: lines of name and value.
     fn summary(&self, names: NamesInput) -> String {
-        text::summary(&summary::of_audit(&self.0.report, &ClassNames::from(&names).names()))
+        text::summary(&summary::of_audit(&self.0.summary, &ClassNames::from(&names).names()))
     }
 
     /// Writes the page. `given` is the class of each row, negative for none; `rows` are the names of the rows, if any.

@@ -61,6 +61,9 @@ pub struct Extras<'py> {
     /// Labeled rows that were suggested, other than by chance, ascending.
     #[pyo3(default)]
     suggested: Vec<u32>,
+    /// Whether the labels that the fit holds out are for sets of classes.
+    #[pyo3(default)]
+    for_sets: bool,
 }
 
 /// Rows as Rust values.
@@ -121,6 +124,12 @@ pub fn fit_classifier<'py>(
     control: Control,
 ) -> PyResult<Bound<'py, PyDict>> {
     let mut settings = settings(method, parameters)?;
+    if !extras.suggested.is_empty() {
+        settings = settings.for_suggested();
+    }
+    if extras.for_sets {
+        settings = settings.for_sets();
+    }
     let targets = labels.targets(label_weights.as_ref())?;
     given_sizes(&settings).and_then(|sizes| sizes.validate(targets.n_columns())).map_err(to_py)?;
     let sizes = take_sizes(&mut settings).map_err(to_py)?;

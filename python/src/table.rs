@@ -93,7 +93,7 @@ pub fn fit_table<'py>(
             let expected = format!("one for each row of the table, {}", loaded.n_rows());
             return Err(Error::shape("y", expected, format!("{} rows", labels.index.len())));
         }
-        let prepared = loaded.prepare(standardize, labels.as_ref(), run).map_err(in_python)?;
+        let prepared = loaded.prepare(standardize, labels.as_ref(), run)?;
         prepared.features.check(run)?;
         Ok(prepared)
     })?;
@@ -154,17 +154,6 @@ pub fn parsed(recipe: &str) -> Result<Recipe> {
 fn classes(index: Vec<i32>) -> Labels {
     let n_classes = index.iter().max().map_or(0, |&most| i64::from(most) + 1);
     Labels { classes: ClassNames::Integers((0..n_classes).collect()), index }
-}
-
-/// An error without the advice to give an option of the program.
-fn in_python(error: Error) -> Error {
-    match error {
-        Error::Format { path, line, reason } => {
-            let reason = reason.split("; --columns").next().map(str::to_owned).unwrap_or(reason);
-            Error::Format { path, line, reason }
-        }
-        other => other,
-    }
 }
 
 /// The rows of a table, before they are read.

@@ -20,7 +20,7 @@ pub struct Ending {
 struct Part {
     kind: Kind,
     code: u8,
-    text: String,
+    text: Option<String>,
 }
 
 /// The cause of an end. If ranks have different causes, the last one in this list counts.
@@ -37,7 +37,7 @@ enum Kind {
 pub fn join(communicator: &dyn Communicator, result: &Result<Outcome, Failure>) -> Ending {
     let own = Part::new(result);
     // If ranks cannot communicate, this rank ends by itself.
-    joined(communicator, &own).unwrap_or_else(|_| Ending { code: own.code.max(ERROR), text: own.text() })
+    joined(communicator, &own).unwrap_or_else(|_| Ending { code: own.code.max(ERROR), text: own.text })
 }
 
 fn joined(communicator: &dyn Communicator, own: &Part) -> Result<Ending> {
@@ -60,7 +60,7 @@ fn together(parts: &[Part]) -> Ending {
     // An interruption reaches each rank at a moment of its own, and no rank causes it.
     let is_common = parts.iter().all(|other| other == part) || part.code == INTERRUPTED;
     let is_nameless = is_common || cause == Kind::Followed;
-    let text = part.text().map(|text| if is_nameless { text } else { format!("rank {rank}: {text}") });
+    let text = part.text.clone().map(|text| if is_nameless { text } else { format!("rank {rank}: {text}") });
     Ending { code: part.code, text }
 }
 
@@ -74,12 +74,7 @@ impl Part {
             Err(failure) if failure.code() == DONE => (Kind::Done, DONE),
             Err(failure) => (Kind::Failed, failure.code()),
         };
-        let text = result.as_ref().err().and_then(Failure::text).unwrap_or_default();
-        Self { kind, code, text }
-    }
-
-    fn text(&self) -> Option<String> {
-        Some(self.text.clone()).filter(|text| !text.is_empty())
+        Self { kind, code, text: result.as_ref().err().and_then(Failure::text) }
     }
 
     fn bytes(&self) -> Vec<u8> {
@@ -87,7 +82,7 @@ impl Part {
     }
 
     fn from_bytes(bytes: &[u8]) -> Self {
-        let broken = || Self { kind: Kind::Failed, code: ERROR, text: String::new() };
+        let broken = || Self { kind: Kind::Failed, code: ERROR, text: None };
         serde_json::from_slice(bytes).unwrap_or_else(|_| broken())
     }
 }

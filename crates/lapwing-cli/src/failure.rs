@@ -2,13 +2,13 @@
 
 use std::io;
 
-use lapwing::data::{BadColumn, BadColumns, Error};
+use clap::error::ErrorKind;
+use lapwing::data::{BadColumn, Error};
 use lapwing_core::publish::is_stdout;
 use lapwing_table::read::join_columns;
 
 use crate::outcome::{DONE, ERROR, INTERRUPTED};
-use crate::text::{plain, shell_word};
-use crate::usage;
+use crate::text::{plain, typed};
 
 /// The reason why a command ends early.
 #[derive(Debug)]
@@ -65,8 +65,8 @@ impl Failure {
     /// Hints, one line each.
     pub fn hints(&self) -> Vec<String> {
         match self {
-            Self::Parse { error, command } if usage::is_wrong(error) => {
-                usage::lines(error, command).1.iter().map(|hint| plain(hint).into()).collect()
+            Self::Parse { error, command } if is_wrong(error) => {
+                usage_lines(error, command).1.iter().map(|hint| plain(hint).into()).collect()
             }
             _ => Vec::new(),
         }
@@ -89,12 +89,11 @@ impl Failure {
 
     fn words(&self) -> Option<String> {
         match self {
-            Self::Parse { error, command } => usage::is_wrong(error).then(|| usage::lines(error, command).0),
+            Self::Parse { error, command } => is_wrong(error).then(|| usage_lines(error, command).0),
             Self::Usage(reason) => Some(reason.clone()),
-            Self::Library(Error::Columns(bad)) => Some(format!("{bad}: --drop {}", drop_list(bad))),
-            Self::Library(Error::Names(bad)) => {
-                let or_leave = if bad.has_unknown { ", or leave the unknown ones out: --ignore-unknown" } else { "" };
-                Some(format!("{}; {}{or_leave}", bad.facts(), bad.advice))
+            Self::Library(Error::Columns(bad)) => {
+                let columns: Vec<String> = bad.columns.iter().map(BadColumn::key).collect();
+                Some(format!("{bad}: {}", typed("drop", &join_columns(&columns))))
             }
             Self::Library(error) => Some(error.to_string()),
             Self::ClosedPipe => None,
@@ -103,9 +102,30 @@ impl Failure {
     }
 }
 
-/// The argument of `--drop` that leaves bad columns out, quoted for a shell.
-fn drop_list(bad: &BadColumns) -> String {
-    shell_word(&join_columns(&bad.columns.iter().map(BadColumn::key).collect::<Vec<_>>()))
+/// Whether this is an error; otherwise it is a request for help or the version.
+pub fn is_wrong(error: &clap::Error) -> bool {
+    error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+}
+
+/// What is wrong with arguments: the line, without `error:`, and hints; `command` is the called command, such as `lapwing label`.
+fn usage_lines(error: &clap::Error, command: &str) -> (String, Vec<String>) {
+    let text = error.render().to_string();
+    // The usage is cut off; a hint points to it instead.
+    let text = text.split("\n\nUsage:").next().unwrap_or_default();
+    let text = text.split("\n\nFor more information").next().unwrap_or_default();
+    let (mut words, mut hints) = (String::new(), Vec::new());
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        if let Some(tip) = line.strip_prefix("tip: ") {
+            hints.push(tip.to_owned());
+        } else if words.is_empty() {
+            words = line.strip_prefix("error: ").unwrap_or(line).to_owned();
+        } else {
+            words.push_str(if words.ends_with(':') || line.starts_with('[') { " " } else { ", " });
+            words.push_str(line);
+        }
+    }
+    hints.push(format!("{command} --help describes every option"));
+    (words, hints)
 }
 
 #[cfg(test)]

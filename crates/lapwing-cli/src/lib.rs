@@ -21,7 +21,6 @@ mod stderr;
 #[cfg(test)]
 mod tests;
 mod text;
-mod usage;
 mod written;
 
 use std::ffi::OsString;
@@ -30,6 +29,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use lapwing::data::{Communicator, Error};
 use lapwing_core::mapped::check_files;
+use lapwing_core::text::write_options_by;
 
 use crate::commands::{
     audit, compare, completions, demo, describe, graph, label, methods, predict, reference, sparsify, suggest,
@@ -82,6 +82,7 @@ enum Command {
 ///
 /// `threads` is the default of `--threads`; `None` means every processor that this process may use.
 pub fn main(communicator: &dyn Communicator, threads: Option<usize>) -> ExitCode {
+    write_options_by(text::in_message);
     heap::return_freed_memory();
     limits::listen();
     let ranks = Ranks::new(communicator, threads);
@@ -152,7 +153,7 @@ fn end_by(communicator: &dyn Communicator, result: Result<Outcome, Failure>) -> 
     let result = result.map_err(|failure| failure.in_options(is_option));
     let ending = ending::join(communicator, &result);
     match (&result, ending.text) {
-        (Err(Failure::Parse { error, .. }), _) if communicator.is_root() && !usage::is_wrong(error) => {
+        (Err(Failure::Parse { error, .. }), _) if communicator.is_root() && !failure::is_wrong(error) => {
             // Help or the version. An error here means that the reader has closed the pipe.
             let _ = error.print();
         }

@@ -1,7 +1,26 @@
 //! Tables for people, and words of command lines.
 
 pub use lapwing_report::text::*;
+use lapwing_table::read::join_columns;
 pub use lapwing_table::read::shell_word;
+
+/// The option of a parameter, such as `--n-neighbors`.
+pub fn option(parameter: &str) -> String {
+    format!("--{}", parameter.replace('_', "-"))
+}
+
+/// An option with its value, if it has one, as it is typed in a shell.
+pub fn typed(name: &str, value: &str) -> String {
+    if value.is_empty() { option(name) } else { format!("{} {}", option(name), shell_word(value)) }
+}
+
+/// [`typed`] for the messages of the library, which name one column as it is.
+pub fn in_message(name: &str, value: &str) -> String {
+    match name {
+        "drop" | "read_as" => typed(name, &join_columns(&[value])),
+        _ => typed(name, value),
+    }
+}
 
 /// A table with headings; the first column is aligned left, the others right.
 pub fn table(headings: &[&str], rows: &[Vec<String>]) -> String {

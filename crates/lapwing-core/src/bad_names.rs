@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::text::counted;
+use crate::text::{counted, option};
 
 /// Faults of one kind that a message shows.
 const MOST_SHOWN: usize = 5;
@@ -29,8 +29,9 @@ impl BadNames {
 
 impl fmt::Display for BadNames {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let or_leave = if self.has_unknown { ", or leave the unknown ones out (ignore_unknown)" } else { "" };
-        write!(f, "{}; {}{or_leave}", self.facts(), self.advice)
+        let or_leave = if self.has_unknown { ", or leave the unknown ones out: " } else { "" };
+        let how = if self.has_unknown { option("ignore_unknown", "") } else { String::new() };
+        write!(f, "{}; {}{or_leave}{how}", self.facts(), self.advice)
     }
 }
 

@@ -1,4 +1,6 @@
-//! Numbers and names in messages.
+//! Numbers, names and options in messages.
+
+use std::sync::OnceLock;
 
 /// Characters of a name that a message shows.
 const SHOWN_CHARACTERS: usize = 40;
@@ -44,9 +46,39 @@ pub fn quoted(name: &str) -> String {
     format!("'{shown}'")
 }
 
+/// How the caller of the library writes an option, if not as Python.
+static OPTION: OnceLock<fn(&str, &str) -> String> = OnceLock::new();
+
+/// Lets all messages of this process write options by `write`, from name and value (empty for none), as [`option`] has them. The program
+/// calls it before anything else; a later call changes nothing.
+pub fn write_options_by(write: fn(&str, &str) -> String) {
+    OPTION.get_or_init(|| write);
+}
+
+/// An option as the caller writes it, from its name and its value as it is (empty for none). In Python and Rust: `unlabeled='NA'`,
+/// `check=0.2`, `columns`. What columns are read as is `read_as={'zip': 'text'}`, of the value `zip=text`.
+pub fn option(name: &str, value: &str) -> String {
+    if let Some(write) = OPTION.get() {
+        return write(name, value);
+    }
+    match (name, value.rsplit_once('=')) {
+        _ if value.is_empty() => name.to_owned(),
+        ("read_as", Some((column, kind))) => format!("{name}={{'{column}': '{kind}'}}"),
+        _ if value.parse::<f64>().is_ok_and(f64::is_finite) => format!("{name}={value}"),
+        _ => format!("{name}='{value}'"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn options_are_those_of_python() {
+        let options = [("columns", ""), ("unlabeled", "NA"), ("unlabeled", "-1"), ("read_as", "a=b=text")];
+        let texts = options.map(|(name, value)| option(name, value));
+        assert_eq!(texts, ["columns", "unlabeled='NA'", "unlabeled=-1", "read_as={'a=b': 'text'}"]);
+    }
 
     #[test]
     fn sizes_have_units() {

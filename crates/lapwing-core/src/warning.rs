@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-use crate::text::{counted, times};
+use crate::text::{counted, option, times};
 
 /// Declares all warnings, under their kinds and what to do about each kind.
 macro_rules! warnings {
@@ -96,7 +96,7 @@ warnings! {
     }
     "suggested-labels", "let `suggest` draw some rows at random (`check`), and label them too" {
         "labels were suggested, not drawn at random, and only {n_check} of them are check rows, of {least} needed: sets may hold the right \
-         class less often than their level says; suggest some rows with --check 0.2"
+         class less often than their level says; suggest some rows with {}", option("check", "0.2")
             => SuggestedLabels { n_check: usize, least: usize }
         "labels were suggested, not drawn at random: they are harder than other rows, so that more rows are right than the expected \
          accuracy says"
@@ -138,11 +138,11 @@ warnings! {
         "spreads of columns differ by up to {} times, and columns are taken as they are: column {widest} has the largest{}, or \
          lapwing.prepare.TableEncoder (standardize=\"on\")", times(*ratio), decides(*decide)
             => UnscaledColumns { ratio: f64, widest: usize, decide: bool }
-        "spreads of columns differ by up to {} times; rows that are read in blocks are not scaled: --standardize on scales them, in \
-         memory", times(*ratio)
+        "spreads of columns differ by up to {} times; rows that are read in blocks are not scaled: {} scales them, in \
+         memory", times(*ratio), option("standardize", "on")
             => UnscaledBlocks { ratio: f64 }
-        "rows look like counts of terms: TF-IDF (--tfidf, TfidfTransformer in Python) weighs rare terms up and often makes labels \
-         better"
+        "rows look like counts of terms: TF-IDF ({}, TfidfTransformer in Python) weighs rare terms up and often makes labels \
+         better", option("tfidf", "")
             => TermCounts {}
     }
     "missing-edges", "allow the learned graph more pairs, or search neighbors exactly" {
@@ -184,12 +184,13 @@ warnings! {
             => ManyNeighbors { given: usize, used: usize, n_samples: usize }
         "{wanted} rows are wanted, but only {n_free} {} left to choose from; all of them follow", are(n_free)
             => FewRowsLeft { wanted: usize, n_free: usize }
-        "{name} is used as a class, because rows without a label are empty; if it marks such rows too, pass --unlabeled {name}"
+        "{} is used as a class, because rows without a label are empty; if it marks such rows too, pass {}", class_text(name),
+            option("unlabeled", name)
             => OpenClass { name: String }
-        "'{name}' is used as a class; if it marks rows without a label, pass --unlabeled '{name}'"
+        "'{name}' is used as a class; if it marks rows without a label, pass {}", option("unlabeled", name)
             => MarkerClass { name: String }
         "every row has a label, so there is none to find; the most frequent is '{name}' ({count} of {n} rows): if it marks rows without a \
-         label, pass --unlabeled"
+         label, pass {}", option("unlabeled", "")
             => AllLabeled { name: String, count: usize, n: usize }
         "labels are written in several ways: {list}; write them alike"
             => SpacedLabels { list: String }
@@ -215,8 +216,8 @@ warnings! {
             => UnknownLevels { column: String, n_cells: usize, first: String }
         "column '{column}': {} nothing, though every cell of the fit held something; they say nothing about these rows", cells_hold(n_cells)
             => NewGaps { column: String, n_cells: usize }
-        "column '{column}': {value} is far from all other numbers and comes again; it counts as missing; --prepare none takes all \
-         columns as they are"
+        "column '{column}': {value} is far from all other numbers and comes again; it counts as missing; {} takes all \
+         columns as they are", option("prepare", "none")
             => Sentinel { column: String, value: String }
         "column '{column}' is left out: its type, {stored}, cannot be used"
             => UnusableColumn { column: String, stored: String }
@@ -227,8 +228,8 @@ warnings! {
     }
     "doubtful-columns", "drop the column, or say how it is read, as the text says" {
         "column '{column}' alone tells the label of each of {n_rows} labeled rows ({how}), which neither chance nor another column does; \
-         if it is known only after the label, leave it out: --drop {option}"
-            => LeakingColumn { column: String, n_rows: usize, how: String, option: String }
+         if it is known only after the label, leave it out: {}", option("drop", column)
+            => LeakingColumn { column: String, n_rows: usize, how: String }
         "column '{column}': {what}: {option}"
             => CodeColumn { column: String, what: &'static str, option: String }
     }
@@ -244,7 +245,7 @@ warnings! {
             => NotCompared {}
     }
     "no-graph", "give the graph of the new rows" {
-        "the model was fitted on a graph of its own, and no --graph is given: rows count as nodes without edges"
+        "the model was fitted on a graph of its own, and no {} is given: rows count as nodes without edges", option("graph", "")
             => NoGraph {}
     }
 }
@@ -282,6 +283,11 @@ fn decides(decide: bool) -> &'static str {
         true => " and decides distances almost alone; scale them, as by StandardScaler of scikit-learn",
         false => "; on such tables scaling may gain accuracy or cost it: compare with StandardScaler of scikit-learn",
     }
+}
+
+/// A class as it is written: in quotes, unless it begins as a number below 0.
+fn class_text(name: &str) -> String {
+    if name.starts_with('-') { name.to_owned() } else { format!("'{name}'") }
 }
 
 fn known(gap: f64) -> String {

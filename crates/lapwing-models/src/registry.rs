@@ -7,12 +7,12 @@ use lapwing_core::params::{Condition, Parameter, Parameters, Value, nearest, unk
 use lapwing_core::{Error, Result};
 
 use crate::choose::auto::Auto;
-use crate::core::class_sizes::{SizeParams, WithSizes};
+use crate::core::class_sizes::{LabelsDrawn, SizeParams, WithSizes};
 use crate::core::method::Method;
 use crate::method_params::MethodParams;
 use crate::methods::eigenfunction::{EIGENFUNCTION, Eigenfunction};
 use crate::methods::forest::{FOREST, Forest};
-use crate::methods::harmonic::{Decision, Harmonic, HarmonicParams, SparseHarmonic};
+use crate::methods::harmonic::{Calibration, Decision, Harmonic, HarmonicParams, SparseHarmonic};
 use crate::methods::lapsvm::{LAPRLS, LAPSVM, LapSvm};
 use crate::methods::linear::{LINEAR, Linear};
 use crate::methods::low_rank::{FactorKind, LOW_RANK, LowRank};
@@ -300,6 +300,28 @@ impl Settings {
     fn holder(&self, name: &str) -> Option<&'static Part> {
         let has = |part: &&Part| part.inner(name).is_some_and(|name| (part.of)(&self.params).get(name).is_some());
         self.spec.parts.iter().find(has)
+    }
+
+    /// The same for labels that were suggested, not drawn at random: their shares say nothing about the sizes of classes.
+    #[must_use]
+    pub fn for_suggested(mut self) -> Self {
+        let MethodParams { harmonic, sizing, .. } = &mut self.params;
+        for drawn in [&mut harmonic.sizes.labels_drawn, &mut sizing.labels_drawn] {
+            if *drawn == LabelsDrawn::Auto {
+                *drawn = LabelsDrawn::Balanced;
+            }
+        }
+        self
+    }
+
+    /// The same for sets of classes, which use every label, whatever the number of rows.
+    #[must_use]
+    pub fn for_sets(mut self) -> Self {
+        let calibration = &mut self.params.harmonic.calibration;
+        if *calibration == Calibration::Auto {
+            *calibration = Calibration::LeaveOneOut;
+        }
+        self
     }
 
     /// The method with these parameters.

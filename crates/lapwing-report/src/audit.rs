@@ -9,7 +9,7 @@ use super::next::confused;
 use super::page::{Page, Table};
 use super::{doubt, fitted_rows, thumbnails};
 use crate::summary::{self, Row, row, texts};
-use crate::text::{count, percent, seconds};
+use crate::text::{count, seconds};
 
 /// Labels that are listed.
 const MOST_ROWS: usize = 100;
@@ -49,7 +49,7 @@ impl AuditPage<'_> {
             tiles: self.tiles(),
             warnings: texts(self.report),
             summaries: vec![
-                ("Summary", summary::of_audit(self.report, &names)),
+                ("Summary", summary::of_audit(&self.found.summary, &names)),
                 ("Time and memory", summary::of_cost(&self.report.phases, self.report.peak_bytes)),
             ],
             tables: vec![self.doubtful(&names), confused(self.found, &names)],
@@ -63,14 +63,11 @@ impl AuditPage<'_> {
     }
 
     fn tiles(&self) -> Vec<Row> {
-        let facts = &self.report.parts["audit"];
-        let whole = |key: &str| count(facts[key].as_u64().unwrap_or_default() as usize);
+        let found = &self.found.summary;
         let mut tiles =
-            vec![row("labels given", whole("n_labeled")), row("flagged as probably wrong", whole("n_flagged"))];
-        tiles.extend(facts["foretold"].as_f64().map(|share| row("labels predicted by the others", percent(share))));
-        if facts["n_duplicate_rows"].is_u64() {
-            tiles.push(row("duplicate rows", whole("n_duplicate_rows")));
-        }
+            vec![row("labels given", count(found.n_labeled)), row("flagged as probably wrong", count(found.n_flagged))];
+        tiles.extend(summary::of_foretold(found));
+        tiles.extend(found.n_duplicate_rows.map(|n| row("duplicate rows", count(n))));
         tiles.push(row("time", seconds(self.report.seconds())));
         tiles
     }

@@ -1,13 +1,12 @@
 //! What to do next, in the report of a fit: rows to label, labels to doubt, rows that are least certain.
 
-use lapwing::data::{Error, Features, Report, Result, Run, Targets};
+use lapwing::data::{Error, Features, Result, Run, Targets};
 use lapwing::graph::{Graph, Metric};
-use lapwing::models::{Audit, AuditParams, SuggestParams, Suggester, Wanted, audit};
-
-use serde_json::Value;
+use lapwing::models::{Audit, AuditParams, ClassAccuracy, SuggestParams, Suggester, Wanted, audit};
 
 use super::fitted_rows::FittedRows;
 use super::page::{Line, Table};
+use super::parts::Parts;
 use super::{doubt, thumbnails};
 use crate::text::{count, number, percent};
 
@@ -22,7 +21,7 @@ type LineOf<'l> = &'l dyn Fn(usize, Vec<String>) -> Line;
 
 /// What the tables are made from.
 pub struct Next<'a> {
-    pub report: &'a Report,
+    pub parts: &'a Parts,
     pub rows: FittedRows<'a>,
     pub graph: Option<&'a Graph>,
     pub features: Option<&'a Features<'a>>,
@@ -34,7 +33,7 @@ impl Next<'_> {
         let classes = self.rows.given.classes.names();
         let with_image = thumbnails::lines(self.features);
         let line = |row: usize, cells: Vec<String>| with_image(row, [vec![self.rows.name(row)], cells].concat());
-        let mut tables: Vec<Table> = class_accuracy(self.report, &classes).into_iter().collect();
+        let mut tables: Vec<Table> = class_accuracy(&self.parts.class_accuracy, &classes).into_iter().collect();
         if let Some(graph) = self.graph {
             let targets = Targets::one_hot(self.rows.given, None)?;
             let part = run.part(0.0..0.4, "rows to label next");
@@ -91,9 +90,11 @@ impl Next<'_> {
         let is_other = |row: usize| found.proposed[row].is_some_and(|class| class as i32 != given.index[row]);
         let rows = doubt::by_doubt(found, given).into_iter().map(|row| row as usize);
         let rows = rows.filter(|&row| found.judged[row] && is_other(row)).take(MOST_ROWS);
-        let some_are_right = found.report.parts["audit"]["flags_are_doubtful"] == true;
-        let caution =
-            if some_are_right { ": fewer than 80 % are predicted by the others, so some flags are wrong" } else { "" };
+        let caution = if found.summary.flags_are_doubtful {
+            ": fewer than 80 % are predicted by the others, so some flags are wrong"
+        } else {
+            ""
+        };
         let lines = rows.map(|row| line(row, doubt::cells(found, given, classes, row).to_vec()));
         Table::new(format!("Doubtful labels{caution}"), &[&["row"], &doubt::HEADS[..]].concat(), lines)
     }
@@ -121,24 +122,20 @@ impl Next<'_> {
 }
 
 /// How often held-out labels of each class are right, the most frequent class first; none if no label was held out.
-fn class_accuracy(report: &Report, classes: &[String]) -> Option<Table> {
-    let counts = |class: &Value| {
-        let [n, predicted, right] = ["n_held_out", "n_predicted", "n_right"].map(|name| class[name].as_u64());
-        Some((n? as usize, predicted? as usize, right? as usize))
-    };
-    let found = report.parts.get("class_accuracy")?.as_array()?;
-    let mut rows: Vec<(&String, (usize, usize, usize))> = classes
-        .iter()
-        .zip(found.iter().filter_map(counts))
-        .filter(|(_, (n, predicted, _))| n + predicted > 0)
-        .collect();
-    rows.sort_by_key(|(_, (n, ..))| std::cmp::Reverse(*n));
+fn class_accuracy(found: &[ClassAccuracy], classes: &[String]) -> Option<Table> {
+    let is_counted = |(_, class): &(&String, &ClassAccuracy)| class.n_held_out + class.n_predicted > 0;
+    let mut rows: Vec<(&String, &ClassAccuracy)> = classes.iter().zip(found).filter(is_counted).collect();
+    rows.sort_by_key(|(_, class)| std::cmp::Reverse(class.n_held_out));
     let share = |right: usize, of: usize| if of == 0 { String::new() } else { percent(right as f64 / of as f64) };
-    let line = |(class, (n, predicted, right)): &(&String, (usize, usize, usize))| {
-        vec![(*class).clone(), count(*n), share(*right, *n), count(*predicted), share(*right, *predicted)]
+    let line = |(name, class): &(&String, &ClassAccuracy)| {
+        let ClassAccuracy { n_held_out, n_predicted, n_right, .. } = **class;
+        let (found, right) = (share(n_right, n_held_out), share(n_right, n_predicted));
+        vec![(*name).clone(), count(n_held_out), found, count(n_predicted), right]
     };
     let heads = ["class", "held-out labels", "found (recall)", "predicted", "right (precision)"];
-    Some(Table::new("Accuracy by class, on held-out labels", &heads, rows.iter().take(MOST_CLASSES).map(line)))
+    let table =
+        || Table::new("Accuracy by class, on held-out labels", &heads, rows.iter().take(MOST_CLASSES).map(line));
+    (!found.is_empty()).then(table)
 }
 
 /// Pairs of classes by how many labels of one are flagged as the other.

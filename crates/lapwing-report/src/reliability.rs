@@ -1,21 +1,16 @@
 //! The plot of reliability: how often labels of a confidence are right.
 
-use lapwing::data::Report;
+use lapwing::models::ReliabilityBin;
 
 use super::axis::{CHART, Scale, chart, plot_area};
 use super::page::Figure;
 use crate::text::count;
 
-/// A part of the held-out labels: mean confidence, share that is right, number.
-struct Bin {
-    confidence: f64,
-    accuracy: f64,
-    count: usize,
-}
-
 /// Accuracy of held-out labels over their confidence; none if no label was held out.
-pub fn figure(report: &Report) -> Option<Figure> {
-    let bins = bins(report)?;
+pub fn figure(bins: &[ReliabilityBin]) -> Option<Figure> {
+    if bins.is_empty() {
+        return None;
+    }
     let n: usize = bins.iter().map(|bin| bin.count).sum();
     let title = "Reliability";
     let caption = format!(
@@ -30,37 +25,28 @@ pub fn figure(report: &Report) -> Option<Figure> {
     svg.line((x.at(0.0), y.at(0.0)), (x.at(1.0), y.at(1.0)), "limit");
     let points: Vec<(f64, f64)> = bins.iter().map(|bin| (x.at(bin.confidence), y.at(bin.accuracy))).collect();
     svg.polyline(points.iter().copied(), "curve");
-    for (&point, Bin { confidence, accuracy, count }) in points.iter().zip(&bins) {
+    for (&point, ReliabilityBin { confidence, accuracy, count, .. }) in points.iter().zip(bins) {
         let tooltip = format!("confidence {confidence:.2}: {accuracy:.2} of {count} right");
         svg.circle(point, 4.0, "dot", &tooltip);
     }
     Some(Figure::new(title, caption, svg))
 }
 
-fn bins(report: &Report) -> Option<Vec<Bin>> {
-    let read = |bin: &serde_json::Value| {
-        let (confidence, accuracy) = (bin["confidence"].as_f64()?, bin["accuracy"].as_f64()?);
-        Some(Bin { confidence, accuracy, count: bin["count"].as_u64()? as usize })
-    };
-    let bins: Vec<Bin> = report.parts.get("reliability")?.as_array()?.iter().filter_map(read).collect();
-    (!bins.is_empty()).then_some(bins)
-}
-
 #[cfg(test)]
 mod tests {
+    use lapwing::data::Report;
     use serde_json::json;
 
     use super::*;
+    use crate::parts::Parts;
 
     #[test]
     fn every_bin_is_a_point_and_no_bins_are_no_figure() {
-        assert!(figure(&Report::default()).is_none());
+        assert!(figure(&[]).is_none());
         let mut report = Report::default();
-        report.parts.insert("reliability".into(), json!([]));
-        assert!(figure(&report).is_none());
         let bins = json!([{"confidence": 0.55, "accuracy": 0.5, "count": 4}, {"confidence": 0.9, "accuracy": 1.0, "count": 6}]);
         report.parts.insert("reliability".into(), bins);
-        let figure = figure(&report).unwrap();
+        let figure = figure(&Parts::of(&report).reliability).unwrap();
         assert!(figure.caption.starts_with("Confidence of 10 held-out labels"));
         assert_eq!(figure.svg.matches("<circle").count(), 2);
     }

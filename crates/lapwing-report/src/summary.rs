@@ -1,10 +1,14 @@
 //! Summaries of reports: lines of name and value, for the terminal and for HTML.
 
+use lapwing::data::read::ColumnKind;
 use lapwing::data::{GraphSummary, Phase, Report};
 use lapwing::graph::sparsify::SparsifyReport;
-use lapwing::models::Labeling;
-use serde_json::{Value, json};
+use lapwing::models::{AuditSummary, ClassAccuracy, ExpectedAccuracy, HeldOutSource, SetsSummary};
+use lapwing_core::text::option;
+use serde::Deserialize;
+use serde_json::Value;
 
+use crate::parts::{Candidate, Certificate, Column, Parts, Refined, Scaled, Table};
 use crate::text::{bytes, count, number, percent, seconds};
 
 /// Columns of a table that are listed.
@@ -27,80 +31,78 @@ pub fn texts(report: &Report) -> Vec<String> {
 }
 
 /// The summary of a fit.
-pub fn of_fit(report: &Report) -> Vec<Row> {
-    let mut rows = vec![row("method", report.method.clone()), row("rows", count(report.n_samples))];
-    rows.extend(report.n_features.map(|n| row("features", count(n))));
-    rows.extend(of_table(report));
-    rows.extend(of_scaling(report));
+pub fn of_fit(report: &Report, parts: &Parts) -> Vec<Row> {
+    let mut rows = vec![row("method", report.method.clone())];
+    rows.extend(of_shape(report));
+    rows.extend(of_table(parts));
+    rows.extend(of_scaling(parts));
     rows.extend(report.n_classes.map(|n| row("classes", count(n))));
     rows.push(row("labels given", count(report.n_labeled)));
-    if let Some(graph) = &report.graph {
-        rows.extend(of_graph(graph));
-    }
+    rows.extend(report.graph.iter().flat_map(of_graph));
     rows.push(row("rows no label reaches", count(report.n_unreached)));
     if let Some(solve) = &report.solve {
         let state = if solve.converged { "" } else { " (not converged)" };
         rows.push(row("iterations", count(solve.n_iter)));
         rows.push(row("residual", format!("{:.1e}{state}", solve.residual)));
     }
-    rows.extend(of_certificate(report));
-    let is_sized = report.parts.contains_key("sizes");
-    let unknown = || is_sized.then(|| "not stated: it cannot be estimated if class sizes are given".to_owned());
-    rows.extend(of_expected(report).or_else(unknown).map(|expected| row("expected accuracy", expected)));
-    rows.extend(of_guess(report));
-    rows.extend(of_sparse(report));
-    rows.extend(of_candidates(report));
+    rows.extend(of_certificate(report, parts));
+    let unknown = || "not stated: it cannot be estimated if class sizes are given".to_owned();
+    let expected = of_expected(parts).or_else(|| parts.sizes.map(|_| unknown()));
+    rows.extend(expected.map(|expected| row("expected accuracy", expected)));
+    let guess = parts.confidence.as_ref().and_then(|confidence| confidence.reason.as_ref());
+    rows.extend(guess.map(|reason| row("confidence", format!("a guess: {reason}"))));
+    rows.extend(of_sparse(parts));
+    rows.extend(of_candidates(&parts.candidates));
     rows
 }
 
+/// The numbers of rows and features.
+pub fn of_shape(report: &Report) -> Vec<Row> {
+    let features = report.n_features.map(|n| row("features", count(n)));
+    [row("rows", count(report.n_samples))].into_iter().chain(features).collect()
+}
+
 /// The lines about the candidates of an automatic choice: what each gets right of the labels that were hidden from it, and its weight.
-fn of_candidates(report: &Report) -> Vec<Row> {
-    let candidates = report.parts.get("candidates").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    let is_tried = candidates.iter().any(|candidate| candidate["estimate"].is_f64());
+fn of_candidates(candidates: &[Candidate]) -> Vec<Row> {
+    let is_tried = candidates.iter().any(|candidate| candidate.estimate.is_some());
     let mut rows = Vec::new();
-    for candidate in candidates {
-        let weight = candidate["weight"].as_f64().unwrap_or(0.0);
-        let value = match candidate["estimate"].as_f64() {
-            _ if candidate["failure"].is_string() => "left out: see the warning".into(),
-            Some(right) if weight > 0.0 => format!("{} right, weight {}", percent(right), percent(weight)),
-            Some(right) => format!("{} right, left out", percent(right)),
+    for Candidate { name, estimate, weight, failure } in candidates {
+        let weight = weight.unwrap_or(0.0);
+        let value = match estimate {
+            _ if failure.is_some() => "left out: see the warning".into(),
+            Some(right) if weight > 0.0 => format!("{} right, weight {}", percent(*right), percent(weight)),
+            Some(right) => format!("{} right, left out", percent(*right)),
             None if weight > 0.0 => {
                 "used alone: too few labels, or labels of one class only, to compare candidates".into()
             }
             None if is_tried => "not tried: no time left".into(),
             None => continue,
         };
-        rows.push(row(format!("  {}", candidate["name"].as_str().unwrap_or_default()), value));
+        rows.push(row(format!("  {name}"), value));
     }
-    if is_tried {
-        rows.insert(0, row("candidates", "of held-out labels"));
-    } else if !rows.is_empty() {
-        rows.insert(0, row("candidates", ""));
+    if !rows.is_empty() {
+        rows.insert(0, row("candidates", if is_tried { "of held-out labels" } else { "" }));
     }
     rows
 }
 
 /// What was done with the columns of a table, unless they are numbers that were taken as they are. Many numbers are one line.
-pub fn of_table(report: &Report) -> Vec<Row> {
-    let Some(table) = report.parts.get("prepare") else { return Vec::new() };
-    let mut rows = Vec::new();
-    rows.extend(table["reading"].as_str().map(|reading| row("read", reading)));
-    let columns = table["columns"].as_array().map_or(&[][..], Vec::as_slice);
-    let text = |column: &Value, key: &str| column[key].as_str().unwrap_or_default().to_owned();
-    let is_plain = |column: &Value| {
-        text(column, "kind") == "number" && text(column, "done").starts_with("number") && column["n_missing"] == 0
+pub fn of_table(parts: &Parts) -> Vec<Row> {
+    let Some(Table { reading, columns }) = &parts.prepare else { return Vec::new() };
+    let mut rows: Vec<Row> = reading.iter().map(|reading| row("read", reading)).collect();
+    let is_plain = |column: &Column| {
+        column.kind == ColumnKind::Number && column.done.starts_with("number") && column.n_missing == 0
     };
-    if columns.iter().all(is_plain) {
+    let (plain, others): (Vec<&Column>, Vec<&Column>) = columns.iter().partition(|column| is_plain(column));
+    if others.is_empty() {
         return rows;
     }
-    let (plain, others): (Vec<&Value>, Vec<&Value>) = columns.iter().partition(|column| is_plain(column));
-    rows.push(row("columns", "prepared; --prepare none takes numbers as they are"));
-    let few = plain.len() <= MOST_LISTED && columns.len() <= MOST_LISTED;
+    rows.push(row("columns", format!("prepared; {} takes numbers as they are", option("prepare", "none"))));
+    let few = columns.len() <= MOST_LISTED;
     let listed = if few { columns.iter().collect() } else { others };
     rows.extend((!few && !plain.is_empty()).then(|| row("  numbers", format!("{} columns", count(plain.len())))));
-    for column in listed.iter().take(MOST_LISTED) {
-        rows.push(row(format!("  {}", shortened(&text(column, "name"))), text(column, "done")));
-    }
+    let line = |column: &&Column| row(format!("  {}", shortened(&column.name)), &column.done);
+    rows.extend(listed.iter().take(MOST_LISTED).map(line));
     if listed.len() > MOST_LISTED {
         let more = count(listed.len() - MOST_LISTED);
         rows.push(row(format!("  {more} more"), "lapwing describe lists all columns"));
@@ -118,94 +120,65 @@ pub fn shortened(name: &str) -> String {
 }
 
 /// How the features were scaled, and how to leave them where auto decided.
-pub fn of_scaling(report: &Report) -> Option<Row> {
-    let scaling = report.parts.get("scaling")?;
-    let advice = if scaling["ratio"].is_number() { "; --standardize off leaves them" } else { "" };
-    Some(row("scaled", format!("{}{advice}", scaling["text"].as_str()?)))
+pub fn of_scaling(parts: &Parts) -> Option<Row> {
+    let Scaled { ratio, text } = parts.scaling.as_ref()?;
+    let advice = ratio.map(|_| format!("; {} leaves them", option("standardize", "off"))).unwrap_or_default();
+    Some(row("scaled", format!("{text}{advice}")))
 }
 
 /// The accuracy that rows without a label are expected to have, with its interval, and where it comes from.
-pub fn of_expected(report: &Report) -> Option<String> {
-    let part = report.parts.get("expected_accuracy")?;
-    let [value, low, high] = ["value", "low", "high"].map(|name| part[name].as_f64());
-    let (value, low, high) = (100.0 * value?, 100.0 * low?, 100.0 * high?);
+pub fn of_expected(parts: &Parts) -> Option<String> {
+    let ExpectedAccuracy { value, low, high, n_held_out, source, .. } = parts.expected_accuracy?;
+    let (value, low, high) = (100.0 * value, 100.0 * low, 100.0 * high);
     let (below, above) = ((value - low).round(), (high - value).round());
     // A range is shown where "±" would be wrong by more than a point.
     let shown = match (below - above).abs() <= 1.0 {
         true => format!("{value:.0} % ± {:.0}", below.max(above)),
         false => format!("{value:.0} %, {low:.0} to {high:.0}"),
     };
-    let how = match part["source"]["folds"].as_u64() {
-        Some(folds) => format!(" held out in {folds} parts"),
-        None => ", each held out once".into(),
+    let how = match source {
+        HeldOutSource::Folds(folds) => format!(" held out in {folds} parts"),
+        _ => ", each held out once".into(),
     };
-    let n_held_out = part["n_held_out"].as_u64()? as usize;
     Some(format!("{shown} (from {} labels{how})", count(n_held_out)))
 }
 
 /// Fewest held-out labels of a class that is named as the hardest.
-const FEWEST_OF_CLASS: u64 = 5;
+const FEWEST_OF_CLASS: usize = 5;
 
 /// The class whose held-out labels are most often wrong, if that is clearly more often than among all; `names` are those of the classes.
-pub fn of_hardest(report: &Report, names: &[String]) -> Option<Row> {
-    let expected = report.parts.get("expected_accuracy")?["value"].as_f64()?;
-    let counts = |class: &Value| Some((class["n_held_out"].as_u64()?, class["n_right"].as_u64()?));
-    let classes = report.parts.get("class_accuracy")?.as_array()?.iter().zip(names);
-    let share = |(n, right): (u64, u64)| right as f64 / n as f64;
-    let (counts, name) = classes
-        .filter_map(|(class, name)| Some((counts(class)?, name)))
-        .filter(|((n, _), _)| *n >= FEWEST_OF_CLASS)
-        .min_by(|(a, _), (b, _)| share(*a).total_cmp(&share(*b)))?;
-    let (n, right) = counts;
-    let text = || format!("{}: {right} of {n} held-out labels right", shortened(name));
-    (share(counts) < expected - 0.1).then(|| row("hardest class", text()))
-}
-
-/// A line if confidence could not be fitted to labels.
-fn of_guess(report: &Report) -> Option<Row> {
-    let reason = report.parts.get("confidence")?["reason"].as_str()?.to_owned();
-    Some(row("confidence", format!("a guess: {reason}")))
+pub fn of_hardest(parts: &Parts, names: &[String]) -> Option<Row> {
+    let expected = parts.expected_accuracy?.value;
+    let share = |class: &ClassAccuracy| class.n_right as f64 / class.n_held_out as f64;
+    let enough = parts.class_accuracy.iter().zip(names).filter(|(class, _)| class.n_held_out >= FEWEST_OF_CLASS);
+    let (class, name) = enough.min_by(|(a, _), (b, _)| share(a).total_cmp(&share(b)))?;
+    let text = || format!("{}: {} of {} held-out labels right", shortened(name), class.n_right, class.n_held_out);
+    (share(class) < expected - 0.1).then(|| row("hardest class", text()))
 }
 
 /// The number of labels that are certified to be those of the exact solution, or the largest error of values.
-pub fn of_certificate(report: &Report) -> Option<Row> {
-    let certificate = report.parts.get("certificate")?;
+pub fn of_certificate(report: &Report, parts: &Parts) -> Option<Row> {
+    let Certificate { largest_radius, n_open } = parts.certificate.as_ref()?;
     if report.n_classes.is_none() {
-        let radius = certificate["largest_radius"].as_f64();
-        return Some(row("largest error bound", radius.map_or("unknown".into(), |radius| format!("{radius:.1e}"))));
+        let radius = largest_radius.map_or("unknown".into(), |radius| format!("{radius:.1e}"));
+        return Some(row("largest error bound", radius));
     }
-    let (all, open) = (report.n_samples - report.n_unreached, undecided(report));
-    let rest = if open > 0 { format!(" ({} undecided)", count(open)) } else { String::new() };
-    let is_thinned = report.parts.get("sparsify").is_some_and(|part| part["rounds"].as_u64() > Some(0));
+    let all = report.n_samples - report.n_unreached;
+    let rest = if *n_open > 0 { format!(" ({} undecided)", count(*n_open)) } else { String::new() };
+    let is_thinned = parts.sparsify.as_ref().is_some_and(|sparsified| sparsified.rounds > 0);
     let what = if is_thinned { "labels certified on the edges kept" } else { "labels certified" };
-    Some(row(what, format!("{} of {}{rest}", count(all.saturating_sub(open)), count(all))))
-}
-
-/// Notes the number of new rows that a label reaches and whose label is undecided, if it is known.
-pub fn note_certified(report: &mut Report, labeling: &Labeling) {
-    if let Some(n_open) = labeling.n_undecided() {
-        report.parts.insert("certificate".into(), json!({"n_open": n_open}));
-    }
-}
-
-/// The number of labels that the certificate leaves undecided.
-pub fn undecided(report: &Report) -> usize {
-    report.parts.get("certificate").and_then(|certificate| certificate["n_open"].as_u64()).unwrap_or(0) as usize
+    Some(row(what, format!("{} of {}{rest}", count(all.saturating_sub(*n_open)), count(all))))
 }
 
 /// The lines about the sparsifier of a fit, and about the refinement of its solution.
-fn of_sparse(report: &Report) -> Vec<Row> {
-    let part = |name: &str| report.parts.get(name).cloned();
-    let Some(sparsified) = part("sparsify").and_then(|part| serde_json::from_value::<SparsifyReport>(part).ok()) else {
-        return Vec::new();
-    };
-    let mut rows = of_sparsifier(&sparsified);
-    let resumed = part("resume").and_then(|part| part["rows"].as_u64());
-    rows.extend(resumed.map(|rows| row("resumed after row", count(rows as usize))));
-    if let Some(residuals) = part("refine").and_then(|part| part["residuals"].as_array().cloned()) {
-        let last = residuals.last().and_then(Value::as_f64).unwrap_or(f64::NAN);
-        rows.push(row("residual on all edges", format!("{last:.1e} after {} passes", residuals.len())));
-    }
+fn of_sparse(parts: &Parts) -> Vec<Row> {
+    let Some(sparsified) = &parts.sparsify else { return Vec::new() };
+    let mut rows = of_sparsifier(sparsified);
+    rows.extend(parts.resume.iter().map(|resumed| row("resumed after row", count(resumed.rows))));
+    rows.extend(parts.refine.iter().map(|Refined { residuals }| {
+        let last = residuals.last().copied().flatten().unwrap_or(f64::NAN);
+        row("residual on all edges", format!("{last:.1e} after {} passes", residuals.len()))
+    }));
     rows
 }
 
@@ -258,41 +231,51 @@ pub fn of_graph(graph: &GraphSummary) -> Vec<Row> {
     rows
 }
 
+/// What is said of learning a graph. JSON has no infinity: an infinite gap is missing.
+#[derive(Deserialize)]
+struct Learned {
+    mean_neighbors: f64,
+    n_allowed: usize,
+    sparsity: f64,
+    gap: Option<f64>,
+    n_iter: usize,
+    saturated: f64,
+    n_uncertified: usize,
+}
+
 /// The lines about learning a graph.
 fn of_learned(learned: &Value) -> Vec<Row> {
-    // JSON has no infinity: an infinite gap is missing.
-    let of = |name: &str| learned[name].as_f64().unwrap_or(f64::INFINITY);
-    let neighbors = format!("{}; {} pairs allowed", number(of("mean_neighbors")), count(of("n_allowed") as usize));
-    let steps = format!("{:.1e} after {} steps", of("gap"), count(of("n_iter") as usize));
+    let Ok(learned) = Learned::deserialize(learned) else { return Vec::new() };
+    let gap = learned.gap.unwrap_or(f64::INFINITY);
     let mut rows = vec![
-        row("neighbors per row", neighbors),
-        row("sparsity", number(of("sparsity"))),
-        row("relative duality gap", steps),
-        row("rows with all allowed pairs", percent(of("saturated"))),
+        row(
+            "neighbors per row",
+            format!("{}; {} pairs allowed", number(learned.mean_neighbors), count(learned.n_allowed)),
+        ),
+        row("sparsity", number(learned.sparsity)),
+        row("relative duality gap", format!("{gap:.1e} after {} steps", count(learned.n_iter))),
+        row("rows with all allowed pairs", percent(learned.saturated)),
     ];
-    let open = of("n_uncertified") as usize;
-    if open > 0 {
-        rows.push(row("rows that may need other pairs", count(open)));
+    if learned.n_uncertified > 0 {
+        rows.push(row("rows that may need other pairs", count(learned.n_uncertified)));
     }
     rows
 }
 
-/// The line about sets of classes, if there are any.
-pub fn of_sets(report: &Report) -> Option<Row> {
-    let sets = report.parts.get("sets")?;
-    let of = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
-    let (low, high) = (of(&sets["expected"][0]), of(&sets["expected"][1]));
-    let seen = sets["n_classes_seen"].as_u64().unwrap_or_default() as usize;
-    let from = count(sets["n_held_out"].as_u64().unwrap_or_default() as usize);
+/// The line about sets of classes; `source` says which labels they come from.
+pub fn of_sets(sets: &SetsSummary, source: &str) -> Row {
+    let [low, high] = sets.expected;
     let text = format!(
-        "contain the right class for {} of the rows (with these labels, {} to {}); {} of {seen} classes on average (from {from} {})",
-        percent(of(&sets["level"])),
+        "contain the right class for {} of the rows (with these labels, {} to {}); {} of {} classes on average (from {} {})",
+        percent(sets.level),
         percent(low),
         percent(high),
-        number(of(&sets["mean_size"])),
-        sets["calibration"].as_str().unwrap_or_default().trim_start_matches("all ")
+        number(sets.mean_size),
+        sets.n_classes_seen,
+        count(sets.n_held_out),
+        source.trim_start_matches("all ")
     );
-    Some(row("sets", text))
+    row("sets", text)
 }
 
 /// Least share of labels that are flagged where their number tells how many are wrong; and the wrong labels for each flagged one, in
@@ -301,68 +284,60 @@ const LEAST_FLAGGED: f64 = 0.05;
 const WRONG_PER_FLAG: (f64, f64) = (1.04, 1.11);
 
 /// About how many labels are wrong, from the number of flags; none where that tells nothing.
-fn wrong_labels(found: &Value) -> Option<(usize, usize)> {
-    let [n_flagged, n_judged] = ["n_flagged", "n_judged"].map(|key| found[key].as_u64().unwrap_or(0) as f64);
-    let is_told = found["flags_are_doubtful"] == false && n_flagged >= LEAST_FLAGGED * n_judged && n_flagged > 0.0;
+fn wrong_labels(found: &AuditSummary) -> Option<(usize, usize)> {
+    let (n_flagged, n_judged) = (found.n_flagged as f64, found.n_judged as f64);
+    let is_told = !found.flags_are_doubtful && n_flagged >= LEAST_FLAGGED * n_judged && n_flagged > 0.0;
     let number = |factor: f64| (factor * n_flagged).round() as usize;
     is_told.then(|| (number(WRONG_PER_FLAG.0), number(WRONG_PER_FLAG.1)))
 }
 
+/// The share of labels that scores predict without them, if any was judged.
+pub(crate) fn of_foretold(found: &AuditSummary) -> Option<Row> {
+    found.foretold.is_finite().then(|| row("labels predicted by the others", percent(found.foretold)))
+}
+
 /// The lines about an audit; `names` are those of the classes.
-pub fn of_audit(report: &Report, names: &[String]) -> Vec<Row> {
-    let found = &report.parts["audit"];
-    let number = |key: &str| found[key].as_u64().map(|n| count(n as usize));
-    let name = |class: &Value| class.as_u64().and_then(|class| names.get(class as usize)).map_or("", String::as_str);
-    let classes = |key: &str| {
-        let list: Vec<String> =
-            found[key].as_array().into_iter().flatten().map(|class| shortened(name(class))).collect();
-        let more = list.len().saturating_sub(MOST_CLASSES);
-        let list = list.into_iter().take(MOST_CLASSES).collect::<Vec<_>>().join(", ");
-        match more {
-            _ if list.is_empty() => None,
-            0 => Some(list),
-            more => Some(format!("{list} and {} more", count(more))),
-        }
-    };
-    let foretold = found["foretold"].as_f64().map(|share| row("labels predicted by the others", percent(share)));
-    let mut rows: Vec<Row> = foretold.into_iter().collect();
-    let note = if found["flags_are_doubtful"] == true {
+pub fn of_audit(found: &AuditSummary, names: &[String]) -> Vec<Row> {
+    let name = |class: usize| shortened(names.get(class).map_or("", String::as_str));
+    let mut rows: Vec<Row> = of_foretold(found).into_iter().collect();
+    let note = if found.flags_are_doubtful {
         "; fewer than 80 % are predicted, so some flags are wrong: check them in order"
     } else {
         ""
     };
     let wrong = wrong_labels(found)
         .map_or_else(String::new, |(few, many)| format!("; about {} to {} labels are wrong", count(few), count(many)));
-    rows.extend(number("n_flagged").map(|n| row("labels flagged", format!("{n}{note}{wrong}"))));
-    rows.extend(
-        number("n_not_judged")
-            .filter(|n| n != "0")
-            .map(|n| row("labels not judged", format!("{n}, alone in their class or component"))),
-    );
-    rows.extend(
-        number("n_duplicate_rows")
-            .zip(number("n_duplicate_groups"))
-            .map(|(n, groups)| row("duplicate rows", if n == "0" { n } else { format!("{n} in {groups} groups") })),
-    );
-    rows.extend(number("n_contradictory").filter(|n| n != "0").map(|n| row("duplicates with other labels", n)));
-    for (at, pair) in found["confused"].as_array().into_iter().flatten().take(3).enumerate() {
-        let (a, b) = (shortened(name(&pair["classes"][0])), shortened(name(&pair["classes"][1])));
-        let one = if pair["may_be_one"] == true { "; perhaps one class" } else { "" };
-        let n = pair["n_flagged"].as_u64().unwrap_or_default() as usize;
-        rows.push(row(
-            if at == 0 { "classes taken for each other" } else { "" },
-            format!("{a} and {b}: {} {}{one}", count(n), if n == 1 { "label" } else { "labels" }),
-        ));
+    rows.push(row("labels flagged", format!("{}{note}{wrong}", count(found.n_flagged))));
+    if found.n_not_judged > 0 {
+        let n = count(found.n_not_judged);
+        rows.push(row("labels not judged", format!("{n}, alone in their class or component")));
     }
-    rows.extend(classes("few_labels").map(|list| row("classes with fewer than 5 labels", list)));
-    rows.extend(classes("not_predicted").map(|list| row("classes predicted for no row", list)));
-    if let Some(new) = found["new_class"].as_object() {
-        let n = new["n_rows"].as_u64().unwrap_or_default() as usize;
-        rows.push(row(
-            "rows far from all labels",
-            format!("{}; perhaps a class that nobody has named (suggest --explore 0.2)", count(n)),
-        ));
+    rows.extend(found.n_duplicate_rows.zip(found.n_duplicate_groups).map(|(n, groups)| {
+        let groups = if n == 0 { String::new() } else { format!(" in {} groups", count(groups)) };
+        row("duplicate rows", format!("{}{groups}", count(n)))
+    }));
+    let contradictory = found.n_contradictory.filter(|n| *n > 0);
+    rows.extend(contradictory.map(|n| row("duplicates with other labels", count(n))));
+    for (at, pair) in found.confused.iter().take(3).enumerate() {
+        let [a, b] = pair.classes.map(name);
+        let one = if pair.may_be_one { "; perhaps one class" } else { "" };
+        let labels = if pair.n_flagged == 1 { "label" } else { "labels" };
+        let what = if at == 0 { "classes taken for each other" } else { "" };
+        rows.push(row(what, format!("{a} and {b}: {} {labels}{one}", count(pair.n_flagged))));
     }
+    let classes = |list: &[usize]| {
+        let shown = list.iter().take(MOST_CLASSES).map(|class| name(*class)).collect::<Vec<_>>().join(", ");
+        let more = list.len().saturating_sub(MOST_CLASSES);
+        let more = if more > 0 { format!(" and {} more", count(more)) } else { String::new() };
+        (!shown.is_empty()).then(|| shown + &more)
+    };
+    rows.extend(classes(&found.few_labels).map(|list| row("classes with fewer than 5 labels", list)));
+    rows.extend(classes(&found.not_predicted).map(|list| row("classes predicted for no row", list)));
+    rows.extend(found.new_class.as_ref().map(|new| {
+        let suggest = option("explore", "0.2");
+        let text = format!("{}; perhaps a class that nobody has named (suggest {suggest})", count(new.n_rows));
+        row("rows far from all labels", text)
+    }));
     rows
 }
 
@@ -395,19 +370,22 @@ fn text_of(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
     fn the_expected_accuracy_states_its_interval_and_its_labels() {
         let of = |value: f64, low: f64, high: f64, source: Value| {
-            let part = json!({"value": value, "low": low, "high": high, "n_held_out": 60, "source": source});
+            let part =
+                json!({"value": value, "low": low, "high": high, "level": 0.9, "n_held_out": 60, "source": source});
             let mut report = Report::default();
             report.parts.insert("expected_accuracy".into(), part);
-            of_expected(&report).unwrap()
+            of_expected(&Parts::of(&report)).unwrap()
         };
         assert_eq!(of(0.91, 0.88, 0.94, json!("leave-one-out")), "91 % ± 3 (from 60 labels, each held out once)");
         assert_eq!(of(0.98, 0.9, 0.996, json!({"folds": 5})), "98 %, 90 to 100 (from 60 labels held out in 5 parts)");
-        assert!(of_expected(&Report::default()).is_none());
+        assert!(of_expected(&Parts::of(&Report::default())).is_none());
     }
 
     #[test]

@@ -2,17 +2,12 @@
 
 use std::borrow::Cow;
 
+pub use lapwing_core::text::bytes_text as bytes;
+use lapwing_core::text::grouped;
+
 /// 1234567 as `1,234,567`.
 pub fn count(n: usize) -> String {
-    let digits = n.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
+    grouped(&n.to_string())
 }
 
 /// A number with four significant digits; very small and very large numbers have an exponent.
@@ -31,17 +26,6 @@ pub fn number(x: f64) -> String {
 /// Seconds, with two digits after the point below a hundred.
 pub fn seconds(s: f64) -> String {
     if s < 100.0 { format!("{s:.2} s") } else { format!("{s:.0} s") }
-}
-
-/// Bytes in binary units.
-pub fn bytes(n: u64) -> String {
-    let units = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let (mut x, mut unit) = (n as f64, 0);
-    while x >= 1024.0 && unit + 1 < units.len() {
-        x /= 1024.0;
-        unit += 1;
-    }
-    if unit == 0 { format!("{n} B") } else { format!("{x:.1} {}", units[unit]) }
 }
 
 /// A share as a percentage.

@@ -202,8 +202,9 @@ pub mod models {
     #[doc(inline)]
     pub use lapwing_models::label_loop::{
         Audit, AuditParams, AuditSummary, Centering, ClassPair, Intervals, NewClass, PredictionSets, Reason,
-        RegressionAudit, SetsParams, SetsSummary, Strategy, SuggestParams, Suggester, Suggestion, Suggestions, Wanted,
-        audit, audit_regression, jackknife_plus, least_labels, leave_one_out_scores, plan_loop, prediction_sets,
+        RegressionAudit, SetsParams, SetsSummary, Strategy, SuggestParams, SuggestSummary, Suggester, Suggestion,
+        Suggestions, Wanted, audit, audit_regression, jackknife_plus, least_labels, leave_one_out_scores, plan_loop,
+        prediction_sets,
     };
     // Methods beside each other.
     #[doc(inline)]

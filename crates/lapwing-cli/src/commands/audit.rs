@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use lapwing::data::{Labels, Report, RowNames, Run, Targets};
 use lapwing::graph::GraphParams;
-use lapwing::models::{Audit as Found, AuditParams, ProblemSize, audit, plan_loop};
+use lapwing::models::{Audit as Found, AuditParams, AuditSummary, ProblemSize, audit, plan_loop};
 use lapwing_core::params::{Both, Parameters, count};
 use lapwing_core::peak_memory_bytes;
 use lapwing_report::summary::{Row, of_audit, of_cost, of_graph, of_scaling, of_table, row};
-use lapwing_report::{AuditPage, by_doubt, stage_page};
+use lapwing_report::{AuditPage, Parts, by_doubt, stage_page};
 use lapwing_table::write::{COLUMN_ENDINGS, ColumnTable};
 use serde_json::{Value, json};
 
@@ -151,12 +151,15 @@ impl Audit {
         written.publish_with_table("audit", self.output.as_deref(), table, &mut report, &session.run)?;
         report.peak_bytes = peak_memory_bytes();
         let names = of.0.classes.names();
-        let body = || {
-            let facts = named_facts(&report.parts["audit"], &names, of.1.names.as_deref());
-            (&report, json!({"audit": facts}))
-        };
+        let body = || (&report, json!({"audit": named(&found.summary, &names, of.1.names.as_deref())}));
         let to_stderr = self.output.as_deref().is_some_and(is_stdout);
-        session.print_end("audit", &report.warnings, body, || summary(&report, &names), (&written, to_stderr))
+        session.print_end(
+            "audit",
+            &report.warnings,
+            body,
+            || summary(&report, &found.summary, &names),
+            (&written, to_stderr),
+        )
     }
 
     fn table(
@@ -207,34 +210,30 @@ impl Audit {
     }
 }
 
-/// The facts with names of classes and rows instead of their numbers.
-fn named_facts(facts: &Value, names: &[String], rows: Option<&RowNames>) -> Value {
-    let named = |value: &Value| {
-        let numbers = value.as_array().map_or(&[][..], Vec::as_slice).iter();
-        json!(numbers.filter_map(|number| names.get(number.as_u64()? as usize)).collect::<Vec<_>>())
-    };
-    let mut facts = facts.clone();
-    for key in ["few_labels", "no_labels", "not_predicted"] {
-        facts[key] = named(&facts[key]);
+/// The summary with names of classes and rows instead of their numbers.
+fn named(found: &AuditSummary, names: &[String], rows: Option<&RowNames>) -> Value {
+    let classes = |list: &[usize]| json!(list.iter().filter_map(|&class| names.get(class)).collect::<Vec<_>>());
+    let mut facts = json!(found);
+    facts["few_labels"] = classes(&found.few_labels);
+    facts["no_labels"] = classes(&found.no_labels);
+    facts["not_predicted"] = classes(&found.not_predicted);
+    for (at, pair) in found.confused.iter().enumerate() {
+        facts["confused"][at]["classes"] = classes(&pair.classes);
     }
-    for pair in facts["confused"].as_array_mut().into_iter().flatten() {
-        pair["classes"] = named(&pair["classes"]);
-    }
-    if let (Some(names), Some(rows)) = (rows, facts["new_class"]["rows"].as_array()) {
-        let name = |row: &Value| Some(names.name(row.as_u64()? as usize).to_owned());
-        facts["new_class"]["rows"] = rows.iter().filter_map(name).collect();
+    if let (Some(names), Some(new)) = (rows, &found.new_class) {
+        facts["new_class"]["rows"] = new.rows.iter().map(|&row| names.name(row as usize)).collect();
     }
     facts
 }
 
-fn summary(report: &Report, names: &[String]) -> Vec<Row> {
-    let mut rows = vec![row("rows", text::count(report.n_samples))];
-    rows.extend(of_table(report));
-    rows.extend(of_scaling(report));
+fn summary(report: &Report, found: &AuditSummary, names: &[String]) -> Vec<Row> {
+    let (parts, mut rows) = (Parts::of(report), vec![row("rows", text::count(report.n_samples))]);
+    rows.extend(of_table(&parts));
+    rows.extend(of_scaling(&parts));
     rows.push(row("labels given", text::count(report.n_labeled)));
     rows.extend(report.n_classes.map(|n| row("classes", text::count(n))));
     rows.extend(report.graph.iter().flat_map(of_graph));
-    rows.extend(of_audit(report, names));
+    rows.extend(of_audit(found, names));
     rows.extend(of_cost(&report.phases, report.peak_bytes));
     rows
 }

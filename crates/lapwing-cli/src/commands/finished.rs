@@ -8,7 +8,7 @@ use lapwing::models::{Classifier, Fitted, Labeling, Model, PredictionSets, SetsP
 use lapwing_core::peak_memory_bytes;
 use lapwing_core::publish::Staged;
 use lapwing_report::summary::{self, Row, row};
-use lapwing_report::{ClassSize, FitPage, FittedRows, Origin, accuracy, stage_page, texts};
+use lapwing_report::{ClassSize, FitPage, FittedRows, Origin, Parts, accuracy, stage_page, texts};
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -29,8 +29,8 @@ pub struct Finished<'a> {
     /// Class of each row; `None` for rows without a label.
     labels: Vec<Option<usize>>,
     written: Written,
-    /// Sets of classes, if they are wanted.
-    sets: Option<PredictionSets>,
+    /// Sets of classes, if they are wanted, and the labels that they come from.
+    sets: Option<(PredictionSets, &'static str)>,
     /// True class of each row, if it is known.
     truth: Option<Vec<i32>>,
 }
@@ -62,7 +62,7 @@ impl<'a> Finished<'a> {
         let names = self.input.names.as_ref();
         let table = LabelTable { path, classes, probabilities, names, kept };
         let stage = |_: &mut Report| match &self.sets {
-            Some(sets) => table.stage_with_sets(&self.labels, labeling, sets, run),
+            Some((sets, _)) => table.stage_with_sets(&self.labels, labeling, sets, run),
             None => table.stage(&self.labels, labeling, run),
         };
         self.written.add("labels", self.fitted.report.time("write", run, stage)?);
@@ -124,7 +124,7 @@ impl<'a> Finished<'a> {
         let mut summary = serde_json::to_value(&found.summary).unwrap_or_default();
         summary["calibration"] = json!(source);
         self.fitted.report.parts.insert("sets".into(), summary);
-        self.sets = Some(found);
+        self.sets = Some((found, source));
         Ok(())
     }
 
@@ -224,7 +224,7 @@ impl<'a> Finished<'a> {
         let report = &self.fitted.report;
         let is_solved = report.solve.as_ref().is_none_or(|solve| solve.converged);
         let is_reached = report.warnings.iter().all(|warning| warning.kind() != "unreached");
-        let is_fine = report.n_unreached == 0 && is_reached && is_solved && summary::undecided(report) == 0;
+        let is_fine = report.n_unreached == 0 && is_reached && is_solved && Parts::of(report).n_undecided() == 0;
         Outcome::of(strict, is_fine)
     }
 
@@ -240,14 +240,14 @@ impl<'a> Finished<'a> {
     }
 
     fn rows(&self) -> Vec<Row> {
-        let report = &self.fitted.report;
-        let mut rows = summary::of_fit(report);
-        rows.extend(summary::of_hardest(report, &self.given.classes.names()));
+        let (report, parts) = (&self.fitted.report, Parts::of(&self.fitted.report));
+        let mut rows = summary::of_fit(report, &parts);
+        rows.extend(summary::of_hardest(&parts, &self.given.classes.names()));
         if let Some(accuracy) = accuracy(&self.fitted_rows()) {
             let hidden = count(report.n_samples - report.n_labeled);
             rows.push(row("accuracy", format!("{accuracy:.3} on {hidden} hidden labels")));
         }
-        rows.extend(summary::of_sets(report));
+        rows.extend(self.sets.iter().map(|(sets, source)| summary::of_sets(&sets.summary, source)));
         rows.extend(summary::of_choices(report, " (auto)"));
         rows.extend(summary::of_cost(&report.phases, report.peak_bytes));
         rows

@@ -6,8 +6,8 @@ use clap::Args;
 use lapwing::data::Report;
 use lapwing::graph::{AffinityGraph, GraphParams, Widths};
 use lapwing_core::peak_memory_bytes;
-use lapwing_report::summary::{Row, of_cost, of_graph, of_scaling, row};
-use lapwing_report::{graph_page, stage_page};
+use lapwing_report::summary::{Row, of_cost, of_graph, of_scaling, of_shape, row};
+use lapwing_report::{Parts, graph_page, stage_page};
 use lapwing_table::write::{GRAPH_ENDINGS, check_named_graph, stage_named_graph};
 use serde_json::json;
 
@@ -124,9 +124,8 @@ fn note_choices(report: &mut Report, affinity: &AffinityGraph, params: &GraphPar
 }
 
 fn rows(report: &Report) -> Vec<Row> {
-    let mut rows = vec![row("rows", count(report.n_samples))];
-    rows.extend(report.n_features.map(|n| row("features", count(n))));
-    rows.extend(of_scaling(report));
+    let mut rows = of_shape(report);
+    rows.extend(of_scaling(&Parts::of(report)));
     if let Some(graph) = &report.graph {
         rows.extend(of_graph(graph));
         let duplicates = graph.n_duplicate_rows.filter(|&n| n > 0);

@@ -7,10 +7,9 @@ use lapwing::models::{METHODS, MethodSpec, Settings, method_names};
 use serde_json::{Value as Json, json};
 
 use crate::failure::Failure;
-use crate::options::option;
 use crate::outcome::Outcome;
 use crate::session::print;
-use crate::text::wrapped;
+use crate::text::{option, wrapped};
 
 /// Columns of a line of text.
 const WIDTH: usize = 92;

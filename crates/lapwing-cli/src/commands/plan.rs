@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use lapwing::data::read::{EdgeFile, EdgeOptions, ReadOptions, RowFile, read_label_column, read_samples};
+use lapwing::data::read::{
+    EdgeFile, NodeOptions, ReadOptions, RowFile, read_label_column, read_named_graph, read_samples,
+};
 use lapwing::data::{EdgeSource, Report, RowNames, RowSource, Run, Standardize, TermWeights};
 use lapwing::models::{Plan, ProblemSize};
 use lapwing_report::summary::{Row, row};
@@ -12,7 +14,7 @@ use lapwing_table::{can_stream, probe};
 use serde_json::json;
 
 use crate::failure::Failure;
-use crate::input::{Input, RowStream, are_rows, graph_of, labels_of, names_of};
+use crate::input::{Input, RowStream, are_rows, labels_of, names_of};
 use crate::options::{DataOptions, LabelOptions, no_labels, read_options};
 use crate::outcome::Outcome;
 use crate::session::Session;
@@ -104,10 +106,11 @@ impl Planner<'_> {
         size.streamed = in_blocks;
         let read_bytes = self.pass_bytes(path, &size)?;
         if let Some(graph) = &self.data.graph {
-            let (n, ignore_unknown) = (Some(size.n_samples), self.labels.ignore.unknown);
-            let given = self.session.read(&mut Report::default(), || {
-                let names = names_of(path, table, run)?;
-                graph_of(graph, n, names.as_deref(), ignore_unknown, EdgeOptions::default(), run)
+            let given = self.session.read(&mut Report::default(), || -> Result<_, Failure> {
+                let (names, ignore_unknown) = (names_of(path, table, run)?, self.labels.ignore.unknown);
+                let (n_nodes, names) = (Some(size.n_samples), names.as_deref());
+                let nodes = NodeOptions { n_nodes, names, ignore_unknown, ..NodeOptions::default() };
+                Ok(read_named_graph(graph, &nodes, run)?)
             })?;
             size.n_edges = Some(given.adjacency.nnz() / 2);
         }
@@ -203,7 +206,7 @@ impl Planner<'_> {
             (Some(path), table) => {
                 let names = table.as_deref().map(|table| names_of(table, &self.data.table, run)).transpose()?.flatten();
                 let names = names.as_deref().or(nodes);
-                let known = labels_of(path, size.n_samples, names, self.labels, self.data.table.text.header())?.0;
+                let known = labels_of(path, size.n_samples, names, self.labels, self.data.table.text.header())?.labels;
                 (known.n_classes(), known.n_labeled())
             }
             (None, Some(path)) if self.labels.label_column.is_some() && is_table(path) => {

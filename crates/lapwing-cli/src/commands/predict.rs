@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use clap::Args;
 use lapwing::data::prepare::{PreparedRows, Recipe};
-use lapwing::data::read::{EdgeOptions, TableFile, read_names, read_samples};
+use lapwing::data::read::{NodeOptions, TableFile, read_named_graph, read_names, read_samples};
 use lapwing::data::write::{KeptColumns, LabeledRows};
 use lapwing::data::{Csr, Error, Features, Report, RowNames, Warning};
 use lapwing::graph::Graph;
 use lapwing::models::{Classifier, Model};
 use lapwing_core::peak_memory_bytes;
 use lapwing_core::publish::Staged;
+use lapwing_report::Parts;
 use lapwing_report::summary::{self, row};
 use lapwing_table::read::{column_names, is_rereadable_table, is_table, join_columns};
 use lapwing_table::write::LABEL_ENDINGS;
@@ -19,7 +20,7 @@ use serde_json::json;
 
 use crate::failure::Failure;
 use crate::files::Files;
-use crate::input::{RowStream, are_rows, graph_of, names_of, numbered};
+use crate::input::{RowStream, are_rows, names_of, numbered};
 use crate::label_table::LabelTable;
 use crate::options::{
     BesideOptions, IdOption, IgnoreOption, Names, RunOptions, TableOptions, TextOptions, Unreached, read_options,
@@ -125,7 +126,9 @@ impl Predict {
         }
         let n_unreached = labeling.reached.iter().filter(|&&reached| !reached).count();
         describe(&mut report, &model, (features.n_rows(), features.n_cols()), n_unreached);
-        summary::note_certified(&mut report, &labeling);
+        if let Some(n_open) = labeling.n_undecided() {
+            report.add_part("certificate", &json!({"n_open": n_open}))?;
+        }
 
         session.run.check()?;
         let labels = self.unreached.labels(&labeling);
@@ -254,14 +257,14 @@ impl Predict {
                 (applied.features, names, applied.warnings)
             }
         };
-        let n = Some(features.n_rows());
-        let read_graph =
-            |path: &PathBuf| graph_of(path, n, names.as_ref(), self.ignore.unknown, EdgeOptions::default(), run);
-        let graph = self.graph.as_ref().map(read_graph).transpose()?.map(|given| {
+        let (n_nodes, ignore_unknown) = (Some(features.n_rows()), self.ignore.unknown);
+        let nodes = NodeOptions { n_nodes, names: names.as_ref(), ignore_unknown, ..NodeOptions::default() };
+        let read = |path: &PathBuf| read_named_graph(path, &nodes, run);
+        let graph = self.graph.as_ref().map(read).transpose()?.map(|given| {
             warnings.extend(given.warnings);
             Graph::new(given.adjacency)
         });
-        Ok(New { features, names: names.map(Arc::new), graph: graph.transpose()?, warnings })
+        Ok(New { features, graph: graph.transpose()?, names: names.map(Arc::new), warnings })
     }
 
     /// Publishes the labels and prints the summary.
@@ -277,18 +280,19 @@ impl Predict {
         written.publish()?;
         report.warnings.extend(numbered(&self.output, names));
         report.peak_bytes = peak_memory_bytes();
+        let parts = Parts::of(&report);
         let rows = || {
-            let mut rows = vec![row("method", report.method.clone()), row("rows", count(report.n_samples))];
-            rows.extend(report.n_features.map(|n| row("features", count(n))));
+            let mut rows = vec![row("method", report.method.clone())];
+            rows.extend(summary::of_shape(&report));
             rows.extend(report.n_classes.map(|n| row("classes", count(n))));
             rows.push(row("rows no label reaches", count(report.n_unreached)));
-            rows.extend(summary::of_certificate(&report));
+            rows.extend(summary::of_certificate(&report, &parts));
             rows.extend(summary::of_cost(&report.phases, report.peak_bytes));
             rows
         };
         let body = || (&report, json!({}));
         session.print_end("predict", &report.warnings, body, rows, (&written, is_stdout(&self.output)))?;
-        Ok(Outcome::of(self.strict, report.n_unreached == 0 && summary::undecided(&report) == 0))
+        Ok(Outcome::of(self.strict, report.n_unreached == 0 && parts.n_undecided() == 0))
     }
 }
 

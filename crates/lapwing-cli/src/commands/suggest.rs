@@ -5,9 +5,12 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use lapwing::data::{Labels, Report, Run, Targets, Warning};
 use lapwing::graph::GraphParams;
-use lapwing::models::{ProblemSize, SuggestParams, Suggester, Suggestion, Suggestions, Wanted, plan_loop};
-use lapwing_core::params::{Both, count};
+use lapwing::models::{
+    ProblemSize, SuggestParams, SuggestSummary, Suggester, Suggestion, Suggestions, Wanted, plan_loop,
+};
+use lapwing_core::params::{self, Both};
 use lapwing_core::peak_memory_bytes;
+use lapwing_report::Parts;
 use lapwing_report::summary::{Row, of_cost, of_graph, of_scaling, of_table, row};
 use lapwing_table::write::{COLUMN_ENDINGS, ColumnTable};
 use serde_json::{Value, json};
@@ -22,7 +25,7 @@ use crate::options::{
 };
 use crate::outcome::Outcome;
 use crate::session::Session;
-use crate::text::{self, percent};
+use crate::text::{count, percent};
 use crate::written::{Written, check_stdout, is_stdout};
 
 const EXAMPLES: &str = "\
@@ -52,7 +55,7 @@ pub struct Suggest {
     labels: LabelOptions,
 
     /// Number of rows to suggest
-    #[arg(short, long = "number", value_name = "N", default_value = "20", value_parser = count, help_heading = "Suggestions")]
+    #[arg(short, long = "number", value_name = "N", default_value = "20", value_parser = params::count, help_heading = "Suggestions")]
     n: usize,
 
     /// File of rows that may be chosen, one a line: numbers, or names (--id) [default: all without a label]
@@ -115,13 +118,13 @@ impl Suggest {
         }
         let mut suggester = before.time("cells", &session.run, |_| Suggester::new(&affinity.graph, &session.run))?;
         let wanted = choice.wanted(if n_free > 0 { self.n.min(n_free) } else { self.n });
-        let Suggestions { rows, report } = suggester.next(targets.as_ref(), &wanted, params, &session.run)?;
+        let Suggestions { rows, summary, report } = suggester.next(targets.as_ref(), &wanted, params, &session.run)?;
         drop(suggester);
         before.join(report);
         let mut written = Written::default();
         self.save_graph.stage(&affinity, input.names.as_deref(), &mut before, &session.run, &mut written)?;
         let classes = labels.map(|labels| labels.classes.names()).unwrap_or_default();
-        let found = Found { rows: &rows, classes: &classes, input: &input };
+        let found = Found { rows: &rows, summary: &summary, classes: &classes, input: &input };
         self.finish(&session, before, found, written)?;
         Ok(Outcome::Done)
     }
@@ -138,7 +141,7 @@ impl Suggest {
         let table = |path: &Path| self.table(&found, path, &session.run);
         written.publish_with_table("suggestions", path, table, &mut report, &session.run)?;
         report.peak_bytes = peak_memory_bytes();
-        let (body, rows) = (|| (&report, found.json()), || summary(&report));
+        let (body, rows) = (|| (&report, found.json()), || summary(&report, found.summary));
         session.print_end("suggest", &report.warnings, body, rows, (&written, path.is_some_and(is_stdout)))
     }
 
@@ -224,6 +227,7 @@ impl Choice {
 /// The suggestions and the names in them.
 struct Found<'a> {
     rows: &'a [Suggestion],
+    summary: &'a SuggestSummary,
     classes: &'a [String],
     input: &'a Input,
 }
@@ -246,23 +250,18 @@ impl Found<'_> {
     }
 }
 
-fn summary(report: &Report) -> Vec<Row> {
-    let found = &report.parts["suggest"];
-    let number = |key: &str| text::count(found[key].as_u64().unwrap_or_default() as usize);
-    let share = |key: &str| percent(found[key].as_f64().unwrap_or_default());
-    let mut rows = vec![row("rows", text::count(report.n_samples))];
-    rows.extend(of_table(report));
-    rows.extend(of_scaling(report));
-    rows.push(row("labels given", number("n_labeled")));
-    rows.push(row("classes", number("n_classes")));
+fn summary(report: &Report, found: &SuggestSummary) -> Vec<Row> {
+    let (parts, mut rows) = (Parts::of(report), vec![row("rows", count(report.n_samples))]);
+    rows.extend(of_table(&parts));
+    rows.extend(of_scaling(&parts));
+    rows.push(row("labels given", count(found.n_labeled)));
+    rows.push(row("classes", count(found.n_classes)));
     rows.extend(report.graph.iter().flat_map(of_graph));
-    let why = found["reason"].as_str().map(|why| format!(" ({why})")).unwrap_or_default();
-    rows.push(row("rows suggested", format!("{} of {}", number("n_suggested"), number("n_free"))));
-    rows.push(row("strategy", format!("{}{why}", found["strategy"].as_str().unwrap_or_default())));
-    rows.push(row(
-        "rows no label reaches",
-        format!("{}, {} once these have labels", share("share_unreached"), share("share_unreached_after")),
-    ));
+    let why = found.reason.map(|why| format!(" ({why})")).unwrap_or_default();
+    rows.push(row("rows suggested", format!("{} of {}", count(found.n_suggested), count(found.n_free))));
+    rows.push(row("strategy", format!("{}{why}", found.strategy)));
+    let (now, after) = (percent(found.share_unreached), percent(found.share_unreached_after));
+    rows.push(row("rows no label reaches", format!("{now}, {after} once these have labels")));
     rows.extend(of_cost(&report.phases, report.peak_bytes));
     rows
 }

@@ -4,7 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use lapwing::data::prepare::{Description, LoadedTable, Recipe};
-use lapwing::data::read::{EdgeFile, EdgeOptions, ReadOptions, Samples, TableFile, read_names, read_samples};
+use lapwing::data::read::{
+    EdgeFile, EdgeOptions, NodeOptions, ReadOptions, Samples, TableFile, read_named_graph, read_names, read_samples,
+};
 use lapwing::data::{
     EdgeSource, Features, FittedScaling, Labels, Named, Report, RowNames, Run, Scaling, Targets, TermWeights, Warning,
 };
@@ -12,13 +14,14 @@ use lapwing::graph::{AffinityGraph, Graph, GraphParams, affinity_graph};
 use lapwing::models::Problem;
 use lapwing_table::read::is_table;
 
-use super::named::{GivenGraph, graph_of, labels_of};
+use super::named::labels_of;
 use super::rows::generated;
 use crate::failure::Failure;
 use crate::files::is_matrix;
 use crate::options::{DataOptions, LabelOptions, TableOptions, no_labels, read_options};
 
 /// The input of a command: features or a graph, with labels and names.
+#[derive(Default)]
 pub struct Input {
     pub features: Option<Features<'static>>,
     pub prepared: Prepared,
@@ -71,10 +74,10 @@ impl Input {
             (Some(path), None) if !is_matrix(path) && streams => {
                 let edges = EdgeFile::open_with(path, &data.edge_options(), run)?;
                 let (names, warnings) = (edges.names().cloned(), edges.warnings());
-                Ok(Self { edges: Some(edges), names, warnings, ..Self::empty() })
+                Ok(Self { edges: Some(edges), names, warnings, ..Self::default() })
             }
             (Some(path), None) => {
-                let mut input = Self::empty();
+                let mut input = Self::default();
                 input.add_graph(path, None, false, data.edge_options(), run)?;
                 Ok(input)
             }
@@ -101,13 +104,7 @@ impl Input {
 
     /// Input from features in memory.
     pub fn from_features(features: Features<'static>) -> Self {
-        Self { features: Some(features), ..Self::empty() }
-    }
-
-    fn empty() -> Self {
-        let prepared = Prepared::default();
-        let (names, warnings) = (None, Vec::new());
-        Self { features: None, prepared, graph: None, edges: None, names, warnings, labels: None, header: None }
+        Self { features: Some(features), ..Self::default() }
     }
 
     /// The number of rows.
@@ -130,9 +127,9 @@ impl Input {
         let labels = match (own.filter(|_| options.labels.is_none()), &options.labels, self.names.as_deref()) {
             (Some(labels), _, _) => labels,
             (None, Some(path), names) => {
-                let (labels, warnings) = labels_of(path, self.n_samples(), names, options, self.header)?;
-                self.warnings.extend(warnings);
-                labels.into()
+                let found = labels_of(path, self.n_samples(), names, options, self.header)?;
+                self.warnings.extend(found.warnings);
+                found.labels.into()
             }
             (None, None, _) => return Err(no_labels(self.features.is_none())),
         };
@@ -186,11 +183,11 @@ impl Input {
         edges: EdgeOptions,
         run: &Run,
     ) -> Result<(), Failure> {
-        let GivenGraph { adjacency, names, warnings } =
-            graph_of(path, n_rows, self.names.as_deref(), ignore_unknown, edges, run)?;
-        self.graph = Some(AffinityGraph::given(Graph::new(adjacency)?));
-        self.names = self.names.take().or(names);
-        self.warnings.extend(warnings);
+        let nodes = NodeOptions { n_nodes: n_rows, names: self.names.as_deref(), ignore_unknown, edges };
+        let given = read_named_graph(path, &nodes, run)?;
+        self.graph = Some(AffinityGraph::given(Graph::new(given.adjacency)?));
+        self.names = self.names.take().or(given.names.map(Arc::new));
+        self.warnings.extend(given.warnings);
         Ok(())
     }
 
@@ -219,7 +216,7 @@ impl Input {
         let features = Some(scaled.unwrap_or(features));
         let prepared = Prepared { feature_names, scaling, ..Prepared::default() };
         let names = names.map(Arc::new);
-        Ok(Self { features, prepared, labels, names, warnings, ..Self::empty() })
+        Ok(Self { features, prepared, labels, names, warnings, ..Self::default() })
     }
 
     /// Reads a table, and makes numbers of its columns.
@@ -237,8 +234,8 @@ impl Input {
         if let Some(options) = labels
             && let Some(file) = &options.labels
         {
-            let (found, notes) = labels_of(file, loaded.n_rows(), names.as_deref(), options, table.text.header())?;
-            (given, warnings) = (Some(Labels::from(found)), notes);
+            let found = labels_of(file, loaded.n_rows(), names.as_deref(), options, table.text.header())?;
+            (given, warnings) = (Some(Labels::from(found.labels)), found.warnings);
         }
         let found = loaded.prepare(table.standardize, given.as_ref(), run)?;
         found.features.check(run)?;
@@ -250,6 +247,6 @@ impl Input {
             ..Prepared::default()
         };
         let labels = given.or(found.labels);
-        Ok(Self { features: Some(found.features), prepared, labels, names, warnings, ..Self::empty() })
+        Ok(Self { features: Some(found.features), prepared, labels, names, warnings, ..Self::default() })
     }
 }

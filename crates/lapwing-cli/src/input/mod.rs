@@ -9,7 +9,7 @@ mod rows;
 
 pub use classes::check_classes;
 pub use held::{Input, Prepared};
-pub use named::{graph_of, labels_of, names_of, numbered};
+pub use named::{labels_of, names_of, numbered};
 pub use prior::{Prior, check_prior, refuse_weight};
 pub use row_lists::{Reasons, holds_suggestions, numbers_of, rows_of};
 pub use rows::{RowStream, are_rows};

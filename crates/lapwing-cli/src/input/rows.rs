@@ -128,7 +128,10 @@ impl RowStream {
                 })?;
                 Ok((first_of_each(rows, per_class), Vec::new()))
             }
-            (_, Some(path)) => labels_of(path, n, names, labels, table.text.header()),
+            (_, Some(path)) => {
+                let found = labels_of(path, n, names, labels, table.text.header())?;
+                Ok((found.labels, found.warnings))
+            }
             (Self::File(_) | Self::Table(_), None) if labels.label_column.is_some() => {
                 Ok((read_label_column(path, &read_options(table, Some(labels)), run)?, Vec::new()))
             }

@@ -11,7 +11,6 @@ mod table;
 pub use columns::{IdOption, Names, ReadColumns};
 pub use data::{DataOptions, IgnoreOption, LabelOptions, edge_options, no_labels, read_options};
 pub use outputs::{BesideOptions, ReportOption, SaveGraphOption, Unreached, check_rereadable};
-pub use parameters::option;
 pub use run::{ProgressStyle, RunOptions};
 pub use subject::{DEFAULT_METHOD, GraphSettings, ParamsOptions, Subject};
 pub use table::{Nodes, TableOptions, TextOptions, joined_words};

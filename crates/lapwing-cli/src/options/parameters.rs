@@ -4,10 +4,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgMatches};
 use lapwing::data::params::{Number, Parameter, Value};
 
-/// The option of a parameter, such as `--n-neighbors`.
-pub fn option(parameter: &str) -> String {
-    format!("--{}", parameter.replace('_', "-"))
-}
+use crate::text::option;
 
 /// An option for each of the parameters, under the heading of each.
 pub fn arguments<'p>(parameters: impl IntoIterator<Item = (&'p Parameter, &'static str)>) -> Vec<Arg> {

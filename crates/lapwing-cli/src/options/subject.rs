@@ -16,9 +16,10 @@ use lapwing::models::{AuditParams, MethodSpec, Settings, SuggestParams, method_n
 use lapwing_core::params::Both;
 use serde_json::{Map, Value as Json};
 
-use super::parameters::{arguments, option, typed};
+use super::parameters::{arguments, typed};
 use crate::failure::Failure;
 use crate::files::Files;
+use crate::text::option;
 
 /// How a graph is built, or learned.
 pub type GraphSettings = Both<GraphParams, LearnParams>;

@@ -93,8 +93,7 @@ impl ClassNames {
             Self::Texts(names) => {
                 let open = names.iter().find(|name| is_open_marker(name));
                 let marker = || names.iter().find(|name| MARKERS.contains(&name.to_lowercase().as_str()));
-                let quoted = |name: &str| if name.starts_with('-') { name.to_owned() } else { format!("'{name}'") };
-                open.map(|name| Warning::OpenClass { name: quoted(name) })
+                open.map(|name| Warning::OpenClass { name: name.clone() })
                     .or_else(|| marker().map(|name| Warning::MarkerClass { name: name.clone() }))
             }
         }

@@ -1,7 +1,7 @@
 //! How often labels are right: an expected accuracy with its interval, and how well confidence agrees with it.
 
 use lapwing_core::{Report, Warning};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::core::counts::{shrunken_shares, wilson};
@@ -16,7 +16,7 @@ const LEVEL: f64 = 0.9;
 const LABELS_PER_DRAW: (f64, f64) = (1.5, 1.0);
 
 /// Estimate of the accuracy on the rows that have no label.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ExpectedAccuracy {
     /// Share of right labels, in [0, 1].
@@ -120,7 +120,7 @@ fn not_better(held_out: &HeldOut, expected: &ExpectedAccuracy) -> Option<Warning
 }
 
 /// What became of the held-out labels of a class.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ClassAccuracy {
     /// Held-out labels of the class.
@@ -143,7 +143,7 @@ pub fn class_accuracy(held_out: &HeldOut) -> Vec<ClassAccuracy> {
 }
 
 /// Rows of like confidence.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ReliabilityBin {
     /// Mean confidence.

@@ -2,14 +2,14 @@
 //! their class shares, and the accuracy on rows without a label is estimated from them.
 
 use lapwing_core::{Matrix, Result, Run, Targets};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::labeling::Rule;
 use crate::core::folds::{FOLDS, folds};
 use crate::core::scores::{largest, present, to_sum_one};
 
 /// How labels were held out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum HeldOutSource {

@@ -17,4 +17,4 @@ pub use audit::{Audit, AuditParams, AuditSummary, ClassPair, NewClass, Regressio
 pub use jackknife::{Intervals, jackknife_plus};
 pub use plan::plan_loop;
 pub use sets::{PredictionSets, SetsParams, SetsSummary, least_labels, prediction_sets};
-pub use suggest::{Reason, Strategy, SuggestParams, Suggester, Suggestion, Suggestions, Wanted};
+pub use suggest::{Reason, Strategy, SuggestParams, SuggestSummary, Suggester, Suggestion, Suggestions, Wanted};

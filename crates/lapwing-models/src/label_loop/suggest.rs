@@ -136,23 +136,32 @@ pub struct Suggestion {
 pub struct Suggestions {
     /// The rows.
     pub rows: Vec<Suggestion>,
-    /// What was done, in its part `suggest`.
+    /// How they were chosen, in numbers.
+    pub summary: SuggestSummary,
+    /// What was done, with the summary as its part `suggest`.
     pub report: Report,
 }
 
-/// Part of the report.
-#[derive(Debug, Serialize)]
-struct Summary {
-    strategy: &'static str,
+/// How rows were suggested.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct SuggestSummary {
+    /// How they were chosen, by its name.
+    pub strategy: &'static str,
     /// Why another strategy was taken than asked for.
-    reason: Option<&'static str>,
-    n_suggested: usize,
-    n_free: usize,
-    n_labeled: usize,
-    n_classes: usize,
-    /// Share of the rows that no label reaches, now and once the suggested rows have labels.
-    share_unreached: f64,
-    share_unreached_after: f64,
+    pub reason: Option<&'static str>,
+    /// Rows that are suggested.
+    pub n_suggested: usize,
+    /// Rows that were left to choose from.
+    pub n_free: usize,
+    /// Rows with a label.
+    pub n_labeled: usize,
+    /// Classes that have a label.
+    pub n_classes: usize,
+    /// Share of the rows that no label reaches.
+    pub share_unreached: f64,
+    /// The same once the suggested rows have labels.
+    pub share_unreached_after: f64,
 }
 
 /// Suggests rows of one graph, batch after batch. It keeps the cells of the graph and the last solution.
@@ -277,8 +286,12 @@ impl<G: Deref<Target = Graph>> Suggester<G> {
             check.iter().for_each(|&row| picker.add(row, Reason::Check, f64::NAN));
             picker.finish()
         })?;
-        self.note(&mut report, &plan, targets, wanted, params, &rows)?;
-        Ok(Suggestions { rows, report })
+        let summary = self.summary(&plan, targets, wanted, params, &rows)?;
+        report.add_part("suggest", &summary)?;
+        report.n_classes = targets.map(Targets::n_columns);
+        report.choose("strategy", plan.strategy.name());
+        report.peak_bytes = peak_memory_bytes();
+        Ok(Suggestions { rows, summary, report })
     }
 
     /// Class shares and, for rows far from labels, the distance from them.
@@ -297,16 +310,14 @@ impl<G: Deref<Target = Graph>> Suggester<G> {
         Ok((Solved { labeling, distance }, info))
     }
 
-    fn note(
+    fn summary(
         &self,
-        report: &mut Report,
         plan: &Planned,
         targets: Option<&Targets>,
         wanted: &Wanted<'_>,
         params: &SuggestParams,
         rows: &[Suggestion],
-    ) -> Result<()> {
-        report.n_classes = targets.map(Targets::n_columns);
+    ) -> Result<SuggestSummary> {
         let labeled = targets.map_or(&[][..], Targets::rows);
         let n = self.graph.n_samples();
         let unreached = |rows: &[u32]| {
@@ -315,7 +326,7 @@ impl<G: Deref<Target = Graph>> Suggester<G> {
             open.map(|(size, _)| size).sum::<usize>() as f64 / n.max(1) as f64
         };
         let after: Vec<u32> = labeled.iter().copied().chain(rows.iter().map(|row| row.row)).collect();
-        let summary = Summary {
+        Ok(SuggestSummary {
             strategy: plan.strategy.name(),
             reason: match (plan.reason, targets) {
                 (_, None) if params.explore > 0.0 => Some("no labels yet, so that no row is far from them"),
@@ -327,11 +338,7 @@ impl<G: Deref<Target = Graph>> Suggester<G> {
             n_classes: targets.map_or(0, n_classes),
             share_unreached: unreached(labeled),
             share_unreached_after: unreached(&after),
-        };
-        report.add_part("suggest", &summary)?;
-        report.choose("strategy", plan.strategy.name());
-        report.peak_bytes = peak_memory_bytes();
-        Ok(())
+        })
     }
 }
 

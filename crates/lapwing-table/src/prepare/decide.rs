@@ -11,6 +11,7 @@ use super::sketch::{Moments, Sample};
 use super::survey::{Cells, NumberSurvey, Survey, TextSurvey};
 use super::terms::Tokens;
 use crate::cell::Reading;
+use lapwing_core::text::option;
 use lapwing_core::{Error, Result, Run, Spreads};
 
 /// Most levels of a category that has a column for each.
@@ -85,7 +86,10 @@ impl Surveyed {
     pub(super) fn decided(&self, choices: &Choices, run: &Run) -> Result<(Recipe, Option<Spreads>)> {
         let (recipe, spreads) = suggested(self, choices, run);
         if recipe.n_features() == 0 {
-            let reason = "no column tells rows apart: each is empty or constant, or names or counts the rows; --columns takes some all the same";
+            let reason = format!(
+                "no column tells rows apart: each is empty or constant, or names or counts the rows; {} takes some all the same",
+                option("columns", "")
+            );
             return Err(Error::format(self.table.path(), None, reason));
         }
         Ok((recipe, spreads))

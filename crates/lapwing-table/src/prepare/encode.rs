@@ -189,23 +189,35 @@ impl<'a> Encoder<'a> {
                 for row in rows {
                     let is_missing = lists.is_null(row);
                     let list = (!is_missing).then(|| &values[row * fill.len()..(row + 1) * fill.len()]);
-                    let number = |at: usize| match list.map(|list| f64::from(list[at])) {
-                        Some(x) if is_usable(x) || weight.is_none() => x,
-                        _ => fill[at],
-                    };
-                    if scales.is_empty() {
-                        let length = (0..fill.len()).map(|at| number(at) * number(at)).sum::<f64>().sqrt();
-                        let factor = weight.map_or(1.0, |weight| if length > 0.0 { weight / length } else { 0.0 });
-                        (0..fill.len()).for_each(|at| put(row, first + at, factor * number(at)));
-                    } else {
-                        (0..fill.len()).for_each(|at| put(row, first + at, (number(at) - fill[at]) / scales[at]));
-                    }
+                    each_of_list(list, fill, *weight, scales, |at, x| put(row, first + at, x));
                     if is_missing {
                         unlike.note_gap(*gap, row, &mut put);
                     }
                 }
             }
         }
+    }
+}
+
+/// Calls `put` with every feature of a list, with `fill` in place of one that is missing, and of numbers that are where there is a weight.
+#[inline(always)]
+fn each_of_list(
+    list: Option<&[f32]>,
+    fill: &[f64],
+    weight: Option<f64>,
+    scales: &[f64],
+    mut put: impl FnMut(usize, f64),
+) {
+    let number = |at: usize| match list.map(|list| f64::from(list[at])) {
+        Some(x) if is_usable(x) || weight.is_none() => x,
+        _ => fill[at],
+    };
+    if scales.is_empty() {
+        let length = (0..fill.len()).map(|at| number(at) * number(at)).sum::<f64>().sqrt();
+        let factor = weight.map_or(1.0, |weight| if length > 0.0 { weight / length } else { 0.0 });
+        (0..fill.len()).for_each(|at| put(at, factor * number(at)));
+    } else {
+        (0..fill.len()).for_each(|at| put(at, (number(at) - fill[at]) / scales[at]));
     }
 }
 

@@ -8,8 +8,9 @@ use super::recipe::{ColumnRecipe, Step};
 use super::survey::{Cells, Survey, TextSurvey};
 use crate::cell::{CellType, NumberStyle, OtherCell, Tally, infer, is_unseen};
 use crate::lines::shown;
-use crate::read::{ColumnKind, Doubt, TableFile, join_columns, shell_word};
+use crate::read::{ColumnKind, Doubt, TableFile};
 use lapwing_core::Warning;
+use lapwing_core::text::option;
 
 /// The least share of numbers among the cells of a column of texts that is said.
 const MIXED: f64 = 0.3;
@@ -94,9 +95,10 @@ impl ColumnSummary {
             let (column, option) = (self.name.clone(), other.option.clone());
             Some(Warning::CodeColumn { column, what: other.warning?, option })
         });
-        let leak = self.tells_labels.clone().map(|Told { how, n_rows }| {
-            let option = shell_word(&join_columns(&[&self.name]));
-            Warning::LeakingColumn { column: self.name.clone(), n_rows, how, option }
+        let leak = self.tells_labels.clone().map(|Told { how, n_rows }| Warning::LeakingColumn {
+            column: self.name.clone(),
+            n_rows,
+            how,
         });
         leak.into_iter().chain(code)
     }
@@ -182,6 +184,9 @@ pub(super) struct Other {
     /// What a warning says, if that is likely.
     #[serde(skip)]
     warning: Option<&'static str>,
+    /// The doubts about the text that it settles.
+    #[serde(skip)]
+    settles: &'static [Doubt],
 }
 
 impl Other {
@@ -238,7 +243,7 @@ impl Other {
         let mut read = sample.iter().filter_map(|cell| Some((cell, otherwise.shown(cell)?)));
         let (cell, value) = read.find(|(cell, value)| read_as.shown(cell).is_some_and(|own| own != *value))?;
         let reading = format!("{} → {value}", shown(cell));
-        Some(Self { reading, option: format!("--decimal {word}"), warning: None })
+        Some(Self { settles: &[Doubt::Decimal, Doubt::Groups], ..Self::new(&reading, &option("decimal", word), None) })
     }
 
     /// What the numbers of a column are if their only mark is that of decimals, if they leave it open.
@@ -251,19 +256,16 @@ impl Other {
 
     /// Whether it is what a doubt about the text leaves open.
     pub(super) fn is_of(&self, doubt: Doubt) -> bool {
-        match doubt {
-            Doubt::Dates => self.option.contains("=month-first"),
-            _ => self.option.starts_with("--decimal"),
-        }
+        self.settles.contains(&doubt)
     }
 
     fn new(reading: &str, option: &str, warning: Option<&'static str>) -> Self {
-        Self { reading: reading.to_owned(), option: option.to_owned(), warning }
+        Self { reading: reading.to_owned(), option: option.to_owned(), warning, settles: &[] }
     }
 
     fn read_as(reading: &str, name: &str, word: &str, warning: Option<&'static str>) -> Self {
-        let column = shell_word(&join_columns(&[format!("{name}={word}")]));
-        Self::new(reading, &format!("--read-as {column}"), warning)
+        let settles: &[Doubt] = if word == "month-first" { &[Doubt::Dates] } else { &[] };
+        Self { settles, ..Self::new(reading, &option("read_as", &format!("{name}={word}")), warning) }
     }
 }
 

@@ -13,7 +13,7 @@ use super::survey::{Cells, Survey};
 use super::terms::Tokens;
 use crate::cell::{CellType, DateStyle};
 use crate::read::{ColumnKind, Dialect, Doubt, Separator};
-use lapwing_core::text::times;
+use lapwing_core::text::{option, times};
 use lapwing_core::{Report, Spreads, Standardize, Warning};
 
 /// The most frequent levels that are listed.
@@ -147,7 +147,7 @@ impl Description {
                     _ => format!("{} takes {}", other.option, other.reading),
                 })
             });
-            let advice = other.unwrap_or_else(|| advice.to_owned());
+            let advice = other.unwrap_or(advice);
             Warning::DoubtfulText { file: path(), what, advice }
         });
         let doubtful = self.columns.iter().flat_map(ColumnSummary::doubts);
@@ -210,29 +210,34 @@ impl Description {
     }
 }
 
-fn doubt_text(doubt: Doubt, dialect: Option<Dialect>) -> (&'static str, &'static str) {
+/// What is in doubt, and what settles it.
+fn doubt_text(doubt: Doubt, dialect: Option<Dialect>) -> (&'static str, String) {
     let dialect = dialect.unwrap_or_default();
+    let by = |name: &str, value: &str, does: &str| format!("{} {does}", option(name, value));
     match doubt {
-        Doubt::Delimiter => ("cells may be separated by another character", "--delimiter names it"),
-        Doubt::Header if dialect.has_header => {
-            ("the first line may be a row; it is taken as the names of the columns", "--no-header makes it a row")
+        Doubt::Delimiter => ("cells may be separated by another character", by("delimiter", "", "names it")),
+        Doubt::Header if dialect.has_header => (
+            "the first line may be a row; it is taken as the names of the columns",
+            by("no_header", "", "makes it a row"),
+        ),
+        Doubt::Header => {
+            ("the first line may name the columns; it is taken as a row", by("header", "", "makes it their names"))
         }
-        Doubt::Header => ("the first line may name the columns; it is taken as a row", "--header makes it their names"),
         Doubt::Decimal if dialect.decimal == b',' => (
             "numbers such as 1,234 may be whole; the comma is taken as the decimal mark",
-            "--decimal point makes them whole",
+            by("decimal", "point", "makes them whole"),
         ),
         Doubt::Decimal => (
             "numbers with one mark before three digits may be whole or have decimals; a point is taken as the decimal mark",
-            "--decimal comma takes the comma",
+            by("decimal", "comma", "takes the comma"),
         ),
         Doubt::Groups => (
             "all numbers of a column have three digits behind their only mark, which may separate thousands or decimals",
-            "--decimal says which",
+            by("decimal", "", "says which"),
         ),
         Doubt::Dates => (
             "dates such as 03/04/2024 may start with the day or the month; the day is taken",
-            "dates written as 2024-04-03 leave no doubt",
+            "dates written as 2024-04-03 leave no doubt".to_owned(),
         ),
     }
 }
@@ -316,16 +321,7 @@ fn done(step: &Step, survey: &Survey, is_told: bool) -> String {
         n => format!("; {n} gaps {with}"),
     };
     match step {
-        Step::LeaveOut { reason } => {
-            let reason = match reason {
-                LeftOut::Empty => "all cells are missing",
-                LeftOut::Constant => "all cells are equal",
-                LeftOut::Identifier => "names the rows, all cells differ",
-                LeftOut::Counter => "counts the rows",
-                LeftOut::Type => "its type cannot be used",
-            };
-            format!("left out: {reason}")
-        }
+        Step::LeaveOut { reason } => format!("left out: {}", left_out(*reason)),
         Step::Number { fill, scale, log, gap, .. } => {
             let mut scaled = match log {
                 Some(_) => format!("logarithm of the number, divided by {}", short(*scale)),
@@ -359,12 +355,12 @@ fn done(step: &Step, survey: &Survey, is_told: bool) -> String {
             format!("date: {}", words.join(", ")) + &gaps("filled with the median and marked")
         }
         Step::Text { terms, weight } => {
+            let n = terms.len();
             let what = match terms.tokens {
-                Tokens::Words => "text: {} terms".to_owned(),
-                Tokens::Pieces(mark) => format!("list with '{mark}': {{}} entries"),
-                Tokens::Characters => "characters: {} runs of 2 to 4".to_owned(),
+                Tokens::Words => format!("text: {n} terms"),
+                Tokens::Pieces(mark) => format!("list with '{mark}': {n} entries"),
+                Tokens::Characters => format!("characters: {n} runs of 2 to 4"),
             };
-            let what = what.replace("{}", &terms.len().to_string());
             format!("{what} (TF-IDF), weight {}", short(weight * weight)) + &gaps("left empty")
         }
         Step::Vector { fill, weight, scales, .. } => {
@@ -375,6 +371,17 @@ fn done(step: &Step, survey: &Survey, is_told: bool) -> String {
             };
             format!("list of {} numbers{weighed}", fill.len()) + &gaps("filled with the means and marked")
         }
+    }
+}
+
+/// Why a column is no feature.
+fn left_out(reason: LeftOut) -> &'static str {
+    match reason {
+        LeftOut::Empty => "all cells are missing",
+        LeftOut::Constant => "all cells are equal",
+        LeftOut::Identifier => "names the rows, all cells differ",
+        LeftOut::Counter => "counts the rows",
+        LeftOut::Type => "its type cannot be used",
     }
 }
 

@@ -8,7 +8,7 @@ use super::edges::{
 use super::npz::Archive;
 use crate::format::Format;
 use lapwing_core::memory::ask;
-use lapwing_core::text::quoted;
+use lapwing_core::text::{option, quoted};
 use lapwing_core::{Csr, Edge, Error, Result, RowNames, Run, Warning, memory};
 
 /// Relative difference up to which the two directions of an edge count as equal.
@@ -85,11 +85,7 @@ pub struct NamedGraph {
     pub adjacency: Csr<f64>,
     /// Names that nodes have in a file without rows of data.
     pub names: Option<RowNames>,
-    /// Nodes of unknown names, which were left out.
-    pub n_unknown: usize,
-    /// Edges with such nodes.
-    pub n_left_out: usize,
-    /// What to look at in the choice of columns and of the first line.
+    /// What to look at in the choice of columns and of the first line, and how many edges were left out.
     pub warnings: Vec<Warning>,
 }
 
@@ -118,8 +114,11 @@ pub fn read_named_graph(path: &Path, options: &NodeOptions<'_>, run: &Run) -> Re
     let list = EdgeList::open(path, &edges, KNOWN)?;
     let named = |late: Option<String>| {
         if options.n_nodes.is_some() {
-            let reason = "its nodes have names, and the rows of the data have none; give the column that names the rows: --id COLUMN";
-            return Err(Error::graph(format!("{}: {reason}", path.display())));
+            return Err(Error::graph(format!(
+                "{}: its nodes have names, and the rows of the data have none; give the column that names the rows: {}",
+                path.display(),
+                option("id", "COLUMN")
+            )));
         }
         let mut entries = Vec::new();
         let open = NamedEdges::open(&list, run)?;
@@ -136,7 +135,7 @@ impl NamedGraph {
     /// A graph whose nodes are all known by their numbers.
     fn new(path: &Path, adjacency: Csr<f64>, notes: &[String]) -> Self {
         let warnings = edge_warning(path, notes).into_iter().collect();
-        Self { adjacency, names: None, n_unknown: 0, n_left_out: 0, warnings }
+        Self { adjacency, names: None, warnings }
     }
 }
 
@@ -153,7 +152,10 @@ fn with_known_names(path: &Path, names: &RowNames, options: &NodeOptions<'_>, ru
     let found = find(edges, names, options.ignore_unknown, run, |edge| push(&mut entries, edge))?;
     let Unknown { n_nodes, n_edges, notes } = found;
     let adjacency = of_entries(path, entries, n, Some(names), run)?;
-    Ok(NamedGraph { n_unknown: n_nodes, n_left_out: n_edges, ..NamedGraph::new(path, adjacency, &notes) })
+    let mut graph = NamedGraph::new(path, adjacency, &notes);
+    let left_out = || Warning::UnknownNodes { n_nodes, n_edges, path: path.display().to_string() };
+    graph.warnings.splice(0..0, (n_nodes > 0).then(left_out));
+    Ok(graph)
 }
 
 /// Appends an edge that is no loop.

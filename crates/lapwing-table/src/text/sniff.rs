@@ -50,9 +50,7 @@ pub(super) fn sniff(sample: &[u8], is_whole: bool, known: &Known) -> Sniffed {
     let is_asked = !known.names.is_empty() && cells.first().is_some_and(|top| holds_names(top, &known.names));
     let mut told = || has_header(&cells, dialect.decimal, &mut doubts);
     dialect.has_header = known.has_header.unwrap_or_else(|| is_asked || shape.has_row_names || told());
-    let mut header = Vec::new();
-    let mut header_line = Vec::new();
-    let mut at = first;
+    let (mut header, mut header_line, mut at) = (Vec::new(), Vec::new(), first);
     if dialect.has_header && !cells.is_empty() {
         header = cells.remove(0);
         // A delimiter behind the names alone makes no column.
@@ -61,24 +59,13 @@ pub(super) fn sniff(sample: &[u8], is_whole: bool, known: &Known) -> Sniffed {
         if width > 1 && !known.is_list {
             header_line = lines[first].text(&sample[start..]).to_vec();
         }
-        at += 1;
         let further = if known.is_list { 0 } else { further_header_lines(&cells, dialect.decimal) };
-        passed.extend(
-            noted(sample, start, lines.iter().skip(at).take(further))
-                .passed_over("with types or units below the header"),
-        );
+        let below = noted(sample, start, lines.iter().skip(at + 1).take(further));
+        passed.extend(below.passed_over("with types or units below the header"));
         cells.drain(..further);
-        at += further;
-    } else if let Some(commented) = lines[..first].last().filter(|line| line.is_comment) {
-        // # x,y,label
-        let mut names: Vec<Vec<u8>> = commented.cells.clone();
-        if let Some(first) = names.first_mut() {
-            let length = first.iter().take_while(|byte| COMMENTS.contains(byte) || **byte == b' ').count();
-            first.drain(..length);
-        }
-        if names.len() == width && names.iter().all(|name| plain(name, dialect.decimal).is_none()) {
-            header = names;
-        }
+        at += 1 + further;
+    } else if let Some(names) = lines[..first].last().and_then(|line| commented_names(line, width, dialect.decimal)) {
+        header = names;
     }
     if shape.has_row_names && dialect.delimiter != b'\t' && !count_up(cells.iter().filter_map(|record| record.first()))
     {
@@ -94,6 +81,25 @@ pub(super) fn sniff(sample: &[u8], is_whole: bool, known: &Known) -> Sniffed {
     passed.extend(before(false).passed_over("before the header"));
     passed.extend(before(true).passed_over("of comment before the rows"));
     let mut columns = types(&cells, dialect.decimal);
+    doubt_columns(&columns, &cells, &known, &dialect, &mut doubts);
+    let n_columns = if known.is_list { width } else { columns.len() };
+    columns.resize(if header.is_empty() { n_columns } else { header.len() }, Found::default());
+    let end = lines.get(at).map_or_else(|| lines.last().map_or(0, |line| line.end), |line| line.start);
+    Sniffed { dialect, header, columns, doubts, records: cells, body: start + end, passed, header_line }
+}
+
+/// The names of `width` columns in a line of comment: # x,y,label.
+fn commented_names(line: &Line, width: usize, decimal: u8) -> Option<Vec<Vec<u8>>> {
+    let mut names: Vec<Vec<u8>> = line.is_comment.then(|| line.cells.clone())?;
+    if let Some(first) = names.first_mut() {
+        let length = first.iter().take_while(|byte| COMMENTS.contains(byte) || **byte == b' ').count();
+        first.drain(..length);
+    }
+    (names.len() == width && names.iter().all(|name| plain(name, decimal).is_none())).then_some(names)
+}
+
+/// Adds the doubts about what cells hold.
+fn doubt_columns(columns: &[Found], cells: &Sample, known: &Known, dialect: &Dialect, doubts: &mut Vec<Doubt>) {
     for doubt in columns.iter().filter_map(|column| Doubt::of_column(*column)) {
         let is_known = doubt == Doubt::Groups && (known.decimal.is_some() || doubts.contains(&Doubt::Decimal));
         doubts.extend((!is_known && !doubts.contains(&doubt)).then_some(doubt));
@@ -104,10 +110,6 @@ pub(super) fn sniff(sample: &[u8], is_whole: bool, known: &Known) -> Sniffed {
         // Each line may be one number with a decimal comma.
         doubts.push(Doubt::Delimiter);
     }
-    let n_columns = if known.is_list { width } else { columns.len() };
-    columns.resize(if header.is_empty() { n_columns } else { header.len() }, Found::default());
-    let end = lines.get(at).map_or_else(|| lines.last().map_or(0, |line| line.end), |line| line.start);
-    Sniffed { dialect, header, columns, doubts, records: cells, body: start + end, passed, header_line }
 }
 
 /// Lines of a sample, whose places count from byte `start`.

@@ -43,11 +43,11 @@ fn each_column_shows_a_cell_and_what_it_is_read_as() {
         found.columns[1].notes()[1],
         "3 no number, counted as missing: '??' (line 11), 'broken' (2, first in line 22)"
     );
-    assert_eq!(found.columns[0].notes()[1], "or the month first: --read-as when=month-first");
+    assert_eq!(found.columns[0].notes()[1], "or the month first: read_as={'when': 'month-first'}");
     assert_eq!(
         warnings[1],
         format!(
-            "{}: dates such as 03/04/2024 may start with the day or the month; the day is taken; --read-as when=month-first takes the month first",
+            "{}: dates such as 03/04/2024 may start with the day or the month; the day is taken; read_as={{'when': 'month-first'}} takes the month first",
             folder.path("t.csv").display()
         )
     );
@@ -62,7 +62,7 @@ fn each_column_shows_a_cell_and_what_it_is_read_as() {
 fn decimal_marks_that_are_open_show_both_numbers() {
     let folder = Folder::new();
     let (found, _) = described(&folder, "a;n\nx;1,234\ny;2,345\n", &ReadOptions::default());
-    assert_eq!(found.columns[1].notes()[1], "or 1,234 → 1234: --decimal point");
+    assert_eq!(found.columns[1].notes()[1], "or 1,234 → 1234: decimal='point'");
     let told = ReadOptions { decimal: Some(b'.'), ..ReadOptions::default() };
     let (found, _) = described(&folder, "a;n\nx;1,234\ny;2,345\n", &told);
     assert_eq!(found.columns[1].notes(), ["1234 to 2345, median 1234; 1,234 → 1234"]);
@@ -95,7 +95,7 @@ fn numbers_with_leading_zeros_are_codes_unless_told() {
     assert_eq!(kinds, ["text", "number", "number", "text"], "two digits are codes if the name says so");
     assert_eq!(
         warnings[0],
-        "column 'zip': numbers with leading zeros are taken as codes; as numbers: --read-as zip=number"
+        "column 'zip': numbers with leading zeros are taken as codes; as numbers: read_as={'zip': 'number'}"
     );
     assert_eq!(warnings.len(), 2);
     let path = folder.file("t.csv", &text);
@@ -124,10 +124,10 @@ fn few_numbers_with_the_name_of_a_code_may_be_levels() {
     };
     let text = format!("job code,class,size,Widths\n{}", (0..60).map(row).collect::<String>());
     let (found, warnings) = described(&folder, &text, &ReadOptions::default());
-    assert_eq!(found.columns[0].notes()[1], "or levels: --read-as 'job code=text'");
-    assert_eq!(found.columns[1].notes()[1], "or levels: --read-as class=text");
+    assert_eq!(found.columns[0].notes()[1], "or levels: read_as={'job code': 'text'}");
+    assert_eq!(found.columns[1].notes()[1], "or levels: read_as={'class': 'text'}");
     assert_eq!((found.columns[2].notes().len(), found.columns[3].notes().len()), (1, 1));
-    let expected = "column 'job code': its few numbers look like codes, and are taken as amounts; as levels: --read-as 'job code=text'";
+    let expected = "column 'job code': its few numbers look like codes, and are taken as amounts; as levels: read_as={'job code': 'text'}";
     assert_eq!(warnings, [expected]);
     let told =
         prepare(&folder.file("t.csv", &text), &read_as("class", ReadAs::Text), Standardize::Off, &run()).unwrap();
@@ -171,7 +171,7 @@ fn a_column_that_is_known_after_the_label_is_named() {
     let options = ReadOptions { label_column: Some("state".into()), ..ReadOptions::default() };
     let (found, warnings) = described(&folder, &text, &options);
     let expected = "column 'reason, short' alone tells the label of each of 60 labeled rows (each of its 6 values has one class), which \
-                    neither chance nor another column does; if it is known only after the label, leave it out: --drop '\"reason, short\"'";
+                    neither chance nor another column does; if it is known only after the label, leave it out: drop='reason, short'";
     assert_eq!(warnings, [expected]);
     assert_eq!(found.columns[2].notes()[1], "alone tells the labels of 60 rows: each of its 6 values has one class");
     let fit = prepare(&folder.path("t.csv"), &options, Standardize::Auto, &run()).unwrap();

@@ -155,11 +155,11 @@ fn first_lines_are_edges_unless_they_differ_from_the_others() {
     assert_eq!(of(pairs, Some(true)), (2, "a2 b2 a3 b3".into(), String::new()));
     let (n, nodes, warning) = of("buyer,seller\nann,bob\ncid,dan\n", None);
     assert_eq!((n, nodes.as_str()), (3, "buyer seller ann bob cid dan"));
-    assert!(warning.contains("'buyer' and 'seller', is taken for an edge; if it names the columns, pass --header"));
+    assert!(warning.contains("'buyer' and 'seller', is taken for an edge; if it names the columns, pass header"));
     assert_eq!(of("buyer,seller\nann,bob\ncid,dan\n", Some(true)).0, 2);
     assert_eq!(of("bob,seller\nann,bob\n", None), (2, "bob seller ann".into(), String::new()));
     let (n, _, warning) = of("paper,cites\np1,p2\np3,p4\n", None);
-    assert!(n == 2 && warning.contains("is taken for a header; if it is an edge, pass --no-header"), "{warning}");
+    assert!(n == 2 && warning.contains("is taken for a header; if it is an edge, pass no_header"), "{warning}");
     assert_eq!(of("from,to\nann,bob\n", None), (1, "ann bob".into(), String::new()));
     assert_eq!(of("from,to\nann,bob\n", Some(false)), (2, "from to ann bob".into(), String::new()));
 }
@@ -228,7 +228,7 @@ fn far_nodes_are_asked_about() {
     for (path, place) in files {
         let text = read_as(&path, ALONE).unwrap_err().to_string();
         assert!(text.contains(says) && text.contains(place), "{text}");
-        assert!(text.contains("(--nodes 100000001)") && text.contains("(--nodes names)"), "{text}");
+        assert!(text.contains("(nodes=100000001)") && text.contains("(nodes='names')"), "{text}");
         assert_eq!(names(&read_as(&path, EdgeOptions { are_names: true, ..ALONE }).unwrap()).len() % 2, 0);
         let file = EdgeFile::open(&path, Some(far as usize + 1), &run()).unwrap();
         assert_eq!(file.n_nodes(), far as usize + 1);

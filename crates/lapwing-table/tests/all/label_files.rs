@@ -89,7 +89,7 @@ fn a_first_line_is_a_label_unless_it_is_a_header() {
     assert_eq!(of("node,label\nann,x\nbob,y\n", None).unwrap(), (2, String::new()));
     assert_eq!(of("x,label\nann,x\nbob,y\n", None).unwrap(), (2, String::new()));
     let (n, warning) = of("who,team\nann,x\nbob,y\n", None).unwrap();
-    assert!(n == 2 && warning.contains("'who' and 'team', is taken for a header; if it is a label, pass --no-header"));
+    assert!(n == 2 && warning.contains("'who' and 'team', is taken for a header; if it is a label, pass no_header"));
     assert_eq!(of("who,team\nann,x\nbob,y\n", Some(true)).unwrap(), (2, String::new()));
     let text = |text: &str, header| of(text, header).unwrap_err().to_string();
     assert!(

@@ -118,12 +118,12 @@ fn what_a_column_or_a_line_leaves_open_is_said() {
     // 300,000 beside numbers with points.
     let text = format!("wing;price\n{}", rows(&|at| format!("{},{}00;{at}.25\n", 300 + at, at % 10)));
     let open = warned(&text);
-    assert!(open.contains("those of column 'wing' are taken as whole; --decimal comma reads 300,000 → 300"), "{open}");
+    assert!(open.contains("those of column 'wing' are taken as whole; decimal='comma' reads 300,000 → 300"), "{open}");
     let options = ReadOptions { decimal: Some(b'.'), ..ReadOptions::default() };
     let found = prepare(&folder.file("t.csv", &text), &options, Standardize::Off, &run(1)).unwrap();
     assert!(!said(&found.warnings).contains("wing") && values(&found.features)[0] == 300_000.0);
     let money = warned(&format!("price;x\n{}", rows(&|at| format!("${},500;{at}.25\n", at + 1))));
-    assert!(!money.contains("--decimal"), "{money}");
+    assert!(!money.contains("decimal="), "{money}");
     // Sums of rows, and marks that are not seen.
     let row = |at: usize| format!("{},{}\n", ["Oslo", "Rome", "Subtotal"][at % 3], at * 7 % 31);
     assert!(warned(&format!("city,x\n{}", rows(&row))).contains("column 'city': some of its cells name totals"));

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::common::*;
-use lapwing_core::{ClassNames, Edge, EdgeSource, Error, Labels, Named, RowNames, RowSource, UNLABELED};
+use lapwing_core::{ClassNames, Edge, EdgeSource, Error, Labels, Named, RowNames, RowSource, UNLABELED, Warning};
 use lapwing_table::read::{
     EdgeFile, NodeOptions, ReadOptions, column_names, read_graph, read_named_graph, read_named_labels, read_names,
 };
@@ -121,12 +121,13 @@ fn all_faults_of_a_labels_file_are_told_at_once() {
     let path = folder.file("y.csv", "id,label\nzoe,a\nbob,a\nbob,b\nbob,a\nyan,\n");
     let expected = "y.csv: 2 of 5 ids are no ids of the column 'id' of the data ('zoe' in line 2, 'yan' in line 6); 1 line gives a \
                     second label to ids that have another ('bob' is 'a' in line 3 and 'b' in line 4); 5 labels for 2 rows; \
-                    correct these lines, or leave the unknown ones out (ignore_unknown)";
+                    correct these lines, or leave the unknown ones out: ignore_unknown";
     let text = text_of(read_named_labels(&path, &rows, None, false));
     assert!(text.ends_with(expected), "{text}");
     let path = folder.file("y.csv", "id,label\nzoe,a\nbob,a\nbob,a\n");
     let found = read_named_labels(&path, &rows, None, true).unwrap();
-    assert_eq!((found.n_unknown, found.labels.rows), (1, vec![1]));
+    assert!(matches!(found.warnings[..], [Warning::UnknownLabels { n_labels: 1, .. }]));
+    assert_eq!(found.labels.rows, [1]);
 }
 
 #[test]
@@ -184,15 +185,16 @@ fn edges_with_wrong_names() {
     );
     // Beside rows.
     let without = read("alice,bob,1\n", NodeOptions { n_nodes: Some(2), ..NodeOptions::default() });
-    assert!(text_of(without).contains("give the column that names the rows: --id COLUMN"));
+    assert!(text_of(without).contains("give the column that names the rows: id='COLUMN'"));
     let rows = names(&["7", "alice", "12"]);
     let beside = |ignore_unknown| NodeOptions { names: Some(&rows), ignore_unknown, ..NodeOptions::default() };
     let text = text_of(read("u,v\nalice,7\nzoe,12\nyan,zoe\n", beside(false)));
     let expected = "2 nodes, in 2 of 3 edges, are no ids of the column 'id' of the data ('zoe' in line 3, 'yan' in line 4); correct \
-                    these names, or leave the unknown ones out (ignore_unknown)";
+                    these names, or leave the unknown ones out: ignore_unknown";
     assert!(text.ends_with(expected), "{text}");
     let kept = read("u,v\nalice,7\nzoe,12\nyan,zoe\n", beside(true)).unwrap();
-    assert_eq!((kept.n_unknown, kept.n_left_out, kept.adjacency.nnz()), (2, 2, 2));
+    assert!(matches!(kept.warnings[..], [Warning::UnknownNodes { n_nodes: 2, n_edges: 2, .. }]));
+    assert_eq!(kept.adjacency.nnz(), 2);
     // Numbers are names, in text and in arrays; a first line of two ids is an edge.
     for file in [folder.file("i.csv", "7,12\n"), folder.file("i.npy", npy("<i8", "(1, 2)", &i64s(&[7, 12])))] {
         let graph = read_named_graph(&file, &beside(false), &run).unwrap().adjacency;
@@ -300,7 +302,7 @@ fn edges_of_parquet_tables_have_names() {
     let path = folder.file("e.parquet", parquet(vec![("u", numbers.clone()), ("v", numbers)]));
     let ids = names(&["7", "-2", "30"]);
     let options = NodeOptions { names: Some(&ids), ..NodeOptions::default() };
-    assert_eq!(read_named_graph(&path, &options, &run).unwrap().n_unknown, 0);
+    assert!(read_named_graph(&path, &options, &run).unwrap().warnings.is_empty());
 }
 
 #[cfg(unix)]

@@ -12,7 +12,7 @@ use lapwing::data::{Features, Report, Targets};
 use lapwing::models::{Certify, CompareParams, Comparison, Keep, Method, ProblemSize, Settings, compare, method_names};
 use lapwing_core::{params, peak_memory_bytes};
 use lapwing_report::summary::of_scaling;
-use lapwing_report::{ComparePage, Table, stage_page};
+use lapwing_report::{ComparePage, Parts, Table, stage_page};
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -248,7 +248,7 @@ impl Compare {
             "{}\n{}{}{advice}{}",
             table(HEADINGS, &cells),
             lines(notes(found, same)),
-            summary(&[of_scaling(report).into_iter().collect(), written.rows()].concat()),
+            summary(&[of_scaling(&Parts::of(report)).into_iter().collect(), written.rows()].concat()),
             lines(next.into_iter().collect()),
         ))
     }

@@ -2,7 +2,8 @@
 
 use lapwing::data::Report;
 use lapwing::models::{CompareRow, Comparison};
-use lapwing_report::summary::{Row, of_cost, of_scaling, row};
+use lapwing_report::Parts;
+use lapwing_report::summary::{Row, of_cost, of_scaling, of_shape, row};
 
 use crate::text::{count, number, percent, seconds};
 
@@ -73,9 +74,8 @@ pub fn tiles(report: &Report, found: &Comparison) -> Vec<Row> {
 
 /// The summary of the report.
 pub fn rows(report: &Report) -> Vec<Row> {
-    let mut rows = vec![row("rows", count(report.n_samples))];
-    rows.extend(report.n_features.map(|n| row("features", count(n))));
-    rows.extend(of_scaling(report));
+    let mut rows = of_shape(report);
+    rows.extend(of_scaling(&Parts::of(report)));
     rows.extend(report.n_classes.map(|n| row("classes", count(n))));
     rows.push(row("labels known", count(report.n_labeled)));
     rows.extend(of_cost(&report.phases, report.peak_bytes));

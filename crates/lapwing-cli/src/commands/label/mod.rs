@@ -11,7 +11,6 @@ use lapwing::data::{Labels, Matrix, Report, Run, SparseLabels, Targets};
 use lapwing::graph::sparsify::Checkpoint;
 use lapwing::models::{Method, Problem, Settings, method_names};
 use lapwing_core::available_memory_bytes;
-use lapwing_core::params::{Parameters, Value};
 use lapwing_table::read::is_rereadable_table;
 
 use super::finished::Finished;
@@ -114,16 +113,12 @@ impl Label {
             ranks.refuse_many("--id", "leave it out: rows then have numbers")?;
         }
         let mut settings = settings.clone();
-        let drawn = settings.get("labels_drawn").filter(|drawn| *drawn == Value::Word("auto".into()));
-        if let (Some(_), Some(path)) = (drawn, &self.labels.labels)
-            && holds_suggestions(path, self.data.table.id.column.as_deref())
-        {
-            // The shares of suggested labels say nothing about the sizes of classes.
-            settings.set("labels_drawn", &Value::Word("balanced".into()))?;
+        let id = self.data.table.id.column.as_deref();
+        if self.labels.labels.as_deref().is_some_and(|path| holds_suggestions(path, id)) {
+            settings = settings.for_suggested();
         }
-        if self.outputs.sets.is_some() && settings.get("calibration") == Some(Value::Word("auto".into())) {
-            // Sets use every label, whatever the number of rows.
-            settings.set("calibration", &Value::Word("leave-one-out".into()))?;
+        if self.outputs.sets.is_some() {
+            settings = settings.for_sets();
         }
         settings.params.sparse.checkpoint.clone_from(&self.stream.checkpoint);
         settings.params.low_rank.checkpoint.clone_from(&self.stream.checkpoint);

@@ -13,8 +13,8 @@ use lapwing_core::peak_memory_bytes;
 use lapwing_core::publish::Staged;
 use lapwing_graph::low_rank::labeled_within;
 use lapwing_models::low_rank::remove_checkpoint;
-use lapwing_report::ClassSize;
 use lapwing_report::summary::{self, row};
+use lapwing_report::{ClassSize, Parts};
 use lapwing_table::read::is_rereadable_table;
 use serde_json::json;
 
@@ -252,7 +252,8 @@ impl LabelRows<'_> {
             (report, json!({"classes": sizes, "ranks": ranks, "accuracy": accuracy}))
         };
         let rows = || {
-            let mut rows = summary::of_fit(report);
+            let parts = Parts::of(report);
+            let mut rows = summary::of_fit(report, &parts);
             if let Some(accuracy) = accuracy {
                 rows.push(row("accuracy", format!("{accuracy:.4} on {} hidden labels", count(counts.hidden))));
             }
@@ -260,9 +261,8 @@ impl LabelRows<'_> {
                 rows.push(row("processes", count(session.communicator.size())));
             }
             rows.extend(summary::of_choices(report, " (auto)"));
-            if let Some(read) = report.parts.get("passes").and_then(|part| part["bytes"].as_u64()).filter(|n| *n > 0) {
-                rows.push(row("read to fit", bytes(read)));
-            }
+            let read = parts.read_bytes().filter(|bytes| *bytes > 0);
+            rows.extend(read.map(|read| row("read to fit", bytes(read))));
             rows.extend(summary::of_cost(&report.phases, report.peak_bytes));
             rows
         };

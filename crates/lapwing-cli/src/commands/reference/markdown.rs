@@ -1,8 +1,6 @@
 //! Pages in Markdown: one for each command and for each method of `label`, and one that lists them. What `--help` says stands on them as
 //! it is, in a section for each of its headings.
 
-use clap::{Arg, Command};
-
 use super::page::Page;
 
 /// Names and texts of the files.
@@ -26,36 +24,30 @@ fn index(pages: &[Page]) -> String {
     text +=
         "\nThe methods of [`lapwing label`](lapwing-label.md), each with its parameters:\n\n| method | |\n|---|---|\n";
     text.extend(methods.iter().map(|page| row(page)));
-    text += &block(&rendered(pages[0].command.clone(), "{after-help}"));
+    text += &block(&pages[0].command.clone().help_template("{after-help}").render_long_help().to_string());
     text += "\n```{toctree}\n:hidden:\n\n";
     text.extend(pages[1..].iter().map(|page| format!("{}\n", page.name)));
     text + "```\n"
 }
 
 fn page_text(page: &Page, pages: &[Page]) -> String {
-    let command = &page.command;
-    // As code, because Sphinx makes a dash of `--` in other text.
-    let mut text = format!("# `{}`\n", page.typed);
-    text += &block(&rendered(command.clone(), "{about}\n\n{usage-heading} {usage}"));
-    text += &links(page, pages);
-    for heading in headings(command) {
-        // The help of these options only; it begins with the heading.
-        let part = command.clone().mut_args(|argument| {
-            let is_hidden = argument.is_hide_set() || heading_of(&argument) != heading;
-            argument.hide(is_hidden)
-        });
-        let help = rendered(part, "{all-args}");
-        text += &format!("\n## {heading}\n{}", block(help.split_once('\n').map_or("", |(_, options)| options)));
+    let help = page.command.clone().render_long_help().to_string();
+    // What stands under each heading of the help; about and usage come before the first one.
+    let mut sections: Vec<(&str, Vec<&str>)> = vec![("", Vec::new())];
+    for paragraph in help.split("\n\n") {
+        let section =
+            paragraph.split_once(":\n").filter(|(heading, _)| !heading.contains('\n') && !heading.starts_with(' '));
+        match section {
+            Some((heading, text)) => sections.push((heading, vec![text])),
+            None => sections.last_mut().into_iter().for_each(|(_, texts)| texts.push(paragraph)),
+        }
     }
-    // The examples begin with their heading too.
-    let after = rendered(command.clone(), "{after-help}");
-    let (heading, examples) = after.trim_start().split_once(":\n").unwrap_or_default();
-    if examples.is_empty() { text } else { text + &format!("\n## {heading}\n{}", block(examples)) }
-}
-
-/// A part of the long help.
-fn rendered(command: Command, template: &'static str) -> String {
-    command.help_template(template).render_long_help().to_string()
+    // As code, because Sphinx makes a dash of `--` in other text.
+    let mut text = format!("# `{}`\n{}{}", page.typed, block(&sections[0].1.join("\n\n")), links(page, pages));
+    for (heading, texts) in &sections[1..] {
+        text += &format!("\n## {heading}\n{}", block(&texts.join("\n\n")));
+    }
+    text
 }
 
 /// Lines that are shown as they are.
@@ -85,22 +77,4 @@ fn links(page: &Page, pages: &[Page]) -> String {
         ),
         _ => String::new(),
     }
-}
-
-/// The headings of the visible arguments. What is given without a name comes first, and what has no heading last.
-fn headings(command: &Command) -> Vec<String> {
-    let mut headings: Vec<String> = Vec::new();
-    for argument in command.get_arguments().filter(|argument| !argument.is_hide_set()) {
-        let heading = heading_of(argument);
-        if !headings.contains(&heading) {
-            headings.push(heading);
-        }
-    }
-    headings.sort_by_key(|heading| (heading != "Arguments", heading == "Options"));
-    headings
-}
-
-fn heading_of(argument: &Arg) -> String {
-    let usual = if argument.is_positional() { "Arguments" } else { "Options" };
-    argument.get_help_heading().unwrap_or(usual).to_owned()
 }

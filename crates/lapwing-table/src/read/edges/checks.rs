@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::read::list::Place;
 use crate::read::npz::most_nodes;
+use lapwing_core::text::option;
 use lapwing_core::{Edge, Result};
 
 /// Weight of the edges of a list without weights.
@@ -77,8 +78,10 @@ impl Extent {
         }
         let edges = if n_edges == 1 { "1 edge".to_owned() } else { format!("{n_edges} edges") };
         let reason = format!(
-            "node {} would make {n} nodes of only {edges}; if ids are numbers of rows, give the number of nodes (--nodes {n}), and if they are names, say so (--nodes names)",
-            n - 1
+            "node {} would make {n} nodes of only {edges}; if ids are numbers of rows, give the number of nodes ({}), and if they are names, say so ({})",
+            n - 1,
+            option("nodes", &n.to_string()),
+            option("nodes", "names")
         );
         Err(place(self.row).error(path, reason))
     }

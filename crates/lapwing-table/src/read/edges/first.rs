@@ -1,7 +1,7 @@
 //! The first line of a list of edges as text: a header, or an edge.
 
 use crate::read::roles::{Cells, ends};
-use lapwing_core::text::quoted;
+use lapwing_core::text::{option, quoted};
 
 /// A first line that is or may be a header.
 #[derive(Clone, Debug)]
@@ -19,11 +19,11 @@ impl FirstLine {
     /// What to look at if no name comes again, and the line is taken for a header or not.
     pub(super) fn note(&self, is_header: bool) -> Option<String> {
         let [u, v] = self.nodes.each_ref().map(|node| quoted(node));
-        let (what, advice) = match is_header {
-            true => ("a header; if it is an edge", "--no-header"),
-            false => ("an edge; if it names the columns", "--header"),
+        let (what, name) = match is_header {
+            true => ("a header; if it is an edge", "no_header"),
+            false => ("an edge; if it names the columns", "header"),
         };
-        (!self.is_sure).then(|| format!("the first line, {u} and {v}, is taken for {what}, pass {advice}"))
+        (!self.is_sure).then(|| format!("the first line, {u} and {v}, is taken for {what}, pass {}", option(name, "")))
     }
 }
 

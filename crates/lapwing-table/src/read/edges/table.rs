@@ -15,7 +15,7 @@ use crate::read::npz::Archive;
 use crate::read::roles::{Cells, EdgeColumns, edge_columns, is_canonical};
 use crate::read::table::ColumnKind;
 use crate::text::Known;
-use lapwing_core::text::quoted;
+use lapwing_core::text::{option, quoted};
 use lapwing_core::{Edge, EdgeReader, Error, Result, Run};
 
 /// The array of edges in an archive.
@@ -231,10 +231,10 @@ impl EdgeList {
             _ => "is not an integer".to_owned(),
         };
         let advice = match self.is_once() {
-            true => "; if nodes have names, write the edges to a file, which is read twice",
-            false => "; if nodes have names, say so (--nodes names)",
+            true => "write the edges to a file, which is read twice".to_owned(),
+            false => format!("say so ({})", option("nodes", "names")),
         };
-        Err(format!("node '{}' {what}{advice}", shown(text.as_bytes())))
+        Err(format!("node '{}' {what}; if nodes have names, {advice}", shown(text.as_bytes())))
     }
 }
 

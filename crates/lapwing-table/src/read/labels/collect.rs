@@ -143,17 +143,15 @@ pub struct LabelFileOptions<'o> {
 pub struct NamedLabels {
     /// The labels.
     pub labels: SparseLabels,
-    /// Labels of unknown names, which were left out.
-    pub n_unknown: usize,
-    /// What to look at in the first line and in the labels.
+    /// What to look at in the first line and in the labels, and how many were left out.
     pub warnings: Vec<Warning>,
 }
 
 impl NamedLabels {
-    /// The labels that were collected, besides `n_unknown` others.
-    pub(super) fn of_texts(texts: LabelTexts, n_unknown: usize) -> Result<Self> {
+    /// The labels that were collected.
+    pub(super) fn of_texts(texts: LabelTexts) -> Result<Self> {
         let warnings = texts.spaced().into_iter().collect();
-        Ok(Self { labels: texts.finish()?, n_unknown, warnings })
+        Ok(Self { labels: texts.finish()?, warnings })
     }
 }
 

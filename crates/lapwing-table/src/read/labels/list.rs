@@ -12,7 +12,7 @@ use crate::read::roles::{is_canonical, is_label_word, label_columns};
 use crate::text::{Known, TextTable};
 use lapwing_core::bad_names::{BadNames, Tally};
 use lapwing_core::row_names::Named;
-use lapwing_core::text::quoted;
+use lapwing_core::text::{option, quoted};
 use lapwing_core::{Error, Result, RowNames, Run, Warning};
 
 /// What a file of labels needs if nodes have names.
@@ -125,7 +125,7 @@ fn in_order(list: &List, n_rows: usize, options: &LabelFileOptions<'_>) -> Resul
         }
     };
     check_count(ArrayName::from_path(list.table.path()), n_rows, texts.n_rows())?;
-    NamedLabels::of_texts(texts, 0)
+    NamedLabels::of_texts(texts)
 }
 
 /// The label in each line of a text. Empty lines are rows without a label.
@@ -153,8 +153,10 @@ fn by_number(list: &List, columns: Columns, n_rows: usize, options: &LabelFileOp
         let wrong = |reason: String| Err(place.error(list.table.path(), reason));
         let text = cells[0].trim();
         let Some(row) = text.parse::<usize>().ok().filter(|_| is_canonical(text)) else {
-            let advice = "rows are counted from 0; if they have names, say which column of the data holds these (--id)";
-            return wrong(format!("'{text}' is no row number; {advice}"));
+            return wrong(format!(
+                "'{text}' is no row number; rows are counted from 0; if they have names, say which column of the data holds these ({})",
+                option("id", "")
+            ));
         };
         if row >= n_rows {
             return wrong(format!("row {row} is out of range; the data has {n_rows} rows, counted from 0"));
@@ -168,7 +170,7 @@ fn by_number(list: &List, columns: Columns, n_rows: usize, options: &LabelFileOp
         texts.put(row as u32, cells[1]);
         Ok(())
     })?;
-    NamedLabels::of_texts(texts, 0)
+    NamedLabels::of_texts(texts)
 }
 
 fn by_name(list: &List, columns: Columns, names: &RowNames, options: &LabelFileOptions<'_>) -> Result<NamedLabels> {
@@ -195,9 +197,10 @@ fn by_name(list: &List, columns: Columns, names: &RowNames, options: &LabelFileO
             // A label of an unknown id.
             true => found.add(id, label, Place::Line(list.first_line))?,
             false => notes.push(format!(
-                "the first line, {} and {}, is taken for a header; if it is a label, pass --no-header",
+                "the first line, {} and {}, is taken for a header; if it is a label, pass {}",
                 quoted(id),
-                quoted(label)
+                quoted(label),
+                option("no_header", "")
             )),
         }
     }
@@ -245,12 +248,14 @@ impl Found<'_> {
 
     /// The labels, unless there are faults.
     fn finish(self, path: &Path, ignore_unknown: bool) -> Result<NamedLabels> {
-        let n_unknown = self.unknown.count;
-        let has_unknown = n_unknown > 0 && !ignore_unknown;
+        let (n_labels, what) = (self.unknown.count, path.display().to_string());
+        let has_unknown = n_labels > 0 && !ignore_unknown;
         if !has_unknown && self.doubled.count == 0 {
-            return NamedLabels::of_texts(self.labels, n_unknown);
+            let mut found = NamedLabels::of_texts(self.labels)?;
+            let left_out = || Warning::UnknownLabels { n_labels, path: what };
+            found.warnings.splice(0..0, (n_labels > 0).then(left_out));
+            return Ok(found);
         }
-        let what = path.display().to_string();
         let advice = if has_unknown { "correct these lines" } else { "keep one label for each" };
         let facts = self.facts(has_unknown);
         Err(Error::names(BadNames { what, facts, advice, has_unknown }))

@@ -70,7 +70,7 @@ pub fn read_label_file(
             let (file, length) = open_filled(path)?;
             let reader = NpyReader::new(file, length, ArrayName::from_path(path), false)?;
             let labels = from_array(reader, n_rows, options.unlabeled, &Run::new(Some(1), 0)?)?;
-            Ok(NamedLabels { labels, n_unknown: 0, warnings: Vec::new() })
+            Ok(NamedLabels { labels, warnings: Vec::new() })
         }
         _ => Err(unknown_format(
             path,
