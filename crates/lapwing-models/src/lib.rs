@@ -33,12 +33,12 @@ pub use self::core::expected::{ClassAccuracy, ExpectedAccuracy, ReliabilityBin, 
 pub use self::core::extend::{Extend, Extension};
 pub use self::core::fitted::{Fitted, FittedRegression};
 pub use self::core::held_out::{HeldOut, HeldOutSource};
-pub use self::core::labeling::{Labeling, Rule};
 pub use self::core::lazy_index::LazyIndex;
 pub use self::core::method::{HeldOutFit, Method};
 pub use self::core::neighbors::NeighborExtension;
 pub use self::core::plan::{Plan, PlanStep};
 pub use self::core::problem::{Problem, ProblemSize};
+pub use self::core::rule::{Labeling, Rule};
 pub use self::core::scores::{Extended, RowScores};
 pub use self::core::venn_abers::VennAbers;
 pub use self::core::{metrics, split};

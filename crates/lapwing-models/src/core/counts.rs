@@ -15,11 +15,38 @@ pub(crate) fn wilson(p: f64, n: f64) -> (f64, f64) {
     ((middle - half).max(0.0), (middle + half).min(1.0))
 }
 
+/// How often each of `c` classes occurs (c).
+pub(crate) fn counted(classes: impl IntoIterator<Item = usize>, c: usize) -> Vec<usize> {
+    let mut counts = vec![0; c];
+    classes.into_iter().for_each(|class| counts[class] += 1);
+    counts
+}
+
+/// Class of each label (l); that of the largest share of soft ones.
+pub(crate) fn label_classes(targets: &Targets) -> Vec<usize> {
+    targets.values().rows().map(largest).collect()
+}
+
 /// Labels of each class (c); soft labels count for their largest share.
 pub(crate) fn label_counts(targets: &Targets) -> Vec<usize> {
-    let mut counts = vec![0; targets.n_columns()];
-    targets.values().rows().for_each(|row| counts[largest(row)] += 1);
-    counts
+    counted(targets.values().rows().map(largest), targets.n_columns())
+}
+
+/// Number of classes that occur.
+pub(crate) fn n_present(counts: &[usize]) -> usize {
+    counts.iter().filter(|count| **count > 0).count()
+}
+
+/// Whether labels are of two classes or more, and `least` for each of these on average.
+pub(crate) fn has_mean(targets: &Targets, least: usize) -> bool {
+    let n_present = n_present(&label_counts(targets));
+    n_present > 1 && targets.rows().len() >= least * n_present
+}
+
+/// Whether labels are of two classes or more, and `least` or more of each of these.
+pub(crate) fn has_each(targets: &Targets, least: usize) -> bool {
+    let counts = label_counts(targets);
+    n_present(&counts) > 1 && counts.iter().all(|count| *count == 0 || *count >= least)
 }
 
 /// Shares of the classes (c) from numbers of labels, drawn toward equal shares by as much as the differences among the numbers may be chance:

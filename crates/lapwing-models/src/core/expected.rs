@@ -4,7 +4,7 @@ use lapwing_core::{Report, Warning};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::core::counts::{shrunken_shares, wilson};
+use crate::core::counts::{counted, shrunken_shares, wilson};
 use crate::{HeldOut, HeldOutSource};
 
 /// Level of the interval.
@@ -50,7 +50,7 @@ impl ExpectedAccuracy {
 }
 
 /// How given classes and predicted ones agree.
-pub(crate) struct Agreement {
+struct Agreement {
     /// Share of rows on which they do.
     right: f64,
     /// Cohen's κ in [0, 1]: by how much more they agree than if they were dealt anew, as a share of the most.
@@ -63,12 +63,8 @@ pub(crate) struct Agreement {
 
 impl Agreement {
     /// Of given classes and predicted ones, which agree on the share `right` of the rows; of `c` classes.
-    pub fn new(right: f64, given: &[u32], predicted: &[u32], c: usize) -> Self {
-        let counts = |classes: &[u32]| {
-            let mut counts = vec![0usize; c];
-            classes.iter().for_each(|&class| counts[class as usize] += 1);
-            counts
-        };
+    fn new(right: f64, given: &[u32], predicted: &[u32], c: usize) -> Self {
+        let counts = |classes: &[u32]| counted(classes.iter().map(|&class| class as usize), c);
         let (n, likely) = (given.len(), shrunken_shares(&counts(given)));
         let (mut by_chance, mut luck) = (0.0, 0.0);
         for ((given, predicted), likely) in counts(given).into_iter().zip(counts(predicted)).zip(likely) {
@@ -81,12 +77,12 @@ impl Agreement {
     }
 
     /// The share on which they agree without the luck. A method that tells classes apart has none.
-    pub fn expected(&self) -> f64 {
+    fn expected(&self) -> f64 {
         (self.right - (1.0 - self.kappa) * self.luck).clamp(0.0, 1.0)
     }
 
     /// Ends of the interval around it, for the accuracy on `n_unlabeled` rows.
-    pub fn interval(&self, n_unlabeled: usize) -> (f64, f64) {
+    fn interval(&self, n_unlabeled: usize) -> (f64, f64) {
         let per_draw = LABELS_PER_DRAW.0 + LABELS_PER_DRAW.1 * self.kappa;
         let others = if n_unlabeled > 0 { (n_unlabeled as f64).recip() } else { 0.0 };
         wilson(self.expected(), (per_draw / self.n as f64 + others).recip())
@@ -198,7 +194,7 @@ mod tests {
             classes: vec![0; rows.len()],
             shares: Matrix::new(rows.len(), 2, shares.collect()).unwrap(),
             source: HeldOutSource::LeaveOneOut,
-            values: vec![vec![0.45, 0.2]; rows.len()],
+            values: Some(Matrix::new(rows.len(), 2, [0.45, 0.2].repeat(rows.len())).unwrap()),
         }
     }
 
@@ -295,14 +291,7 @@ mod tests {
 
     #[test]
     fn offsets_move_held_out_rows_as_they_move_others() {
-        let rule = Rule {
-            offset: vec![0.0; 2],
-            scale: vec![1.0; 2],
-            temperature: Some(0.2),
-            flattened: false,
-            venn_abers: None,
-            prior: vec![0.5; 2],
-        };
+        let rule = Rule { temperature: Some(0.2), ..Rule::largest(vec![0.5; 2]) };
         let moved = Rule { offset: vec![0.3, -0.1], ..rule.clone() };
         let scores = [0.45, 0.2];
         let of = |rule: &Rule| {
@@ -310,7 +299,7 @@ mod tests {
             rule.decide(std::sync::Arc::new(scores)).label_distributions.row(0).to_vec()
         };
         let before = held_out(&[(0.5, true)]);
-        let after = before.moved(&rule, &moved);
+        let after = before.moved(&rule, &moved).unwrap();
         assert!(after.shares.row(0).iter().zip(of(&moved)).all(|(a, b)| (a - b).abs() < 1e-12));
     }
 }

@@ -8,8 +8,8 @@ use lapwing_core::model_file::ModelFile;
 use lapwing_core::{Error, Features, Matrix, Result, RowSource, Run};
 use lapwing_graph::Graph;
 
-use super::labeling::{Labeling, Rule};
 use super::neighbors::NeighborExtension;
+use super::rule::{Labeling, Rule};
 use super::scores::Extended;
 
 /// What gives scores to new rows; fits, regressions and models share it.

@@ -8,7 +8,7 @@ use lapwing_graph::AffinityGraph;
 use super::expected::ExpectedAccuracy;
 use super::extend::Extension;
 use super::held_out::HeldOut;
-use super::labeling::{Labeling, Rule};
+use super::rule::{Labeling, Rule};
 
 /// Result of a classification.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use lapwing_core::{Matrix, Result, Run};
 use lapwing_graph::GraphParams;
 
 use super::fitted::Fitted;
-use super::held_out::n_folds;
+use super::held_out::folds::in_turn;
 use super::plan::Plan;
 use super::problem::{Problem, ProblemSize};
 
@@ -96,17 +96,14 @@ pub(crate) fn refitted<'a>(
     folds: &[usize],
     run: &Run,
 ) -> Result<HeldOutFit<'a>> {
-    let targets = problem.targets;
-    let mut shares = Matrix::filled(targets.rows().len(), targets.n_columns(), f64::NAN);
-    for fold in 0..n_folds(folds) {
-        run.check()?;
-        let kept = targets.subset(|at| folds[at] != fold)?;
-        let labeling = method.fit(&Problem { targets: &kept, ..*problem }, run)?.labeling;
-        for (at, &row) in targets.rows().iter().enumerate().filter(|(at, _)| folds[*at] == fold) {
-            if labeling.reached[row as usize] {
-                shares.row_mut(at).copy_from_slice(labeling.label_distributions.row(row as usize));
-            }
+    let shares = in_turn(problem.targets, folds, run, |kept, fold, _| {
+        let labeling = method.fit(&Problem { targets: kept, ..*problem }, run)?.labeling;
+        let mut shares = fold.rows_of(&labeling.label_distributions, problem.targets);
+        let rows = fold.rows(problem.targets).into_iter().enumerate();
+        for (at, _) in rows.filter(|(_, row)| !labeling.reached[*row as usize]) {
+            shares.row_mut(at).fill(f64::NAN);
         }
-    }
+        Ok(shares)
+    })?;
     Ok(HeldOutFit { shares, fitted: None })
 }

@@ -92,6 +92,21 @@ pub(crate) fn to_sum_one(values: &mut [f64]) {
     values.iter_mut().for_each(|value| *value /= total);
 }
 
+/// Replaces values z by their shares e^(z/T)/Σ e^(z/T), T the `temperature`.
+pub(crate) fn softmax(values: &mut [f64], temperature: f64) {
+    let top = top(values);
+    values.iter_mut().for_each(|z| *z = ((*z - top) / temperature).exp());
+    let total: f64 = values.iter().sum();
+    values.iter_mut().for_each(|z| *z /= total);
+}
+
+/// Some rows of a matrix.
+pub(crate) fn rows_at(matrix: &Matrix, rows: impl ExactSizeIterator<Item = usize>) -> Matrix {
+    let mut out = Matrix::filled(rows.len(), matrix.n_cols(), 0.0);
+    rows.enumerate().for_each(|(to, from)| out.row_mut(to).copy_from_slice(matrix.row(from)));
+    out
+}
+
 /// The largest value, NaN ignored.
 #[inline]
 pub(crate) fn top(values: &[f64]) -> f64 {

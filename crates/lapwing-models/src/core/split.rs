@@ -61,21 +61,6 @@ pub(crate) fn fold_labels(labels: &Labels, n_folds: usize, split: u64, run: &Run
     Ok(folds)
 }
 
-/// Stratified folds of labels by their `classes` (l), below `c`: a fold below `n_folds` for each label.
-pub(crate) fn dealt(classes: &[usize], c: usize, n_folds: usize, run: &Run) -> Vec<usize> {
-    let mut folds = vec![0; classes.len()];
-    let mut next = 0;
-    for class in 0..c {
-        let mut members: Vec<usize> = (0..classes.len()).filter(|&at| classes[at] == class).collect();
-        members.shuffle(&mut run.rng(Stream::Split, u64::MAX - class as u64));
-        for member in members {
-            folds[member] = next % n_folds;
-            next += 1;
-        }
-    }
-    folds
-}
-
 fn keep(labels: &Labels, counts: &[usize], draw: u64, run: &Run) -> Result<Labels> {
     let mut index = vec![UNLABELED; labels.len()];
     for (class, rows) in shuffled_by_class(labels, draw, run)?.into_iter().enumerate() {

@@ -22,7 +22,8 @@ use serde::Serialize;
 
 use super::smoother::{Smoother, moderate};
 use crate::HeldOutSource;
-use crate::core::folds::{FOLDS, folds};
+use crate::core::held_out::folds::{FOLDS, of_values};
+use crate::core::ranks::{conformal_rank, of_rank};
 
 /// Fewest held-out values that tell a width.
 pub(crate) const FEWEST: usize = 10;
@@ -62,6 +63,12 @@ impl HeldOutErrors {
         Self { rows, errors, source }
     }
 
+    /// Errors of values (l, 1) that were found for the labels without their own; those of NaN were not held out.
+    pub fn of(targets: &Targets, found: &Matrix, source: HeldOutSource) -> Self {
+        let errors = targets.values().rows().zip(found.rows()).map(|(given, found)| given[0] - found[0]);
+        Self::new(targets.rows().iter().copied().zip(errors), source)
+    }
+
     /// For the report.
     pub fn summary(&self) -> Summary {
         let source = match self.source {
@@ -91,21 +98,14 @@ impl HeldOutErrors {
             None => (vec![mean; n], vec![mean; errors.len()]),
         };
         let scores = errors.iter().zip(&without_own).map(|(error, near)| error / (near + FLOOR * mean)).collect();
-        let q = quantile(scores);
+        let q = of_rank(scores, conformal_rank(errors.len(), LEVEL));
         Ok(Some(near.into_iter().map(|near| q * (near + FLOOR * mean) * largest).collect()))
     }
 }
 
-/// The ⌈0.9·(l + 1)⌉-th smallest of l scores, at most the largest.
-fn quantile(mut scores: Vec<f64>) -> f64 {
-    let rank = (LEVEL * (scores.len() + 1) as f64).ceil() as usize;
-    scores.sort_unstable_by(f64::total_cmp);
-    scores[rank.min(scores.len()) - 1]
-}
-
 /// m of all rows (n), and m₋ᵢ of the `rows` of the errors (q), both within the range of the errors.
 fn spread(graph: &Graph, rows: &[u32], errors: &[f64], mean: f64, run: &Run) -> Result<(Vec<f64>, Vec<f64>)> {
-    let folds = folds(&vec![0; rows.len()], 1, run);
+    let folds = of_values(rows.len(), run);
     let columns = columns(graph, rows, errors, &folds, run)?;
     let least = errors.iter().copied().fold(f64::INFINITY, f64::min);
     let most = errors.iter().copied().fold(0.0, f64::max);
@@ -186,7 +186,7 @@ mod tests {
         }
         // No error reaches the last node.
         assert_eq!(near[40], mean);
-        let folds = folds(&vec![0; rows.len()], 1, &run);
+        let folds = of_values(rows.len(), &run);
         for at in 0..rows.len() {
             let kept = |value: &dyn Fn(usize) -> f64| {
                 let b: Vec<f64> = (0..rows.len()).map(|i| if folds[i] == folds[at] { 0.0 } else { value(i) }).collect();
@@ -200,6 +200,10 @@ mod tests {
     #[test]
     fn the_rank_of_the_quantile() {
         // ⌈0.9·20⌉ = 18 of 19, ⌈0.9·11⌉ = 10 of 10, and rank 11 of 10 would be none.
+        let quantile = |values: Vec<f64>| {
+            let rank = conformal_rank(values.len(), LEVEL);
+            of_rank(values, rank)
+        };
         assert_eq!(quantile((1..=19).rev().map(f64::from).collect()), 18.0);
         assert_eq!(quantile((1..=10).map(f64::from).collect()), 10.0);
         assert_eq!(quantile((1..=8).map(f64::from).collect()), 8.0);

@@ -25,7 +25,7 @@ use lapwing_core::{Error, Features, Matrix, Report, Result, Run, Targets, Warnin
 use lapwing_graph::{Components, Graph, Metric};
 use serde::Serialize;
 
-use crate::core::scores::largest;
+use crate::core::counts::{label_counts, n_present};
 use crate::core::smoother::leave_one_out::{LeftOut, TOL, check_size};
 use crate::core::smoother::{Smooth, Smoother, moderate};
 use classes::Classes;
@@ -266,14 +266,12 @@ impl Work<'_> {
 
 /// Refuses labels that have nothing to be compared with.
 fn check_labels(targets: &Targets) -> Result<()> {
-    let mut counts = vec![0usize; targets.n_columns()];
-    targets.values().rows().for_each(|y| counts[largest(y)] += 1);
-    let present: Vec<usize> = counts.into_iter().filter(|count| *count > 0).collect();
-    match present.len() {
+    let counts = label_counts(targets);
+    match n_present(&counts) {
         1 => Err(Error::labels(
             "all labels are of one class, so that there is nothing to compare them with; label rows of another class",
         )),
-        _ if present.iter().all(|count| *count == 1) => Err(Error::labels(
+        _ if counts.iter().all(|count| *count < 2) => Err(Error::labels(
             "every label is the only one of its class, so that there is nothing to compare it with; label more rows",
         )),
         _ => Ok(()),

@@ -20,7 +20,8 @@ use lapwing_graph::Graph;
 use rayon::prelude::*;
 
 use super::sets::least_labels;
-use crate::core::held_out::power_of_two;
+use crate::core::held_out::choosing::power_of_two;
+use crate::core::ranks::{conformal_rank, of_rank};
 use crate::core::smoother::leave_one_out::{Centering, TOL, check_values, of_values};
 use crate::core::smoother::{BLOCK, Probe, Smooth, Smoother, moderate};
 
@@ -70,9 +71,9 @@ pub fn jackknife_plus(
     let without = if is_plus { fit.without(&known, unit, run)? } else { Vec::new() };
     let residuals: Vec<f64> = known.iter().map(|&at| fit.residual(at).abs()).collect();
     let m = residuals.len();
-    let rank = ((level * (m + 1) as f64 * (1.0 - 1e-12)).ceil() as usize).clamp(1, m);
+    let rank = conformal_rank(m, level);
     // The jackknife: one width for all rows.
-    let width = if is_plus { f64::NAN } else { nth(residuals.clone(), rank - 1) };
+    let width = if is_plus { f64::NAN } else { of_rank(residuals.clone(), rank) };
     let ends = |row: usize| {
         let value = fit.value(row);
         if !is_plus || value.is_nan() {
@@ -81,7 +82,7 @@ pub fn jackknife_plus(
         let moved = without[row * m..][..m].iter().map(|moved| f64::from(*moved) * unit).zip(&residuals);
         let low: Vec<f64> = moved.clone().map(|(moved, residual)| value + moved - residual).collect();
         let high: Vec<f64> = moved.map(|(moved, residual)| value + moved + residual).collect();
-        [nth(low, m - rank), nth(high, rank - 1)]
+        [of_rank(low, m - rank + 1), of_rank(high, rank)]
     };
     let found: Vec<[f64; 2]> = run.install(|| (0..n).into_par_iter().with_min_len(64).map(ends).collect());
     run.check()?;
@@ -96,10 +97,6 @@ fn check_level(level: f64, n: usize, which: &str) -> Result<()> {
         true => Ok(()),
         false => Err(Error::param("level", level, format!("at least {least} values{which}; there are {n}"))),
     }
-}
-
-fn nth(mut values: Vec<f64>, at: usize) -> f64 {
-    *values.select_nth_unstable_by(at, f64::total_cmp).1
 }
 
 struct Fit<'a> {

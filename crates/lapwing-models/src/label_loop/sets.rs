@@ -16,6 +16,8 @@ use lapwing_core::params::{Parameters, above};
 use lapwing_core::{Error, Matrix, Result, parameters};
 use serde::Serialize;
 
+use crate::core::counts::counted;
+use crate::core::ranks::{conformal_rank, of_rank};
 use crate::core::scores::largest;
 
 parameters! {
@@ -84,8 +86,7 @@ pub fn prediction_sets(
     }
     let given: Vec<usize> = classes.iter().map(|&class| class as usize).collect();
     let misfit: Vec<f64> = held_out.rows().zip(&given).map(|(row, &class)| 1.0 - row[class]).collect();
-    let mut counts = vec![0usize; c];
-    given.iter().for_each(|&class| counts[class] += 1);
+    let counts = counted(given.iter().copied(), c);
     // A class that no label has is given no share in any row.
     let mut is_seen: Vec<bool> = counts.iter().map(|count| *count > 0).collect();
     shares.rows().for_each(|row| is_seen.iter_mut().zip(row).for_each(|(seen, share)| *seen |= *share > 0.0));
@@ -145,7 +146,7 @@ fn limits(
     };
     if !params.by_class {
         enough(misfit.len(), "")?;
-        let limit = quantile(misfit.to_vec(), params.level);
+        let limit = of_rank(misfit.to_vec(), conformal_rank(misfit.len(), params.level));
         return Ok(is_seen.iter().map(|seen| if *seen { limit } else { -1.0 }).collect());
     }
     let of_class = |class: usize| {
@@ -154,7 +155,7 @@ fn limits(
         }
         enough(counts[class], &format!(" of class number {class}"))?;
         let own = misfit.iter().zip(given).filter(|(_, given)| **given == class).map(|(misfit, _)| *misfit);
-        Ok(quantile(own.collect(), params.level))
+        Ok(of_rank(own.collect(), conformal_rank(counts[class], params.level)))
     };
     (0..counts.len()).map(of_class).collect()
 }
@@ -164,22 +165,12 @@ fn highest(count: usize) -> f64 {
     (100.0 * count as f64 / (count + 1) as f64).floor() / 100.0
 }
 
-/// Rank ⌈(l + 1)·level⌉ among l values, at most l.
-fn rank(l: usize, level: f64) -> usize {
-    (((l + 1) as f64 * level * (1.0 - 1e-12)).ceil() as usize).clamp(1, l.max(1))
-}
-
-fn quantile(mut values: Vec<f64>, level: f64) -> f64 {
-    let rank = rank(values.len(), level);
-    *values.select_nth_unstable_by(rank - 1, f64::total_cmp).1
-}
-
 /// Labels beyond which the normal distribution stands for that of Beta.
 const MOST_EXACT: usize = 2000;
 
 /// 5 and 95 % points of Beta(k, l + 1 − k), k the rank: by the binomial distribution, P(Beta ≤ x) = P(Bin(l, x) ≥ k).
 fn expected(l: usize, level: f64) -> [f64; 2] {
-    let k = rank(l, level);
+    let k = conformal_rank(l, level);
     if l > MOST_EXACT {
         let (mean, n) = (k as f64 / (l + 1) as f64, (l + 2) as f64);
         let spread = (mean * (1.0 - mean) / n).sqrt();

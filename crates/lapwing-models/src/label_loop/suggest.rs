@@ -37,8 +37,8 @@ use rand::seq::index::sample;
 use serde::Serialize;
 
 use super::cover::Cover;
-use crate::core::labeling::typical_temperature;
 use crate::core::notes;
+use crate::core::rule::typical_temperature;
 use crate::core::smoother::leave_one_out::check_size;
 use crate::core::smoother::{Smooth, Smoother, moderate};
 use crate::{Labeling, Rule};

@@ -5,18 +5,18 @@
 use std::sync::Arc;
 
 use lapwing_core::model_file::{ModelFile, Must};
-use lapwing_core::{Features, Matrix, Result, Run, Warning};
+use lapwing_core::{Features, Matrix, Result, Run, Targets, Warning};
 use serde_json::json;
 
 use crate::core::calibration::{Fallback, note};
 use crate::core::expected::note_expected;
 use crate::core::extend::{Extend, Extension, check_columns};
 use crate::core::fitting::Fitting;
-use crate::core::held_out::stratified;
+use crate::core::held_out::Standings;
+use crate::core::held_out::folds::{in_turn, stratified};
 use crate::core::plan::{Program, base_bytes};
 use crate::core::scores::Extended;
 use crate::core::stored::stored_width;
-use crate::core::supervised::{signed, standings};
 use crate::{Fitted, HeldOutFit, Method, Plan, PlanStep, Problem, ProblemSize, Rule};
 
 /// Name of the method.
@@ -95,16 +95,8 @@ impl Extend for MajorityExtension {
 
 impl Majority {
     /// Shares (l, c) of each labeled row, from a fit without the labels of its fold (l).
-    fn shares_held_out(&self, problem: &Problem<'_, '_>, folds: &[i32]) -> Result<Matrix> {
-        let targets = problem.targets;
-        let mut out = Matrix::filled(folds.len(), targets.n_columns(), f64::NAN);
-        let last = folds.iter().copied().max().unwrap_or(-1);
-        for fold in (0..=last).filter(|fold| folds.contains(fold)) {
-            let shares = targets.subset(|at| folds[at] != fold)?.mean();
-            let rows = (0..folds.len()).filter(|&at| folds[at] == fold);
-            rows.for_each(|at| out.row_mut(at).copy_from_slice(&shares));
-        }
-        Ok(out)
+    fn shares_held_out(&self, targets: &Targets, folds: &[usize], run: &Run) -> Result<Matrix> {
+        in_turn(targets, folds, &run.quiet(), |kept, fold, _| Ok(repeated(&kept.mean(), fold.held.len())))
     }
 }
 
@@ -124,7 +116,9 @@ impl Method for Majority {
             None => None,
         };
         let held_out = match stratified(problem.targets, run) {
-            Some(folds) => Some(standings(&self.shares_held_out(problem, &signed(&folds))?, problem.targets)),
+            Some(folds) => {
+                Some(Standings::of_shares(problem.targets, &self.shares_held_out(problem.targets, &folds, run)?))
+            }
             None => None,
         };
         let mut fitted = fitting.decide(Arc::new(scores), None, Fallback::Shares, extension, None);
@@ -142,8 +136,8 @@ impl Method for Majority {
         false
     }
 
-    fn held_out<'a>(&self, problem: &Problem<'_, 'a>, folds: &[usize], _: &Run) -> Result<HeldOutFit<'a>> {
-        Ok(HeldOutFit { shares: self.shares_held_out(problem, &signed(folds))?, fitted: None })
+    fn held_out<'a>(&self, problem: &Problem<'_, 'a>, folds: &[usize], run: &Run) -> Result<HeldOutFit<'a>> {
+        Ok(HeldOutFit { shares: self.shares_held_out(problem.targets, folds, run)?, fitted: None })
     }
 
     fn plan(&self, size: &ProblemSize) -> Plan {
@@ -158,12 +152,11 @@ impl Method for Majority {
 
 #[cfg(test)]
 mod tests {
-    use lapwing_core::{ClassNames, Features, Labels, Scaling, Targets};
+    use lapwing_core::{ClassNames, Labels, Scaling};
 
     use super::*;
-    use lapwing_core::model_file::ModelFile;
-
     use crate::Classifier;
+    use crate::core::held_out::folds::NEVER;
 
     #[test]
     fn every_row_has_the_shares_of_the_labels() {
@@ -176,7 +169,7 @@ mod tests {
         // Trust weighs the labels.
         let trusted = Targets::one_hot(&labels, Some(&[4.0, 1.0, 1.0, 1.0, 1.0, 1.0])).unwrap();
         assert_eq!(Majority.fit(&Problem::new(&trusted), &run).unwrap().labeling.labels, [0; 6]);
-        let held = Majority.shares_held_out(&Problem::new(&targets), &[0, 0, 1, 1, -1]).unwrap();
+        let held = Majority.shares_held_out(&targets, &[0, 0, 1, 1, NEVER], &run).unwrap();
         assert_eq!(held.row(0), [1.0 / 3.0, 2.0 / 3.0]);
         assert_eq!(held.row(2), [2.0 / 3.0, 1.0 / 3.0]);
         assert!(held.row(4)[0].is_nan());

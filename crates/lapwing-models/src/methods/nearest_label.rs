@@ -12,16 +12,17 @@
 
 use std::sync::Arc;
 
-use lapwing_core::{Features, Matrix, Result, Run, Targets, parameters};
+use lapwing_core::{Features, Result, Run, Targets, parameters};
 use lapwing_graph::{GraphParams, Metric, ZeroRows, kneighbors};
 
 use crate::core::calibration::Fallback;
 use crate::core::extend::Extend;
 use crate::core::fitting::Fitting;
-use crate::core::held_out::{Standings, n_folds, stratified};
+use crate::core::held_out::Standings;
+use crate::core::held_out::folds::{can_hold_out, in_turn};
 use crate::core::plan::{Program, base_bytes};
-use crate::core::scores::largest;
-use crate::{Fitted, HeldOutFit, HeldOutSource, Method, NeighborExtension, Plan, PlanStep, Problem, ProblemSize};
+use crate::core::scores::rows_at;
+use crate::{Fitted, HeldOutFit, Method, NeighborExtension, Plan, PlanStep, Problem, ProblemSize};
 
 /// Name of the method.
 pub(crate) const NEAREST_LABEL: &str = "nearest-label";
@@ -78,19 +79,14 @@ impl NearestLabel {
 
     /// Targets of the nearest other labeled row of each labeled row; `None` if labels are too few.
     fn left_out(&self, features: &Features<'_>, targets: &Targets, run: &Run) -> Result<Option<Standings>> {
-        if stratified(targets, run).is_none() {
+        if !can_hold_out(targets) {
             return Ok(None);
         }
         let params = GraphParams { n_neighbors: 1, ..self.graph() }.resolved(features);
         let (nearest, _) = kneighbors(&features.select(targets.rows())?, &params.knn(), &run.quiet())
             .map_err(|error| error.at_rows("features", |row| targets.rows()[row] as usize))?;
-        let rows = targets.values().rows();
-        Ok(Some(Standings {
-            rows: targets.rows().to_vec(),
-            classes: rows.map(|y| largest(y) as u32).collect(),
-            values: nearest.indices.iter().map(|&other| targets.values().row(other as usize).to_vec()).collect(),
-            source: HeldOutSource::LeaveOneOut,
-        }))
+        let values = rows_at(targets.values(), nearest.indices.iter().map(|&other| other as usize));
+        Ok(Some(Standings::left_out(targets, values)))
     }
 }
 
@@ -123,16 +119,11 @@ impl Method for NearestLabel {
     /// Only the held-out rows are compared with the labels of the other folds.
     fn held_out<'a>(&self, problem: &Problem<'_, 'a>, folds: &[usize], run: &Run) -> Result<HeldOutFit<'a>> {
         let (features, targets) = (problem.required_features(self.name())?, problem.targets);
-        let mut shares = Matrix::filled(folds.len(), targets.n_columns(), f64::NAN);
-        for fold in 0..n_folds(folds) {
-            run.check()?;
-            let kept = targets.subset(|at| folds[at] != fold)?;
-            let held: Vec<usize> = (0..folds.len()).filter(|&at| folds[at] == fold).collect();
-            let rows: Vec<u32> = held.iter().map(|&at| targets.rows()[at]).collect();
-            let found = self.extension(features, &kept)?.scores_of(&features.select(&rows)?, run);
-            let scores = found.map_err(|error| error.at_rows("features", |row| rows[row] as usize))?;
-            held.iter().zip(scores.rows()).for_each(|(&at, scores)| shares.row_mut(at).copy_from_slice(scores));
-        }
+        let shares = in_turn(targets, folds, run, |kept, fold, _| {
+            let rows = fold.rows(targets);
+            let found = self.extension(features, kept)?.scores_of(&features.select(&rows)?, run);
+            found.map_err(|error| error.at_rows("features", |row| rows[row] as usize))
+        })?;
         Ok(HeldOutFit { shares, fitted: None })
     }
 

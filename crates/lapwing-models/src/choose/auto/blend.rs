@@ -76,17 +76,15 @@ pub(super) fn alone<'a>(
     Fitted { report, graph: affinity.and_then(Affinity::into_built), ..fitted }
 }
 
-/// The most frequent class says nothing of rows that no label reaches through the graph.
-pub(super) fn unreached<'a>(fitted: Fitted<'a>, components: &Components, rows: &[u32]) -> Fitted<'a> {
+/// Takes back the labels of rows that none of the labeled `rows` reaches.
+pub(super) fn unreach(fitted: &mut Fitted<'_>, components: &Components, rows: &[u32]) {
     let holds = components.holding(rows);
-    let mut labeling = fitted.labeling;
-    let mut scores = Matrix::clone(&labeling.scores);
+    let labeling = &mut fitted.labeling;
+    let scores = Arc::make_mut(&mut labeling.scores);
     for (row, _) in components.id.iter().enumerate().filter(|(_, id)| !holds[**id as usize]) {
         scores.row_mut(row).fill(f64::NAN);
         labeling.reached[row] = false;
     }
-    labeling.scores = Arc::new(scores);
-    Fitted { labeling, ..fitted }
 }
 
 /// The weighted mean of the distributions of several fits (n, c); rows of NaN where none has a label.

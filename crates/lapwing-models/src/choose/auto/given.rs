@@ -7,6 +7,7 @@ use lapwing_core::{Error, Matrix, Result, Run};
 use crate::core::calibration::Fallback;
 use crate::core::fitting::Fitting;
 use crate::core::plan::Program;
+use crate::core::scores::rows_at;
 use crate::{Fitted, HeldOutFit, Method, Plan, Problem, ProblemSize};
 
 /// Labels every row by the prior of the problem.
@@ -34,8 +35,8 @@ impl Method for GivenShares {
     /// The shares of labeled rows come from a classifier that did not see their label.
     fn held_out<'a>(&self, problem: &Problem<'_, 'a>, _: &[usize], _: &Run) -> Result<HeldOutFit<'a>> {
         let (prior, targets) = (shares(problem)?, problem.targets);
-        let rows = targets.rows().iter().flat_map(|&row| prior.row(row as usize)).copied().collect();
-        Ok(HeldOutFit { shares: Matrix::new(targets.rows().len(), prior.n_cols(), rows)?, fitted: None })
+        let rows = targets.rows().iter().map(|&row| row as usize);
+        Ok(HeldOutFit { shares: rows_at(prior, rows), fitted: None })
     }
 
     fn plan(&self, size: &ProblemSize) -> Plan {

@@ -26,9 +26,10 @@ use lapwing_core::hash::uniform;
 use lapwing_core::{Matrix, Result, Run};
 use rayon::prelude::*;
 
-use crate::core::calibration::{Logs, golden_section};
-use crate::core::counts::shrunken_shares;
+use crate::core::counts::{counted, shrunken_shares};
+use crate::core::held_out::folds::n_folds;
 use crate::core::scores::largest;
+use crate::core::temperature::Logs;
 
 /// ε: share of the shares of the labels in those of a candidate.
 const SMOOTHED: f64 = 0.01;
@@ -80,9 +81,7 @@ pub(super) struct Mixture {
 
 /// Shares of the classes (c) among some labels; equal ones if `is_even`.
 fn label_shares(classes: impl Iterator<Item = usize>, is_even: bool, c: usize) -> Vec<f64> {
-    let mut counts = vec![0; c];
-    classes.filter(|_| !is_even).for_each(|class| counts[class] += 1);
-    let shares = shrunken_shares(&counts);
+    let shares = shrunken_shares(&counted(classes.filter(|_| !is_even), c));
     // A class may have no label in the other folds.
     let floor = LEAST_SHARE / c as f64;
     shares.into_iter().map(|share| floor + (1.0 - LEAST_SHARE) * share).collect()
@@ -96,20 +95,6 @@ pub(super) fn temper(shares: &mut [f64], base: &[f64], temperature: f64) {
     }
     let total: f64 = shares.iter().sum();
     shares.iter_mut().for_each(|p| *p /= total);
-}
-
-/// log r of smoothed shares (l, c): what they say beside those of the labels; 0 in rows of NaN, which say nothing.
-fn evidence(shares: &Matrix, bases: &[Vec<f64>], folds: &[usize]) -> Matrix {
-    let mut out = shares.clone();
-    for (row, &fold) in folds.iter().enumerate() {
-        let ratio = |(p, s): (&mut f64, &f64)| *p = ((1.0 - SMOOTHED) * *p / s + SMOOTHED).ln();
-        let row = out.row_mut(row);
-        row.iter_mut().zip(&bases[fold]).for_each(ratio);
-        if row.iter().any(|log| log.is_nan()) {
-            row.fill(0.0);
-        }
-    }
-    out
 }
 
 /// The mean of the candidates' tempered shares of one row; `false` if no candidate gives any, and then `out` is NaN.
@@ -138,10 +123,9 @@ impl<'m> Judged<'m> {
         let c = shares.first().map_or(0, |shares| shares.n_cols());
         // Nothing is tempered toward the shares of labels if one candidate decides alone: its labels are its own.
         let is_even = shares.len() == 1;
-        let n_folds = folds.iter().max().map_or(0, |most| most + 1);
         let others =
             |fold: usize| classes.iter().zip(folds).filter(move |(_, own)| **own != fold).map(|(&class, _)| class);
-        let bases = (0..n_folds).map(|fold| label_shares(others(fold), is_even, c)).collect();
+        let bases = (0..n_folds(folds)).map(|fold| label_shares(others(fold), is_even, c)).collect();
         let base = label_shares(classes.iter().copied(), is_even, c);
         Self { shares, classes, folds, bases, base, is_single }
     }
@@ -153,27 +137,33 @@ impl<'m> Judged<'m> {
         Self { bases, base: even(), shares: self.shares.clone(), ..*self }
     }
 
-    /// The sum over some labels of −log of the share of their class after tempering, by temperature.
-    fn loss(&self, evidence: &Matrix, rows: &[usize]) -> impl Fn(f64) -> f64 {
-        let logs = Logs::new(rows.iter().map(|&row| (evidence.row(row).iter().copied(), self.classes[row])));
-        let bases: Vec<&[f64]> = rows.iter().map(|&row| &self.bases[self.folds[row]][..]).collect();
-        let given: f64 = bases.iter().zip(rows).map(|(base, &row)| base[self.classes[row]].ln()).sum();
-        move |temperature| logs.losses(temperature, |at| Some(bases[at])).sum::<f64>() - given
+    /// What the shares say of the classes of some labels beside the shares of the labels, to be read at many temperatures.
+    fn logs(&self, evidence: &Matrix, rows: &[usize]) -> Logs<'_> {
+        let values = rows.iter().map(|&row| (evidence.row(row).iter().copied(), self.classes[row]));
+        Logs::new(values, rows.iter().map(|&row| &self.bases[self.folds[row]][..]).collect())
     }
 
-    /// T of least log loss over some labels, with a normal prior on log T: golden-section search, as the loss is unimodal in log T.
+    /// T of least log loss over some labels, with a normal prior on log T.
     fn fitted(&self, evidence: &Matrix, rows: &[usize]) -> f64 {
         // One number is fitted: of many values a part tells it well enough.
         let most = (MOST_VALUES / evidence.n_cols().max(1)).max(FEWEST_ROWS);
         let is_kept = |row: &usize| rows.len() <= most || uniform(*row as u64) < most as f64 / rows.len() as f64;
         let kept: Vec<usize> = rows.iter().copied().filter(is_kept).collect();
-        let loss = self.loss(evidence, &kept);
-        let total = |log_t: f64| loss(log_t.exp()) + 0.5 * (log_t / SPREAD).powi(2);
-        golden_section((TEMPERATURES.0.ln(), TEMPERATURES.1.ln()), total).exp()
+        self.logs(evidence, &kept).minimum((TEMPERATURES.0.ln(), TEMPERATURES.1.ln()), SPREAD).exp()
     }
 
+    /// log r of smoothed shares (l, c); 0 in rows of NaN, which say nothing.
     fn evidence(&self, shares: &Matrix) -> Matrix {
-        evidence(shares, &self.bases, self.folds)
+        let mut out = shares.clone();
+        for (row, &fold) in self.folds.iter().enumerate() {
+            let ratio = |(p, s): (&mut f64, &f64)| *p = ((1.0 - SMOOTHED) * *p / s + SMOOTHED).ln();
+            let row = out.row_mut(row);
+            row.iter_mut().zip(&self.bases[fold]).for_each(ratio);
+            if row.iter().any(|log| log.is_nan()) {
+                row.fill(0.0);
+            }
+        }
+        out
     }
 }
 
@@ -186,7 +176,7 @@ impl Mixture {
         let fitted = |evidence: &Matrix| {
             run.check()?;
             let temperature = judged.fitted(evidence, rows);
-            Ok((temperature, judged.loss(evidence, rows)(temperature)))
+            Ok((temperature, judged.logs(evidence, rows).loss(temperature)))
         };
         let fitted: Vec<(f64, f64)> = evidence.par_iter().map(fitted).collect::<Result<_>>()?;
         let (temperatures, losses): (Vec<f64>, Vec<f64>) = fitted.into_iter().unzip();
@@ -204,10 +194,6 @@ impl Mixture {
     /// # Errors
     /// [`Error::Interrupted`](lapwing_core::Error::Interrupted).
     pub fn new(judged: &Judged<'_>, run: &Run) -> Result<(Self, Matrix)> {
-        run.install(|| Self::of_all(judged, run))
-    }
-
-    fn of_all(judged: &Judged<'_>, run: &Run) -> Result<(Self, Matrix)> {
         let (l, c) = (judged.classes.len(), judged.base.len());
         let evidence: Vec<Matrix> = judged.shares.par_iter().map(|shares| judged.evidence(shares)).collect();
         let all: Vec<usize> = (0..l).collect();

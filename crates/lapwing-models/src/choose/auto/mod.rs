@@ -18,7 +18,7 @@
 //! New rows get the weighted mean of their neighbors' distributions. If one candidate has all the weight, they are labeled as by
 //! that method.
 //!
-//! Cost: the graph, [`rounds::FOLDS`] solves for each harmonic candidate, one or two fits for the others. Memory: the graph, and n·c numbers
+//! Cost: the graph, five solves for each harmonic candidate, one or two fits for the others. Memory: the graph, and n·c numbers
 //! for each candidate with a weight. Candidates run one after another, each in parallel.
 
 mod blend;
@@ -28,26 +28,24 @@ mod mixture;
 mod params;
 mod rounds;
 
-use lapwing_core::{Error, Matrix, Result, Run};
-use lapwing_graph::{AffinityGraph, GraphParams};
-use serde::Serialize;
-use serde_json::{Map, Value};
+use lapwing_core::{Error, Matrix, Report, Result, Run, Targets};
+use lapwing_graph::{AffinityGraph, Components, GraphParams};
 
-use blend::{Part, alone, blended, unreached};
+use blend::{Part, alone, blended, unreach};
 use candidates::{Candidate, Input, are_many_classes, candidates};
 use mixture::Mixture;
 pub use params::{AutoParams, Candidates};
-use rounds::{Clock, Contest, Entry, Graphs, Hidden, Joined};
+use rounds::{Contest, Graphs, Hidden, Joined, Row};
 
+use crate::choose::clock::Clock;
 use crate::core::calibration::{has_enough, note};
 use crate::core::expected::note_expected;
 use crate::core::fitting::{Affinity, Fitting};
-use crate::core::held_out::n_folds;
 use crate::core::notes;
 use crate::core::plan::Program;
 use crate::core::plan::plan_graph;
 use crate::methods::majority::MAJORITY;
-use crate::{Fitted, HeldOut, HeldOutSource, Method, Plan, PlanStep, Problem, ProblemSize};
+use crate::{Fitted, Method, Plan, PlanStep, Problem, ProblemSize};
 
 /// Share of the time of the choice for a round on a sample.
 const HALVED: f64 = 0.2;
@@ -59,30 +57,6 @@ pub(crate) const AUTO: &str = "auto";
 pub struct Auto {
     params: AutoParams,
     graph: GraphParams,
-}
-
-/// A candidate in the report.
-#[derive(Debug, Serialize)]
-struct Row {
-    name: &'static str,
-    /// The method; several candidates may be of one method.
-    method: &'static str,
-    /// Parameters that differ from the method's defaults.
-    parameters: Map<String, Value>,
-    /// Share of held-out labels that it gets right; `None` if it was not tried.
-    estimate: Option<f64>,
-    /// Ends of the 90 % interval of the estimate.
-    interval: Option<(f64, f64)>,
-    /// Mean log loss on held-out labels, after its temperature; `None` if it was not tried on all rows.
-    log_loss: Option<f64>,
-    /// Rows on which it was tried last: all, or a sample.
-    n_rows: Option<usize>,
-    /// Seconds of the trials and of the fit.
-    seconds: f64,
-    /// Weight in the labels.
-    weight: f64,
-    /// What kept it from running.
-    failure: Option<String>,
 }
 
 impl Auto {
@@ -174,6 +148,28 @@ impl<'a> Chosen<'a> {
             }
         }
     }
+
+    /// The most frequent class says nothing of rows that no label reaches through the graph.
+    fn forget_unreached(&mut self, contest: &Contest<'_>, components: &Components, targets: &Targets) {
+        let is_blind = |place: usize| contest.entries[self.took_part[place]].candidate.name == MAJORITY;
+        for (_, fitted) in self.parts.iter_mut().filter(|(place, _)| is_blind(*place)) {
+            unreach(fitted, components, targets.rows());
+        }
+    }
+
+    /// Adds the candidates to the report, with what kept some from running.
+    fn note(&self, contest: &mut Contest<'_>, report: &mut Report) -> Result<()> {
+        for (place, &at) in self.took_part.iter().enumerate() {
+            let row = &mut contest.entries[at].row;
+            row.weight = self.mixture.weights[place];
+            row.log_loss = Some(self.mixture.losses[place]).filter(|loss| loss.is_finite());
+        }
+        let rows: Vec<&Row> = contest.entries.iter().map(|entry| &entry.row).collect();
+        report.add_part("candidates", &rows)?;
+        report.choose("method", rows[self.took_part[self.mixture.best()]].name);
+        contest.note_failures(report);
+        Ok(())
+    }
 }
 
 impl Method for Auto {
@@ -194,7 +190,7 @@ impl Method for Auto {
     }
 
     fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
-        let clock = Clock::start(self.params.budget);
+        let clock = Clock::new(self.params.budget.map(|budget| budget.0));
         let mut fitting = Fitting::with_prior(AUTO, problem, run)?;
         if problem.features.is_some() {
             fitting.features()?;
@@ -221,22 +217,12 @@ impl Method for Auto {
             }
             self.compete(&mut contest, graphs, hidden, &mut fitting, clock)?;
         }
-        let chosen = Chosen::new(&mut contest, hidden.as_ref(), graphs, &mut fitting)?;
-        let Chosen { took_part, mixture, nested, mut parts } = chosen;
+        let mut chosen = Chosen::new(&mut contest, hidden.as_ref(), graphs, &mut fitting)?;
         if let Some(components) = &components {
-            let is_blind = |place: usize| contest.entries[took_part[place]].candidate.name == MAJORITY;
-            let reach = |(place, fitted)| match is_blind(place) {
-                true => (place, unreached(fitted, components, problem.targets.rows())),
-                false => (place, fitted),
-            };
-            parts = parts.into_iter().map(reach).collect();
+            chosen.forget_unreached(&contest, components, problem.targets);
         }
-        let place = |at: usize| took_part.iter().position(|&other| other == at);
-        let rows: Vec<Row> =
-            contest.entries.iter().enumerate().map(|(at, entry)| row(entry, place(at), &mixture)).collect();
-        fitting.report.add_part("candidates", &rows)?;
-        fitting.report.choose("method", rows[took_part[mixture.best()]].name);
-        contest.note_failures(&mut fitting.report);
+        chosen.note(&mut contest, &mut fitting.report)?;
+        let Chosen { mixture, nested, mut parts, .. } = chosen;
         let mut fitted = match (affinity, parts.len()) {
             (Some(affinity), 2..) => {
                 let neighbors = joined.as_ref().map(|joined| &joined.neighbors);
@@ -245,7 +231,7 @@ impl Method for Auto {
             (affinity, _) => alone(fitting, affinity, parts.remove(0), &mixture),
         };
         // With too few labels, those of the only candidate.
-        let held_out = hidden.zip(nested).map(|(hidden, nested)| held_out(hidden, nested));
+        let held_out = hidden.zip(nested).map(|(hidden, nested)| hidden.held_out(nested));
         let held_out = held_out.or(fitted.held_out);
         note_expected(&mut fitted.report, held_out.as_ref());
         note(&mut fitted.report, problem.targets, held_out.is_some() && has_enough(problem.targets));
@@ -279,34 +265,6 @@ impl Method for Auto {
             kept += 16 * n * c + 32 * n;
         }
         Plan::from_steps(Program::on_graph(size), n, graph.n_edges, 2 * steps.len(), steps)
-    }
-}
-
-/// The shares that the mixture predicts for each label.
-fn held_out(hidden: Hidden, shares: Matrix) -> HeldOut {
-    HeldOut {
-        rows: hidden.rows,
-        classes: hidden.classes.iter().map(|&class| class as u32).collect(),
-        values: Vec::new(),
-        shares,
-        source: HeldOutSource::Folds(n_folds(&hidden.folds)),
-    }
-}
-
-/// A candidate as a row of the report; `place` is its place in the mixture.
-fn row(entry: &Entry<'_>, place: Option<usize>, mixture: &Mixture) -> Row {
-    let Entry { candidate, estimate, n_rows, seconds, failure, .. } = entry;
-    Row {
-        name: candidate.name,
-        method: candidate.method.name(),
-        parameters: candidate.parameters.iter().map(|(name, value)| (name.to_string(), value.to_json())).collect(),
-        estimate: estimate.map(|(right, _)| right),
-        interval: estimate.map(|(_, interval)| interval),
-        log_loss: place.map(|place| mixture.losses[place]).filter(|loss| loss.is_finite()),
-        n_rows: *n_rows,
-        seconds: *seconds,
-        weight: place.map_or(0.0, |place| mixture.weights[place]),
-        failure: failure.clone(),
     }
 }
 

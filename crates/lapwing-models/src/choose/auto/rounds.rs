@@ -8,23 +8,21 @@
 
 use std::time::Instant;
 
-use lapwing_core::params::Seconds;
 use lapwing_core::{Error, Features, Matrix, Report, Result, Run, Stream, Targets, Warning};
 use lapwing_graph::{AffinityGraph, GraphParams, affinity_graph};
 use rand::seq::index::sample;
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 use super::candidates::{Candidate, are_many_classes};
 use super::mixture::{Judged, Mixture};
-use crate::core::counts::label_counts;
-use crate::core::expected::Agreement;
-use crate::core::held_out::NEVER;
-use crate::core::scores::largest;
-use crate::core::split;
+use crate::choose::clock::Clock;
+use crate::core::counts::{has_mean, label_classes, label_counts, n_present};
+use crate::core::held_out::folds::{Dealing, FOLDS, NEVER, dealt, n_folds};
+use crate::core::scores::rows_at;
 use crate::methods::majority::MAJORITY;
-use crate::{Fitted, Problem};
+use crate::{ExpectedAccuracy, Fitted, HeldOut, HeldOutFit, HeldOutSource, Problem};
 
-/// Folds of the labels.
-pub(super) const FOLDS: usize = 5;
 /// Fewest labels per class, on average, to weigh candidates by.
 pub(super) const LEAST_PER_CLASS: usize = 3;
 /// Labels that are held out of many classes, at least, and the fewest folds: the weights of one fold are judged by another.
@@ -54,21 +52,19 @@ pub(super) struct Hidden {
 impl Hidden {
     /// The folds of all labels; `None` if there are too few to compare candidates.
     pub fn new(targets: &Targets, run: &Run) -> Option<Self> {
-        let n_classes = label_counts(targets).iter().filter(|count| **count > 0).count();
         let l = targets.rows().len();
-        let is_enough = n_classes > 1 && l >= LEAST_PER_CLASS * n_classes && l > FOLDS;
-        if !is_enough {
+        if !has_mean(targets, LEAST_PER_CLASS) || l <= FOLDS {
             return None;
         }
-        let classes: Vec<usize> = targets.values().rows().map(largest).collect();
-        let are_many = are_many_classes(n_classes, l);
+        let classes = label_classes(targets);
+        let are_many = are_many_classes(n_present(&label_counts(targets)), l);
         let n_all = if are_many { FOLDS.max(FEWEST_FOLDS * l / ENOUGH_HELD) } else { FOLDS };
-        let mut all = split::dealt(&classes, targets.n_columns(), n_all, run);
+        let mut all = dealt(&classes, targets.n_columns(), n_all, Dealing::On, run);
         if are_many {
             let n_folds = (n_all * ENOUGH_HELD).div_ceil(l).clamp(FEWEST_FOLDS, n_all);
             all.iter_mut().filter(|fold| **fold >= n_folds).for_each(|fold| *fold = NEVER);
         }
-        let held: Vec<usize> = (0..l).filter(|&at| all[at] != NEVER).collect();
+        let held = places(&all);
         Some(Self {
             rows: held.iter().map(|&at| targets.rows()[at]).collect(),
             classes: held.iter().map(|&at| classes[at]).collect(),
@@ -79,44 +75,61 @@ impl Hidden {
     }
 
     /// Shares (q, c) of the labels that are held out, among those of all labels (l, c).
-    fn among(&self, shares: Matrix) -> Result<Matrix> {
-        if self.rows.len() == shares.n_rows() {
-            return Ok(shares);
+    fn among(&self, shares: Matrix) -> Matrix {
+        if self.rows.len() == shares.n_rows() { shares } else { rows_at(&shares, places(&self.all).into_iter()) }
+    }
+
+    /// Shares (q, c) of the labels that are held out, with their rows and classes.
+    pub fn held_out(&self, shares: Matrix) -> HeldOut {
+        HeldOut {
+            rows: self.rows.clone(),
+            classes: self.classes.iter().map(|&class| class as u32).collect(),
+            values: None,
+            shares,
+            source: HeldOutSource::Folds(n_folds(&self.folds)),
         }
-        let held = shares.rows().zip(&self.all).filter(|(_, fold)| **fold != NEVER);
-        Matrix::new(self.rows.len(), shares.n_cols(), held.flat_map(|(row, _)| row).copied().collect())
     }
+}
 
-    /// The expected accuracy of a candidate, and the ends of its 90 % interval.
-    fn expected(&self, shares: &Matrix) -> (f64, (f64, f64)) {
-        let given: Vec<u32> = self.classes.iter().map(|&class| class as u32).collect();
-        let predicted: Vec<u32> = shares.rows().map(|row| largest(row) as u32).collect();
-        let found = Agreement::new(self.accuracy(shares), &given, &predicted, shares.n_cols());
-        (found.expected(), found.interval(self.n_unlabeled))
-    }
-
-    /// Share of the labels that get their own class; rows of NaN are wrong.
-    fn accuracy(&self, shares: &Matrix) -> f64 {
-        let is_right = |(row, class): &(&[f64], &usize)| !row.iter().any(|p| p.is_nan()) && largest(row) == **class;
-        shares.rows().zip(&self.classes).filter(is_right).count() as f64 / self.classes.len().max(1) as f64
-    }
+/// The labels that are held out.
+fn places(folds: &[usize]) -> Vec<usize> {
+    (0..folds.len()).filter(|&at| folds[at] != NEVER).collect()
 }
 
 /// A candidate in the contest.
 pub(super) struct Entry<'a> {
     pub candidate: Candidate,
+    /// What the report says of it.
+    pub row: Row,
     /// Held-out shares (l, c) of the last round, if it took part.
-    pub shares: Option<Matrix>,
+    shares: Option<Matrix>,
     /// The fit to all labels, if the last round needed it.
     pub fitted: Option<Fitted<'a>>,
-    /// Expected accuracy by the labels that were held out in its last round, and the ends of its 90 % interval.
-    pub estimate: Option<(f64, (f64, f64))>,
-    /// Rows of its last round.
-    pub n_rows: Option<usize>,
-    pub seconds: f64,
     is_out: bool,
+}
+
+/// A candidate in the report.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Row {
+    pub name: &'static str,
+    /// The method; several candidates may be of one method.
+    method: &'static str,
+    /// Parameters that differ from the method's defaults.
+    parameters: Map<String, Value>,
+    /// Share of held-out labels that it gets right; `None` if it was not tried.
+    estimate: Option<f64>,
+    /// Ends of the 90 % interval of the estimate.
+    interval: Option<(f64, f64)>,
+    /// Mean log loss on held-out labels, after its temperature; `None` if it was not tried on all rows.
+    pub log_loss: Option<f64>,
+    /// Rows on which it was tried last: all, or a sample.
+    n_rows: Option<usize>,
+    /// Seconds of the trials and of the fit.
+    seconds: f64,
+    /// Weight in the labels.
+    pub weight: f64,
     /// What kept it from running.
-    pub failure: Option<String>,
+    failure: Option<String>,
 }
 
 /// The graphs of the candidates.
@@ -131,13 +144,6 @@ pub(super) struct Graphs<'g> {
 pub(super) struct Joined {
     sum: AffinityGraph,
     pub neighbors: AffinityGraph,
-}
-
-/// The time after which no further candidate is started.
-#[derive(Clone, Copy)]
-pub(super) struct Clock {
-    start: Instant,
-    budget: Option<Seconds>,
 }
 
 /// All candidates.
@@ -174,16 +180,6 @@ impl Joined {
 /// Share of the time of a round on a sample for its graph.
 const GRAPH: f64 = 0.2;
 
-impl Clock {
-    pub fn start(budget: Option<Seconds>) -> Self {
-        Self { start: Instant::now(), budget }
-    }
-
-    fn is_over(&self) -> bool {
-        self.budget.is_some_and(|budget| self.start.elapsed().as_secs_f64() > budget.0)
-    }
-}
-
 /// Whether rows are so many that a round on a sample comes first. A prior would have to be sampled too.
 pub(super) fn are_many(problem: &Problem<'_, '_>) -> bool {
     problem.targets.n_samples() >= MANY && problem.prior.is_none()
@@ -191,29 +187,26 @@ pub(super) fn are_many(problem: &Problem<'_, '_>) -> bool {
 
 impl<'a> Contest<'a> {
     pub fn new(candidates: Vec<Candidate>) -> Self {
-        let entry = |candidate| Entry {
-            candidate,
-            shares: None,
-            fitted: None,
-            estimate: None,
-            n_rows: None,
-            seconds: 0.0,
-            is_out: false,
-            failure: None,
+        let row = |candidate: &Candidate| Row {
+            name: candidate.name,
+            method: candidate.method.name(),
+            parameters: candidate.parameters.iter().map(|(name, value)| (name.to_string(), value.to_json())).collect(),
+            ..Row::default()
         };
+        let entry = |candidate| Entry { row: row(&candidate), candidate, shares: None, fitted: None, is_out: false };
         Self { entries: candidates.into_iter().map(entry).collect(), error: None }
     }
 
     /// Leaves out candidates that would take far longer than the others, with the reason.
     pub fn leave_out_slow(&mut self, problem: &Problem<'_, '_>) {
         let (targets, is_graph_given) = (problem.targets, problem.graph.is_some());
-        let n_classes = label_counts(targets).iter().filter(|count| **count > 0).count();
+        let n_classes = n_present(&label_counts(targets));
         if are_many_classes(n_classes, targets.rows().len()) {
             let reason = format!(
                 "{n_classes} classes would take too long; to try one nevertheless, take it as the method, or name it in `candidates`"
             );
             for entry in self.entries.iter_mut().filter(|entry| entry.candidate.is_slow(is_graph_given)) {
-                (entry.is_out, entry.failure) = (true, Some(reason.clone()));
+                (entry.is_out, entry.row.failure) = (true, Some(reason.clone()));
             }
         }
     }
@@ -233,7 +226,7 @@ impl<'a> Contest<'a> {
             run.check()?;
             let is_first = self.entries.iter().all(|entry| entry.shares.is_none());
             let entry = &mut self.entries[at];
-            entry.is_out |= !is_first && clock.is_over();
+            entry.is_out |= !is_first && !clock.allows(0.0);
             if entry.is_out {
                 continue;
             }
@@ -243,13 +236,15 @@ impl<'a> Contest<'a> {
             let own = graphs.problem(problem, &entry.candidate);
             let found = entry.candidate.check_room(&own, is_first, run);
             let found = found.and_then(|()| entry.candidate.method.held_out(&own, &hidden.all, &part));
-            let found = found.and_then(|found| Ok((hidden.among(found.shares)?, found.fitted)));
-            entry.seconds += begun.elapsed().as_secs_f64();
+            entry.row.seconds += begun.elapsed().as_secs_f64();
             match found {
-                Ok((shares, fitted)) => {
-                    entry.estimate = Some(hidden.expected(&shares));
-                    entry.n_rows = Some(problem.targets.n_samples());
-                    (entry.shares, entry.fitted) = (Some(shares), fitted);
+                Ok(HeldOutFit { shares, fitted }) => {
+                    let held_out = hidden.held_out(hidden.among(shares));
+                    let expected = ExpectedAccuracy::new(&held_out, hidden.n_unlabeled);
+                    entry.row.estimate = expected.map(|expected| expected.value);
+                    entry.row.interval = expected.map(|expected| (expected.low, expected.high));
+                    entry.row.n_rows = Some(problem.targets.n_samples());
+                    (entry.shares, entry.fitted) = (Some(held_out.shares), fitted);
                 }
                 Err(error) => {
                     let place = |row: usize| rows.map_or(row, |rows| rows[row] as usize);
@@ -266,7 +261,7 @@ impl<'a> Contest<'a> {
             return Err(error);
         }
         for (_, entry) in self.entries.iter_mut().enumerate().filter(|(at, _)| which(*at)) {
-            (entry.failure, entry.shares, entry.fitted) = (Some(error.to_string()), None, None);
+            (entry.row.failure, entry.shares, entry.fitted) = (Some(error.to_string()), None, None);
             entry.is_out = true;
         }
         self.error.get_or_insert(error);
@@ -294,7 +289,8 @@ impl<'a> Contest<'a> {
         }
         let Some(hidden) = hidden else { return Ok((vec![first.unwrap_or(0)], Mixture::alone(), None)) };
         let shares = usable.iter().filter_map(|&at| self.entries[at].shares.as_ref()).collect();
-        let (mixture, nested) = Mixture::new(&Judged::new(shares, &hidden.classes, &hidden.folds, is_single), run)?;
+        let judged = Judged::new(shares, &hidden.classes, &hidden.folds, is_single);
+        let (mixture, nested) = run.install(|| Mixture::new(&judged, run))?;
         Ok((usable, mixture, Some(nested)))
     }
 
@@ -318,7 +314,7 @@ impl<'a> Contest<'a> {
             let fitted = candidate.check_room(&own, is_first, run).and_then(|()| {
                 report.time(candidate.name, run, |_| candidate.method.fit(&own, &run.part(0.0..1.0, "")))
             });
-            entry.seconds += begun.elapsed().as_secs_f64();
+            entry.row.seconds += begun.elapsed().as_secs_f64();
             match fitted {
                 Ok(fitted) => entry.fitted = Some(fitted),
                 Err(error) => return self.fail(error, |other| other == at).map(|()| false),
@@ -329,12 +325,13 @@ impl<'a> Contest<'a> {
 
     /// Adds to the report which candidates cannot run, and why.
     pub fn note_failures(&self, report: &mut Report) {
-        let mut reasons: Vec<&str> = self.entries.iter().filter_map(|entry| entry.failure.as_deref()).collect();
+        let failure = |entry: &'_ Entry<'_>| entry.row.failure.clone();
+        let mut reasons: Vec<String> = self.entries.iter().filter_map(failure).collect();
         reasons.dedup();
         for reason in reasons {
-            let failed = self.entries.iter().filter(|entry| entry.failure.as_deref() == Some(reason));
+            let failed = self.entries.iter().filter(|entry| entry.row.failure.as_ref() == Some(&reason));
             let methods = failed.map(|entry| entry.candidate.name).collect::<Vec<_>>().join(", ");
-            let warning = Warning::CannotRun { methods, reason: reason.into() };
+            let warning = Warning::CannotRun { methods, reason };
             if !report.warnings.contains(&warning) {
                 report.warnings.push(warning);
             }
@@ -378,8 +375,8 @@ impl<'a> Contest<'a> {
 impl<'a> Entry<'a> {
     /// The entry for a round on other rows.
     fn moved<'b>(self) -> Entry<'b> {
-        let Self { candidate, estimate, n_rows, seconds, is_out, failure, .. } = self;
-        Entry { candidate, shares: None, fitted: None, estimate, n_rows, seconds, is_out, failure }
+        let Self { candidate, row, is_out, .. } = self;
+        Entry { candidate, row, shares: None, fitted: None, is_out }
     }
 }
 

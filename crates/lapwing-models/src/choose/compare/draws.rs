@@ -2,12 +2,14 @@
 
 use lapwing_core::{Error, Labels, Result, Run, UNLABELED};
 
+use crate::Labeling;
+use crate::core::counts::counted;
+use crate::core::held_out::folds::FOLDS;
+use crate::core::metrics::accuracy;
 use crate::core::split::{fold_labels, keep_labels, keep_labels_per_class};
 
 /// Labels of a class to keep, if nothing else is asked for.
 const LADDER: [usize; 3] = [1, 5, 20];
-/// Folds, if nothing else is asked for and there are enough labels.
-const FOLDS: usize = 5;
 /// Draws of labels, and splits into folds, if nothing else is asked for: about as many runs with five folds as with three numbers
 /// of labels.
 const DRAWS: usize = 5;
@@ -140,14 +142,20 @@ fn folds(labels: &Labels, n_folds: usize, sizes: &[usize], repeats: u64, run: &R
     Ok(draws)
 }
 
+/// Accuracy of a labeling on the hidden labels, of which those that it does not reach are wrong, and the share of these.
+pub(super) fn found(labels: &Labels, kept: &Labels, labeling: &Labeling) -> (f64, f64) {
+    let is_hidden = |row: usize| kept.index[row] != labels.index[row];
+    let classes = labeling.labels.iter().zip(&labeling.reached);
+    let predicted: Vec<u32> = classes.map(|(&class, reached)| if *reached { class } else { u32::MAX }).collect();
+    let missed = (0..labels.len()).filter(|&row| is_hidden(row) && !labeling.reached[row]).count();
+    let n_hidden = labels.n_labeled() - kept.n_labeled();
+    (accuracy(&labels.index, &predicted, is_hidden), missed as f64 / n_hidden as f64)
+}
+
 /// Accuracy on the hidden labels of the most frequent class of all labels, the first of them if several tie.
 pub(super) fn majority_accuracy(labels: &Labels, kept: &Labels) -> f64 {
-    let mut sizes = vec![0usize; labels.n_classes()];
-    labels.index.iter().filter(|class| **class != UNLABELED).for_each(|class| sizes[*class as usize] += 1);
-    let most = sizes.iter().copied().max().unwrap_or(0);
-    let majority = sizes.iter().position(|&size| size == most).map_or(UNLABELED, |class| class as i32);
-    let hidden = labels.index.iter().zip(&kept.index).filter(|(all, kept)| all != kept);
-    let (right, n) =
-        hidden.fold((0usize, 0usize), |(right, n), (all, _)| (right + usize::from(*all == majority), n + 1));
-    right as f64 / n.max(1) as f64
+    let classes = labels.index.iter().filter(|class| **class != UNLABELED).map(|class| *class as usize);
+    let sizes = counted(classes, labels.n_classes());
+    let majority = (0..sizes.len()).rev().max_by_key(|&class| sizes[class]).unwrap_or_default();
+    accuracy(&labels.index, &vec![majority as u32; labels.len()], |row| kept.index[row] != labels.index[row])
 }

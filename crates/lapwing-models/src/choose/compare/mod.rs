@@ -3,19 +3,19 @@
 //! All methods get the same draws of labels, so that their differences can be compared pair by pair ([`Winner`]). Runs go draw by
 //! draw: each method has its first run before any has its second. A time budget therefore shortens the comparison evenly.
 
-mod clock;
 mod draws;
 mod winner;
 
+use std::cmp::Ordering;
 use std::time::{Duration, Instant};
 
 use lapwing_core::{Error, Features, Labels, Result, Run, Targets};
 use lapwing_graph::{AffinityGraph, GraphParams, affinity_graph};
 use serde::Serialize;
 
-use crate::core::metrics;
+use crate::choose::clock::Clock;
+use crate::core::held_out::choosing::moments;
 use crate::{Method, Problem};
-use clock::Clock;
 pub use draws::Keep;
 use draws::Level;
 pub use winner::{Rival, Winner};
@@ -133,7 +133,7 @@ pub fn compare(
         given: graph,
         labels,
         methods,
-        clock: Clock::new(params.budget),
+        clock: Clock::new(params.budget.map(|budget| budget.as_secs_f64())),
         built: Vec::new(),
         cells: vec![vec![Cell::default(); methods.len()]; levels.len()],
         error: None,
@@ -203,21 +203,18 @@ impl Runs<'_, '_> {
     /// Runs draw by draw. Under a budget, every method has its first draw; then the method goes on that has taken the least time, and
     /// stops when its next run would exceed the budget.
     fn all(&mut self, levels: &[Level], run: &Run) -> Result<()> {
-        let n_draws = levels.iter().map(|level| level.draws.len()).max().unwrap_or(0);
-        let has = |draw: usize, level: usize| draw < levels[level].draws.len();
-        let draws: Vec<(usize, usize)> = (0..n_draws)
-            .flat_map(|draw| (0..levels.len()).map(move |level| (draw, level)))
-            .filter(|&(draw, level)| has(draw, level))
-            .collect();
-        let n_first = draws.iter().take_while(|(draw, _)| *draw == 0).count();
-        let has_budget = self.clock.budget.is_some();
-        let n_methods = self.methods.len();
+        let of_level = |(at, level): (usize, &Level)| (0..level.draws.len()).map(move |draw| (draw, at));
+        let mut draws: Vec<(usize, usize)> = levels.iter().enumerate().flat_map(of_level).collect();
+        draws.sort_unstable();
+        let (n_methods, has_budget) = (self.methods.len(), self.clock.budget.is_some());
         let (mut next, mut spent, mut slowest) = (vec![0; n_methods], vec![0.0; n_methods], vec![0.0f64; n_methods]);
-        let turn = |next: usize, spent: f64| if has_budget && next >= n_first { (1, spent) } else { (0, next as f64) };
-        let order = |a: &(i32, f64), b: &(i32, f64)| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1));
         loop {
-            let open = (0..n_methods).filter(|&method| next[method] < draws.len());
-            let Some(method) = open.min_by(|&a, &b| order(&turn(next[a], spent[a]), &turn(next[b], spent[b]))) else {
+            let turn = |method: usize| {
+                let is_late = has_budget && next[method] >= levels.len();
+                (is_late, if is_late { spent[method] } else { next[method] as f64 })
+            };
+            let open = (0..n_methods).filter(|&method| next[method] < draws.len()).map(|method| (turn(method), method));
+            let Some((_, method)) = open.min_by(|a, b| a.partial_cmp(b).unwrap_or(Ordering::Equal)) else {
                 return Ok(());
             };
             run.check()?;
@@ -233,11 +230,11 @@ impl Runs<'_, '_> {
                     self.passed(at, method, outcome)?
                 }
             };
-            let n_runs = if is_done { 1 } else { draws.len() - next[method] };
             if is_done {
                 let last = self.cells[at][method].seconds.last().copied().unwrap_or(0.0);
                 slowest[method] = slowest[method].max(last);
             }
+            let n_runs = if is_done { 1 } else { draws.len() - next[method] };
             next[method] += n_runs;
             self.done += n_runs;
         }
@@ -251,26 +248,22 @@ impl Runs<'_, '_> {
 
     /// Fits a method to one draw; false if the budget was spent before the fit was finished.
     fn one(&mut self, level: usize, method: usize, kept: &Labels, run: &Run) -> Result<bool> {
-        let method_ref = &*self.methods[method];
-        let clock = self.clock.clone();
+        let (method_ref, clock) = (&*self.methods[method], self.clock);
         let outcome = clock.limited(&run.quiet(), |run| {
             self.build_graph(method, run)?;
             let targets = Targets::one_hot(kept, None)?;
-            let problem = Problem { features: self.features, graph: self.graph(method), ..Problem::new(&targets) };
+            let graph = self.given.or_else(|| Some(&self.built_for(method)?.graph));
+            let problem = Problem { features: self.features, graph, ..Problem::new(&targets) };
             let start = Instant::now();
             let labeling = method_ref.fit(&problem, run)?.labeling;
             Ok((labeling, start.elapsed().as_secs_f64()))
         })?;
         let Some((labeling, seconds)) = outcome else { return Ok(false) };
-        let labels = self.labels;
-        let is_hidden = |row: usize| kept.index[row] != labels.index[row];
-        let right = metrics::accuracy(&labels.index, &labeling.labels, |row| is_hidden(row) && labeling.reached[row]);
-        let hidden = (0..labels.len()).filter(|&row| is_hidden(row)).count() as f64;
-        let missed = (0..labels.len()).filter(|&row| is_hidden(row) && !labeling.reached[row]).count() as f64;
+        let (accuracy, unreached) = draws::found(self.labels, kept, &labeling);
         let cell = &mut self.cells[level][method];
         cell.seconds.push(seconds);
-        cell.unreached.push(missed / hidden);
-        cell.accuracy.push(if missed < hidden { right * (1.0 - missed / hidden) } else { 0.0 });
+        cell.unreached.push(unreached);
+        cell.accuracy.push(accuracy);
         Ok(true)
     }
 
@@ -286,33 +279,23 @@ impl Runs<'_, '_> {
         }
     }
 
-    /// Builds the graph of a method, unless one with the same parameters stands.
+    /// Builds the graph of a method, unless one is given, or one with the same parameters stands.
     fn build_graph(&mut self, method: usize, run: &Run) -> Result<()> {
         let (None, Some(wanted), Some(features)) = (self.given, self.methods[method].graph_params(), self.features)
         else {
             return Ok(());
         };
-        if self.built_for(wanted).is_none() {
-            let start = Instant::now();
+        if self.built_for(method).is_none() {
+            let (params, start) = (wanted.clone(), Instant::now());
             let graph = affinity_graph(features, wanted, run)?;
-            self.built.push(Built { params: wanted.clone(), graph, seconds: start.elapsed().as_secs_f64() });
+            self.built.push(Built { params, graph, seconds: start.elapsed().as_secs_f64() });
         }
         Ok(())
     }
 
-    fn built_for(&self, params: &GraphParams) -> Option<&Built> {
-        self.built.iter().find(|built| built.params == *params)
-    }
-
-    fn graph(&self, method: usize) -> Option<&AffinityGraph> {
-        let built = || Some(&self.built_for(self.methods[method].graph_params()?)?.graph);
-        self.given.or_else(built)
-    }
-
-    /// Seconds to build the graph of a method; 0 if it was given, is not needed, or was not built.
-    fn graph_time(&self, method: usize) -> f64 {
-        let built = self.methods[method].graph_params().and_then(|params| self.built_for(params));
-        built.filter(|_| self.given.is_none()).map_or(0.0, |built| built.seconds)
+    fn built_for(&self, method: usize) -> Option<&Built> {
+        let wanted = self.methods[method].graph_params()?;
+        self.built.iter().find(|built| built.params == *wanted)
     }
 
     fn comparison(self, levels: &[Level]) -> Result<Comparison> {
@@ -335,7 +318,8 @@ impl Runs<'_, '_> {
                 } else if cell.accuracy.is_empty() {
                     out.unfinished.push(Unfinished { method: method.name().into(), n_labeled: level.n_labeled });
                 } else {
-                    out.rows.push(row(method.name(), level, cell, self.graph_time(at)));
+                    let graph_seconds = self.built_for(at).map_or(0.0, |built| built.seconds);
+                    out.rows.push(row(method.name(), level, cell, graph_seconds));
                 }
             }
             if out.rows.len() > first {
@@ -350,7 +334,7 @@ impl Runs<'_, '_> {
             return Err(error);
         }
         if out.rows.is_empty() && !self.methods.is_empty() {
-            let budget = format!("{} s", self.clock.budget.unwrap_or_default().as_secs_f64());
+            let budget = format!("{} s", self.clock.budget.unwrap_or_default());
             let expected = "more time: no method finished its first run";
             return Err(Error::param("budget", budget, expected));
         }
@@ -377,13 +361,6 @@ fn row(method: &str, level: &Level, cell: &Cell, graph_seconds: f64) -> CompareR
         unreached: moments(&cell.unreached).0,
         accuracy: cell.accuracy.clone(),
     }
-}
-
-/// Mean, and variance of the sample (0 for one value).
-fn moments(values: &[f64]) -> (f64, f64) {
-    let m = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / m.max(1.0);
-    (mean, values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (m - 1.0).max(1.0))
 }
 
 #[cfg(test)]

@@ -10,8 +10,9 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
+use super::CompareRow;
 use super::draws::Level;
-use super::{CompareRow, moments};
+use crate::core::held_out::choosing::moments;
 
 /// A method counts as slower than another if it takes this many times as long.
 const NOTABLY: f64 = 2.0;

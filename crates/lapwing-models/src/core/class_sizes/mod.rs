@@ -38,7 +38,7 @@ use self::{bounds::are_balanced, offsets::hold_sizes, refine::refine};
 use crate::core::calibration;
 use crate::core::class_prior::ClassPrior;
 use crate::core::expected::note_expected;
-use crate::{Fitted, HeldOut, Labeling, Problem, Rule};
+use crate::{Fitted, Labeling, Problem, Rule};
 
 choices! {
     /// How the labeled rows were chosen.
@@ -196,19 +196,13 @@ impl Fitted<'_> {
     /// The fit with labels that are held to sizes; see [`SizeParams::decide`]. Held-out rows are decided by the same rule.
     #[must_use]
     pub fn sized(mut self, sized: SizedLabeling) -> Self {
-        self.held_out = moved(self.held_out, &self.rule, &sized.rule);
+        self.held_out = self.held_out.and_then(|held_out| held_out.moved(&self.rule, &sized.rule));
         (self.labeling, self.rule) = (sized.labeling, sized.rule);
         self.report.parts.insert("sizes".into(), sized.part);
         self.report.warnings.extend(sized.warnings);
         note_expected(&mut self.report, self.held_out.as_ref());
         self
     }
-}
-
-/// Held-out rows after the offsets of the rule have moved. Those of an automatic choice are weighted means of shares, which have no scores
-/// to move: nothing is known of them then.
-fn moved(held_out: Option<HeldOut>, before: &Rule, after: &Rule) -> Option<HeldOut> {
-    held_out.filter(HeldOut::has_standings).map(|held_out| held_out.moved(before, after))
 }
 
 /// Decides a complete fit again, by class sizes: replaces its rule, labeling and report. If the sizes are given, labels are
@@ -244,7 +238,7 @@ pub(crate) fn decide<'a>(
     report.peak_bytes = peak_memory_bytes();
     // Labels that are held out of the scores of the random walk are not known.
     let held_out = fitted.held_out.filter(|_| rounds == 0);
-    let held_out = moved(held_out, &fitted.rule, &rule);
+    let held_out = held_out.and_then(|held_out| held_out.moved(&fitted.rule, &rule));
     note_expected(&mut report, held_out.as_ref());
     if rounds > 0 {
         calibration::note(&mut report, problem.targets, false);

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use super::bounds::SizeBounds;
 use super::offsets::{BLOCK_ROWS, HeldSizes, class_of_rows, hold_sizes};
 use crate::Rule;
-use crate::core::labeling::typical_temperature;
+use crate::core::rule::typical_temperature;
 
 /// Most rounds.
 const ROUNDS: usize = 20;

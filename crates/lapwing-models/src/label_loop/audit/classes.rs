@@ -7,7 +7,7 @@ use super::super::cover::Cover;
 use super::Work;
 use super::judge::Judge;
 use crate::core::cells::NO_CELL;
-use crate::core::scores::largest;
+use crate::core::counts::{label_classes, label_counts};
 use crate::core::smoother::Smooth;
 
 /// Labels of a class below which it has few.
@@ -61,10 +61,8 @@ impl Classes {
     pub fn find(work: &Work<'_>, targets: &Targets, judge: &Judge, smooth: &Smooth) -> Result<Self> {
         let c = targets.n_columns();
         let mut confusion = Matrix::filled(c, c, 0.0);
-        let mut counts = vec![0usize; c];
-        for (at, y) in targets.values().rows().enumerate() {
-            let given = largest(y);
-            counts[given] += 1;
+        let counts = label_counts(targets);
+        for (at, given) in label_classes(targets).into_iter().enumerate() {
             let found = if judge.flagged[at] { judge.proposed[at] as usize } else { given };
             confusion.row_mut(given)[found] += 1.0;
         }

@@ -10,7 +10,9 @@ use lapwing_core::{Matrix, Run, Targets};
 use rayon::prelude::*;
 
 use super::LEAST_TRUST;
-use crate::core::scores::{largest, margin};
+use crate::core::counts::{label_classes, label_counts, n_present};
+use crate::core::ranks::median;
+use crate::core::scores::{largest, margin, softmax};
 use crate::core::smoother::leave_one_out::LeftOut;
 
 /// Mean labels a class below which class frequencies are not used.
@@ -41,16 +43,12 @@ pub(super) struct Judge {
 
 impl Judge {
     pub fn new(left_out: LeftOut, targets: &Targets, run: &Run) -> Self {
-        let given: Vec<usize> = targets.values().rows().map(largest).collect();
-        let c = targets.n_columns();
-        let mut counts = vec![0usize; c];
-        given.iter().for_each(|&class| counts[class] += 1);
-        let l = given.len();
+        let (given, counts) = (label_classes(targets), label_counts(targets));
+        let (l, c) = (given.len(), counts.len());
         let log_prior: Vec<f64> = counts.iter().map(|count| ((count + 1) as f64 / (l + c) as f64).ln()).collect();
-        let n_present = counts.iter().filter(|count| **count > 0).count();
         let judged: Vec<usize> = (0..l).filter(|&at| left_out.judged[at]).collect();
         let fit = Fit { scores: &left_out.scores, judged: &judged, given: &given, log_prior: &log_prior };
-        let uses_prior = l >= LEAST_FOR_PRIOR * n_present;
+        let uses_prior = l >= LEAST_FOR_PRIOR * n_present(&counts);
         let (sharpness, prior_weight) = run.install(|| fit.minimum(uses_prior));
         let mut judge = Self {
             quality: vec![f64::NAN; l],
@@ -97,10 +95,7 @@ impl Judge {
         for ((share, score), prior) in shares.iter_mut().zip(scores).zip(&self.log_prior) {
             *share = self.sharpness * score + self.prior_weight * prior;
         }
-        let top = shares.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        shares.iter_mut().for_each(|share| *share = (*share - top).exp());
-        let total: f64 = shares.iter().sum();
-        shares.iter_mut().for_each(|share| *share /= total);
+        softmax(shares, 1.0);
     }
 
     /// The class of largest share of each row with `scores` (n, c); `None` for rows of NaN.
@@ -177,14 +172,8 @@ impl Fit<'_> {
     /// a₀.
     fn typical(&self) -> f64 {
         let margins = self.judged.iter().map(|&at| margin(self.scores.row(at))).filter(|margin| *margin > 0.0);
-        let mut margins: Vec<f64> = margins.collect();
-        if margins.is_empty() {
-            return 1.0;
-        }
-        let middle = margins.len() / 2;
-        let median = *margins.select_nth_unstable_by(middle, f64::total_cmp).1;
         let others = (self.scores.n_cols() - 1).max(1) as f64;
-        (others * 9.0).ln() / median
+        median(margins.collect()).map_or(1.0, |median| (others * 9.0).ln() / median)
     }
 
     fn terms(&self, a: f64, kappa: f64, typical: f64) -> Terms {

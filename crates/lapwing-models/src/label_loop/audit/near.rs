@@ -16,7 +16,8 @@ use lapwing_graph::{Graph, Metric, edge_distances, equal_rows};
 use lapwing_solve::DisjointSets;
 use rayon::prelude::*;
 
-use crate::core::scores::largest;
+use crate::core::counts::label_classes;
+use crate::core::ranks::median;
 
 /// Neighbors of a row that are compared.
 const NEAREST: usize = 15;
@@ -74,8 +75,7 @@ impl Near {
     pub fn contradicts(&self, targets: &Targets) -> Vec<bool> {
         let n_groups = self.group.iter().flatten().max().map_or(0, |most| *most as usize + 1);
         let (mut class, mut is_mixed) = (vec![None; n_groups], vec![false; n_groups]);
-        let labels = || targets.rows().iter().zip(targets.values().rows().map(largest));
-        for (&row, label) in labels() {
+        for (&row, label) in targets.rows().iter().zip(label_classes(targets)) {
             if let Some(group) = self.group[row as usize] {
                 let group = group as usize;
                 is_mixed[group] |= class[group].is_some_and(|known| known != label);
@@ -83,7 +83,7 @@ impl Near {
             }
         }
         let mut found = vec![false; self.group.len()];
-        for (&row, _) in labels() {
+        for &row in targets.rows() {
             found[row as usize] = self.group[row as usize].is_some_and(|group| is_mixed[group as usize]);
         }
         found
@@ -100,11 +100,6 @@ fn dimension(near: &[(f32, u32)]) -> Option<f64> {
     let sum: f64 = kept.iter().map(|d| (last / d).ln()).sum::<f64>();
     let sum = sum + n_censored as f64 * (last / kept.first()?).ln();
     (others.len() > 1 && sum > 0.0).then(|| kept.len() as f64 / sum)
-}
-
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    let middle = values.len() / 2;
-    (!values.is_empty()).then(|| *values.select_nth_unstable_by(middle, f64::total_cmp).1)
 }
 
 /// Whether neighbor `at`, of those sorted by distance, is a duplicate.

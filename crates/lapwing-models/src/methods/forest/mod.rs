@@ -49,10 +49,11 @@ use rayon::prelude::*;
 use self::columns::Columns;
 use self::grow::{Kind, LabelSums, grow};
 pub use self::trees::Trees;
-use crate::core::calibration::Fallback;
+use crate::core::calibration::{Fallback, as_decided};
 use crate::core::fitting::Fitting;
+use crate::core::held_out::Standings;
+use crate::core::held_out::folds::{enough, in_turn, stratified};
 use crate::core::plan::{Program, base_bytes};
-use crate::core::supervised::{as_decided, enough, folds_to_hold_out, signed, standings};
 use crate::{Fitted, HeldOutFit, Method, Plan, PlanStep, Problem, ProblemSize};
 
 /// Name of the method.
@@ -130,22 +131,15 @@ impl Forest {
 
 impl Forest {
     /// Shares (l, c) of each labeled row, from a fit without the labels of its fold (l).
-    fn shares_held_out(&self, problem: &Problem<'_, '_>, folds: &[i32], run: &Run) -> Result<Matrix> {
+    fn shares_held_out(&self, problem: &Problem<'_, '_>, folds: &[usize], run: &Run) -> Result<Matrix> {
         let (features, targets) = (problem.required_features(FOREST)?, problem.targets);
-        let mut out = Matrix::filled(folds.len(), targets.n_columns(), f64::NAN);
         let n_trees = self.params.n_trees.min(HELD_OUT_TREES);
-        let last = folds.iter().copied().max().unwrap_or(-1);
-        for fold in (0..=last).filter(|fold| folds.contains(fold)) {
-            let run = &run.part_of(fold as usize, last as usize + 1, &format!("fold {} of {}", fold + 1, last + 1));
-            let trees = self.grown(n_trees, problem, &targets.subset(|at| folds[at] != fold)?, run)?;
-            let held: Vec<usize> = (0..folds.len()).filter(|&at| folds[at] == fold).collect();
-            let rows: Vec<u32> = held.iter().map(|&at| targets.rows()[at]).collect();
-            let scores = trees.scores(&features.select(&rows)?, &run.quiet())?;
-            for (&at, scores) in held.iter().zip(scores.rows()) {
-                out.row_mut(at).iter_mut().zip(scores).for_each(|(share, score)| *share = score.exp());
-            }
-        }
-        Ok(out)
+        in_turn(targets, folds, run, |kept, fold, run| {
+            let trees = self.grown(n_trees, problem, kept, run)?;
+            let mut shares = trees.scores(&features.select(&fold.rows(targets))?, &run.quiet())?;
+            shares.values_mut().iter_mut().for_each(|score| *score = score.exp());
+            Ok(shares)
+        })
     }
 }
 
@@ -162,10 +156,10 @@ impl Method for Forest {
         let mut fitting = Fitting::new(self.name(), problem, run)?;
         let (features, targets) = (fitting.features()?, problem.targets);
         let report = &mut fitting.report;
-        let held_out = match folds_to_hold_out(targets, run) {
+        let held_out = match stratified(targets, run) {
             Some(folds) => {
                 let shares = report.time("hold out", run, |_| self.shares_held_out(problem, &enough(folds), run))?;
-                Some(standings(&shares, targets))
+                Some(Standings::of_shares(targets, &shares))
             }
             None => None,
         };
@@ -175,8 +169,8 @@ impl Method for Forest {
     }
 
     fn held_out<'a>(&self, problem: &Problem<'_, 'a>, folds: &[usize], run: &Run) -> Result<HeldOutFit<'a>> {
-        let shares = self.shares_held_out(problem, &signed(folds), run)?;
-        Ok(HeldOutFit { shares: run.install(|| as_decided(shares, problem.targets))?, fitted: None })
+        let shares = self.shares_held_out(problem, folds, run)?;
+        Ok(HeldOutFit { shares: run.install(|| as_decided(&shares, problem.targets)), fitted: None })
     }
 
     fn plan(&self, size: &ProblemSize) -> Plan {

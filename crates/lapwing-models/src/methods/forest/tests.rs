@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::*;
 use crate::core::extend::Extend;
+use crate::core::held_out::folds::NEVER;
 
 fn run(threads: usize) -> Run {
     Run::new(Some(threads), 3).unwrap()
@@ -104,7 +105,7 @@ fn rows_that_are_stored_as_sparse_ones_may_not_be_sparse() {
 fn held_out_shares_are_those_of_fits_without_the_fold() {
     let (targets, [features, _]) = (labels(200, 4), rows(200, 6));
     let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
-    let folds: Vec<i32> = (0..targets.rows().len()).map(|at| at as i32 % 3 - 1).collect();
+    let folds: Vec<usize> = (0..targets.rows().len()).map(|at| [NEVER, 0, 1][at % 3]).collect();
     let found = forest(15).shares_held_out(&problem, &folds, &run(2)).unwrap();
     for fold in 0..2 {
         let kept = targets.subset(|at| folds[at] != fold).unwrap();
@@ -114,7 +115,7 @@ fn held_out_shares_are_those_of_fits_without_the_fold() {
             assert!(found.row(at).iter().zip(expected).all(|(share, score)| *share == score.exp()));
         }
     }
-    assert!((0..folds.len()).all(|at| found.row(at)[0].is_nan() == (folds[at] < 0)));
+    assert!((0..folds.len()).all(|at| found.row(at)[0].is_nan() == (folds[at] == NEVER)));
 }
 
 #[test]

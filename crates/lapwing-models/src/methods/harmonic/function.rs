@@ -95,17 +95,7 @@ pub fn harmonic(graph: &Graph, targets: &Targets, params: &HarmonicParams, run: 
         ));
     }
     let components = graph.components();
-    let solving = Solving {
-        graph,
-        components: &components,
-        targets,
-        params,
-        prior: None,
-        refiner: None,
-        influence: false,
-        start: None,
-    };
-    solve(&solving, run)
+    solve(&Solving::new(graph, &components, targets, params), run)
 }
 
 /// γ for "auto", times the mean degree: 0.01 for the plain form, 0.1 for a regression. With m labels per class, the stable form

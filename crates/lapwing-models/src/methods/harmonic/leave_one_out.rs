@@ -21,7 +21,7 @@
 //! most `MOST_LABELS` labels, drawn at random, are left out, with at most `MOST_VALUES` values in their columns. If that allows fewer
 //! than [`FEWEST_LABELS`], no label is left out.
 
-use lapwing_core::{Result, Run, Targets};
+use lapwing_core::{Matrix, Result, Run, Targets};
 use lapwing_graph::{Components, Graph};
 use rayon::prelude::*;
 
@@ -32,13 +32,11 @@ use super::params::Form;
 use super::trust::{Sizes, Trust};
 use crate::HeldOutSource;
 use crate::core::class_sizes::LabelsDrawn;
-use crate::core::counts::label_counts;
+use crate::core::counts::{label_classes, label_counts};
 use crate::core::held_out::Standings;
+use crate::core::held_out::folds::can_hold_out;
 use crate::core::scores::largest;
 use crate::core::smoother::leave_one_out::{Centering, leave_one_out_scores};
-
-/// Fewest labels per class, on average, to leave one out.
-pub(super) const LEAST_PER_CLASS: usize = 2;
 
 /// Level, held-out scores and accuracy from leaving out each label.
 pub(super) struct Verdict {
@@ -55,17 +53,7 @@ pub(super) struct Verdict {
 /// Whether every label is of one class, there are enough labels to leave one out, and rows are few enough for a column for each of
 /// [`FEWEST_LABELS`] labels.
 pub(super) fn applies(targets: &Targets) -> bool {
-    are_enough(targets) && most_labels(targets.n_samples()) >= FEWEST_LABELS
-}
-
-/// Whether every label is of one class and there are enough labels to leave one out.
-pub(super) fn are_enough(targets: &Targets) -> bool {
-    let is_soft = |y: &[f64]| y.iter().any(|share| *share != 0.0 && *share != 1.0);
-    if targets.values().rows().any(is_soft) {
-        return false;
-    }
-    let n_classes = label_counts(targets).iter().filter(|count| **count > 0).count();
-    n_classes > 1 && targets.rows().len() >= LEAST_PER_CLASS * n_classes
+    can_hold_out(targets) && most_labels(targets.n_samples()) >= FEWEST_LABELS
 }
 
 impl Verdict {
@@ -159,7 +147,7 @@ pub(super) fn all_standings(
             .filter(|(_, level)| is_known && !is_left(**level))
             .for_each(|(score, _)| *score = f64::NEG_INFINITY);
     }
-    Ok(Standings::left_out(targets, &scores))
+    Ok(Standings::left_out(targets, scores))
 }
 
 /// Whether a class of this share of the other labels has a label among them.
@@ -198,7 +186,7 @@ impl<'a> LeftOut<'a> {
         targets: &'a Targets,
         components: &'a Components,
     ) -> Self {
-        let all: Vec<usize> = targets.values().rows().map(largest).collect();
+        let all = label_classes(targets);
         let classes = influence.labels.iter().map(|&at| all[at]).collect();
         let home = |row: u32| components.id[row as usize] as usize;
         let mut counts = vec![0usize; components.sizes.len()];
@@ -234,12 +222,11 @@ impl<'a> LeftOut<'a> {
             }
             moved(&standing)
         };
-        let held_out = Standings {
-            rows: self.influence.labels.iter().map(|&at| self.targets.rows()[at]).collect(),
-            classes: self.classes.iter().map(|&class| class as u32).collect(),
-            values: standings.into_iter().zip(&self.classes).map(restored).collect(),
-            source: HeldOutSource::LeaveOneOut,
-        };
+        let mut values = Matrix::filled(standings.len(), self.targets.n_columns(), f64::NAN);
+        for (at, restored) in standings.into_iter().zip(&self.classes).map(restored).enumerate() {
+            values.row_mut(at).copy_from_slice(&restored);
+        }
+        let held_out = Standings::new(self.targets, &self.influence.labels, values, HeldOutSource::LeaveOneOut);
         let accuracy = Some(n_right as f64 / self.classes.len() as f64);
         Verdict { level, trust, held_out: Some(held_out), accuracy, shift: added.to_vec() }
     }

@@ -16,7 +16,6 @@ mod plan;
 mod prior;
 mod prior_weight;
 mod refine;
-mod refit;
 mod regression;
 mod select_regression;
 mod settling;

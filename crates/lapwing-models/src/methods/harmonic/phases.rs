@@ -1,23 +1,25 @@
 //! The phases of a harmonic fit before the decision: choose the parameters, solve, judge the level, hold labels out.
 
-use lapwing_core::{Report, Result, Run};
+use lapwing_core::{Report, Result, Run, Targets};
 use lapwing_graph::{Components, Graph};
 
 use super::function::{self, HarmonicFunction};
 use super::leave_one_out::{self, Verdict};
 use super::level::Level;
-use super::params::{Calibration, Decision, Form, HarmonicParams};
+use super::params::{Calibration, Certify, Decision, Form, HarmonicParams};
 use super::prior::Prior;
 use super::prior_weight::Choosing;
 use super::refine::Refiner;
-use super::refit::{self, Refit};
-use super::select_regression::{self, Selection};
+use super::select_regression;
 use super::solving::Solving;
 use super::trust::{Sizes, Trust};
 use super::{Harmonic, Known};
+use crate::core::calibration::has_enough;
 use crate::core::held_out::Standings;
-use crate::core::labeling::Rule;
+use crate::core::held_out::folds::can_hold_out;
 use crate::core::problem::Problem;
+use crate::core::rule::Rule;
+use crate::core::scores::rows_at;
 use crate::core::uncertainty::HeldOutErrors;
 
 /// A problem on its graph, for the phases of a fit.
@@ -61,11 +63,11 @@ impl<'p> Phases<'p> {
         let Self { graph, components, run, .. } = *self;
         let (targets, given) = (self.problem.targets, &self.harmonic.params);
         let is_chosen = given.form == Form::Auto && targets.n_columns() == 1;
-        let Selection { mut params, errors } = match is_chosen {
+        let (mut params, errors) = match is_chosen {
             true => {
                 report.time("select", run, |report| select_regression::select(graph, targets, given, report, run))?
             }
-            false => Selection { params: given.clone(), errors: None },
+            false => (given.clone(), None),
         };
         let Some(shares) = self.problem.prior else { return Ok(Chosen { params, prior: None, verdict: None, errors }) };
         let choosing = Choosing { graph, components, targets, params: &params, shares };
@@ -119,8 +121,8 @@ impl<'p> Phases<'p> {
         level: Level,
         report: &mut Report,
     ) -> Result<Option<HeldScores>> {
-        let Self { harmonic, graph, components, run, .. } = *self;
-        let (targets, Chosen { params, prior, .. }) = (self.problem.targets, chosen);
+        let Self { harmonic, graph, run, .. } = *self;
+        let targets = self.problem.targets;
         let is_restored = verdict.is_some();
         let left_out = verdict.and_then(|verdict| verdict.held_out.take());
         let n_left_out = left_out.as_ref().map_or(0, |left_out| left_out.rows.len());
@@ -128,20 +130,43 @@ impl<'p> Phases<'p> {
         let wants_all = matches!(harmonic.params.calibration, Calibration::LeaveOneOut | Calibration::VennAbers);
         let has_closed_form = function.graph_reg > 0.0
             && function.graph_reg.is_finite()
-            && prior.is_none()
+            && chosen.prior.is_none()
             && self.refiner.is_none()
-            && leave_one_out::are_enough(targets);
+            && can_hold_out(targets);
         let standings = if !is_known && wants_all && has_closed_form && n_left_out < targets.rows().len() {
             let is_centered = function.form == Form::Stable || level.is_of_rows();
             Some(report.time("leave one out", run, |_| {
                 leave_one_out::all_standings(graph, function, targets, is_centered, is_restored, run)
             })?)
-        } else if !is_known && n_left_out == 0 && refit::applies(targets) {
-            let refit = Refit { graph, components, params, prior: *prior, level };
-            report.time("hold out", run, |_| refit.folded(targets, run))?
+        } else if !is_known && n_left_out == 0 && can_solve_again(targets) {
+            report.time("hold out", run, |_| self.folded(chosen, level))?
         } else {
             return Ok(left_out.map(|standings| HeldScores { standings, are_compared: true }));
         };
         Ok(standings.map(|standings| HeldScores { standings, are_compared: false }))
     }
+
+    /// Scores of each label's row without the labels of its fold, by one solve for each fold; `None` if labels are shares of classes.
+    fn folded(&self, chosen: &Chosen<'_>, level: Level) -> Result<Option<Standings>> {
+        let Self { graph, components, run, .. } = *self;
+        let targets = self.problem.targets;
+        let params = HarmonicParams { certify: Certify::Off, ..chosen.params.clone() };
+        Standings::by_folds(targets, &Rule::largest(targets.mean()), run, |kept, rows, run| {
+            let solving = Solving { prior: chosen.prior, ..Solving::new(graph, components, kept, &params) };
+            let mut function = function::solve(&solving, run)?;
+            if level.is_of_rows() && function.form != Form::Stable {
+                leave_one_out::center_rows(&mut function, level);
+            }
+            Ok(rows_at(&function.scores, rows.iter().map(|&row| row as usize)))
+        })
+    }
+}
+
+/// Most scores (rows × classes) of a problem that is solved again for each fold.
+const MOST_VALUES: usize = 1 << 20;
+
+/// Whether labels are enough for a temperature and the problem is small enough to be solved again.
+fn can_solve_again(targets: &Targets) -> bool {
+    let c = targets.n_columns();
+    c > 1 && has_enough(targets) && targets.n_samples().saturating_mul(c) <= MOST_VALUES
 }

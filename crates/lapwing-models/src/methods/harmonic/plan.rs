@@ -5,7 +5,7 @@ use lapwing_graph::{GraphParams, KnnEdges, graph_bytes};
 use lapwing_solve::LaplacianSolver;
 
 use super::influence::{FEWEST_LABELS, most_labels};
-use super::leave_one_out::LEAST_PER_CLASS;
+use crate::core::held_out::folds::LEAST_PER_CLASS;
 use crate::core::plan::PlannedGraph;
 use crate::core::plan::plan_graph;
 use crate::core::plan::{Program, base_bytes};

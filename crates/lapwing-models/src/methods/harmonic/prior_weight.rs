@@ -20,8 +20,9 @@ use super::prior::Prior;
 use super::solving::Solving;
 use super::trust::Trust;
 use crate::core::calibration::fitted_rule;
-use crate::core::counts::label_counts;
-use crate::core::held_out::{Standings, is_better};
+use crate::core::counts::has_each;
+use crate::core::held_out::Standings;
+use crate::core::held_out::choosing::{Trial, choose};
 
 /// Weights κ that are tried.
 const WEIGHTS: [f64; 6] = [0.01, 0.03, 0.1, 0.3, 1.0, 10.0];
@@ -56,51 +57,47 @@ impl Choosing<'_> {
     pub fn choose(&self, run: &Run) -> Result<Choice> {
         let (given, levels) = (self.params.prior_weight, levels(self.params.decision));
         let typical = given.unwrap_or(TYPICAL_WEIGHT);
-        let counts = label_counts(self.targets).into_iter().filter(|count| *count > 0);
-        if counts.min().is_none_or(|fewest| fewest < LEAST_PER_CLASS) || !leave_one_out::applies(self.targets) {
+        if !has_each(self.targets, LEAST_PER_CLASS) || !leave_one_out::applies(self.targets) {
             let shift = vec![0.0; self.targets.n_columns()];
             let verdict = Verdict::without_labels(levels[0], Trust::default(), shift);
             return Ok(Choice { weight: typical, verdict });
         }
         let others = WEIGHTS.into_iter().filter(|weight| given.is_none() && *weight != TYPICAL_WEIGHT);
         let weights: Vec<f64> = std::iter::once(typical).chain(others).collect();
-        let mut chosen = Vec::new();
+        let mut trials = Vec::new();
         for (at, &weight) in weights.iter().enumerate() {
             let run = run.part_of(at, weights.len(), &format!("prior_weight {weight}"));
-            chosen.extend(self.tried(weight, levels, &run)?);
+            trials.extend(self.tried(weight, levels, &run)?);
         }
-        let mean = |losses: &[f64]| losses.iter().sum::<f64>() / losses.len() as f64;
-        let best = (0..chosen.len()).min_by(|&a, &b| mean(&chosen[a].1).total_cmp(&mean(&chosen[b].1))).unwrap_or(0);
-        let at = if is_better(&chosen[best].1, &chosen[0].1, SIGNIFICANT) { best } else { 0 };
-        Ok(chosen.swap_remove(at).0)
+        let chosen = choose(&trials, SIGNIFICANT);
+        Ok(trials.swap_remove(chosen).candidate)
     }
 
-    /// The choices with this κ, one for each of the `levels`, and −log share of each label.
-    fn tried(&self, weight: f64, levels: &[Level], run: &Run) -> Result<Vec<(Choice, Vec<f64>)>> {
+    /// The choices with this κ, one for each of the `levels`; the losses are −log share of each label.
+    fn tried(&self, weight: f64, levels: &[Level], run: &Run) -> Result<Vec<Trial<Choice>>> {
         let Self { graph, components, targets, params, shares } = *self;
         let params = HarmonicParams { certify: Certify::Off, tol: params.tol.max(CHOICE_TOL), ..params.clone() };
         let prior = Some(Prior { shares, weight });
-        let solving =
-            Solving { graph, components, targets, params: &params, prior, refiner: None, influence: true, start: None };
+        let solving = Solving { prior, influence: true, ..Solving::new(graph, components, targets, &params) };
         let function = solve(&solving, run)?;
         let Some(influence) = &function.influence else {
             return Err(Error::Internal { reason: "a solve with a prior left no label out".into() });
         };
         let at_level = |&level: &Level| {
             let verdict = run.install(|| Verdict::with_prior(&function, influence, targets, components, level, run))?;
-            let losses = verdict.held_out.as_ref().map(|standings| run.install(|| log_losses(standings, targets)));
-            let losses = losses.transpose()?;
-            Ok((Choice { weight, verdict }, losses.unwrap_or_default()))
+            let losses = |standings| run.install(|| log_losses(standings, targets));
+            let losses = verdict.held_out.as_ref().map_or_else(Vec::new, losses);
+            Ok(Trial { candidate: Choice { weight, verdict }, losses, found: () })
         };
         levels.iter().map(at_level).collect()
     }
 }
 
 /// −log share of each label, at the temperature that fits them.
-fn log_losses(standings: &Standings, targets: &Targets) -> Result<Vec<f64>> {
-    let held_out = standings.clone().shares(&fitted_rule(standings, targets, Some(1.0))?);
+fn log_losses(standings: &Standings, targets: &Targets) -> Vec<f64> {
+    let held_out = standings.clone().shares(&fitted_rule(standings, targets, Some(1.0)));
     let own = held_out.shares.rows().zip(&held_out.classes).map(|(shares, &class)| shares[class as usize]);
-    Ok(own.map(|share| -share.max(f64::MIN_POSITIVE).ln()).collect())
+    own.map(|share| -share.max(f64::MIN_POSITIVE).ln()).collect()
 }
 
 /// The levels that a decision may compare scores with; the first one is the default.

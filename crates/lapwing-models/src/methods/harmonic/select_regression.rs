@@ -7,8 +7,8 @@
 //!
 //! Cost: for each candidate and fold, one solve of one column to [`TRIAL_TOL`].
 
-use lapwing_core::{Report, Result, Run, Stream, Targets};
-use lapwing_graph::Graph;
+use lapwing_core::{Matrix, Report, Result, Run, Stream, Targets};
+use lapwing_graph::{Components, Graph};
 use rand::seq::SliceRandom;
 use serde_json::json;
 
@@ -16,7 +16,8 @@ use super::function::{default_graph_reg, solve};
 use super::params::{Certify, Clamp, Form, HarmonicParams};
 use super::solving::Solving;
 use crate::HeldOutSource;
-use crate::core::held_out::choose;
+use crate::core::held_out::choosing::{Trial, choose, note};
+use crate::core::held_out::folds::in_turn;
 use crate::core::uncertainty::HeldOutErrors;
 
 /// Relative residual of the trial solves.
@@ -32,97 +33,71 @@ const ERRORS: f64 = 0.5;
 const STABLE: [f64; 1] = [0.01];
 const PLAIN: [f64; 4] = [0.001, 0.01, 0.1, 1.0];
 
-/// What was chosen.
-pub(super) struct Selection {
-    /// The parameters; the given ones if there are too few values.
-    pub params: HarmonicParams,
-    /// Errors of held-out values with these; `None` if nothing was held out.
-    pub errors: Option<HeldOutErrors>,
-}
-
-/// Chooses the parameters.
+/// Chooses the parameters, and finds the errors of held-out values with these. Of too few values the given ones stay, and none is held out.
 pub(super) fn select(
     graph: &Graph,
     targets: &Targets,
     params: &HarmonicParams,
     report: &mut Report,
     run: &Run,
-) -> Result<Selection> {
-    let l = targets.rows().len();
+) -> Result<(HarmonicParams, Option<HeldOutErrors>)> {
     let is_fixed = params.clamp == Clamp::Hard || params.graph_reg.is_some_and(f64::is_infinite);
-    if l < FEWEST || is_fixed {
-        return Ok(Selection { params: params.clone(), errors: None });
+    if targets.rows().len() < FEWEST || is_fixed {
+        return Ok((params.clone(), None));
     }
     let candidates = candidates(params, graph.mean_degree(), targets);
-    let values = held_out_values(graph, targets, &candidates, run)?;
-    let loss = |at: usize, value: f64| targets.weights()[at] * (value - targets.values().row(at)[0]).powi(2);
-    let losses: Vec<Vec<f64>> =
-        values.iter().map(|values| values.iter().enumerate().map(|(at, value)| loss(at, *value)).collect()).collect();
-    let trust: f64 = targets.weights().iter().sum();
-    let row = |(candidate, losses): (&HarmonicParams, &Vec<f64>)| {
-        let loss = losses.iter().sum::<f64>() / trust;
-        json!({"form": candidate.form, "graph_reg": candidate.graph_reg, "loss": loss})
+    let components = graph.components();
+    let n_candidates = candidates.len();
+    let trial = |(at, candidate): (usize, HarmonicParams)| -> Result<Trial<HarmonicParams, Matrix>> {
+        let run = run.part_of(at, n_candidates, &format!("candidate {} of {n_candidates}", at + 1));
+        let found = held_out_values(graph, &components, targets, &candidate, &run)?;
+        let pairs = found.values().iter().zip(targets.values().values());
+        let losses =
+            targets.weights().iter().zip(pairs).map(|(trust, (value, y))| trust * (value - y).powi(2)).collect();
+        Ok(Trial { candidate, losses, found })
     };
-    let table: Vec<_> = candidates.iter().zip(&losses).map(row).collect();
-    report.choose("cross_validation", table);
-    let chosen = choose(&losses, ERRORS);
-    Ok(Selection { params: candidates[chosen].clone(), errors: Some(errors_of(targets, &values[chosen])) })
+    let mut trials: Vec<_> = candidates.into_iter().enumerate().map(trial).collect::<Result<_>>()?;
+    let trust: f64 = targets.weights().iter().sum();
+    let describe = |trial: &Trial<HarmonicParams, Matrix>| {
+        let loss = trial.losses.iter().sum::<f64>() / trust;
+        json!({"form": trial.candidate.form, "graph_reg": trial.candidate.graph_reg, "loss": loss})
+    };
+    note(&trials, describe, report);
+    let chosen = choose(&trials, ERRORS);
+    let Trial { candidate, found, .. } = trials.swap_remove(chosen);
+    Ok((candidate, Some(errors_of(targets, &found))))
 }
 
 /// Errors of held-out values with the given parameters.
 pub(super) fn errors(graph: &Graph, targets: &Targets, params: &HarmonicParams, run: &Run) -> Result<HeldOutErrors> {
-    let values = held_out_values(graph, targets, std::slice::from_ref(params), run)?;
-    Ok(errors_of(targets, &values[0]))
+    Ok(errors_of(targets, &held_out_values(graph, &graph.components(), targets, params, run)?))
 }
 
-fn errors_of(targets: &Targets, values: &[f64]) -> HeldOutErrors {
-    let n_folds = n_folds(values.len());
-    let source = if n_folds == values.len() { HeldOutSource::LeaveOneOut } else { HeldOutSource::Folds(n_folds) };
-    let given = targets.rows().iter().zip(targets.values().rows());
-    HeldOutErrors::new(given.zip(values).map(|((&row, given), value)| (row, given[0] - value)), source)
+fn errors_of(targets: &Targets, values: &Matrix) -> HeldOutErrors {
+    let (l, n_folds) = (values.n_rows(), n_folds(values.n_rows()));
+    let source = if n_folds == l { HeldOutSource::LeaveOneOut } else { HeldOutSource::Folds(n_folds) };
+    HeldOutErrors::of(targets, values, source)
 }
 
-/// The value of every labeled row without the values of its fold, for each candidate.
+/// The value of every labeled row without the values of its fold (l, 1).
 fn held_out_values(
     graph: &Graph,
+    components: &Components,
     targets: &Targets,
-    candidates: &[HarmonicParams],
+    params: &HarmonicParams,
     run: &Run,
-) -> Result<Vec<Vec<f64>>> {
-    let l = targets.rows().len();
-    let folds = folds(l, run);
-    let mut values = vec![vec![0.0; l]; candidates.len()];
-    let components = graph.components();
-    let n_folds = n_folds(l);
-    for fold in 0..n_folds {
-        let kept = targets.subset(|at| folds[at] != fold)?;
-        let fold_run = run.part_of(fold, n_folds, &format!("fold {} of {n_folds}", fold + 1));
-        for (at, (candidate, values)) in candidates.iter().zip(&mut values).enumerate() {
-            let run = fold_run.part_of(at, candidates.len(), "");
-            let tol = candidate.tol.max(TRIAL_TOL);
-            let coarse = HarmonicParams { tol, certify: Certify::Off, ..candidate.clone() };
-            let (components, refiner, influence) = (&components, None, false);
-            let solving = Solving {
-                graph,
-                components,
-                targets: &kept,
-                params: &coarse,
-                prior: None,
-                refiner,
-                influence,
-                start: None,
-            };
-            let function = solve(&solving, &run)?;
-            let mean = function.mean[0];
-            let offset = if function.form == Form::Stable { mean } else { 0.0 };
-            for at in (0..l).filter(|&at| folds[at] == fold) {
-                let score = function.scores.row(targets.rows()[at] as usize)[0];
-                // A component whose only value is held out gets the mean of the other values.
-                values[at] = if score.is_nan() { mean } else { score + offset };
-            }
-        }
-    }
-    Ok(values)
+) -> Result<Matrix> {
+    let params = HarmonicParams { tol: params.tol.max(TRIAL_TOL), certify: Certify::Off, ..params.clone() };
+    in_turn(targets, &folds(targets.rows().len(), run), run, |kept, fold, run| {
+        let function = solve(&Solving::new(graph, components, kept, &params), run)?;
+        let mean = function.mean[0];
+        let offset = if function.form == Form::Stable { mean } else { 0.0 };
+        let mut values = fold.rows_of(&function.scores, targets);
+        // A component whose only value is held out gets the mean of the other values.
+        let value = |score: f64| if score.is_nan() { mean } else { score + offset };
+        values.values_mut().iter_mut().for_each(|score| *score = value(*score));
+        Ok(values)
+    })
 }
 
 /// Form and γ to try, the default first.

@@ -21,3 +21,10 @@ pub(super) struct Solving<'a> {
     /// Scores (n, c) near the solution.
     pub start: Option<&'a Matrix>,
 }
+
+impl<'a> Solving<'a> {
+    /// A problem of labels alone, solved from zero.
+    pub fn new(graph: &'a Graph, components: &'a Components, targets: &'a Targets, params: &'a HarmonicParams) -> Self {
+        Self { graph, components, targets, params, prior: None, refiner: None, influence: false, start: None }
+    }
+}

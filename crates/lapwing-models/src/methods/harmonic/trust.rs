@@ -33,7 +33,7 @@ use super::function::HarmonicFunction;
 use super::level::{Level, open_mean, row_mean};
 use crate::Rule;
 use crate::core::counts::label_counts;
-use crate::core::labeling::typical_temperature;
+use crate::core::rule::typical_temperature;
 use crate::core::scores::exponentials;
 
 /// Standard deviation of ln T around the typical one, before labels are seen.
@@ -98,7 +98,7 @@ impl Sizes {
             Origin { level, mean, typical: typical_temperature(&rule, scores) }
         });
         let counts = label_counts(targets);
-        let shares = shrunk_shares(&counts);
+        let shares = posterior_shares(&counts);
         Self { believed: believed(&counts, &shares), shares, counts, labeled, origins }
     }
 
@@ -212,7 +212,7 @@ fn loss(standing: &[f64], class: usize, cold: f64, shares: &[f64], scratch: &mut
 
 /// Shares of the classes, given how many labels each has: shrunk to equal shares the more, the more the counts look like those of
 /// equal classes. 0 for classes without labels.
-fn shrunk_shares(counts: &[usize]) -> Vec<f64> {
+fn posterior_shares(counts: &[usize]) -> Vec<f64> {
     let c = counts.iter().filter(|count| **count > 0).count() as f64;
     let total = counts.iter().sum::<usize>() as f64;
     let (least, factor, number) = CONCENTRATIONS;
@@ -250,18 +250,18 @@ mod tests {
 
     #[test]
     fn shares_are_shrunk_to_equal_ones_by_what_counts_say() {
-        let equal = shrunk_shares(&[5, 0, 5]);
+        let equal = posterior_shares(&[5, 0, 5]);
         assert!((equal[0] - 0.5).abs() < 1e-12 && equal[1] == 0.0);
         // Few labels say little, many say all; counts as random draws from equal classes have them say next to nothing.
-        let (few, many) = (shrunk_shares(&[3, 1]), shrunk_shares(&[300, 100]));
+        let (few, many) = (posterior_shares(&[3, 1]), posterior_shares(&[300, 100]));
         assert!(few[0] > 0.55 && few[0] < 0.7 && many[0] > 0.74, "{few:?} {many:?}");
-        let noise = shrunk_shares(&[4, 6, 5, 3, 7, 5, 4, 6, 5, 5]);
+        let noise = posterior_shares(&[4, 6, 5, 3, 7, 5, 4, 6, 5, 5]);
         assert!(noise.iter().all(|share| (share - 0.1).abs() < 0.01), "{noise:?}");
     }
 
     #[test]
     fn counts_are_believed_as_far_as_they_are_no_chance() {
-        let believed = |counts: &[usize]| believed(counts, &shrunk_shares(counts));
+        let believed = |counts: &[usize]| believed(counts, &posterior_shares(counts));
         // 6 to 4, 7 to 3: so do the labels of equal classes fall.
         assert!(believed(&[6, 4]).iter().chain(&believed(&[7, 3])).all(|log| *log == 0.0));
         let far = believed(&[90, 10]);

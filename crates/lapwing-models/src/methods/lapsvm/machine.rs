@@ -13,11 +13,11 @@ use super::loss::{Loss, LossKind};
 use super::newton::{Resolvent, Space, Weights, newton};
 use super::objective::{Objective, Solution};
 use super::params::{KernelKind, KernelLandmarks, KernelSolver, LapSvmParams, MOST_WEIGHTS, Stopping};
-use super::select::{Question, Selected, Units, errors_as_given, is_small, select, without_folds};
+use super::select::{LeftOut, Question, Regs, Units, errors_as_given, is_small, select, without_folds};
 use super::smoothness::Smoothness;
 use super::stopping::Rule;
 use super::{FitOptions, pcg, validation};
-use crate::core::scores::largest;
+use crate::core::counts::has_each;
 use crate::core::uncertainty::FEWEST;
 
 /// Most rows for which Newton's method, by factorization, is the default solver.
@@ -82,13 +82,14 @@ impl<'a> Machine<'_, 'a> {
         folds: Option<&[usize]>,
         report: &mut Report,
         run: &Run,
-    ) -> Result<(Matrix, KernelExtension<'a>, Selected)> {
+    ) -> Result<(Matrix, KernelExtension<'a>, LeftOut)> {
         let params = self.params;
         let basis = report.time("kernel", run, |_| Basis::new(params, self.features, targets.rows(), run))?;
         self.note(&basis, report);
         let solver = chosen_solver(params, basis.storage, self.features.n_rows(), self.features.n_cols());
         let smooth_gram = self.smooth_gram(&basis, solver, report, run)?;
-        let selected = self.select(&basis, smooth_gram.as_ref(), targets, folds, report, run)?;
+        let ((ambient_reg, graph_reg), left_out) =
+            self.select(&basis, smooth_gram.as_ref(), targets, folds, report, run)?;
         // The norm is not to act on the mean of the values.
         let mean = if self.is_regression && !params.bias { targets.mean()[0] } else { 0.0 };
         let centered = if mean == 0.0 { targets.clone() } else { targets.shifted(mean)? };
@@ -96,8 +97,8 @@ impl<'a> Machine<'_, 'a> {
             gram: &basis.gram,
             smoothness: self.smoothness,
             labeled: targets.rows(),
-            ambient_reg: selected.ambient_reg,
-            graph_reg: selected.graph_reg,
+            ambient_reg,
+            graph_reg,
             has_bias: params.bias,
         };
         let is_by_set = matches!(params.stopping, Stopping::Validation | Stopping::Mixed);
@@ -122,7 +123,7 @@ impl<'a> Machine<'_, 'a> {
             let out = values[at..].iter_mut().step_by(k);
             out.zip(&solution.values).for_each(|(out, value)| *out = value + bias);
         }
-        Ok((extension.scores(&values, n), extension, selected))
+        Ok((extension.scores(&values, n), extension, left_out))
     }
 
     /// ZᵀL^pZ (r, r) of a factor Z, if the solver or the choice of γ_A and γ_I needs it.
@@ -162,7 +163,7 @@ impl<'a> Machine<'_, 'a> {
         }
     }
 
-    /// γ_A and γ_I: given, chosen, or the defaults.
+    /// γ_A and γ_I, given, chosen, or the defaults; and what leaving labels out found.
     fn select(
         &self,
         basis: &Basis<'_>,
@@ -171,7 +172,7 @@ impl<'a> Machine<'_, 'a> {
         folds: Option<&[usize]>,
         report: &mut Report,
         run: &Run,
-    ) -> Result<Selected> {
+    ) -> Result<(Regs, LeftOut)> {
         let params = self.params;
         let scale = if basis.scale > 0.0 { basis.scale } else { 1.0 };
         let units = Units { ambient: scale, graph: targets.rows().len() as f64 / self.features.n_rows() as f64 };
@@ -189,40 +190,31 @@ impl<'a> Machine<'_, 'a> {
             default,
         };
         let is_given = params.ambient_reg.is_some() && graph_reg.is_some();
-        let mut selected = match !is_given && self.has_labels_enough(targets) {
+        let (regs, mut left_out) = match !is_given && self.has_labels_enough(targets) {
             true => report.time("select", run, |report| select(&question, report, run))?,
-            false => {
-                let (ambient_reg, graph_reg) = default;
-                Selected { ambient_reg, graph_reg, held_out: None, errors: None, folded: None }
-            }
+            false => (default, LeftOut::default()),
         };
         // Nothing to choose: values are left out for the intervals alone.
         if is_given && self.is_regression && targets.rows().len() >= FEWEST {
-            selected.errors = report.time("leave one out", run, |_| errors_as_given(&question, run))?;
+            left_out.errors = report.time("leave one out", run, |_| errors_as_given(&question, run))?;
         }
         if let Some(folds) = folds {
-            let regs = (selected.ambient_reg, selected.graph_reg);
-            selected.folded = Some(without_folds(&question, regs, folds, run)?);
+            left_out.folded = Some(without_folds(&question, regs, folds, run)?);
         }
-        for (name, is_given, value) in [
-            ("ambient_reg", params.ambient_reg.is_some(), selected.ambient_reg),
-            ("graph_reg", graph_reg.is_some(), selected.graph_reg),
-        ] {
-            if !is_given {
-                report.choose(name, value);
-            }
+        if params.ambient_reg.is_none() {
+            report.choose("ambient_reg", regs.0);
         }
-        Ok(selected)
+        if graph_reg.is_none() {
+            report.choose("graph_reg", regs.1);
+        }
+        Ok((regs, left_out))
     }
 
     fn has_labels_enough(&self, targets: &Targets) -> bool {
         if self.is_regression {
             return targets.rows().len() >= 5;
         }
-        let mut counts = vec![0usize; targets.n_columns()];
-        targets.values().rows().for_each(|row| counts[largest(row)] += 1);
-        let present: Vec<usize> = counts.into_iter().filter(|count| *count > 0).collect();
-        present.len() > 1 && present.iter().all(|count| *count >= LABELS_PER_CLASS)
+        has_each(targets, LABELS_PER_CLASS)
     }
 
     /// Solves by one factorization, followed by Newton's method or the dual.

@@ -45,7 +45,7 @@ use std::sync::Arc;
 use lapwing_core::{Error, Features, Matrix, Result, Run};
 use lapwing_graph::{AffinityGraph, GraphParams};
 
-use crate::core::extend::Extend;
+use crate::core::extend::{Extend, Extension};
 use crate::core::method::refitted;
 
 pub(crate) use extension::{KIND, KernelExtension};
@@ -55,12 +55,10 @@ pub use validation::{FitOptions, ValidationSet};
 
 use self::loss::LossKind;
 use self::machine::Machine;
-use self::select::Selected;
+use self::select::LeftOut;
 use self::smoothness::Smoothness;
 use crate::core::calibration::Fallback;
 use crate::core::fitting::Fitting;
-use crate::core::held_out::Standings;
-use crate::core::uncertainty::HeldOutErrors;
 use crate::{Fitted, FittedRegression, HeldOutFit, Method, Plan, Problem, ProblemSize};
 
 /// Name of the method with the squared hinge.
@@ -106,12 +104,7 @@ struct Trained<'a> {
     scores: Matrix,
     extension: KernelExtension<'a>,
     graph: Option<AffinityGraph>,
-    /// Scores of labeled rows without their labels.
-    held_out: Option<Standings>,
-    /// Errors of values of labeled rows without their own, in a regression.
-    errors: Option<HeldOutErrors>,
-    /// Scores of labeled rows (l, c) without the labels of their folds, if there are folds.
-    folded: Option<Matrix>,
+    left_out: LeftOut,
 }
 
 /// Renames `bandwidth` to `graph_bandwidth` in an error about the graph's weights: `bandwidth` is that of the kernel.
@@ -168,10 +161,9 @@ impl LapSvm {
         run: &Run,
     ) -> Result<(Fitted<'a>, Option<Matrix>)> {
         let mut fitting = Fitting::new(self.name(), problem, run)?;
-        let Trained { scores, extension, graph, held_out, folded, .. } =
-            self.train(&mut fitting, options, folds, false)?;
-        let scores = Arc::new(scores);
-        Ok((fitting.decide(scores, held_out, Fallback::Typical, Some(Arc::new(extension)), graph), folded))
+        let Trained { scores, extension, graph, left_out } = self.train(&mut fitting, options, folds, false)?;
+        let (scores, extension) = (Arc::new(scores), Some(Arc::new(extension) as Extension<'a>));
+        Ok((fitting.decide(scores, left_out.held_out, Fallback::Typical, extension, graph), left_out.folded))
     }
 
     /// Values for every row of a regression, by least squares: `problem.targets` has one column.
@@ -183,9 +175,9 @@ impl LapSvm {
         if self.loss != LossKind::Squares {
             return Err(Error::param("method", LAPSVM, format!("{LAPRLS} for a regression")));
         }
-        let Trained { scores, extension, graph, errors, .. } =
+        let Trained { scores, extension, graph, left_out } =
             self.train(&mut fitting, &FitOptions::default(), None, true)?;
-        let uncertainty = fitting.uncertainty(problem.graph.or(graph.as_ref()), |_| Ok(errors))?;
+        let uncertainty = fitting.uncertainty(problem.graph.or(graph.as_ref()), |_| Ok(left_out.errors))?;
         let regressed = fitting.regressed(Arc::new(scores), Some(Arc::new(extension)), graph);
         Ok(FittedRegression { uncertainty, ..regressed })
     }
@@ -221,9 +213,8 @@ impl LapSvm {
         let machine =
             Machine { params: &self.params, loss: self.loss, features, smoothness: Some(&smoothness), is_regression };
         let Fitting { problem, ref mut report, run } = *fitting;
-        let (scores, extension, selected) = machine.train(problem.targets, options, folds, report, run)?;
-        let Selected { held_out, errors, folded, .. } = selected;
-        Ok(Trained { scores, extension, graph: affinity.into_built(), held_out, errors, folded })
+        let (scores, extension, left_out) = machine.train(problem.targets, options, folds, report, run)?;
+        Ok(Trained { scores, extension, graph: affinity.into_built(), left_out })
     }
 
     /// The fit without a graph, on labeled rows only.
@@ -251,22 +242,16 @@ impl LapSvm {
         };
         let machine =
             Machine { params: &self.params, loss: self.loss, features: &own, smoothness: None, is_regression };
-        let (_, extension, selected) = machine
+        let (_, extension, mut left_out) = machine
             .train(&compact, &FitOptions { validation, start: None }, folds, report, run)
             .map_err(|error| error.at_rows("features", |row| labeled[row] as usize))?;
-        let Selected { held_out, errors, folded, .. } = selected;
         let extension = if is_given { extension.widened(features.n_cols(), labeled) } else { extension };
         let scores = report.time("extend", run, |_| extension.scores_of(features, run))?;
         // The machine counts labeled rows only.
-        let held_out = held_out.map(|mut standings| {
-            standings.rows.iter_mut().for_each(|row| *row = labeled[*row as usize]);
-            standings
-        });
-        let errors = errors.map(|mut errors| {
-            errors.rows.iter_mut().for_each(|row| *row = labeled[*row as usize]);
-            errors
-        });
-        Ok(Trained { scores, extension, graph: None, held_out, errors, folded })
+        let standings = left_out.held_out.iter_mut().flat_map(|standings| &mut standings.rows);
+        let errors = left_out.errors.iter_mut().flat_map(|errors| &mut errors.rows);
+        standings.chain(errors).for_each(|row| *row = labeled[*row as usize]);
+        Ok(Trained { scores, extension, graph: None, left_out })
     }
 }
 

@@ -21,7 +21,9 @@ use serde_json::json;
 use super::gram::{Factor, Gram, nystrom_map, products, symmetrized};
 use super::newton::ill_posed;
 use super::smoothness::Smoothness;
-use crate::core::held_out::{Standings, choose, n_folds};
+use crate::core::held_out::Standings;
+use crate::core::held_out::choosing::{Trial, choose, note};
+use crate::core::held_out::folds::Fold;
 use crate::core::scores::largest;
 use crate::core::uncertainty::HeldOutErrors;
 use crate::{HeldOutSource, Rule};
@@ -65,79 +67,75 @@ pub(super) struct Question<'q> {
     /// γ_A and γ_I if given.
     pub given: (Option<f64>, Option<f64>),
     /// The default, which stays unless another pair is better by more than a standard error.
-    pub default: (f64, f64),
+    pub default: Regs,
 }
 
-/// The chosen values.
-pub(super) struct Selected {
-    pub ambient_reg: f64,
-    pub graph_reg: f64,
-    /// Values of labeled rows without their own labels, for classes.
+/// γ_A and γ_I.
+pub(super) type Regs = (f64, f64);
+
+/// What was found of labeled rows without their labels.
+#[derive(Default)]
+pub(super) struct LeftOut {
+    /// Values without the row's own label, for classes.
     pub held_out: Option<Standings>,
-    /// Errors of values of labeled rows without their own, in a regression; none if nothing was left out.
+    /// Errors of values without the row's own, in a regression; none if nothing was left out.
     pub errors: Option<HeldOutErrors>,
-    /// Values of labeled rows by machines without the labels of their folds (l, c), if there are folds.
+    /// Values (l, c) by machines without the labels of their folds, if there are folds.
     pub folded: Option<Matrix>,
-}
-
-/// A candidate pair.
-struct Trial {
-    regs: (f64, f64),
-    /// Values of each row without its own label (l, columns).
-    left_out: Matrix,
-    /// Loss of each row: 0 or 1, or a squared error.
-    losses: Vec<f64>,
 }
 
 /// Chooses the parameters that are not given.
 ///
 /// # Errors
 /// [`Error::Interrupted`](lapwing_core::Error::Interrupted).
-pub(super) fn select(question: &Question<'_>, report: &mut Report, run: &Run) -> Result<Selected> {
-    let (rows, targets) = drawn(question.targets, run)?;
-    let spectrum = Spectrum::new(question, &rows, &run.part(0.0..SPECTRUM, ""))?;
+pub(super) fn select(question: &Question<'_>, report: &mut Report, run: &Run) -> Result<(Regs, LeftOut)> {
+    let targets = drawn(question.targets, run)?;
+    let spectrum = Spectrum::new(question, targets.rows(), &run.part(0.0..SPECTRUM, ""))?;
     let y = signed(&targets, question.is_regression);
     // A class without a label is never predicted.
-    let mean = targets.mean();
-    let classes: Vec<usize> = (0..mean.len()).filter(|&class| mean[class] > 0.0).collect();
-    let choices = |given: Option<f64>, all: &[f64], unit: f64, default: f64| match given {
-        Some(given) => vec![given],
-        None => std::iter::once(default).chain(all.iter().map(|share| share * unit)).collect::<Vec<f64>>(),
-    };
-    let ambient = choices(question.given.0, &AMBIENT, question.units.ambient, question.default.0);
-    let graph = choices(question.given.1, &GRAPH, question.units.graph, question.default.1);
-    let mut trials: Vec<Trial> = Vec::new();
-    let pairs: Vec<(f64, f64)> = ambient.iter().flat_map(|a| graph.iter().map(move |g| (*a, *g))).collect();
+    let rule = Rule::largest(targets.mean());
+    let classes: Vec<usize> = (0..rule.scale.len()).filter(|&class| rule.scale[class] > 0.0).collect();
+    let mut trials: Vec<Trial<Regs, Matrix>> = Vec::new();
+    let pairs = question.pairs();
     let run = &run.part(SPECTRUM..1.0, "");
-    for (at, &regs) in pairs.iter().enumerate() {
+    for (at, &candidate) in pairs.iter().enumerate() {
         run.check()?;
         run.share(at as f64 / pairs.len() as f64, &format!("pair {} of {}", at + 1, pairs.len()));
-        if trials.iter().any(|trial| trial.regs == regs) {
+        if trials.iter().any(|trial| trial.candidate == candidate) {
             continue;
         }
-        let q = spectrum.kernel(regs, run)?;
-        let left_out = leave_one_out(q, &y, targets.weights(), question.has_bias, run)?;
-        let losses = losses(&left_out, &classes, &targets, &y, question.is_regression);
-        trials.push(Trial { regs, left_out, losses });
+        let q = spectrum.kernel(candidate, run)?;
+        let found = leave_one_out(q, &y, targets.weights(), question.has_bias, run)?;
+        let losses = losses(&found, &classes, &targets, &y, question.is_regression);
+        trials.push(Trial { candidate, losses, found });
     }
-    let total = |trial: &Trial| trial.losses.iter().sum::<f64>();
-    let table: Vec<_> = trials
-        .iter()
-        .map(|t| json!({"ambient_reg": t.regs.0, "graph_reg": t.regs.1, "loss": total(t) / t.losses.len() as f64}))
-        .collect();
-    report.choose("cross_validation", table);
-    let losses: Vec<Vec<f64>> = trials.iter_mut().map(|trial| std::mem::take(&mut trial.losses)).collect();
-    let trial = &trials[choose(&losses, 1.0)];
-    let (ambient_reg, graph_reg) = trial.regs;
-    let errors = question.is_regression.then(|| errors(&trial.left_out, &rows, &y));
-    let held_out = (!question.is_regression).then(|| standings(&trial.left_out, rows, &targets));
-    Ok(Selected { ambient_reg, graph_reg, held_out, errors, folded: None })
+    let describe = |trial: &Trial<Regs, Matrix>| {
+        let (ambient, graph) = trial.candidate;
+        json!({"ambient_reg": ambient, "graph_reg": graph, "loss": trial.loss()})
+    };
+    note(&trials, describe, report);
+    let chosen = choose(&trials, 1.0);
+    let Trial { candidate, found, .. } = trials.swap_remove(chosen);
+    if question.is_regression {
+        let errors = found.rows().zip(y.rows()).map(|(value, given)| given[0] - value[0]);
+        let errors = HeldOutErrors::new(targets.rows().iter().copied().zip(errors), HeldOutSource::LeaveOneOut);
+        return Ok((candidate, LeftOut { errors: Some(errors), ..LeftOut::default() }));
+    }
+    let held_out = Standings::left_out(&targets, found).compared(&rule);
+    Ok((candidate, LeftOut { held_out: Some(held_out), ..LeftOut::default() }))
 }
 
-/// Errors of left-out values of `rows`, whose values are `y`.
-fn errors(left_out: &Matrix, rows: &[u32], y: &Matrix) -> HeldOutErrors {
-    let found = left_out.rows().zip(y.rows()).map(|(value, given)| given[0] - value[0]);
-    HeldOutErrors::new(rows.iter().copied().zip(found), HeldOutSource::LeaveOneOut)
+impl Question<'_> {
+    /// The pairs to try, the default first.
+    fn pairs(&self) -> Vec<Regs> {
+        let choices = |given: Option<f64>, all: &[f64], unit: f64, default: f64| match given {
+            Some(given) => vec![given],
+            None => std::iter::once(default).chain(all.iter().map(|share| share * unit)).collect::<Vec<f64>>(),
+        };
+        let ambient = choices(self.given.0, &AMBIENT, self.units.ambient, self.default.0);
+        let graph = choices(self.given.1, &GRAPH, self.units.graph, self.default.1);
+        ambient.iter().flat_map(|a| graph.iter().map(move |g| (*a, *g))).collect()
+    }
 }
 
 /// Errors of left-out values with the γ_A and γ_I that are given; none if the system of the labels is singular in f64.
@@ -146,38 +144,21 @@ fn errors(left_out: &Matrix, rows: &[u32], y: &Matrix) -> HeldOutErrors {
 /// As [`select`].
 pub(super) fn errors_as_given(question: &Question<'_>, run: &Run) -> Result<Option<HeldOutErrors>> {
     match select(question, &mut Report::default(), run) {
-        Ok(selected) => Ok(selected.errors),
+        Ok((_, left_out)) => Ok(left_out.errors),
         Err(Error::Interrupted) => Err(Error::Interrupted),
         Err(_) => Ok(None),
     }
 }
 
-/// Left-out values of `rows` as a decision by the largest compares them.
-fn standings(left_out: &Matrix, rows: Vec<u32>, targets: &Targets) -> Standings {
-    let rule = Rule::largest(targets.mean());
-    let standing = |scores: &[f64]| {
-        let mut standing = vec![0.0; scores.len()];
-        rule.standing(scores, &mut standing);
-        standing
-    };
-    Standings {
-        rows,
-        classes: targets.values().rows().map(|y| largest(y) as u32).collect(),
-        values: left_out.rows().map(standing).collect(),
-        source: HeldOutSource::LeaveOneOut,
-    }
-}
-
-/// The labeled rows that are left out one by one: all, or a random sample.
-fn drawn(targets: &Targets, run: &Run) -> Result<(Vec<u32>, Targets)> {
+/// The labels that are left out one by one: all, or a random sample.
+fn drawn(targets: &Targets, run: &Run) -> Result<Targets> {
     let l = targets.rows().len();
     if l <= MOST_LABELS {
-        return Ok((targets.rows().to_vec(), targets.clone()));
+        return Ok(targets.clone());
     }
     let mut kept = vec![false; l];
     sample(&mut run.rng(Stream::Split, 1 << 40), l, MOST_LABELS).iter().for_each(|at| kept[at] = true);
-    let part = targets.subset(|at| kept[at])?;
-    Ok((part.rows().to_vec(), part))
+    targets.subset(|at| kept[at])
 }
 
 /// ±1 for classes (l, c), two columns for two; values less their mean for a regression.
@@ -223,7 +204,7 @@ impl Spectrum {
     }
 
     /// Q (l, l).
-    fn kernel(&self, (ambient, graph): (f64, f64), run: &Run) -> Result<Matrix> {
+    fn kernel(&self, (ambient, graph): Regs, run: &Run) -> Result<Matrix> {
         let mut scaled = self.rows.clone();
         for row in 0..scaled.n_rows() {
             let values = scaled.row_mut(row).iter_mut().zip(&self.values);
@@ -275,7 +256,7 @@ fn compressed(gram: &Gram<'_>, labeled: &[u32], run: &Run) -> Result<Factor> {
 ///
 /// # Errors
 /// [`Error::Interrupted`](lapwing_core::Error::Interrupted).
-pub(super) fn without_folds(question: &Question<'_>, regs: (f64, f64), folds: &[usize], run: &Run) -> Result<Matrix> {
+pub(super) fn without_folds(question: &Question<'_>, regs: Regs, folds: &[usize], run: &Run) -> Result<Matrix> {
     let targets = question.targets;
     let spectrum = Spectrum::new(question, targets.rows(), run)?;
     let y = signed(targets, false);
@@ -287,8 +268,7 @@ pub(super) fn without_folds(question: &Question<'_>, regs: (f64, f64), folds: &[
 fn leave_folds_out(p: &Matrix, y: &Matrix, folds: &[usize], run: &Run) -> Result<Matrix> {
     let rho = run.install(|| times(p, y));
     let mut scores = y.clone();
-    for fold in 0..n_folds(folds) {
-        let own: Vec<usize> = (0..folds.len()).filter(|&at| folds[at] == fold).collect();
+    for Fold { held: own, .. } in Fold::all(folds) {
         let block: Vec<f64> =
             own.iter().flat_map(|&i| own.iter().map(move |&j| (i, j))).map(|(i, j)| p.row(i)[j]).collect();
         // One column of ρ after the other.

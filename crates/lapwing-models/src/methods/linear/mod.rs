@@ -28,27 +28,27 @@ use std::sync::Arc;
 
 use lapwing_core::model_file::{ModelFile, Must};
 use lapwing_core::params::{Parameters, above};
-use lapwing_core::{Features, Matrix, Report, Result, Run, Targets, parameters};
-use serde_json::json;
+use lapwing_core::{Features, Matrix, Result, Run, Targets, parameters};
 
 use self::fit::{Limits, Rows};
 use self::rows::Design;
-use self::select::{CANDIDATES, DEFAULT, Folds, Trial};
-use crate::core::calibration::Fallback;
-use crate::core::counts::label_counts;
+use self::select::{CANDIDATES, DEFAULT, Folds, Ridge};
+use crate::core::calibration::{Fallback, as_decided};
+use crate::core::counts::{has_each, label_classes};
 use crate::core::extend::{Extend, Extension};
 use crate::core::fitting::Fitting;
-use crate::core::folds::FOLDS;
+use crate::core::held_out::Standings;
+use crate::core::held_out::choosing::note_values;
+use crate::core::held_out::folds::{Dealing, FOLDS, dealt, enough, stratified};
 use crate::core::plan::{Program, base_bytes, double_panels};
-use crate::core::scores::Extended;
-use crate::core::scores::largest;
-use crate::core::split::dealt;
-use crate::core::supervised::{as_decided, folds_to_hold_out, label_folds, signed, standings};
+use crate::core::scores::{Extended, softmax};
 use crate::maps::{Layers, Loss, NodeLoss};
 use crate::{Fitted, HeldOutFit, Method, Plan, PlanStep, Problem, ProblemSize};
 
 /// Name of the method.
 pub(crate) const LINEAR: &str = "linear";
+/// Fewest labels of each class by which ρ is chosen.
+const FEWEST_LABELS: usize = 5;
 
 /// When the fit stops: at this suboptimality (ℓ − ℓ*)/ℓ*, as bounded by its gradient, usually after some ten steps.
 const LIMITS: Limits = Limits { tol: 1e-3, max_iter: 1000 };
@@ -96,22 +96,21 @@ impl Linear {
 
     /// ρ, and the trials by which it was chosen, the chosen one first; none if there is nothing to hold out. `folds` (l) are folds to
     /// hold out in any case; otherwise five are, if every class has labels enough.
-    fn ridge(&self, rows: &Rows, targets: &Targets, folds: Option<&[i32]>, run: &Run) -> Result<(f64, Vec<Trial>)> {
-        let given = self.params.l2_reg;
-        let is_enough = label_folds(targets, run).is_some();
-        let own = folds_to_hold_out(targets, run);
-        let Some(all) = folds.or(own.as_deref()) else {
-            return Ok((given.unwrap_or(CANDIDATES[DEFAULT]), Vec::new()));
+    fn ridge(&self, rows: &Rows, targets: &Targets, folds: Option<&[usize]>, run: &Run) -> Result<(f64, Vec<Ridge>)> {
+        let ridge = self.params.l2_reg.unwrap_or(CANDIDATES[DEFAULT]);
+        let Some(all) = folds.map(<[usize]>::to_vec).or_else(|| stratified(targets, run)) else {
+            return Ok((ridge, Vec::new()));
         };
-        let few = Folds::new(rows, targets, all, true);
-        let whole = Folds::new(rows, targets, all, folds.is_none());
-        let mut trials = match given {
-            None if is_enough => few.compare(run)?,
-            _ => vec![whole.trial(given.unwrap_or(CANDIDATES[DEFAULT]), None, run)?],
-        };
-        let ridge = trials[0].ridge;
-        if given.is_none() && is_enough && few.count() < whole.count() {
-            trials[0] = whole.trial(ridge, None, run)?;
+        let few = enough(all.clone());
+        let whole = if folds.is_some() { &all } else { &few };
+        let of = |folds| Folds { rows, targets, folds };
+        if self.params.l2_reg.is_some() || !has_each(targets, FEWEST_LABELS) {
+            return Ok((ridge, vec![of(whole).trial(ridge, None, run)?]));
+        }
+        let mut trials = of(&few).compare(run)?;
+        let ridge = trials[0].candidate;
+        if few != *whole {
+            trials[0] = of(whole).trial(ridge, None, run)?;
         }
         Ok((ridge, trials))
     }
@@ -122,11 +121,12 @@ impl Linear {
         Design::new(features, targets.rows(), run)
     }
 
-    /// Shares (l, c) of each labeled row, by fits without the labels of its fold (l); NaN for negative folds.
-    fn shares_held_out(&self, problem: &Problem<'_, '_>, folds: &[i32], run: &Run) -> Result<Matrix> {
+    /// Shares (l, c) of each labeled row, by fits without the labels of its fold (l); NaN for labels that are never held
+    /// out.
+    fn shares_held_out(&self, problem: &Problem<'_, '_>, folds: &[usize], run: &Run) -> Result<Matrix> {
         let design = self.design(problem.required_features(LINEAR)?, problem.targets, run)?;
         let (_, mut trials) = self.ridge(&design.rows, problem.targets, Some(folds), run)?;
-        Ok(to_shares(trials.swap_remove(0).scores))
+        Ok(to_shares(trials.swap_remove(0).found.scores))
     }
 }
 
@@ -139,10 +139,8 @@ pub fn linear_prior(features: &Features<'_>, targets: &Targets, run: &Run) -> Re
     let linear = Linear::new(LinearParams::default())?;
     let problem = Problem { features: Some(features), ..Problem::new(targets) };
     let mut shares = linear.fit(&problem, run)?.labeling.label_distributions;
-    let classes: Vec<usize> = targets.values().rows().map(largest).collect();
-    let counts = label_counts(targets);
-    if counts.iter().filter(|count| **count > 0).count() > 1 && counts.iter().all(|count| *count != 1) {
-        let folds = dealt(&classes, targets.n_columns(), FOLDS, run);
+    if has_each(targets, 2) {
+        let folds = dealt(&label_classes(targets), targets.n_columns(), FOLDS, Dealing::On, run);
         let held = linear.held_out(&problem, &folds, run)?.shares;
         for (&row, held) in targets.rows().iter().zip(held.rows()) {
             shares.row_mut(row as usize).copy_from_slice(held);
@@ -151,26 +149,9 @@ pub fn linear_prior(features: &Features<'_>, targets: &Targets, run: &Run) -> Re
     Ok(shares)
 }
 
-/// Adds the choice of ρ to the report.
-fn note_choice(ridge: f64, trials: &[Trial], report: &mut Report) {
-    if trials.len() > 1 {
-        let mut losses: Vec<(f64, f64)> = trials.iter().map(|trial| (trial.ridge, trial.loss())).collect();
-        losses.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let table: Vec<_> = losses.iter().map(|(ridge, loss)| json!({"l2_reg": ridge, "loss": loss})).collect();
-        report.choose("cross_validation", table);
-    }
-    report.choose("l2_reg", ridge);
-}
-
 /// The shares of scores, e^z/Σe^z.
 fn to_shares(mut scores: Matrix) -> Matrix {
-    let c = scores.n_cols().max(1);
-    for row in scores.values_mut().chunks_exact_mut(c) {
-        let top = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        row.iter_mut().for_each(|z| *z = (*z - top).exp());
-        let total: f64 = row.iter().sum();
-        row.iter_mut().for_each(|z| *z /= total);
-    }
+    (0..scores.n_rows()).for_each(|row| softmax(scores.row_mut(row), 1.0));
     scores
 }
 
@@ -233,10 +214,14 @@ impl Method for Linear {
         let design = report.time("reduce", run, |_| self.design(features, targets, run))?;
         let (ridge, trials) = report.time("select", run, |_| self.ridge(&design.rows, targets, None, run))?;
         if self.params.l2_reg.is_none() {
-            note_choice(ridge, &trials, report);
+            if trials.len() > 1 {
+                note_values("l2_reg", &trials, report);
+            }
+            report.choose("l2_reg", ridge);
         }
         let (weights, trace) = report.time("solve", run, |_| design.rows.fit(targets, ridge, LIMITS, None, run))?;
-        let held_out = trials.first().map(|trial| standings(&to_shares(trial.scores.clone()), targets));
+        let held_out =
+            trials.first().map(|trial| Standings::of_shares(targets, &to_shares(trial.found.scores.clone())));
         let layers = design.layers(&weights, run)?;
         report.solve = Some(trace.summary("l-bfgs"));
         trace.note_unconverged(LIMITS.tol, "raise l2_reg", report);
@@ -246,8 +231,8 @@ impl Method for Linear {
 
     /// ρ is chosen by the same folds.
     fn held_out<'a>(&self, problem: &Problem<'_, 'a>, folds: &[usize], run: &Run) -> Result<HeldOutFit<'a>> {
-        let shares = self.shares_held_out(problem, &signed(folds), run)?;
-        Ok(HeldOutFit { shares: run.install(|| as_decided(shares, problem.targets))?, fitted: None })
+        let shares = self.shares_held_out(problem, folds, run)?;
+        Ok(HeldOutFit { shares: run.install(|| as_decided(&shares, problem.targets)), fitted: None })
     }
 
     fn plan(&self, size: &ProblemSize) -> Plan {

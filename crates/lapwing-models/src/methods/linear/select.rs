@@ -10,8 +10,8 @@ use lapwing_core::{Matrix, Result, Run, Targets};
 use rayon::prelude::*;
 
 use super::fit::{Limits, Rows};
-use crate::core::held_out::choose;
-use crate::core::supervised::n_folds;
+use crate::core::held_out::choosing::{Trial, choose};
+use crate::core::held_out::folds::Fold;
 use crate::maps::{Loss, NodeLoss};
 
 /// Values of ρ, and the default among them.
@@ -22,55 +22,29 @@ const TRIAL: Limits = Limits { tol: 5e-2, max_iter: 30 };
 /// Standard errors by which a ρ must be better than the default.
 const ERRORS: f64 = 1.0;
 
-/// Rows that are held out in turn.
+/// Rows that are held out in turn, by their folds (l).
 pub(super) struct Folds<'f> {
-    rows: &'f Rows,
-    targets: &'f Targets,
-    /// Fold of each labeled row (l); negative for rows that are never held out.
-    folds: &'f [i32],
-    /// The folds that are held out.
-    held: Vec<i32>,
+    pub rows: &'f Rows,
+    pub targets: &'f Targets,
+    pub folds: &'f [usize],
 }
 
 /// The fits of all folds with one ρ.
-pub(super) struct Trial {
-    pub ridge: f64,
+pub(super) type Ridge = Trial<f64, Fits>;
+
+pub(super) struct Fits {
     /// Scores (l, c) of each row while it is held out, NaN for others.
     pub scores: Matrix,
-    /// Loss of each row that is held out.
-    losses: Vec<f64>,
     /// Weights of each fold.
     weights: Vec<Matrix>,
 }
 
-impl Trial {
-    pub fn loss(&self) -> f64 {
-        self.losses.iter().sum::<f64>() / self.losses.len().max(1) as f64
-    }
-}
-
-impl<'f> Folds<'f> {
-    /// All folds; or as many as hold enough rows to choose by, if `few`.
-    pub fn new(rows: &'f Rows, targets: &'f Targets, folds: &'f [i32], few: bool) -> Self {
-        let mut held: Vec<i32> = folds.iter().copied().filter(|fold| *fold >= 0).collect();
-        held.sort_unstable();
-        held.dedup();
-        if few {
-            held.truncate(n_folds(folds.len()));
-        }
-        Self { rows, targets, folds, held }
-    }
-
-    /// Number of folds that are held out.
-    pub fn count(&self) -> usize {
-        self.held.len()
-    }
-
+impl Folds<'_> {
     /// Compares values of ρ; returns all trials, the chosen one first.
     ///
     /// # Errors
     /// Those of the fits.
-    pub fn compare(&self, run: &Run) -> Result<Vec<Trial>> {
+    pub fn compare(&self, run: &Run) -> Result<Vec<Ridge>> {
         let mut trials = vec![self.trial(CANDIDATES[DEFAULT], None, run)?];
         for upward in [true, false] {
             let next = |at: usize| if upward { Some(at + 1) } else { at.checked_sub(1) };
@@ -85,8 +59,8 @@ impl<'f> Folds<'f> {
                 }
             }
         }
-        let losses: Vec<Vec<f64>> = trials.iter().map(|trial| trial.losses.clone()).collect();
-        trials.swap(0, choose(&losses, ERRORS));
+        let chosen = choose(&trials, ERRORS);
+        trials.swap(0, chosen);
         Ok(trials)
     }
 
@@ -94,31 +68,25 @@ impl<'f> Folds<'f> {
     ///
     /// # Errors
     /// Those of the fits.
-    pub fn trial(&self, ridge: f64, start: Option<&Trial>, run: &Run) -> Result<Trial> {
+    pub fn trial(&self, ridge: f64, start: Option<&Ridge>, run: &Run) -> Result<Ridge> {
         let quiet = run.quiet();
-        let fitted: Vec<(Matrix, Matrix)> = run.install(|| {
-            let folds = self.held.par_iter().enumerate();
-            folds
-                .map(|(at, &fold)| {
-                    let kept = self.targets.subset(|row| self.folds[row] != fold)?;
-                    let rows = self.rows.subset(|row| self.folds[row] != fold)?;
-                    let start = start.map(|trial| trial.weights[at].clone());
-                    let (weights, _) = rows.fit(&kept, ridge, TRIAL, start, &quiet)?;
-                    let scores = self.rows.subset(|row| self.folds[row] == fold)?.scores(&weights, &quiet)?;
-                    Ok((weights, scores))
-                })
-                .collect::<Result<_>>()
-        })?;
-        let c = self.targets.n_columns();
-        let mut all = Matrix::filled(self.rows.len(), c, f64::NAN);
+        let folds: Vec<Fold<'_>> = Fold::all(self.folds).collect();
+        let fit = |(at, fold): (usize, &Fold<'_>)| {
+            let rows = self.rows.subset(|row| fold.is_kept(row))?;
+            let start = start.map(|trial| trial.found.weights[at].clone());
+            let (weights, _) = rows.fit(&fold.kept(self.targets)?, ridge, TRIAL, start, &quiet)?;
+            let scores = self.rows.subset(|row| !fold.is_kept(row))?.scores(&weights, &quiet)?;
+            Ok((weights, scores))
+        };
+        let fitted: Vec<(Matrix, Matrix)> =
+            run.install(|| folds.par_iter().enumerate().map(fit).collect::<Result<_>>())?;
+        let mut scores = Matrix::filled(self.rows.len(), self.targets.n_columns(), f64::NAN);
         let (mut losses, mut weights) = (Vec::new(), Vec::new());
-        for (&fold, (own, scores)) in self.held.iter().zip(fitted) {
-            let held = self.targets.subset(|row| self.folds[row] == fold)?;
-            losses.extend(Loss::new(NodeLoss::CrossEntropy, &held).of_nodes(&scores));
-            let rows = (0..self.folds.len()).filter(|&row| self.folds[row] == fold);
-            rows.zip(scores.rows()).for_each(|(row, scores)| all.row_mut(row).copy_from_slice(scores));
+        for (fold, (own, found)) in folds.iter().zip(fitted) {
+            losses.extend(Loss::new(NodeLoss::CrossEntropy, &fold.own(self.targets)?).of_nodes(&found));
+            fold.put(&found, &mut scores);
             weights.push(own);
         }
-        Ok(Trial { ridge, scores: all, losses, weights })
+        Ok(Trial { candidate: ridge, losses, found: Fits { scores, weights } })
     }
 }

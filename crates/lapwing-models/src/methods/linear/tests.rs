@@ -8,6 +8,7 @@ use lapwing_solve::dense::least_squares;
 use rand::RngExt;
 
 use super::*;
+use crate::core::held_out::folds::NEVER;
 
 /// Rows (n, d) of classes that overlap, dense and sparse. Columns from 4 on are mostly zero.
 fn rows(n: usize, d: usize) -> [Features<'static>; 2] {
@@ -124,7 +125,7 @@ fn scores_are_those_of_newtons_method_for_every_form_of_the_rows() {
 fn held_out_shares_are_those_of_fits_without_the_fold() {
     let run = Run::new(Some(2), 0).unwrap();
     let targets = labels(60);
-    let folds: Vec<i32> = (0..targets.rows().len()).map(|at| at as i32 % 4 - 1).collect();
+    let folds: Vec<usize> = (0..targets.rows().len()).map(|at| [NEVER, 0, 1, 2][at % 4]).collect();
     for features in rows(60, 5) {
         let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
         let found = method(Some(0.05)).shares_held_out(&problem, &folds, &run).unwrap();
@@ -139,7 +140,7 @@ fn held_out_shares_are_those_of_fits_without_the_fold() {
                 assert!(close, "{:?} against {expected:?}", found.row(at));
             }
         }
-        assert!((0..folds.len()).all(|at| found.row(at)[0].is_nan() == (folds[at] < 0)));
+        assert!((0..folds.len()).all(|at| found.row(at)[0].is_nan() == (folds[at] == NEVER)));
     }
 }
 

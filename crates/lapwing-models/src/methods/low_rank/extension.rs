@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::FactorKind;
 use super::factor::{LearnedFactor, mark_unreached};
 use crate::core::extend::{Extend, Extension};
-use crate::core::labeling::{Labeling, Rule};
+use crate::core::rule::{Labeling, Rule};
 use crate::core::scores::Extended;
 use crate::core::stored::{read_settings, settings};
 

@@ -1,4 +1,4 @@
-//! The passes of a fit over the rows, and the solve for coefficients from their sums.
+//! The passes of a fit over the rows, the solve for coefficients from their sums, and the rule that decides by their scores.
 
 use std::sync::Mutex;
 
@@ -13,6 +13,11 @@ use serde::Serialize;
 use super::checkpoint::Keeper;
 use super::solve::{Propagated, Spectrum, anchor_map, regress};
 use super::{Balance, FactorKind, Head, LowRankParams};
+use crate::core::calibration::{Sharpness, has_enough, note};
+use crate::core::expected::note_expected;
+use crate::core::held_out::Standings;
+use crate::core::rule::typical_temperature;
+use crate::{HeldOut, Rule};
 
 /// Eigenvalues of the landmarks' kernel below this share of the largest are left out. Kernels are in single precision, so that less
 /// than 1e-8 would be noise.
@@ -227,4 +232,34 @@ impl<F> Summed<F> {
         }
         Ok(())
     }
+}
+
+/// The decision rule, with the typical temperature of `scores`, times the sharpness that fits held-out labels if there are enough; and the
+/// class shares of these.
+pub(super) fn rule(
+    params: &LowRankParams,
+    targets: &Targets,
+    scores: &Matrix,
+    held_out: Option<Standings>,
+    report: &mut Report,
+    run: &Run,
+) -> Result<(Rule, Option<HeldOut>)> {
+    let mean = targets.mean();
+    let prior = params.class_prior.shares(&mean)?;
+    let mut rule = Rule { prior, ..Rule::largest(mean) };
+    let typical = run.install(|| typical_temperature(&rule, scores));
+    rule.temperature = Some(typical);
+    let is_fitted = held_out.is_some() && has_enough(targets);
+    let held_out = held_out.map(|mut standings| {
+        let own = run.install(|| typical_temperature(&rule, &standings.values));
+        if is_fitted {
+            Sharpness::fitted(&standings, own, &rule).apply(&mut rule, typical);
+        }
+        standings.values.values_mut().iter_mut().for_each(|score| *score *= typical / own);
+        standings.shares(&rule)
+    });
+    report.choose("temperature", rule.temperature);
+    note(report, targets, is_fitted);
+    note_expected(report, held_out.as_ref());
+    Ok((rule, held_out))
 }

@@ -21,10 +21,10 @@ use serde_json::json;
 
 use super::factor::{LearnedFactor, mark_unreached};
 use super::fit::{FLOOR, Solved, Summed};
-use super::judged::Judged;
 use super::select::{Judges, Known, Selected, select_alpha};
 use super::sharing::Setup;
 use super::{LowRankExtension, LowRankParams};
+use crate::core::held_out::Standings;
 
 /// Rows that are summed at a time.
 const CHUNK_ROWS: usize = 4096;
@@ -36,8 +36,8 @@ pub(super) struct LearnedFit {
     pub solved: Solved,
     /// Scores of the rows of the fit (rows, c), without what labeled rows add to their own.
     pub scores: Matrix,
-    /// What the held-out labels say about confidence.
-    pub held_out: Option<Judged>,
+    /// Scores of held-out labels.
+    pub held_out: Option<Standings>,
 }
 
 /// Learns a factor of the rows of `source` and propagates through it.

@@ -66,7 +66,7 @@ impl RowFit {
             Matrix::new(drawn.len() / c, c, drawn)
         });
         let sized = sizes.decide(Arc::new(scores?), self.rule.clone(), targets, run)?;
-        self.held_out = self.held_out.take().map(|held_out| held_out.moved(&self.rule, &sized.rule));
+        self.held_out = self.held_out.take().and_then(|held_out| held_out.moved(&self.rule, &sized.rule));
         note_expected(&mut report, self.held_out.as_ref());
         self.rule = sized.rule;
         report.parts.insert("sizes".into(), sized.part);

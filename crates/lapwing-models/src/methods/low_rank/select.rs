@@ -10,26 +10,25 @@
 //! regression. At most 20,000 labeled rows are used.
 
 use lapwing_core::{Alone, Matrix, Report, Result, RowSource, Run, Targets};
-use lapwing_graph::low_rank::{FactorSpace, HeldRows, Landmarks, RowFactor, RowKernel, RowPass, RowSample};
+use lapwing_graph::low_rank::{FactorSpace, HeldRows, Landmarks, RowFactor, RowKernel, RowPass, RowSample, Statistics};
 use lapwing_solve::products::{times, transposed_times};
 use serde_json::{Value, json};
 
 use super::fit::{Fit, GRAPH_REG, Summed, column_scale};
-use super::judged::Judged;
 use super::solve::{Spectrum, regress};
 use super::{FactorKind, Head, LowRankParams, Select};
-use crate::core::calibration::has_enough;
-use crate::core::folds::folds;
+use crate::core::counts::{label_classes, label_counts};
 use crate::core::held_out::Standings;
-use crate::core::labeling::typical_temperature;
-use crate::core::scores::largest;
+use crate::core::held_out::choosing::{choose_by_accuracy, note};
+use crate::core::held_out::folds::{Dealing, FOLDS, Fold, dealt};
+use crate::core::rule::typical_temperature;
+use crate::core::scores::{largest, rows_at};
 use crate::{HeldOutSource, Rule};
 
 /// Fewest labels of each class to choose by.
 const LABELS_PER_CLASS: usize = 2;
 /// Most labeled rows that are used.
 pub(super) const MOST_LABELED: usize = 20_000;
-const FOLDS: usize = 5;
 /// Candidates for α.
 const ALPHAS: [f64; 4] = [0.01, 0.5, 0.9, 0.99];
 
@@ -38,61 +37,34 @@ pub(super) struct Selected {
     pub params: LowRankParams,
     /// Factor on the width.
     pub widening: f64,
-    /// What the held-out labels say about confidence.
-    pub held_out: Option<Judged>,
+    /// Scores of held-out labels. Their size is another than that of the fit, because it depends on the rows that are summed over.
+    pub held_out: Option<Standings>,
 }
 
-/// Parameters of a candidate that change the factor.
-#[derive(Clone, Copy, PartialEq)]
-struct View {
-    n_nearest: usize,
-    widening: f64,
-}
-
-/// Head of a candidate, with the α of propagation.
-#[derive(Clone, Copy, PartialEq)]
-enum Way {
-    Propagate(f64),
-    Regress,
-}
-
-/// A candidate, with place among the labels, scores and class of each held-out row.
+/// A candidate, and its scores (l, c) of each label that is held out.
 struct Trial {
-    view: View,
-    way: Way,
-    held_out: Vec<(usize, Vec<f64>, usize)>,
+    params: LowRankParams,
+    /// Factor on the width.
+    widening: f64,
+    scores: Matrix,
 }
 
 impl Trial {
-    fn accuracy(&self) -> f64 {
-        self.accuracy_on(|_| true)
-    }
-
-    /// Accuracy on the labels at some places.
-    fn accuracy_on(&self, is_judge: impl Fn(usize) -> bool) -> f64 {
-        let judges = self.held_out.iter().filter(|(at, ..)| is_judge(*at));
-        let (right, n) = judges.fold((0usize, 0usize), |(right, n), (_, scores, class)| {
-            (right + usize::from(largest(scores) == *class), n + 1)
-        });
-        right as f64 / n.max(1) as f64
-    }
-
     /// Typical temperature of its scores.
-    fn typical(&self, c: usize, run: &Run) -> Result<f64> {
-        let values = self.held_out.iter().flat_map(|(_, scores, _)| scores).copied().collect();
-        let scores = Matrix::new(self.held_out.len(), c, values)?;
-        Ok(run.install(|| typical_temperature(&Rule::largest(vec![1.0; c]), &scores)))
+    fn typical(&self, run: &Run) -> f64 {
+        let rule = Rule::largest(vec![1.0; self.scores.n_cols()]);
+        run.install(|| typical_temperature(&rule, &self.scores))
     }
 
-    fn describe(&self, kind: FactorKind) -> Value {
-        let mut out = json!({ "accuracy": self.accuracy() });
-        if kind == FactorKind::Anchor {
-            out["n_nearest"] = json!(self.view.n_nearest);
-            out["bandwidth_factor"] = json!(self.view.widening);
+    fn describe(&self, accuracy: f64) -> Value {
+        let LowRankParams { factor, n_nearest, alpha, head, .. } = &self.params;
+        let mut out = json!({ "accuracy": accuracy });
+        if *factor == FactorKind::Anchor {
+            (out["n_nearest"], out["bandwidth_factor"]) = (json!(n_nearest), json!(self.widening));
         }
-        match self.way {
-            Way::Propagate(alpha) => out["alpha"] = json!(alpha),
-            Way::Regress => out["head"] = json!("regression"),
+        match head {
+            Head::Propagation => out["alpha"] = json!(alpha),
+            Head::Regression => out["head"] = json!("regression"),
         }
         out
     }
@@ -113,8 +85,6 @@ pub(super) struct Judges {
     classes: Vec<usize>,
     /// The fold in which each label is held out.
     folds: Vec<usize>,
-    /// Whether labels are enough to fit a temperature.
-    is_enough: bool,
     /// Whether parameters are chosen. Otherwise only the given ones are tried, for the confidence.
     chooses: bool,
 }
@@ -123,70 +93,57 @@ impl Judges {
     /// `None` if nothing is to be chosen or labels are too few.
     pub fn new(targets: &Targets, select: Select, run: &Run) -> Result<Option<Self>> {
         let c = targets.n_columns();
-        let classes: Vec<usize> = targets.values().rows().map(largest).collect();
-        let fewest = (0..c).map(|class| classes.iter().filter(|&&k| k == class).count()).min().unwrap_or(0);
-        if c < 2 || fewest < LABELS_PER_CLASS {
+        if c < 2 || label_counts(targets).iter().any(|count| *count < LABELS_PER_CLASS) {
             return Ok(None);
         }
-        let is_enough = has_enough(targets);
         let stride = targets.rows().len().div_ceil(MOST_LABELED);
         let targets = targets.subset(|at| at % stride == 0)?;
-        let classes: Vec<usize> = classes.into_iter().step_by(stride).collect();
-        let folds = folds(&classes, c, run);
-        Ok(Some(Self { targets, classes, folds, is_enough, chooses: select == Select::Auto }))
+        let classes = label_classes(&targets);
+        let folds = dealt(&classes, c, FOLDS, Dealing::Anew, run);
+        Ok(Some(Self { targets, classes, folds, chooses: select == Select::Auto }))
     }
 
-    /// The best trial for some labels if it is better than the first, that of the given parameters, by more than a standard error; else the
-    /// first.
-    fn best(&self, trials: &[Trial], is_judge: impl Fn(usize) -> bool) -> usize {
-        let accuracies: Vec<f64> = trials.iter().map(|trial| trial.accuracy_on(&is_judge)).collect();
-        let (standard, n) = (accuracies[0], (0..self.classes.len()).filter(|&at| is_judge(at)).count());
-        let error = (standard * (1.0 - standard) / n.max(1) as f64).sqrt();
-        let best = largest(&accuracies);
-        if accuracies[best] > standard + error { best } else { 0 }
+    /// Accuracy of a trial on some of the labels.
+    fn accuracy(&self, trial: &Trial, judges: &[usize]) -> f64 {
+        let right = judges.iter().filter(|&&at| largest(trial.scores.row(at)) == self.classes[at]).count();
+        right as f64 / judges.len().max(1) as f64
     }
 
-    /// Place, scores and class of each label, by the trial that is the best for the labels of the other folds: the luck of the choice does
+    /// The best trial for some labels.
+    fn best(&self, trials: &[Trial], judges: &[usize]) -> usize {
+        let accuracies: Vec<f64> = trials.iter().map(|trial| self.accuracy(trial, judges)).collect();
+        choose_by_accuracy(&accuracies, judges.len())
+    }
+
+    /// Scores (l, c) of each label, by the trial that is the best for the labels of the other folds: the luck of the choice does
     /// not count. Scores are in the unit of those of the trial `chosen`.
-    fn nested(&self, trials: &[Trial], chosen: usize, run: &Run) -> Result<Vec<(usize, Vec<f64>, usize)>> {
-        let c = self.targets.n_columns();
-        let unit = trials[chosen].typical(c, run)?;
-        let mut all = Vec::new();
-        for fold in 0..FOLDS {
-            let trial = &trials[self.best(trials, |at| self.folds[at] != fold)];
-            let scale = Some(unit / trial.typical(c, run)?).filter(|scale| scale.is_normal()).unwrap_or(1.0);
-            let own = trial.held_out.iter().filter(|(at, ..)| self.folds[*at] == fold);
-            all.extend(own.map(|(at, scores, class)| (*at, scores.iter().map(|s| s * scale).collect(), *class)));
+    fn nested(&self, trials: &[Trial], chosen: usize, run: &Run) -> Matrix {
+        let (mut all, unit) = (trials[chosen].scores.clone(), trials[chosen].typical(run));
+        for fold in Fold::all(&self.folds) {
+            let others: Vec<usize> = (0..self.folds.len()).filter(|&at| fold.is_kept(at)).collect();
+            let trial = &trials[self.best(trials, &others)];
+            let scale = Some(unit / trial.typical(run)).filter(|scale| scale.is_normal()).unwrap_or(1.0);
+            for at in fold.held {
+                all.row_mut(at).iter_mut().zip(trial.scores.row(at)).for_each(|(out, score)| *out = score * scale);
+            }
         }
-        all.sort_unstable_by_key(|(at, ..)| *at);
-        Ok(all)
+        all
     }
 
     /// The best trial for all labels.
-    fn choose(&self, trials: &[Trial], params: &LowRankParams, report: &mut Report, run: &Run) -> Result<Selected> {
+    fn choose(&self, trials: &[Trial], params: &LowRankParams, report: &mut Report, run: &Run) -> Selected {
         if trials.is_empty() {
-            return Ok(Selected::given(params));
+            return Selected::given(params);
         }
-        let chosen = self.best(trials, |_| true);
+        let all: Vec<usize> = (0..self.classes.len()).collect();
+        let chosen = self.best(trials, &all);
         if self.chooses {
-            let table: Vec<Value> = trials.iter().map(|trial| trial.describe(params.factor)).collect();
-            report.choose("cross_validation", table);
+            note(trials, |trial| trial.describe(self.accuracy(trial, &all)), report);
         }
-        let trial = &trials[chosen];
-        let mut params = LowRankParams { n_nearest: trial.view.n_nearest, ..params.clone() };
-        match trial.way {
-            Way::Propagate(alpha) => (params.alpha, params.head) = (alpha, Head::Propagation),
-            Way::Regress => params.head = Head::Regression,
-        }
-        let held_out = self.nested(trials, chosen, run)?;
-        let standings = Standings {
-            rows: held_out.iter().map(|(at, ..)| self.targets.rows()[*at]).collect(),
-            classes: held_out.iter().map(|(.., class)| *class as u32).collect(),
-            values: held_out.iter().map(|(_, scores, _)| scores.clone()).collect(),
-            source: HeldOutSource::Folds(FOLDS),
-        };
-        let judged = Judged::new(standings, self.targets.n_columns(), self.is_enough, run)?;
-        Ok(Selected { params, widening: trial.view.widening, held_out: Some(judged) })
+        let Trial { params, widening, .. } = &trials[chosen];
+        let scores = self.nested(trials, chosen, run);
+        let held_out = Standings::new(&self.targets, &all, scores, HeldOutSource::Folds(FOLDS));
+        Selected { params: params.clone(), widening: *widening, held_out: Some(held_out) }
     }
 }
 
@@ -210,24 +167,23 @@ pub(super) fn select(
     let labeled = HeldRows::gather(source, judges.targets.rows(), &sample.center, run)?;
     let share = sample.rows.len() as f64 / source.n_rows() as f64;
 
-    let first = View { n_nearest: params.n_nearest, widening: 1.0 };
-    let mut views = vec![first];
+    let mut views = vec![(params.clone(), 1.0)];
     if params.factor == FactorKind::Anchor && judges.chooses {
-        let others = [(3, 1.0), (0, 1.0), (0, 2.0)].map(|(n_nearest, widening)| View { n_nearest, widening });
-        views.extend(others.into_iter().filter(|view| *view != first));
+        let others = [(3, 1.0), (0, 1.0), (0, 2.0)].into_iter().filter(|view| *view != (params.n_nearest, 1.0));
+        let view =
+            |(n_nearest, widening)| (LowRankParams { n_nearest, head: Head::Propagation, ..params.clone() }, widening);
+        views.extend(others.map(view));
     }
     let mut trials: Vec<Trial> = Vec::new();
-    let n_views = views.len();
-    for (at, view) in views.into_iter().enumerate() {
+    for (at, (params, widening)) in views.iter().enumerate() {
         run.check()?;
-        let run = &run.part_of(at, n_views, &format!("factor {} of {n_views}", at + 1));
-        let landmarks = Landmarks { width: landmarks.width * view.widening, ..landmarks.clone() };
-        let viewed = LowRankParams { n_nearest: view.n_nearest, head: Head::Propagation, ..params.clone() };
-        let summed = summed(&sample.held, &landmarks, &viewed, &labeled, &judges.targets, run)?;
+        let run = &run.part_of(at, views.len(), &format!("factor {} of {}", at + 1, views.len()));
+        let landmarks = Landmarks { width: landmarks.width * widening, ..landmarks.clone() };
+        let summed = summed(&sample.held, &landmarks, params, &labeled, &judges.targets, run)?;
         let Ok((summed, known)) = summed else { continue };
-        trials.extend(trials_of(view, &summed, &known, &judges, params, share, run)?);
+        trials.extend(trials_of((params, *widening), &summed, &known, &judges, share, run)?);
     }
-    judges.choose(&trials, params, report, run)
+    Ok(judges.choose(&trials, params, report, run))
 }
 
 /// Chooses α only, with sums and labeled rows of the fit itself.
@@ -239,9 +195,8 @@ pub(super) fn select_alpha<F>(
     report: &mut Report,
     run: &Run,
 ) -> Result<Selected> {
-    let view = View { n_nearest: params.n_nearest, widening: 1.0 };
-    let trials = trials_of(view, summed, known, judges, params, 1.0, run)?;
-    judges.choose(&trials, params, report, run)
+    let trials = trials_of((params, 1.0), summed, known, judges, 1.0, run)?;
+    Ok(judges.choose(&trials, params, report, run))
 }
 
 /// Sums over the sample, and rows of the factor that have labels. The inner error is a factor that fails on the sample: its
@@ -258,7 +213,8 @@ fn summed(
     let none = Targets::new(sampled.n_rows(), vec![0], Matrix::filled(1, targets.n_columns(), 0.0), vec![1.0])?;
     let (rows, center) = (sampled.features()?, sampled.center());
     let fit = Fit { source: &rows, center, landmarks, targets: &none, communicator: &Alone, keeper: None };
-    let summed = match fit.sum(params.factor, params, &mut Report::default(), run) {
+    let params = LowRankParams { head: Head::Propagation, ..params.clone() };
+    let summed = match fit.sum(params.factor, &params, &mut Report::default(), run) {
         Ok(summed) => summed,
         Err(lapwing_core::Error::Interrupted) => return Err(lapwing_core::Error::Interrupted),
         Err(error) => return Ok(Err(error)),
@@ -287,74 +243,70 @@ fn known(labeled: &HeldRows, landmarks: &Landmarks, factor: &RowFactor, run: &Ru
     Ok(Known { rows: Matrix::new(labeled.n_rows(), k, rows)?, roots })
 }
 
-/// Trials of all heads and α with one view.
+/// Trials of all heads and α with one factor, and a factor on its width.
 fn trials_of<F>(
-    view: View,
+    (params, widening): (&LowRankParams, f64),
     summed: &Summed<F>,
     known: &Known,
     judges: &Judges,
-    params: &LowRankParams,
     share: f64,
     run: &Run,
 ) -> Result<Vec<Trial>> {
-    let Judges { targets, classes, folds, .. } = judges;
+    let Judges { targets, folds, .. } = judges;
     run.check()?;
     let spectrum = Spectrum::new(&summed.map, &summed.statistics.gram)?;
     run.check()?;
     // Coordinates along the eigenvectors, in which propagation with another α is only another scaling.
     let along = times(&known.rows, &spectrum.basis);
-    let ways = ways(view, params).into_iter().take(if judges.chooses { usize::MAX } else { 1 });
-    let mut trials: Vec<Trial> = ways.map(|way| Trial { view, way, held_out: Vec::new() }).collect();
+    let wanted = variants(params).into_iter().take(if judges.chooses { usize::MAX } else { 1 });
+    let scores = Matrix::filled(folds.len(), targets.n_columns(), f64::NAN);
+    let mut trials: Vec<Trial> = wanted.map(|params| Trial { params, widening, scores: scores.clone() }).collect();
     let prior = params.class_prior.shares(&targets.mean())?;
-    let gram_of = |places: &[usize]| weighted_gram(known, targets, places);
     // The Gram matrix of all labeled rows is computed once. For each fold that of the held-out rows is subtracted.
-    let is_regressed = trials.iter().any(|trial| trial.way == Way::Regress);
-    let all: Vec<usize> = (0..classes.len()).collect();
-    let labeled_gram = is_regressed.then(|| gram_of(&all));
-    for fold in 0..FOLDS {
+    let is_regressed = trials.iter().any(|trial| trial.params.head == Head::Regression);
+    let all: Vec<usize> = (0..folds.len()).collect();
+    let labeled_gram = is_regressed.then(|| weighted_gram(known, targets, &all));
+    for fold in Fold::all(folds) {
         run.check()?;
         // The eigenvectors take the first half, about.
-        run.share(0.5 + 0.5 * fold as f64 / FOLDS as f64, "");
-        let kept: Vec<usize> = (0..classes.len()).filter(|&at| folds[at] != fold).collect();
-        let held_out: Vec<usize> = (0..classes.len()).filter(|&at| folds[at] == fold).collect();
-        if kept.is_empty() || held_out.is_empty() {
-            continue;
-        }
+        run.share(0.5 + 0.5 * fold.number as f64 / FOLDS as f64, "");
+        let kept: Vec<usize> = (0..folds.len()).filter(|&at| fold.is_kept(at)).collect();
         let labels = scaled_labels(&kept, known, targets, params, &prior);
         let start = transposed_times(&select_rows(&along, &kept), &labels);
         for trial in &mut trials {
-            let scores = match trial.way {
-                Way::Propagate(alpha) => times(&select_rows(&along, &held_out), &propagated(&spectrum, &start, alpha)),
-                Way::Regress => {
+            let scores = match (&trial.params.head, &labeled_gram) {
+                (Head::Propagation, _) => {
+                    times(&select_rows(&along, &fold.held), &propagated(&spectrum, &start, trial.params.alpha))
+                }
+                (Head::Regression, None) => continue,
+                (Head::Regression, Some(labeled_gram)) => {
                     run.check()?;
                     let cross = transposed_times(&select_rows(&known.rows, &kept), &labels);
-                    let Some(mut labeled_gram) = labeled_gram.clone() else { continue };
-                    let away = gram_of(&held_out);
-                    labeled_gram.values_mut().iter_mut().zip(away.values()).for_each(|(all, away)| *all -= away);
-                    let statistics = &summed.statistics;
-                    let found = regress(&labeled_gram, &statistics.gram, &statistics.sums, &cross, GRAPH_REG / share)?;
-                    times(&select_rows(&known.rows, &held_out), &found)
+                    let (mut gram, away) = (labeled_gram.clone(), weighted_gram(known, targets, &fold.held));
+                    gram.values_mut().iter_mut().zip(away.values()).for_each(|(all, away)| *all -= away);
+                    let Statistics { gram: of_rows, sums, .. } = &summed.statistics;
+                    let found = regress(&gram, of_rows, sums, &cross, GRAPH_REG / share)?;
+                    times(&select_rows(&known.rows, &fold.held), &found)
                 }
             };
-            let pairs = held_out.iter().zip(scores.rows()).map(|(&at, scores)| (at, scores.to_vec(), classes[at]));
-            trial.held_out.extend(pairs);
+            fold.put(&scores, &mut trial.scores);
         }
     }
     Ok(trials)
 }
 
-/// The heads and α to try with a view, the given one first.
-fn ways(view: View, params: &LowRankParams) -> Vec<Way> {
-    let is_first = view == View { n_nearest: params.n_nearest, widening: 1.0 };
-    let mut ways = match (is_first, params.head) {
-        (true, Head::Regression) => vec![Way::Regress, Way::Propagate(params.alpha)],
-        _ => vec![Way::Propagate(params.alpha)],
-    };
-    ways.extend(ALPHAS.iter().filter(|alpha| **alpha != params.alpha).map(|alpha| Way::Propagate(*alpha)));
-    if params.factor == FactorKind::Anchor && !ways.contains(&Way::Regress) {
-        ways.push(Way::Regress);
+/// The parameters with all heads and α to try, the given ones first.
+fn variants(params: &LowRankParams) -> Vec<LowRankParams> {
+    let propagation = |alpha: f64| LowRankParams { head: Head::Propagation, alpha, ..params.clone() };
+    let regression = LowRankParams { head: Head::Regression, ..params.clone() };
+    let others = ALPHAS.into_iter().filter(|alpha| *alpha != params.alpha);
+    let mut variants: Vec<LowRankParams> = std::iter::once(params.alpha).chain(others).map(propagation).collect();
+    match (params.head, params.factor) {
+        (Head::Regression, _) => variants.insert(0, regression),
+        (Head::Propagation, FactorKind::Anchor) => variants.push(regression),
+        _ => {}
     }
-    ways
+    variants
 }
 
 /// The Gram matrix (k, k) of the labeled rows at `places`, weighted by their trust.
@@ -395,7 +347,5 @@ fn scaled_labels(kept: &[usize], known: &Known, targets: &Targets, params: &LowR
 }
 
 fn select_rows(matrix: &Matrix, rows: &[usize]) -> Matrix {
-    let mut out = Matrix::filled(rows.len(), matrix.n_cols(), 0.0);
-    rows.iter().enumerate().for_each(|(to, &from)| out.row_mut(to).copy_from_slice(matrix.row(from)));
-    out
+    rows_at(matrix, rows.iter().copied())
 }

@@ -7,17 +7,17 @@ use lapwing_graph::low_rank::{HeldRows, Landmarks, RowSample};
 use rand::seq::index;
 
 use super::extension::LowRankExtension;
-use super::judged::Judged;
 use super::params::{LOW_RANK, LowRankParams};
 use crate::Rule;
 use crate::core::extend::Extend;
+use crate::core::held_out::Standings;
 
 /// Landmarks and parameters as rank 0 chose them.
 pub(super) struct Setup {
     pub landmarks: Landmarks,
     pub params: LowRankParams,
-    /// What the held-out labels say about confidence; at rank 0 only.
-    pub held_out: Option<Judged>,
+    /// Scores of held-out labels; at rank 0 only.
+    pub held_out: Option<Standings>,
     /// The sample; at rank 0 only.
     pub sample: Option<RowSample>,
 }

@@ -57,8 +57,8 @@ use self::select::{Question, Selected, select};
 use self::train::{Training, note_shortfall};
 use crate::core::calibration::Fallback;
 use crate::core::fitting::Fitting;
-use crate::core::folds::FOLDS;
 use crate::core::held_out::Standings;
+use crate::core::held_out::folds::{FOLDS, in_turn};
 use crate::core::uncertainty::HeldOutErrors;
 use crate::{Fitted, FittedRegression, HeldOutSource, Method, NeighborExtension, Plan, Problem, ProblemSize};
 
@@ -187,18 +187,12 @@ impl UnfoldedGnn {
         run: &Run,
     ) -> Result<Option<HeldOutErrors>> {
         let Some(folds) = question.folds(run) else { return Ok(None) };
-        let targets = question.targets;
-        let mut found = Vec::with_capacity(folds.len());
-        for fold in 0..FOLDS {
-            run.check()?;
-            let kept = targets.subset(|at| folds[at] != fold)?;
+        let values = in_turn(question.targets, &folds, run, |kept, fold, _| {
             let (mut report, inputs) = (Report::default(), (question.features, question.center));
-            let (z, _) = self.smooth_and_train(inputs, affinity, &kept, Instant::now(), &mut report, run)?;
-            let given = targets.rows().iter().zip(targets.values().rows()).zip(&folds);
-            let own = given.filter(|(_, own)| **own == fold).map(|(given, _)| given);
-            found.extend(own.map(|(&row, given)| (row, given[0] - z.row(row as usize)[0])));
-        }
-        Ok(Some(HeldOutErrors::new(found, HeldOutSource::Folds(FOLDS))))
+            let (z, _) = self.smooth_and_train(inputs, affinity, kept, Instant::now(), &mut report, run)?;
+            Ok(fold.rows_of(&z, question.targets))
+        })?;
+        Ok(Some(HeldOutErrors::of(question.targets, &values, HeldOutSource::Folds(FOLDS))))
     }
 
     /// The layers and Z of all nodes, trained again after each reweighting of the edges, from features and their center.

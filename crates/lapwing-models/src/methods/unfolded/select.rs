@@ -19,16 +19,15 @@ use std::time::Instant;
 use lapwing_core::{Features, Matrix, Report, Result, Run, Targets};
 use lapwing_graph::Graph;
 use lapwing_solve::Propagator;
-use serde_json::json;
 
 use super::map::OnGraph;
 use super::params::{CANDIDATES, LayerOptimizer, LayerSolver, UnfoldedParams};
 use super::routes::column_tol;
 use super::smooth::{by_columns, by_nodes, constant, reduced, weighted};
 use super::train::Training;
-use crate::core::folds::{FOLDS, folds};
-use crate::core::held_out::{Standings, choose};
-use crate::core::scores::largest;
+use crate::core::held_out::Standings;
+use crate::core::held_out::choosing::{Trial, choose, note_values};
+use crate::core::held_out::folds::{FOLDS, Fold, enough, of_values, stratified_of};
 use crate::core::uncertainty::{FEWEST, HeldOutErrors};
 use crate::maps::Inputs;
 use crate::maps::Loss;
@@ -44,8 +43,6 @@ const FEWEST_VALUES: usize = 5;
 /// Most columns, or labeled nodes, for which features are smoothed once for all folds; nodes need an eigenproblem.
 pub(super) const MOST_COLUMNS: usize = 1024;
 pub(super) const MOST_NODES: usize = 512;
-/// Enough held-out labels to compare by: folds are held out until they have this many together.
-const ENOUGH_HELD: usize = 250;
 /// Suboptimality at which trial fits stop.
 const TRIAL_TOL: f64 = 1e-3;
 /// Standard errors by which a λ must be better than the default.
@@ -72,12 +69,6 @@ pub(super) struct Selected {
     pub errors: Option<HeldOutErrors>,
 }
 
-impl Selected {
-    fn without_trials(graph_reg: f64) -> Self {
-        Self { graph_reg, held_out: None, errors: None }
-    }
-}
-
 /// Chooses λ unless it is given.
 ///
 /// # Errors
@@ -87,54 +78,29 @@ pub(super) fn select(question: &Question<'_, '_>, report: &mut Report, run: &Run
     let candidates: Vec<f64> = given.map_or_else(|| CANDIDATES.to_vec(), |reg| vec![reg]);
     let default = candidates[0];
     let is_needed = given.is_none() || question.is_small() || question.has_intervals();
-    let Some(folds) = question.folds(run).filter(|_| is_needed) else {
-        if given.is_none() {
-            report.choose("graph_reg", default);
-        }
-        return Ok(Selected::without_trials(default));
+    let trials = match question.folds(run).filter(|_| is_needed) {
+        Some(folds) => question.trials(&candidates, &enough(folds), run)?,
+        None => Vec::new(),
     };
-    let params = question.linear();
-    let inputs = Inputs::centered(question.features, params.bias, question.center)?;
-    let l = question.targets.rows().len();
-    let trial = Trial {
-        inputs: &inputs,
-        graph: question.graph,
-        targets: question.targets,
-        folds: &folds,
-        n_folds: (FOLDS * ENOUGH_HELD).div_ceil(l).min(FOLDS),
-    };
-    let (mut tried, mut losses, mut scores) = (Vec::new(), Vec::new(), Vec::new());
-    for (at, &reg) in candidates.iter().enumerate() {
-        run.check()?;
-        let part = run.part_of(at, candidates.len(), &format!("graph_reg {reg}"));
-        if let Some(found) = trial.outcome(&params.with_graph_reg(reg), &part)? {
-            tried.push(reg);
-            losses.push(found.losses);
-            scores.push(found.scores);
+    let chosen = trials.get(choose(&trials, ERRORS));
+    let graph_reg = chosen.map_or(default, |trial| trial.candidate);
+    if given.is_none() {
+        if !trials.is_empty() {
+            note_values("graph_reg", &trials, report);
         }
+        report.choose("graph_reg", graph_reg);
     }
-    if tried.is_empty() {
-        if given.is_none() {
-            report.choose("graph_reg", default);
-        }
-        return Ok(Selected::without_trials(default));
-    }
-    let chosen = choose(&losses, ERRORS);
-    let graph_reg = tried[chosen];
+    let mut selected = Selected { graph_reg, held_out: None, errors: None };
     // A hidden layer or reweighted edges make other scores than the linear model that is tried here.
-    let is_same = question.is_linear();
-    let held_out = (!question.is_regression && is_same).then(|| question.standings(&scores[chosen]));
-    let errors = (question.is_regression && is_same).then(|| question.errors(&scores[chosen]));
-    let selected = Selected { graph_reg, held_out, errors };
-    if given.is_some() {
-        return Ok(selected);
+    if let Some(scores) = chosen.filter(|_| question.is_linear()).map(|trial| &trial.found) {
+        let targets = question.targets;
+        if question.is_regression {
+            selected.errors = Some(HeldOutErrors::of(targets, scores, HeldOutSource::Folds(FOLDS)));
+        } else {
+            // Classes without a label are excluded.
+            selected.held_out = Some(Standings::folded(targets, scores).compared(&Rule::largest(targets.mean())));
+        }
     }
-    let mean = |losses: &Vec<f64>| losses.iter().sum::<f64>() / losses.len() as f64;
-    let mut means: Vec<(f64, f64)> = tried.into_iter().zip(losses.iter().map(mean)).collect();
-    means.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let table: Vec<_> = means.iter().map(|(reg, loss)| json!({"graph_reg": reg, "loss": loss})).collect();
-    report.choose("cross_validation", table);
-    report.choose("graph_reg", graph_reg);
     Ok(selected)
 }
 
@@ -168,86 +134,68 @@ impl Question<'_, '_> {
         }
     }
 
-    /// Scores of held-out nodes, ordered by node. Classes without a label are excluded.
-    fn standings(&self, scores: &[(u32, Vec<f64>)]) -> Standings {
-        let mut order: Vec<&(u32, Vec<f64>)> = scores.iter().collect();
-        order.sort_unstable_by_key(|(row, _)| *row);
-        let rows: Vec<u32> = order.iter().map(|(row, _)| *row).collect();
-        let place = |row: &u32| self.targets.rows().partition_point(|other| other < row);
-        let classes = rows.iter().map(|row| largest(self.targets.values().row(place(row))) as u32).collect();
-        let values = order.iter().map(|(_, scores)| scores.clone()).collect();
-        let standings = Standings { rows, classes, values, source: HeldOutSource::Folds(FOLDS) };
-        standings.compared(&Rule::largest(self.targets.mean()))
-    }
-
-    /// Errors of held-out values.
-    fn errors(&self, scores: &[(u32, Vec<f64>)]) -> HeldOutErrors {
-        let place = |row: &u32| self.targets.rows().partition_point(|other| other < row);
-        let error = |(row, scores): &(u32, Vec<f64>)| (*row, self.targets.values().row(place(row))[0] - scores[0]);
-        HeldOutErrors::new(scores.iter().map(error), HeldOutSource::Folds(FOLDS))
-    }
-
     /// Fold of each labeled node (l); none if there are too few labels.
     pub fn folds(&self, run: &Run) -> Option<Vec<usize>> {
         let l = self.targets.rows().len();
-        if self.is_regression {
-            return (l >= FEWEST_VALUES).then(|| folds(&vec![0; l], 1, run));
+        match self.is_regression {
+            true => (l >= FEWEST_VALUES).then(|| of_values(l, run)),
+            false => stratified_of(FEWEST_LABELS, self.targets, run),
         }
-        let c = self.targets.n_columns();
-        let classes: Vec<usize> = self.targets.values().rows().map(largest).collect();
-        let mut counts = vec![0usize; c];
-        classes.iter().for_each(|&class| counts[class] += 1);
-        counts.retain(|&count| count > 0);
-        let is_enough = counts.len() > 1 && counts.iter().all(|&count| count >= FEWEST_LABELS);
-        is_enough.then(|| folds(&classes, c, run))
+    }
+
+    /// Each λ whose smoothing reaches its tolerance, with losses and scores of the nodes that are held out.
+    fn trials(&self, candidates: &[f64], folds: &[usize], run: &Run) -> Result<Vec<Trial<f64, Matrix>>> {
+        let params = self.linear();
+        let inputs = Inputs::centered(self.features, params.bias, self.center)?;
+        let trying = Trying { inputs: &inputs, graph: self.graph, targets: self.targets, folds };
+        let mut trials = Vec::new();
+        for (at, &reg) in candidates.iter().enumerate() {
+            run.check()?;
+            let part = run.part_of(at, candidates.len(), &format!("graph_reg {reg}"));
+            let found = trying.outcome(&params.with_graph_reg(reg), &part)?;
+            trials.extend(found.map(|(losses, found)| Trial { candidate: reg, losses, found }));
+        }
+        Ok(trials)
     }
 }
 
-/// Held-out nodes: their losses, and their numbers and scores, fold by fold.
-#[derive(Default)]
-struct Outcome {
-    losses: Vec<f64>,
-    scores: Vec<(u32, Vec<f64>)>,
-}
-
 /// The data on which every λ is tried.
-struct Trial<'t, 'a> {
+struct Trying<'t, 'a> {
     inputs: &'t Inputs<'t, 'a>,
     graph: &'t Graph,
     targets: &'t Targets,
-    /// Fold of each labeled node (l), and the number of folds that are held out in turn.
+    /// Fold of each labeled node (l).
     folds: &'t [usize],
-    n_folds: usize,
 }
 
-impl Trial<'_, '_> {
-    /// Loss and scores of each labeled node while it is held out; none if smoothing with this λ stops short of its tolerance.
-    fn outcome(&self, params: &UnfoldedParams, run: &Run) -> Result<Option<Outcome>> {
+impl Trying<'_, '_> {
+    /// Losses of labeled nodes while they are held out, fold by fold, and their scores (l, c); none if smoothing with this λ stops short
+    /// of its tolerance.
+    fn outcome(&self, params: &UnfoldedParams, run: &Run) -> Result<Option<(Vec<f64>, Matrix)>> {
         let propagator = Propagator::new(self.graph, params.propagation(), run)?;
         let is_shared = self.targets.rows().len() <= MOST_NODES || self.inputs.width() <= MOST_COLUMNS;
         let shared = if is_shared { Some(self.shared(params, &propagator, run)?) } else { None };
         if propagator.shortfall().is_some() {
             return Ok(None);
         }
-        let mut outcome = Outcome::default();
-        for fold in (0..self.n_folds).filter(|fold| self.folds.contains(fold)) {
-            let kept = self.targets.subset(|at| self.folds[at] != fold)?;
-            let held = self.targets.subset(|at| self.folds[at] == fold)?;
+        let mut losses = Vec::new();
+        let mut all = Matrix::filled(self.folds.len(), self.targets.n_columns(), f64::NAN);
+        for fold in Fold::all(self.folds) {
+            let (kept, held) = (fold.kept(self.targets)?, fold.own(self.targets)?);
             let scores = match &shared {
                 // The smoothed features of all labeled nodes are zero.
                 Some((rows, _)) if rows.width == 0 => Matrix::filled(held.rows().len(), held.n_columns(), 0.0),
                 Some((rows, ridge)) => {
-                    let (own, others) =
-                        (rows.subset(|at| self.folds[at] == fold), rows.subset(|at| self.folds[at] != fold));
+                    let (own, others) = (rows.subset(|at| !fold.is_kept(at)), rows.subset(|at| fold.is_kept(at)));
                     let weights = fitted(&others, &kept, params, *ridge, run)?;
                     Stored { rows: &own, run }.forward(&weights, Accuracy::Whole)?
                 }
                 None => self.trained(params, &propagator, &kept, held.rows(), run)?,
             };
-            outcome.losses.extend(Loss::new(params.loss, &held).of_nodes(&scores));
-            outcome.scores.extend(held.rows().iter().copied().zip(scores.rows().map(<[f64]>::to_vec)));
+            losses.extend(Loss::new(params.loss, &held).of_nodes(&scores));
+            fold.put(&scores, &mut all);
         }
-        Ok(propagator.shortfall().is_none().then_some(outcome))
+        Ok(propagator.shortfall().is_none().then_some((losses, all)))
     }
 
     /// Q (l, r) in coordinates that preserve the norm of weights, and ρ.
@@ -352,14 +300,14 @@ mod tests {
             let params = UnfoldedParams { loss, bias, l2_reg: Some(0.1), tol: 1e-8, ..UnfoldedParams::default() };
             let params = params.with_graph_reg(3.0);
             let inputs = Inputs::new(&features, bias).unwrap();
-            let trial = Trial { inputs: &inputs, graph: &graph, targets: &targets, folds: &folds, n_folds: FOLDS };
-            let found = trial.outcome(&params, &run).unwrap().unwrap().losses;
+            let trying = Trying { inputs: &inputs, graph: &graph, targets: &targets, folds: &folds };
+            let found = trying.outcome(&params, &run).unwrap().unwrap().0;
             let propagator = Propagator::new(&graph, params.propagation(), &run).unwrap();
             let mut expected = Vec::new();
             for fold in 0..FOLDS {
                 let kept = targets.subset(|at| folds[at] != fold).unwrap();
                 let held = targets.subset(|at| folds[at] == fold).unwrap();
-                let scores = trial.trained(&params, &propagator, &kept, held.rows(), &run).unwrap();
+                let scores = trying.trained(&params, &propagator, &kept, held.rows(), &run).unwrap();
                 expected.extend(Loss::new(loss, &held).of_nodes(&scores));
             }
             assert_eq!(found.len(), targets.rows().len());
@@ -383,8 +331,8 @@ mod tests {
         let folds: Vec<usize> = (0..targets.rows().len()).map(|at| at % FOLDS).collect();
         let losses = |features: &Features<'_>| {
             let inputs = Inputs::new(features, true).unwrap();
-            let trial = Trial { inputs: &inputs, graph: &graph, targets: &targets, folds: &folds, n_folds: FOLDS };
-            trial.outcome(&params, &run).unwrap().unwrap().losses
+            let trying = Trying { inputs: &inputs, graph: &graph, targets: &targets, folds: &folds };
+            trying.outcome(&params, &run).unwrap().unwrap().0
         };
         let worst = losses(&features).iter().zip(losses(&wide)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
         assert!(worst < 1e-4, "{worst}");
@@ -398,9 +346,9 @@ mod tests {
         let broken = Features::from_f64(180, 4, values).unwrap();
         let folds: Vec<usize> = (0..targets.rows().len()).map(|at| at % FOLDS).collect();
         let inputs = Inputs::new(&broken, true).unwrap();
-        let trial = Trial { inputs: &inputs, graph: &graph, targets: &targets, folds: &folds, n_folds: FOLDS };
+        let trying = Trying { inputs: &inputs, graph: &graph, targets: &targets, folds: &folds };
         let params = UnfoldedParams::default().with_graph_reg(3.0);
-        assert!(trial.outcome(&params, &Run::new(Some(2), 0).unwrap()).unwrap().is_none());
+        assert!(trying.outcome(&params, &Run::new(Some(2), 0).unwrap()).unwrap().is_none());
     }
 
     #[test]

@@ -7,6 +7,7 @@ use lapwing_core::{Error, Matrix, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::ranks::median;
 use super::scores::{Extended, exponentials, margin, present, to_sum_one, top};
 use super::venn_abers::VennAbers;
 
@@ -245,7 +246,7 @@ pub(crate) fn typical_temperature(rule: &Rule, scores: &Matrix) -> f64 {
     let c = scores.n_cols();
     // If the best class leads all others by the margin m, its share is 1 / (1 + (c − 1)·exp(−m/T)). The margin here is that over
     // the mean of the others.
-    let mut margins: Vec<f64> = (0..scores.n_rows())
+    let margins: Vec<f64> = (0..scores.n_rows())
         .into_par_iter()
         .with_min_len(1024)
         .map_init(
@@ -257,12 +258,7 @@ pub(crate) fn typical_temperature(rule: &Rule, scores: &Matrix) -> f64 {
         )
         .filter(|margin| *margin > 0.0)
         .collect();
-    if margins.is_empty() {
-        return 1.0;
-    }
-    let middle = margins.len() / 2;
-    let median = *margins.select_nth_unstable_by(middle, f64::total_cmp).1;
-    (median / typical_logit(rule)).max(f64::MIN_POSITIVE)
+    median(margins).map_or(1.0, |median| (median / typical_logit(rule)).max(f64::MIN_POSITIVE))
 }
 
 /// Margin over temperature of a row of confidence [`TYPICAL_CONFIDENCE`].
@@ -302,14 +298,7 @@ mod tests {
 
     #[test]
     fn shares_whose_sum_is_beyond_numbers_become_distributions() {
-        let plain = Rule {
-            offset: vec![0.0; 2],
-            scale: vec![1.0; 2],
-            temperature: None,
-            flattened: false,
-            venn_abers: None,
-            prior: vec![0.5; 2],
-        };
+        let plain = Rule::largest(vec![0.5; 2]);
         // Sums whose inverse is infinite, that are infinite, that are 0.
         let scores = vec![1e-310, 3e-310, 1.5e308, 1.5e308, 0.0, -1.0];
         let labeling = plain.decide(Arc::new(Matrix::new(3, 2, scores).unwrap()));
@@ -327,14 +316,7 @@ mod tests {
 
     #[test]
     fn the_typical_temperature_gives_the_median_row_its_share() {
-        let rule = Rule {
-            offset: vec![0.0; 2],
-            scale: vec![1.0; 2],
-            temperature: None,
-            flattened: false,
-            venn_abers: None,
-            prior: vec![0.5; 2],
-        };
+        let rule = Rule::largest(vec![0.5; 2]);
         let scores = Matrix::new(3, 2, vec![1e-6, 0.0, 0.0, 2e-6, 3e-6, 0.0]).unwrap();
         let temperature = typical_temperature(&rule, &scores);
         let labeling = Rule { temperature: Some(temperature), ..rule }.decide(Arc::new(scores));

@@ -1,4 +1,4 @@
-//! The time budget of a comparison.
+//! The time budget of a choice among methods.
 
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
@@ -9,25 +9,25 @@ use lapwing_core::{CancelToken, Error, Result, Run};
 /// How often a run is checked against the budget.
 const EVERY: Duration = Duration::from_millis(20);
 
-/// The time since the start, and the budget.
-#[derive(Clone, Debug)]
+/// The time since the start, and the budget in seconds.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     start: Instant,
-    pub(super) budget: Option<Duration>,
+    pub budget: Option<f64>,
 }
 
 impl Clock {
-    pub(super) fn new(budget: Option<Duration>) -> Self {
+    pub fn new(budget: Option<f64>) -> Self {
         Self { start: Instant::now(), budget }
     }
 
     /// Whether a run of so many seconds would end within the budget.
-    pub(super) fn allows(&self, seconds: f64) -> bool {
-        self.budget.is_none_or(|budget| self.start.elapsed().as_secs_f64() + seconds < budget.as_secs_f64())
+    pub fn allows(&self, seconds: f64) -> bool {
+        self.budget.is_none_or(|budget| self.start.elapsed().as_secs_f64() + seconds < budget)
     }
 
     /// Does work that is canceled when the budget is spent; then the result is `None`.
-    pub(super) fn limited<T>(&self, run: &Run, work: impl FnOnce(&Run) -> Result<T>) -> Result<Option<T>> {
+    pub fn limited<T>(&self, run: &Run, work: impl FnOnce(&Run) -> Result<T>) -> Result<Option<T>> {
         if self.budget.is_none() {
             return work(run).map(Some);
         }

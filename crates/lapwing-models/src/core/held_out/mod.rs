@@ -1,12 +1,15 @@
-//! Held-out rows: labeled rows whose scores did not see their own label. Candidates are chosen by their losses, confidence is fitted to
-//! their class shares, and the accuracy on rows without a label is estimated from them.
+//! Held-out rows: labeled rows whose scores did not see their own label. Candidates are chosen by their losses ([`choosing`]), confidence
+//! is fitted to their class shares, and the accuracy on rows without a label is estimated from them. [`folds`] deals the labels.
+
+pub(crate) mod choosing;
+pub(crate) mod folds;
 
 use lapwing_core::{Matrix, Result, Run, Targets};
 use serde::{Deserialize, Serialize};
 
-use super::labeling::Rule;
-use crate::core::folds::{FOLDS, folds};
-use crate::core::scores::{largest, present, to_sum_one};
+use self::folds::{FOLDS, Fold, in_turn, stratified};
+use super::rule::Rule;
+use crate::core::scores::{largest, present, rows_at, softmax, to_sum_one};
 
 /// How labels were held out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,8 +34,8 @@ pub struct HeldOut {
     pub shares: Matrix,
     /// How the labels were held out.
     pub source: HeldOutSource,
-    /// Standings of which the shares were made (q); empty if they are unknown.
-    pub(crate) values: Vec<Vec<f64>>,
+    /// Standings of which the shares were made (q, c); `None` if they are unknown, as where shares of several methods were mixed.
+    pub(crate) values: Option<Matrix>,
 }
 
 impl HeldOut {
@@ -52,20 +55,16 @@ impl HeldOut {
         self.shares.rows().map(|shares| shares[largest(shares)]).collect()
     }
 
-    /// The shares after the offsets of the rule moved from those of `before` to those of `after`.
-    pub(crate) fn moved(self, before: &Rule, after: &Rule) -> Self {
+    /// The shares after the offsets of the rule moved from those of `before` to those of `after`; `None` if there are no standings to move.
+    pub(crate) fn moved(self, before: &Rule, after: &Rule) -> Option<Self> {
         let Self { rows, classes, source, values, .. } = self;
-        Standings { rows, classes, values, source }.moved(before, after).shares(after)
+        Some(Standings { rows, classes, values: values?, source }.moved(before, after).shares(after))
     }
 
-    /// Whether the standings are known of which the shares were made: not where shares of several methods were mixed.
-    pub(crate) fn has_standings(&self) -> bool {
-        !self.values.is_empty()
-    }
-
-    /// Whether each row gets its given class (q).
+    /// Whether each row gets its given class (q); rows without shares do not.
     pub fn right(&self) -> Vec<bool> {
-        self.predicted().iter().zip(&self.classes).map(|(found, given)| found == given).collect()
+        let is_right = |(shares, class): (&[f64], &u32)| !shares[0].is_nan() && largest(shares) == *class as usize;
+        self.shares.rows().zip(&self.classes).map(is_right).collect()
     }
 }
 
@@ -76,56 +75,75 @@ pub(crate) struct Standings {
     pub rows: Vec<u32>,
     /// Their given classes (q).
     pub classes: Vec<u32>,
-    /// Standings (c) of each row: −∞ for a class without any other label, NaN where no other label reaches the row.
-    pub values: Vec<Vec<f64>>,
+    /// Standings (q, c): −∞ for a class without any other label, NaN where no other label reaches the row.
+    pub values: Matrix,
     pub source: HeldOutSource,
 }
 
 impl Standings {
+    /// Standings (q, c) of the labels at some places (q) among all.
+    pub fn new(targets: &Targets, places: &[usize], values: Matrix, source: HeldOutSource) -> Self {
+        let rows = places.iter().map(|&at| targets.rows()[at]).collect();
+        let classes = places.iter().map(|&at| largest(targets.values().row(at)) as u32).collect();
+        Self { rows, classes, values, source }
+    }
+
     /// Scores (l, c) of all labels, each left out alone.
-    pub fn left_out(targets: &Targets, scores: &Matrix) -> Self {
-        let classes = targets.values().rows().map(|y| largest(y) as u32).collect();
-        let (rows, values) = (targets.rows().to_vec(), scores.rows().map(<[f64]>::to_vec).collect());
-        Self { rows, classes, values, source: HeldOutSource::LeaveOneOut }
+    pub fn left_out(targets: &Targets, scores: Matrix) -> Self {
+        let all: Vec<usize> = (0..targets.rows().len()).collect();
+        Self::new(targets, &all, scores, HeldOutSource::LeaveOneOut)
+    }
+
+    /// Scores (l, c) of labels that were held out in folds; rows of NaN were not.
+    pub fn folded(targets: &Targets, scores: &Matrix) -> Self {
+        let is_held = |at: &usize| !scores.row(*at).iter().any(|score| score.is_nan());
+        let held: Vec<usize> = (0..scores.n_rows()).filter(is_held).collect();
+        Self::new(targets, &held, rows_at(scores, held.iter().copied()), HeldOutSource::Folds(FOLDS))
+    }
+
+    /// Logarithms of the shares (l, c) of labels that were held out in folds, as the scores of a fit are; rows of NaN were not held out.
+    pub fn of_shares(targets: &Targets, shares: &Matrix) -> Self {
+        let mut standings = Self::folded(targets, shares);
+        // A share that is too small for a number has the logarithm of the smallest.
+        standings.values.values_mut().iter_mut().for_each(|share| *share = share.max(f64::MIN_POSITIVE).ln());
+        standings
     }
 
     /// Class shares at the temperature of `rule`; its prior where nothing reaches the row.
     pub fn shares(self, rule: &Rule) -> HeldOut {
         let Self { rows, classes, values, source } = self;
-        let mut shares = Matrix::filled(values.len(), rule.scale.len(), 0.0);
+        let mut shares = values.clone();
         for at in 0..shares.n_rows() {
             let row = shares.row_mut(at);
-            row.copy_from_slice(&values[at]);
-            let top = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             match rule.temperature {
-                _ if row.iter().any(|s| s.is_nan()) || !top.is_finite() => row.copy_from_slice(&rule.prior),
+                _ if row.iter().any(|s| s.is_nan()) || !row[largest(row)].is_finite() => {
+                    row.copy_from_slice(&rule.prior);
+                    to_sum_one(row);
+                }
                 Some(temperature) => {
                     let heat = rule.heat(row, temperature);
-                    row.iter_mut().for_each(|s| *s = ((*s - top) / heat).exp());
+                    softmax(row, heat);
                 }
-                None => row.iter_mut().for_each(|s| *s = s.max(0.0)),
+                None => {
+                    row.iter_mut().for_each(|s| *s = s.max(0.0));
+                    to_sum_one(row);
+                }
             }
-            to_sum_one(row);
             if let Some(calibration) = &rule.venn_abers {
                 calibration.apply(row, largest(row));
             }
         }
-        HeldOut { rows, classes, shares, source, values }
+        HeldOut { rows, classes, shares, source, values: Some(values) }
     }
 
     /// Standings and class of each row.
-    pub fn pairs(&self) -> Vec<(&[f64], usize)> {
-        self.values.iter().map(Vec::as_slice).zip(self.classes.iter().map(|&class| class as usize)).collect()
+    pub fn pairs(&self) -> impl Iterator<Item = (&[f64], usize)> {
+        self.values.rows().zip(self.classes.iter().map(|&class| class as usize))
     }
 
     /// Standings of scores, compared by `rule`.
     pub fn compared(mut self, rule: &Rule) -> Self {
-        for row in &mut self.values {
-            let scores = std::mem::replace(row, vec![0.0; rule.scale.len()]);
-            rule.standing(&scores, row);
-            // A class without any other label stays excluded.
-            row.iter_mut().zip(&scores).filter(|(_, s)| **s == f64::NEG_INFINITY).for_each(|(row, s)| *row = *s);
-        }
+        compare(&mut self.values, rule);
         self
     }
 
@@ -134,7 +152,9 @@ impl Standings {
         let shifts =
             before.offset.iter().zip(&after.offset).zip(&after.scale).map(|((old, new), scale)| (old - new) * scale);
         let shifts: Vec<f64> = shifts.collect();
-        self.values.iter_mut().for_each(|row| row.iter_mut().zip(&shifts).for_each(|(s, shift)| *s += shift));
+        for at in 0..self.values.n_rows() {
+            self.values.row_mut(at).iter_mut().zip(&shifts).for_each(|(s, shift)| *s += shift);
+        }
         self
     }
 
@@ -147,78 +167,25 @@ impl Standings {
         mut scores: impl FnMut(&Targets, &[u32], &Run) -> Result<Matrix>,
     ) -> Result<Option<Self>> {
         let Some(folds) = stratified(targets, run) else { return Ok(None) };
-        let mut found: Vec<Option<Vec<f64>>> = vec![None; folds.len()];
-        for fold in 0..FOLDS {
-            run.check()?;
-            let held: Vec<usize> = (0..folds.len()).filter(|&at| folds[at] == fold).collect();
-            if held.is_empty() {
-                continue;
-            }
-            let kept = targets.subset(|at| folds[at] != fold)?;
-            let rows: Vec<u32> = held.iter().map(|&at| targets.rows()[at]).collect();
+        let standings = |kept: &Targets, fold: &Fold<'_>, run: &Run| {
+            let mut found = scores(kept, &fold.rows(targets), run)?;
             // A class without any other label is never predicted.
             let scale = present(&kept.mean()).iter().zip(&rule.scale).map(|(present, scale)| present * scale).collect();
-            let rule = Rule { scale, ..rule.clone() };
-            let run = run.part_of(fold, FOLDS, &format!("fold {} of {FOLDS}", fold + 1));
-            for (&at, scores) in held.iter().zip(scores(&kept, &rows, &run)?.rows()) {
-                let mut standing = vec![0.0; scores.len()];
-                rule.standing(scores, &mut standing);
-                found[at] = Some(standing);
-            }
-        }
-        let classes = targets.values().rows().map(|row| largest(row) as u32).collect();
-        let values = found.into_iter().map(Option::unwrap_or_default).collect();
-        Ok(Some(Self { rows: targets.rows().to_vec(), classes, values, source: HeldOutSource::Folds(FOLDS) }))
+            compare(&mut found, &Rule { scale, ..rule.clone() });
+            Ok(found)
+        };
+        let found = in_turn(targets, &folds, run, standings)?;
+        let all: Vec<usize> = (0..folds.len()).collect();
+        Ok(Some(Self::new(targets, &all, found, HeldOutSource::Folds(FOLDS))))
     }
 }
 
-/// The fold of each label (l), each with its part of every class; `None` if there are fewer than two labels a class on average, one
-/// class only, or shares of classes.
-pub(crate) fn stratified(targets: &Targets, run: &Run) -> Option<Vec<usize>> {
-    if targets.values().rows().any(|y| y.iter().any(|share| *share != 0.0 && *share != 1.0)) {
-        return None;
+/// Replaces scores by their standings. A class without any other label, of score −∞, stays excluded.
+fn compare(scores: &mut Matrix, rule: &Rule) {
+    for at in 0..scores.n_rows() {
+        let own = scores.row(at).to_vec();
+        rule.standing(&own, scores.row_mut(at));
     }
-    let classes: Vec<usize> = targets.values().rows().map(largest).collect();
-    let mut counts = vec![0usize; targets.n_columns()];
-    classes.iter().for_each(|&class| counts[class] += 1);
-    let present: Vec<usize> = counts.into_iter().filter(|count| *count > 0).collect();
-    let is_enough = present.len() > 1 && classes.len() >= 2 * present.len();
-    is_enough.then(|| folds(&classes, targets.n_columns(), run))
-}
-
-/// The fold of labels that are never held out.
-pub(crate) const NEVER: usize = usize::MAX;
-
-/// Number of folds that are held out in turn.
-pub(crate) fn n_folds(folds: &[usize]) -> usize {
-    folds.iter().filter(|fold| **fold != NEVER).max().map_or(0, |most| most + 1)
-}
-
-/// Whether the mean of `losses` is below that of `than` on the same rows (l), by more than `errors` standard errors of the mean
-/// difference.
-pub(crate) fn is_better(losses: &[f64], than: &[f64], errors: f64) -> bool {
-    // In a unit in which the largest is about 1: squares of squared errors may leave f64.
-    let most = than.iter().zip(losses).fold(0.0, |most: f64, (a, b)| most.max((a - b).abs()));
-    let unit = power_of_two(most);
-    let differences: Vec<f64> = than.iter().zip(losses).map(|(a, b)| (a - b) / unit).collect();
-    let l = differences.len() as f64;
-    let mean = differences.iter().sum::<f64>() / l;
-    let variance = differences.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / (l - 1.0).max(1.0);
-    mean > errors * (variance / l).sqrt()
-}
-
-/// The power of two at or below a number; 1 for 0 and where there is none.
-pub(crate) fn power_of_two(number: f64) -> f64 {
-    let power = number.log2().floor().exp2();
-    if power > 0.0 && power.is_finite() { power } else { 1.0 }
-}
-
-/// The candidate of least total loss (the first of equals) if it is better than candidate 0, the default, by more than `errors`
-/// standard errors; otherwise 0.
-pub(crate) fn choose(losses: &[Vec<f64>], errors: f64) -> usize {
-    let total = |at: usize| losses[at].iter().sum::<f64>();
-    let best = (1..losses.len()).fold(0, |best, at| if total(at) < total(best) { at } else { best });
-    if best > 0 && is_better(&losses[best], &losses[0], errors) { best } else { 0 }
 }
 
 #[cfg(test)]
@@ -245,9 +212,9 @@ mod tests {
         });
         let found = found.unwrap().unwrap();
         assert_eq!((seen, found.rows.len(), found.source), (21, 21, HeldOutSource::Folds(FOLDS)));
-        assert!(found.rows.iter().zip(&found.values).all(|(&row, standing)| standing[0] == f64::from(row)));
+        assert!(found.rows.iter().zip(found.values.rows()).all(|(&row, standing)| standing[0] == f64::from(row)));
         // The only label of a class is held out: nothing can predict the class.
-        assert_eq!((found.classes[20], found.values[20][2]), (2, f64::NEG_INFINITY));
+        assert_eq!((found.classes[20], found.values.row(20)[2]), (2, f64::NEG_INFINITY));
         let shares = found.shares(&Rule { temperature: Some(1.0), ..rule.clone() });
         assert_eq!(shares.shares.row(20)[2], 0.0);
         assert!(shares.shares.rows().all(|row| (row.iter().sum::<f64>() - 1.0).abs() < 1e-12));
@@ -309,26 +276,5 @@ mod tests {
             }
             assert!(holds >= 9 && (expected - found).abs() < 0.08, "{name}: {holds} {expected} {found}");
         }
-    }
-
-    #[test]
-    fn the_default_stays_unless_another_is_better_beyond_noise() {
-        let default = vec![1.0, 1.2, 0.8, 1.0];
-        // Better by 0.1 on each row: no noise at all.
-        let clear: Vec<f64> = default.iter().map(|x| x - 0.1).collect();
-        // Better by 0.1 on average, by one row alone: the standard error is 0.1 too.
-        let lucky = vec![1.0, 1.2, 0.8, 0.6];
-        assert!(is_better(&clear, &default, 1.0) && !is_better(&default, &clear, 0.0));
-        assert!(is_better(&lucky, &default, 0.5) && !is_better(&lucky, &default, 1.0));
-        // Whatever the unit: squares of large losses overflow, those of small ones vanish.
-        for unit in [2f64.powi(600), 2f64.powi(-600)] {
-            let [default, clear, lucky] =
-                [&default, &clear, &lucky].map(|x| x.iter().map(|x| x * unit).collect::<Vec<f64>>());
-            assert!(is_better(&clear, &default, 1.0) && is_better(&lucky, &default, 0.5));
-            assert!(!is_better(&lucky, &default, 1.0), "{unit:e}");
-        }
-        assert_eq!(choose(&[default.clone(), lucky.clone(), clear.clone()], 1.0), 0);
-        assert_eq!(choose(&[default.clone(), clear, lucky], 0.5), 1);
-        assert_eq!(choose(&[default.clone(), default], 0.0), 0);
     }
 }
