@@ -19,7 +19,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     **{name: {"edges": share} for name, share in SHARES.items()},
     PLAIN: {},
 }
-"""Sources of the preconditioner. Rows are sketched if the sketch has fewer than half as many, which no set here has labels enough for."""
+"""Sources of the preconditioner. No set has labels enough for a sketch, which has to be less than half as long as they are many."""
 DENSE = ("Cora", "Citeseer", "DBLP")
 """Sets small enough for singular values."""
 TOL = 1e-6
