@@ -60,6 +60,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn options_of_messages_are_words_of_a_shell() {
+        let options = [("no_header", ""), ("unlabeled", "-1"), ("unlabeled", "not known"), ("drop", "size, cm")];
+        let texts = options.map(|(name, value)| in_message(name, value));
+        assert_eq!(texts, ["--no-header", "--unlabeled -1", "--unlabeled 'not known'", "--drop '\"size, cm\"'"]);
+        assert_eq!(in_message("read_as", "zip=text"), "--read-as zip=text");
+    }
+
+    #[test]
     fn tables_line_up() {
         let rows = vec![vec!["harmonic".into(), "10".into()], vec!["x".into(), "1,000".into()]];
         assert_eq!(table(&["method", "n"], &rows), "method        n\nharmonic     10\nx         1,000\n");

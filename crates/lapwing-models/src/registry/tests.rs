@@ -175,3 +175,16 @@ fn every_regressor_gives_values_in_their_own_unit() {
         }
     }
 }
+
+#[test]
+fn what_labels_are_for_decides_what_auto_leaves_open() {
+    let words = |settings: Settings| ["labels_drawn", "calibration"].map(|name| settings.get(name));
+    let word = |word: &str| Some(Value::Word(word.into()));
+    let new = || Settings::new("harmonic").unwrap();
+    assert_eq!(words(new().for_suggested().for_sets()), [word("balanced"), word("leave-one-out")]);
+    let mut given = new();
+    given.set("labels_drawn", &Value::Word("random".into())).unwrap();
+    assert_eq!(words(given.for_suggested()), [word("random"), word("auto")]);
+    let linear = Settings::new("linear").unwrap().for_suggested().for_sets();
+    assert_eq!(words(linear), [word("balanced"), None]);
+}
