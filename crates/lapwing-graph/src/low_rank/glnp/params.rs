@@ -112,7 +112,7 @@ mod tests {
             let expected = format!("rank is {rank}; expected from 1 to 50, the number of rows");
             assert_eq!(text(GlnpParams { rank, ..default() }), expected);
         }
-        let huge = GlnpParams { rank: 1 << 30, ..default() }.fit_to(1 << 40, 3, 2).unwrap_err().to_string();
+        let huge = GlnpParams { rank: 1 << 10, ..default() }.fit_to(1 << 40, 3, 2).unwrap_err().to_string();
         assert!(huge.contains("a factor of") && huge.contains("sample"), "{huge}");
         assert!(default().fit_to(50, 0, 1).unwrap_err().to_string().contains("50 × 0"));
         assert!(default().fit_to(50, 3, 2).is_ok());
