@@ -193,7 +193,7 @@ fn balanced_columns_do_not_favor_the_class_with_more_labels() {
         let params = LowRankParams {
             n_landmarks: 20,
             n_nearest: 0,
-            bandwidth: Some(10.0),
+            bandwidth: Some(6.0),
             balance,
             alpha,
             select: Select::Off,
