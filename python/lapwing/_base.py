@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,7 +25,7 @@ from ._inputs import CsrParts, csr_parts, features_argument, neighbor_arrays, wi
 from ._kinds import READ_FIRST, checked_features, looks_like_a_graph, refuse_other_kinds
 from ._parameters import NamedParameters, documented_like
 from ._tables import rows_by_recipe
-from ._warnings import scaling_warnings, warn_of
+from ._warnings import scaling_warnings, warn, warn_of
 
 
 @dataclass
@@ -210,11 +209,9 @@ class GraphEstimator(NamedParameters, BaseEstimator):  # type: ignore[misc]
     def _take_features(self, problem: Problem, X: Any, builds_graph: bool) -> None:
         features = self._features(X, min_samples=2)
         if self._takes_graph_as == "X" and looks_like_a_graph(features):
-            warnings.warn(
+            warn(
                 "X is square and symmetric with an empty diagonal, as graphs and distances are, and is taken as features; "
                 f"give {type(self).__name__}(affinity='precomputed') to take it as the graph",
-                UserWarning,
-                stacklevel=6,
             )
         n = int(features.shape[0])
         if not builds_graph and "n_neighbors" in problem.parameters:
@@ -290,14 +287,14 @@ class GraphEstimator(NamedParameters, BaseEstimator):  # type: ignore[misc]
     def _new_features(self, X: Any) -> Any:
         """Features of new rows, in the form that the compiled part takes."""
         if self._recipe is not None:
-            prepared = rows_by_recipe(self._recipe, X, self._control(quiet=True), 5)
+            prepared = rows_by_recipe(self._recipe, X, self._control(quiet=True))
             if prepared is not None:
                 return prepared
         return features_argument(self._features(X, reset=False))
 
     def _warn(self) -> None:
         """One warning for each kind of problem, with its counts."""
-        warn_of(self.report_["warnings"], 4)
+        warn_of(self.report_["warnings"])
 
 
 class Spreads:

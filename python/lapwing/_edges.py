@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numbers
-import warnings
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from ._containers import as_label_array
 from ._inputs import refuse_masked
 from ._tables import as_table, is_table
+from ._warnings import warn
 
 #: Types of ends taken as they are; other integers become int64.
 END_TYPES = (np.uint32, np.int32, np.int64)
@@ -117,7 +117,7 @@ def _columns_of(table: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
         others = [at for at in others if at != weight]
     if ends is not None and others:
         listed = ", ".join(repr(names[at]) for at in others)
-        warnings.warn(f"the columns {listed} of edges are left out", stacklevel=4)
+        warn(f"the columns {listed} of edges are left out")
     if ends is None:
         ends, others = others[:2], others[2:]
         weight, others = (others[0], others[1:]) if weight is None and others else (weight, others)

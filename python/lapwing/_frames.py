@@ -198,7 +198,7 @@ def _merged(y: NDArray[Any], labels: ClassLabels) -> tuple[NDArray[Any], NDArray
         return None
     counts = np.bincount(labels.codes[labels.codes >= 0], minlength=len(names))
     found, warnings = _lapwing.usual_labels(names, counts.tolist())
-    warn_of(json.loads(warnings), 3)
+    warn_of(json.loads(warnings))
     usual = np.array(found, np.int32)
     if (usual == np.arange(len(names))).all():
         return None
@@ -225,7 +225,7 @@ def _features(
     table = as_table(frame.without(target), "df")
     prepared = _lapwing.fit_table(table.source, table.titles("df"), options, labels.codes, control)
     features, recipe, description, found = prepared
-    warn_of(json.loads(found), 3)
+    warn_of(json.loads(found))
     if is_verbose:
         told = json.loads(description)
         for column in told["columns"]:

@@ -143,7 +143,7 @@ class GraphLearner(
         self.gap_, self.objective_ = self.report_["gap"], self.report_["objective"]
         self.saturated_, self.n_iter_ = self.report_["saturated"], self.report_["n_iter"]
         self.converged_, self.multipliers_ = self.report_["converged"], multipliers
-        warn_of(self.report_.pop("warnings") + doubts, 2)
+        warn_of(self.report_.pop("warnings") + doubts)
         return self
 
     @documented_like(fit)
@@ -313,7 +313,7 @@ def learn_weights(
         np.ascontiguousarray(ends, np.uint32), squared, n, model, regularizers, options, multipliers, control
     )
     summary = finite_or_inf(json.loads(report))
-    warn_of(summary.pop("warnings"), 2)
+    warn_of(summary.pop("warnings"))
     seconds = sum(phase["seconds"] for phase in summary["phases"])
     names = ["model", "solver", "objective", "gap", "n_iter", "n_products", "converged", "n_edges"]
     return weights, {**{name: summary[name] for name in names}, "multipliers": multipliers, "seconds": seconds}

@@ -55,7 +55,7 @@ class LabelLoop(PredictsSets):
         state = self._looped()
         parameters = {"rounds": rounds, "duplicates": duplicates}
         found = audited(state.rows, state.labels, self._graph_parameters(), parameters, self._control())
-        warn_of(found.report_["warnings"], 3)
+        warn_of(found.report_["warnings"])
         return found
 
     def leave_one_out_scores(self) -> NDArray[np.float64]:

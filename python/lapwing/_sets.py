@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from dataclasses import replace
 from typing import Any, Literal, TypedDict, overload
 
@@ -16,6 +15,7 @@ from ._arguments import choice, number
 from ._control import Self, Unpack
 from ._looped import BY_CHANCE, KeepsGraph, LoopState
 from ._shared import row_numbers
+from ._warnings import warn
 
 _Sets = NDArray[np.bool_]
 
@@ -141,11 +141,9 @@ class PredictsSets(KeepsGraph):
         counts = np.bincount(classes[checks], minlength=int(classes.max()) + 1)[np.unique(classes)] if by_class and len(checks) else [len(checks)]
         if np.min(counts) >= least:
             return checks, "check labels"
-        warnings.warn(
+        warn(
             "labels were suggested, not drawn at random, and too few of them are check rows, so that sets may hold the right class less "
             "often than the level says; suggest some rows with check=0.2",
-            UserWarning,
-            stacklevel=3,
         )
         return everything, "suggested labels"
 

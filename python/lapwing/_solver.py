@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -15,6 +14,7 @@ from ._control import Callback, Seed, Unpack, run_control
 from ._inputs import csr_parts
 from ._parameters import NamedParameters, documented
 from ._signatures import LAPLACIAN_SOLVER_PARAMETERS, LaplacianSolverOptions
+from ._warnings import warn
 
 
 @documented
@@ -135,11 +135,10 @@ class LaplacianSolver(NamedParameters):
         self.info_ = {**self._solver.facts(), **info}
         if not info["converged"]:
             worst = max(info["residuals"])
-            warnings.warn(
+            warn(
                 f"stopped ({info['reason']}) after {max(info['iterations'])} iterations at relative residual {worst:.1e}; "
                 "raise max_iter or tol",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         return x.reshape(b.shape)
 

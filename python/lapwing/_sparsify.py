@@ -74,7 +74,7 @@ def sparsify(
     control = run_control(n_jobs, random_state, verbose, callback)
     parts, report = _lapwing.sparsify(_source(A, n_samples), parameters, _probes(probes), control)
     graph = Graph._from_parts(parts, json.loads(report))
-    warn_of(graph.report["warnings"], 2)
+    warn_of(graph.report["warnings"])
     return (graph, graph.report) if return_report else graph
 
 
@@ -183,7 +183,7 @@ class StreamingSparsifier(StreamingSparsifierParameters, NamedParameters, BaseEs
         check_is_fitted(self)
         parts, report = self._sparsifier.result(self._control())
         graph = Graph._from_parts(parts, json.loads(report))
-        warn_of(graph.report["warnings"], 2)
+        warn_of(graph.report["warnings"])
         return graph
 
     @property
@@ -264,7 +264,7 @@ def effective_resistances(
     adjacency = (A if isinstance(A, Graph) else Graph.from_scipy(A)).to_scipy()
     upper = sp.csr_array(sp.triu(adjacency, k=1))
     upper.data, found = _lapwing.effective_resistances(csr_parts(adjacency, np.float64), projection, control)
-    warn_of(json.loads(found), 2)
+    warn_of(json.loads(found))
     return sp.csr_array(upper + upper.T)
 
 

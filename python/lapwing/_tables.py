@@ -88,19 +88,17 @@ def fit_options(columns: list[str] | None, read_as: Mapping[str, ReadAs] | None,
     return {"columns": columns, "read_as": kinds, "standardize": choice("standardize", standardize, ("auto", "on", "off"))}
 
 
-def apply_recipe(
-    recipe: str, table: Table, control: dict[str, Any], stacklevel: int, columns: list[str] | None = None, what: str = "X"
-) -> Any:
-    """Features of new rows, in the form that the compiled part returns. Warnings are attributed to the caller so many levels up."""
+def apply_recipe(recipe: str, table: Table, control: dict[str, Any], columns: list[str] | None = None, what: str = "X") -> Any:
+    """Features of new rows, in the form that the compiled part returns."""
     features, found = _lapwing.apply_recipe(table.source, table.titles(what), recipe, columns, control)
-    warn_of(json.loads(found), stacklevel + 1)
+    warn_of(json.loads(found))
     return features
 
 
-def rows_by_recipe(recipe: str, X: Any, control: dict[str, Any], stacklevel: int) -> Any:
+def rows_by_recipe(recipe: str, X: Any, control: dict[str, Any]) -> Any:
     """Features of the rows of a table, for a model whose file has a recipe; None for an array of the numbers that it takes as they are."""
     if is_table(X):
-        return apply_recipe(recipe, as_table(X), control, stacklevel + 1)
+        return apply_recipe(recipe, as_table(X), control)
     refuse_other_kinds(X, "X", "give a data frame")
     _, used, is_plain = _lapwing.recipe_names(recipe)
     if is_plain:

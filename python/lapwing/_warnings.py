@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -17,6 +18,8 @@ from .exceptions import UnreachedWarning
 
 _CATEGORIES: dict[str, type[Warning]] = {"unreached": UnreachedWarning, "not-converged": ConvergenceWarning}
 
+#: Beginnings of the names of modules whose callers a warning is for: ours, and what scikit-learn puts around `transform`.
+_WITHIN = ("lapwing.", "sklearn.utils._set_output")
 
 #: Whether the caller has decided how columns are scaled, and said so.
 _SETTLED: ContextVar[bool] = ContextVar("scaling", default=False)
@@ -47,7 +50,15 @@ def plain(text: str) -> str:
     return _STEERING.sub(lambda match: f"\\u{{{ord(match[0]):x}}}", text)
 
 
-def warn_of(found: Iterable[dict[str, str]], stacklevel: int) -> None:
-    """Issue a warning for each entry, a `kind` and a `text`, attributed to the caller this many levels up."""
+def warn(text: str, category: type[Warning] = UserWarning) -> None:
+    """Issue a warning, attributed to the first caller outside of this package."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_WITHIN):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, category, stacklevel=level)
+
+
+def warn_of(found: Iterable[dict[str, str]]) -> None:
+    """Issue a warning for each entry, a `kind` and a `text`."""
     for entry in found:
-        warnings.warn(plain(entry["text"]), _CATEGORIES.get(entry["kind"], UserWarning), stacklevel=stacklevel + 1)
+        warn(plain(entry["text"]), _CATEGORIES.get(entry["kind"], UserWarning))

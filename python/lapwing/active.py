@@ -84,9 +84,9 @@ def suggest(
         "knn_method": knn_method, "recall_target": recall_target, "zero_rows": zero_rows,
     }  # fmt: skip
     rows = rows_of(X, graph, affinity, parameters, control)
-    warn_of(rows.warnings, 3)
+    warn_of(rows.warnings)
     labels = given_labels(y, rows.graph.n_samples, unlabeled)
-    warn_of(label_warnings(labels.classes, unlabeled), 3)
+    warn_of(label_warnings(labels.classes, unlabeled))
     suggester = _lapwing.Suggester(rows.graph, {**control, "callback": None})
     options = {"strategy": strategy, "check": check, "explore": explore}
     return next_rows(suggester, labels, n, candidates, exclude, cost, options, control, False, return_report)
@@ -148,7 +148,7 @@ class Suggester:
     ) -> Any:
         """Find the next rows to label, given the labels so far."""
         labels = given_labels(y, self._graph.n_samples, unlabeled)
-        warn_of(label_warnings(labels.classes, unlabeled), 3)
+        warn_of(label_warnings(labels.classes, unlabeled))
         options = {"strategy": strategy, "check": check, "explore": explore}
         wanted = (n, candidates, exclude, cost, options)
         return next_rows(self._suggester, labels, *wanted, self._control, self._warm_start, return_report)

@@ -275,7 +275,7 @@ def audit(
     labels = given_labels(y, rows.graph.n_samples, unlabeled, sample_weight)
     found = audited(rows, labels, parameters, {"rounds": rounds, "duplicates": duplicates}, control)
     found.report_["warnings"] += [*rows.warnings, *label_warnings(found.classes, unlabeled)]
-    warn_of(found.report_["warnings"], 3)
+    warn_of(found.report_["warnings"])
     return found
 
 

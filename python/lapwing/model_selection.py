@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import math
 import numbers
-import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
@@ -23,6 +22,7 @@ from ._labels import class_labels, unlabeled_mask
 from ._parameters import NamedParameters
 from ._targets import are_continuous, may_be_values, target_values, without_target
 from ._transductive import Transductive, final_step
+from ._warnings import warn
 
 __all__ = ["SemiSupervisedKFold", "Transductive", "cross_validate", "labeled_folds"]
 
@@ -81,11 +81,9 @@ def labeled_folds(
     labels = column_or_1d(as_label_array(y))
     is_regression = _are_values(labels, task)
     if task == "auto" and not is_regression and unlabeled is None and may_be_values(labels):
-        warnings.warn(
+        warn(
             "y holds whole numbers, taken as classes, and rows of -1 as rows without a label; give task='regression' "
             "if -1 is a value, or task='classification' if it is not",
-            UserWarning,
-            stacklevel=2,
         )
     without = without_target(labels, unlabeled, is_regression=is_regression)
     labeled, others = np.flatnonzero(~without), np.flatnonzero(without)

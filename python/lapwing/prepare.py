@@ -160,7 +160,7 @@ class TableEncoder(NamedParameters, TransformerMixin, BaseEstimator):  # type: i
         """
         check_is_fitted(self)
         table = self._table(X, reset=False)
-        return features_from(apply_recipe(json.dumps(self.recipe_), table, run_control(self.n_jobs, 0), 3))
+        return features_from(apply_recipe(json.dumps(self.recipe_), table, run_control(self.n_jobs, 0)))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Names of the features: those of the columns, followed by the level, the part of the date, or a number.
@@ -192,7 +192,7 @@ class TableEncoder(NamedParameters, TransformerMixin, BaseEstimator):  # type: i
         self._keep_description(json.loads(description))
         if is_table(X):
             self._keep_names(table.has_names)
-        warn_of(json.loads(found), 4)
+        warn_of(json.loads(found))
         return features_from(features)
 
     def _keep_names(self, has_names: bool) -> None:

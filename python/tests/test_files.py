@@ -108,7 +108,7 @@ def test_no_name_steers_a_terminal():
     assert not any(ord(c) < 32 or c in "\x7f\x9b\u202e" for c in str(failed.value).replace("\n", "")), repr(failed.value)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        warn_of([{"kind": "other", "text": STEERING}], stacklevel=1)
+        warn_of([{"kind": "other", "text": STEERING}])
     assert str(caught[0].message) == r"a\u{1b}[2J\u{202e}b\u{9b}31m\u{7f}" == plain(STEERING)
     with pytest.raises(OSError) as failed:
         save_model(clf, f"missing{STEERING}/m")

@@ -19,6 +19,6 @@ def test_the_kind_decides_the_class():
     expected |= {"unreached": UnreachedWarning, "not-converged": ConvergenceWarning}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        warn_of([{"kind": kind, "text": f"no label reaches {kind}"} for kind in expected], 1)
+        warn_of([{"kind": kind, "text": f"no label reaches {kind}"} for kind in expected])
     assert {str(found.message).split()[-1]: found.category for found in caught} == expected
     assert {found.filename for found in caught} == {__file__}
