@@ -77,7 +77,7 @@ impl FitPage<'_> {
         page.figures.extend(reliability::figure(&parts.reliability));
         page.figures.extend(graph.and_then(|graph| histogram::degrees(graph.degree())));
         let curve = report.solve.as_ref().map(|solve| solve.residual_curve.as_slice());
-        let course = if parts.unfolded.is_some() { &histogram::TRAINING } else { &histogram::RESIDUALS };
+        let course = if parts.is_trained { &histogram::TRAINING } else { &histogram::RESIDUALS };
         page.figures.extend(curve.and_then(|curve| histogram::residuals(curve, self.tol, course)));
         Ok(page.render())
     }

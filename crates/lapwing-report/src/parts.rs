@@ -5,12 +5,9 @@ use lapwing::data::read::ColumnKind;
 use lapwing::graph::sparsify::SparsifyReport;
 use lapwing::models::{ClassAccuracy, ExpectedAccuracy, ReliabilityBin};
 use serde::Deserialize;
-use serde::de::IgnoredAny;
-use serde::de::value::MapDeserializer;
+use serde::de::DeserializeOwned;
 
 /// The parts that are read, each under its name in the report. A number that is NaN or infinite is missing, as in JSON.
-#[derive(Default, Deserialize)]
-#[serde(default)]
 pub struct Parts {
     pub(crate) prepare: Option<Table>,
     pub(crate) scaling: Option<Scaled>,
@@ -25,10 +22,10 @@ pub struct Parts {
     pub(crate) resume: Option<Resumed>,
     pub(crate) refine: Option<Refined>,
     passes: Option<Passes>,
-    /// There if a network was trained.
-    pub(crate) unfolded: Option<IgnoredAny>,
-    /// There if classes were held to sizes.
-    pub(crate) sizes: Option<IgnoredAny>,
+    /// Whether a network was trained.
+    pub(crate) is_trained: bool,
+    /// Whether classes were held to sizes.
+    pub(crate) holds_sizes: bool,
 }
 
 /// What was done with the columns of a table.
@@ -99,12 +96,30 @@ pub struct Passes {
     pub bytes: u64,
 }
 
+/// A part of a report; `None` also if it is of another form, which hides no other part.
+fn part<T: DeserializeOwned>(report: &Report, name: &str) -> Option<T> {
+    report.parts.get(name).and_then(|part| T::deserialize(part).ok())
+}
+
 impl Parts {
     /// The parts of a report.
     pub fn of(report: &Report) -> Self {
-        let parts = report.parts.iter().map(|(name, part)| (name.as_str(), part));
-        // What another version wrote in another form is not shown.
-        Self::deserialize(MapDeserializer::<_, serde_json::Error>::new(parts)).unwrap_or_default()
+        Self {
+            prepare: part(report, "prepare"),
+            scaling: part(report, "scaling"),
+            candidates: part(report, "candidates").unwrap_or_default(),
+            confidence: part(report, "confidence"),
+            expected_accuracy: part(report, "expected_accuracy"),
+            class_accuracy: part(report, "class_accuracy").unwrap_or_default(),
+            reliability: part(report, "reliability").unwrap_or_default(),
+            certificate: part(report, "certificate"),
+            sparsify: part(report, "sparsify"),
+            resume: part(report, "resume"),
+            refine: part(report, "refine"),
+            passes: part(report, "passes"),
+            is_trained: report.parts.contains_key("unfolded"),
+            holds_sizes: report.parts.contains_key("sizes"),
+        }
     }
 
     /// The bytes that were read to fit, if rows were read in blocks.
@@ -157,5 +172,9 @@ mod tests {
         let parts = Parts::of(&report);
         assert_eq!(parts.prepare.unwrap().columns.len(), 3);
         assert!(parts.scaling.is_some_and(|scaling| scaling.ratio.is_none()));
+        // A part of another form hides no other.
+        report.parts.insert("certificate".into(), json!({"n_open": "many"}));
+        let parts = Parts::of(&report);
+        assert!(parts.prepare.is_some() && parts.certificate.is_none());
     }
 }

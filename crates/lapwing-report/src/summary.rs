@@ -47,7 +47,7 @@ pub fn of_fit(report: &Report, parts: &Parts) -> Vec<Row> {
     }
     rows.extend(of_certificate(report, parts));
     let unknown = || "not stated: it cannot be estimated if class sizes are given".to_owned();
-    let expected = of_expected(parts).or_else(|| parts.sizes.map(|_| unknown()));
+    let expected = of_expected(parts).or_else(|| parts.holds_sizes.then(unknown));
     rows.extend(expected.map(|expected| row("expected accuracy", expected)));
     let guess = parts.confidence.as_ref().and_then(|confidence| confidence.reason.as_ref());
     rows.extend(guess.map(|reason| row("confidence", format!("a guess: {reason}"))));
