@@ -46,11 +46,11 @@ pub fn quoted(name: &str) -> String {
     format!("'{shown}'")
 }
 
-/// How the caller of the library writes an option, if not as Python.
+/// The function that writes an option in messages; as in Python while none is set.
 static OPTION: OnceLock<fn(&str, &str) -> String> = OnceLock::new();
 
-/// Lets all messages of this process write options by `write`, from name and value (empty for none), as [`option`] has them. The program
-/// calls it before anything else; a later call changes nothing.
+/// Sets the function that writes options in all messages of this process, from name and value (empty for none), as [`option`] takes them.
+/// The program calls it before anything else; a second call changes nothing.
 pub fn write_options_by(write: fn(&str, &str) -> String) {
     OPTION.get_or_init(|| write);
 }

@@ -302,7 +302,8 @@ impl Settings {
         self.spec.parts.iter().find(has)
     }
 
-    /// The same for labels that were suggested, not drawn at random: their shares say nothing about the sizes of classes.
+    /// The settings for labels that were suggested, not drawn at random. Their shares say nothing about the sizes of classes, so that
+    /// `labels_drawn` is `balanced` where it was `auto`.
     #[must_use]
     pub fn for_suggested(mut self) -> Self {
         let MethodParams { harmonic, sizing, .. } = &mut self.params;
@@ -314,7 +315,8 @@ impl Settings {
         self
     }
 
-    /// The same for sets of classes, which use every label, whatever the number of rows.
+    /// The settings for sets of classes. These need the score of every labeled row without its own label, whatever the number of rows, so
+    /// that `calibration` is `leave-one-out` where it was `auto`.
     #[must_use]
     pub fn for_sets(mut self) -> Self {
         let calibration = &mut self.params.harmonic.calibration;

@@ -7,7 +7,7 @@ use lapwing::models::{ClassAccuracy, ExpectedAccuracy, ReliabilityBin};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-/// The parts that are read, each under its name in the report. A number that is NaN or infinite is missing, as in JSON.
+/// The parts of a report that are read, under their names in it. JSON has no NaN and no infinity: such a number is missing.
 pub struct Parts {
     pub(crate) prepare: Option<Table>,
     pub(crate) scaling: Option<Scaled>,

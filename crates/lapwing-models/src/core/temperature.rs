@@ -5,7 +5,7 @@
 
 use crate::core::scores::{exponentials, largest};
 
-/// To what ln T is found.
+/// Width of the interval of ln T at which a search ends.
 pub(crate) const PRECISION: f64 = 1e-3;
 /// Values whose exponentials are taken together.
 const BLOCK_VALUES: usize = 4096;

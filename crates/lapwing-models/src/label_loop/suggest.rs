@@ -160,7 +160,7 @@ pub struct SuggestSummary {
     pub n_classes: usize,
     /// Share of the rows that no label reaches.
     pub share_unreached: f64,
-    /// The same once the suggested rows have labels.
+    /// Share of the rows that no label reaches once the suggested rows have labels.
     pub share_unreached_after: f64,
 }
 

@@ -54,7 +54,8 @@ pub(crate) fn stratified(targets: &Targets, run: &Run) -> Option<Vec<usize>> {
     can_hold_out(targets).then(|| of_classes(targets, run))
 }
 
-/// The same if each class that has labels has `fewest` of them, of which soft ones count for their largest share.
+/// Five folds of the labels (l), each with its share of every class; `None` if a class that has labels has fewer than `fewest`, or if there
+/// is one class only. A soft label counts for the class of its largest share.
 pub(crate) fn stratified_of(fewest: usize, targets: &Targets, run: &Run) -> Option<Vec<usize>> {
     has_each(targets, fewest).then(|| of_classes(targets, run))
 }

@@ -44,7 +44,7 @@ impl Storage {
     }
 
     /// The storage, if tiles may take `limit` bytes.
-    pub fn within(limit: u64, params: &LapSvmParams, n: usize, d: usize, is_sparse: bool) -> Self {
+    fn within(limit: u64, params: &LapSvmParams, n: usize, d: usize, is_sparse: bool) -> Self {
         let landmarks = match params.n_landmarks {
             KernelLandmarks::Count(count) => Some(count),
             KernelLandmarks::Auto if n > EXACT_ROWS || params.kernel == KernelKind::LowRank => Some(TYPICAL_LANDMARKS),
@@ -343,4 +343,19 @@ fn linear_factor(features: &Features<'_>, run: &Run) -> Result<Factor> {
 /// Whether matrices over the factor's columns are formed.
 pub(super) fn has_few_weights(factor: &Factor) -> bool {
     factor.rank() <= MOST_WEIGHTS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_storage_of_the_gram_matrix_follows_rows_and_memory() {
+        let of = |limit: u64, n: usize| Storage::within(limit, &LapSvmParams::default(), n, 5, false);
+        assert_eq!(of(u64::MAX, 4096), Storage::Tiles(Precision::Double));
+        assert_eq!(of(u64::MAX, 4097), Storage::Tiles(Precision::Single));
+        assert_eq!(of(symmetric_bytes(4096, Precision::Single) as u64, 4096), Storage::Tiles(Precision::Single));
+        assert_eq!(of(0, 4096), Storage::Blocks);
+        assert_eq!(of(0, 30_001), Storage::Landmarks(500));
+    }
 }

@@ -7,16 +7,13 @@ use lapwing_core::model_file::ModelFile;
 use lapwing_core::{Csr, Labels};
 use lapwing_graph::testkit::{blobs, dense_values};
 use lapwing_graph::{Graph, affinity_graph};
-use lapwing_solve::{Precision, symmetric_bytes};
 
-use super::basis::Storage;
 use super::extension::KernelExtension;
 use super::loss::Loss;
 use super::stopping::{FALLING, Rule as StoppingRule};
 use super::*;
 use crate::Classifier;
-use crate::classifier::extension_from_bytes;
-use crate::classifier::extension_to_file;
+use crate::classifier::{extension_from_bytes, extension_to_file};
 use crate::golden::golden;
 
 mod golden_machines;
@@ -146,16 +143,6 @@ fn results_do_not_depend_on_threads() {
             assert!(one.rule == other.rule);
         }
     }
-}
-
-#[test]
-fn the_storage_of_the_gram_matrix_follows_rows_and_memory() {
-    let of = |limit: u64, n: usize| Storage::within(limit, &LapSvmParams::default(), n, 5, false);
-    assert_eq!(of(u64::MAX, 4096), Storage::Tiles(Precision::Double));
-    assert_eq!(of(u64::MAX, 4097), Storage::Tiles(Precision::Single));
-    assert_eq!(of(symmetric_bytes(4096, Precision::Single) as u64, 4096), Storage::Tiles(Precision::Single));
-    assert_eq!(of(0, 4096), Storage::Blocks);
-    assert_eq!(of(0, 30_001), Storage::Landmarks(500));
 }
 
 /// A Gram matrix that is computed, or given, is the same matrix.
