@@ -3,8 +3,8 @@
 use std::any::TypeId;
 use std::ops::Range;
 
+use crate::parallel::*;
 use bytemuck::Pod;
-use rayon::prelude::*;
 
 use crate::{Buffer, Error, Result, Run};
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use crate::bad_columns::{ValueSurvey, is_bad};
 use crate::dense::{BLOCK_ROWS, Value, blocks};

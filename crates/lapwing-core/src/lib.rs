@@ -24,6 +24,7 @@ mod matrix;
 pub mod memory;
 pub mod model_file;
 pub mod ordered;
+pub mod parallel;
 pub mod params;
 mod progress;
 pub mod publish;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
+use crate::parallel::*;
 
 /// A term of a sum.
 pub trait Summand: Send {

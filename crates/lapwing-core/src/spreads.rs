@@ -17,7 +17,7 @@
 //!
 //! Cost: a sort of each column of the sample. Parallel over columns.
 
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use crate::{Csr, Dense, DenseValues, Features, Run};
 

@@ -1,6 +1,6 @@
 //! Scaling of columns to mean 0 and deviation 1, or to one width, also of new rows.
 
-use rayon::prelude::*;
+use crate::parallel::*;
 use serde::{Deserialize, Serialize};
 
 use crate::{Dense, Error, Features, Result, Run, spreads};

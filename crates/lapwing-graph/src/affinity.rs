@@ -1,7 +1,7 @@
 //! Affinity graph of neighbors: kernel widths, edge weights, symmetrization.
 
 use lapwing_core::{Csr, EdgeSource, Error, Features, GraphSummary, Report, Result, Run, Warning};
-use rayon::prelude::*;
+use rayon::slice::ParallelSliceMut;
 
 use crate::knn::distance::norm;
 use crate::knn::{KnnReport, Neighbors, kneighbors};

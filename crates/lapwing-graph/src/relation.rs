@@ -4,8 +4,8 @@
 //! and filled second. Cost: O(n·k) time in parallel; at its peak 12 bytes a neighbor besides the two lists. Entries are in the
 //! order of rows for any number of threads.
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Csr, Result, memory};
-use rayon::prelude::*;
 
 /// What stands in the place of a neighbor behind the end of a short list.
 pub const NO_NEIGHBOR: u32 = u32::MAX;

@@ -1,7 +1,7 @@
 //! Blocks of rows: the unit of parallel work, and sums over them that do not depend on the number of threads.
 
 use lapwing_core::ordered::{sum_of_parts, sum_over_rows};
-use rayon::prelude::*;
+use lapwing_core::parallel::*;
 
 /// Rows of one unit of work; fixed, so that reductions do not depend on the number of threads.
 pub(crate) const BLOCK_ROWS: usize = 2048;

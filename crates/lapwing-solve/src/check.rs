@@ -3,8 +3,8 @@
 //! A hash of (i, j, w) is added for every entry above the diagonal and subtracted for its mirror. The sum is 0 for a symmetric
 //! matrix, and for another one only with a probability of 2⁻⁶⁴. Cost: one pass over the entries, parallel over rows.
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Csr, Error, Result, hash::mix};
-use rayon::prelude::*;
 
 /// Checks that a square matrix is symmetric with finite weights of at least 0; mirrors may differ by 1e-12 relative.
 /// Returns it without self loops and zero weights.

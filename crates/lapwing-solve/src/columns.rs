@@ -1,6 +1,6 @@
 //! Blocks of columns (n, s), row-major: selecting, joining and measuring columns.
 
-use rayon::prelude::*;
+use lapwing_core::parallel::*;
 
 use crate::blocks::{BLOCK_ROWS, column_dots, reduce};
 use crate::real::{Real, zeros};

@@ -9,8 +9,8 @@
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use lapwing_core::ordered::sum_of_parts;
+use lapwing_core::parallel::*;
 use lapwing_core::{Result, Run};
-use rayon::prelude::*;
 
 use crate::Precision;
 

@@ -1,7 +1,7 @@
 //! The symmetric weighted graph that all solvers and methods use, and its checks.
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Csr, Error, GraphSummary, Result};
-use rayon::prelude::*;
 
 use crate::Components;
 use crate::blocks::of_rows;

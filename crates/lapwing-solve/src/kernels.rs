@@ -6,7 +6,7 @@
 
 use lapwing_core::Run;
 use lapwing_core::ordered::sum_in_order;
-use rayon::prelude::*;
+use lapwing_core::parallel::*;
 
 use crate::blocks::BLOCK_ROWS;
 use crate::dispatch::{WIDEST, dispatch};

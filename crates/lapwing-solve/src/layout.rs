@@ -23,9 +23,9 @@
 //!
 //! For eigenvectors to a tolerance: [`crate::eigen`].
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Matrix, Result, Run, Stream};
 use rand::{Rng, RngExt};
-use rayon::prelude::*;
 
 use crate::blocks::BLOCK_ROWS;
 use crate::dense::principal_axes;

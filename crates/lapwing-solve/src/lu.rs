@@ -8,8 +8,8 @@ use faer::linalg::lu::partial_pivoting::factor::{lu_in_place, lu_in_place_scratc
 use faer::linalg::matmul::matmul;
 use faer::linalg::triangular_solve::{solve_unit_lower_triangular_in_place, solve_upper_triangular_in_place};
 use faer::{Accum, MatMut, MatRef, Par};
+use lapwing_core::parallel::*;
 use lapwing_core::{Error, Result, Run};
-use rayon::prelude::*;
 
 use crate::panels::{self, Factorization, Panel};
 

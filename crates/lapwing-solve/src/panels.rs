@@ -3,8 +3,8 @@
 //! One thread factors a panel. The columns after it are updated in pieces of fixed size, so that results do not depend on the
 //! number of threads. Cancellation is checked between pieces.
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Error, Result, Run};
-use rayon::prelude::*;
 
 /// Columns of a panel, and of the pieces that are updated.
 pub(crate) const PANEL: usize = 256;

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Error, Matrix, Result};
-use rayon::prelude::*;
 
 use crate::blocks::{BLOCK_ROWS, column_dots, gather};
 use crate::columns::columns;

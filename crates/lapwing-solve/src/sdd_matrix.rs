@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Csr, Error, Result, Run};
-use rayon::prelude::*;
 
 use crate::Graph;
 use crate::blocks::{BLOCK_ROWS, of_rows};

@@ -6,9 +6,9 @@
 
 use std::borrow::Cow;
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Csr, Dense, DenseValues, Features};
 use lapwing_simd::prefetch_lines;
-use rayon::prelude::*;
 
 use crate::knn::Metric;
 use crate::knn::pairs::{Pair, pair_sum, squared_bytes};

@@ -18,9 +18,9 @@ mod recall;
 mod rows;
 mod zero_rows;
 
+use lapwing_core::parallel::*;
 use lapwing_core::params::Parameters;
 use lapwing_core::{Error, Features, Result, Run};
-use rayon::prelude::*;
 
 pub use crate::params::{KnnMethod, KnnParams, Metric, ZeroRows};
 pub use crate::relation::NO_NEIGHBOR;

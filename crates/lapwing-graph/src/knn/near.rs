@@ -1,7 +1,7 @@
 //! Distances along the edges of a graph, and groups of equal rows: what tells duplicates and outliers.
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Error, Features, Result, Run};
-use rayon::prelude::*;
 
 use super::distance::Distances;
 use super::exact::DuplicateGroups;

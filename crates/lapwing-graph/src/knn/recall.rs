@@ -3,10 +3,10 @@
 //! Recall is the share of distances found that are at most that of the k-th true neighbor; its standard error is that of the mean
 //! over the rows of the sample. Cost: 500·n·d multiplications.
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Result, Run, Stream};
 use lapwing_simd::{Portable, Simd};
 use rand::seq::index;
-use rayon::prelude::*;
 
 use crate::knn::KnnParams;
 use crate::knn::distance::Distances;

@@ -6,8 +6,8 @@
 //!
 //! Cost: one pass over the rows, 4 bytes a value.
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Dense, Run};
-use rayon::prelude::*;
 
 use crate::knn::Metric;
 

@@ -3,8 +3,8 @@
 //! A search puts them behind all other rows ([`crate::knn::rows::FAR`]). Afterwards they enter the lists of the others, where
 //! distance 1 is near enough, and get lists of their own. Cost: one pass over rows and lists.
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Error, Features, Result, Run};
-use rayon::prelude::*;
 
 use crate::knn::distance::norm;
 use crate::knn::{Metric, Neighbors, ZeroRows};

@@ -5,8 +5,8 @@
 
 use std::collections::VecDeque;
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Edge, EdgeReader, Result, Run};
-use rayon::prelude::*;
 
 use crate::knn_edges::pieces::Pieces;
 

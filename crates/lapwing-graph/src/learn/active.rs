@@ -4,10 +4,10 @@
 //! symmetric, positive definite and diagonally dominant, with a plus where a Laplacian has a minus. Cost of a product: one
 //! gather for each of the active entries, of which 4 bytes each are read in order.
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Matrix, Result, Run};
 use lapwing_solve::precond::Jacobi;
 use lapwing_solve::{CgParams, Operator, Projection, column_dots, solve};
-use rayon::prelude::*;
 
 use super::dual::{BLOCK, Problem, State};
 use super::lanes::half_sums;

@@ -18,8 +18,8 @@
 //! Cost of one evaluation: a pass over the 2m entries of the support; the time goes into gathering offsets. Each row is summed
 //! by one thread, and blocks of rows are added in order.
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Result, Run};
-use rayon::prelude::*;
 
 use super::LearnModel;
 use super::lanes::{RowSums, row_sums};

@@ -13,9 +13,9 @@
 //! support: 4 bytes for each active entry and a dozen vectors. The problem is that of Kalofolias & Perraudin (2019, eqs. 3 and
 //! 4); their own iteration is in [`super::primal_dual`].
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Matrix, Result, Run, fallen};
 use lapwing_solve::{CgParams, column_dots};
-use rayon::prelude::*;
 
 use super::LearnModel;
 use super::active::{Curvature, solve_step};

@@ -11,8 +11,8 @@
 //! pass. Cost: hundreds to thousands of iterations of 24 bytes an entry. The duality gap, which takes another pass, is evaluated
 //! every twenty iterations. Memory: 8 bytes an entry more (l2-degree 16).
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Result, Run, fallen};
-use rayon::prelude::*;
 
 use super::LearnModel;
 use super::dual::{BLOCK, Multipliers, Problem};

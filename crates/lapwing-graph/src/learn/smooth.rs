@@ -10,9 +10,9 @@
 //! 30 to 70 steps, each of a few passes over the support and conjugate gradients over all its pairs, not only those that
 //! carry weight. Memory: 8 bytes an entry more.
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Matrix, Result, Run, fallen};
 use lapwing_solve::{CgParams, Operator, column_dots};
-use rayon::prelude::*;
 
 use super::active::solve_step;
 use super::dual::{BLOCK, Multipliers, Problem, phi};

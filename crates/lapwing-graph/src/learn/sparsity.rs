@@ -9,8 +9,8 @@
 //! dominate the mean. Where at that θ single rows would keep less than half of k neighbors on average (not counting the first,
 //! which they always keep), the geometric mean is used instead. Cost: O(n·k), parallel, in blocks of rows that are added in order.
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Error, Result, Run};
-use rayon::prelude::*;
 use serde::Serialize;
 
 use super::single_node::single_node;

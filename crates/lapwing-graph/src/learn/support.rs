@@ -5,8 +5,8 @@
 //! row, in the order of columns. Cost: O(n·K) time; 8 bytes an entry in single precision, two entries a pair, and about 32 bytes
 //! for each neighbor of the table while the support is made.
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Error, Result, Run};
-use rayon::prelude::*;
 
 use crate::Metric;
 use crate::knn::{Neighbors, check_lists};

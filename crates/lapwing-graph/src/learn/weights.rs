@@ -1,7 +1,7 @@
 //! Learned weights as a function of pairs.
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Csr, Error, Result, Run};
-use rayon::prelude::*;
 
 use super::dual::{Problem, State};
 use super::offsets::Offsets;

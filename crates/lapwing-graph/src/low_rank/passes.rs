@@ -8,8 +8,8 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Csr, Error, Result, RowReader, RowSource, Run};
-use rayon::prelude::*;
 
 use super::blocks::{BlockSums, Blocks, SumTree};
 use super::kernel::{CHUNK_ROWS, KernelSpace, RowKernel, STRIP, StripRows};

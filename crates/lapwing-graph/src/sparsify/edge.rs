@@ -3,7 +3,7 @@
 //! Cost: 24 bytes an edge; a parallel sort, and two serial passes for the matrix.
 
 use lapwing_core::{Csr, Error, Result};
-use rayon::prelude::*;
+use rayon::slice::ParallelSliceMut;
 
 /// An edge of the sparsifier. Its weight there is `weight · copies / (n_copies · probability)`, where every edge starts with
 /// `n_copies` copies; the mean of that over all draws is `weight`.

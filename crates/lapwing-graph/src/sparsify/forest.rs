@@ -8,8 +8,9 @@
 //! passes over edges and the sort are parallel, the joins are serial.
 
 use lapwing_core::hash::mix;
+use lapwing_core::parallel::*;
 use lapwing_solve::DisjointSets;
-use rayon::prelude::*;
+use rayon::slice::ParallelSliceMut;
 
 /// Edges of one step, for each node.
 const STEP: usize = 4;

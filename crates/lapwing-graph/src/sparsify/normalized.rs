@@ -18,9 +18,9 @@
 use std::ops::Range;
 
 use lapwing_core::hash::{mix, uniform};
+use lapwing_core::parallel::*;
 use lapwing_core::{Csr, Error, Result, Run, Warning};
 use lapwing_solve::{Propagator, PropagatorParams, Shortfall};
-use rayon::prelude::*;
 
 use super::edge::{upper, upper_triangle};
 use crate::Graph;

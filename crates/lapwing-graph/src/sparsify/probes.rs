@@ -7,9 +7,9 @@
 
 use lapwing_core::hash::mix;
 use lapwing_core::ordered::{add, sum_in_order};
+use lapwing_core::parallel::*;
 use lapwing_core::{Matrix, Result, Run};
 use lapwing_solve::{LaplacianParams, LaplacianSolver};
-use rayon::prelude::*;
 
 use super::edge::SampledEdge;
 use crate::Graph;

@@ -12,11 +12,11 @@
 //! [`SparsifyParams::tol`](super::SparsifyParams::tol).
 
 use lapwing_core::hash::mix;
+use lapwing_core::parallel::*;
 use lapwing_core::{Error, Matrix, Result, Run, Warning};
 use lapwing_simd::{dispatch, prefetch_lines};
 use lapwing_solve::dense::solve_spd;
 use lapwing_solve::{LaplacianParams, LaplacianSolver};
-use rayon::prelude::*;
 
 use serde::{Deserialize, Serialize};
 

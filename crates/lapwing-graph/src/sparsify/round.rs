@@ -13,10 +13,10 @@
 use std::time::Instant;
 
 use lapwing_core::hash::mix;
+use lapwing_core::parallel::*;
 use lapwing_core::{Result, Run, Stream};
 use rand::{Rng, RngExt};
 use rand_distr::{Binomial, Distribution};
-use rayon::prelude::*;
 
 use super::edge::SampledEdge;
 use super::forest::max_spanning_forest;

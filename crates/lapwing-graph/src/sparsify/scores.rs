@@ -20,9 +20,9 @@
 
 use lapwing_core::hash::uniform;
 use lapwing_core::ordered::sum_in_order;
+use lapwing_core::parallel::*;
 use lapwing_core::{Result, Run};
 use lapwing_solve::DisjointSets;
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::edge::SampledEdge;

@@ -7,13 +7,13 @@
 use std::sync::Arc;
 
 use lapwing_core::model_file::{ModelFile, Must};
+use lapwing_core::parallel::*;
 use lapwing_core::{Error, Features, Matrix, Result, Run};
 use lapwing_graph::learn::single_node_weights;
 use lapwing_graph::{
     AffinityGraph, GraphParams, IndexCells, KnnMethod, KnnParams, Metric, NeighborIndex, Neighbors,
     SELF_TUNING_BANDWIDTH, Weighting, Widths, ZeroRows,
 };
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

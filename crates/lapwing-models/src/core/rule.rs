@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use lapwing_core::model_file::Must;
+use lapwing_core::parallel::*;
 use lapwing_core::{Error, Matrix, Result};
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::ranks::median;

@@ -17,11 +17,11 @@
 //!
 //! Cost: O(m) for the cells, k³ once, k² for each pick; 8k² bytes.
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Matrix, Result, Run, Stream};
 use lapwing_graph::{Components, Graph};
 use lapwing_solve::Cholesky;
 use rand::seq::index::sample;
-use rayon::prelude::*;
 
 use crate::core::cells::{NO_CELL, grow};
 

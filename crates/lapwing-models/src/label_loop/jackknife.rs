@@ -15,9 +15,9 @@
 //! Cost: l columns of a solve, and 4 bytes for each row and known value. Beyond [`MOST_VALUES`] of these, f takes the place of f₋ᵢ (the
 //! jackknife), which costs what [`leave_one_out`](crate::core::smoother::leave_one_out) does.
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Error, Matrix, Result, Run, Targets};
 use lapwing_graph::Graph;
-use rayon::prelude::*;
 
 use super::sets::least_labels;
 use crate::core::held_out::choosing::power_of_two;

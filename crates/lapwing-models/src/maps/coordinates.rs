@@ -1,10 +1,10 @@
 //! Few rows of many columns, in coordinates of the space that they span: with K = Q·Qᵀ = U·S·Uᵀ the rows are U·S^(1/2), and the norm of
 //! weights stays the same.
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Matrix, Result, Run};
 use lapwing_solve::dense::eigen_symmetric_of;
 use lapwing_solve::products::product_transposed;
-use rayon::prelude::*;
 
 use super::map::{StoredRows, StoredValues};
 

@@ -7,8 +7,8 @@
 //!
 //! Cost: one pass over (l, c) values. Sums over blocks of 1,024 nodes, added in order.
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Error, Matrix, Result, Targets, choices};
-use rayon::prelude::*;
 
 use crate::core::scores::exponentials;
 

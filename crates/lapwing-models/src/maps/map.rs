@@ -1,9 +1,9 @@
 //! The map from weights to scores of the labeled nodes and its transpose: Z = E·H⁻¹X·W, ∇ = XᵀH⁻¹Eᵀ·R. Computed from stored
 //! smoothed features, or by products with the graph.
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Matrix, Result, Run};
 use lapwing_solve::products::{add_product, add_transposed_product};
-use rayon::prelude::*;
 
 /// Accuracy of a product.
 #[derive(Clone, Copy, Debug, PartialEq)]

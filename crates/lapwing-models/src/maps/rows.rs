@@ -6,9 +6,9 @@
 
 use std::ops::Range;
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Csr, Dense, Features, Matrix, Result, Run};
 use lapwing_solve::products::{add_product, add_sparse_product, add_transposed_product};
-use rayon::prelude::*;
 
 /// Features, prepared as a linear map.
 pub(crate) struct Inputs<'p, 'a> {

@@ -22,12 +22,12 @@
 
 use std::sync::Arc;
 
+use lapwing_core::parallel::*;
 use lapwing_core::params::{Parameters, at_least};
 use lapwing_core::{Error, Matrix, Report, Result, Run, Targets, Warning, parameters};
 use lapwing_graph::{AffinityGraph, GraphParams};
 use lapwing_solve::dense::least_squares;
 use lapwing_solve::eigen::{EigenParams, Eigenpairs, eigen_bytes, smallest_eigenpairs};
-use rayon::prelude::*;
 
 use crate::core::calibration::Fallback;
 use crate::core::fitting::Fitting;

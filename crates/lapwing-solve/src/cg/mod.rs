@@ -28,8 +28,8 @@ mod watch;
 
 use std::time::Instant;
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Error, Matrix, Result, Run};
-use rayon::prelude::*;
 
 pub(crate) use extra::{ExtraColumns, View};
 pub use info::{SolveInfo, Stop};

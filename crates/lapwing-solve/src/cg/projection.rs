@@ -1,6 +1,6 @@
 //! Projections that remove known vectors from an iteration.
 
-use rayon::prelude::*;
+use lapwing_core::parallel::*;
 
 use crate::blocks::{BLOCK_ROWS, reduce};
 use crate::columns::{column_sums, subtract};

@@ -1,6 +1,6 @@
 //! The columns of an iteration, and which of them continue.
 
-use rayon::prelude::*;
+use lapwing_core::parallel::*;
 
 use super::solution::{Sum, Total};
 use super::watch::Watch;

@@ -5,8 +5,8 @@
 
 use std::ops::Range;
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Result, Run};
-use rayon::prelude::*;
 
 use super::Projection;
 use crate::blocks::{BLOCK_ROWS, reduce, sum};

@@ -1,8 +1,8 @@
 //! The iteration: generalized Davidson with thick restarts; see the [module](super).
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Matrix, Result, SolveSummary, Stream, fallen};
 use rand::RngExt;
-use rayon::prelude::*;
 
 use super::space::{Ritz, Space};
 use super::tall::{orthonormal_in_order, select};

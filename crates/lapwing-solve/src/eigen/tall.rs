@@ -4,8 +4,8 @@
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use lapwing_core::ordered::sum_over_rows;
+use lapwing_core::parallel::*;
 use lapwing_core::{Matrix, Result};
-use rayon::prelude::*;
 
 use crate::columns::columns;
 

@@ -15,8 +15,8 @@
 //! Cost: a product, a sweep for v, and an application of M⁻¹ to s + 3 columns; O(n·s²) for the products of residuals of up to
 //! [`ErrorBounds::MOST_JOINT`] columns.
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Matrix, Result, Run};
-use rayon::prelude::*;
 
 use super::bounds::{BOUND_SLACK, ErrorBounds, SUM_SLACK};
 use super::goal::Rounding;

@@ -8,8 +8,8 @@
 use std::borrow::Cow;
 
 use lapwing_core::hash::uniform;
+use lapwing_core::parallel::*;
 use lapwing_core::{Error, Matrix, Result, Run};
-use rayon::prelude::*;
 
 use super::placed::{Placed, factor_of};
 use super::{LaplacianParams, PreconditionerChoice};

@@ -1,6 +1,6 @@
 //! The accuracy that a caller needs of a solution, row by row.
 
-use rayon::prelude::*;
+use lapwing_core::parallel::*;
 
 use super::bounds::ErrorBounds;
 use crate::blocks::BLOCK_ROWS;

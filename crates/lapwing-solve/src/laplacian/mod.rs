@@ -40,9 +40,9 @@ mod task;
 use std::borrow::Cow;
 use std::time::Instant;
 
+use lapwing_core::parallel::*;
 use lapwing_core::params::Parameters;
 use lapwing_core::{Error, Matrix, Result, Run, check_memory};
-use rayon::prelude::*;
 
 pub use bounds::{Differences, ErrorBounds, RowError};
 pub use goal::{Certificate, CountOpen, Goal};

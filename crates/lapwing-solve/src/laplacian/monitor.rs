@@ -5,9 +5,9 @@
 
 use std::sync::OnceLock;
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Result, Run, Stream};
 use rand_distr::{Distribution, StandardNormal};
-use rayon::prelude::*;
 
 use super::bounds::ErrorBounds;
 use super::goal::{Goal, Rounding, Sample, Scaled, count_open};

@@ -3,9 +3,9 @@
 //! I + λL̂ = D^(−1/2)·(λL + D)·D^(−1/2), so that x = D^(1/2)·y with (λL + D)·y = D^(1/2)·b. The tolerance of the inner system is smaller by
 //! the ratio of the scales, √(min D / max D), so that the residual of x is within it; the residual reported is that of x.
 
+use lapwing_core::parallel::*;
 use lapwing_core::params::Parameters;
 use lapwing_core::{Error, Matrix, Result, Run};
-use rayon::prelude::*;
 
 use super::{LaplacianParams, LaplacianSolver};
 use crate::Graph;

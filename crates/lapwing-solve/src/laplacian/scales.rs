@@ -1,7 +1,7 @@
 //! Columns brought near 1 by powers of two, which round nothing.
 
 use lapwing_core::Matrix;
-use rayon::prelude::*;
+use lapwing_core::parallel::*;
 
 use crate::blocks::BLOCK_ROWS;
 

@@ -1,7 +1,7 @@
 //! Jacobi: M = diag(A). The cheapest preconditioner, for well-connected graphs with moderate weights.
 
 use lapwing_core::Result;
-use rayon::prelude::*;
+use lapwing_core::parallel::*;
 
 use crate::check::{check_values, is_weight};
 

@@ -13,8 +13,8 @@
 
 use std::ops::Range;
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Csr, Matrix, Result, Run};
-use rayon::prelude::*;
 
 use super::{Bounded, Inverse, Preconditioner};
 use crate::Graph;

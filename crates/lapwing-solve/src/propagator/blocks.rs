@@ -1,6 +1,6 @@
 //! Scaling blocks (n, s) of columns.
 
-use rayon::prelude::*;
+use lapwing_core::parallel::*;
 
 use crate::blocks::BLOCK_ROWS;
 use crate::real::Real;

@@ -30,8 +30,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Error, Matrix, Result, Run, check_memory};
-use rayon::prelude::*;
 
 pub use params::PropagatorParams;
 

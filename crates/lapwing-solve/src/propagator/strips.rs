@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Result, Run};
-use rayon::prelude::*;
 
 use super::blocks::{is_usual, largest_of_columns, scale_columns, scale_rows, scaled_rows};
 use super::{

@@ -11,8 +11,8 @@ mod tile;
 use std::ops::Range;
 
 use lapwing_core::ordered::add;
+use lapwing_core::parallel::*;
 use lapwing_core::{Error, Result, Run, memory};
-use rayon::prelude::*;
 
 use self::tile::{Parts, Stored, TILE};
 use crate::real::{Real, zeros};

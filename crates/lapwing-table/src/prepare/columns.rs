@@ -2,7 +2,7 @@
 
 use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
-use rayon::prelude::*;
+use lapwing_core::parallel::*;
 
 use super::held::Held;
 use super::names::names_codes;

@@ -12,7 +12,7 @@
 use std::borrow::Cow;
 
 use arrow_array::{Array, ArrayRef};
-use rayon::prelude::*;
+use lapwing_core::parallel::*;
 use serde::{Deserialize, Serialize};
 
 use super::numbers::{is_usable, logged, numbers_of};

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, Float64Array, UInt32Array};
 use arrow_select::take::take_arrays;
-use rayon::prelude::*;
+use lapwing_core::parallel::*;
 
 use super::Recipe;
 use super::encode::{Encoder, Feature, Unlike, write_dense};

@@ -1,6 +1,6 @@
 //! How numbers are scaled, and how much other columns weigh beside them.
 
-use rayon::prelude::*;
+use lapwing_core::parallel::*;
 
 use super::survey::NumberSurvey;
 use lapwing_core::{Run, Spreads, Standardize, spreads};

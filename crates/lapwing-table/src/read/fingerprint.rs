@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use rayon::prelude::*;
+use lapwing_core::parallel::*;
 use xxhash_rust::xxh3::xxh3_64;
 
 use lapwing_core::mapped::open;
@@ -19,16 +19,17 @@ const BLOCK_BYTES: u64 = 8 << 20;
 /// The hash of a file's contents.
 pub(crate) fn fingerprint(path: &Path, run: &Run) -> Result<u64> {
     let length = open(path)?.metadata().map_err(|e| Error::io(path, e))?.len();
-    let blocks = length.div_ceil(BLOCK_BYTES);
+    let n_blocks = length.div_ceil(BLOCK_BYTES) as usize;
     run.progress().start("compare", length);
     let bytes = run.counter(length as usize, "bytes");
     let hashes = run.install(|| {
-        (0..blocks)
+        (0..n_blocks)
             .into_par_iter()
             .map_init(
                 || Vec::with_capacity(length.min(BLOCK_BYTES) as usize),
                 |room, block| {
                     run.check()?;
+                    let block = block as u64;
                     let hash = of_block(open(path)?, block, room).map_err(|e| Error::io(path, e))?;
                     bytes.add((length - block * BLOCK_BYTES).min(BLOCK_BYTES) as usize);
                     Ok(hash.to_le_bytes())

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
-use rayon::prelude::*;
+use lapwing_core::parallel::*;
 
 use super::blocks::{Block, Blocks, MAX_LINE_BYTES};
 use super::columns::{Parsed, Passed, Plan};

@@ -15,7 +15,7 @@ use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array, Int64Array, Recor
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::{ArrowError, Schema};
 use arrow_select::concat::concat_batches;
-use rayon::prelude::*;
+use lapwing_core::parallel::*;
 
 use super::csv::{push_float, push_text};
 use super::npy::{npy_header, record_type};

@@ -8,8 +8,8 @@
 use std::ops::Range;
 
 use lapwing_core::Result;
+use lapwing_core::parallel::*;
 use lapwing_simd::dispatch;
-use rayon::prelude::*;
 
 use super::certified::{CertifiedSearch, rounded_up};
 use super::pass::{Limits, pass};

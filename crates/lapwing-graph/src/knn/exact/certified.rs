@@ -14,8 +14,8 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Features, Result, Run};
-use rayon::prelude::*;
 
 use crate::knn::distance::Distances;
 use crate::knn::exact::duplicates::DuplicateGroups;

@@ -5,8 +5,9 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use lapwing_core::parallel::*;
 use lapwing_core::{DenseValues, Features, Run};
-use rayon::prelude::*;
+use rayon::slice::ParallelSliceMut;
 
 /// Groups of more than k + 1 equal rows.
 pub(crate) struct DuplicateGroups {

@@ -6,8 +6,8 @@
 //! and row of the other side, and one for each pair of entries in a rare column.
 
 use lapwing_core::Csr;
+use lapwing_core::parallel::*;
 use lapwing_simd::prefetch;
-use rayon::prelude::*;
 
 use super::frequent::Panel;
 use crate::knn::rows::{SearchRows, TILE_ROWS, products};

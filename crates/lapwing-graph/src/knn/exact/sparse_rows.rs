@@ -6,8 +6,8 @@
 //! Cost for rows among themselves: Σ c·n/2 multiplications over the frequent columns, Σ c²/2 over the others; memory: a copy of
 //! the entries, one transposed copy of those in rare columns, and the lists of [`crate::knn::exact::certified`].
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Csr, Error, Result, Run};
-use rayon::prelude::*;
 
 use crate::knn::Metric;
 use crate::knn::exact::frequent;

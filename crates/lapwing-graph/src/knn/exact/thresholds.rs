@@ -8,8 +8,8 @@
 //! bounds rule out nothing (all rows equal, or far closer to each other than to the origin), the distances of all pairs are
 //! computed.
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Features, Result, Run};
-use rayon::prelude::*;
 
 use crate::knn::distance::{self, Distances};
 use crate::knn::exact::bounds::{

@@ -13,9 +13,9 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Dense, Result, Run};
 use lapwing_simd::dispatch;
-use rayon::prelude::*;
 
 use super::certified::write;
 use super::signed::{distance_of, key};

@@ -17,9 +17,9 @@ mod visits;
 
 use std::ops::Range;
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Dense, Error, Features, Result, Run, Stream};
 use rand::seq::index;
-use rayon::prelude::*;
 
 pub use cells::IndexCells;
 

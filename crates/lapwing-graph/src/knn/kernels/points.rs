@@ -3,9 +3,9 @@
 //! Cost: one pass over the rows; 4 bytes a value as f32, one as bytes, and 8 a row.
 
 use bytemuck::Zeroable;
+use lapwing_core::parallel::*;
 use lapwing_core::{Dense, DenseValues, Result, Run};
 use lapwing_simd::{LANES, prefetch_lines};
-use rayon::prelude::*;
 
 use crate::knn::kernels::element::{Bytes, Element, Floats};
 use crate::knn::rows::Frame;

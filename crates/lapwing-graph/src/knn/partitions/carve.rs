@@ -9,10 +9,10 @@
 //! multiplied, some n · 4), about twice that while carving. Parallel over sets and over the rows of large ones; the
 //! random stream of a set comes from its path in the tree, so the result is the same for any number of threads.
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Counter, Result, Run, Stream};
 use rand::RngExt;
 use rand::seq::index;
-use rayon::prelude::*;
 
 /// Rows that a thread assigns to leaders at a time.
 const BLOCK: usize = 512;

@@ -21,9 +21,9 @@ pub(crate) mod polish;
 
 use std::ops::Range;
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Dense, Features, Result, Run, Stream};
 use rand::seq::index;
-use rayon::prelude::*;
 
 use crate::knn::distance::Distances;
 use crate::knn::kernels::element::{Bytes, Element};

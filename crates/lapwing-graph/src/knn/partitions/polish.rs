@@ -8,9 +8,9 @@
 //! Cost: for k = 15 some 250 distances to rows that lie anywhere and 600 lookups in a table, for each row, in a first full
 //! round; a seventh of it in a second one. Memory: 4 bytes for each place of a neighbor in a snapshot, and 9 a row.
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Result, Run};
 use lapwing_simd::{Simd, dispatch, prefetch, prefetch_lines};
-use rayon::prelude::*;
 
 use crate::knn::kernels::element::Element;
 use crate::knn::kernels::lists::{EMPTY, SharedLists, distance_of, id_of, key};

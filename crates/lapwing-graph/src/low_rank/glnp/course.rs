@@ -1,7 +1,7 @@
 //! The course of an iteration: the factor with its moments, and when to stop.
 
 use lapwing_core::Run;
-use rayon::prelude::*;
+use lapwing_core::parallel::*;
 
 use super::moments::Moments;
 

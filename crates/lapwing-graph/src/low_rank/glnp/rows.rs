@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use lapwing_core::ordered::{Summand, sum_of_parts};
+use lapwing_core::parallel::*;
 use lapwing_core::{Result, RowReader, RowSource, Run};
 use lapwing_simd::dispatch;
-use rayon::prelude::*;
 
 use crate::low_rank::passes::{bad_value, each_in_parallel};
 

@@ -7,10 +7,10 @@
 //! Cost: one pass and O(n·d·k) for clusters, one pass and O(n·(d·k + k²)) for the sums of the start. Parallel over blocks of
 //! rows, each with a random stream of its own.
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Error, Result, Stream};
 use lapwing_solve::products::product_transposed;
 use rand::RngExt;
-use rayon::prelude::*;
 
 use super::course::Iterate;
 use super::moments::{MomentSums, Moments};

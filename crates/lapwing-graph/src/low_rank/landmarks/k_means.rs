@@ -6,9 +6,9 @@
 
 use std::ops::Range;
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Csr, Result, Run, Stream};
 use rand::RngExt;
-use rayon::prelude::*;
 
 use super::RowSample;
 use crate::low_rank::held::HeldRows;

@@ -1,7 +1,7 @@
 //! The nearest landmark of each row of a sample, and its distance.
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Csr, Result, Run};
-use rayon::prelude::*;
 
 use super::RowSample;
 use crate::low_rank::held::{HeldRows, distance};

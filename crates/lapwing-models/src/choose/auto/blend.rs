@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Matrix, Result, Targets};
 use lapwing_graph::{AffinityGraph, Components, GraphParams};
-use rayon::prelude::*;
 
 use super::mixture::{Mixture, mixed, temper};
 use crate::core::fitting::{Affinity, Fitting};

@@ -23,8 +23,8 @@
 //! The mixture is judged on labels that took no part in its weights and temperatures: those of the other folds determine them.
 
 use lapwing_core::hash::uniform;
+use lapwing_core::parallel::*;
 use lapwing_core::{Matrix, Result, Run};
-use rayon::prelude::*;
 
 use crate::core::counts::{counted, shrunken_shares};
 use crate::core::held_out::folds::n_folds;

@@ -7,9 +7,9 @@
 //! Cost: O(n) for each offset that is changed, typically 2 to 5 for each class, and O(n·c) before the first. Parallel over blocks of rows;
 //! counts and order statistics do not depend on the number of threads.
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Matrix, Result, Run, Targets, Warning};
 use lapwing_graph::Graph;
-use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use super::bounds::SizeBounds;

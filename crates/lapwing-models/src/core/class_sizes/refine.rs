@@ -6,10 +6,10 @@
 //!
 //! Cost: O(m·c) for each step. Parallel over blocks of rows, the same bits for any number of threads.
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Matrix, Result, Run, Targets};
 use lapwing_graph::Graph;
 use lapwing_solve::SddMatrix;
-use rayon::prelude::*;
 
 use super::bounds::SizeBounds;
 use super::offsets::{BLOCK_ROWS, HeldSizes, class_of_rows, hold_sizes};

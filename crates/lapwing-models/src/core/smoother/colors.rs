@@ -10,9 +10,10 @@
 //! Cost: O(m) for the cells of the labels, and one step for each pair of cells that touch or have a touching cell in common, at most
 //! [`MOST_STEPS`].
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Result, Run};
 use lapwing_graph::Graph;
-use rayon::prelude::*;
+use rayon::slice::ParallelSliceMut;
 
 use crate::core::cells::{NO_CELL, grow};
 

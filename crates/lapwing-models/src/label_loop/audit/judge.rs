@@ -6,8 +6,8 @@
 //!
 //! The frequencies matter where classes are uneven: without them, small classes are proposed for many rows of large ones.
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Matrix, Run, Targets};
-use rayon::prelude::*;
 
 use super::LEAST_TRUST;
 use crate::core::counts::{label_classes, label_counts, n_present};

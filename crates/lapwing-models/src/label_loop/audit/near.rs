@@ -11,10 +11,10 @@
 //!
 //! The outlier percentile ranks rows by their mean distance to their neighbors. It is weak where strangers come in groups.
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Features, Result, Run, Targets};
 use lapwing_graph::{Graph, Metric, edge_distances, equal_rows};
 use lapwing_solve::DisjointSets;
-use rayon::prelude::*;
 
 use crate::core::counts::label_classes;
 use crate::core::ranks::median;

@@ -11,9 +11,9 @@
 //!
 //! Cost: the leave-one-out scores (33 columns of a solve, up to 128 more), and four passes over the edges.
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Error, Report, Result, Run, Targets, peak_memory_bytes};
 use lapwing_graph::Graph;
-use rayon::prelude::*;
 
 use crate::core::smoother::leave_one_out::{Centering, TOL, check_values, of_values};
 use crate::core::smoother::{Smoother, moderate};

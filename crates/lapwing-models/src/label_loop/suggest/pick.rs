@@ -1,8 +1,9 @@
 //! The picks of a batch.
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Result, Run};
 use lapwing_graph::Graph;
-use rayon::prelude::*;
+use rayon::slice::ParallelSliceMut;
 
 use super::super::cover::Cover;
 use super::{Reason, Solved, Strategy, Suggestion, drawn};

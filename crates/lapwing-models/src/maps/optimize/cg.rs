@@ -8,10 +8,10 @@
 
 use std::collections::VecDeque;
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Matrix, Result, Run};
 use lapwing_solve::dense::{eigen_symmetric, solve_spd};
 use lapwing_solve::products::{add_product, transposed_times};
-use rayon::prelude::*;
 
 use super::{KEPT_BYTES, State, Task, Trace, add, dot};
 use crate::maps::map::Accuracy;
@@ -137,7 +137,7 @@ fn conjugate(towards: &Matrix, before: &VecDeque<Step>, run: &Run) -> Matrix {
         Some(shares)
     };
     run.install(|| {
-        let shares: Vec<Option<Matrix>> = before.par_iter().map(shares).collect();
+        let shares: Vec<Option<Matrix>> = before.into_par_iter().map(shares).collect();
         directions.values_mut().par_chunks_mut(ROWS * c).enumerate().for_each(|(block, out)| {
             for (step, shares) in before.iter().zip(&shares) {
                 let Some(shares) = shares else { continue };

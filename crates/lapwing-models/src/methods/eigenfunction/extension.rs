@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use lapwing_core::model_file::{ModelFile, Must};
+use lapwing_core::parallel::*;
 use lapwing_core::{Features, Matrix, Result, Run};
-use rayon::prelude::*;
 
 use super::density::{AxisFunctions, Chosen};
 use super::rotation::Rotation;

@@ -36,11 +36,11 @@ mod rotation;
 
 use std::sync::Arc;
 
+use lapwing_core::parallel::*;
 use lapwing_core::params::{Parameters, at_least};
 use lapwing_core::{Matrix, Result, Run, Targets, Warning, check_memory, parameters};
 use lapwing_solve::dense::{least_squares, solve_spd};
 use lapwing_solve::products::times;
-use rayon::prelude::*;
 
 pub(crate) use extension::{EigenfunctionExtension, KIND};
 

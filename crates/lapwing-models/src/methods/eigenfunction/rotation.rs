@@ -6,11 +6,11 @@
 
 use std::ops::Range;
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Csr, Dense, Features, Matrix, Result, Run, Stream};
 use lapwing_solve::dense::{eigen_symmetric, gram, orthonormal_columns};
 use lapwing_solve::products::add_sparse_product;
 use rand::RngExt;
-use rayon::prelude::*;
 
 /// Most columns for which a covariance is computed.
 const MOST_COVARIANCE: usize = 1024;

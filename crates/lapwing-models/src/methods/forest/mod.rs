@@ -42,9 +42,9 @@ mod trees;
 
 use std::sync::Arc;
 
+use lapwing_core::parallel::*;
 use lapwing_core::params::{Parameters, at_least};
 use lapwing_core::{Matrix, Result, Run, Stream, Targets, check_memory, parameters};
-use rayon::prelude::*;
 
 use self::columns::Columns;
 use self::grow::{Kind, LabelSums, grow};
@@ -106,19 +106,19 @@ impl Forest {
     /// That many trees of these labels.
     fn grown(&self, n_trees: usize, problem: &Problem<'_, '_>, targets: &Targets, run: &Run) -> Result<Trees> {
         let features = problem.required_features(FOREST)?;
-        let (l, n_trees) = (targets.rows().len() as u64, n_trees as u64);
+        let l = targets.rows().len() as u64;
         let what = format!("a forest of {n_trees} trees of {l} labeled rows");
-        check_memory(&what, n_trees.saturating_mul(TREE_BYTES * l.max(2)), "take fewer trees (n_trees)")?;
+        check_memory(&what, (n_trees as u64).saturating_mul(TREE_BYTES * l.max(2)), "take fewer trees (n_trees)")?;
         let columns = Columns::new(&features.select(targets.rows())?)?;
         let labels = LabelSums::new(targets);
-        let done = run.counter(n_trees as usize, "trees");
+        let done = run.counter(n_trees, "trees");
         let trees = run.install(|| {
             let all = (0..n_trees).into_par_iter();
             all.map(|tree| {
                 run.check()?;
                 let is_bagged = !columns.are_sparse && tree % 2 == 1;
                 let kind = if is_bagged { Kind::Bagged } else { Kind::Random };
-                let grown = grow(&columns, &labels, kind, &mut run.rng(Stream::Trees, tree), run);
+                let grown = grow(&columns, &labels, kind, &mut run.rng(Stream::Trees, tree as u64), run);
                 done.add(1);
                 Ok(grown)
             })

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use lapwing_core::model_file::{ModelFile, Must};
+use lapwing_core::parallel::*;
 use lapwing_core::{Error, Features, Matrix, Result, Run};
-use rayon::prelude::*;
 use serde_json::json;
 
 use super::FOREST;

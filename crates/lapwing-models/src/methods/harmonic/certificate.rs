@@ -13,9 +13,9 @@
 //!
 //! Cost: O(n·c), and O(s²) for each system of s ≤ [`ErrorBounds::MOST_JOINT`] columns; n rows, c classes.
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Matrix, Warning};
 use lapwing_solve::{Differences, ErrorBounds, RowError, SolveInfo};
-use rayon::prelude::*;
 use serde::Serialize;
 
 use super::level::{Level, openness};

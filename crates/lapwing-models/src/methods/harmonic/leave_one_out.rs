@@ -21,9 +21,9 @@
 //! most `MOST_LABELS` labels, drawn at random, are left out, with at most `MOST_VALUES` values in their columns. If that allows fewer
 //! than [`FEWEST_LABELS`], no label is left out.
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Matrix, Result, Run, Targets};
 use lapwing_graph::{Components, Graph};
-use rayon::prelude::*;
 
 use super::function::HarmonicFunction;
 use super::influence::{FEWEST_LABELS, Influence, most_labels};

@@ -10,11 +10,11 @@
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Edge, EdgeSource, Matrix, Result, Run};
 use lapwing_graph::sparsify::for_each_portion;
 use lapwing_solve::precond::{Inverse, Preconditioner};
 use lapwing_solve::{CgParams, LaplacianSolver, Operator, Projection, column_dots, iterate};
-use rayon::prelude::*;
 use serde::Serialize;
 
 /// Passes and residuals of a refinement.

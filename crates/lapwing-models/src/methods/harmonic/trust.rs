@@ -26,8 +26,8 @@
 //!
 //! Cost: O(n·c) for levels and typical temperatures; q·c for each of about 500 triples (level, T, κ), q left-out labels.
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Result, Run, Targets};
-use rayon::prelude::*;
 
 use super::function::HarmonicFunction;
 use super::level::{Level, open_mean, row_mean};

@@ -3,11 +3,11 @@
 //! Tiles of K take n²/2 similarities of d multiplications each. k landmarks take n·k similarities, an eigenproblem of k³, and
 //! n·k² for Z = C·M, K ≈ Z·Zᵀ with M the pseudo-inverse root of the landmarks' kernel (Williams & Seeger 2001).
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Error, Features, Matrix, Result, Run, Stream, available_memory_bytes, check_memory};
 use lapwing_graph::low_rank::NystromMap;
 use lapwing_solve::{Precision, SymmetricMatrix, symmetric_bytes};
 use rand::seq::index::sample;
-use rayon::prelude::*;
 
 use super::extension::Expansion;
 use super::gram::{Factor, Gram, nystrom_map};

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use lapwing_core::model_file::{ModelFile, Must};
+use lapwing_core::parallel::*;
 use lapwing_core::{Error, Features, Matrix, Result, Run};
 use lapwing_solve::products::add_product;
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::kernel::{Kernel, KernelRows};

@@ -6,11 +6,11 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Csr, Matrix, Result, Run, memory};
 use lapwing_graph::low_rank::NystromMap;
 use lapwing_solve::SymmetricMatrix;
 use lapwing_solve::products::{add_transposed_product, product, product_transposed};
-use rayon::prelude::*;
 
 use super::smoothness::Smoothness;
 

@@ -13,10 +13,10 @@
 //! for any Laplacian). M and Q serve all problems. If K = Z·Zᵀ has fewer columns than there are labels, the unknowns are the
 //! weights w of f = Z·w instead, with γ_A·I + γ_I·ZᵀL^pZ for the norm. One factorization, and a few small ones for each problem.
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Error, Matrix, Result, Run};
 use lapwing_solve::Lu;
 use lapwing_solve::products::add_transposed_product;
-use rayon::prelude::*;
 
 use super::gram::{Gram, products, symmetrized};
 use super::loss::{Active, Loss};

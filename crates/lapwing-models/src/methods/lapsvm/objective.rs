@@ -2,7 +2,7 @@
 //!
 //! J = ½·[Σ over labeled i of cᵢ·loss(yᵢ, fᵢ + b) + γ_A·αᵀKα + γ_I·fᵀL^p f].
 
-use rayon::prelude::*;
+use lapwing_core::parallel::*;
 
 use super::gram::Gram;
 use super::smoothness::Smoothness;

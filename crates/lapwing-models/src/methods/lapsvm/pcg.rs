@@ -8,8 +8,8 @@
 //! f = K·α, h = L·f and K·d are recurrences; f and h are recomputed every fifty iterations, so that rounding does not accumulate.
 //! Directions are those of Polak and Ribière, restarted from the gradient when their factor would be negative.
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Error, Result, Run, fallen};
-use rayon::prelude::*;
 
 use super::gram::Gram;
 use super::loss::Loss;

@@ -1,9 +1,9 @@
 //! The Laplacian of a graph to a power p, applied p times and never formed: p·m multiplications for each vector and m edges.
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Result, Run};
 use lapwing_graph::Graph;
 use lapwing_solve::SddMatrix;
-use rayon::prelude::*;
 
 use super::params::LaplacianKind;
 

@@ -6,7 +6,7 @@
 //! iteration on and never change it.
 
 use lapwing_core::Run;
-use rayon::prelude::*;
+use lapwing_core::parallel::*;
 
 use super::params::Stopping;
 

@@ -6,9 +6,9 @@
 //! Few rows of many columns, l ≤ d and l ≤ 1,024, are taken in coordinates of the space that they span, from eigenvectors of their
 //! products (l, l). Scores and the norm of the coefficients stay the same ([`coordinates`]).
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Csr, Dense, Features, Matrix, Result, Run};
 use lapwing_solve::products::{add_transposed_product, times};
-use rayon::prelude::*;
 
 use super::fit::{Centered, Rows};
 use crate::maps::{Accuracy, Coordinates, Inputs, Layers, Map, StoredRows, StoredValues, coordinates, gram};

@@ -6,8 +6,8 @@
 //!
 //! All values and folds share one [`Design`](super::rows::Design); each fit starts from the weights of the value before.
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Matrix, Result, Run, Targets};
-use rayon::prelude::*;
 
 use super::fit::{Limits, Rows};
 use crate::core::held_out::choosing::{Trial, choose};

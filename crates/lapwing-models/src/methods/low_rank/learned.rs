@@ -11,12 +11,12 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Alone, Error, Matrix, Report, Result, RowSource, Run, Targets};
 use lapwing_graph::low_rank::{
     BlockSums, Blocks, Coefficients, DegreeCounts, GlnpCenters, GlnpFactor, Statistics, SumTree, glnp,
 };
 use lapwing_solve::products::add_transposed_product;
-use rayon::prelude::*;
 use serde_json::json;
 
 use super::factor::{LearnedFactor, mark_unreached};

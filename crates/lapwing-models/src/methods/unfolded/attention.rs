@@ -6,10 +6,10 @@
 //! and λ keeps its meaning; τ = s̄/20 bounds the gain. The energy is convex for p = 1; for smaller p, minima are local. Training
 //! takes ρ′ as constant.
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Matrix, Result, Run};
 use lapwing_graph::Graph;
 use lapwing_solve::{Propagator, PropagatorParams, Shortfall};
-use rayon::prelude::*;
 
 /// Residual of the scores that are returned.
 pub(super) const SCORES_TOL: f64 = 1e-8;

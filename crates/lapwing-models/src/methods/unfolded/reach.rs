@@ -4,9 +4,9 @@
 //! Parallel over blocks of nodes; sums over blocks are added in their order.
 
 use lapwing_core::ordered::sum_in_order;
+use lapwing_core::parallel::*;
 use lapwing_core::{Matrix, Result, Run};
 use lapwing_solve::products::{add_transposed_product, product};
-use rayon::prelude::*;
 
 use super::map::OnGraph;
 

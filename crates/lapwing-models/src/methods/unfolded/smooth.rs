@@ -4,11 +4,11 @@
 //! H is symmetric: E·H⁻¹·X takes one solve for each column of X, or one for each labeled node, (H⁻¹Eᵀ)ᵀ·X. The second form needs
 //! only min(l, d) weights: with K = Q·Qᵀ = U·S·Uᵀ and W = Qᵀ·U·S^(−1/2)·V, scores are U·S^(1/2)·V and ‖W‖ = ‖V‖.
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Matrix, Result, Run};
 use lapwing_graph::Graph;
 use lapwing_graph::sparsify::{RidgeParams, sparsify_ridge};
 use lapwing_solve::{HadamardSketch, Propagator};
-use rayon::prelude::*;
 
 use super::params::UnfoldedParams;
 use super::train::Training;

@@ -5,8 +5,8 @@
 //! elimination adds between them, are the graph of the next level. When too few vertices are inner (graphs without small
 //! separators), the rest is eliminated as one part.
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Csr, Result, Run};
-use rayon::prelude::*;
 
 use super::columns::Columns;
 use super::elimination::{Cliques, Eliminated, Elimination, LIGHTEST, Record, Rule};

@@ -4,8 +4,8 @@
 //! part first gathers from earlier levels (by rows), then scatters its own columns. The upward sweep only gathers. Sums are taken
 //! in one order whatever the threads.
 
+use lapwing_core::parallel::*;
 use lapwing_core::{Result, Run};
-use rayon::prelude::*;
 
 use super::columns::{Columns, UNCHECKED};
 use super::levels::{GROUND, Levels};

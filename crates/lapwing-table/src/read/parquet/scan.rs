@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef};
-use rayon::prelude::*;
+use lapwing_core::parallel::*;
 
 use super::Table;
 use crate::read::batches::Batches;

@@ -150,8 +150,8 @@ fn cross_entropy_of_many_features_ends_where_it_says() {
         assert!(fitted.report.solve.as_ref().unwrap().converged);
         value(&fitted)
     };
-    // A thousand times more accurate than the fits compared with it.
-    let optimum = fit(LayerSolver::MatrixFree, 1e-7);
+    // A hundred times more accurate than the fits compared with it.
+    let optimum = fit(LayerSolver::MatrixFree, 1e-6);
     for solver in [LayerSolver::Direct, LayerSolver::RoughPcg, LayerSolver::MatrixFree] {
         let found = fit(solver, 1e-4);
         assert!((found / optimum - 1.0) < 1e-4, "{solver:?}: {found} {optimum}");
