@@ -1,21 +1,22 @@
 //! Loops in parallel on the current pool: rayon's iterators, whose entry into the pool is compiled once.
 //!
 //! rayon compiles what divides a loop, forks and joins anew for every loop: about two thousand lines of LLVM's code each, a quarter of what
-//! the numerical crates were. Here a fork takes both halves by reference, so that this part exists once for all loops. What a loop does with
-//! its items is compiled for each loop, as before, and so are its bits: a loop is divided as rayon divides it.
+//! the numerical crates were. Here a fork takes both halves by reference, so that the entry is compiled once for all loops. What a loop does
+//! with its items is still compiled for each. Loops are divided as rayon divides them. Cost: an indirect call for each half of a fork.
 //!
-//! `use lapwing_core::parallel::*` stands in place of rayon's prelude: a [`Par`] begins every loop, and all of rayon's methods follow.
+//! `use lapwing_core::parallel::*` replaces rayon's prelude: every loop begins with a [`Par`], which has all of rayon's methods. A method
+//! of rayon that is called on its own adaptors, such as `zip` after `map`, works too, but is compiled as rayon compiles it.
 
 use rayon::iter::plumbing::{Consumer, Folder, Producer, ProducerCallback, Reducer, UnindexedConsumer};
 use rayon::iter::{Enumerate, MaxLen, MinLen, Zip};
 pub use rayon::iter::{IndexedParallelIterator, ParallelIterator};
 use rayon::slice::{self, Chunks, ChunksExact, ChunksExactMut, ChunksMut, Windows};
 
-/// A loop of known length.
+/// A parallel iterator whose length is known.
 #[derive(Clone)]
 pub struct Par<I>(I);
 
-// The methods of rayon that would leave `Par` while the length is known.
+// Adaptors of rayon that keep the length, so that what they return is driven from here too.
 impl<I: IndexedParallelIterator> Par<I> {
     /// Items with those of `other`.
     pub fn zip<Z: rayon::iter::IntoParallelIterator>(self, other: Z) -> Par<Zip<I, Z::Iter>>
@@ -68,7 +69,7 @@ impl<I: IndexedParallelIterator> IndexedParallelIterator for Par<I> {
     }
 }
 
-/// What begins a loop over a range, a vector or references to their items.
+/// Loops over a range, a vector, or references to the items of a collection.
 pub trait IntoPar: rayon::iter::IntoParallelIterator<Iter: IndexedParallelIterator> + Sized {
     /// Over the items.
     fn into_par_iter(self) -> Par<Self::Iter> {
@@ -78,7 +79,7 @@ pub trait IntoPar: rayon::iter::IntoParallelIterator<Iter: IndexedParallelIterat
 
 impl<T: rayon::iter::IntoParallelIterator<Iter: IndexedParallelIterator>> IntoPar for T {}
 
-/// What begins a loop over the items of a slice, or over pieces of it.
+/// Loops over the items of a slice, or over pieces of it.
 pub trait ParSlice<T: Sync>: slice::ParallelSlice<T> {
     /// Over the items.
     fn par_iter(&self) -> Par<slice::Iter<'_, T>> {
@@ -103,7 +104,7 @@ pub trait ParSlice<T: Sync>: slice::ParallelSlice<T> {
 
 impl<T: Sync> ParSlice<T> for [T] {}
 
-/// What begins a loop that changes the items of a slice, or pieces of it.
+/// Loops that change the items of a slice, or pieces of it.
 pub trait ParSliceMut<T: Send>: slice::ParallelSliceMut<T> {
     /// Over the items.
     fn par_iter_mut(&mut self) -> Par<slice::IterMut<'_, T>> {
@@ -123,7 +124,7 @@ pub trait ParSliceMut<T: Send>: slice::ParallelSliceMut<T> {
 
 impl<T: Send> ParSliceMut<T> for [T] {}
 
-/// What takes all items of a loop.
+/// The consumer of all items of a loop, and their number.
 struct Whole<C> {
     len: usize,
     consumer: C,
@@ -140,7 +141,7 @@ impl<T, C: Consumer<T>> ProducerCallback<T> for Whole<C> {
     }
 }
 
-/// Items of a loop and what takes them, until the work is done, and then its result.
+/// A part of a loop: before the work its items and their consumer, afterwards the result.
 struct Part<P, C, R> {
     len: usize,
     open: Option<(P, C)>,
@@ -172,12 +173,12 @@ impl<P, C, R> Part<P, C, R> {
     }
 }
 
-/// A part of any loop.
+/// A part of a loop, whatever its items.
 trait Work: Send {
     fn work(&mut self, division: Division);
 }
 
-/// Works on both parts, perhaps at the same time.
+/// Works on both parts, at the same time if another thread is free.
 fn fork(division: Division, first: &mut dyn Work, last: &mut dyn Work) {
     rayon::join_context(
         |context| first.work(division.of_part(context.migrated())),
@@ -185,10 +186,12 @@ fn fork(division: Division, first: &mut dyn Work, last: &mut dyn Work) {
     );
 }
 
-/// How far a loop is still divided: into as many parts as there are threads, and again where another thread takes a part.
+/// How far a part is still divided: a loop into about as many parts as there are threads, a part that another thread takes into as many again.
 #[derive(Clone, Copy)]
 struct Division {
+    /// Parts that are still wanted.
     rest: usize,
+    /// The fewest items of a part.
     least: usize,
 }
 
@@ -197,14 +200,14 @@ impl Division {
         Self { rest: rayon::current_num_threads().max(len / most.max(1)), least: least.max(1) }
     }
 
-    /// Whether a part of that length is divided, and then the division of its halves.
+    /// Whether a part of `len` items is divided. Leaves the division of each half.
     fn halve(&mut self, len: usize) -> bool {
         let is_divided = len / 2 >= self.least && self.rest > 0;
         self.rest /= 2;
         is_divided
     }
 
-    /// The same, or that of a part which `is_stolen` by another thread.
+    /// The division of a part that another thread took if `is_stolen`.
     fn of_part(mut self, is_stolen: bool) -> Self {
         if is_stolen {
             self.rest = self.rest.max(2 * rayon::current_num_threads());
