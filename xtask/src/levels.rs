@@ -8,6 +8,6 @@ const KERNELS: [&str; 6] = ["knn", "kernel", "symmetric", "cholesky", "lanes", "
 /// Runs these tests with the kernels for any processor. The tests of the kernels themselves compare all levels; these are of what is built
 /// on them.
 pub fn test() -> Result<()> {
-    let call = Call::cargo("test").args(["--release", "--locked", "--workspace", "--lib", "--"]).args(KERNELS);
+    let call = Call::cargo("test").args(["--release", "--locked", "--workspace", "--tests", "--"]).args(KERNELS);
     call.env("LAPWING_SIMD", "portable").run()
 }
