@@ -56,7 +56,7 @@ def run(paper: Paper) -> None:
     """Measure the chosen experiments, and write their results."""
     args = _parse(paper)
     chosen = [args.only] if args.only else list(paper.experiments)
-    kept = common.ROOT / "target" / "reproduce" / paper.name / ("small" if args.small else "full")
+    kept = kept_folder(paper.name, args.small)
     kept.mkdir(parents=True, exist_ok=True)
     if args.again:
         for name in chosen:
@@ -69,6 +69,19 @@ def run(paper: Paper) -> None:
     pages = kept if args.small else common.ROOT / "docs" / "results"
     for name in chosen:
         _publish(paper, name, _measured(paper, name, args, kept / name), pages, into_page=not args.small)
+
+
+def kept_folder(name: str, small: bool) -> Path:
+    """The folder of kept measurements."""
+    return common.ROOT / "target" / "reproduce" / name / ("small" if small else "full")
+
+
+def earlier(name: str, experiment: str, setting: dict[str, Any], small: bool) -> common.Record:
+    """What an experiment has measured at a setting, for one that builds on it and is listed behind it."""
+    path = results.kept_path(kept_folder(name, small) / experiment, setting)
+    if not path.exists():
+        raise FileNotFoundError(f"{path} is missing; cargo xtask reproduce {name} --only {experiment} measures it")
+    return json.loads(path.read_text())
 
 
 def work(experiments: dict[str, Any]) -> None:

@@ -99,10 +99,15 @@ def write_plot(path: Path, figure: Any) -> None:
     figure.savefig(path, metadata={"Date": None})
 
 
+def kept_path(folder: Path, setting: dict[str, Any]) -> Path:
+    """The file of the measurement of a setting."""
+    words = (str(value).strip("[]()").replace(", ", "+").replace(" ", "_") for value in setting.values())
+    return folder / f"{'-'.join(words)}.json"
+
+
 def kept_record(folder: Path, setting: dict[str, Any], measure: Callable[[], common.Record]) -> common.Record:
     """The measurement of a setting: kept from an earlier run, or made now and kept if it was finished."""
-    words = (str(value).strip("[]()").replace(", ", "+").replace(" ", "_") for value in setting.values())
-    path = folder / f"{'-'.join(words)}.json"
+    path = kept_path(folder, setting)
     if path.exists():
         return json.loads(path.read_text())
     record = measure()
@@ -110,3 +115,20 @@ def kept_record(folder: Path, setting: dict[str, Any], measure: Callable[[], com
         folder.mkdir(parents=True, exist_ok=True)
         common.save(path, record)
     return record
+
+
+def spread(values: Sequence[float], digits: int = 2) -> str:
+    """Mean ± standard deviation."""
+    deviation = f" ± {statistics.stdev(values):.{digits}f}" if len(values) > 1 else ""
+    return f"{statistics.mean(values):.{digits}f}{deviation}"
+
+
+def p_value(found: Sequence[float], mean: float, deviation: float, count: int) -> str:
+    """Of Welch's test whether the mean of what was found is one that is published with its deviation; "–" for a single value."""
+    from scipy import stats
+
+    if len(found) < 2:
+        return "–"
+    own = statistics.mean(found), statistics.stdev(found), len(found)
+    p = stats.ttest_ind_from_stats(*own, mean, deviation, count, equal_var=False).pvalue
+    return "< .001" if p < 0.001 else f"{p:.3f}".lstrip("0")

@@ -19,6 +19,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ._lapwing import build_info as _build_info
+from ._lapwing import published_name as _published_name
 
 if TYPE_CHECKING:
     from . import active, audit, baselines, display, exceptions, graph, metrics, model_selection, prepare
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from ._model_file import load_model, save_model
     from ._solver import LaplacianSolver
     from ._sparse_harmonic import SparseHarmonicClassifier
+    from ._stream import StreamingHarmonicClassifier
     from ._unfolded import UnfoldedGNNClassifier, UnfoldedGNNRegressor
     from ._versions import show_versions
 
@@ -45,6 +47,7 @@ __all__ = [
     "LaplacianSolver",
     "LowRankPropagationClassifier",
     "SparseHarmonicClassifier",
+    "StreamingHarmonicClassifier",
     "UnfoldedGNNClassifier",
     "UnfoldedGNNRegressor",
     "active",
@@ -74,6 +77,7 @@ _MODULES = {
     "LaplacianSolver": "_solver",
     "LowRankPropagationClassifier": "_low_rank",
     "SparseHarmonicClassifier": "_sparse_harmonic",
+    "StreamingHarmonicClassifier": "_stream",
     "UnfoldedGNNClassifier": "_unfolded",
     "UnfoldedGNNRegressor": "_unfolded",
     "label_frame": "_frames",
@@ -91,7 +95,9 @@ if not TYPE_CHECKING:
         elif name in __all__:
             value = import_module(f"{__name__}.{name}")
         else:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            known = None if name.startswith("_") else _published_name(name)
+            hint = f"; {known[0]} is {__name__}.{known[1]} here" if known else ""
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
         globals()[name] = value
         return value
 

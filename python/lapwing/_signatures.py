@@ -257,6 +257,11 @@ _DOCUMENTATION = {
     is a stream of edges: the path of an edge list (``.npy``, ``.parquet``, ``.csv``, also ``.csv.gz`` and
     ``.csv.zst``), an array of edges (m, 2) or, with weights, (m, 3), a data frame with such columns, a tuple ``(edges,
     weights)`` with weights (m,), or an iterable of these or of single edges. Each undirected edge comes once.""",
+    "window": """window : int >= 1, default=1000000
+    Edges of the window: when one more comes, the oldest leaves.""",
+    "settle": """settle : float in (0, 1), default=0.02
+    How far the score of a row may be from the mean of its neighbors, as a share of the spread of the scores, for an
+    answer between two fits.""",
     "n_landmarks": """n_landmarks : int in [1, 65,536], default=100
     Number of landmarks k. More are more accurate and take longer. If there are fewer rows, all are taken, with a
     warning.""",
@@ -377,10 +382,12 @@ _DOCUMENTATION = {
     - "cg": Preconditioned conjugate gradients with exact line search.
     - "dual": The hinge loss instead of the squared hinge, in the dual (lapsvm).
 """,
-    "stopping": """stopping : {"stability", "validation", "mixed", "gradient"}, default="stability"
+    "stopping": """stopping : {"stability", "sides", "validation", "mixed", "gradient"}, default="stability"
     When conjugate gradients stop. Has an effect only with `solver` "auto" or "cg".
 
     - "stability": When hardly any unlabeled row changes its side or class any more, and the objective hardly falls.
+    - "sides": When hardly any unlabeled row changes its side any more: the published rule, which stops early with many
+      classes.
     - "validation": When the error on a validation set no longer falls.
     - "mixed": When both hold at the same check.
     - "gradient": When the gradient has vanished.
@@ -873,6 +880,39 @@ class SparseHarmonicClassifierParameters:
 
 
 @dataclass(eq=False, repr=False, match_args=False)
+class StreamingHarmonicClassifierParameters:
+    """Parameters of `StreamingHarmonicClassifier`."""
+
+    _declared: ClassVar[tuple[str, ...]] = (
+        "window", "settle", "graph_reg", "decision", "class_prior", "tol", "max_iter", "calibration", "size_slack",
+        "labels_drawn",
+    )
+    _parameters_doc: ClassVar[str] = _documentation(
+        "window", "settle", "graph_reg", "decision:HarmonicClassifier", "class_prior:HarmonicClassifier", "tol",
+        "max_iter", "calibration", "size_slack", "labels_drawn:HarmonicClassifier", "unlabeled", "abstain",
+        "random_state", "n_jobs", "verbose", "callback",
+    )
+
+    window: int = 1000000
+    _: KW_ONLY
+    settle: float = 0.02
+    graph_reg: float | Literal["auto"] = "auto"
+    decision: Literal["auto", "centered", "row-mean", "argmax", "mass", "sizes"] = "auto"
+    class_prior: ArrayLike | None = None
+    tol: float = 1e-06
+    max_iter: int = 10000
+    calibration: Literal["auto", "leave-one-out", "venn-abers", "none"] = "auto"
+    size_slack: float = 0.0
+    labels_drawn: Literal["auto", "random", "balanced"] = "auto"
+    unlabeled: Any = None
+    abstain: bool = False
+    random_state: Seed = None
+    n_jobs: int | None = None
+    verbose: int | bool = 0
+    callback: Callback | None = None
+
+
+@dataclass(eq=False, repr=False, match_args=False)
 class LowRankPropagationClassifierParameters:
     """Parameters of `LowRankPropagationClassifier`."""
 
@@ -945,7 +985,7 @@ class LaplacianSVCParameters:
     laplacian_power: int = 1
     bias: bool = False
     solver: Literal["auto", "newton", "cg", "dual"] = "auto"
-    stopping: Literal["stability", "validation", "mixed", "gradient"] = "stability"
+    stopping: Literal["stability", "sides", "validation", "mixed", "gradient"] = "stability"
     tol: float = 1e-08
     max_iter: int = 10000
     n_neighbors: int = 15
@@ -998,7 +1038,7 @@ class LaplacianRidgeClassifierParameters:
     laplacian_power: int = 1
     bias: bool = False
     solver: Literal["auto", "newton", "cg"] = "auto"
-    stopping: Literal["stability", "validation", "mixed", "gradient"] = "stability"
+    stopping: Literal["stability", "sides", "validation", "mixed", "gradient"] = "stability"
     tol: float = 1e-08
     max_iter: int = 10000
     n_neighbors: int = 15

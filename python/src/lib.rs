@@ -20,6 +20,7 @@ mod report;
 mod scaling;
 mod solver;
 mod sparsify;
+mod stream;
 mod table;
 mod versions;
 
@@ -40,7 +41,8 @@ mod _lapwing {
         scaling::{doubt_scaling, fit_scaling},
         solver::Solver,
         sparsify::{Sparsifier, effective_resistances, sparsify, start_sparsifier},
+        stream::{EdgeStream, start_stream},
         table::{apply_recipe, fit_table, recipe_names, usual_labels},
-        versions::build_info,
+        versions::{build_info, published_name},
     };
 }

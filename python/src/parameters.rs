@@ -5,8 +5,9 @@ use lapwing::data::{Error, Result};
 use lapwing::graph::learn::LearnParams;
 use lapwing::graph::sparsify::SparsifyParams;
 use lapwing::graph::{GraphParams, KnnParams};
-use lapwing::models::{AuditParams, SetsParams, Settings, SizingParams, SuggestParams};
+use lapwing::models::{AuditParams, HarmonicParams, SetsParams, Settings, SizingParams, StreamParams, SuggestParams};
 use lapwing::solve::LaplacianParams;
+use lapwing_core::params::Both;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -161,6 +162,7 @@ pub fn parameters<'py>(py: Python<'py>, of: &str) -> PyResult<Bound<'py, PyList>
         "graph" => GraphParams::default().list(),
         "learn" => LearnParams::default().list(),
         "sparsify" => SparsifyParams::default().list(),
+        "stream" => Both::<StreamParams, HarmonicParams>::default().list(),
         "laplacian" => LaplacianParams::default().list(),
         "class-sizes" => SizingParams::default().list(),
         "suggest" => SuggestParams::default().list(),

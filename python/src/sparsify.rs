@@ -127,16 +127,8 @@ impl Sparsifier {
         weights: Option<RealsInput<'_>>,
         control: Control,
     ) -> PyResult<()> {
-        let weights = match &weights {
-            None => Weights::Ones,
-            Some(RealsInput::F32(weights)) => Weights::F32(weights.as_slice()?),
-            Some(RealsInput::F64(weights)) => Weights::F64(weights.as_slice()?),
-        };
-        match &edges {
-            EndsInput::U32(edges) => self.add_rows(py, ends(edges)?, weights, &control),
-            EndsInput::I32(edges) => self.add_rows(py, ends(edges)?, weights, &control),
-            EndsInput::I64(edges) => self.add_rows(py, ends(edges)?, weights, &control),
-        }
+        let n = py.detach(|| self.lock().map(|sparsifier| sparsifier.n_nodes())).map_err(to_py)?;
+        add_edges(py, &edges, weights.as_ref(), n, &control, |portion, run| self.lock()?.add(portion, run))
     }
 
     /// The graph so far.
@@ -176,41 +168,61 @@ impl Sparsifier {
         let reason = "an earlier call left this sparsifier half done";
         self.0.lock().map_err(|_| Error::Internal { reason: reason.into() })
     }
+}
 
-    fn add_rows<T: Copy + Display + Sync + TryInto<u32>>(
-        &self,
-        py: Python<'_>,
-        ends: &[[T; 2]],
-        weights: Weights<'_>,
-        control: &Control,
-    ) -> PyResult<()> {
-        let m = ends.len();
-        control.run(py, |run| {
-            let mut sparsifier = self.lock()?;
-            let n = sparsifier.n_nodes();
-            let edge = |row: usize| -> Result<Edge> {
-                let node = |end: T| {
-                    let reason = || format!("row {row} of the edges: node {end} is out of range; there are {n} nodes");
-                    end.try_into().map_err(|_| Error::graph(format!("{}, counted from 0", reason())))
-                };
-                let edge = Edge { u: node(ends[row][0])?, v: node(ends[row][1])?, weight: weights.of(row) };
-                edge.check(n, row as u64).map(|()| edge)
-            };
-            (0..m).try_for_each(|row| edge(row).map(drop))?;
-            let (quiet, mut portion) = (run.quiet(), Vec::with_capacity(PORTION.min(m)));
-            Report::default().time_steps("sparsify", m as u64, run, |_| {
-                for first in (0..m).step_by(PORTION) {
-                    let last = m.min(first + PORTION);
-                    portion.clear();
-                    (first..last).try_for_each(|row| edge(row).map(|edge| portion.push(edge)))?;
-                    run.check()?;
-                    sparsifier.add(&portion, &quiet)?;
-                    run.progress().update(last as u64, "rows");
-                }
-                Ok(())
-            })
-        })
+/// Passes edges to `take` in portions; all of them are checked before the first is passed.
+pub fn add_edges(
+    py: Python<'_>,
+    edges: &EndsInput<'_>,
+    weights: Option<&RealsInput<'_>>,
+    n_nodes: usize,
+    control: &Control,
+    take: impl FnMut(&[Edge], &Run) -> Result<()> + Send,
+) -> PyResult<()> {
+    let weights = match weights {
+        None => Weights::Ones,
+        Some(RealsInput::F32(weights)) => Weights::F32(weights.as_slice()?),
+        Some(RealsInput::F64(weights)) => Weights::F64(weights.as_slice()?),
+    };
+    match edges {
+        EndsInput::U32(edges) => add_rows(py, ends(edges)?, weights, n_nodes, control, take),
+        EndsInput::I32(edges) => add_rows(py, ends(edges)?, weights, n_nodes, control, take),
+        EndsInput::I64(edges) => add_rows(py, ends(edges)?, weights, n_nodes, control, take),
     }
+}
+
+fn add_rows<T: Copy + Display + Sync + TryInto<u32>>(
+    py: Python<'_>,
+    ends: &[[T; 2]],
+    weights: Weights<'_>,
+    n: usize,
+    control: &Control,
+    mut take: impl FnMut(&[Edge], &Run) -> Result<()> + Send,
+) -> PyResult<()> {
+    let m = ends.len();
+    control.run(py, |run| {
+        let edge = |row: usize| -> Result<Edge> {
+            let node = |end: T| {
+                let reason = || format!("row {row} of the edges: node {end} is out of range; there are {n} nodes");
+                end.try_into().map_err(|_| Error::graph(format!("{}, counted from 0", reason())))
+            };
+            let edge = Edge { u: node(ends[row][0])?, v: node(ends[row][1])?, weight: weights.of(row) };
+            edge.check(n, row as u64).map(|()| edge)
+        };
+        (0..m).try_for_each(|row| edge(row).map(drop))?;
+        let (quiet, mut portion) = (run.quiet(), Vec::with_capacity(PORTION.min(m)));
+        Report::default().time_steps("edges", m as u64, run, |_| {
+            for first in (0..m).step_by(PORTION) {
+                let last = m.min(first + PORTION);
+                portion.clear();
+                (first..last).try_for_each(|row| edge(row).map(|edge| portion.push(edge)))?;
+                run.check()?;
+                take(&portion, &quiet)?;
+                run.progress().update(last as u64, "rows");
+            }
+            Ok(())
+        })
+    })
 }
 
 impl Weights<'_> {

@@ -1,5 +1,6 @@
 //! Properties of this build and of the machine.
 
+use lapwing::models::PublishedName;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -16,6 +17,12 @@ pub fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         "simd": simd(),
         "processors": std::thread::available_parallelism().map_or(1, usize::from),
     ))
+}
+
+/// What a name of the literature is here, such as `HarmonicClassifier(form='stable')`; `None` if it is not known.
+#[pyfunction]
+pub fn published_name(name: &str) -> Option<(&'static str, String)> {
+    PublishedName::find(name).map(|known| (known.name, known.estimator()))
 }
 
 /// Vector instructions of this processor that the kernels choose from, best last.

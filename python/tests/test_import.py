@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 import lapwing
 
@@ -33,3 +36,25 @@ def test_type_checkers_see_the_names_where_they_are() -> None:
     modules = {name for name, module in homes.items() if module is None}
     assert {name: module for name, module in homes.items() if module} == lapwing._MODULES
     assert sorted(modules | lapwing._MODULES.keys()) == sorted(lapwing.__all__)
+
+
+@pytest.mark.parametrize(
+    ("name", "here"),
+    [
+        ("HERTA", "HERTA is lapwing.UnfoldedGNNClassifier(solver='herta') here"),
+        ("BigLP", "BigLP is lapwing.LowRankPropagationClassifier(factor='nystrom') here"),
+        ("StableHFS", "Stable-HFS is lapwing.HarmonicClassifier(form='stable') here"),
+        ("LabelSpreading", "label spreading is lapwing.HarmonicClassifier(form='plain', decision='argmax') here"),
+        ("EigFunClassifier", "EigFun is lapwing.baselines.EigenfunctionClassifier() here"),
+    ],
+)
+def test_names_of_papers_are_answered_with_those_here(name: str, here: str) -> None:
+    with pytest.raises(AttributeError, match=re.escape(here)):
+        getattr(lapwing, name)
+    estimator = eval(here.split(" is ")[1].removesuffix(" here"), {"lapwing": lapwing})
+    assert hasattr(estimator, "fit")
+
+
+def test_other_names_are_unknown() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'$"):
+        lapwing.nothing  # noqa: B018

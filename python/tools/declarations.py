@@ -185,6 +185,10 @@ SIGNATURES = (
     Signature("HarmonicClassifier", ("harmonic",), ("prior", "affinity", *_LABELS)),
     Signature("HarmonicRegressor", ("harmonic",), ("affinity", *_VALUES_OWN), without=(*_SIZES, "prior_weight")),
     Signature("SparseHarmonicClassifier", ("sparse-harmonic",), ("prior", "affinity:edges", *_LABELS)),
+    Signature(
+        "StreamingHarmonicClassifier", ("stream",), _LABELS,
+        without=("form", "clamp", "prior_weight", "certify"), first="window",
+    ),
     Signature("LowRankPropagationClassifier", ("low-rank",), _LABELS),
     Signature("LaplacianSVC", ("lapsvm",), ("affinity:beside", "warm_start", *_REACHED)),
     Signature("LaplacianRidgeClassifier", ("laprls",), ("affinity:beside", "warm_start", *_REACHED), no_words=_LEAST_SQUARES),

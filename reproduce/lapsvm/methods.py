@@ -1,10 +1,10 @@
-"""The methods that are compared, and the choice of their weights by validation."""
+"""The methods that are compared, and the weights that are tried for them."""
 
 from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,74 +29,69 @@ class Family:
     """Methods that share a choice of weights."""
 
     methods: dict[str, dict[str, Any]]
-    """Parameters of the estimator by method; weights are chosen with the first, and may not suit the others."""
+    """Parameters of the estimator by method; weights are chosen with the first."""
     squares: bool = False
     """Whether the loss is the square, without a hinge."""
     supervised: bool = False
     """Whether the graph is left out."""
 
 
+NEWTON, DUAL = "LapSVM, Newton", "LapSVM, dual"
+STOPPED = {f"LapSVM, CG, {rule}": rule for rule in ("sides", "stability", "validation", "mixed")}
+"""Conjugate gradients by the rule that stops them."""
 FAMILIES = {
     "SVM": Family({"SVM": {"solver": "newton"}}, supervised=True),
     "RLSC": Family({"RLSC": {"solver": "newton"}}, squares=True, supervised=True),
     "LapRLSC": Family({"LapRLSC": {"solver": "newton"}}, squares=True),
+    "dual": Family({DUAL: {"solver": "dual", "bias": True}}),
     "LapSVM": Family(
-        {
-            "LapSVM, Newton": {"solver": "newton"},
-            "LapSVM, dual": {"solver": "dual", "bias": True},
-            "LapSVM, CG, stability": {"solver": "cg", "stopping": "stability"},
-            "LapSVM, CG, validation": {"solver": "cg", "stopping": "validation"},
-            "LapSVM, CG, mixed": {"solver": "cg", "stopping": "mixed"},
-        }
+        {NEWTON: {"solver": "newton"}, **{name: {"solver": "cg", "stopping": rule} for name, rule in STOPPED.items()}}
     ),
 }
-_SOLVERS = ("dual", "Newton", "CG, stability", "CG, validation", "CG, mixed")
-CURVES = results.Curves("SVM", "RLSC", "LapRLSC", *(f"LapSVM, {solver}" for solver in _SOLVERS))
+CURVES = results.Curves("SVM", "RLSC", "LapRLSC", DUAL, NEWTON, *STOPPED)
 
 
-def pairs(family: Family, grid: Sequence[float]) -> Iterator[Weights]:
+def pairs(family: Family, small: bool) -> Iterator[Weights]:
     """Weights to choose among."""
+    grid = SMALL_GRID if small else GRID
     return itertools.product(grid, [0.0] if family.supervised else grid)
 
 
-def fitted(family: Family, params: dict[str, Any], weights: Weights, task: sets.Task, power: int) -> Any:
+def searched(name: str, family: Family) -> dict[str, Any]:
+    """Parameters of the estimator with which weights are chosen."""
+    first = next(iter(family.methods.values()))
+    return first if family.supervised or "bias" in first else {**first, "solver": sets.SETS[name].searched}
+
+
+def fitted(family: Family, params: dict[str, Any], weights: Weights, task: sets.Task, of: sets.Set) -> Any:
     """An estimator, fitted to Gram matrix and graph; its warnings are in the report."""
     from lapwing import LaplacianRidgeClassifier, LaplacianSVC
 
     kind = LaplacianRidgeClassifier if family.squares else LaplacianSVC
     ambient, graph = weights
-    given = {"kernel": "precomputed", "ambient_reg": ambient, "graph_reg": graph, "laplacian_power": power}
+    given = {"kernel": "precomputed", "ambient_reg": ambient, "graph_reg": graph}
+    given |= {"laplacian_power": of.power, "laplacian": of.laplacian, "max_iter": MAX_ITER}
     held = task.validation if params.get("stopping") in ("validation", "mixed") else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        estimator = kind(**given, max_iter=MAX_ITER, **params)
-        return estimator.fit(task.gram, task.labels, graph=task.graph, validation=held)
+        return kind(**given | params).fit(task.gram, task.labels, graph=task.graph, validation=held)
 
 
-def chosen(name: str, family: Family, grid: Sequence[float], draws: int) -> Weights:
-    """The weights of the least mean error on the rows for validation."""
-    of = sets.SETS[name]
-    params = {"solver": "newton" if family.supervised else of.searched}
-    found: dict[Weights, list[float]] = {weights: [] for weights in pairs(family, grid)}
-    for task in sets.tasks(name, min(draws, of.search_draws)):
-        for weights, errors in found.items():
-            errors.append(error(fitted(family, params, weights, task, of.power), *task.validation))
-    return min(found, key=lambda weights: float(np.mean(found[weights])))
+def errors(estimator: Any, task: sets.Task) -> common.Record:
+    """Shares of rows with a wrong class in each part, and on U the mean of the shares of each class."""
+    wrong = estimator.transduction_[task.judged] != task.truth[task.judged]
+    of_class = [wrong[task.truth[task.judged] == label].mean() for label in np.unique(task.truth[task.judged])]
+    beside = {part: estimator.predict(rows) != classes for part, (rows, classes) in _held(task).items()}
+    return {"U": float(wrong.mean()), "macro": float(np.mean(of_class)), **{k: float(v.mean()) for k, v in beside.items()}}
 
 
-def measured(family: Family, method: str, weights: Weights, task: sets.Task, power: int) -> common.Record:
+def _held(task: sets.Task) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    return {"V": task.validation, "T": task.test}
+
+
+def measured(family: Family, method: str, weights: Weights, task: sets.Task, of: sets.Set) -> common.Record:
     """Errors on each part, seconds of the fit, and steps or iterations."""
     with common.Stopwatch() as watch:
-        estimator = fitted(family, family.methods[method], weights, task, power)
-    hidden = task.labels < 0
-    errors = {
-        "U": float(np.mean(estimator.transduction_[hidden] != task.truth[hidden])),
-        "V": error(estimator, *task.validation),
-        "T": error(estimator, *task.test),
-    }
-    return {"method": method, **errors, "n_iter": int(np.max(estimator.n_iter_)), **results.costs(watch)}
-
-
-def error(estimator: Any, kernel: np.ndarray, classes: np.ndarray) -> float:
-    """Share of rows with a wrong class, from their kernel with the fitted rows."""
-    return float(np.mean(estimator.predict(kernel) != classes))
+        estimator = fitted(family, family.methods[method], weights, task, of)
+    n_iter = {"n_iter": int(np.max(estimator.n_iter_))}
+    return {"method": method, **errors(estimator, task), **n_iter, **results.costs(watch)}

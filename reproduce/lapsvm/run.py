@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import errors
+import iterations
 import paper
+import protocol
+import weights
 
 LAPSVM = paper.Paper(
     name="lapsvm",
     about=__doc__,
-    small="G50C and COIL20(B), four splits and few weights: a minute",
-    experiments=paper.by_name(errors),
+    small="G50C, three splits and few weights: seconds",
+    experiments=paper.by_name(weights, errors, iterations, protocol),
 )
 
 if __name__ == "__main__":

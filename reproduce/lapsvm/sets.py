@@ -30,12 +30,20 @@ class Set:
 
     file: str
     prepare: Callable[[dict[str, np.ndarray]], tuple[Rows, np.ndarray]]
-    """Rows and classes from 0, of the arrays of the file."""
+    """Rows and classes from 0, of the arrays of the file; −1 for a class that is not published."""
     kernel: Kernel
     n_neighbors: int
     power: int
     labeled: int
     """Rows with a label, and as many others for validation."""
+    merged: Callable[[np.ndarray], np.ndarray] | None = None
+    """The two classes of a binary version, from those of the file."""
+    drawn_by: str = "task"
+    """Rows are drawn in proportion to the classes of the "file", to those of the "task", or at "random"."""
+    weights: str = "gaussian"
+    laplacian: str = "normalized"
+    all_rows: bool = False
+    """Whether the rows for validation and test are in the graph and in the fit too, without labels."""
     n_train: int = 0
     """Rows before the test rows of the data set; 0 if it has none, and folds are drawn."""
     searched: str = "newton"
@@ -66,7 +74,9 @@ class Task:
     labels: np.ndarray
     """(n), −1 where unlabeled."""
     truth: np.ndarray
-    """(n)"""
+    """(n), −1 where no class is published."""
+    judged: np.ndarray
+    """Numbers of the unlabeled rows U whose class is known."""
     validation: tuple[np.ndarray, np.ndarray]
     """Kernel (v, n) and classes (v)."""
     test: tuple[np.ndarray, np.ndarray]
@@ -114,9 +124,9 @@ def _as_it_is(data: dict[str, np.ndarray]) -> tuple[Rows, np.ndarray]:
     return data["X"].astype(np.float64), data["y"]
 
 
-def _coil_halves(data: dict[str, np.ndarray]) -> tuple[Rows, np.ndarray]:
+def _first_objects(objects: np.ndarray) -> np.ndarray:
     """The first ten objects against the others."""
-    return data["X"].astype(np.float64), (data["y"] >= 10).astype(np.int64)
+    return np.where(objects >= 10, 1, 0)
 
 
 def _usps_test(data: dict[str, np.ndarray]) -> tuple[Rows, np.ndarray]:
@@ -124,18 +134,19 @@ def _usps_test(data: dict[str, np.ndarray]) -> tuple[Rows, np.ndarray]:
     return 2 * data["X"][chosen].astype(np.float64) - 1, data["y"][chosen]
 
 
-def _usps_halves(data: dict[str, np.ndarray]) -> tuple[Rows, np.ndarray]:
+def ones_to_fives(digits: np.ndarray) -> np.ndarray:
+    """Digits 1 to 5 against 6 to 9 and 0, which is the tenth class where classes are counted from 1."""
+    return np.where((digits >= 1) & (digits <= 5), 0, 1)
+
+
+def zeros_to_fours(digits: np.ndarray) -> np.ndarray:
     """Digits 0 to 4 against 5 to 9."""
-    rows, digits = _usps_test(data)
-    return rows, (digits >= 5).astype(np.int64)
+    return np.where(digits >= 5, 1, 0)
 
 
 def _texts(data: dict[str, np.ndarray]) -> tuple[Rows, np.ndarray]:
-    """Counts as unit rows of TF-IDF, with 1 + log of the count."""
-    from sklearn.feature_extraction.text import TfidfTransformer
-
-    counts = sp.csr_matrix((data["X_data"], data["X_indices"], data["X_indptr"]), shape=tuple(data["X_shape"]))
-    return sp.csr_matrix(TfidfTransformer(sublinear_tf=True).fit_transform(counts.astype(np.float64))), data["y"]
+    """TF-IDF as published with SVMlin, in unit rows; 536 of the 1,946 classes are published."""
+    return sp.csr_matrix((data["X_data"], data["X_indices"], data["X_indptr"]), shape=tuple(data["X_shape"])).astype(np.float64), data["y"]
 
 
 def _three_or_eight(data: dict[str, np.ndarray]) -> tuple[Rows, np.ndarray]:
@@ -147,9 +158,9 @@ def _three_or_eight(data: dict[str, np.ndarray]) -> tuple[Rows, np.ndarray]:
 
 SETS = {
     "G50C": Set("g50c.npz", _as_it_is, rbf(17.5), 50, 5, 50),
-    "COIL20(B)": Set("coil20.npz", _coil_halves, rbf(6.0), 2, 1, 40),
-    "PCMAC": Set("pcmac.npz", _texts, rbf(2.7), 50, 5, 50),
-    "USPST(B)": Set("usps.npz", _usps_halves, rbf(9.4), 4, 2, 50),
+    "COIL20(B)": Set("coil20.npz", _as_it_is, rbf(6.0), 2, 1, 40, _first_objects),
+    "PCMAC": Set("pcmac_svmlin.npz", _texts, rbf(2.7), 50, 5, 50),
+    "USPST(B)": Set("usps.npz", _usps_test, rbf(9.4), 4, 2, 50, ones_to_fives),
     "COIL20": Set("coil20.npz", _as_it_is, rbf(6.0), 2, 1, 40),
     "USPST": Set("usps.npz", _usps_test, rbf(9.4), 4, 2, 50),
     "MNIST3VS8": Set(
@@ -166,17 +177,21 @@ def files() -> tuple[str, ...]:
 # --- splits ----------------------------------------------------------------------------------------------------------
 
 
-def tasks(name: str, draws: int) -> Iterator[Task]:
+def tasks(chosen: Set, draws: int) -> Iterator[Task]:
     """Yield one split after another."""
-    chosen = SETS[name]
     with np.load(common.data_file(chosen.file)) as data:
-        rows, classes = chosen.prepare(dict(data))
-    for split in _splits(classes, chosen, draws):
+        rows, published = chosen.prepare(dict(data))
+    classes = published if chosen.merged is None else chosen.merged(published)
+    by = {"file": published, "task": classes, "random": np.where(classes < 0, -1, 0)}[chosen.drawn_by]
+    for split in _splits(classes, by, chosen, draws):
         yield _task(rows, classes, split, chosen)
 
 
-def _splits(classes: np.ndarray, chosen: Set, draws: int) -> Iterator[Split]:
-    """Four folds, three times; or the division of the data and draws of its training rows."""
+def _splits(classes: np.ndarray, by: np.ndarray, chosen: Set, draws: int) -> Iterator[Split]:
+    """Four folds, three times; or the division of the data and draws of its training rows.
+
+    Rows of unknown class are divided as the others are; those of the training part stay unlabeled.
+    """
     from sklearn.model_selection import StratifiedKFold
 
     for draw in range(draws):
@@ -185,38 +200,53 @@ def _splits(classes: np.ndarray, chosen: Set, draws: int) -> Iterator[Split]:
             train, test = np.arange(chosen.n_train), np.arange(chosen.n_train, len(classes))
         else:
             folds = StratifiedKFold(4, shuffle=True, random_state=repetition)
-            train, test = list(folds.split(classes, classes))[fold]
-        labeled, others = _drawn(classes, train, chosen.labeled, draw)
-        validation, unlabeled = _drawn(classes, others, chosen.labeled, draw)
-        yield Split(labeled, unlabeled, validation, test)
+            train, test = list(folds.split(by, by))[fold]
+        known, unknown = train[classes[train] >= 0], train[classes[train] < 0]
+        labeled, others = _drawn(classes, by, known, chosen.labeled, draw)
+        validation, unlabeled = _drawn(classes, by, others, chosen.labeled, draw)
+        yield Split(labeled, np.concatenate([unlabeled, unknown]), validation, test[classes[test] >= 0])
 
 
-def _drawn(classes: np.ndarray, among: np.ndarray, count: int, draw: int) -> tuple[np.ndarray, np.ndarray]:
-    """A number of rows, of each class in proportion and at least one, and the others."""
+def _drawn(
+    classes: np.ndarray, by: np.ndarray, among: np.ndarray, count: int, draw: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """A number of rows, of each group `by` in proportion and at least one of each class, and the others."""
     from sklearn.model_selection import train_test_split
 
-    some, others = train_test_split(among, train_size=count, stratify=classes[among], random_state=draw)
-    if len(np.unique(classes[some])) < len(np.unique(classes)):
-        raise ValueError(f"{count} rows are too few for a row of each class")
-    return some, others
+    for seed in range(draw, draw + 100_000, 1000):
+        some, others = train_test_split(among, train_size=count, stratify=by[among], random_state=seed)
+        if len(np.unique(classes[some])) == len(np.unique(classes[among])):
+            return some, others
+    raise ValueError(f"{count} rows are too few for a row of each class")
 
 
 def _task(rows: Rows, classes: np.ndarray, split: Split, chosen: Set) -> Task:
-    order = np.concatenate([split.labeled, split.unlabeled])
+    beyond = [split.validation, split.test] if chosen.all_rows else []
+    order = np.concatenate([split.labeled, split.unlabeled, *beyond])
     fitted, truth = rows[order], classes[order]
     labels = np.where(np.arange(len(order)) < len(split.labeled), truth, -1)
+    unlabeled = np.arange(len(split.labeled), len(split.labeled) + len(split.unlabeled))
 
     def beside(some: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return chosen.kernel(rows[some], fitted), classes[some]
 
-    graph = _graph(fitted, chosen.n_neighbors)
-    return Task(chosen.kernel(fitted, fitted), graph, labels, truth, beside(split.validation), beside(split.test))
+    return Task(
+        gram=chosen.kernel(fitted, fitted),
+        graph=_graph(fitted, chosen),
+        labels=labels,
+        truth=truth,
+        judged=unlabeled[truth[unlabeled] >= 0],
+        validation=beside(split.validation),
+        test=beside(split.test),
+    )
 
 
-def _graph(rows: Rows, n_neighbors: int) -> Any:
-    """Heat weights exp(−d²/(2t²)), t being the mean distance to a neighbor; an edge if either row is a neighbor of the other."""
+def _graph(rows: Rows, chosen: Set) -> Any:
+    """An edge if either row is a neighbor of the other; gaussian weights exp(−d²/(2t²)), t being the mean distance to a neighbor."""
     from lapwing.graph import kneighbors, knn_graph
 
-    distances, _ = kneighbors(rows, n_neighbors)
+    if chosen.weights == "binary":
+        return knn_graph(rows, chosen.n_neighbors, weights="binary", symmetrize="union")
+    distances, _ = kneighbors(rows, chosen.n_neighbors)
     width = float(distances[distances > 0].mean())
-    return knn_graph(rows, n_neighbors, weights="gaussian", bandwidth=width, symmetrize="union")
+    return knn_graph(rows, chosen.n_neighbors, weights="gaussian", bandwidth=width, symmetrize="union")

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import boxes
 import paper
+import stream
 import trec
 
 SPARSE_HFS = paper.Paper(
     name="sparse-hfs",
     about=__doc__,
     small="a tenth of the points and 4,000 mails: a minute or two",
-    experiments=paper.by_name(boxes, trec),
+    experiments=paper.by_name(boxes, trec, stream),
 )
 
 if __name__ == "__main__":

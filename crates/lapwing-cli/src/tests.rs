@@ -76,6 +76,24 @@ fn what_was_wrong_takes_one_line() {
     assert_eq!(hints, ["lapwing label --help describes every option"]);
     let (line, _) = said("lapwing label in.csv");
     assert_eq!(line, "the following required arguments were not provided: --output <OUT>");
+    for (name, answer) in [
+        ("herta", "HERTA is --method unfolded-gnn --solver herta here"),
+        ("twirls", "TWIRLS is --method unfolded-gnn here"),
+        ("biglp", "BigLP is --method low-rank --factor nystrom here"),
+        ("hfs", "HFS is --method harmonic --form plain here"),
+        ("stable-hfs", "Stable-HFS is --method harmonic --form stable here"),
+        (
+            "label-propagation",
+            "label propagation is --method harmonic --form plain --clamp hard --decision argmax here",
+        ),
+        ("lapsvmp", "lapsvmp is --method lapsvm --solver cg here"),
+    ] {
+        for command in ["label in.csv -o out.csv --method", "compare in.csv --methods", "methods"] {
+            let (line, hints) = said(&format!("lapwing {command} {name}"));
+            assert!(line.starts_with(&format!("invalid value '{name}' for")), "{line}");
+            assert_eq!(hints[0], answer, "{line}");
+        }
+    }
     let (line, hints) = said("lapwing label in.csv -o out.csv --metrik cosine");
     assert_eq!(line, "unexpected argument '--metrik' found");
     assert!(hints[0].contains("--metric"), "{hints:?}");

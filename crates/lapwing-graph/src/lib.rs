@@ -22,6 +22,7 @@ pub mod sparsify;
 #[doc(hidden)]
 pub mod testkit;
 mod widths;
+mod window;
 
 pub use affinity::{AffinityGraph, affinity_graph, weigh};
 pub use knn::{IndexCells, KnnReport, NeighborIndex, Neighbors, edge_distances, equal_rows, kneighbors, query};
@@ -30,3 +31,4 @@ pub use lapwing_solve::{Components, Graph};
 pub use params::{GraphParams, KnnMethod, KnnParams, Metric, SELF_TUNING_BANDWIDTH, Symmetrize, Weighting, ZeroRows};
 pub use plan::{GraphPlan, graph_bytes};
 pub use widths::Widths;
+pub use window::WindowGraph;

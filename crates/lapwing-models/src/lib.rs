@@ -23,7 +23,7 @@ pub use choose::auto::{Auto, AutoParams, Candidates};
 pub use choose::compare::{CompareParams, CompareRow, Comparison, Failed, Keep, Rival, Unfinished, Winner, compare};
 pub use classifier::{Classifier, KINDS, extension_from_bytes, extension_to_file};
 pub use method_params::MethodParams;
-pub use registry::{METHODS, MethodSpec, Settings, method, method_names};
+pub use registry::{METHODS, MethodSpec, PUBLISHED, PublishedName, Settings, method, method_names};
 
 pub use self::core::class_prior::ClassPrior;
 pub use self::core::class_sizes::{
@@ -43,7 +43,8 @@ pub use self::core::scores::{Extended, RowScores};
 pub use self::core::venn_abers::VennAbers;
 pub use self::core::{metrics, split};
 pub use self::methods::harmonic::{
-    Calibration, Certify, Clamp, Decision, Form, Harmonic, HarmonicParams, SparseHarmonic, SparseHarmonicParams,
+    Calibration, Certify, Clamp, Decision, Form, Harmonic, HarmonicParams, HarmonicStream, SparseHarmonic,
+    SparseHarmonicParams, StreamAnswer, StreamParams,
 };
 pub use self::methods::lapsvm::{LapSvm, LapSvmParams};
 pub use self::methods::low_rank::{LowRank, LowRankParams, RowFit};

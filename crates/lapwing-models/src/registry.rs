@@ -22,6 +22,10 @@ use crate::methods::simple_harmonic::{SIMPLE_HARMONIC, SimpleHarmonic};
 use crate::methods::subsampling::{SUBSAMPLING, Subsampling};
 use crate::methods::unfolded::{UNFOLDED, UnfoldedGnn};
 
+mod published;
+
+pub use published::{PUBLISHED, PublishedName};
+
 /// A method: its name, what it is for, its parameters, and how it is made of them.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -229,11 +233,14 @@ impl MethodSpec {
     /// The method of that name.
     ///
     /// # Errors
-    /// [`Error::Param`] naming the nearest known name, or all of them.
+    /// [`Error::Param`] listing the known names, with the one under which a [`PublishedName`] is known here, or the nearest.
     pub fn named(name: &str) -> Result<&'static Self> {
         METHODS.iter().find(|spec| spec.name == name).ok_or_else(|| {
             let known: Vec<&str> = method_names().collect();
-            let hint = nearest(name, &known).map(|near| format!("; the nearest is {near}")).unwrap_or_default();
+            let hint = match PublishedName::find(name) {
+                Some(published) => format!("; {published}"),
+                None => nearest(name, &known).map(|near| format!("; the nearest is {near}")).unwrap_or_default(),
+            };
             Error::param("method", format!("'{name}'"), format!("one of {}{hint}", known.join(", ")))
         })
     }

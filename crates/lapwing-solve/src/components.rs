@@ -28,17 +28,22 @@ impl Components {
     /// O(n + m) time in the worst case, O(n) for graphs with one large component; 4 bytes per row of scratch.
     #[doc(hidden)]
     pub fn new<T>(adjacency: &Csr<T>) -> Self {
-        let n = adjacency.n_rows();
+        Self::of(adjacency.n_rows(), |row| adjacency.row(row).0.iter().copied())
+    }
+
+    /// Components of a symmetric relation among `n` rows, as [`new`](Self::new) finds them.
+    #[doc(hidden)]
+    pub fn of<I: Iterator<Item = u32>>(n: usize, neighbors: impl Fn(usize) -> I) -> Self {
         let mut sets = DisjointSets::new(n);
         for row in 0..n {
-            for &column in adjacency.row(row).0.iter().take(FIRST) {
+            for column in neighbors(row).take(FIRST) {
                 sets.join(row as u32, column);
             }
         }
         let largest = most_frequent_root(&mut sets, n);
         for row in 0..n as u32 {
             if sets.root(row) != largest {
-                for &column in adjacency.row(row as usize).0.iter().skip(FIRST) {
+                for column in neighbors(row as usize).skip(FIRST) {
                     sets.join(row, column);
                 }
             }

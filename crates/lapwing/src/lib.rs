@@ -168,8 +168,8 @@ pub mod models {
     // A method by its name or type, what it takes and what it returns.
     #[doc(inline)]
     pub use lapwing_models::{
-        Fitted, FittedRegression, Labeling, METHODS, Method, MethodParams, MethodSpec, Problem, Rule, Settings, method,
-        method_names,
+        Fitted, FittedRegression, Labeling, METHODS, Method, MethodParams, MethodSpec, PUBLISHED, Problem,
+        PublishedName, Rule, Settings, method, method_names,
     };
     // Memory of a fit before it is made.
     #[doc(inline)]
@@ -179,11 +179,11 @@ pub mod models {
     pub use crate::model::Model;
     #[doc(inline)]
     pub use lapwing_models::{Classifier, Extend, Extended, Extension, NeighborExtension, RowScores};
-    // Harmonic functions, on the graph and on a sparsifier of it.
+    // Harmonic functions: on the graph, on a sparsifier of it, and on the last edges of a stream.
     #[doc(inline)]
     pub use lapwing_models::{
-        Calibration, Certify, Clamp, ClassPrior, Decision, Form, Harmonic, HarmonicParams, SparseHarmonic,
-        SparseHarmonicParams,
+        Calibration, Certify, Clamp, ClassPrior, Decision, Form, Harmonic, HarmonicParams, HarmonicStream,
+        SparseHarmonic, SparseHarmonicParams, StreamAnswer, StreamParams,
     };
     // The other methods; their choices are in modules of their own.
     #[doc(inline)]

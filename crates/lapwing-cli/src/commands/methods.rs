@@ -1,12 +1,12 @@
 //! `lapwing methods`: lists the methods, or the parameters of one.
 
 use clap::Args;
-use clap::builder::PossibleValuesParser;
 use lapwing::data::params::{Parameter, Parameters};
 use lapwing::models::{METHODS, MethodSpec, Settings, method_names};
 use serde_json::{Value as Json, json};
 
 use crate::failure::Failure;
+use crate::options::MethodName;
 use crate::outcome::Outcome;
 use crate::session::print;
 use crate::text::{option, wrapped};
@@ -25,7 +25,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub struct Methods {
     /// The method
-    #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(method_names()), hide_possible_values = true)]
+    #[arg(value_name = "NAME", value_parser = MethodName, hide_possible_values = true)]
     method: Option<String>,
 
     /// Print JSON instead of text

@@ -2,6 +2,7 @@
 
 mod columns;
 mod data;
+mod method_name;
 mod outputs;
 mod parameters;
 mod run;
@@ -10,6 +11,7 @@ mod table;
 
 pub use columns::{IdOption, Names, ReadColumns};
 pub use data::{DataOptions, IgnoreOption, LabelOptions, edge_options, no_labels, read_options};
+pub use method_name::MethodName;
 pub use outputs::{BesideOptions, ReportOption, SaveGraphOption, Unreached, check_rereadable};
 pub use run::{ProgressStyle, RunOptions};
 pub use subject::{DEFAULT_METHOD, GraphSettings, ParamsOptions, Subject};

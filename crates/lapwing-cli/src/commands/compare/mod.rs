@@ -7,9 +7,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use clap::builder::PossibleValuesParser;
 use lapwing::data::{Features, Report, Targets};
-use lapwing::models::{Certify, CompareParams, Comparison, Keep, Method, ProblemSize, Settings, compare, method_names};
+use lapwing::models::{Certify, CompareParams, Comparison, Keep, Method, ProblemSize, Settings, compare};
 use lapwing_core::{params, peak_memory_bytes};
 use lapwing_report::summary::of_scaling;
 use lapwing_report::{ComparePage, Parts, Table, stage_page};
@@ -18,7 +17,7 @@ use serde_json::json;
 use crate::failure::Failure;
 use crate::files::{Files, REPORT_ENDINGS};
 use crate::input::{Input, refuse_weight};
-use crate::options::{DataOptions, LabelOptions, ParamsOptions, RunOptions};
+use crate::options::{DataOptions, LabelOptions, MethodName, ParamsOptions, RunOptions};
 use crate::outcome::Outcome;
 use crate::session::Session;
 use crate::text::{count, summary, table};
@@ -60,7 +59,7 @@ pub struct Compare {
     /// By default, sparse-harmonic is left out if it would keep all edges, and subsampling if it would take all rows: their labels are
     /// then those of harmonic.
     #[arg(long, value_name = "M1,M2,…", value_delimiter = ',', help_heading = "Comparison")]
-    #[arg(value_parser = PossibleValuesParser::new(method_names()))]
+    #[arg(value_parser = MethodName)]
     methods: Vec<String>,
 
     #[command(flatten)]

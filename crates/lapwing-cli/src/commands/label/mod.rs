@@ -6,10 +6,9 @@ mod rows;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use clap::builder::PossibleValuesParser;
 use lapwing::data::{Labels, Matrix, Report, Run, SparseLabels, Targets};
 use lapwing::graph::sparsify::Checkpoint;
-use lapwing::models::{Method, Problem, Settings, method_names};
+use lapwing::models::{Method, Problem, Settings};
 use lapwing_core::available_memory_bytes;
 use lapwing_table::read::is_rereadable_table;
 
@@ -19,7 +18,7 @@ use crate::failure::Failure;
 use crate::files::{ANY_ENDING, Files, check_checkpoint, is_once};
 use crate::input::{Input, Prepared, Prior, Reasons, are_rows, check_classes, check_prior, holds_suggestions};
 use crate::label_table::check_set_names;
-use crate::options::{DEFAULT_METHOD, DataOptions, LabelOptions, ParamsOptions, RunOptions};
+use crate::options::{DEFAULT_METHOD, DataOptions, LabelOptions, MethodName, ParamsOptions, RunOptions};
 use crate::outcome::Outcome;
 use crate::ranks::Ranks;
 use crate::session::Session;
@@ -71,7 +70,7 @@ pub struct Label {
 
     /// How to label; lapwing methods lists the methods, --method NAME --help the parameters of one
     #[arg(long, value_name = "NAME", default_value = DEFAULT_METHOD, help_heading = "Method")]
-    #[arg(value_parser = PossibleValuesParser::new(method_names()), hide_possible_values = true)]
+    #[arg(value_parser = MethodName, hide_possible_values = true)]
     method: String,
 
     #[command(flatten)]

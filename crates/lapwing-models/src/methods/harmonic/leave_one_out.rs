@@ -295,8 +295,18 @@ pub(super) fn center_rows(function: &mut HarmonicFunction, level: Level) {
     if let Some(certificate) = &mut function.certificate {
         certificate.center(&function.scores, &function.reached, level);
     }
-    for row in 0..function.scores.n_rows() {
-        function.scores.row_mut(row).iter_mut().zip(&mean).for_each(|(score, mean)| *score -= mean);
+    subtract(&mut function.scores, &mean);
+}
+
+/// Subtracts their mean over the rows from plain scores.
+pub(super) fn center(scores: &mut Matrix) {
+    let mean = row_mean(scores);
+    subtract(scores, &mean);
+}
+
+fn subtract(scores: &mut Matrix, mean: &[f64]) {
+    for row in 0..scores.n_rows() {
+        scores.row_mut(row).iter_mut().zip(mean).for_each(|(score, mean)| *score -= mean);
     }
 }
 

@@ -21,6 +21,7 @@ mod select_regression;
 mod settling;
 mod solving;
 mod sparse;
+mod stream;
 mod system;
 mod trust;
 
@@ -37,6 +38,7 @@ pub use function::{HarmonicFunction, harmonic};
 pub use params::{Calibration, Certify, Clamp, Decision, Form, HarmonicParams};
 pub use refine::Refinement;
 pub use sparse::{SparseHarmonic, SparseHarmonicParams};
+pub use stream::{HarmonicStream, StreamAnswer, StreamParams};
 
 use self::leave_one_out::Verdict;
 use self::phases::{HeldScores, Phases};

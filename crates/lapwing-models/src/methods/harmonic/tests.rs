@@ -14,6 +14,7 @@ use crate::golden::golden;
 mod decisions;
 mod prior;
 mod regression;
+mod stream;
 
 fn run() -> Run {
     Run::new(Some(2), 0).unwrap()

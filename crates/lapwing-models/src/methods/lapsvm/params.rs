@@ -49,6 +49,8 @@ choices! {
     pub enum Stopping("stopping", default Stability) {
         /// When hardly any unlabeled row changes its side or class any more, and the objective hardly falls.
         Stability = "stability",
+        /// When hardly any unlabeled row changes its side any more: the published rule, which stops early with many classes.
+        Sides = "sides",
         /// When the error on a validation set no longer falls.
         Validation = "validation",
         /// When both hold at the same check.

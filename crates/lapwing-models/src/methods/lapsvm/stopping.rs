@@ -1,9 +1,9 @@
 //! When conjugate gradients stop (Melacci & Belkin 2011, section 4.1): labels become stable long before the gradient vanishes
 //! (algorithms 2 and 3). A check costs one pass over f, and v·n multiplications for rows beyond the fit.
 //!
-//! Departure from the paper: labels count as stable only if the objective has stopped falling too, and the classes decided by all
-//! problems together hardly change. With one of many classes against the rest, nearly all rows are on one side from the first
-//! iteration on and never change it.
+//! [`Stopping::Sides`] is algorithm 2 as published. [`Stopping::Stability`] departs from it: labels count as stable only if the
+//! objective has stopped falling too, and the classes decided by all problems together hardly change. With one of many classes
+//! against the rest, nearly all rows are on one side from the first iteration on and never change it.
 
 use lapwing_core::Run;
 use lapwing_core::parallel::*;
@@ -87,12 +87,12 @@ impl Rule<'_> {
 
     /// Whether problem `number` stops here.
     pub fn stops(&self, number: usize, at: &Standing<'_>, memory: &mut Memory, run: &Run) -> bool {
-        let stable = self.kind != Stopping::Validation && self.is_stable(at, memory, run);
-        let no_better = self.kind != Stopping::Stability && self.is_no_better(number, at, memory, run);
         match self.kind {
-            Stopping::Stability => stable,
-            Stopping::Validation => no_better,
-            Stopping::Mixed => stable && no_better,
+            Stopping::Sides => self.keeps_sides(at, memory, run),
+            Stopping::Stability => self.is_stable(at, memory, run),
+            Stopping::Validation => self.is_no_better(number, at, memory, run),
+            // Both remember this check, whatever the other says.
+            Stopping::Mixed => self.is_stable(at, memory, run) & self.is_no_better(number, at, memory, run),
             Stopping::Gradient => false,
         }
     }
@@ -100,16 +100,22 @@ impl Rule<'_> {
     /// Whether, since the last check, almost no unlabeled row changed sides or class, and the objective hardly fell; false at the
     /// first check.
     fn is_stable(&self, at: &Standing<'_>, memory: &mut Memory, run: &Run) -> bool {
-        let Standing { f, bias, objective, .. } = *at;
+        let keeps_sides = self.keeps_sides(at, memory, run);
+        let before = memory.objective.replace(at.objective).unwrap_or(f64::INFINITY);
+        let falls = before - at.objective > FALLING * at.objective;
+        !falls && at.has_settled && keeps_sides
+    }
+
+    /// Whether almost no unlabeled row changed sides since the last check; false at the first check.
+    fn keeps_sides(&self, at: &Standing<'_>, memory: &mut Memory, run: &Run) -> bool {
+        let Standing { f, bias, .. } = *at;
         let sides: Vec<bool> = run.install(|| {
             self.unlabeled.par_iter().with_min_len(4096).map(|&row| f[row as usize] + bias > 0.0).collect()
         });
         let is_first = memory.sides.is_empty() && !sides.is_empty();
         let changed = sides.iter().zip(&memory.sides).filter(|(a, b)| a != b).count();
         memory.sides = sides;
-        let before = memory.objective.replace(objective).unwrap_or(f64::INFINITY);
-        let falls = before - objective > FALLING * objective;
-        !is_first && !falls && at.has_settled && self.is_few(changed)
+        !is_first && self.is_few(changed)
     }
 
     /// Whether the number of correct validation rows has not risen since the last check.
