@@ -34,6 +34,7 @@ def sparsify(
     n_projections: int = 32,
     ridge: float | Literal["auto"] = "auto",
     distortion: float | None = None,
+    epsilon: float | None = None,
     edge_budget: int | None = None,
     memory: int | None = None,
     probes: ArrayLike | None = None,
@@ -69,7 +70,7 @@ def sparsify(
     """
     parameters = {
         "sampler": sampler, "capacity": capacity, "n_projections": n_projections, "ridge": ridge,
-        "distortion": distortion, "edge_budget": edge_budget, "memory": memory,
+        "distortion": distortion, "epsilon": epsilon, "edge_budget": edge_budget, "memory": memory,
     }  # fmt: skip
     control = run_control(n_jobs, random_state, verbose, callback)
     parts, report = _lapwing.sparsify(_source(A, n_samples), parameters, _probes(probes), control)

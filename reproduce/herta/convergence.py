@@ -14,6 +14,8 @@ import sets
 Setting = dict[str, Any]
 LEVELS = (1e-2, 1e-4, 1e-6)
 """(ℓ − ℓ*)/ℓ*."""
+OWN = "default"
+"""The learning rate that a method has without being told one."""
 TOL = 1e-8
 """Tolerance of the methods, and the end of the plots."""
 SLOW, FAST = 1000, 300
@@ -32,12 +34,13 @@ class Convergence:
     DATA = sets.files()
 
     def settings(self, small: bool) -> list[Setting]:
-        """A process for each data set and method."""
+        """A process for each data set, method and learning rate."""
         slow, fast = (SMALL_SLOW, SMALL_FAST) if small else (SLOW, FAST)
         return [
-            {"data": data, "method": method, "max_iter": slow if method in methods.PLAIN else fast}
+            {"data": data, "method": method, "max_iter": slow if method in methods.PLAIN else fast, "rate": rate}
             for data in sets.chosen(small)
             for method in methods.of(self.loss, data)
+            for rate in (OWN, *(methods.RATES if method in methods.RATED else ()))
         ]
 
     def measure(self, setting: Setting) -> list[common.Record]:
@@ -47,6 +50,8 @@ class Convergence:
         best = methods.optimum(setting["data"], data, labels, self.loss, self.graph_reg)
         options = {"l2_reg": best.l2_reg, "tol": TOL, "max_iter": setting["max_iter"]}
         options |= methods.METHODS[setting["method"]]
+        if setting["rate"] != OWN:
+            options["learning_rate"] = setting["rate"]
         said = methods.part(methods.fitted(data, labels, self.loss, self.graph_reg, **options))
         whole = {"optimum": best.value, "l2_reg": best.l2_reg, "condition": said["condition"]}
         whole |= {"edge_passes": said["edge_passes"], "n_nodes": data.graph.shape[0], "n_edges": data.graph.nnz // 2}
@@ -68,8 +73,12 @@ class Convergence:
         for at, (name, group) in enumerate(groups.items()):
             by_method = results.grouped(group, lambda one: one["method"])
             for method in methods.CURVES.in_order(by_method):
+                shown_rates = _rates(by_method[method])
                 for panel, entry in zip(panels[:, at], ("step", "seconds"), strict=True):
-                    _curve(panel, by_method[method], entry, method)
+                    # The best of the paper's rates; beside it, thin, the default.
+                    _curve(panel, shown_rates[-1], entry, method)
+                    if len(shown_rates) > 1:
+                        _curve(panel, shown_rates[0], entry, method, {"linewidth": 0.6, "label": None, "marker": None})
             panels[0, at].set_title(name)
             panels[0, at].set_xscale("symlog", linthresh=1)
             panels[0, at].set(xlabel="iterations", xlim=(0, None))
@@ -93,26 +102,34 @@ def shown(errors: list[float]) -> list[int]:
 
 def _table(name: str, group: list[common.Record]) -> str:
     first = group[0]
-    head = ["method", *[f"steps to {level:.0e}".replace("e-0", "e-") for level in LEVELS]]
+    head = ["method", "rate", *[f"steps to {level:.0e}".replace("e-0", "e-") for level in LEVELS]]
     head += [*[f"s to {level:.0e}".replace("e-0", "e-") for level in LEVELS], "at the end", "after steps", "s"]
     head += ["condition", "edge passes"]
     by_method = results.grouped(group, lambda one: one["method"])
-    rows = [_line(method, by_method[method]) for method in methods.CURVES.in_order(by_method)]
+    rows = [_line(method, trial) for method in methods.CURVES.in_order(by_method) for trial in _rates(by_method[method])]
     sizes = f"{first['n_nodes']:,} nodes, {first['n_edges']:,} edges, {first['n_features']:,} features"
     title = f"{name}: {sizes}, {first['n_labeled']:,} labels, ρ = {first['l2_reg']:.3g}, ℓ* = {first['optimum']:.8g}"
     return common.markdown(title, head, rows)
 
 
+def _rates(points: list[common.Record]) -> list[list[common.Record]]:
+    """The trial with the default rate, and that of the least final loss among the rates of the paper, if there are any."""
+    trials = results.grouped(points, lambda one: one["rate"])
+    own = trials.pop(OWN)
+    return [own, *([min(trials.values(), key=lambda trial: trial[-1]["error"])] if trials else [])]
+
+
 def _line(method: str, points: list[common.Record]) -> list[str]:
     last = points[-1]
     reached = [next((one for one in points if one["error"] <= level), None) for level in LEVELS]
-    cells = [method, *["–" if one is None else f"{one['step']:,}" for one in reached]]
+    rate = f"{points[0]['rate']:g}, best of five" if points[0]["rate"] != OWN else "default" if method in methods.RATED else ""
+    cells = [method, rate, *["–" if one is None else f"{one['step']:,}" for one in reached]]
     cells += ["–" if one is None else f"{one['seconds']:.3g}" for one in reached]
     cells += [f"{last['error']:.1e}", f"{last['step']:,}", f"{last['seconds']:.3g}"]
     return [*cells, f"{last['condition']:.2f}" if last["condition"] else "–", f"{last['edge_passes']:,}"]
 
 
-def _curve(panel: Any, points: list[common.Record], entry: str, method: str) -> None:
-    style = {**methods.CURVES.style(method), "label": method, "markevery": 0.15}
+def _curve(panel: Any, points: list[common.Record], entry: str, method: str, changed: dict[str, Any] | None = None) -> None:
+    style = {**methods.CURVES.style(method), "label": method, "markevery": 0.15, **(changed or {})}
     style["linestyle"] = "--" if method == "direct" else "-"  # same curve as L-BFGS, except for the seconds
     panel.plot([one[entry] for one in points], [max(one["error"], TOL / 10) for one in points], **style)

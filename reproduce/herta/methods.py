@@ -18,7 +18,8 @@ SOMETIMES = ("condition", "effective_dimension", "gap", "n_kept_edges", "rank", 
 """Entries of a report that only some solvers fill."""
 BEST = 1e-10
 """Tolerance of the optimum."""
-# Each with the learning rate that is its default; the paper takes the best of five.
+RATES = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
+"""Learning rates of the paper (appendix E), which shows the trial of the least final loss."""
 METHODS: dict[str, dict[str, Any]] = {
     "GD": {"solver": "gd"},
     "Adam": {"solver": "adam"},
@@ -31,6 +32,8 @@ METHODS: dict[str, dict[str, Any]] = {
 SLOW = {"mse": ["HERTA, Adam"], "cross-entropy": ["HERTA, Adam", "direct"]}
 """Variants that are too slow with many features: the symmetric root of P is an eigenproblem, and each of a hundred
 iterations reads all stored rows."""
+RATED = ("GD", "Adam", "HERTA", "HERTA, Adam")
+"""Methods that take a learning rate: besides those of the paper the default, 2/(ν₁ + ν_d) or 0.05."""
 PLAIN = ("GD", "Adam")
 """Methods without a preconditioner."""
 ONLY = {"HERTA, CG": "mse", "HERTA, L-BFGS": "cross-entropy"}

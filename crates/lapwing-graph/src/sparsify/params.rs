@@ -38,6 +38,8 @@ choices! {
 pub enum Budget {
     /// So many that xᵀL_Hx is within (1 ± ε)·xᵀL_Gx, ε in (0, 10), by a law from measurements.
     Distortion(f64),
+    /// n·ln²n/ε² of n nodes, ε in (0, 1): the published size (Calandriello et al. 2015).
+    Epsilon(f64),
     /// This number of edges in the mean.
     Edges(usize),
     /// So many that the sparsifier fits in this number of bytes.
@@ -81,8 +83,8 @@ impl Default for Budget {
     }
 }
 
-/// A budget is one of three parameters, which exclude each other.
-const BUDGETS: [&str; 3] = ["distortion", "edge_budget", "memory"];
+/// A budget is one of four parameters, which exclude each other.
+const BUDGETS: [&str; 4] = ["distortion", "epsilon", "edge_budget", "memory"];
 
 impl Parameters for Budget {
     fn list(&self) -> Vec<Parameter> {
@@ -96,25 +98,25 @@ impl Parameters for Budget {
         };
         let distortion = "Keep as many edges as it takes for xᵀLx within a factor 1 ± this of what it was, as far as \
                           measurements tell. 0.5 where no budget is given.";
+        let epsilon = "Keep n·ln²n/ε² edges of n nodes, the size for which a distortion of ε is proved up to a constant \
+                       (Calandriello et al. 2015): far more than the distortion takes, and often more than there are.";
+        let edges = "Number of copies of edges to keep, about. An important edge has several copies and counts once among \
+                     the edges kept, so these are fewer.";
         let memory = "Keep as many edges as can be worked with in so many bytes.";
         vec![
-            of(BUDGETS[0], distortion, Number::Real, above(0.0).below(10.0), &["edge_budget", "memory"]),
-            of(
-                BUDGETS[1],
-                "Number of copies of edges to keep, about. An important edge has several copies and counts once among the edges kept, so these are fewer.",
-                Number::Count,
-                at_least(1.0),
-                &["distortion", "memory"],
-            ),
-            of(BUDGETS[2], memory, Number::Bytes, at_least(1.0), &["distortion", "edge_budget"]),
+            of(BUDGETS[0], distortion, Number::Real, above(0.0).below(10.0), &["epsilon", "edge_budget", "memory"]),
+            of(BUDGETS[1], epsilon, Number::Real, above(0.0).below(1.0), &["distortion", "edge_budget", "memory"]),
+            of(BUDGETS[2], edges, Number::Count, at_least(1.0), &["distortion", "epsilon", "memory"]),
+            of(BUDGETS[3], memory, Number::Bytes, at_least(1.0), &["distortion", "epsilon", "edge_budget"]),
         ]
     }
 
     fn get(&self, name: &str) -> Option<Value> {
         let given = match self {
             Self::Distortion(distortion) => (BUDGETS[0], Value::Real(*distortion)),
-            Self::Edges(edges) => (BUDGETS[1], Value::Count(*edges as u64)),
-            Self::Memory(bytes) => (BUDGETS[2], Value::Count(*bytes)),
+            Self::Epsilon(epsilon) => (BUDGETS[1], Value::Real(*epsilon)),
+            Self::Edges(edges) => (BUDGETS[2], Value::Count(*edges as u64)),
+            Self::Memory(bytes) => (BUDGETS[3], Value::Count(*bytes)),
         };
         // No budget counts as given if it is the default.
         let is_given = name == given.0 && *self != Self::default();
@@ -132,6 +134,7 @@ impl Parameters for Budget {
         }
         let given = match name {
             "distortion" => f64::from_value(value).map(Self::Distortion),
+            "epsilon" => f64::from_value(value).map(Self::Epsilon),
             "edge_budget" => usize::from_value(value).map(Self::Edges),
             "memory" => u64::from_value(value).map(Self::Memory),
             _ => return Err(unknown(name, BUDGETS.into_iter())),

@@ -83,6 +83,10 @@ impl SparsifyParams {
                 let budget = ((n as f64 / (x * x)) as usize).max(least);
                 (budget, self.capacity.unwrap_or(budget.saturating_mul(ROOM)))
             }
+            Budget::Epsilon(epsilon) => {
+                let budget = ((n as f64 * ((n.max(2) as f64).ln() / epsilon).powi(2)) as usize).max(least);
+                (budget, self.capacity.unwrap_or(budget.saturating_mul(ROOM)))
+            }
             Budget::Edges(edges) => (edges, self.capacity.unwrap_or(edges.max(least).saturating_mul(ROOM))),
             Budget::Memory(bytes) => {
                 // A quarter for blocks of vectors, the rest for edges and what is kept for each node.
@@ -123,6 +127,8 @@ mod tests {
 
     #[test]
     fn budgets_follow_the_law() {
+        // The mails of the paper at its ε: 135 edges a row.
+        assert_eq!(sizes(Budget::Epsilon(0.9), 34_649).edge_budget / 34_649, 134);
         let of = |distortion| sizes(Budget::Distortion(distortion), 1000).edge_budget;
         // 20 edges a node gave distortions of .56 to .72, 40 gave .31 to .46.
         assert!((18_000..25_000).contains(&of(0.72)), "{}", of(0.72));
