@@ -246,6 +246,9 @@ _DOCUMENTATION = {
     "distortion": """distortion : float in (0, 10) or None, default=None
     Keep as many edges as it takes for xᵀLx within a factor 1 ± this of what it was, as far as measurements tell. 0.5
     where no budget is given.""",
+    "epsilon": """epsilon : float in (0, 1) or None, default=None
+    Keep n·ln²n/ε² edges of n nodes, the size for which a distortion of ε is proved up to a constant (Calandriello et
+    al. 2015): far more than the distortion takes, and often more than there are.""",
     "edge_budget": """edge_budget : int >= 1 or None, default=None
     Number of copies of edges to keep, about. An important edge has several copies and counts once among the edges kept,
     so these are fewer.""",
@@ -679,8 +682,8 @@ AUDIT_PARAMETERS = _documentation(
 )
 
 SPARSIFY_PARAMETERS = _documentation(
-    "A", "n_samples:sparsify", "sampler", "capacity", "n_projections", "ridge", "distortion", "edge_budget", "memory",
-    "probes", "random_state", "n_jobs", "verbose", "callback", "return_report",
+    "A", "n_samples:sparsify", "sampler", "capacity", "n_projections", "ridge", "distortion", "epsilon", "edge_budget",
+    "memory", "probes", "random_state", "n_jobs", "verbose", "callback", "return_report",
 )
 
 LEARN_WEIGHTS_PARAMETERS = _documentation(
@@ -829,13 +832,13 @@ class SparseHarmonicClassifierParameters:
         "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method", "recall_target", "zero_rows",
         "graph_reg", "form", "clamp", "decision", "class_prior", "prior_weight", "tol", "max_iter", "calibration",
         "certify", "size_slack", "labels_drawn", "refinements", "sampler", "capacity", "n_projections", "ridge",
-        "distortion", "edge_budget", "memory",
+        "distortion", "epsilon", "edge_budget", "memory",
     )
     _parameters_doc: ClassVar[str] = _documentation(
         "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method", "recall_target", "zero_rows",
         "graph_reg", "form", "clamp", "decision:HarmonicClassifier", "class_prior:HarmonicClassifier", "prior_weight",
         "tol", "max_iter", "calibration", "certify", "size_slack", "labels_drawn:HarmonicClassifier", "refinements",
-        "sampler", "capacity", "n_projections", "ridge", "distortion", "edge_budget", "memory",
+        "sampler", "capacity", "n_projections", "ridge", "distortion", "epsilon", "edge_budget", "memory",
         "prior:HarmonicClassifier", "affinity:SparseHarmonicClassifier", "unlabeled", "abstain", "random_state",
         "n_jobs", "verbose", "callback",
     )
@@ -867,6 +870,7 @@ class SparseHarmonicClassifierParameters:
     n_projections: int = 32
     ridge: float | Literal["auto"] = "auto"
     distortion: float | None = None
+    epsilon: float | None = None
     edge_budget: int | None = None
     memory: int | None = None
     prior: Any = None
@@ -1474,11 +1478,11 @@ class StreamingSparsifierParameters:
     """Parameters of `StreamingSparsifier`."""
 
     _declared: ClassVar[tuple[str, ...]] = (
-        "sampler", "capacity", "n_projections", "ridge", "distortion", "edge_budget", "memory",
+        "sampler", "capacity", "n_projections", "ridge", "distortion", "epsilon", "edge_budget", "memory",
     )
     _parameters_doc: ClassVar[str] = _documentation(
-        "n_samples", "sampler", "capacity", "n_projections", "ridge", "distortion", "edge_budget", "memory", "probes",
-        "random_state", "n_jobs", "verbose", "callback",
+        "n_samples", "sampler", "capacity", "n_projections", "ridge", "distortion", "epsilon", "edge_budget", "memory",
+        "probes", "random_state", "n_jobs", "verbose", "callback",
     )
 
     n_samples: int
@@ -1488,6 +1492,7 @@ class StreamingSparsifierParameters:
     n_projections: int = 32
     ridge: float | Literal["auto"] = "auto"
     distortion: float | None = None
+    epsilon: float | None = None
     edge_budget: int | None = None
     memory: int | None = None
     probes: ArrayLike | None = None

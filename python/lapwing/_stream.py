@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +16,7 @@ from ._control import Self, run_control
 from ._edges import edge_arrays
 from ._graph import Graph
 from ._labels import label_warnings, with_marker
-from ._parameters import NamedParameters, documented
+from ._parameters import NamedParameters, documented, documented_like
 from ._shared import given_labels
 from ._signatures import StreamingHarmonicClassifierParameters
 from ._warnings import warn_of
@@ -46,8 +46,6 @@ class StreamingHarmonicClassifier(  # type: ignore[misc]
         Scores; NaN in nodes that no label reaches.
     reached_ : ndarray of shape (n_samples,), bool
         Whether the edges of the window join the node to a labeled one.
-    classes_ : ndarray of shape (n_classes,)
-        Distinct given labels, ascending.
     report_ : dict
         The report of the last fit; ``parts["stream"]`` has `is_fit` (whether the labels now are of a fit), `n_relaxed` (nodes that were
         relaxed for them, counted each time), `residual` (2-norm of what the scores leave of the system, relative to its right-hand
@@ -81,10 +79,13 @@ class StreamingHarmonicClassifier(  # type: ignore[misc]
     (6000, 2000)
     """
 
+    classes_: Annotated[NDArray[Any], """ndarray of shape (n_classes,)
+        Distinct given labels, ascending."""]
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_stream")
 
-    def partial_fit(self, edges: ArrayLike, weights: ArrayLike | None = None, *, y: Any = None) -> Self:
+    def partial_fit(self, edges: ArrayLike, y: Any = None, weights: ArrayLike | None = None) -> Self:
         """Add edges; the oldest leave the window for them.
 
         Parameters
@@ -92,11 +93,11 @@ class StreamingHarmonicClassifier(  # type: ignore[misc]
         edges : array-like of shape (n_edges, 2) or (n_edges, 3), or data frame
             Both ends of each undirected edge, integers in 0..n_samples − 1, and perhaps its weight, as
             :meth:`lapwing.graph.StreamingSparsifier.partial_fit` takes them.
-        weights : array-like of shape (n_edges,) or None, default=None
-            Finite, 0 or in [1e-100, 1e100]; None is 1 for all, or the weights in edges.
         y : array-like of shape (n_samples,) or (n_samples, n_classes), default=None
             Label of each node, with the marker in nodes that have none, or shares of the classes. Needed in the first call. In later ones
             None keeps the labels; other labels than before take their place, and the next answer is a fit.
+        weights : array-like of shape (n_edges,) or None, default=None
+            Finite, 0 or in [1e-100, 1e100]; None is 1 for all, or the weights in edges.
 
         Returns
         -------
@@ -117,21 +118,11 @@ class StreamingHarmonicClassifier(  # type: ignore[misc]
         self._stream.add(ends, given, run_control(self.n_jobs, 0, self.verbose, self.callback))
         return self
 
+    @documented_like(partial_fit)
     def fit(self, edges: ArrayLike, y: Any, weights: ArrayLike | None = None) -> Self:
-        """Forget all earlier edges and labels, and add these edges; parameters are read again.
-
-        Parameters
-        ----------
-        edges, weights, y
-            As in `partial_fit`.
-
-        Returns
-        -------
-        StreamingHarmonicClassifier
-            This object.
-        """
+        """Forget all earlier edges and labels, and add these edges; parameters are read again."""
         self.__dict__.pop("_stream", None)
-        return self.partial_fit(edges, weights, y=y)
+        return self.partial_fit(edges, y, weights)
 
     def _take_labels(self, y: Any) -> None:
         given = as_label_array(y)

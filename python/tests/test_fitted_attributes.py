@@ -52,6 +52,7 @@ FITS = {
     "GraphLearner()": lambda: graph.GraphLearner(4).fit(X),
     "given sparsity": lambda: graph.GraphLearner(4, sparsity=1.0).fit(X),
     "StreamingSparsifier()": lambda: graph.StreamingSparsifier(60).fit(EDGES),
+    "StreamingHarmonicClassifier()": lambda: lapwing.StreamingHarmonicClassifier(40).fit(EDGES, Y),
     "Transductive()": lambda: model_selection.Transductive(lapwing.HarmonicClassifier(), X).fit(*LABELED),
     "TableEncoder()": lambda: prepare.TableEncoder().fit(X),
     "LaplacianSolver()": lambda: lapwing.LaplacianSolver(RING),

@@ -71,7 +71,7 @@ def test_wrong_input_is_named_and_adds_nothing():
     with pytest.raises(ValueError, match="row 1 of the edges: node 400"):
         clf.partial_fit([(0, 1), (0, 400)])
     with pytest.raises(ValueError, match="scale all weights"):
-        clf.partial_fit([(0, 1)], [1e-200])
+        clf.partial_fit([(0, 1)], weights=[1e-200])
     assert clf.n_edges_seen_ == 1
     with pytest.raises(ValueError, match="window"):
         StreamingHarmonicClassifier(0).fit([(0, 1)], Y)

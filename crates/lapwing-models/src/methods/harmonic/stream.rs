@@ -101,6 +101,9 @@ impl HarmonicStream {
         let mut harmonic = harmonic;
         harmonic.params.certify = Certify::Off;
         let own = &harmonic.params;
+        if own.graph_reg == Some(f64::INFINITY) {
+            return Err(Error::param("graph_reg", "inf", "a number or auto, for a stream of edges"));
+        }
         if own.resolved_form() != Form::Plain || own.clamp == Clamp::Hard {
             return Err(Error::param("form", own.form.name(), "auto or plain, with clamp soft, for a stream of edges"));
         }

@@ -110,6 +110,8 @@ fn what_cannot_be_streamed_is_named() {
     };
     let stable = of(HarmonicParams { form: Form::Stable, ..HarmonicParams::default() });
     assert!(stable.unwrap_err().to_string().contains("auto or plain"));
+    let infinite = of(HarmonicParams { graph_reg: Some(f64::INFINITY), ..HarmonicParams::default() });
+    assert!(infinite.unwrap_err().to_string().starts_with("graph_reg is inf"));
     let mut stream = of(HarmonicParams::default()).unwrap();
     let edge = |u, v, weight| Edge { u, v, weight };
     stream.add(&[edge(0, 1, 1.0)]).unwrap();
