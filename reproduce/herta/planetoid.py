@@ -20,11 +20,15 @@ MODELS: dict[str, dict[str, Any]] = {
     "squares": {"loss": "mse"},
     "cross-entropy": {"loss": "cross-entropy"},
     "squares, attention": {"loss": "mse", "attention": 1.0},
+    "cross-entropy, attention": {"loss": "cross-entropy", "attention": 1.0},
+    "squares, hidden 64": {"loss": "mse", "hidden": 64},
+    "cross-entropy, hidden 64": {"loss": "cross-entropy", "hidden": 64},
+    "squares, HERTA mixed": {"loss": "mse", "solver": "herta-mixed"},
 }
 PUBLISHED = {"cora": 84.1, "citeseer": 74.2}
 """Test accuracy of TWIRLS in percent: Yang et al., *Graph neural networks inspired by classical iterative
 algorithms*, ICML 2021."""
-STYLES = {"squares": "tab:blue", "cross-entropy": "tab:red", "squares, attention": "tab:green"}
+STYLES = dict(zip(MODELS, ("tab:blue", "tab:red", "tab:green", "tab:olive", "tab:purple", "tab:pink", "tab:gray"), strict=True))
 
 
 def settings(small: bool) -> list[Setting]:
@@ -43,9 +47,10 @@ def measure(setting: Setting) -> list[common.Record]:
         with common.Stopwatch() as watch:
             trained.fit(data.features, labels, graph=data.graph)
         right = trained.transduction_ == data.classes
+        ends = {"loss_a_node": float(trained.loss_curve_[-1]) / int((labels >= 0).sum()), "n_iter": len(trained.loss_curve_) - 1}
         shares = {part: float(right[mask].mean()) for part, mask in data.parts.items()}
         sizes = {f"n_{part}": int(mask.sum()) for part, mask in data.parts.items()}
-        records.append({"graph_reg": graph_reg, **shares, **sizes, **results.costs(watch)})
+        records.append({"graph_reg": graph_reg, **shares, **ends, **sizes, **results.costs(watch)})
     return records
 
 
@@ -56,14 +61,15 @@ def table(records: list[common.Record]) -> str:
     """The chosen values, and the candidates."""
     groups = results.grouped(records, lambda one: (one["data"], one["model"]))
     head = ["data", "model", "labels / validation / test", "λ", "validation, %", "test, %"]
-    head += ["TWIRLS, published, %", "apart"]
+    head += ["TWIRLS, published, %", "apart", "ℓ of a labeled node", "steps", "s"]
     rows = []
     for (name, model), group in groups.items():
         best = max(group, key=lambda one: one["val"])
         published = PUBLISHED[name.lower()]
         sizes = " / ".join(f"{best[f'n_{part}']:,}" for part in ("train", "val", "test"))
         cells = [name, model, sizes, f"{best['graph_reg']:g}", f"{100 * best['val']:.1f}", f"{100 * best['test']:.1f}"]
-        rows.append([*cells, f"{published:.1f}", f"{100 * best['test'] - published:+.1f}"])
+        cells += [f"{published:.1f}", f"{100 * best['test'] - published:+.1f}", f"{best['loss_a_node']:.4f}", str(best["n_iter"])]
+        rows.append([*cells, f"{best['seconds']:.2f}"])
     values = [f"{graph_reg:g}" for graph_reg in results.by(records, "graph_reg")]
     every = [
         [*key, *[f"{100 * one['val']:.1f} / {100 * one['test']:.1f}" for one in group]] for key, group in groups.items()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import condition
+import networks
 import paper
 import planetoid
 import routes
@@ -12,14 +13,14 @@ from convergence import Convergence
 HERTA = paper.Paper(
     name="herta",
     about=__doc__,
-    small="Cora and Citeseer, few iterations: a minute",
+    small="Cora, few iterations: a minute",
     experiments={
         "mse-1": Convergence("mse", 1.0),
         "mse-20": Convergence("mse", 20.0),
         "ce-1": Convergence("cross-entropy", 1.0),
         "ce-20": Convergence("cross-entropy", 20.0),
     }
-    | paper.by_name(condition, routes, unfolding, planetoid),
+    | paper.by_name(condition, routes, unfolding, planetoid, networks),
 )
 
 if __name__ == "__main__":

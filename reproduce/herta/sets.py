@@ -20,7 +20,7 @@ SETS = {
     "Coauthor CS": "coauthor_cs.npz",
     "Coauthor Physics": "coauthor_physics.npz",
 }
-SMALL = ("Cora", "Citeseer")
+SMALL = ("Cora",)
 WIDE = ("Coauthor CS", "Coauthor Physics")
 """Sets of many features: 6,805 and 8,415."""
 DEPENDENT = ("Coauthor Physics",)

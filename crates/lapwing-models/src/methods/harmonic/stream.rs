@@ -36,6 +36,8 @@ parameters! {
 
 /// Relaxed nodes between two checks for cancellation.
 const CHECK_EVERY: usize = 1 << 12;
+/// Least weight that remains at a node when an edge of weight 1 leaves, for its sum to have four digits still.
+const LEAST_REST: f64 = 1e-12;
 /// Edges that are passed by relaxing before a fit is cheaper, as a multiple of those held: a fit takes tens of iterations.
 const MOST_PASSES: usize = 20;
 
@@ -72,7 +74,8 @@ struct Kept {
     /// g (n, s) and its residual (n, s), of the classes that are solved for.
     g: Matrix,
     residual: Matrix,
-    /// Diagonal of A (n).
+    /// C/γ and the diagonal of A (n).
+    pulls: Vec<f64>,
     diagonal: Vec<f64>,
     /// Nodes to look at, each once.
     queue: VecDeque<u32>,
@@ -85,6 +88,8 @@ struct Kept {
     is_centered: bool,
     rule: Rule,
     report: Report,
+    /// Whether an edge left that was so heavy that sums at its ends have lost what remains.
+    is_lost: bool,
     /// Edges of the fit, and those that came since.
     n_fitted: usize,
     n_since: usize,
@@ -157,7 +162,7 @@ impl HarmonicStream {
         for edge in edges {
             let left = self.window.push(*edge);
             if let Some(kept) = &mut self.kept {
-                left.iter().for_each(|edge| kept.change(edge, -1.0));
+                left.iter().for_each(|edge| kept.remove(edge, &self.window));
                 kept.change(edge, 1.0);
                 kept.n_since += 1;
             }
@@ -172,7 +177,7 @@ impl HarmonicStream {
     /// Errors of a fit; [`Error::Interrupted`](lapwing_core::Error::Interrupted), after which the next answer goes on.
     pub fn answer(&mut self, run: &Run) -> Result<StreamAnswer> {
         let mut n_relaxed = 0;
-        if let Some(kept) = self.kept.as_mut().filter(|kept| kept.n_since < kept.n_fitted.max(1)) {
+        if let Some(kept) = self.kept.as_mut().filter(|kept| !kept.is_lost && kept.n_since < kept.n_fitted.max(1)) {
             let is_settled = kept.relax(&self.window, MOST_PASSES, &mut n_relaxed, run)?;
             if is_settled {
                 return kept.answer(&self.window, &self.targets, n_relaxed, run);
@@ -230,11 +235,11 @@ impl Kept {
             let own = scores.row(row).iter().zip(&constant).map(|(score, constant)| score - constant);
             g.row_mut(row).iter_mut().zip(own).for_each(|(g, value)| *g = if value.is_nan() { 0.0 } else { value });
         }
-        let mut diagonal = affinity.graph.degree().to_vec();
+        let mut pulls = vec![0.0; n];
         let mut residual = Matrix::filled(n, s, 0.0);
         let mut size = 0.0;
         for (at, (row, weight)) in labels().enumerate() {
-            diagonal[row] += weight / graph_reg;
+            pulls[row] = weight / graph_reg;
             let values = targets.values().row(at).iter().zip(&mean).map(|(y, mean)| weight * (y - mean) / graph_reg);
             for ((r, g), value) in residual.row_mut(row).iter_mut().zip(g.row(row)).zip(values) {
                 size += value * value;
@@ -248,12 +253,14 @@ impl Kept {
                 residual.row_mut(row).iter_mut().zip(pull).for_each(|(r, pull)| *r += pull);
             }
         }
+        let diagonal = affinity.graph.degree().iter().zip(&pulls).map(|(degree, pull)| degree + pull).collect();
         let fine = settle * spread(scores);
         let (queue, is_queued) = (VecDeque::new(), vec![false; n]);
         let size = size.sqrt();
         Self {
             g,
             residual,
+            pulls,
             diagonal,
             queue,
             is_queued,
@@ -263,6 +270,7 @@ impl Kept {
             is_centered,
             rule,
             report,
+            is_lost: false,
             n_fitted: 0,
             n_since: 0,
         }
@@ -285,6 +293,16 @@ impl Kept {
         }
     }
 
+    /// An edge leaves the window.
+    fn remove(&mut self, edge: &Edge, window: &WindowGraph) {
+        self.change(edge, -1.0);
+        let is_lost = |node: u32| {
+            let has_more = || window.neighbors(node as usize).next().is_some();
+            self.diagonal[node as usize] < LEAST_REST * edge.weight && has_more()
+        };
+        self.is_lost |= edge.u != edge.v && [edge.u, edge.v].into_iter().any(is_lost);
+    }
+
     fn enqueue(&mut self, node: usize) {
         if !self.is_queued[node] {
             self.is_queued[node] = true;
@@ -305,9 +323,8 @@ impl Kept {
             self.queue.pop_front();
             let node = node as usize;
             self.is_queued[node] = false;
-            // A node that lost all edges, up to rounding, and has no label.
-            let is_alone = window.neighbors(node).next().is_none() && self.diagonal[node] <= LEAST_WEIGHT;
-            if is_alone {
+            if self.pulls[node] == 0.0 && window.neighbors(node).next().is_none() {
+                // Its last edge left. What is left of the sums is rounding.
                 self.diagonal[node] = 0.0;
                 self.residual.row_mut(node).fill(0.0);
                 self.g.row_mut(node).fill(0.0);

@@ -82,6 +82,28 @@ fn a_stream_forgets_what_left_the_window() {
     assert!(same >= 196, "{same}");
 }
 
+/// Edges of weight 1e25 leave, and those of weight 1 that stay are less than the rounding of their sums.
+#[test]
+fn heavy_edges_leave_nothing_behind() {
+    let (n, run) = (100, threads(2));
+    let (mut stream, targets) = stream_of(n, 600, 0.02);
+    let heavy = |edges: Vec<Edge>| edges.into_iter().map(|edge| Edge { weight: 1e25 * edge.weight, ..edge });
+    let all: Vec<Edge> = heavy(community_stream(n, 300, 3))
+        .chain(community_stream(n, 300, 4))
+        .chain(community_stream(n, 300, 5))
+        .collect();
+    stream.add(&all[..600]).unwrap();
+    stream.answer(&run).unwrap();
+    stream.add(&all[600..]).unwrap();
+    let found = stream.answer(&run).unwrap();
+    assert!(found.is_fit);
+    let (mut fresh, _) = stream_of(n, 600, 0.02);
+    fresh.set_targets(targets).unwrap();
+    fresh.add(&all[300..]).unwrap();
+    let expected = fresh.answer(&run).unwrap();
+    assert_eq!(found.labeling.labels, expected.labeling.labels);
+}
+
 #[test]
 fn streams_do_not_depend_on_threads_or_portions() {
     let edges = community_stream(300, 6000, 11);
