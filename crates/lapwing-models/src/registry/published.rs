@@ -125,7 +125,7 @@ mod tests {
         let found = |name| PublishedName::find(name).unwrap();
         assert_eq!(found("biglp").estimator(), "LowRankPropagationClassifier(factor='nystrom')");
         assert_eq!(found("svm").estimator(), "LaplacianSVC(graph_reg=0)");
-        assert_eq!(found("herta").to_string(), "HERTA is unfolded-gnn with solver = herta here");
+        assert_eq!(found("herta").to_string(), "HERTA is unfolded-gnn here with solver = herta");
         assert_eq!((method("hf"), method(""), method("classifier"), method("harmonic")), (None, None, None, None));
         let mut all: Vec<String> = PUBLISHED.iter().flat_map(PublishedName::spellings).map(letters).collect();
         let count = all.len();

@@ -55,7 +55,7 @@ fn answers_over_a_stream_are_those_of_fits() {
             assert!(most < 0.05 * spread, "{most} of {spread} after {} edges", stream.n_seen());
         }
     }
-    assert!(fits < 12 && relaxed > 80, "{fits} fits, {relaxed} relaxed");
+    assert!(fits < 20 && relaxed > 80, "{fits} fits, {relaxed} relaxed");
     let right = (40..n).filter(|&row| stream.answer(&run).unwrap().labeling.labels[row] as usize == row % 2).count();
     assert!(right > 540, "{right}");
 }
