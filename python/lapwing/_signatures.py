@@ -247,8 +247,8 @@ _DOCUMENTATION = {
     Keep as many edges as it takes for xᵀLx within a factor 1 ± this of what it was, as far as measurements tell. 0.5
     where no budget is given.""",
     "epsilon": """epsilon : float in (0, 1) or None, default=None
-    Keep n·ln²n/ε² edges of n nodes, the size for which a distortion of ε is proved up to a constant (Calandriello et
-    al. 2015): far more than the distortion takes, and often more than there are.""",
+    Keep n·ln²n/ε² edges of n nodes: the size for which a distortion of ε is proved, up to a constant. It is far more
+    than the distortion takes (Calandriello et al. 2015), and often more than there are.""",
     "edge_budget": """edge_budget : int >= 1 or None, default=None
     Number of copies of edges to keep, about. An important edge has several copies and counts once among the edges kept,
     so these are fewer.""",
