@@ -106,7 +106,9 @@ def _table(name: str, group: list[common.Record]) -> str:
     head += [*[f"s to {level:.0e}".replace("e-0", "e-") for level in LEVELS], "at the end", "after steps", "s"]
     head += ["condition", "edge passes"]
     by_method = results.grouped(group, lambda one: one["method"])
-    rows = [_line(method, trial) for method in methods.CURVES.in_order(by_method) for trial in _rates(by_method[method])]
+    rows = [
+        _line(method, trial) for method in methods.CURVES.in_order(by_method) for trial in _rates(by_method[method])
+    ]
     sizes = f"{first['n_nodes']:,} nodes, {first['n_edges']:,} edges, {first['n_features']:,} features"
     title = f"{name}: {sizes}, {first['n_labeled']:,} labels, ρ = {first['l2_reg']:.3g}, ℓ* = {first['optimum']:.8g}"
     return common.markdown(title, head, rows)
@@ -122,14 +124,22 @@ def _rates(points: list[common.Record]) -> list[list[common.Record]]:
 def _line(method: str, points: list[common.Record]) -> list[str]:
     last = points[-1]
     reached = [next((one for one in points if one["error"] <= level), None) for level in LEVELS]
-    rate = f"{points[0]['rate']:g}, best of five" if points[0]["rate"] != OWN else "default" if method in methods.RATED else ""
+    rate = (
+        f"{points[0]['rate']:g}, best of five"
+        if points[0]["rate"] != OWN
+        else "default"
+        if method in methods.RATED
+        else ""
+    )
     cells = [method, rate, *["–" if one is None else f"{one['step']:,}" for one in reached]]
     cells += ["–" if one is None else f"{one['seconds']:.3g}" for one in reached]
     cells += [f"{last['error']:.1e}", f"{last['step']:,}", f"{last['seconds']:.3g}"]
     return [*cells, f"{last['condition']:.2f}" if last["condition"] else "–", f"{last['edge_passes']:,}"]
 
 
-def _curve(panel: Any, points: list[common.Record], entry: str, method: str, changed: dict[str, Any] | None = None) -> None:
+def _curve(
+    panel: Any, points: list[common.Record], entry: str, method: str, changed: dict[str, Any] | None = None
+) -> None:
     style = {**methods.CURVES.style(method), "label": method, "markevery": 0.15, **(changed or {})}
     style["linestyle"] = "--" if method == "direct" else "-"  # same curve as L-BFGS, except for the seconds
     panel.plot([one[entry] for one in points], [max(one["error"], TOL / 10) for one in points], **style)

@@ -48,7 +48,12 @@ def measure(setting: Setting) -> list[common.Record]:
                 trained = methods.fitted(data, labels, setting["loss"], graph_reg, **MODELS[setting["model"]])
             accuracy = float((trained.transduction_ == data.classes)[test].mean())
             loss = float(trained.loss_curve_[-1]) / int((labels >= 0).sum())
-            found = {"graph_reg": graph_reg, "accuracy": accuracy, "loss_a_node": loss, "n_iter": len(trained.loss_curve_) - 1}
+            found = {
+                "graph_reg": graph_reg,
+                "accuracy": accuracy,
+                "loss_a_node": loss,
+                "n_iter": len(trained.loss_curve_) - 1,
+            }
             records.append({"draw": draw, **found, **results.costs(watch)})
     return records
 

@@ -28,7 +28,9 @@ MODELS: dict[str, dict[str, Any]] = {
 PUBLISHED = {"cora": 84.1, "citeseer": 74.2}
 """Test accuracy of TWIRLS in percent: Yang et al., *Graph neural networks inspired by classical iterative
 algorithms*, ICML 2021."""
-STYLES = dict(zip(MODELS, ("tab:blue", "tab:red", "tab:green", "tab:olive", "tab:purple", "tab:pink", "tab:gray"), strict=True))
+STYLES = dict(
+    zip(MODELS, ("tab:blue", "tab:red", "tab:green", "tab:olive", "tab:purple", "tab:pink", "tab:gray"), strict=True)
+)
 
 
 def settings(small: bool) -> list[Setting]:
@@ -47,7 +49,10 @@ def measure(setting: Setting) -> list[common.Record]:
         with common.Stopwatch() as watch:
             trained.fit(data.features, labels, graph=data.graph)
         right = trained.transduction_ == data.classes
-        ends = {"loss_a_node": float(trained.loss_curve_[-1]) / int((labels >= 0).sum()), "n_iter": len(trained.loss_curve_) - 1}
+        ends = {
+            "loss_a_node": float(trained.loss_curve_[-1]) / int((labels >= 0).sum()),
+            "n_iter": len(trained.loss_curve_) - 1,
+        }
         shares = {part: float(right[mask].mean()) for part, mask in data.parts.items()}
         sizes = {f"n_{part}": int(mask.sum()) for part, mask in data.parts.items()}
         records.append({"graph_reg": graph_reg, **shares, **ends, **sizes, **results.costs(watch)})
@@ -68,7 +73,12 @@ def table(records: list[common.Record]) -> str:
         published = PUBLISHED[name.lower()]
         sizes = " / ".join(f"{best[f'n_{part}']:,}" for part in ("train", "val", "test"))
         cells = [name, model, sizes, f"{best['graph_reg']:g}", f"{100 * best['val']:.1f}", f"{100 * best['test']:.1f}"]
-        cells += [f"{published:.1f}", f"{100 * best['test'] - published:+.1f}", f"{best['loss_a_node']:.4f}", str(best["n_iter"])]
+        cells += [
+            f"{published:.1f}",
+            f"{100 * best['test'] - published:+.1f}",
+            f"{best['loss_a_node']:.4f}",
+            str(best["n_iter"]),
+        ]
         rows.append([*cells, f"{best['seconds']:.2f}"])
     values = [f"{graph_reg:g}" for graph_reg in results.by(records, "graph_reg")]
     every = [

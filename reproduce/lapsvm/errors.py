@@ -51,13 +51,31 @@ def table(records: list[common.Record]) -> str:
         for name, of_set in results.grouped(records, lambda record: record["data"]).items()
     }
     of_sets = [_errors(name, group) for name, group in groups.items()]
-    return "\n".join([_sizes(groups), *of_sets, _facemit(), _differences(groups), _stopped(groups), _macro(groups), _seconds(groups), _ratios(groups), _steps(groups)])
+    return "\n".join(
+        [
+            _sizes(groups),
+            *of_sets,
+            _facemit(),
+            _differences(groups),
+            _stopped(groups),
+            _macro(groups),
+            _seconds(groups),
+            _ratios(groups),
+            _steps(groups),
+        ]
+    )
 
 
 def _sizes(groups: Groups) -> str:
     entries = ("n_labeled", "n_unlabeled", "n_judged", "n_validation", "n_test")
-    rows = [[name, *[f"{next(iter(group.values()))[0][entry]:,}" for entry in entries]] for name, group in groups.items()]
-    return common.markdown("Rows of each part", ["data", "labeled", "unlabeled", "of these with a known class (U)", "validation (V)", "test (T)"], rows)
+    rows = [
+        [name, *[f"{next(iter(group.values()))[0][entry]:,}" for entry in entries]] for name, group in groups.items()
+    ]
+    return common.markdown(
+        "Rows of each part",
+        ["data", "labeled", "unlabeled", "of these with a known class (U)", "validation (V)", "test (T)"],
+        rows,
+    )
 
 
 def _percent(records: list[common.Record], entry: str) -> list[float]:
@@ -80,7 +98,10 @@ def _errors(name: str, by_method: dict[str, list[common.Record]]) -> str:
 
 
 def _facemit() -> str:
-    rows = [[method, *["not run" if at % 2 == 0 else parts[at // 2] for at in range(6)]] for method, parts in published.FACEMIT.items()]
+    rows = [
+        [method, *["not run" if at % 2 == 0 else parts[at // 2] for at in range(6)]]
+        for method, parts in published.FACEMIT.items()
+    ]
     columns = [column for part in published.PARTS for column in (f"{part}, %", f"{part}, paper")]
     return common.markdown("Macro errors on FACEMIT", ["method", *columns], rows)
 
@@ -92,7 +113,11 @@ def _differences(groups: Groups) -> str:
         row = [name]
         for method in published.METHODS:
             paper, found = published.error(name, method, "U"), _percent(by_method.get(method, []), "U")
-            row.append(f"{statistics.mean(found) - paper[0]:+.2f} ({published.p_value(found, name, paper)})" if found and paper else "–")
+            row.append(
+                f"{statistics.mean(found) - paper[0]:+.2f} ({published.p_value(found, name, paper)})"
+                if found and paper
+                else "–"
+            )
         rows.append(row)
     return common.markdown("Errors on U above those of table 4, points (p)", ["data", *published.METHODS], rows)
 
@@ -102,14 +127,27 @@ def _stopped(groups: Groups) -> str:
     rows = []
     for name, by_method in groups.items():
         optimum = _percent(by_method[methods.NEWTON], "U")
-        found = [[a - b for a, b in zip(_percent(by_method[method], "U"), optimum, strict=True)] for method in methods.STOPPED]
+        found = [
+            [a - b for a, b in zip(_percent(by_method[method], "U"), optimum, strict=True)]
+            for method in methods.STOPPED
+        ]
         rows.append([name, *map(results.spread, found)])
     title = "Errors on U above those of Newton's method, by the rule that stops conjugate gradients, points"
     return common.markdown(title, ["data", *methods.STOPPED.values()], rows)
 
 
 def _macro(groups: Groups) -> str:
-    rows = [[name, *[results.spread(_percent(by_method[method], "macro")) for method in published.METHODS if method in by_method]] for name, by_method in groups.items()]
+    rows = [
+        [
+            name,
+            *[
+                results.spread(_percent(by_method[method], "macro"))
+                for method in published.METHODS
+                if method in by_method
+            ],
+        ]
+        for name, by_method in groups.items()
+    ]
     return common.markdown("Macro errors on U, percent", ["data", *published.METHODS], rows)
 
 
@@ -137,10 +175,18 @@ def _ratios(groups: Groups) -> str:
     """How many times as long Newton's method and the dual take as conjugate gradients that stop early."""
     rows = []
     for name, by_method in groups.items():
-        dual, newton, stopped = (_median(by_method[method]) for method in (methods.DUAL, methods.NEWTON, "LapSVM, CG, stability"))
+        dual, newton, stopped = (
+            _median(by_method[method]) for method in (methods.DUAL, methods.NEWTON, "LapSVM, CG, stability")
+        )
         theirs = published.SECONDS[name]
-        pairs = ((newton / stopped, theirs[1] / theirs[2]), (dual / stopped, theirs[0] / theirs[2]), (dual / newton, theirs[0] / theirs[1]))
-        rows.append([name, *[f"{value:.2f}" for pair in pairs for value in pair], *[f"{seconds:g}" for seconds in theirs]])
+        pairs = (
+            (newton / stopped, theirs[1] / theirs[2]),
+            (dual / stopped, theirs[0] / theirs[2]),
+            (dual / newton, theirs[0] / theirs[1]),
+        )
+        rows.append(
+            [name, *[f"{value:.2f}" for pair in pairs for value in pair], *[f"{seconds:g}" for seconds in theirs]]
+        )
     compared = [column for pair in ("Newton / CG", "dual / CG", "dual / Newton") for column in (pair, f"{pair}, paper")]
     head = ["data", *compared, "paper: dual, s", "paper: Newton, s", "paper: CG, s"]
     return common.markdown("Seconds beside table 3", head, rows)

@@ -52,9 +52,21 @@ def table(records: list[common.Record]) -> str:
         by_run = results.grouped(of_set, lambda record: record["run"])
         over.append([name, *[f"{100 * results.mean(by_run[label], 'U'):.2f}" for label in runs]])
         settled = _settled(by_run)
-        stops.append([name, *[f"{results.mean(by_run[rule], 'n_iter'):.0f}" for rule in RULES], settled, f"{_surplus(by_run):.2g}"])
+        stops.append(
+            [
+                name,
+                *[f"{results.mean(by_run[rule], 'n_iter'):.0f}" for rule in RULES],
+                settled,
+                f"{_surplus(by_run):.2g}",
+            ]
+        )
     first = common.markdown("Error on U after iterations of conjugate gradients, %", ["data", *runs], over)
-    head = ["data", *[f"stop by {rule}" for rule in RULES], "within 0.5 points of the optimum from", "J at the stop by stability, share above the optimum"]
+    head = [
+        "data",
+        *[f"stop by {rule}" for rule in RULES],
+        "within 0.5 points of the optimum from",
+        "J at the stop by stability, share above the optimum",
+    ]
     return f"{first}\n{common.markdown('Iterations until a stop', head, stops)}"
 
 
@@ -84,7 +96,13 @@ def plot(records: list[common.Record]) -> Any:
             panel.plot(COUNTS, errors, color=color, marker="o", markersize=3, linewidth=1.2, label=part)
             panel.axhline(100 * results.mean(by_run["optimum"], part), color=color, linestyle=":", linewidth=1)
         for rule, style in zip(RULES, ("--", "-."), strict=True):
-            panel.axvline(results.mean(by_run[rule], "n_iter"), color="tab:gray", linestyle=style, linewidth=1, label=f"stop: {rule}")
+            panel.axvline(
+                results.mean(by_run[rule], "n_iter"),
+                color="tab:gray",
+                linestyle=style,
+                linewidth=1,
+                label=f"stop: {rule}",
+            )
         panel.set(xscale="log", title=name, xlabel="iterations")
     for panel in panels[len(grouped) :]:
         panel.set_axis_off()

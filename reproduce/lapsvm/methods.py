@@ -82,7 +82,11 @@ def errors(estimator: Any, task: sets.Task) -> common.Record:
     wrong = estimator.transduction_[task.judged] != task.truth[task.judged]
     of_class = [wrong[task.truth[task.judged] == label].mean() for label in np.unique(task.truth[task.judged])]
     beside = {part: estimator.predict(rows) != classes for part, (rows, classes) in _held(task).items()}
-    return {"U": float(wrong.mean()), "macro": float(np.mean(of_class)), **{k: float(v.mean()) for k, v in beside.items()}}
+    return {
+        "U": float(wrong.mean()),
+        "macro": float(np.mean(of_class)),
+        **{k: float(v.mean()) for k, v in beside.items()},
+    }
 
 
 def _held(task: sets.Task) -> dict[str, tuple[np.ndarray, np.ndarray]]:

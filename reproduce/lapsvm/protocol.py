@@ -48,7 +48,11 @@ def settings(small: bool) -> list[Setting]:
     """A process for each change."""
     if small:
         return [{"data": "COIL20(B)", "change": AS_RUN, "draws": 2, "small": True}]
-    return [{"data": name, "change": change, "draws": 12, "small": False} for name, some in CHANGES.items() for change in some]
+    return [
+        {"data": name, "change": change, "draws": 12, "small": False}
+        for name, some in CHANGES.items()
+        for change in some
+    ]
 
 
 def measure(setting: Setting) -> list[common.Record]:
@@ -68,7 +72,9 @@ def measure(setting: Setting) -> list[common.Record]:
         chosen = min(of_family, key=lambda weights: results.mean(of_family[weights], "V"))
         least = min(results.mean(errors, "U") for errors in of_family.values())
         weights = {"ambient_reg": chosen[0], "graph_reg": chosen[1], "least": least}
-        records += [{"family": family, "draw": draw, **weights, **errors} for draw, errors in enumerate(of_family[chosen])]
+        records += [
+            {"family": family, "draw": draw, **weights, **errors} for draw, errors in enumerate(of_family[chosen])
+        ]
     return records
 
 
@@ -87,8 +93,21 @@ def table(records: list[common.Record]) -> str:
                 row += [results.spread(errors), published.p_value(errors, name, paper) if paper else ""]
                 row += [f"{100 * of_family[0]['least']:.2f}"] if family == "LapRLSC" else []
             rows.append(row)
-        rows.append(["paper", *[word for family in FAMILIES for word in (published.text(published.error(name, family, "U") or (0, 0)), "")]])
-        head = ["changed", *[word for family in FAMILIES for word in (f"{family}, %", f"p of {family}")], "least of any γ, %"]
+        rows.append(
+            [
+                "paper",
+                *[
+                    word
+                    for family in FAMILIES
+                    for word in (published.text(published.error(name, family, "U") or (0, 0)), "")
+                ],
+            ]
+        )
+        head = [
+            "changed",
+            *[word for family in FAMILIES for word in (f"{family}, %", f"p of {family}")],
+            "least of any γ, %",
+        ]
         parts.append(common.markdown(f"Protocol of {name}: errors on U", head, rows))
     return "\n".join(parts)
 
@@ -100,7 +119,9 @@ def plot(records: list[common.Record]) -> Any:
     for panel, (name, of_set) in zip(figure.subplots(1, len(grouped), squeeze=False)[0], grouped.items(), strict=True):
         by_change = results.grouped(of_set, lambda record: record["change"])
         for family in FAMILIES:
-            errors = [100 * results.mean([r for r in group if r["family"] == family], "U") for group in by_change.values()]
+            errors = [
+                100 * results.mean([r for r in group if r["family"] == family], "U") for group in by_change.values()
+            ]
             panel.plot(errors, range(len(errors)), **{**CURVES.style(family), "linestyle": "none", "label": family})
         paper = published.error(name, "LapRLSC", "U")
         if paper:

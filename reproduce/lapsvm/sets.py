@@ -146,7 +146,9 @@ def zeros_to_fours(digits: np.ndarray) -> np.ndarray:
 
 def _texts(data: dict[str, np.ndarray]) -> tuple[Rows, np.ndarray]:
     """TF-IDF as published with SVMlin, in unit rows; 536 of the 1,946 classes are published."""
-    return sp.csr_matrix((data["X_data"], data["X_indices"], data["X_indptr"]), shape=tuple(data["X_shape"])).astype(np.float64), data["y"]
+    return sp.csr_matrix((data["X_data"], data["X_indices"], data["X_indptr"]), shape=tuple(data["X_shape"])).astype(
+        np.float64
+    ), data["y"]
 
 
 def _three_or_eight(data: dict[str, np.ndarray]) -> tuple[Rows, np.ndarray]:

@@ -28,7 +28,12 @@ def draws(name: str, small: bool) -> int:
 
 def settings(small: bool) -> list[Setting]:
     """A process for each data set and family of methods; the dual is too slow to be searched on MNIST."""
-    return [_setting(name, family, small) for name in names(small) for family in methods.FAMILIES if _source(name, family) == family]
+    return [
+        _setting(name, family, small)
+        for name in names(small)
+        for family in methods.FAMILIES
+        if _source(name, family) == family
+    ]
 
 
 def best(name: str, family: str, small: bool) -> methods.Weights:
@@ -41,7 +46,9 @@ def measure(setting: Setting) -> list[common.Record]:
     """The mean errors of every pair of weights over the draws."""
     name, family = setting["data"], methods.FAMILIES[setting["family"]]
     of, params = sets.SETS[name], methods.searched(name, family)
-    found: dict[methods.Weights, list[common.Record]] = {weights: [] for weights in methods.pairs(family, setting["small"])}
+    found: dict[methods.Weights, list[common.Record]] = {
+        weights: [] for weights in methods.pairs(family, setting["small"])
+    }
     for task in sets.tasks(of, setting["draws"]):
         for weights, errors in found.items():
             errors.append(methods.errors(methods.fitted(family, params, weights, task, of), task))
@@ -52,7 +59,12 @@ def measure(setting: Setting) -> list[common.Record]:
 
 
 def _setting(name: str, family: str, small: bool) -> Setting:
-    return {"data": name, "family": family, "draws": min(draws(name, small), sets.SETS[name].search_draws), "small": small}
+    return {
+        "data": name,
+        "family": family,
+        "draws": min(draws(name, small), sets.SETS[name].search_draws),
+        "small": small,
+    }
 
 
 def _source(name: str, family: str) -> str:

@@ -46,7 +46,10 @@ def measure(setting: Setting) -> list[common.Record]:
         exact, thinned = (stable(of, truth, shown, gamma) for of in (laplacian, sparse))
         hidden = np.setdiff1d(np.arange(n), shown)
         y = truth - truth[shown].mean()
-        errors = {"empirical": float(np.mean((exact[shown] - y[shown]) ** 2)), "on U": float(np.mean((thinned[hidden] - y[hidden]) ** 2))}
+        errors = {
+            "empirical": float(np.mean((exact[shown] - y[shown]) ** 2)),
+            "on U": float(np.mean((thinned[hidden] - y[hidden]) ** 2)),
+        }
         errors["sparsifying"] = abs(float(np.mean((thinned[shown] - y[shown]) ** 2)) - errors["empirical"])
         errors["accuracy"] = float(np.mean((thinned[hidden] > 0) == (truth[hidden] > 0)))
         bound = terms((l, n - l), gamma, epsilon, (values[1], values[-1]), float(np.abs(thinned - y).max()))
@@ -88,11 +91,27 @@ def table(records: list[common.Record]) -> str:
     """A row for each γ and number of labels; means over the draws."""
     rows = []
     for (gamma, labels), group in results.grouped(records, lambda record: (record["gamma"], record["labels"])).items():
-        mean = {name: results.mean(group, name) for name in ("epsilon", "accuracy", "on U", "empirical", "sparsifying", "first", "beta", "last")}
+        mean = {
+            name: results.mean(group, name)
+            for name in ("epsilon", "accuracy", "on U", "empirical", "sparsifying", "first", "beta", "last")
+        }
         bound = mean["empirical"] + mean["first"] + mean["beta"] + mean["last"]
         row = [f"{value:.2g}" for value in (*mean.values(), bound, bound / mean["on U"])]
         rows.append([f"{gamma:g}", f"{labels:,}", *row])
-    head = ["γ", "labels", "ε", "accuracy on U", "error on U", "error on S, all edges", "change by sparsifying", "its term in the bound", "β", "last term", "bound", "bound / error"]
+    head = [
+        "γ",
+        "labels",
+        "ε",
+        "accuracy on U",
+        "error on U",
+        "error on S, all edges",
+        "change by sparsifying",
+        "its term in the bound",
+        "β",
+        "last term",
+        "bound",
+        "bound / error",
+    ]
     return common.markdown("Theorem 1: mean squared errors and their bound", head, rows)
 
 
@@ -101,9 +120,16 @@ def plot(records: list[common.Record]) -> Any:
     figure = results.figure(5, 3.6)
     panel = figure.subplots()
     groups = results.by([record for record in records if record["gamma"] == GAMMAS[0]], "labels")
-    mean = {name: [results.mean(group, name) for group in groups.values()] for name in ("on U", "empirical", "sparsifying", "first", "beta", "last")}
+    mean = {
+        name: [results.mean(group, name) for group in groups.values()]
+        for name in ("on U", "empirical", "sparsifying", "first", "beta", "last")
+    }
     bound = np.sum([mean[name] for name in ("empirical", "first", "beta", "last")], axis=0)
-    for label, values in zip(("error on U", "bound", "sparsifying", "its share of the bound"), (mean["on U"], bound, mean["sparsifying"], mean["first"]), strict=True):
+    for label, values in zip(
+        ("error on U", "bound", "sparsifying", "its share of the bound"),
+        (mean["on U"], bound, mean["sparsifying"], mean["first"]),
+        strict=True,
+    ):
         panel.plot(list(groups), values, label=label, **CURVES.style(label))
     panel.set(xscale="log", yscale="log", xlabel="labels", ylabel="mean squared error")
     panel.legend()

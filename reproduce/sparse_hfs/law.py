@@ -29,7 +29,11 @@ def settings(small: bool) -> list[Setting]:
     """A process for each graph and sampler."""
     sizes, samplers = ((10, 20), SAMPLERS[:2]) if small else (EDGES_A_NODE, SAMPLERS)
     graphs = GRAPHS[1:2] if small else GRAPHS
-    return [{"graph": graph, "sampler": name, "sizes": list(sizes), "seeds": 1 if small else SEEDS} for graph in graphs for name in samplers]
+    return [
+        {"graph": graph, "sampler": name, "sizes": list(sizes), "seeds": 1 if small else SEEDS}
+        for graph in graphs
+        for name in samplers
+    ]
 
 
 def graph(name: str) -> sp.csr_array:
@@ -77,9 +81,17 @@ def measure(setting: Setting) -> list[common.Record]:
     for size in setting["sizes"]:
         for seed in range(setting["seeds"]):
             with common.Stopwatch() as watch:
-                kept, report = sparsify(whole, sampler=setting["sampler"], edge_budget=size * n, random_state=seed, return_report=True)
-            found = {"distortion": distortion(roots, laplacian(kept.to_scipy())), "kept": report["n_kept"], "rounds": report["rounds"]}
-            records.append({"edges_a_node": size, "seed": seed, "n": n, "n_edges": whole.nnz // 2, **found, **results.costs(watch)})
+                kept, report = sparsify(
+                    whole, sampler=setting["sampler"], edge_budget=size * n, random_state=seed, return_report=True
+                )
+            found = {
+                "distortion": distortion(roots, laplacian(kept.to_scipy())),
+                "kept": report["n_kept"],
+                "rounds": report["rounds"],
+            }
+            records.append(
+                {"edges_a_node": size, "seed": seed, "n": n, "n_edges": whole.nnz // 2, **found, **results.costs(watch)}
+            )
     return records
 
 
@@ -103,7 +115,9 @@ def table(records: list[common.Record]) -> str:
             cells = []
             for sampler in samplers:
                 found = [record for record in of_size if record["sampler"] == sampler]
-                cells.append(f"{results.spread([record['distortion'] for record in found])} ({results.mean(found, 'kept') / n:.1f})")
+                cells.append(
+                    f"{results.spread([record['distortion'] for record in found])} ({results.mean(found, 'kept') / n:.1f})"
+                )
             rows.append([str(size), *cells, f"{law(size):.2f}", f"{math.log(n) / math.sqrt(size):.2f}"])
         head = ["q / n", *samplers, "law", "ε of q = n·ln²n/ε²"]
         parts.append(common.markdown(f"Distortion of the graph {name}: {n:,} nodes, {m:,} edges", head, rows))

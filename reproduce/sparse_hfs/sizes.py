@@ -74,7 +74,9 @@ def table(records: list[common.Record]) -> str:
     """A row for each sampler and size."""
     first = records[0]
     rows = []
-    for (sampler, edges), group in results.grouped(records, lambda one: ("–" if one["edges"] == "all" else one["sampler"], one["edges"])).items():
+    for (sampler, edges), group in results.grouped(
+        records, lambda one: ("–" if one["edges"] == "all" else one["sampler"], one["edges"])
+    ).items():
         of_count = results.grouped(group, lambda one: one["labeled"])
         cells = [results.accuracy(of_count[count]) for count in LABELED]
         share = group[0].get("share", 1)
@@ -89,10 +91,22 @@ def plot(records: list[common.Record]) -> Any:
     figure = results.figure(4 * len(LABELED), 3.2)
     for panel, count in zip(figure.subplots(1, len(LABELED), squeeze=False)[0], LABELED, strict=True):
         chosen = [record for record in records if record["labeled"] == count]
-        for sampler, group in results.grouped([one for one in chosen if one["edges"] != "all"], lambda one: one["sampler"]).items():
+        for sampler, group in results.grouped(
+            [one for one in chosen if one["edges"] != "all"], lambda one: one["sampler"]
+        ).items():
             by_size = results.by(group, "kept")
-            panel.plot([kept / group[0]["n"] for kept in by_size], [results.mean(of, "accuracy") for of in by_size.values()], label=sampler, **CURVES.style(sampler))
-        panel.axhline(results.mean([one for one in chosen if one["edges"] == "all"], "accuracy"), linestyle="--", color="black", label="all edges")
+            panel.plot(
+                [kept / group[0]["n"] for kept in by_size],
+                [results.mean(of, "accuracy") for of in by_size.values()],
+                label=sampler,
+                **CURVES.style(sampler),
+            )
+        panel.axhline(
+            results.mean([one for one in chosen if one["edges"] == "all"], "accuracy"),
+            linestyle="--",
+            color="black",
+            label="all edges",
+        )
         panel.set(xscale="log", title=f"{count:,} labels", xlabel="edges kept for each row")
     figure.axes[0].set_ylabel("accuracy")
     figure.axes[0].legend(fontsize="small")

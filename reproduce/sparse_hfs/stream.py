@@ -61,8 +61,14 @@ def measure(setting: Setting) -> list[common.Record]:
                 continue
             truth = classes(seen + portion)[hidden]
             record = {"seen": seen + portion, "stream": float(np.mean(found[hidden] == truth)), "fits": n_fits}
-            record |= {"seconds": statistics.mean(answers), "slowest": max(answers), "adding": statistics.mean(added) / portion}
-            records.append({**record, **_from_zero(streamed, labels, truth), "residual": part["residual"], "portion": portion})
+            record |= {
+                "seconds": statistics.mean(answers),
+                "slowest": max(answers),
+                "adding": statistics.mean(added) / portion,
+            }
+            records.append(
+                {**record, **_from_zero(streamed, labels, truth), "residual": part["residual"], "portion": portion}
+            )
             answers, added = [], []
     return records
 
@@ -154,8 +160,22 @@ def table(records: list[common.Record]) -> str:
                 f"{max(record['residual'] for record in group):.1e}",
             ]
         )
-    head = ["stream", "edges", "accuracy", "of a fit from zero", "worst difference, points", "ms of an answer, mean", "slowest"]
-    head += ["ms of a fit from zero", "fit / answer, median", "µs to add an edge", "fits among the answers", "largest residual"]
+    head = [
+        "stream",
+        "edges",
+        "accuracy",
+        "of a fit from zero",
+        "worst difference, points",
+        "ms of an answer, mean",
+        "slowest",
+    ]
+    head += [
+        "ms of a fit from zero",
+        "fit / answer, median",
+        "µs to add an edge",
+        "fits among the answers",
+        "largest residual",
+    ]
     return common.markdown("Labels over a stream of edges", head, rows)
 
 
