@@ -17,7 +17,7 @@ from ._edges import edge_arrays
 from ._graph import Graph
 from ._labels import label_warnings, with_marker
 from ._parameters import NamedParameters, documented, documented_like
-from ._shared import given_labels
+from ._shared import GivenLabels, given_labels
 from ._signatures import StreamingHarmonicClassifierParameters
 from ._warnings import warn_of
 
@@ -25,8 +25,8 @@ __all__ = ["StreamingHarmonicClassifier"]
 
 
 @documented
-class StreamingHarmonicClassifier(  # type: ignore[misc]
-    StreamingHarmonicClassifierParameters, NamedParameters, ClassifierMixin, BaseEstimator
+class StreamingHarmonicClassifier(
+    StreamingHarmonicClassifierParameters, NamedParameters, ClassifierMixin, BaseEstimator  # type: ignore[misc]
 ):
     """Classifier of the nodes of a graph whose edges come as a stream: the last `window` edges count, and labels are there at any time.
 
@@ -82,6 +82,11 @@ class StreamingHarmonicClassifier(  # type: ignore[misc]
     classes_: Annotated[NDArray[Any], """ndarray of shape (n_classes,)
         Distinct given labels, ascending."""]
 
+    _stream: Any
+    _seed: Any
+    _labels: GivenLabels
+    _answer: dict[str, Any] | None
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_stream")
 
@@ -114,7 +119,7 @@ class StreamingHarmonicClassifier(  # type: ignore[misc]
             self._take_labels(y)
         elif not hasattr(self, "_stream"):
             raise ValueError("y is missing; expected the label of each node in the first call of partial_fit")
-        self._answer: dict[str, Any] | None = None
+        self._answer = None
         self._stream.add(ends, given, run_control(self.n_jobs, 0, self.verbose, self.callback))
         return self
 

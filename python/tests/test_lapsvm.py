@@ -261,7 +261,7 @@ def test_landmarks_stand_in_where_asked():
         ({"laplacian": "random-walk"}, ValueError, "normalized, combinatorial"),
         ({"laplacian_power": 0}, ValueError, "laplacian_power is 0"),
         ({"solver": "sgd"}, ValueError, "auto, newton, cg, dual"),
-        ({"stopping": "never"}, ValueError, "stability, validation, mixed, gradient"),
+        ({"stopping": "never"}, ValueError, "stability, sides, validation, mixed, gradient"),
         ({"affinity": "rbf"}, ValueError, "knn, precomputed"),
         ({"graph_bandwidth": -1.0}, ValueError, "bandwidth is -1"),
     ],
