@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from . import _lapwing
@@ -25,9 +25,7 @@ __all__ = ["StreamingHarmonicClassifier"]
 
 
 @documented
-class StreamingHarmonicClassifier(
-    StreamingHarmonicClassifierParameters, NamedParameters, ClassifierMixin, BaseEstimator  # type: ignore[misc]
-):
+class StreamingHarmonicClassifier(StreamingHarmonicClassifierParameters, NamedParameters, BaseEstimator):  # type: ignore[misc]
     """Classifier of the nodes of a graph whose edges come as a stream: the last `window` edges count, and labels are there at any time.
 
     Labels spread over the edges of the window as :class:`HarmonicClassifier` spreads them (plain form). Between two fits the scores
