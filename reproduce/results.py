@@ -76,8 +76,7 @@ def accuracy(records: Sequence[common.Record]) -> str:
     found = [record["accuracy"] for record in records]
     if not found:
         return "–"
-    spread = f" ± {statistics.stdev(found):.3f}" if len(found) > 1 else ""
-    return f"{statistics.mean(found):.3f}{spread}"
+    return spread(found, 3)
 
 
 def write_csv(path: Path, records: Sequence[common.Record]) -> None:

@@ -76,6 +76,14 @@ def part(trained: Any) -> common.Record:
     return {**dict.fromkeys(SOMETIMES), **trained.report_["parts"]["unfolded"]}
 
 
+def judged(trained: Any, data: sets.Data, labels: np.ndarray) -> common.Record:
+    """Accuracy on the nodes without a label whose class is known, loss of a labeled node at the end, and steps."""
+    test = (labels < 0) & (data.classes >= 0)
+    accuracy = float((trained.transduction_ == data.classes)[test].mean())
+    loss = float(trained.loss_curve_[-1]) / int((labels >= 0).sum())
+    return {"accuracy": accuracy, "loss_a_node": loss, "n_iter": len(trained.loss_curve_) - 1}
+
+
 @dataclass(frozen=True)
 class Optimum:
     """The optimum that methods approach."""

@@ -42,18 +42,10 @@ def measure(setting: Setting) -> list[common.Record]:
     records = []
     for draw in range(setting["draws"]):
         labels = sets.shown(data.classes, draw)
-        test = (labels < 0) & (data.classes >= 0)
         for graph_reg in methods.GRAPH_REGS:
             with common.Stopwatch() as watch:
                 trained = methods.fitted(data, labels, setting["loss"], graph_reg, **MODELS[setting["model"]])
-            accuracy = float((trained.transduction_ == data.classes)[test].mean())
-            loss = float(trained.loss_curve_[-1]) / int((labels >= 0).sum())
-            found = {
-                "graph_reg": graph_reg,
-                "accuracy": accuracy,
-                "loss_a_node": loss,
-                "n_iter": len(trained.loss_curve_) - 1,
-            }
+            found = {"graph_reg": graph_reg, **methods.judged(trained, data, labels)}
             records.append({"draw": draw, **found, **results.costs(watch)})
     return records
 

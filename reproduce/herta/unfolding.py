@@ -34,13 +34,10 @@ def measure(setting: Setting) -> list[common.Record]:
     records = []
     for draw in range(setting["draws"]):
         labels = sets.shown(data.classes, draw)
-        test = (labels < 0) & (data.classes >= 0)
         for steps in STEPS:
             with common.Stopwatch() as watch:
                 trained = methods.fitted(data, labels, "cross-entropy", setting["graph_reg"], steps=steps)
-            accuracy = float((trained.transduction_ == data.classes)[test].mean())
-            loss = float(trained.loss_curve_[-1]) / int((labels >= 0).sum())
-            found = {"steps": steps, "accuracy": accuracy, "loss": loss, "n_iter": len(trained.loss_curve_) - 1}
+            found = {"steps": steps, **methods.judged(trained, data, labels)}
             records.append({"draw": draw, **found, **results.costs(watch)})
     return records
 
@@ -57,7 +54,7 @@ def table(records: list[common.Record]) -> str:
         by_steps = results.grouped(group, lambda one: one["steps"])
         first = [name, f"{graph_reg:g}"]
         accuracies.append([*first, *[results.accuracy(by_steps[steps]) for steps in STEPS]])
-        cells = [f"{results.mean(by_steps[steps], 'loss'):.4f} ({_seconds(by_steps[steps])})" for steps in STEPS]
+        cells = [f"{results.mean(by_steps[steps], 'loss_a_node'):.4f} ({_seconds(by_steps[steps])})" for steps in STEPS]
         losses.append([*first, *cells])
     shown = common.markdown("Accuracy on the nodes without a label, by steps", head, accuracies)
     return (

@@ -204,7 +204,7 @@ fn resolved(solving: &Solving<'_>) -> (Form, f64) {
 
 /// Whether target rows all sum to 1, so that the last centered column is minus the sum of the others. Of many columns the last is solved
 /// for nevertheless: that costs little, and bounds its errors better than those of all the others do.
-fn is_last_implied(targets: &Targets) -> bool {
+pub(super) fn is_last_implied(targets: &Targets) -> bool {
     (2..=ErrorBounds::MOST_JOINT).contains(&targets.n_columns())
         && targets.values().rows().all(|row| (row.iter().sum::<f64>() - 1.0).abs() <= 1e-12)
 }

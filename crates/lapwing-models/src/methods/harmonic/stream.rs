@@ -18,6 +18,7 @@ use lapwing_core::params::{Parameters, above, at_least};
 use lapwing_core::{Edge, Error, Matrix, Report, Result, Run, Targets, parameters};
 use lapwing_graph::{AffinityGraph, WindowGraph};
 
+use super::function::is_last_implied;
 use super::params::{Certify, Clamp, Form};
 use super::{Harmonic, leave_one_out};
 use crate::core::fitting::Fitting;
@@ -36,6 +37,8 @@ parameters! {
 
 /// Relaxed nodes between two checks for cancellation.
 const CHECK_EVERY: usize = 1 << 12;
+/// Least positive weight of an edge.
+const LEAST_WEIGHT: f64 = 1e-100;
 /// Least weight that remains at a node when an edge of weight 1 leaves, for its sum to have four digits still.
 const LEAST_REST: f64 = 1e-12;
 /// Edges that are passed by relaxing before a fit is cheaper, as a multiple of those held: a fit takes tens of iterations.
@@ -101,9 +104,8 @@ impl HarmonicStream {
     /// # Errors
     /// [`Error::Param`] for a parameter outside its range, or for a form that is not plain and soft; [`Error::Shape`] for targets without
     /// classes.
-    pub fn new(harmonic: Harmonic, params: StreamParams, targets: Targets) -> Result<Self> {
+    pub fn new(mut harmonic: Harmonic, params: StreamParams, targets: Targets) -> Result<Self> {
         params.check_ranges()?;
-        let mut harmonic = harmonic;
         harmonic.params.certify = Certify::Off;
         let own = &harmonic.params;
         if own.graph_reg == Some(f64::INFINITY) {
@@ -203,9 +205,6 @@ impl HarmonicStream {
     }
 }
 
-/// Least positive weight of an edge.
-const LEAST_WEIGHT: f64 = 1e-100;
-
 /// What a fit leaves to be kept.
 struct Fit<'f> {
     /// (n, c), NaN in rows that no label reaches.
@@ -221,7 +220,7 @@ impl Kept {
     /// The system on a graph at the scores of its fit.
     fn new(fit: Fit<'_>, affinity: &AffinityGraph, targets: &Targets, settle: f64) -> Self {
         let Fit { scores, mean, is_centered, graph_reg, rule, report } = fit;
-        let (n, s) = (scores.n_rows(), solved_columns(targets));
+        let (n, s) = (scores.n_rows(), targets.n_columns() - usize::from(is_last_implied(targets)));
         let total: f64 = targets.weights().iter().sum();
         let labels =
             || targets.rows().iter().zip(targets.weights()).map(|(&row, weight)| (row as usize, weight / total));
@@ -378,8 +377,7 @@ impl Kept {
         let components = window.components();
         let holds = components.holding(targets.rows());
         let mut scores = self.scores(&self.mean);
-        for (row, id) in components.id.iter().enumerate().filter(|(_, id)| !holds[**id as usize]) {
-            debug_assert!(*id as usize <= row);
+        for (row, _) in components.id.iter().enumerate().filter(|(_, id)| !holds[**id as usize]) {
             scores.row_mut(row).fill(f64::NAN);
         }
         if self.is_centered {
@@ -389,12 +387,6 @@ impl Kept {
         let (residual, report) = (self.relative(), self.report.clone());
         Ok(StreamAnswer { labeling, is_fit: false, n_relaxed, residual, report })
     }
-}
-
-/// Columns of the system: without the last one where it follows from the others.
-fn solved_columns(targets: &Targets) -> usize {
-    let is_implied = targets.values().rows().all(|row| (row.iter().sum::<f64>() - 1.0).abs() <= 1e-12);
-    targets.n_columns() - usize::from(is_implied)
 }
 
 /// Root mean square of the scores about their means over the rows that labels reach.
