@@ -335,8 +335,8 @@ _DOCUMENTATION = {
     - "uniform": Uniform in (0, 1], scaled: close to a saddle with equal columns, which takes tens of iterations to
       leave. With a large tolerance the iteration ends there.
 """,
-    "glnp_max_iter": """glnp_max_iter : int >= 0, default=100
-    Most iterations of learning a factor, each of which reads all rows. It usually converges within 100. Has an effect
+    "glnp_max_iter": """glnp_max_iter : int >= 0, default=1000
+    Most iterations of learning a factor, each of which reads all rows. It usually converges within 500. Has an effect
     only with `factor` "glnp".""",
     "glnp_tol": """glnp_tol : float in [0, 1), default=1e-05
     Learning ends once five iterations lower the objective by less than this share of the squared norm of the rows. Has
@@ -946,7 +946,7 @@ class LowRankPropagationClassifierParameters:
     solver: Literal["closed", "iterative"] = "closed"
     glnp_solver: Literal["apgd", "mu", "apgd-paper"] = "apgd"
     glnp_start: Literal["kmeans", "uniform"] = "kmeans"
-    glnp_max_iter: int = 100
+    glnp_max_iter: int = 1000
     glnp_tol: float = 1e-05
     fit_rows: int | Literal["all"] = "all"
     decision: Literal["auto", "sizes"] = "auto"

@@ -7,14 +7,16 @@ import choice
 import glnp
 import labels
 import landmarks
+import large
 import paper
 import scale
+import threads
 
 BIGLP = paper.Paper(
     name="biglp",
     about=__doc__,
     small="few rows, draws and sizes: a few minutes",
-    experiments=paper.by_name(labels, landmarks, alpha, glnp, scale) | {"select": choice},
+    experiments=paper.by_name(labels, landmarks, large, alpha, glnp, scale, threads) | {"select": choice},
 )
 
 if __name__ == "__main__":

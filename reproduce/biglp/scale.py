@@ -96,13 +96,17 @@ def _parts_generated(setting: Setting) -> list[common.Record]:
 
 
 def _label(setting: Setting, options: list[str]) -> tuple[common.Record, np.ndarray]:
-    """Label generated rows with the program, alone or as ranks: its cost and its labels; 0 threads means all."""
-    threads, ranks = setting["threads"], setting["ranks"]
+    rows = f"generated:{setting['rows']}x{COLUMNS}x{CLASSES}"
+    options = ["--labels", f"generated:{PER_CLASS}", "--method", setting["method"], *options]
+    record, labels = label(rows, options, setting["threads"], setting["ranks"], N_LANDMARKS)
+    return record, labels
+
+
+def label(rows: str, options: list[str], threads: int, ranks: int, n_landmarks: int) -> tuple[common.Record, np.ndarray]:
+    """Label rows with the program, alone or as ranks: its cost and its labels; 0 threads means all."""
     with tempfile.TemporaryDirectory(dir=common.ROOT / "target" / "reproduce") as folder:
         out = Path(folder) / "labels.npy"
-        rows = f"generated:{setting['rows']}x{COLUMNS}x{CLASSES}"
-        command = ["label", rows, "--labels", f"generated:{PER_CLASS}", "-o", str(out), "--json"]
-        command += ["--method", setting["method"], "--n-landmarks", str(N_LANDMARKS), "--select", "off", *options]
+        command = ["label", rows, "-o", str(out), "--json", "--n-landmarks", str(n_landmarks), "--select", "off", *options]
         command += ["--threads", str(threads)] if threads else []
         program = [*_mpirun(ranks), sys.executable, "-S", str(HERE / "rank.py"), folder]
         program.append(str(PROGRAMS / ("lapwing-mpi" if ranks else "lapwing")))
@@ -116,7 +120,7 @@ def _label(setting: Setting, options: list[str]) -> tuple[common.Record, np.ndar
         report, labels = json.loads(done.stdout), np.load(out)["label"]
     seconds = {"wall_seconds": watch.wall, "cpu_seconds": cpu, "foreign_seconds": max(0.0, watch.foreign - cpu)}
     phases = {f"{phase['name']}_seconds": phase["seconds"] for phase in report["phases"]}
-    found = {"accuracy": report["accuracy"], "digest": hashlib.sha256(labels.tobytes()).hexdigest()[:16]}
+    found = {"accuracy": report.get("accuracy"), "digest": hashlib.sha256(labels.tobytes()).hexdigest()[:16]}
     return {**found, **seconds, **phases, "peak_bytes": max(peaks), "sum_of_peaks": sum(peaks)}, labels
 
 

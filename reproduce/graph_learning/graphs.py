@@ -109,5 +109,5 @@ def _pattern(table: Neighbors, k: int) -> sp.csr_array:
 def _weighted(rows: np.ndarray, k: int, weights: str) -> sp.csr_array:
     from lapwing.graph import knn_graph
 
-    options: dict[str, Any] = {"weights": weights, "symmetrize": "union", "method": "exact"}
+    options: dict[str, Any] = {"weights": weights, "symmetrize": "union", "knn_method": "exact"}
     return knn_graph(rows, k, **options).to_scipy()

@@ -64,11 +64,11 @@ def network() -> Any:
 
 
 def fitted(data: sets.Data, labels: np.ndarray, loss: str, graph_reg: float, **options: Any) -> Any:
-    """A trained linear network without a bias; its warnings are in the report."""
-    linear = network()(graph_reg, loss=loss, bias=False, random_state=0, **options)
+    """A trained network, linear and without a bias unless options say otherwise; its warnings are in the report."""
+    estimator = network()(graph_reg, loss=loss, random_state=0, **{"bias": False, **options})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return linear.fit(data.features, labels, graph=data.graph)
+        return estimator.fit(data.features, labels, graph=data.graph)
 
 
 def part(trained: Any) -> common.Record:
@@ -107,5 +107,5 @@ def optimum(name: str, data: sets.Data, labels: np.ndarray, loss: str, graph_reg
         said = part(fitted(data, labels, loss, graph_reg, **options))
         return np.array([said["loss"][-1], said["l2_reg"]])
 
-    file = f"herta-optimum-{sets.SETS[name].removesuffix('.npz')}-{loss}-{graph_reg:g}.npy"
+    file = f"herta-optimum-{(sets.SETS | sets.DENSE)[name].removesuffix('.npz')}-{loss}-{graph_reg:g}.npy"
     return Optimum(*np.load(common.kept_array(file, found)).tolist())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import condition
+import dense
 import networks
 import paper
 import planetoid
@@ -20,7 +21,7 @@ HERTA = paper.Paper(
         "ce-1": Convergence("cross-entropy", 1.0),
         "ce-20": Convergence("cross-entropy", 20.0),
     }
-    | paper.by_name(condition, routes, unfolding, planetoid, networks),
+    | paper.by_name(condition, dense, routes, unfolding, planetoid, networks),
 )
 
 if __name__ == "__main__":

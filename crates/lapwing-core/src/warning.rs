@@ -65,6 +65,9 @@ warnings! {
         "the solver stopped after {n_iter} steps of learning the graph, at a relative gap of {gap:.1e}; rows at very different \
          distances make it hard: scale the features or remove outliers, or raise max_iter or tol"
             => LearningNotConverged { n_iter: usize, gap: f64 }
+        "learning the factor stopped after {n_iter} iterations, before it had converged: raise glnp_max_iter or glnp_tol, or fit on \
+         fewer rows (fit_rows)"
+            => FactorNotConverged { n_iter: usize }
         "smoothing over the graph stopped after {n_iter} iterations at relative residual {residual:.1e}, above {tol:.1e}: scores may \
          be off; scale the features, or lower graph_reg"
             => SmoothingNotConverged { n_iter: usize, residual: f64, tol: f64 }

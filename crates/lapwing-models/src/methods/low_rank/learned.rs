@@ -12,7 +12,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use lapwing_core::parallel::*;
-use lapwing_core::{Alone, Error, Matrix, Report, Result, RowSource, Run, Targets};
+use lapwing_core::{Alone, Error, Matrix, Report, Result, RowSource, Run, Targets, Warning};
 use lapwing_graph::low_rank::{
     BlockSums, Blocks, Coefficients, DegreeCounts, GlnpCenters, GlnpFactor, Statistics, SumTree, glnp,
 };
@@ -69,6 +69,9 @@ pub(super) fn fit(
             "n_passes": found.n_passes,
         }),
     )?;
+    if !found.converged {
+        report.warnings.push(Warning::FactorNotConverged { n_iter: found.n_iter });
+    }
     let (summed, rows) = report.time("sums", run, |_| sum(found, targets, run))?;
     let selected = report.time("select", run, |report| -> Result<_> {
         let Some(judges) = Judges::new(targets, params.select, run)? else {

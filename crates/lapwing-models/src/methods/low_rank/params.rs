@@ -97,8 +97,8 @@ parameters! {
         glnp_solver: GlnpSolver = GlnpSolver::AcceleratedGradient, if [factor: "glnp"];
         /// Where a learned factor starts.
         glnp_start: GlnpStart = GlnpStart::KMeans, if [factor: "glnp"];
-        /// Most iterations of learning a factor, each of which reads all rows. It usually converges within 100.
-        glnp_max_iter: usize = 100, in at_least(0.0), if [factor: "glnp"];
+        /// Most iterations of learning a factor, each of which reads all rows. It usually converges within 500.
+        glnp_max_iter: usize = 1000, in at_least(0.0), if [factor: "glnp"];
         /// Learning ends once five iterations lower the objective by less than this share of the squared norm of the rows.
         glnp_tol: f64 = 1e-5, in at_least(0.0).below(1.0), if [factor: "glnp"];
         /// Number of rows to fit on, drawn at random, besides the labeled ones.
