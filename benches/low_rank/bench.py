@@ -40,6 +40,7 @@ def options(method: str, n_landmarks: int, rule: str) -> list[str]:
 
 SETTINGS = {
     "Nyström, 20 rows": options("nystrom", 20, "uniform"),
+    "Nyström, 20 centers": options("nystrom", 20, "kmeans"),
     "Nyström, 100 rows": options("nystrom", 100, "uniform"),
     "anchors, 100 centers": options("anchor", 100, "kmeans"),
 }

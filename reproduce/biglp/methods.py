@@ -28,20 +28,23 @@ Guess = tuple[str, int, np.ndarray, float]
 
 
 def guesses(
-    method: str, rows: np.ndarray, draws: Sequence[np.ndarray], n_landmarks: int, select: str
+    method: str, rows: np.ndarray, draws: Sequence[np.ndarray], n_landmarks: int, select: str, **params: Any
 ) -> Iterator[Guess]:
-    """Classes of all rows for the labels (n) of each draw; without selection, one fit serves all draws."""
+    """Classes of all rows for the labels (n) of each draw; without selection, one fit serves all draws.
+
+    `params` are those of a classifier beside its factor.
+    """
     if method == "glnp" and rows.min() < 0:
         # The method needs lines through the origin, so columns are not centered.
         rows = sets.in_unit_range(rows)
     if method == NEAREST:
         yield from _nearest(rows, draws)
     elif select == "off":
-        seconds, found = common.timed(together, classifier(method, n_landmarks, 0), rows, draws)
+        seconds, found = common.timed(together, classifier(method, n_landmarks, 0, **params), rows, draws)
         yield from ((method, at, classes, seconds) for at, classes in enumerate(found))
     else:
         for at, labels in enumerate(draws):
-            seconds, fitted = common.timed(fit, classifier(method, n_landmarks, at), rows, labels)
+            seconds, fitted = common.timed(fit, classifier(method, n_landmarks, at, **params), rows, labels)
             yield method, at, fitted.transduction_, seconds
 
 

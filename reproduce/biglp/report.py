@@ -27,15 +27,15 @@ def over_draws(records: list[common.Record], entry: str) -> list[common.Record]:
 
 def over(entry: str, heads: Mapping[Any, str], label: str) -> tuple[Callable[..., str], Callable[..., Any]]:
     """`table` and `plot` of an experiment over one entry; its values with their column heads."""
-    return partial(_tables, entry=entry, heads=heads), partial(_panels, entry=entry, label=label)
+    return partial(_tables, entry=entry, heads=heads, label=label), partial(_panels, entry=entry, label=label)
 
 
-def _tables(records: list[common.Record], entry: str, heads: Mapping[Any, str]) -> str:
+def _tables(records: list[common.Record], entry: str, heads: Mapping[Any, str], label: str) -> str:
     """A table for each data set, a row for each method, a column for each value of an entry."""
     measured = results.by(records, entry)
     heads = {value: head for value, head in heads.items() if value in measured}
     return "\n".join(
-        common.markdown(_title(group[0]), ["method", *heads.values()], _rows(group, entry, heads))
+        common.markdown(f"{_title(group[0])}; {label}", ["method", *heads.values()], _rows(group, entry, heads))
         for group in results.grouped(records, lambda record: record["data"]).values()
     )
 
