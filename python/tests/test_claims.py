@@ -18,7 +18,7 @@ JUDGED = ("Confirmed", "Not confirmed")
 BULLET = re.compile(r"^- \*\*(.+?)\*\*(.*?)(?=^- \*\*|^\n|\Z)", re.MULTILINE | re.DOTALL)
 CLAIM = re.compile(r'\[([^\]]+)\]\(#([^ )]+) "([^"]+)"\)')
 NUMBER = re.compile(r"(?<![\w.])[-+−]?(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?:e[-+]?\d+)?(?![\w⁻⁰¹²³⁴⁵⁶⁷⁸⁹])")
-PLACE = re.compile(r"\b(tables?|figures?|sections?|equations?|appendix|theorems?|lemmas?|algorithms?) [\d.]+( (to|and) [\d.]+)?")
+PLACE = re.compile(r"\b(tables?|figures?|sections?|equations?|appendix|theorems?|lemmas?|algorithms?|digits?) [\d.]+( (to|and) [\d.]+)?")
 #: What a claim is about, not what it says: the setting.
 SETTING = re.compile(
     r"\b[kγλrα] = [\d.,]*\d|\b[\d,]+ (labels|neighbors|iterations|edges for each node)\b|\b(recall|mean degree) [\d.]*\d"

@@ -31,7 +31,10 @@ CURVES = results.Curves(*[f"recall {recall:g}" for recall in RECALLS])
 def settings(small: bool) -> list[Setting]:
     """A process for each recall and seed of the search; then one for each graph of all digits and recall."""
     if small:
-        return [{"part": "optimum", "rows": 500, "recall": recall, "seed": 0} for recall in (0.9, 1.0)]
+        optimum = [{"part": "optimum", "rows": 500, "recall": recall, "seed": 0} for recall in (0.9, 1.0)]
+        return optimum + [
+            {"part": "quality", "rows": 1000, "recall": 0.9, "kind": kind, "draws": 2} for kind in ("log", "kNN, binary")
+        ]
     optimum = [
         {"part": "optimum", "rows": 6000, "recall": recall, "seed": seed}
         for recall in RECALLS
@@ -89,8 +92,8 @@ def _quality(setting: Setting) -> common.Record:
         else:
             search["knn_method"] = search.pop("method")
             asked: dict[str, Any] = {**search, "weights": kind.partition(", ")[2], "symmetrize": "union"}
-            graph, said = knn_graph(rows, NEIGHBORS, return_report=True, **asked)
-            recall = said["knn"]["recall"]
+            graph = knn_graph(rows, NEIGHBORS, **asked)
+            recall = graph.report["recall"]
     weights = sp.csr_array(graph.to_scipy())
     ends = weights.tocoo()
     wrong = classes[ends.coords[0]] != classes[ends.coords[1]]
