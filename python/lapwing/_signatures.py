@@ -426,8 +426,9 @@ _DOCUMENTATION = {
     - "mse": ½·Σ mᵤ·‖zᵤ − yᵤ‖².
 """,
     "l2_reg": """l2_reg : float >= 0 or "auto", default="auto"
-    Weight ρ of the squared norm of the weights, (ρ/2)·‖W‖², beside sums (not means) over the labeled nodes. Auto is 0.1
-    for cross-entropy and 0.7 for mse, times the mean squared distance of the smoothed labeled rows from their mean.""",
+    Weight ρ of the squared norm of the weights, (ρ/2)·‖W‖², beside sums (not means) over the labeled nodes. With a
+    hidden layer V also (ρκ/2)·‖V‖², κ the mean of ‖x‖². Auto is 0.1 for cross-entropy or a hidden layer and 0.7 for
+    mse, times the mean squared distance of the smoothed labeled rows from their mean.""",
     "solver:UnfoldedGNNClassifier": """solver : {"auto", "direct", "rough-pcg", "herta", "herta-mixed", "matrix-free", "gd", "adam"}, default="auto"
     How the weights are found.
 

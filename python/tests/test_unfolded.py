@@ -147,6 +147,18 @@ def test_a_hidden_layer_and_attention():
     assert (clf.transduction_ == truth).mean() > 0.9
 
 
+@pytest.mark.parametrize("loss", ["mse", "cross-entropy"])
+def test_a_hidden_layer_learns_from_few_labels_in_any_unit(loss):
+    X, truth, A = problem()
+    few = hide(truth, 10)
+    clf = UnfoldedGNNClassifier(1.0, loss=loss, hidden=16, random_state=0).fit(X, few, graph=A)
+    other = UnfoldedGNNClassifier(1.0, loss=loss, hidden=16, random_state=0).fit(X / 1024, few, graph=A)
+    linear = UnfoldedGNNClassifier(1.0, loss=loss).fit(X, few, graph=A)
+    right = lambda one: (one.transduction_ == truth).mean()  # noqa: E731
+    assert right(clf) > right(linear) - 0.03
+    assert right(other) > right(clf) - 0.02 and (other.transduction_ == clf.transduction_).mean() > 0.97
+
+
 def test_values_and_soft_labels():
     X, truth, A = problem()
     values = np.where(np.arange(len(X)) % 2 == 0, 100 + truth, np.nan)

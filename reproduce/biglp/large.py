@@ -7,6 +7,7 @@ from typing import Any
 
 import common
 import methods
+import numpy as np
 import results
 import sets
 
@@ -26,8 +27,10 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "glnp": ("glnp", {}),
 }
 """Factors and their options."""
+NEAREST = ("1-NN", "1-NN by angle")
+"""GLNP looks for lines through the origin: by angle shows what directions know about the classes."""
 TEST = ("glnp", "nystrom")
-CURVES = results.Curves("anchor", "nystrom", "nystrom, uniform", "glnp", ("1-NN", EARLY))
+CURVES = results.Curves("anchor", "nystrom", "nystrom, uniform", ("glnp", EARLY))
 
 
 def settings(small: bool) -> list[Setting]:
@@ -43,8 +46,9 @@ def settings(small: bool) -> list[Setting]:
         if method != EARLY or k == min(landmarks)
     ]
     nearest = [
-        {"data": name, "method": methods.NEAREST, "k": 0, "seed": seed, **size}
+        {"data": name, "method": method, "k": 0, "seed": seed, **size}
         for name in NAMES
+        for method in NEAREST
         for seed in range(max(landmarks.values()))
     ]
     return fits + nearest
@@ -55,10 +59,13 @@ def measure(setting: Setting) -> list[common.Record]:
     rows, classes = sets.load(setting["data"], setting["rows"])
     cases = [(count, draw) for count in PER_CLASS if sets.allows(classes, count) for draw in range(setting["draws"])]
     draws = [sets.shown(classes, count, setting["draws"] * setting["seed"] + draw) for count, draw in cases]
-    if setting["method"] == methods.NEAREST:
+    if setting["method"] in NEAREST:
+        if setting["method"] == NEAREST[1]:
+            rows = sets.in_unit_range(rows)
+            rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
         guesses, facts = list(methods.guesses(methods.NEAREST, rows, draws, 0, "off")), {}
         found = [classes_found for method, _, classes_found, _ in guesses if method == "1-NN"]
-        shared: common.Record = {"method": "1-NN", "seconds": sum(one[3] for one in guesses) / 2}
+        shared: common.Record = {"seconds": sum(one[3] for one in guesses) / 2}
     else:
         factor, options = VARIANTS[setting["method"]]
         if factor == "glnp" and rows.min() < 0:
@@ -112,7 +119,7 @@ def _course(group: list[common.Record]) -> list[str]:
 
 def _tests(name: str, records: list[common.Record]) -> str:
     """Welch's test of GLNP against Nyström over the seeds of the factor, each the mean of its draws."""
-    head = ["k", "labels", "accuracy: GLNP − Nyström", "p", "mean over classes: GLNP − Nyström", "p"]
+    head = ["k", "labels", "accuracy: GLNP − Nyström", "p of it", "mean over classes: GLNP − Nyström", "p of this"]
     rows = []
     for (k, count), group in results.grouped(
         [one for one in records if one["method"] in TEST], lambda one: (one["k"], one["per_class"])

@@ -2,8 +2,11 @@
 //!
 //! ```text
 //! δF = (φ′∘(X·δV))·W + φ(X·V)·δW,   δZ = H⁻¹·δF        (J)
-//! (Jᵀ·C·J + (ρ + μ)·I)·δ = −∇,   C the Hessian of the loss in Z
+//! (Jᵀ·C·J + R + μ·I)·δ = −∇,   C the Hessian of the loss in Z,   R = ρκ on V and ρ on W
 //! ```
+//!
+//! The penalty is ρ/2·(κ‖V‖² + ‖W‖²), κ the mean of ‖x‖² over the rows, and 1 for the row of the bias: features of another unit
+//! give the same network.
 //!
 //! Every step solves that system by conjugate gradients, 2·c columns of the graph in each iteration, with a preconditioner from
 //! J. For W it is the matrix of the smoothed hidden features Φ = φ(X·V), T = (H⁻¹Φ)ᵀM(H⁻¹Φ), smoothed to 10⁻²; for V it is the
@@ -87,7 +90,10 @@ struct Network<'t, 'a> {
     training: &'t Training<'t, 'a>,
     map: OnGraph<'t>,
     reach: Option<Reach>,
+    /// ρ.
     ridge: f64,
+    /// κ for each row of V, 1 for that of the bias (k).
+    squares: Vec<f64>,
     bias: bool,
 }
 
@@ -100,12 +106,16 @@ pub(super) fn train(
 ) -> Result<(Layers, Trace, Summary)> {
     let (params, run) = (training.params, training.run);
     let (k, c) = (training.inputs.width(), training.loss.n_outputs());
-    let squares: f64 = training.inputs.column_squares().iter().sum();
-    // Random weights, scaled so that the size of hidden values does not depend on the size of the rows.
-    let scale = (2.0 * training.inputs.n() as f64 / squares.max(f64::MIN_POSITIVE)).sqrt();
+    let n_features = training.inputs.n_features();
+    let squares: f64 = training.inputs.column_squares()[..n_features].iter().sum();
+    let mean_square = (squares / training.inputs.n() as f64).max(f64::MIN_POSITIVE);
+    // Random weights, scaled so that the size of hidden values does not depend on the size of the rows; no bias.
+    let scale = (2.0 / mean_square).sqrt();
     let mut rng = run.rng(Stream::Start, 1 << 41);
-    let random = (0..k * n_units).map(|_| scale * (rng.random_range(-1.0..1.0f64) + rng.random_range(-1.0..1.0)));
-    let hidden = Matrix::new(k, n_units, random.collect())?;
+    let random = |at: usize| {
+        if at < n_features * n_units { rng.random_range(-1.0..1.0f64) + rng.random_range(-1.0..1.0) } else { 0.0 }
+    };
+    let hidden = Matrix::new(k, n_units, (0..k * n_units).map(random).map(|x| scale * x).collect())?;
     let output = Matrix::filled(n_units + usize::from(params.bias), c, 0.0);
     let mut layers = Pair { hidden, output };
     let mut network = Network {
@@ -113,6 +123,7 @@ pub(super) fn train(
         map: training.on_graph(inner_tol(params.tol).min(LEAST_TOL)),
         reach: None,
         ridge: 0.0,
+        squares: (0..k).map(|row| if row < n_features { mean_square } else { 1.0 }).collect(),
         bias: params.bias,
     };
     network.reach = Reach::new(&network.map)?;
@@ -123,7 +134,7 @@ pub(super) fn train(
         let map = OnGraph { inputs: &inputs, ..training.on_graph(1e-3) };
         spread(&map, n_units, training.loss.trust, &training.constant()?)?
     };
-    network.ridge = params.l2_reg.unwrap_or_else(|| params.loss.ridge(spread, training.loss.trust));
+    network.ridge = params.l2_reg.unwrap_or_else(|| NodeLoss::hidden_ridge(spread, training.loss.trust));
     if params.l2_reg.is_none() {
         report.choose("l2_reg", network.ridge);
     }
@@ -200,7 +211,17 @@ impl Network<'_, '_> {
         let units = self.units(layers)?;
         let scores = self.propagated(&times(&units, &layers.output))?;
         let (value, residual) = self.training.run.install(|| self.training.loss.residual(&scores));
-        Ok(Point { units, residual, scores, value: value + 0.5 * self.ridge * layers.dot(layers) })
+        Ok(Point { units, residual, scores, value: value + 0.5 * self.ridged(layers).dot(layers) })
+    }
+
+    /// The layers times their weights in the penalty.
+    fn ridged(&self, layers: &Pair) -> Pair {
+        let mut out = layers.clone();
+        for (row, square) in self.squares.iter().enumerate() {
+            out.hidden.row_mut(row).iter_mut().for_each(|v| *v *= self.ridge * square);
+        }
+        out.output.values_mut().iter_mut().for_each(|w| *w *= self.ridge);
+        out
     }
 
     /// Jᵀ of a block at the labeled nodes, whose U = H⁻¹EᵀR is given (n, c).
@@ -229,7 +250,7 @@ impl Network<'_, '_> {
 
     fn gradient(&self, point: &Point, layers: &Pair) -> Result<Pair> {
         let mut gradient = self.back(point, layers, &self.spread_back(&point.residual)?)?;
-        gradient.add(layers, self.ridge);
+        gradient.add(&self.ridged(layers), 1.0);
         Ok(gradient)
     }
 
@@ -311,7 +332,7 @@ impl Network<'_, '_> {
             let scores = self.forth(point, layers, &direction)?;
             let curved = curved(self.training.loss, point, &scores);
             let mut product = self.back(point, layers, &self.spread_back(&curved)?)?;
-            product.add(&direction, self.ridge);
+            product.add(&self.ridged(&direction), 1.0);
             product.add(&inverse.weigh(&direction), damping);
             let curvature = direction.dot(&product);
             if curvature.is_nan() || curvature <= 0.0 {
@@ -396,10 +417,14 @@ impl LayerPreconditioner {
             let squares = hidden.values_mut().iter_mut().zip(back.hidden.values());
             squares.for_each(|(sum, x)| *sum += share * x * x);
         }
-        let mean = hidden.values().iter().sum::<f64>() / hidden.values().len().max(1) as f64;
+        let sum: f64 = hidden.rows().zip(&network.squares).map(|(row, square)| row.iter().sum::<f64>() / square).sum();
+        let mean = sum / hidden.values().len().max(1) as f64;
         // The gradient of V is zero while W is zero.
         let floor = 1e-3 * if mean > 0.0 { mean } else { scale.max(1e-100) };
-        hidden.values_mut().iter_mut().for_each(|x| *x = x.max(floor) + network.ridge);
+        for (row, square) in network.squares.iter().enumerate() {
+            let least = floor * square;
+            hidden.row_mut(row).iter_mut().for_each(|x| *x = x.max(least) + network.ridge * square);
+        }
         Ok(Self { output, hidden, scale })
     }
 
