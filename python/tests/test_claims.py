@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from page_blocks import ROOT
 
-PAGES = [ROOT / "docs" / "results" / f"{name}.md" for name in ["sparse-hfs", "biglp", "lapsvm", "graph-learning", "herta"]]
+PAGES = [ROOT / "docs" / "results" / f"{name}.md" for name in ["sparse-hfs", "biglp", "lapsvm", "graph-learning"]]
 JUDGED = ("Confirmed", "Not confirmed")
 BULLET = re.compile(r"^- \*\*(.+?)\*\*(.*?)(?=^- \*\*|^\n|\Z)", re.MULTILINE | re.DOTALL)
 CLAIM = re.compile(r'\[([^\]]+)\]\(#([^ )]+) "([^"]+)"\)')
