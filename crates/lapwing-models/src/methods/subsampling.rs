@@ -214,8 +214,8 @@ fn recount(report: &mut Report, labeling: &Labeling) {
 
 #[cfg(test)]
 mod tests {
+    use crate::testkit::{blobs, dense_values};
     use lapwing_core::Labels;
-    use lapwing_graph::testkit::{blobs, dense_values};
 
     use super::*;
     use crate::{Harmonic, HarmonicParams};

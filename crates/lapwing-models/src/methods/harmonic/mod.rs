@@ -34,7 +34,7 @@ use lapwing_graph::{AffinityGraph, Components, GraphParams};
 use crate::core::method::refitted;
 
 pub use certificate::{Certificate, CertificateSummary};
-pub use function::{HarmonicFunction, harmonic};
+pub use function::HarmonicFunction;
 pub use params::{Calibration, Certify, Clamp, Decision, Form, HarmonicParams};
 pub use refine::Refinement;
 pub use sparse::{SparseHarmonic, SparseHarmonicParams};

@@ -86,7 +86,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use lapwing_graph::testkit::nasty_graphs;
+    use crate::testkit::nasty_graphs;
 
     use super::*;
 

@@ -322,7 +322,7 @@ mod tests {
         let run = Run::new(Some(2), 0).unwrap();
         let params = UnfoldedParams { tol: 1e-8, ..UnfoldedParams::default() }.with_graph_reg(3.0);
         // More columns than labels; all columns but the first are zero.
-        let narrow = lapwing_graph::testkit::dense_values(&features);
+        let narrow = crate::testkit::dense_values(&features);
         let wide = (0..180).flat_map(|row| {
             let own = narrow[4 * row..][..4].iter().copied();
             own.chain(std::iter::repeat_n(0.0, 56)).collect::<Vec<_>>()
@@ -341,7 +341,7 @@ mod tests {
     #[test]
     fn a_trial_whose_smoothing_breaks_down_has_no_losses() {
         let (features, graph, targets) = problem(180, 4);
-        let mut values = lapwing_graph::testkit::dense_values(&features);
+        let mut values = crate::testkit::dense_values(&features);
         values[9] = f64::NAN;
         let broken = Features::from_f64(180, 4, values).unwrap();
         let folds: Vec<usize> = (0..targets.rows().len()).map(|at| at % FOLDS).collect();
