@@ -4,7 +4,7 @@ use lapwing::data::read::ColumnKind;
 use lapwing::data::{GraphSummary, Phase, Report};
 use lapwing::graph::sparsify::SparsifyReport;
 use lapwing::models::{AuditSummary, ClassAccuracy, ExpectedAccuracy, HeldOutSource, SetsSummary};
-use lapwing_core::text::option;
+use lapwing_core::text::{option, start_of};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -112,11 +112,7 @@ pub fn of_table(parts: &Parts) -> Vec<Row> {
 
 /// A name on one line, of a length that a terminal shows.
 pub fn shortened(name: &str) -> String {
-    let mut short: String = name.chars().take(28).map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if name.chars().count() > 28 {
-        short.push('…');
-    }
-    short
+    start_of(name, 28)
 }
 
 /// How the features were scaled, and how to leave them where auto decided.

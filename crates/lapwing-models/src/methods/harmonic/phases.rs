@@ -70,7 +70,7 @@ impl<'p> Phases<'p> {
             false => (given.clone(), None),
         };
         let Some(shares) = self.problem.prior else { return Ok(Chosen { params, prior: None, verdict: None, errors }) };
-        let choosing = Choosing { graph, components, targets, params: &params, shares };
+        let choosing = Choosing { solving: Solving::new(graph, components, targets, &params), shares };
         let choice = report.time("select", run, |_| choosing.choose(run))?;
         if params.decision != Decision::Mass {
             // The certificate of the solve has to know the level.

@@ -176,12 +176,7 @@ impl Network<'_, '_> {
         if let Some(reach) = &self.reach {
             return Ok(reach.propagated(f, self.training.run));
         }
-        let all = self.training.propagator.solve(f, self.map.tol, self.training.run)?;
-        let mut out = Matrix::filled(self.training.labeled.len(), f.n_cols(), 0.0);
-        for (at, &row) in self.training.labeled.iter().enumerate() {
-            out.row_mut(at).copy_from_slice(all.row(row as usize));
-        }
-        Ok(out)
+        self.map.propagated(f, self.map.tol)
     }
 
     /// H⁻¹·Eᵀ·R.
@@ -189,11 +184,7 @@ impl Network<'_, '_> {
         if let Some(reach) = &self.reach {
             return Ok(reach.spread_back(residual, self.training.run));
         }
-        let mut all = Matrix::filled(self.training.inputs.n(), residual.n_cols(), 0.0);
-        for (&row, residual) in self.training.labeled.iter().zip(residual.rows()) {
-            all.row_mut(row as usize).copy_from_slice(residual);
-        }
-        self.training.propagator.solve(&all, self.map.tol, self.training.run)
+        self.map.spread_back(residual, self.map.tol)
     }
 
     fn point(&self, layers: &Pair) -> Result<Point> {
