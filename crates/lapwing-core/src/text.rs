@@ -37,6 +37,11 @@ pub fn counted(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
+/// The integer whose canonical text this is: `7`, but not `007`, `+7` or `7.0`, which would be written as another text.
+pub(crate) fn parse_integer(text: &str) -> Option<i64> {
+    text.parse().ok().filter(|integer: &i64| integer.to_string() == text)
+}
+
 /// The start of a text, on one line.
 pub fn start_of(text: &str, most: usize) -> String {
     let mut start: String = text.chars().take(most).map(|c| if c.is_control() { ' ' } else { c }).collect();

@@ -437,7 +437,7 @@ fn harmonic(params: &MethodParams) -> Result<Harmonic> {
 
 fn subsampling(params: &MethodParams) -> Result<Subsampling> {
     let MethodParams { graph, harmonic, subsampling, .. } = params;
-    let decision = harmonic.decision.without_sizes();
+    let decision = if harmonic.decision == Decision::Sizes { Decision::Auto } else { harmonic.decision };
     let inner = Harmonic::new(HarmonicParams { decision, ..harmonic.clone() }, graph.clone())?;
     Subsampling::new(subsampling.clone(), graph.clone(), Box::new(inner))
 }

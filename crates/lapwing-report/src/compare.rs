@@ -37,11 +37,12 @@ pub struct ComparePage<'a> {
 impl ComparePage<'_> {
     /// The whole file.
     pub fn render(self) -> String {
+        let has_one_number = self.results.iter().all(|result| result.n_labeled == self.results[0].n_labeled);
         let page = Page {
             kicker: "Comparison by lapwing".into(),
             title: self.title.into(),
             tiles: self.tiles,
-            figures: vec![if has_one_number(self.results) { by_method(self.results) } else { accuracy(self.results) }],
+            figures: vec![if has_one_number { by_method(self.results) } else { accuracy(self.results) }],
             tables: vec![self.table],
             lists: vec![("Which method", self.advice), ("About the table", self.notes)],
             summaries: vec![("Summary", self.rows)],
@@ -49,10 +50,6 @@ impl ComparePage<'_> {
         };
         page.render()
     }
-}
-
-fn has_one_number(results: &[CompareRow]) -> bool {
-    results.iter().all(|result| result.n_labeled == results[0].n_labeled)
 }
 
 /// Mean accuracy and one standard deviation below or above it.

@@ -210,7 +210,7 @@ impl<'a> Finished<'a> {
         self.fitted.report.peak_bytes = peak_memory_bytes();
         let report = &self.fitted.report;
         let body = || {
-            let mut more = json!({"classes": self.class_sizes()});
+            let mut more = json!({"classes": ClassSize::of_rows(&self.given.classes, &self.given.index, &self.labels)});
             if let Some(accuracy) = accuracy(&self.fitted_rows()) {
                 more["accuracy"] = json!(accuracy);
             }
@@ -233,10 +233,6 @@ impl<'a> Finished<'a> {
         let Labeling { label_distributions: shares, confidence, reached, .. } = &self.fitted.labeling;
         let (labels, names) = (self.labels.as_slice(), self.input.names.as_deref());
         FittedRows { given: self.given, labels, shares, confidence, reached, truth: self.truth.as_deref(), names }
-    }
-
-    fn class_sizes(&self) -> Vec<ClassSize> {
-        ClassSize::of_rows(&self.given.classes, &self.given.index, &self.labels)
     }
 
     fn rows(&self) -> Vec<Row> {

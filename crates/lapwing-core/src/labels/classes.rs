@@ -7,6 +7,7 @@ use unicode_normalization::UnicodeNormalization;
 use super::ClassNames;
 use super::open_markers::is_open_marker;
 use crate::Warning;
+use crate::text::parse_integer;
 
 /// Classes of texts, by the rules of [`Labels::from_texts`](super::Labels); holds each distinct text once.
 ///
@@ -188,9 +189,4 @@ fn ranked<T: Ord + Clone>(labels: &[T]) -> (Vec<T>, Vec<u32>) {
     names.dedup();
     let class_of = labels.iter().map(|label| names.partition_point(|name| name < label) as u32).collect();
     (names, class_of)
-}
-
-/// The integer whose canonical text this is: `7`, but not `007`, `+7` or `7.0`, which would be written as another text.
-fn parse_integer(text: &str) -> Option<i64> {
-    text.parse().ok().filter(|integer: &i64| integer.to_string() == text)
 }

@@ -77,7 +77,9 @@ pub(super) fn select(question: &Question<'_, '_>, report: &mut Report, run: &Run
     let given = question.params.graph_reg;
     let candidates: Vec<f64> = given.map_or_else(|| CANDIDATES.to_vec(), |reg| vec![reg]);
     let default = candidates[0];
-    let is_needed = given.is_none() || question.is_small() || question.has_intervals();
+    // Held-out values make the intervals of a regression.
+    let has_intervals = question.is_regression && question.is_linear() && question.targets.rows().len() >= FEWEST;
+    let is_needed = given.is_none() || question.is_small() || has_intervals;
     let trials = match question.folds(run).filter(|_| is_needed) {
         Some(folds) => question.trials(&candidates, &enough(folds), run)?,
         None => Vec::new(),
@@ -108,11 +110,6 @@ impl Question<'_, '_> {
     /// Whether the network is the linear model on the original edges that is tried here.
     fn is_linear(&self) -> bool {
         self.params.hidden.is_none() && self.params.attention.is_none()
-    }
-
-    /// Whether held-out values make the intervals of a regression.
-    fn has_intervals(&self) -> bool {
-        self.is_regression && self.is_linear() && self.targets.rows().len() >= FEWEST
     }
 
     /// Whether the folds of one λ cost little: features are smoothed once for all of them.
