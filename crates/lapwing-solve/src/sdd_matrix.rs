@@ -67,9 +67,6 @@ impl<'a> SddMatrix<'a> {
     }
 
     /// The same matrix with row and column i for `order[i]`, in a compact copy.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`].
     pub(crate) fn reordered(&self, order: &[u32], run: &Run) -> Result<SddMatrix<'static>> {
         run.check()?;
         if order.iter().enumerate().all(|(at, &v)| at == v as usize) {
@@ -124,9 +121,6 @@ impl<'a> SddMatrix<'a> {
     }
 
     /// The adjacency matrix W, in the order of the rows here.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`].
     pub(crate) fn to_adjacency(&self, run: &Run) -> Result<Csr<f64>> {
         let n = self.n();
         let (mut ids, mut values) = (Vec::with_capacity(self.ids.len()), Vec::with_capacity(self.ids.len()));

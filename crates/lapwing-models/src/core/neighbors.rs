@@ -86,9 +86,6 @@ impl<'a> NeighborExtension<'a> {
     }
 
     /// Σⱼ wⱼ·fⱼ (m, c) and Σⱼ wⱼ (m) over the neighbors of new rows (m, d).
-    ///
-    /// # Errors
-    /// As [`extend`](Extend::extend).
     pub(crate) fn sums(&self, new: &Features<'_>, run: &Run) -> Result<(Matrix, Vec<f64>)> {
         let (sums, found) = self.each(new, run, |_, _| ())?;
         Ok((sums, found.iter().map(|found| found.total).collect()))
@@ -145,9 +142,6 @@ impl<'a> NeighborExtension<'a> {
     }
 
     /// A copy that borrows nothing.
-    ///
-    /// # Errors
-    /// Those of reading rows from a mapped file.
     pub(crate) fn with_own_rows(&self) -> Result<NeighborExtension<'static>> {
         let Self { features, graph, widths, scores, errors, index } = self.clone();
         let all: Vec<u32> = (0..features.n_rows() as u32).collect();

@@ -80,9 +80,6 @@ impl HeldOutErrors {
 
     /// Half-widths of the intervals of all n rows, one for all without a graph; `None` if fewer than [`FEWEST`] values were held out.
     /// Rows that no error reaches get the width of the mean error. Zero only if the errors of 90 % are.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`](lapwing_core::Error::Interrupted).
     pub fn half_widths(&self, graph: Option<&Graph>, n: usize, run: &Run) -> Result<Option<Vec<f64>>> {
         if self.errors.len() < FEWEST {
             return Ok(None);

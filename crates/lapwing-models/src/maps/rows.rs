@@ -35,9 +35,6 @@ impl<'p, 'a> Inputs<'p, 'a> {
     }
 
     /// The same for dense rows less `center` (d, or empty for none).
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
     pub fn centered(features: &'p Features<'a>, bias: bool, center: &'p [f64]) -> Result<Self> {
         let by_columns = match features {
             Features::Sparse(csr) => Some(csr.transpose()?),

@@ -70,9 +70,6 @@ pub(super) struct Selected {
 }
 
 /// Chooses λ unless it is given.
-///
-/// # Errors
-/// Those of the training.
 pub(super) fn select(question: &Question<'_, '_>, report: &mut Report, run: &Run) -> Result<Selected> {
     let given = question.params.graph_reg;
     let candidates: Vec<f64> = given.map_or_else(|| CANDIDATES.to_vec(), |reg| vec![reg]);
