@@ -29,7 +29,6 @@ impl HeldAudit {
     }
 
     /// Writes the page. `given` is the class of each row, negative for none; `rows` are the names of the rows, if any.
-    #[allow(clippy::too_many_arguments)]
     fn page(
         &self,
         path: PathBuf,
@@ -56,7 +55,6 @@ impl HeldAudit {
 
 /// Audits the labels of a classification; `features` and the parameters of their graph tell duplicates and outliers.
 #[pyfunction]
-#[allow(clippy::too_many_arguments)]
 pub fn audit<'py>(
     py: Python<'py>,
     graph: GraphInput<'py>,

@@ -112,7 +112,6 @@ impl Source<'_> {
 
 /// Labels every row by the named method; returns a dict of all that a fitted classifier stores.
 #[pyfunction]
-#[allow(clippy::too_many_arguments)]
 pub fn fit_classifier<'py>(
     py: Python<'py>,
     method: &str,
@@ -197,7 +196,6 @@ fn classifier_dict<'py>(
 
 /// Values for every row by the named method; returns a dict of all that a fitted regressor stores.
 #[pyfunction]
-#[allow(clippy::too_many_arguments)]
 pub fn fit_regressor<'py>(
     py: Python<'py>,
     method: &str,

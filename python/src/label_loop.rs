@@ -51,7 +51,6 @@ impl Suggester {
     }
 
     /// The next rows, as a dict of columns and the report.
-    #[allow(clippy::too_many_arguments)]
     fn next<'py>(
         &self,
         py: Python<'py>,
@@ -107,7 +106,6 @@ impl Suggester {
 
 /// `(lower, upper, is_plus)`: intervals around the values of a regression.
 #[pyfunction]
-#[allow(clippy::too_many_arguments)]
 pub fn jackknife_plus<'py>(
     py: Python<'py>,
     graph: GraphInput<'py>,

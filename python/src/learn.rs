@@ -86,7 +86,6 @@ fn table<R: SquaredDistance + numpy::Element>(
 
 /// `(weights, multipliers, report)` of pairs (m, 2) among `n_samples` rows at squared distances (m).
 #[pyfunction]
-#[allow(clippy::too_many_arguments)]
 pub fn learn_weights<'py>(
     py: Python<'py>,
     edges: PyReadonlyArray2<'py, u32>,
