@@ -8,7 +8,7 @@ use lapwing_core::text::{option, start_of};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::parts::{Candidate, Certificate, Column, Parts, Refined, Scaled, Table};
+use crate::parts::{Candidate, Certificate, Column, Parts, Scaled, Table};
 use crate::text::{bytes, count, number, percent, seconds};
 
 /// Columns of a table that are listed.
@@ -170,8 +170,8 @@ pub fn of_certificate(report: &Report, parts: &Parts) -> Option<Row> {
 fn of_sparse(parts: &Parts) -> Vec<Row> {
     let Some(sparsified) = &parts.sparsify else { return Vec::new() };
     let mut rows = of_sparsifier(sparsified);
-    rows.extend(parts.resume.iter().map(|resumed| row("resumed after row", count(resumed.rows))));
-    rows.extend(parts.refine.iter().map(|Refined { residuals }| {
+    rows.extend(parts.resumed_after.map(|after| row("resumed after row", count(after))));
+    rows.extend(parts.refined.iter().map(|residuals| {
         let last = residuals.last().copied().flatten().unwrap_or(f64::NAN);
         row("residual on all edges", format!("{last:.1e} after {} passes", residuals.len()))
     }));
