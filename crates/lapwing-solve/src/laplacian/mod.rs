@@ -288,7 +288,7 @@ impl LaplacianSolver {
                 }),
             }
         };
-        check("right-hand side", (b.n_rows(), s), b.given(), &|at| b.row_of(at))?;
+        check("right-hand side", (b.n_rows(), s), &b.given, &|at| b.row_of(at))?;
         let Some(start) = start else { return Ok(()) };
         check("start", (start.n_rows(), start.n_cols()), start, &|at| at)
     }
