@@ -19,8 +19,7 @@ use serde_json::{Value, json};
 
 use self::checksum::Checked;
 pub use self::must::{Must, Real, Whole};
-use crate::mapped::Mapped;
-use crate::mapped::open_filled;
+use crate::mapped::{Mapped, open_filled};
 use crate::publish::{Staged, stage_atomic};
 use crate::{Buffer, Csr, Error, Matrix, Result};
 

@@ -9,9 +9,7 @@ use serde_json::json;
 
 use super::FOREST;
 use super::grow::{LEAF, Node, Tree};
-use crate::core::extend::Extend;
-use crate::core::extend::Extension;
-use crate::core::extend::check_columns;
+use crate::core::extend::{Extend, Extension, check_columns};
 use crate::core::scores::Extended;
 use crate::core::stored::stored_width;
 

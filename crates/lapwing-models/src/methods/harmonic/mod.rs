@@ -46,10 +46,9 @@ use self::prior::Prior;
 use self::refine::Refiner;
 use self::trust::Trust;
 use crate::core::calibration::has_enough;
-use crate::core::class_sizes;
 use crate::core::fitting::Fitting;
-use crate::core::notes;
 use crate::core::uncertainty::HeldOutErrors;
+use crate::core::{class_sizes, notes};
 use crate::{Extension, Fitted, HeldOutFit, Method, NeighborExtension, Plan, Problem, ProblemSize};
 
 /// Harmonic classifier and regressor: parameters, checked.

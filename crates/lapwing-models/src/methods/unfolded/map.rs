@@ -1,7 +1,6 @@
 //! The map from weights to scores of the labeled nodes and its transpose by products with the graph: Z = E·H⁻¹X·W, ∇ = XᵀH⁻¹Eᵀ·R.
 
-use lapwing_core::Run;
-use lapwing_core::{Matrix, Result};
+use lapwing_core::{Matrix, Result, Run};
 use lapwing_solve::Propagator;
 
 use crate::core::scores::rows_at;

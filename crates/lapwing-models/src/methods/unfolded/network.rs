@@ -25,12 +25,8 @@ use super::reach::Reach;
 use super::routes::inner_tol;
 use super::smooth::{ROUGH, by_columns, weighted};
 use super::train::{Summary, Training};
-use crate::maps::Inputs;
-use crate::maps::Layers;
-use crate::maps::Loss;
 use crate::maps::loss::NodeLoss;
-use crate::maps::{Preconditioner, precondition::spread};
-use crate::maps::{Trace, optimize::add, optimize::dot};
+use crate::maps::{Inputs, Layers, Loss, Preconditioner, Trace, optimize::add, optimize::dot, precondition::spread};
 
 /// Most iterations of conjugate gradients in a step, and the share of the gradient at which they end.
 const INNER: usize = 25;

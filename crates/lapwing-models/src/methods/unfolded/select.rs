@@ -29,12 +29,10 @@ use crate::core::held_out::Standings;
 use crate::core::held_out::choosing::{Trial, choose, note_values};
 use crate::core::held_out::folds::{FOLDS, Fold, enough, of_values, stratified_of};
 use crate::core::uncertainty::{FEWEST, HeldOutErrors};
-use crate::maps::Inputs;
-use crate::maps::Loss;
-use crate::maps::NodeLoss;
-use crate::maps::{Accuracy, Map, Stored, StoredRows, StoredValues};
-use crate::maps::{Preconditioner, precondition::spread};
-use crate::maps::{State, Task, Trace, lbfgs, optimize::cg};
+use crate::maps::{
+    Accuracy, Inputs, Loss, Map, NodeLoss, Preconditioner, State, Stored, StoredRows, StoredValues, Task, Trace, lbfgs,
+    optimize::cg, precondition::spread,
+};
 use crate::{HeldOutSource, Rule};
 
 /// Fewest labels of a class, or values of a regression, by which λ is chosen.
