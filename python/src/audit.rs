@@ -89,7 +89,7 @@ pub fn audit<'py>(
         "outlier_percentile": PyArray1::from_slice(py, &found.outlier_percentile),
         "confusion": matrix_array(py, found.confusion.clone())?,
         "thresholds": PyArray1::from_slice(py, &found.thresholds),
-        "report": json(&found.report).map_err(to_py)?,
+        "report": json(&found.report)?,
         "held": held,
     ))
 }
@@ -115,6 +115,6 @@ pub fn audit_regression<'py>(
         "proposed": PyArray1::from_vec(py, found.proposed),
         "residual": PyArray1::from_vec(py, found.residual),
         "quality": PyArray1::from_vec(py, found.quality),
-        "report": json(&found.report).map_err(to_py)?,
+        "report": json(&found.report)?,
     ))
 }

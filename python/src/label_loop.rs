@@ -84,7 +84,7 @@ impl Suggester {
             "scores": PyArray1::from_iter(py, rows.iter().map(|row| row.score)),
             "guesses": PyArray1::from_iter(py, guess),
             "confidence": PyArray1::from_iter(py, confidence),
-            "report": json(&found.report).map_err(to_py)?,
+            "report": json(&found.report)?,
         ))
     }
 
@@ -162,7 +162,7 @@ pub fn prediction_sets<'py>(
     let found =
         models::prediction_sets(classes.as_slice()?, &matrix(&held_out)?, &shares, reached.as_slice()?, &params)
             .map_err(to_py)?;
-    let summary = json(&found.summary).map_err(to_py)?;
+    let summary = json(&found.summary)?;
     (array2(py, shares.n_rows(), found.n_classes, found.holds)?, summary).into_pyobject(py)
 }
 
