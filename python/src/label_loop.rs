@@ -1,11 +1,12 @@
 //! Which rows to label next, intervals around values, and sets of classes.
 
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use lapwing::data::Targets;
 use lapwing::graph::{AffinityGraph, Graph};
 use lapwing::models::{self, Centering, SetsParams, SuggestParams, Wanted};
+use lapwing_core::lock;
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -68,7 +69,7 @@ impl Suggester {
         let found = control.run(py, |run| {
             let wanted =
                 Wanted { n: wanted.n, candidates: candidates.as_deref(), exclude: &exclude, cost: cost.as_deref() };
-            let mut suggester = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut suggester = lock(&self.0);
             if !warm_start {
                 suggester.restart();
             }
@@ -97,7 +98,7 @@ impl Suggester {
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let targets = labels.targets(None)?;
         let distance = control.run(py, |run| {
-            let suggester = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let suggester = lock(&self.0);
             suggester.distance_from_labels(&targets, run)
         })?;
         Ok(PyArray1::from_vec(py, distance))
