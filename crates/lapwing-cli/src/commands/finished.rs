@@ -32,7 +32,7 @@ pub struct Finished<'a> {
     /// Sets of classes, if they are wanted, and the labels that they come from.
     sets: Option<(PredictionSets, &'static str)>,
     /// True class of each row, if it is known.
-    truth: Option<Vec<i32>>,
+    pub truth: Option<Vec<i32>>,
 }
 
 impl<'a> Finished<'a> {
@@ -49,10 +49,6 @@ impl<'a> Finished<'a> {
         fitted.report = before;
         let labels = unreached.labels(&fitted.labeling);
         Self { session, input, given, fitted, labels, written: Written::default(), sets: None, truth: None }
-    }
-
-    pub fn set_truth(&mut self, truth: Vec<i32>) {
-        self.truth = Some(truth);
     }
 
     /// Stages the table of labels.

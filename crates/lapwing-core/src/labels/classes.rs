@@ -89,14 +89,11 @@ impl TextClasses {
         if text.is_empty() {
             return None;
         }
-        let id = (!self.is_marker(text)).then_some(self.n_ids);
+        let is_marker = self.unlabeled.as_ref().map_or_else(|| is_open_marker(text), |marker| text == marker);
+        let id = (!is_marker).then_some(self.n_ids);
         self.n_ids += u32::from(id.is_some());
         self.ids.insert(written.to_owned(), id);
         id
-    }
-
-    fn is_marker(&self, text: &str) -> bool {
-        self.unlabeled.as_ref().map_or_else(|| is_open_marker(text), |marker| text == marker)
     }
 
     /// The ways to write each class, with their numbers, the most frequent first; `counts` says how many labels have each number.

@@ -18,6 +18,7 @@ use super::smoothness::Smoothness;
 use super::stopping::Rule;
 use super::{FitOptions, pcg, validation};
 use crate::core::counts::has_each;
+use crate::core::parts::rows_beside;
 use crate::core::uncertainty::FEWEST;
 
 /// Most rows for which Newton's method, by factorization, is the default solver.
@@ -278,7 +279,7 @@ impl<'a> Machine<'_, 'a> {
             _ => (targets.clone(), None),
         };
         let losses = Loss::problems(&fitted, self.loss, self.is_regression);
-        let unlabeled: Vec<u32> = without(n, fitted.rows());
+        let unlabeled: Vec<u32> = rows_beside(n, fitted.rows());
         let rule = Rule {
             kind,
             every: Rule::interval(n),
@@ -385,10 +386,4 @@ fn values(gram: &Gram<'_>, factor: Option<&Factor>, coefficients: &[f64], run: &
         None => gram.apply(coefficients, &mut values, run)?,
     }
     Ok(values)
-}
-
-/// Rows below n that are not among `rows`, which are ascending.
-fn without(n: usize, rows: &[u32]) -> Vec<u32> {
-    let mut rest = rows.iter().peekable();
-    (0..n as u32).filter(|row| rest.next_if_eq(&row).is_none()).collect()
 }
