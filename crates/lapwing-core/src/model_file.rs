@@ -230,6 +230,14 @@ impl ModelFile {
         }
     }
 
+    /// The values of [`numbers`](Self::numbers).
+    ///
+    /// # Errors
+    /// As [`numbers`](Self::numbers).
+    pub fn vector<T: Real>(&self, name: &str, shape: &[Option<usize>], must: Must) -> Result<Vec<T>> {
+        Ok(self.numbers::<T>(name, shape, must)?.1.as_slice().to_vec())
+    }
+
     /// A dense matrix in double precision, whose numbers `must` all be so; `shape` as for [`array`](Self::array).
     ///
     /// # Errors

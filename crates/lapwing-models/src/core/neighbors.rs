@@ -179,7 +179,7 @@ impl<'a> NeighborExtension<'a> {
         let widths = match meta.width {
             Some(width) => Widths::One(width),
             None if file.contains("widths") => {
-                Widths::PerRow(file.numbers::<f32>("widths", &[Some(n)], Must::NonNegative)?.1.as_slice().to_vec())
+                Widths::PerRow(file.vector::<f32>("widths", &[Some(n)], Must::NonNegative)?)
             }
             None => Widths::None,
         };
@@ -193,7 +193,7 @@ impl<'a> NeighborExtension<'a> {
             None => LazyIndex::default(),
         };
         let errors = match file.contains("errors") {
-            true => Some(Arc::new(file.numbers::<f64>("errors", &[Some(n)], Must::Bound)?.1.as_slice().to_vec())),
+            true => Some(Arc::new(file.vector::<f64>("errors", &[Some(n)], Must::Bound)?)),
             false => None,
         };
         let (scores, index) = (Arc::new(scores).into(), Arc::new(index));
