@@ -17,7 +17,7 @@ pub(crate) struct Inputs<'p, 'a> {
     by_columns: Option<Csr<f32>>,
     bias: bool,
     /// Subtracted from dense rows (d); empty for none.
-    center: &'p [f64],
+    pub center: &'p [f64],
 }
 
 /// Rows of a block of a product.
@@ -41,11 +41,6 @@ impl<'p, 'a> Inputs<'p, 'a> {
             Features::Dense(_) => None,
         };
         Ok(Self { features, by_columns, bias, center })
-    }
-
-    /// What is subtracted from dense rows.
-    pub fn center(&self) -> &'p [f64] {
-        self.center
     }
 
     /// The columns `own` of a dense row, less the center.

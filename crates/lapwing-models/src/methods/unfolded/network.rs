@@ -143,7 +143,7 @@ pub(super) fn train(
         ..Summary::default()
     };
     debug_assert_eq!(features.n_rows(), training.inputs.n());
-    let center = training.inputs.center().to_vec();
+    let center = training.inputs.center.to_vec();
     let layers = Layers { hidden: Some(layers.hidden), output: layers.output, bias: params.bias, center };
     Ok((layers, trace, summary))
 }

@@ -144,7 +144,7 @@ impl Training<'_, '_> {
     /// The layers of a linear model, and the trace and summary of its training.
     pub fn layers(&self, report: &mut Report) -> Result<(Layers, Trace, Summary)> {
         let Trained { weights, trace, summary } = self.train(report)?;
-        let (bias, center) = (self.params.bias, self.inputs.center().to_vec());
+        let (bias, center) = (self.params.bias, self.inputs.center.to_vec());
         Ok((Layers { hidden: None, output: weights, bias, center }, trace, summary))
     }
 
