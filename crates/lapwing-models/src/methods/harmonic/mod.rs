@@ -1,6 +1,6 @@
 //! Harmonic functions on graphs: plain, hard and Stable-HFS, as classifier and regressor.
 //!
-//! [`harmonic()`] solves for the function itself (see there for the equations); [`Harmonic`] goes from features or a
+//! `function.rs` solves for the function itself (see there for the equations); [`Harmonic`] goes from features or a
 //! graph to labels: graph, function, decision rule, extension to new rows.
 
 mod certificate;
