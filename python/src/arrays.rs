@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use lapwing::data::{Buffer, Csr, Dense, DenseValues, Error, Features, Matrix, Result};
+use lapwing::data::{Buffer, Csr, Dense, DenseValues, Error, Features, Matrix};
 use lapwing_core::mapped::Watch;
 use numpy::{Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
@@ -195,6 +195,7 @@ pub fn features_object<'py>(py: Python<'py>, features: Features<'_>) -> PyResult
 }
 
 /// A summary as JSON text.
-pub fn json(report: &impl serde::Serialize) -> Result<String> {
-    serde_json::to_string(report).map_err(|e| Error::Internal { reason: format!("cannot write the report: {e}") })
+pub fn json(report: &impl serde::Serialize) -> PyResult<String> {
+    let fault = |e| to_py(Error::Internal { reason: format!("cannot write the report: {e}") });
+    serde_json::to_string(report).map_err(fault)
 }

@@ -29,7 +29,6 @@ impl HeldAudit {
     }
 
     /// Writes the page. `given` is the class of each row, negative for none; `rows` are the names of the rows, if any.
-    #[allow(clippy::too_many_arguments)]
     fn page(
         &self,
         path: PathBuf,
@@ -56,7 +55,6 @@ impl HeldAudit {
 
 /// Audits the labels of a classification; `features` and the parameters of their graph tell duplicates and outliers.
 #[pyfunction]
-#[allow(clippy::too_many_arguments)]
 pub fn audit<'py>(
     py: Python<'py>,
     graph: GraphInput<'py>,
@@ -91,7 +89,7 @@ pub fn audit<'py>(
         "outlier_percentile": PyArray1::from_slice(py, &found.outlier_percentile),
         "confusion": matrix_array(py, found.confusion.clone())?,
         "thresholds": PyArray1::from_slice(py, &found.thresholds),
-        "report": json(&found.report).map_err(to_py)?,
+        "report": json(&found.report)?,
         "held": held,
     ))
 }
@@ -117,6 +115,6 @@ pub fn audit_regression<'py>(
         "proposed": PyArray1::from_vec(py, found.proposed),
         "residual": PyArray1::from_vec(py, found.residual),
         "quality": PyArray1::from_vec(py, found.quality),
-        "report": json(&found.report).map_err(to_py)?,
+        "report": json(&found.report)?,
     ))
 }

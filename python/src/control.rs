@@ -2,11 +2,12 @@
 //! it checks for Ctrl-C and reports progress.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
 use lapwing::data::{CancelToken, Error, Progress, Result, Run};
+use lapwing_core::lock;
 use pyo3::prelude::*;
 
 use crate::arrays::py_dict;
@@ -80,7 +81,7 @@ impl Control {
     fn listen(&self, py: Python<'_>, events: &Mutex<Receiver<Event>>) -> PyResult<()> {
         let mut state = State::default();
         loop {
-            let batch = py.detach(|| next_batch(&events.lock().unwrap_or_else(PoisonError::into_inner)));
+            let batch = py.detach(|| next_batch(&lock(events)));
             py.check_signals()?;
             let Some(batch) = batch else { return Ok(()) };
             let last = batch.len().saturating_sub(1);
@@ -136,7 +137,7 @@ impl State {
 impl Channel {
     /// If the waiting thread is gone, the message is dropped.
     fn send(&self, event: Event) {
-        let _ = self.0.lock().unwrap_or_else(PoisonError::into_inner).send(event);
+        let _ = lock(&self.0).send(event);
     }
 }
 

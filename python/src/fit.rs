@@ -112,7 +112,6 @@ impl Source<'_> {
 
 /// Labels every row by the named method; returns a dict of all that a fitted classifier stores.
 #[pyfunction]
-#[allow(clippy::too_many_arguments)]
 pub fn fit_classifier<'py>(
     py: Python<'py>,
     method: &str,
@@ -178,7 +177,7 @@ fn classifier_dict<'py>(
     let (model, scores) = Model::of_fit(py, extension, scores, features, Some(rule), scaling.clone())?;
     dict.set_item("model", model)?;
     dict.set_item("scores", scores)?;
-    dict.set_item("report", json(&report).map_err(to_py)?)?;
+    dict.set_item("report", json(&report)?)?;
     let held_out = held_out.map(|held_out| {
         let HeldOut { rows, classes, shares, source, .. } = held_out;
         let source = match source {
@@ -197,7 +196,6 @@ fn classifier_dict<'py>(
 
 /// Values for every row by the named method; returns a dict of all that a fitted regressor stores.
 #[pyfunction]
-#[allow(clippy::too_many_arguments)]
 pub fn fit_regressor<'py>(
     py: Python<'py>,
     method: &str,
@@ -221,7 +219,7 @@ pub fn fit_regressor<'py>(
         py,
         "model": model,
         "scores": scores,
-        "report": json(&report).map_err(to_py)?,
+        "report": json(&report)?,
         "score_radius": score_radius.map(|radius| PyArray1::from_vec(py, radius)),
         "uncertainty": uncertainty.map(|widths| PyArray1::from_vec(py, widths)),
         "graph": graph.map(|graph| Py::new(py, HeldGraph(graph))).transpose()?,

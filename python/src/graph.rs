@@ -30,7 +30,7 @@ pub fn kneighbors<'py>(
     let (n, k) = (features.n_rows(), found.n_neighbors);
     let distances = array2(py, n, k, found.distances)?;
     let indices = array2(py, n, k, found.indices)?;
-    (distances, indices, json(&report).map_err(to_py)?).into_pyobject(py)
+    (distances, indices, json(&report)?).into_pyobject(py)
 }
 
 /// `(graph, report)` of the affinity graph of features; the graph as `(shape, indptr, indices, data)`.
@@ -45,7 +45,7 @@ pub fn knn_graph<'py>(
     let params: GraphParams = filled(parameters)?;
     let build = |run: &_| Report::default().time("graph", run, |_| graph::affinity_graph(&features, &params, run));
     let built = control.run(py, build)?;
-    let report = json(&built.knn).map_err(to_py)?;
+    let report = json(&built.knn)?;
     (csr_arrays(py, built.graph.into_adjacency())?, report).into_pyobject(py)
 }
 

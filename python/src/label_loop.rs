@@ -1,11 +1,12 @@
 //! Which rows to label next, intervals around values, and sets of classes.
 
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use lapwing::data::Targets;
 use lapwing::graph::{AffinityGraph, Graph};
 use lapwing::models::{self, Centering, SetsParams, SuggestParams, Wanted};
+use lapwing_core::lock;
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -51,7 +52,6 @@ impl Suggester {
     }
 
     /// The next rows, as a dict of columns and the report.
-    #[allow(clippy::too_many_arguments)]
     fn next<'py>(
         &self,
         py: Python<'py>,
@@ -69,7 +69,7 @@ impl Suggester {
         let found = control.run(py, |run| {
             let wanted =
                 Wanted { n: wanted.n, candidates: candidates.as_deref(), exclude: &exclude, cost: cost.as_deref() };
-            let mut suggester = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut suggester = lock(&self.0);
             if !warm_start {
                 suggester.restart();
             }
@@ -85,7 +85,7 @@ impl Suggester {
             "scores": PyArray1::from_iter(py, rows.iter().map(|row| row.score)),
             "guesses": PyArray1::from_iter(py, guess),
             "confidence": PyArray1::from_iter(py, confidence),
-            "report": json(&found.report).map_err(to_py)?,
+            "report": json(&found.report)?,
         ))
     }
 
@@ -98,7 +98,7 @@ impl Suggester {
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let targets = labels.targets(None)?;
         let distance = control.run(py, |run| {
-            let suggester = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let suggester = lock(&self.0);
             suggester.distance_from_labels(&targets, run)
         })?;
         Ok(PyArray1::from_vec(py, distance))
@@ -107,7 +107,6 @@ impl Suggester {
 
 /// `(lower, upper, is_plus)`: intervals around the values of a regression.
 #[pyfunction]
-#[allow(clippy::too_many_arguments)]
 pub fn jackknife_plus<'py>(
     py: Python<'py>,
     graph: GraphInput<'py>,
@@ -164,7 +163,7 @@ pub fn prediction_sets<'py>(
     let found =
         models::prediction_sets(classes.as_slice()?, &matrix(&held_out)?, &shares, reached.as_slice()?, &params)
             .map_err(to_py)?;
-    let summary = json(&found.summary).map_err(to_py)?;
+    let summary = json(&found.summary)?;
     (array2(py, shares.n_rows(), found.n_classes, found.holds)?, summary).into_pyobject(py)
 }
 

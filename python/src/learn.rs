@@ -59,8 +59,7 @@ pub fn learn_graph<'py>(
         SourceInput::Double((indices, squared)) => from_table(py, table(indices, squared)?, &params, start, &control),
     }?;
     let report =
-        json(&Summary { report: &learned.report, knn: learned.knn.as_ref(), warnings: learned.report.warnings() })
-            .map_err(to_py)?;
+        json(&Summary { report: &learned.report, knn: learned.knn.as_ref(), warnings: learned.report.warnings() })?;
     let multipliers = PyArray1::from_slice(py, learned.weights.start());
     (csr_arrays(py, learned.graph.into_adjacency())?, multipliers, report).into_pyobject(py)
 }
@@ -86,7 +85,6 @@ fn table<R: SquaredDistance + numpy::Element>(
 
 /// `(weights, multipliers, report)` of pairs (m, 2) among `n_samples` rows at squared distances (m).
 #[pyfunction]
-#[allow(clippy::too_many_arguments)]
 pub fn learn_weights<'py>(
     py: Python<'py>,
     edges: PyReadonlyArray2<'py, u32>,
@@ -111,7 +109,7 @@ pub fn learn_weights<'py>(
         RealsInput::F64(squared) => problem.solve(py, squared.as_slice()?, &control),
     }?;
     report.objective = params.objective(model, report.objective, n);
-    let report = json(&Summary { report: &report, knn: None, warnings: report.warnings() }).map_err(to_py)?;
+    let report = json(&Summary { report: &report, knn: None, warnings: report.warnings() })?;
     (PyArray1::from_vec(py, weights), PyArray1::from_vec(py, multipliers), report).into_pyobject(py)
 }
 

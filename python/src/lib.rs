@@ -2,6 +2,9 @@
 //!
 //! Python handles estimators, warnings and labels of any type; this crate handles arrays, numbers and names only.
 
+// Functions of Python take what its callers pass one by one.
+#![allow(clippy::too_many_arguments)]
+
 use pyo3::prelude::*;
 
 mod arrays;

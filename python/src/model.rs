@@ -180,7 +180,7 @@ impl Model {
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickle<'py>> {
-        let settings = json(&(&self.rule, &self.scaling)).map_err(to_py)?;
+        let settings = json(&(&self.rule, &self.scaling))?;
         let scorer = match &self.scorer {
             Scorer::Nothing => py.None().into_bound(py),
             Scorer::Own(own) => {
@@ -189,7 +189,7 @@ impl Model {
             }
             Scorer::Rows(FittedRows { features, scores, graph, widths, errors, index }) => {
                 let errors = errors.as_ref().map(|errors| PyArray1::from_slice(py, errors));
-                let (graph, index) = (json(graph).map_err(to_py)?, Bound::new(py, NeighborIndex(index.clone()))?);
+                let (graph, index) = (json(graph)?, Bound::new(py, NeighborIndex(index.clone()))?);
                 let widths = match widths {
                     Widths::PerRow(widths) => PyArray1::from_slice(py, widths).into_any(),
                     Widths::One(width) => width.into_pyobject(py)?.into_any(),
@@ -208,7 +208,6 @@ impl Model {
     }
 
     /// Labels of new rows (m), or of the nodes of a graph, as a dict; certified if those of the fit were.
-    #[pyo3(signature = (new, graph, control))]
     fn predict<'py>(
         &self,
         py: Python<'py>,
@@ -220,7 +219,6 @@ impl Model {
     }
 
     /// Scores (m, c) of new rows, or of the nodes of a graph.
-    #[pyo3(signature = (new, graph, control))]
     fn scores<'py>(
         &self,
         py: Python<'py>,
@@ -232,7 +230,6 @@ impl Model {
     }
 
     /// Labels of rows with given scores; None for the rows of the fit, if the model was loaded with them.
-    #[pyo3(signature = (scores, control))]
     fn label<'py>(
         &self,
         py: Python<'py>,
@@ -260,7 +257,7 @@ impl Model {
             };
             found.map_or(Ok(()), |array| arrays.set_item(name, array?))?;
         }
-        Ok((json(&file.meta).map_err(to_py)?, arrays))
+        Ok((json(&file.meta)?, arrays))
     }
 
     /// Saves the model with the index of its rows; the file is written completely or not at all.
@@ -343,7 +340,7 @@ pub fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> 
         "classes": classes,
         "feature_names": loaded.feature_names,
         "id": loaded.id,
-        "recipe": loaded.recipe.as_ref().map(json).transpose().map_err(to_py)?,
+        "recipe": loaded.recipe.as_ref().map(json).transpose()?,
         "n_features": extension.n_features(),
         "graph": graph,
         "model": Bound::new(py, Model { scaling, rule: Some(rule), scorer: Scorer::Own(extension) })?,

@@ -49,7 +49,6 @@ pub struct TextsInput {
 
 /// Writes the page of a fit.
 #[pyfunction]
-#[allow(clippy::too_many_arguments)]
 pub fn fit_page(
     py: Python<'_>,
     path: PathBuf,

@@ -31,7 +31,7 @@ pub fn fit_scaling<'py>(
     fitted.describe(&mut report);
     let report = json(&serde_json::json!({"scaling": report.parts.get("scaling"), "warnings": report.warnings}));
     let scaled = scaled.map(|scaled| features_object(py, scaled)).transpose()?;
-    (json(&fitted.scaling).map_err(to_py)?, scaled, report.map_err(to_py)?).into_pyobject(py)
+    (json(&fitted.scaling)?, scaled, report?).into_pyobject(py)
 }
 
 /// Warnings, as JSON, for features that a method takes as they are though scaling them may change the labels.
@@ -39,5 +39,5 @@ pub fn fit_scaling<'py>(
 pub fn doubt_scaling(py: Python<'_>, features: FeaturesInput<'_>, control: Control) -> PyResult<String> {
     let features = features.features()?;
     let found = control.run(py, |run| Ok(Scaling::doubt(&features, run)))?;
-    json(&found.as_slice()).map_err(to_py)
+    json(&found.as_slice())
 }

@@ -149,7 +149,7 @@ impl Sparsifier {
     /// The report so far.
     fn report(&self, py: Python<'_>, control: Control) -> PyResult<String> {
         let report = control.run(py, |run| Ok(self.lock()?.report(run)))?;
-        json(&report).map_err(to_py)
+        json(&report)
     }
 
     /// Edges added and edges held.
@@ -236,7 +236,7 @@ impl Weights<'_> {
 }
 
 fn graph_and_report<'py>(py: Python<'py>, (graph, report): (Graph, SparsifyReport)) -> PyResult<Bound<'py, PyTuple>> {
-    (csr_arrays(py, graph.into_adjacency())?, json(&report).map_err(to_py)?).into_pyobject(py)
+    (csr_arrays(py, graph.into_adjacency())?, json(&report)?).into_pyobject(py)
 }
 
 /// `(resistances, warnings)`: the resistance of every edge u < v, row by row, by `(n_projections, tol)` or exactly; the warnings as
@@ -260,5 +260,5 @@ pub fn effective_resistances<'py>(
         Report::default().time("resistances", run, |_| engine::effective_resistances(&graph, method, run))
     };
     let found = control.run(py, work)?;
-    Ok((PyArray1::from_vec(py, found.values), json(&found.warnings).map_err(to_py)?))
+    Ok((PyArray1::from_vec(py, found.values), json(&found.warnings)?))
 }

@@ -59,7 +59,7 @@ impl EdgeStream {
         dict.set_item("is_fit", answer.is_fit)?;
         dict.set_item("n_relaxed", answer.n_relaxed)?;
         dict.set_item("residual", answer.residual)?;
-        dict.set_item("report", json(&answer.report).map_err(to_py)?)?;
+        dict.set_item("report", json(&answer.report)?)?;
         Ok(dict)
     }
 

@@ -97,8 +97,8 @@ pub fn fit_table<'py>(
         prepared.features.check(run)?;
         Ok(prepared)
     })?;
-    let [recipe, description] = [json(&prepared.recipe), json(&prepared.description)].map(|text| text.map_err(to_py));
-    let warnings = json(&prepared.warnings).map_err(to_py)?;
+    let [recipe, description] = [json(&prepared.recipe), json(&prepared.description)];
+    let warnings = json(&prepared.warnings)?;
     (features_object(py, prepared.features)?, recipe?, description?, warnings).into_pyobject(py)
 }
 
@@ -120,7 +120,7 @@ pub fn apply_recipe<'py>(
         applied.features.check(run)?;
         Ok(applied)
     })?;
-    let warnings = json(&applied.warnings).map_err(to_py)?;
+    let warnings = json(&applied.warnings)?;
     (features_object(py, applied.features)?, warnings).into_pyobject(py)
 }
 
@@ -132,7 +132,7 @@ pub fn usual_labels(texts: Vec<String>, counts: Vec<usize>) -> PyResult<(Vec<u32
     let counts: HashMap<u32, usize> =
         texts.iter().zip(counts).map(|(text, count)| (classes.class(text), count)).collect();
     let warnings: Vec<Warning> = classes.spaced(|| counts.clone()).into_iter().collect();
-    Ok((classes.usual(&counts), json(&warnings).map_err(to_py)?))
+    Ok((classes.usual(&counts), json(&warnings)?))
 }
 
 /// `(names of the features, names of the columns that are used, whether features are the numbers of these as they are)` of a recipe.

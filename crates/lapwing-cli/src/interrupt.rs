@@ -65,16 +65,14 @@ impl Interrupts {
             self.end();
         }
         self.cancel.cancel();
-        let wait = move || self.end_in_time();
+        let wait = move || {
+            thread::sleep(PATIENCE);
+            self.end()
+        };
         // Without a thread of its own, a second signal has to wait as well.
         if thread::Builder::new().spawn(wait).is_err() {
             wait();
         }
-    }
-
-    fn end_in_time(&self) {
-        thread::sleep(PATIENCE);
-        self.end()
     }
 
     /// Ends the process without its other threads.

@@ -1,10 +1,11 @@
 //! Progress on standard error: a bar on a terminal, JSON lines for programs, or one line per phase.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 use lapwing::data::Progress;
+use lapwing_core::lock;
 use serde_json::json;
 
 use crate::stderr::say;
@@ -65,30 +66,26 @@ impl Console {
     pub fn new(bar: bool, json: bool, lines: bool) -> Self {
         Self { bar, json, lines, phase: Mutex::new(None) }
     }
-
-    fn phase(&self) -> MutexGuard<'_, Option<Phase>> {
-        lock(&self.phase)
-    }
 }
 
 impl Progress for Console {
     fn start(&self, phase: &str, total: u64) {
-        if self.phase().as_ref().is_some_and(|running| running.name == phase) {
+        if lock(&self.phase).as_ref().is_some_and(|running| running.name == phase) {
             // A phase that is started again has learned its number of steps.
             return self.expect(total);
         }
-        let before = self.phase().take();
+        let before = lock(&self.phase).take();
         before.iter().for_each(|before| self.end(before));
         let pace = Arc::new(Mutex::new(Pace::new()));
         let bar = self.bar.then(|| bar(phase, total, &pace));
-        *self.phase() = Some(Phase { name: phase.into(), total, start: Instant::now(), bar, pace });
+        *lock(&self.phase) = Some(Phase { name: phase.into(), total, start: Instant::now(), bar, pace });
         if self.json {
             say(&json!({"event": "start", "phase": phase, "total": total}).to_string());
         }
     }
 
     fn expect(&self, steps: u64) {
-        let mut phase = self.phase();
+        let mut phase = lock(&self.phase);
         let Some(Phase { total, bar, pace, .. }) = &mut *phase else { return };
         *total = steps;
         if let Some(bar) = bar {
@@ -99,7 +96,7 @@ impl Progress for Console {
     }
 
     fn update(&self, done: u64, note: &str) {
-        let phase = self.phase();
+        let phase = lock(&self.phase);
         let Some(Phase { name, total, bar, pace, .. }) = &*phase else { return };
         if let Some(bar) = bar {
             if *total > 0 {
@@ -117,7 +114,7 @@ impl Progress for Console {
     }
 
     fn finish(&self) {
-        let ended = self.phase().take();
+        let ended = lock(&self.phase).take();
         ended.iter().for_each(|phase| self.end(phase));
     }
 }
@@ -136,10 +133,6 @@ impl Console {
             say(&json!({"event": "finish", "phase": name, "seconds": seconds}).to_string());
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn bar(phase: &str, total: u64, pace: &Arc<Mutex<Pace>>) -> ProgressBar {

@@ -7,8 +7,7 @@ use crate::parallel::*;
 
 use crate::bad_columns::{ValueSurvey, is_bad};
 use crate::dense::{BLOCK_ROWS, Value, blocks};
-use crate::with_slice;
-use crate::{BadColumns, Csr, Dense, DenseValues, Error, Result, Run};
+use crate::{BadColumns, Csr, Dense, DenseValues, Error, Result, Run, with_slice};
 
 /// Smallest allowed value of the largest absolute feature. Below it, single precision does not hold distances and their
 /// differences: its least normal number is 1.2e-38, and distances need seven digits.

@@ -18,6 +18,7 @@ mod generated;
 pub mod hash;
 #[doc(hidden)]
 pub mod labels;
+mod lock;
 #[doc(hidden)]
 pub mod mapped;
 mod matrix;
@@ -55,6 +56,7 @@ pub use error::{Error, Result, parse_choice};
 pub use features::Features;
 pub use generated::GeneratedRows;
 pub use labels::{ClassNames, Labels, SparseLabels, Targets, UNLABELED};
+pub use lock::lock;
 pub use matrix::{Buffer, Matrix};
 pub use memory::{available_memory_bytes, check_memory, check_plan};
 pub use progress::{Counter, Progress, Silent, fallen};

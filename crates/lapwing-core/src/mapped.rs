@@ -140,10 +140,10 @@ mod watch {
     use std::path::PathBuf;
     use std::ptr;
     use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
-    use std::sync::{Mutex, MutexGuard, Once, OnceLock, PoisonError};
+    use std::sync::{Mutex, Once, OnceLock};
 
     use super::Behind;
-    use crate::{Error, Result};
+    use crate::{Error, Result, lock};
 
     /// A range of addresses, in a list that only grows: a range that is not watched any more makes room for another.
     #[derive(Debug)]
@@ -192,7 +192,7 @@ mod watch {
             INSTALLED.call_once(install);
             let is_free = |range: &&Range| !range.is_taken.swap(true, Ordering::AcqRel);
             let range = ranges().find(is_free).unwrap_or_else(Range::added);
-            *range.behind() = Some(Behind { path, file });
+            *lock(&range.behind) = Some(Behind { path, file });
             range.is_lost.store(false, Ordering::Relaxed);
             let start = values.as_ptr().addr();
             range.end.store(start.saturating_add(size_of_val(values)), Ordering::SeqCst);
@@ -212,9 +212,9 @@ mod watch {
     impl Drop for Watch {
         fn drop(&mut self) {
             self.0.start.store(NONE, Ordering::SeqCst);
-            let behind = self.0.behind().take();
+            let behind = lock(&self.0.behind).take();
             if self.0.is_lost.load(Ordering::Acquire) {
-                *LAST_LOST.lock().unwrap_or_else(PoisonError::into_inner) = behind;
+                *lock(&LAST_LOST) = behind;
             }
             self.0.is_taken.store(false, Ordering::Release);
         }
@@ -241,13 +241,9 @@ mod watch {
             unsafe { &*new }
         }
 
-        fn behind(&self) -> MutexGuard<'_, Option<Behind>> {
-            self.behind.lock().unwrap_or_else(PoisonError::into_inner)
-        }
-
         /// The error if a part of the file is gone; its length is asked for if `asks`.
         fn lost(&self, asks: bool) -> Option<Error> {
-            let behind = self.behind();
+            let behind = lock(&self.behind);
             let behind = behind.as_ref()?;
             (self.is_lost.load(Ordering::Acquire) || asks && behind.is_short()).then(|| behind.error())
         }
@@ -286,7 +282,7 @@ mod watch {
     }
 
     pub(super) fn last_lost() -> Option<Error> {
-        LAST_LOST.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(Behind::error)
+        lock(&LAST_LOST).as_ref().map(Behind::error)
     }
 
     fn install() {

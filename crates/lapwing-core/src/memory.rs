@@ -26,7 +26,9 @@ pub fn check_memory(what: &str, bytes: u64, advice: &str) -> Result<()> {
         return Ok(());
     }
     let is_too_much = || bytes >= LEAST_ASKED && free_with_swap().is_some_and(|free| bytes > free);
-    if is_too_much() || !can_have(bytes) {
+    let can_have =
+        || usize::try_from(bytes).is_ok_and(|bytes| ask(|| Vec::<u8>::new().try_reserve_exact(bytes).is_ok()));
+    if is_too_much() || !can_have() {
         return Err(too_large(what, bytes, advice));
     }
     Ok(())
@@ -43,11 +45,6 @@ pub fn check_plan(what: &str, bytes: u64, advice: &str) -> Result<()> {
         Some(limit) if bytes > limit => Err(Error::too_large(what, bytes, limit, advice)),
         _ => Ok(()),
     }
-}
-
-/// Whether the allocator can return that many bytes in one piece; frees them untouched.
-fn can_have(bytes: u64) -> bool {
-    usize::try_from(bytes).is_ok_and(|bytes| ask(|| Vec::<u8>::new().try_reserve_exact(bytes).is_ok()))
 }
 
 thread_local! {

@@ -19,8 +19,7 @@ use serde_json::{Value, json};
 
 use self::checksum::Checked;
 pub use self::must::{Must, Real, Whole};
-use crate::mapped::Mapped;
-use crate::mapped::open_filled;
+use crate::mapped::{Mapped, open_filled};
 use crate::publish::{Staged, stage_atomic};
 use crate::{Buffer, Csr, Error, Matrix, Result};
 
@@ -229,6 +228,14 @@ impl ModelFile {
                 Err(self.error(format!("the array '{name}' holds {value} in {place}; expected {}", must.words())))
             }
         }
+    }
+
+    /// The values of [`numbers`](Self::numbers).
+    ///
+    /// # Errors
+    /// As [`numbers`](Self::numbers).
+    pub fn vector<T: Real>(&self, name: &str, shape: &[Option<usize>], must: Must) -> Result<Vec<T>> {
+        Ok(self.numbers::<T>(name, shape, must)?.1.as_slice().to_vec())
     }
 
     /// A dense matrix in double precision, whose numbers `must` all be so; `shape` as for [`array`](Self::array).

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
+
+use crate::lock;
 
 /// Receives the progress of a run. Called from worker threads, some hundred times per phase at most, by one thread at a time.
 ///
@@ -99,26 +101,22 @@ impl Part {
     pub fn new(whole: Arc<dyn Progress>, range: Range<f64>, name: &str) -> Self {
         Self { whole, name: name.into(), state: Mutex::new(PartState::new(range)) }
     }
-
-    fn state(&self) -> MutexGuard<'_, PartState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Progress for Part {
     fn start(&self, _: &str, total: u64) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.phase = state.reached..0.5 * (state.reached + state.end);
         state.total = total;
     }
 
     fn expect(&self, total: u64) {
-        self.state().total = total;
+        lock(&self.state).total = total;
     }
 
     fn update(&self, done: u64, note: &str) {
         let place = {
-            let mut state = self.state();
+            let mut state = lock(&self.state);
             let share = if state.total > 0 { (done as f64 / state.total as f64).min(1.0) } else { 0.0 };
             let place = state.phase.start + share * (state.phase.end - state.phase.start);
             state.reached = state.reached.max(place);
@@ -134,7 +132,7 @@ impl Progress for Part {
 
     /// A phase that is over has done all of its steps; what follows until the next one belongs to none.
     fn finish(&self) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.reached = state.phase.end;
         state.phase = state.reached..state.end;
         state.total = 0;
@@ -158,21 +156,17 @@ impl Ordered {
     pub fn new(receiver: Arc<dyn Progress>) -> Self {
         Self { receiver, steps: Mutex::default() }
     }
-
-    fn steps(&self) -> MutexGuard<'_, Steps> {
-        self.steps.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Progress for Ordered {
     fn start(&self, phase: &str, total: u64) {
-        let mut steps = self.steps();
+        let mut steps = lock(&self.steps);
         *steps = Steps { done: 0, total };
         self.receiver.start(phase, total);
     }
 
     fn expect(&self, total: u64) {
-        let mut steps = self.steps();
+        let mut steps = lock(&self.steps);
         if steps.total != total {
             *steps = Steps { done: 0, total };
             self.receiver.expect(total);
@@ -180,14 +174,14 @@ impl Progress for Ordered {
     }
 
     fn update(&self, done: u64, note: &str) {
-        let mut steps = self.steps();
+        let mut steps = lock(&self.steps);
         let most = if steps.total > 0 { steps.total } else { u64::MAX };
         steps.done = steps.done.max(done.min(most));
         self.receiver.update(steps.done, note);
     }
 
     fn finish(&self) {
-        let _steps = self.steps();
+        let _steps = lock(&self.steps);
         self.receiver.finish();
     }
 }

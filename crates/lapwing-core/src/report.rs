@@ -116,12 +116,8 @@ impl Report {
         run.progress().start(name, total);
         let out = work(self);
         run.progress().finish();
-        self.add_phase(name, start);
-        out
-    }
-
-    fn add_phase(&mut self, name: &str, start: Instant) {
         self.phases.push(Phase { name: name.into(), seconds: start.elapsed().as_secs_f64() });
+        out
     }
 
     /// Records a value chosen by "auto".

@@ -10,7 +10,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use crate::bad_names::Tally;
 use crate::memory::{self, ask};
-use crate::text::quoted;
+use crate::text::{parse_integer, quoted};
 use crate::{BadNames, Error, Result};
 
 /// Stands for no row in the table of hashes.
@@ -156,7 +156,7 @@ impl RowNames {
         ask(|| self.ends.try_reserve(1)).map_err(too_large)?;
         self.text.push_str(name);
         self.ends.push(self.text.len());
-        self.are_integers &= is_integer(name);
+        self.are_integers &= parse_integer(name).is_some();
         Ok(())
     }
 
@@ -206,11 +206,6 @@ impl fmt::Debug for RowNames {
         let mut debug = f.debug_struct("RowNames");
         debug.field("column", column).field("named", named).field("len", &self.len()).finish_non_exhaustive()
     }
-}
-
-/// Whether `text` is the canonical text of an integer.
-fn is_integer(text: &str) -> bool {
-    text.parse().is_ok_and(|integer: i64| integer.to_string() == text)
 }
 
 /// Collects the ids of rows, with all that is wrong with them.

@@ -12,8 +12,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 pub use crate::dense::Value;
 pub use crate::rows::pieces;
-use crate::with_slice;
-use crate::{Csr, Dense, DenseValues, Error, Features, Result, RowReader, RowSource, Run, memory};
+use crate::{Csr, Dense, DenseValues, Error, Features, Result, RowReader, RowSource, Run, memory, with_slice};
 
 /// Values of rows written at a time, about: few enough to stay in the L1 cache until they are rounded.
 pub const PIECE_VALUES: usize = 1 << 12;

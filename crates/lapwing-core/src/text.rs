@@ -37,13 +37,23 @@ pub fn counted(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
+/// The integer whose canonical text this is: `7`, but not `007`, `+7` or `7.0`, which would be written as another text.
+pub(crate) fn parse_integer(text: &str) -> Option<i64> {
+    text.parse().ok().filter(|integer: &i64| integer.to_string() == text)
+}
+
+/// The start of a text, on one line.
+pub fn start_of(text: &str, most: usize) -> String {
+    let mut start: String = text.chars().take(most).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if text.chars().nth(most).is_some() {
+        start.push('…');
+    }
+    start
+}
+
 /// A name as a message shows it: its start, on one line and in quotes.
 pub fn quoted(name: &str) -> String {
-    let mut shown: String = name.chars().take(SHOWN_CHARACTERS).map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if name.chars().nth(SHOWN_CHARACTERS).is_some() {
-        shown.push('…');
-    }
-    format!("'{shown}'")
+    format!("'{}'", start_of(name, SHOWN_CHARACTERS))
 }
 
 /// The function that writes an option in messages; as in Python while none is set.

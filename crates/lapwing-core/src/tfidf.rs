@@ -45,6 +45,7 @@ impl Tfidf {
         for row in 0..counts.n_rows() {
             let (cols, counts) = counts.row(row);
             weighed.clear();
+            let sublinear = |count: f32| if count > 0.0 { 1.0 + f64::from(count).ln() } else { 0.0 };
             weighed.extend(cols.iter().zip(counts).map(|(&col, &count)| self.idf[col as usize] * sublinear(count)));
             let length = weighed.iter().map(|x| x * x).sum::<f64>().sqrt();
             values.extend(weighed.iter().map(|x| if length > 0.0 { (x / length) as f32 } else { 0.0 }));
@@ -52,11 +53,6 @@ impl Tfidf {
         let rows = Csr::new(counts.n_rows(), d, counts.indptr().to_vec(), counts.indices().to_vec(), values)?;
         Ok(Features::Sparse(rows.into()))
     }
-}
-
-/// 1 + ln of a count; 0 of none.
-fn sublinear(count: f32) -> f64 {
-    if count > 0.0 { 1.0 + f64::from(count).ln() } else { 0.0 }
 }
 
 /// The counts, checked to be at least 0.

@@ -3,8 +3,10 @@
 use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
+
+use lapwing_core::lock;
 
 use crate::bench::{Answer, Bench, Verdict};
 use crate::targets::Target;
@@ -76,11 +78,6 @@ fn worked() -> Duration {
         }
     }
     Duration::ZERO
-}
-
-/// The value behind a lock; no panic leaves such a value half changed.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// The files of a folder, sorted; none if there is no folder.

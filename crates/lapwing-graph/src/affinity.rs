@@ -82,9 +82,6 @@ pub fn affinity_graph(features: &Features<'_>, params: &GraphParams, run: &Run) 
 }
 
 /// The graph of `edges` in memory: 16 bytes an edge besides the matrix.
-///
-/// # Errors
-/// [`Error::Interrupted`].
 fn held(source: &KnnEdges<'_>, run: &Run) -> Result<AffinityGraph> {
     let mut edges = Vec::new();
     let mut reader = source.open(run)?;

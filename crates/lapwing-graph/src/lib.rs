@@ -5,6 +5,10 @@
 //!
 //! An internal part of lapwing: its items may change in any version. What is stable is what the crate `lapwing` lists.
 
+// What tests share names the crate as other crates do.
+#[cfg(test)]
+extern crate self as lapwing_graph;
+
 mod affinity;
 #[cfg(test)]
 #[path = "../../../tests/golden/reader.rs"]
@@ -18,9 +22,9 @@ mod params;
 mod plan;
 mod relation;
 pub mod sparsify;
-// For the tests of the workspace, no part of the interface. A Cargo feature in its place would compile every crate above twice.
-#[doc(hidden)]
-pub mod testkit;
+#[cfg(test)]
+#[path = "../../../tests/testkit/mod.rs"]
+mod testkit;
 mod widths;
 mod window;
 

@@ -18,6 +18,9 @@ mod maps;
 mod method_params;
 mod methods;
 mod registry;
+#[cfg(test)]
+#[path = "../../../tests/testkit/mod.rs"]
+mod testkit;
 
 pub use choose::auto::{Auto, AutoParams, Candidates};
 pub use choose::compare::{CompareParams, CompareRow, Comparison, Failed, Keep, Rival, Unfinished, Winner, compare};

@@ -295,18 +295,13 @@ impl Settings {
 
     /// Heading of a parameter: `Graph`, `Kernel machine`, …; empty for an unknown name.
     pub fn heading(&self, name: &str) -> &'static str {
-        self.holder(name).map_or("", |part| part.heading)
+        let has = |part: &&Part| part.inner(name).is_some_and(|name| (part.of)(&self.params).get(name).is_some());
+        self.spec.parts.iter().find(has).map_or("", |part| part.heading)
     }
 
     /// Whether a parameter is one of building the graph from features.
     pub fn builds_graph(&self, name: &str) -> bool {
         self.heading(name) == GRAPH.heading
-    }
-
-    /// The first struct that has a parameter.
-    fn holder(&self, name: &str) -> Option<&'static Part> {
-        let has = |part: &&Part| part.inner(name).is_some_and(|name| (part.of)(&self.params).get(name).is_some());
-        self.spec.parts.iter().find(has)
     }
 
     /// The settings for labels that were suggested, not drawn at random. Their shares say nothing about the sizes of classes, so that
@@ -437,7 +432,7 @@ fn harmonic(params: &MethodParams) -> Result<Harmonic> {
 
 fn subsampling(params: &MethodParams) -> Result<Subsampling> {
     let MethodParams { graph, harmonic, subsampling, .. } = params;
-    let decision = harmonic.decision.without_sizes();
+    let decision = if harmonic.decision == Decision::Sizes { Decision::Auto } else { harmonic.decision };
     let inner = Harmonic::new(HarmonicParams { decision, ..harmonic.clone() }, graph.clone())?;
     Subsampling::new(subsampling.clone(), graph.clone(), Box::new(inner))
 }

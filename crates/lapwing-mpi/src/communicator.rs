@@ -89,11 +89,6 @@ impl MpiCommunicator {
         })
     }
 
-    fn send_to_root(&self, bytes: &[u8]) {
-        let root = self.world.process_at_rank(0);
-        bytes.chunks(self.piece).for_each(|piece| root.send(piece));
-    }
-
     fn receive_from(&self, rank: usize, length: u64) -> Vec<u8> {
         let sender = self.world.process_at_rank(rank as i32);
         let mut bytes = vec![0; length as usize];
@@ -121,7 +116,8 @@ impl Communicator for MpiCommunicator {
         let length = bytes.len() as u64;
         if !self.is_root() {
             root.gather_into(&length);
-            self.send_to_root(bytes);
+            let root = self.world.process_at_rank(0);
+            bytes.chunks(self.piece).for_each(|piece| root.send(piece));
             return Ok(Vec::new());
         }
         let mut lengths = vec![0; self.size()];

@@ -1,12 +1,11 @@
-//! The report of `compare`: accuracy against the number of labels, or of each method with one number.
+//! The chart of a comparison: accuracy against the number of labels, or of each method with one number.
 
 use lapwing::models::CompareRow;
 
 use super::axis::{Scale, chart, ends, plot_area};
-use super::page::{Figure, Page, Table};
+use super::page::Figure;
 use super::palette::color;
 use super::svg::Svg;
-use crate::summary::Row;
 use crate::text::{count, percent};
 
 const SIZE: (f64, f64) = (1120.0, 440.0);
@@ -16,43 +15,10 @@ const LEFT: f64 = 170.0;
 const CAPTION: &str =
     "Mean accuracy on the hidden labels; error bars show the standard deviation over the draws of labels.";
 
-/// Contents of the report of a comparison.
-pub struct ComparePage<'a> {
-    /// The data.
-    pub title: &'a str,
-    /// The main figures.
-    pub tiles: Vec<Row>,
-    /// The lines of the summary.
-    pub rows: Vec<Row>,
-    /// Results of all methods.
-    pub results: &'a [CompareRow],
-    /// The same as a table.
-    pub table: Table,
-    /// Which method to take, one line for each number of labels, and how.
-    pub advice: Vec<String>,
-    /// What the table shows, and what is not in it.
-    pub notes: Vec<String>,
-}
-
-impl ComparePage<'_> {
-    /// The whole file.
-    pub fn render(self) -> String {
-        let page = Page {
-            kicker: "Comparison by lapwing".into(),
-            title: self.title.into(),
-            tiles: self.tiles,
-            figures: vec![if has_one_number(self.results) { by_method(self.results) } else { accuracy(self.results) }],
-            tables: vec![self.table],
-            lists: vec![("Which method", self.advice), ("About the table", self.notes)],
-            summaries: vec![("Summary", self.rows)],
-            ..Page::default()
-        };
-        page.render()
-    }
-}
-
-fn has_one_number(results: &[CompareRow]) -> bool {
-    results.iter().all(|result| result.n_labeled == results[0].n_labeled)
+/// The chart of a comparison.
+pub fn comparison(results: &[CompareRow]) -> Figure {
+    let has_one_number = results.iter().all(|result| result.n_labeled == results[0].n_labeled);
+    if has_one_number { by_method(results) } else { accuracy(results) }
 }
 
 /// Mean accuracy and one standard deviation below or above it.

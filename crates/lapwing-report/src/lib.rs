@@ -25,14 +25,14 @@ pub mod text;
 mod thumbnails;
 
 pub use audit::AuditPage;
-pub use compare::ComparePage;
+pub use compare::comparison;
 pub use confusion::accuracy;
 pub use coordinates::{Axes, Picture};
 pub use doubt::by_doubt;
 pub use fit::{FitPage, Origin};
 pub use fitted_rows::FittedRows;
 pub use graph::graph_page;
-pub use page::{Table, stage_page};
+pub use page::{Page, Table, stage_page};
 pub use parts::Parts;
 pub use sizes::ClassSize;
 pub use summary::texts;

@@ -19,9 +19,12 @@ pub struct Parts {
     pub(crate) reliability: Vec<ReliabilityBin>,
     pub(crate) certificate: Option<Certificate>,
     pub(crate) sparsify: Option<SparsifyReport>,
-    pub(crate) resume: Option<Resumed>,
-    pub(crate) refine: Option<Refined>,
-    passes: Option<Passes>,
+    /// The row after which a stream was read on.
+    pub(crate) resumed_after: Option<usize>,
+    /// The residual on all edges after each pass over them.
+    pub(crate) refined: Option<Vec<Option<f64>>>,
+    /// The bytes that were read to fit, if rows were read in blocks.
+    pub read_bytes: Option<u64>,
     /// Whether a network was trained.
     pub(crate) is_trained: bool,
     /// Whether classes were held to sizes.
@@ -78,27 +81,14 @@ pub struct Certificate {
     pub largest_radius: Option<f64>,
 }
 
-/// The row after which a stream was read on.
-#[derive(Deserialize)]
-pub struct Resumed {
-    pub rows: usize,
-}
-
-/// The residual on all edges after each pass over them.
-#[derive(Deserialize)]
-pub struct Refined {
-    pub residuals: Vec<Option<f64>>,
-}
-
-/// The bytes that were read to fit.
-#[derive(Deserialize)]
-pub struct Passes {
-    pub bytes: u64,
-}
-
 /// A part of a report; `None` also if it is of another form, which hides no other part.
 fn part<T: DeserializeOwned>(report: &Report, name: &str) -> Option<T> {
     report.parts.get(name).and_then(|part| T::deserialize(part).ok())
+}
+
+/// A field of a part, likewise.
+fn field<T: DeserializeOwned>(report: &Report, name: &str, field: &str) -> Option<T> {
+    report.parts.get(name).and_then(|part| T::deserialize(part.get(field)?).ok())
 }
 
 impl Parts {
@@ -114,17 +104,12 @@ impl Parts {
             reliability: part(report, "reliability").unwrap_or_default(),
             certificate: part(report, "certificate"),
             sparsify: part(report, "sparsify"),
-            resume: part(report, "resume"),
-            refine: part(report, "refine"),
-            passes: part(report, "passes"),
+            resumed_after: field(report, "resume", "rows"),
+            refined: field(report, "refine", "residuals"),
+            read_bytes: field(report, "passes", "bytes"),
             is_trained: report.parts.contains_key("unfolded"),
             holds_sizes: report.parts.contains_key("sizes"),
         }
-    }
-
-    /// The bytes that were read to fit, if rows were read in blocks.
-    pub fn read_bytes(&self) -> Option<u64> {
-        self.passes.as_ref().map(|passes| passes.bytes)
     }
 
     /// The number of labels that the certificate leaves undecided.

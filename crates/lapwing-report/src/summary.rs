@@ -4,11 +4,11 @@ use lapwing::data::read::ColumnKind;
 use lapwing::data::{GraphSummary, Phase, Report};
 use lapwing::graph::sparsify::SparsifyReport;
 use lapwing::models::{AuditSummary, ClassAccuracy, ExpectedAccuracy, HeldOutSource, SetsSummary};
-use lapwing_core::text::option;
+use lapwing_core::text::{option, start_of};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::parts::{Candidate, Certificate, Column, Parts, Refined, Scaled, Table};
+use crate::parts::{Candidate, Certificate, Column, Parts, Scaled, Table};
 use crate::text::{bytes, count, number, percent, seconds};
 
 /// Columns of a table that are listed.
@@ -112,11 +112,7 @@ pub fn of_table(parts: &Parts) -> Vec<Row> {
 
 /// A name on one line, of a length that a terminal shows.
 pub fn shortened(name: &str) -> String {
-    let mut short: String = name.chars().take(28).map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if name.chars().count() > 28 {
-        short.push('…');
-    }
-    short
+    start_of(name, 28)
 }
 
 /// How the features were scaled, and how to leave them where auto decided.
@@ -174,8 +170,8 @@ pub fn of_certificate(report: &Report, parts: &Parts) -> Option<Row> {
 fn of_sparse(parts: &Parts) -> Vec<Row> {
     let Some(sparsified) = &parts.sparsify else { return Vec::new() };
     let mut rows = of_sparsifier(sparsified);
-    rows.extend(parts.resume.iter().map(|resumed| row("resumed after row", count(resumed.rows))));
-    rows.extend(parts.refine.iter().map(|Refined { residuals }| {
+    rows.extend(parts.resumed_after.map(|after| row("resumed after row", count(after))));
+    rows.extend(parts.refined.iter().map(|residuals| {
         let last = residuals.last().copied().flatten().unwrap_or(f64::NAN);
         row("residual on all edges", format!("{last:.1e} after {} passes", residuals.len()))
     }));

@@ -59,11 +59,6 @@ impl Cholesky {
         }
     }
 
-    /// Rows n.
-    pub fn n(&self) -> usize {
-        self.n
-    }
-
     /// X ← A⁻¹·B for vectors one after the other (s, n); O(n²·s).
     pub fn solve(&self, b: &mut [f64]) {
         let columns = b.len() / self.n.max(1);

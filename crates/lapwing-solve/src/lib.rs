@@ -7,6 +7,10 @@
 //!
 //! An internal part of lapwing: its items may change in any version. The items that the crate `lapwing` lists are stable.
 
+// What tests share names the crate as other crates do.
+#[cfg(test)]
+extern crate self as lapwing_solve;
+
 mod blocks;
 mod cg;
 mod check;
@@ -37,9 +41,9 @@ mod sdd_matrix;
 mod sets;
 mod sketch;
 mod symmetric;
-// For the tests of the workspace, no part of the interface. A Cargo feature in its place would compile every crate above twice.
-#[doc(hidden)]
-pub mod testkit;
+#[cfg(test)]
+#[path = "../../../tests/testkit/graphs.rs"]
+mod testkit;
 
 pub use blocks::column_dots;
 pub use cg::{CgParams, Measure, Projection, Solution, SolveInfo, Stop, iterate, solve};

@@ -48,7 +48,10 @@ impl<'a> Nnls<'a> {
         let k = gram.n_rows();
         Self {
             gram,
-            inverse_lengths: (0..k).map(|at| inverse_length(gram.row(at)[at])).collect(),
+            inverse_lengths: (0..k)
+                .map(|at| gram.row(at)[at])
+                .map(|x| if x > 0.0 { x.sqrt().recip() } else { 0.0 })
+                .collect(),
             free: Vec::with_capacity(k),
             factor: vec![0.0; k * k],
             halfway: Vec::with_capacity(k),
@@ -185,11 +188,6 @@ impl<'a> Nnls<'a> {
             before.iter_mut().zip(&self.factor[at * k..]).for_each(|(z, l)| *z -= value[0] * l);
         }
     }
-}
-
-/// 1/√x for x above 0.
-fn inverse_length(x: f64) -> f64 {
-    if x > 0.0 { x.sqrt().recip() } else { 0.0 }
 }
 
 /// Σ aᵢbᵢ over the shorter of the two.

@@ -16,9 +16,6 @@ pub(crate) struct Clusters {
 }
 
 /// Clusters of at most `size` of `n` vertices; `neighbors(v)` are the ends of the edges at v.
-///
-/// # Errors
-/// [`Error::Interrupted`](lapwing_core::Error::Interrupted).
 pub(crate) fn clusters<'a>(
     n: usize,
     size: usize,

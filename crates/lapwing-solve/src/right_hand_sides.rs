@@ -18,25 +18,25 @@ pub struct RightHandSides<'a> {
     /// The given rows, ascending; `None` for all of them.
     rows: Option<Cow<'a, [u32]>>,
     /// Their values, s for each row.
-    values: Cow<'a, Matrix>,
+    pub(crate) given: Cow<'a, Matrix>,
 }
 
 impl<'a> From<&'a Matrix> for RightHandSides<'a> {
     fn from(values: &'a Matrix) -> Self {
-        Self { n: values.n_rows(), rows: None, values: Cow::Borrowed(values) }
+        Self { n: values.n_rows(), rows: None, given: Cow::Borrowed(values) }
     }
 }
 
 impl From<Matrix> for RightHandSides<'_> {
     fn from(values: Matrix) -> Self {
-        Self { n: values.n_rows(), rows: None, values: Cow::Owned(values) }
+        Self { n: values.n_rows(), rows: None, given: Cow::Owned(values) }
     }
 }
 
 impl<'a> From<&'a RightHandSides<'_>> for RightHandSides<'a> {
     fn from(all: &'a RightHandSides<'_>) -> Self {
         let rows = all.rows.as_ref().map(|rows| Cow::Borrowed(rows.as_ref()));
-        Self { n: all.n, rows, values: Cow::Borrowed(&all.values) }
+        Self { n: all.n, rows, given: Cow::Borrowed(&all.given) }
     }
 }
 
@@ -56,7 +56,7 @@ impl<'a> RightHandSides<'a> {
             let value = if at > 0 { format!("{} after {}", rows[at], rows[at - 1]) } else { rows[at].to_string() };
             return Err(Error::param(format!("rows[{at}]"), value, format!("ascending row numbers below {n}")));
         }
-        Ok(Self { n, rows: Some(Cow::Borrowed(rows)), values: Cow::Owned(values) })
+        Ok(Self { n, rows: Some(Cow::Borrowed(rows)), given: Cow::Owned(values) })
     }
 
     /// Rows n of the system.
@@ -66,27 +66,15 @@ impl<'a> RightHandSides<'a> {
 
     /// Number of right-hand sides s.
     pub fn n_cols(&self) -> usize {
-        self.values.n_cols()
+        self.given.n_cols()
     }
 
     /// All rows (n, s).
     pub fn to_matrix(&self) -> Cow<'_, Matrix> {
-        let Some(rows) = &self.rows else { return Cow::Borrowed(&self.values) };
+        let Some(rows) = &self.rows else { return Cow::Borrowed(&self.given) };
         let mut all = Matrix::filled(self.n, self.n_cols(), 0.0);
-        rows.iter()
-            .zip(self.values.rows())
-            .for_each(|(&row, values)| all.row_mut(row as usize).copy_from_slice(values));
+        rows.iter().zip(self.given.rows()).for_each(|(&row, values)| all.row_mut(row as usize).copy_from_slice(values));
         Cow::Owned(all)
-    }
-
-    /// The values of the given rows.
-    pub(crate) fn given(&self) -> &Matrix {
-        &self.values
-    }
-
-    /// The same, to change them.
-    pub(crate) fn given_mut(&mut self) -> &mut Matrix {
-        self.values.to_mut()
     }
 
     /// The number of the given row `at`.
@@ -96,9 +84,9 @@ impl<'a> RightHandSides<'a> {
 
     /// Some of the columns.
     pub(crate) fn columns(&self, at: &[usize]) -> Result<Self> {
-        let values = columns(self.values.values(), self.n_cols(), at);
-        let values = Matrix::new(self.values.n_rows(), at.len(), values)?;
-        Ok(Self { n: self.n, rows: self.rows.clone(), values: Cow::Owned(values) })
+        let values = columns(self.given.values(), self.n_cols(), at);
+        let values = Matrix::new(self.given.n_rows(), at.len(), values)?;
+        Ok(Self { n: self.n, rows: self.rows.clone(), given: Cow::Owned(values) })
     }
 
     /// Row i is row `order[i]` of these.
@@ -114,28 +102,28 @@ impl<'a> RightHandSides<'a> {
             }
         };
         let mut values = Matrix::filled(source.len(), s, 0.0);
-        gather(self.values.values(), &source, values.values_mut(), s);
-        RightHandSides { n: self.n, rows, values: Cow::Owned(values) }
+        gather(self.given.values(), &source, values.values_mut(), s);
+        RightHandSides { n: self.n, rows, given: Cow::Owned(values) }
     }
 
     /// Gives all rows, so that each can be changed.
     pub(crate) fn fill(&mut self) -> &mut Matrix {
         if self.rows.is_some() {
             let all = self.to_matrix().into_owned();
-            (self.rows, self.values) = (None, Cow::Owned(all));
+            (self.rows, self.given) = (None, Cow::Owned(all));
         }
-        self.values.to_mut()
+        self.given.to_mut()
     }
 
     /// The rows `range`, in order; `None` for those that are 0.
     pub(crate) fn rows_in(&self, range: Range<usize>) -> impl Iterator<Item = Option<&[f64]>> {
         let mut next = self.rows.as_ref().map_or(0, |rows| rows.partition_point(|&row| (row as usize) < range.start));
         range.map(move |row| match &self.rows {
-            None => Some(self.values.row(row)),
+            None => Some(self.given.row(row)),
             Some(rows) => {
                 let is_given = rows.get(next).is_some_and(|&given| given as usize == row);
                 next += usize::from(is_given);
-                is_given.then(|| self.values.row(next - 1))
+                is_given.then(|| self.given.row(next - 1))
             }
         })
     }
@@ -143,7 +131,7 @@ impl<'a> RightHandSides<'a> {
     /// Sum and sum of absolute values of each column.
     pub(crate) fn given_sums(&self) -> Vec<[f64; 2]> {
         let mut sums = vec![[0.0; 2]; self.n_cols()];
-        for row in self.values.rows() {
+        for row in self.given.rows() {
             sums.iter_mut().zip(row).for_each(|([sum, size], b)| (*sum, *size) = (*sum + b, *size + b.abs()));
         }
         sums
@@ -151,7 +139,7 @@ impl<'a> RightHandSides<'a> {
 
     /// Norm of each column.
     pub(crate) fn norms(&self) -> Vec<f64> {
-        let (values, l, s) = (self.values.values(), self.values.n_rows(), self.n_cols());
+        let (values, l, s) = (self.given.values(), self.given.n_rows(), self.n_cols());
         if s == 0 { Vec::new() } else { column_dots(values, values, l, s).into_iter().map(f64::sqrt).collect() }
     }
 

@@ -67,9 +67,6 @@ impl<'a> SddMatrix<'a> {
     }
 
     /// The same matrix with row and column i for `order[i]`, in a compact copy.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`].
     pub(crate) fn reordered(&self, order: &[u32], run: &Run) -> Result<SddMatrix<'static>> {
         run.check()?;
         if order.iter().enumerate().all(|(at, &v)| at == v as usize) {
@@ -124,29 +121,30 @@ impl<'a> SddMatrix<'a> {
     }
 
     /// The adjacency matrix W, in the order of the rows here.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`].
     pub(crate) fn to_adjacency(&self, run: &Run) -> Result<Csr<f64>> {
         let n = self.n();
         let (mut ids, mut values) = (Vec::with_capacity(self.ids.len()), Vec::with_capacity(self.ids.len()));
-        let weight = |entry: usize| match &self.weights {
-            Weights::Equal(weight) => *weight,
-            Weights::Single(weights) => weights[entry].into(),
-            Weights::Double(weights) => weights[entry],
-        };
         let mut row = Vec::new();
         for at in 0..n {
             if at.is_multiple_of(BLOCK_ROWS) {
                 run.check()?;
             }
             row.clear();
-            row.extend(self.entries(at).map(|entry| (self.ids[entry], weight(entry))));
+            row.extend(self.entries(at).map(|entry| (self.ids[entry], self.weight(entry))));
             row.sort_unstable_by_key(|edge| edge.0);
             ids.extend(row.iter().map(|edge| edge.0));
             values.extend(row.iter().map(|edge| edge.1));
         }
         Csr::new(n, n, self.starts.to_vec(), ids, values)
+    }
+
+    #[inline]
+    fn weight(&self, entry: usize) -> f64 {
+        match &self.weights {
+            Weights::Equal(weight) => *weight,
+            Weights::Single(weights) => weights[entry].into(),
+            Weights::Double(weights) => weights[entry],
+        }
     }
 
     /// Computes row `row` of the product with a block (n, s), term by term, and the sums of the absolute values of its terms;
@@ -159,11 +157,7 @@ impl<'a> SddMatrix<'a> {
         }
         let entries = self.entries(row);
         for entry in entries.clone() {
-            let weight = match &self.weights {
-                Weights::Equal(weight) => *weight,
-                Weights::Single(weights) => weights[entry].into(),
-                Weights::Double(weights) => weights[entry],
-            };
+            let weight = self.weight(entry);
             let other = self.ids[entry] as usize * s;
             let pairs = own.iter().zip(&x[other..other + s]);
             for ((out, size), (own, other)) in out.iter_mut().zip(sizes.iter_mut()).zip(pairs) {

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use lapwing_core::Error;
+use lapwing_core::text::start_of;
 
 /// Characters of a cell that a message shows.
 const MAX_SHOWN: usize = 40;
@@ -35,12 +36,7 @@ pub(crate) fn n_fields(n: usize) -> String {
 
 /// The start of a cell on one line.
 pub(crate) fn shown(cell: &[u8]) -> String {
-    let text = String::from_utf8_lossy(&cell[..cell.len().min(4 * MAX_SHOWN)]);
-    let mut shown: String = text.chars().take(MAX_SHOWN).map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if text.chars().count() > MAX_SHOWN {
-        shown.push('…');
-    }
-    shown
+    start_of(&String::from_utf8_lossy(&cell[..cell.len().min(4 * MAX_SHOWN)]), MAX_SHOWN)
 }
 
 /// What an error of reading says of the contents, if it does: these end early, or cannot be decompressed.

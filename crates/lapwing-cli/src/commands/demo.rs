@@ -61,7 +61,7 @@ impl Demo {
         let fitted = method(DEFAULT_METHOD, &MethodParams::default())?.fit(&input.problem(&targets), &session.run)?;
 
         let mut result = Finished::new(&session, &input, &given, fitted, before, Unreached::Empty);
-        result.set_truth(truth.index);
+        result.truth = Some(truth.index);
         result.stage_labels(&labels_path, true, None)?;
         result.stage_report(&report_path, TITLE, HarmonicParams::default().tol)?;
         result.add("data", stage_atomic(&data_path, |out| out.write_all(DIGITS))?);

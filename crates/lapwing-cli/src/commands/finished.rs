@@ -32,7 +32,7 @@ pub struct Finished<'a> {
     /// Sets of classes, if they are wanted, and the labels that they come from.
     sets: Option<(PredictionSets, &'static str)>,
     /// True class of each row, if it is known.
-    truth: Option<Vec<i32>>,
+    pub truth: Option<Vec<i32>>,
 }
 
 impl<'a> Finished<'a> {
@@ -49,10 +49,6 @@ impl<'a> Finished<'a> {
         fitted.report = before;
         let labels = unreached.labels(&fitted.labeling);
         Self { session, input, given, fitted, labels, written: Written::default(), sets: None, truth: None }
-    }
-
-    pub fn set_truth(&mut self, truth: Vec<i32>) {
-        self.truth = Some(truth);
     }
 
     /// Stages the table of labels.
@@ -210,7 +206,7 @@ impl<'a> Finished<'a> {
         self.fitted.report.peak_bytes = peak_memory_bytes();
         let report = &self.fitted.report;
         let body = || {
-            let mut more = json!({"classes": self.class_sizes()});
+            let mut more = json!({"classes": ClassSize::of_rows(&self.given.classes, &self.given.index, &self.labels)});
             if let Some(accuracy) = accuracy(&self.fitted_rows()) {
                 more["accuracy"] = json!(accuracy);
             }
@@ -233,10 +229,6 @@ impl<'a> Finished<'a> {
         let Labeling { label_distributions: shares, confidence, reached, .. } = &self.fitted.labeling;
         let (labels, names) = (self.labels.as_slice(), self.input.names.as_deref());
         FittedRows { given: self.given, labels, shares, confidence, reached, truth: self.truth.as_deref(), names }
-    }
-
-    fn class_sizes(&self) -> Vec<ClassSize> {
-        ClassSize::of_rows(&self.given.classes, &self.given.index, &self.labels)
     }
 
     fn rows(&self) -> Vec<Row> {

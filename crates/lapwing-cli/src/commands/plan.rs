@@ -124,7 +124,9 @@ impl Planner<'_> {
             option => option == Standardize::On,
         };
         let plan = if is_standardized {
-            self.standardized(size)
+            // The standardized features are a copy in single precision.
+            let input_bytes = 4 * size.n_samples * size.n_features;
+            self.scaled(&ProblemSize { input_bytes, ..size }, size.input_bytes)
         } else if table.tfidf == Some(TermWeights::On) {
             self.scaled(&size, size.input_bytes)
         } else if is_prepared && is_held && file.bytes_in_memory < cells_bytes {
@@ -164,12 +166,6 @@ impl Planner<'_> {
     /// The plan of a fit on features that are made of `read_bytes` of others.
     fn scaled(&self, size: &ProblemSize, read_bytes: usize) -> Plan {
         (self.planned.plan)(size).scaled(size, read_bytes)
-    }
-
-    /// The plan of a fit on standardized features, which are a copy in single precision.
-    fn standardized(&self, size: ProblemSize) -> Plan {
-        let input_bytes = 4 * size.n_samples * size.n_features;
-        self.scaled(&ProblemSize { input_bytes, ..size }, size.input_bytes)
     }
 
     /// Whether auto will standardize, as far as the first rows tell; rows of bytes are pixels.

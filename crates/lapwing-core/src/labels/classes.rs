@@ -7,6 +7,7 @@ use unicode_normalization::UnicodeNormalization;
 use super::ClassNames;
 use super::open_markers::is_open_marker;
 use crate::Warning;
+use crate::text::parse_integer;
 
 /// Classes of texts, by the rules of [`Labels::from_texts`](super::Labels); holds each distinct text once.
 ///
@@ -88,14 +89,11 @@ impl TextClasses {
         if text.is_empty() {
             return None;
         }
-        let id = (!self.is_marker(text)).then_some(self.n_ids);
+        let is_marker = self.unlabeled.as_ref().map_or_else(|| is_open_marker(text), |marker| text == marker);
+        let id = (!is_marker).then_some(self.n_ids);
         self.n_ids += u32::from(id.is_some());
         self.ids.insert(written.to_owned(), id);
         id
-    }
-
-    fn is_marker(&self, text: &str) -> bool {
-        self.unlabeled.as_ref().map_or_else(|| is_open_marker(text), |marker| text == marker)
     }
 
     /// The ways to write each class, with their numbers, the most frequent first; `counts` says how many labels have each number.
@@ -188,9 +186,4 @@ fn ranked<T: Ord + Clone>(labels: &[T]) -> (Vec<T>, Vec<u32>) {
     names.dedup();
     let class_of = labels.iter().map(|label| names.partition_point(|name| name < label) as u32).collect();
     (names, class_of)
-}
-
-/// The integer whose canonical text this is: `7`, but not `007`, `+7` or `7.0`, which would be written as another text.
-fn parse_integer(text: &str) -> Option<i64> {
-    text.parse().ok().filter(|integer: &i64| integer.to_string() == text)
 }

@@ -13,8 +13,7 @@ use crate::{Error, Result, Warning};
 
 pub use self::classes::{IntegerClasses, TextClasses};
 pub use self::open_markers::{OpenMarkers, is_open_marker};
-pub use self::sparse::LabelRows;
-pub use self::sparse::SparseLabels;
+pub use self::sparse::{LabelRows, SparseLabels};
 pub use self::targets::Targets;
 
 /// Class index of a row without a label.

@@ -12,7 +12,7 @@ use crate::{Error, Result};
 
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// A file that gets its name, and replaces an older file, when it is [committed](Self::commit). Dropped before that, it
+/// A file that gets its name, and replaces an older file, when it is [published](Staged::publish). Dropped before that, it
 /// leaves nothing behind.
 ///
 /// It is written under a temporary name in the same folder. Symbolic links are followed. Pipes, devices and standard
@@ -28,7 +28,7 @@ const BUFFER_BYTES: usize = 1 << 20;
 /// file.write_all(b"half of it, ")?;
 /// assert!(!path.exists());
 /// file.write_all(b"all of it")?;
-/// file.commit()?;
+/// file.stage()?.publish()?;
 /// assert_eq!(std::fs::read(&path)?, b"half of it, all of it");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -83,14 +83,6 @@ impl AtomicFile {
             (Sink::File(file), Some((temporary, place))) => Staged::new(path, file, temporary, place),
             _ => Ok(Staged::direct(path.to_owned())),
         }
-    }
-
-    /// Syncs the file and renames it.
-    ///
-    /// # Errors
-    /// [`Error::Io`] naming the path, with the error kind of the system; the older file is then unchanged.
-    pub fn commit(self) -> Result<()> {
-        self.stage()?.publish()
     }
 }
 
@@ -239,7 +231,7 @@ mod tests {
             file.write_all(b"new").unwrap();
             file.flush().unwrap();
             assert_eq!((part().len(), part().mode() & 0o7777), (3, while_written), "{older:o}");
-            file.commit().unwrap();
+            file.stage().unwrap().publish().unwrap();
             let found = path.metadata().unwrap();
             assert_eq!((found.mode() & 0o7777, (found.uid(), found.gid())), (after, owner), "{older:o}");
             std::fs::remove_file(&path).unwrap();

@@ -4,7 +4,9 @@ use std::ffi::CString;
 use std::path::Path;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
+
+use crate::lock;
 
 /// A name, and those that were noted before it. It lives as long as the program.
 struct Noted {
@@ -23,7 +25,7 @@ static LAST: AtomicPtr<Noted> = AtomicPtr::new(ptr::null_mut());
 #[doc(hidden)]
 #[must_use = "files are created again once this is dropped"]
 pub fn hold_files() -> MutexGuard<'static, ()> {
-    CHANGING.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&CHANGING)
 }
 
 /// Notes the temporary files of this process from now on, for [`remove_unfinished`]. Each takes some hundred bytes, which are not

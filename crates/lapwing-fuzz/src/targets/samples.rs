@@ -100,7 +100,7 @@ fn check_blocks(bench: &Bench, path: &Path, options: &ReadOptions, samples: Opti
     if !can_stream(path) {
         return Ok(());
     }
-    let blocks = answer(read_blocks(bench, path, options))?;
+    let blocks = answer(RowFile::open(path, options, &bench.run).and_then(|file| values_in_blocks(bench, &file)))?;
     // Blocks read neither labels nor pages of Parquet behind the last row, so they accept files with damage there.
     let is_parquet = path.extension().is_some_and(|ending| ending == "parquet");
     if samples.is_some() || options.label_column.is_none() && !is_parquet {
@@ -140,10 +140,6 @@ fn prepared(bench: &Bench, path: &Path, options: &ReadOptions) -> Checked<bool> 
 }
 
 /// All values, read in blocks of three rows; `None` for more than [`MOST_VALUES`].
-fn read_blocks(bench: &Bench, path: &Path, options: &ReadOptions) -> Result<Option<Vec<f32>>> {
-    values_in_blocks(bench, &RowFile::open(path, options, &bench.run)?)
-}
-
 fn values_in_blocks(bench: &Bench, file: &dyn RowSource) -> Result<Option<Vec<f32>>> {
     let (n_rows, n_cols) = (file.n_rows(), file.n_cols());
     let block = n_cols.saturating_mul(3);

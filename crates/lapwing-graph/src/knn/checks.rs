@@ -15,9 +15,6 @@ pub(super) fn check_room(n: usize, k: usize) -> Result<()> {
 }
 
 /// Checks rows for a search among themselves; returns the rows of zeros, if the metric treats these separately.
-///
-/// # Errors
-/// As [`kneighbors`].
 pub(crate) fn check_rows(features: &Features<'_>, params: &KnnParams, run: &Run) -> Result<Vec<u32>> {
     params.validate()?;
     features.check(run)?;

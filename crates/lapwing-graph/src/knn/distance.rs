@@ -18,7 +18,7 @@ use crate::knn::rows::row_norm;
 pub(crate) struct Distances<'a> {
     left: &'a Features<'a>,
     right: &'a Features<'a>,
-    metric: Metric,
+    pub metric: Metric,
     left_norms: Cow<'a, [f64]>,
     right_norms: Cow<'a, [f64]>,
 }
@@ -46,10 +46,6 @@ impl<'a> Distances<'a> {
     /// Distances among the rows of one matrix, with its [`norms`].
     pub fn among(rows: &'a Features<'a>, metric: Metric, norms: &'a [f64]) -> Self {
         Self { left: rows, right: rows, metric, left_norms: norms.into(), right_norms: norms.into() }
-    }
-
-    pub fn metric(&self) -> Metric {
-        self.metric
     }
 
     /// The rows of either side with their Euclidean norms, if they are sparse.

@@ -38,7 +38,7 @@ impl<'a> FromRow<'a> {
 
     /// Distances from a row that is yet to be [`set`](Self::set).
     pub fn new(distances: &'a Distances<'a>) -> Self {
-        let metric = distances.metric();
+        let metric = distances.metric;
         let rows = distances.sparse_rows().filter(|[_, right]| right.0.n_cols() <= MOST_COLUMNS);
         let scattered =
             rows.map(|[left, right]| Scattered { left, right, metric, values: vec![0.0; right.0.n_cols()] });

@@ -135,9 +135,6 @@ fn among_distinct(
 /// The k nearest of every row among the others, by all distances and a sort of each row: if k is a large part of n, this is faster
 /// than the lists of [`kneighbors`].
 ///
-/// # Errors
-/// As [`kneighbors`].
-///
 /// # Complexity
 /// n²·d operations and n sorts of n distances; 8·n·k bytes.
 pub(crate) fn sorted_neighbors(

@@ -61,7 +61,7 @@ pub fn edge_distances(features: &Features<'_>, graph: &Graph, metric: Metric, ru
 /// # Complexity
 /// O(n·d) time, in parallel; 12 bytes a row.
 pub fn equal_rows(features: &Features<'_>, run: &Run) -> Vec<(u32, u32)> {
-    DuplicateGroups::find(features, 1, run).into_members()
+    DuplicateGroups::find(features, 1, run).members
 }
 
 #[cfg(test)]

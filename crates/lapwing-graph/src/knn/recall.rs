@@ -12,8 +12,7 @@ use crate::knn::KnnParams;
 use crate::knn::distance::Distances;
 use crate::knn::kernels::element::Element;
 use crate::knn::kernels::lists::{EMPTY, STEP, distance_of, id_of};
-use crate::knn::kernels::points::PANEL;
-use crate::knn::kernels::points::{Panels, Points, Source};
+use crate::knn::kernels::points::{PANEL, Panels, Points, Source};
 use crate::knn::kernels::tile::compare;
 
 /// Rows in the sample.

@@ -15,9 +15,6 @@ use super::support::SquaredDistance;
 
 /// Solves `curvature`·X = `b` by conjugate gradients with its `diagonal` (n) as preconditioner; X, and the products of its
 /// slowest column.
-///
-/// # Errors
-/// [`lapwing_core::Error::Interrupted`].
 pub(super) fn solve_step(
     curvature: &impl Operator,
     diagonal: Vec<f64>,

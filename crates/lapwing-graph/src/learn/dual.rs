@@ -223,9 +223,6 @@ impl<'a, R: SquaredDistance> Problem<'a, R> {
     }
 
     /// Solves all rows one after the other, the ones with the cheapest pairs first, a few times.
-    ///
-    /// # Errors
-    /// [`lapwing_core::Error::Interrupted`].
     pub fn sweep(&self, multipliers: &mut Multipliers, run: &Run) -> Result<()> {
         let mut order: Vec<u32> = (0..self.nearest.len() as u32).collect();
         order.sort_by(|&a, &b| self.nearest[a as usize].total_cmp(&self.nearest[b as usize]));
@@ -239,9 +236,6 @@ impl<'a, R: SquaredDistance> Problem<'a, R> {
     }
 
     /// Weights, degrees, values and gap of `multipliers`.
-    ///
-    /// # Errors
-    /// [`lapwing_core::Error::Interrupted`].
     pub fn evaluate(&self, multipliers: Multipliers, run: &Run) -> Result<State> {
         run.check()?;
         Ok(run.install(|| match self.offsets(&multipliers) {

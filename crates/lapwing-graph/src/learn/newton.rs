@@ -34,9 +34,6 @@ const PATIENCE: usize = 8;
 const LOOSEST: f64 = 0.1;
 
 /// Iterates from `start` until the relative gap is at most `tol`, or cannot be reduced.
-///
-/// # Errors
-/// [`lapwing_core::Error::Interrupted`].
 pub(super) fn newton<R: SquaredDistance>(
     problem: &Problem<'_, R>,
     start: Multipliers,

@@ -31,9 +31,6 @@ const CHECK_EVERY: usize = 20;
 const LEAST: f64 = 1e-12;
 
 /// Iterates from zero weights until the relative gap is at most `tol`.
-///
-/// # Errors
-/// [`lapwing_core::Error::Interrupted`].
 pub(super) fn primal_dual<R: SquaredDistance>(
     problem: &Problem<'_, R>,
     tol: f64,

@@ -58,9 +58,6 @@ impl<'a> Repair<'a> {
 
     /// Pairs to allow, some of which have weight at `state`; updates `reach` of their rows. `None` if all rows are certified or
     /// there is no room.
-    ///
-    /// # Errors
-    /// As [`query`].
     pub fn missing<R: SquaredDistance>(
         &mut self,
         problem: &Problem<'_, R>,

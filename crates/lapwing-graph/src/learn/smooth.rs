@@ -39,9 +39,6 @@ const TOL: f64 = 1e-3;
 const MOST_PRODUCTS: usize = 3000;
 
 /// Follows the path from `start` until the relative gap is at most `tol` or steps make no more progress.
-///
-/// # Errors
-/// [`lapwing_core::Error::Interrupted`].
 pub(super) fn follow<R: SquaredDistance>(
     problem: &Problem<'_, R>,
     start: Multipliers,

@@ -37,9 +37,6 @@ pub struct Sparsity {
 }
 
 /// θ for `n_neighbors` of each row, by the geometric mean where a few rows dominate the arithmetic one.
-///
-/// # Errors
-/// As [`sparsity_for`].
 pub(super) fn choose<R: SquaredDistance>(
     model: LearnModel,
     table: &NeighborTable<R>,

@@ -69,14 +69,6 @@ impl HeldRows {
         }
     }
 
-    /// Columns d.
-    pub fn n_cols(&self) -> usize {
-        match self {
-            Self::Dense { n_cols, .. } => *n_cols,
-            Self::Sparse { matrix, .. } => matrix.n_cols(),
-        }
-    }
-
     /// The rows as features, not copied; [`center`](Self::center) is still to be subtracted.
     ///
     /// # Errors

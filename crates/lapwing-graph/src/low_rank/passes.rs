@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use lapwing_core::parallel::*;
-use lapwing_core::{Csr, Error, Result, RowReader, RowSource, Run};
+use lapwing_core::{Csr, Error, Result, RowReader, RowSource, Run, lock};
 
 use super::blocks::{BlockSums, Blocks, SumTree};
 use super::kernel::{CHUNK_ROWS, KernelSpace, RowKernel, STRIP, StripRows};
@@ -324,11 +324,6 @@ pub(super) fn each_in_parallel<I: Send, S>(
 /// Chunks that one reader reads in a row, and spans of each thread in a window: two windows are held at a time.
 const SPAN_CHUNKS: usize = 8;
 const SPANS: usize = 2;
-
-fn lock<T>(shared: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    // A panic leaves no half-inserted block.
-    shared.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-}
 
 /// The error for a row whose squares do not add up to a finite number; `columns` of its values are `None` if it has all.
 pub(super) fn bad_value(columns: Option<&[u32]>, values: &[f32], row: usize) -> Error {

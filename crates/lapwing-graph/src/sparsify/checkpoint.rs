@@ -250,7 +250,7 @@ impl Meta {
             return Ok(None);
         }
         let vectors = file.matrix("probes", [Some(self.state.n_nodes), None], Must::Finite)?;
-        let forms = file.numbers::<f64>("forms", &[Some(vectors.n_cols())], Must::Finite)?.1.as_slice().to_vec();
+        let forms = file.vector::<f64>("forms", &[Some(vectors.n_cols())], Must::Finite)?;
         Ok(Some(Probes { vectors, forms }))
     }
 
@@ -259,12 +259,11 @@ impl Meta {
         let n = self.state.n_nodes;
         let component = file.array::<u32>("component", &[Some(n)])?.1.as_slice().to_vec();
         let degrees = if kind == ScoreKind::Uniform { 0 } else { n };
-        let inverse_degrees =
-            file.numbers::<f64>("inverse_degrees", &[Some(degrees)], Must::Bound)?.1.as_slice().to_vec();
+        let inverse_degrees = file.vector::<f64>("inverse_degrees", &[Some(degrees)], Must::Bound)?;
         let mut embedding = None;
         if file.contains("embedding") {
             let width = self.state.params.n_projections;
-            let values = file.numbers::<f32>("embedding", &[Some(n), Some(width)], Must::Finite)?.1.as_slice().to_vec();
+            let values = file.vector::<f32>("embedding", &[Some(n), Some(width)], Must::Finite)?;
             embedding = Some(Embedding { values, width, unit });
         }
         let is_sound = total > 0.0 && unit > 0.0 && self.state.params.sampler.strategy().bounds_later_edges;

@@ -7,10 +7,9 @@ use std::sync::mpsc::sync_channel;
 
 use lapwing_core::{Edge, EdgeSource, Error, Result, Run};
 
-use super::digest;
 use super::sizes::{PORTION, WAITING};
 use super::stream::Counts;
-use super::{Checkpoint, Sparsifier, SparsifyParams, SparsifyReport};
+use super::{Checkpoint, Sparsifier, SparsifyParams, SparsifyReport, digest};
 use crate::Graph;
 
 /// Progress updates over a source of known length, about.

@@ -160,9 +160,6 @@ fn is_over_weak_cut(resistance: f64, inverse_degrees: &[f64], edge: &SampledEdge
 
 impl<'a> Network<'a> {
     /// The network of `edges`, sorted by their ends, among `n` nodes.
-    ///
-    /// # Errors
-    /// [`lapwing_core::Error::Interrupted`].
     pub fn new(n: usize, edges: &'a [SampledEdge], n_copies: f64, key: u64, run: &Run) -> Result<Self> {
         run.check()?;
         let forest = max_spanning_forest(n, edges.len(), |at| (edges[at].u, edges[at].v, edges[at].current(n_copies)));

@@ -11,13 +11,12 @@ use lapwing_core::{Edge, Error, Matrix, Result, Run, check_memory, memory};
 use lapwing_solve::{exponent_to_one, times_power};
 use serde::{Deserialize, Serialize};
 
-use super::digest;
 use super::edge::{SampledEdge, sort_and_merge};
 use super::probes::{MOST_PROBES, Probes};
 use super::resistance::Unconverged;
 use super::samplers::{Round, Sizes};
 use super::scores::RejectionBound;
-use super::{Budget, SparsifyParams, SparsifyReport};
+use super::{Budget, SparsifyParams, SparsifyReport, digest};
 use crate::Graph;
 use crate::relation::adjacency;
 

@@ -2,3 +2,5 @@
 
 mod glnp;
 mod sparsify;
+#[path = "../../../../tests/testkit/mod.rs"]
+mod testkit;

@@ -1,7 +1,7 @@
 //! Models predict the same after they are saved and loaded.
 
+use crate::testkit::{blobs, dense_values};
 use lapwing_core::{Csr, Labels, Matrix, Standardize, Targets, TermWeights};
-use lapwing_graph::testkit::{blobs, dense_values};
 use lapwing_graph::{IndexCells, Metric, Widths};
 
 use super::*;

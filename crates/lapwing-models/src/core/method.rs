@@ -87,9 +87,6 @@ pub trait Method: Send + Sync {
 }
 
 /// Labels held out by one fit for each fold, without its labels.
-///
-/// # Errors
-/// Whatever a fit refuses.
 pub(crate) fn refitted<'a>(
     method: &(impl Method + ?Sized),
     problem: &Problem<'_, 'a>,

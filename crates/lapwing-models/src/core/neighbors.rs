@@ -86,9 +86,6 @@ impl<'a> NeighborExtension<'a> {
     }
 
     /// Σⱼ wⱼ·fⱼ (m, c) and Σⱼ wⱼ (m) over the neighbors of new rows (m, d).
-    ///
-    /// # Errors
-    /// As [`extend`](Extend::extend).
     pub(crate) fn sums(&self, new: &Features<'_>, run: &Run) -> Result<(Matrix, Vec<f64>)> {
         let (sums, found) = self.each(new, run, |_, _| ())?;
         Ok((sums, found.iter().map(|found| found.total).collect()))
@@ -145,9 +142,6 @@ impl<'a> NeighborExtension<'a> {
     }
 
     /// A copy that borrows nothing.
-    ///
-    /// # Errors
-    /// Those of reading rows from a mapped file.
     pub(crate) fn with_own_rows(&self) -> Result<NeighborExtension<'static>> {
         let Self { features, graph, widths, scores, errors, index } = self.clone();
         let all: Vec<u32> = (0..features.n_rows() as u32).collect();
@@ -185,7 +179,7 @@ impl<'a> NeighborExtension<'a> {
         let widths = match meta.width {
             Some(width) => Widths::One(width),
             None if file.contains("widths") => {
-                Widths::PerRow(file.numbers::<f32>("widths", &[Some(n)], Must::NonNegative)?.1.as_slice().to_vec())
+                Widths::PerRow(file.vector::<f32>("widths", &[Some(n)], Must::NonNegative)?)
             }
             None => Widths::None,
         };
@@ -199,7 +193,7 @@ impl<'a> NeighborExtension<'a> {
             None => LazyIndex::default(),
         };
         let errors = match file.contains("errors") {
-            true => Some(Arc::new(file.numbers::<f64>("errors", &[Some(n)], Must::Bound)?.1.as_slice().to_vec())),
+            true => Some(Arc::new(file.vector::<f64>("errors", &[Some(n)], Must::Bound)?)),
             false => None,
         };
         let (scores, index) = (Arc::new(scores).into(), Arc::new(index));

@@ -126,6 +126,12 @@ impl<'a> Part<'a> {
     }
 }
 
+/// Rows below n that are not among `rows`; both ascending.
+pub(crate) fn rows_beside(n: usize, rows: &[u32]) -> Vec<u32> {
+    let mut rest = rows.iter().peekable();
+    (0..n as u32).filter(|row| rest.next_if_eq(&row).is_none()).collect()
+}
+
 /// Numbers of the rows where `keep` holds, ascending.
 pub(crate) fn kept_rows(keep: &[bool]) -> Vec<u32> {
     (0..keep.len() as u32).filter(|&row| keep[row as usize]).collect()

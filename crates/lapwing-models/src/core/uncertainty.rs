@@ -18,7 +18,7 @@
 
 use lapwing_core::{Matrix, Result, Run, Targets};
 use lapwing_graph::Graph;
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::smoother::{Smoother, moderate};
 use crate::HeldOutSource;
@@ -46,14 +46,6 @@ pub(crate) struct HeldOutErrors {
     pub source: HeldOutSource,
 }
 
-/// Summary for the report.
-#[derive(Debug, Serialize)]
-pub(crate) struct Summary {
-    level: f64,
-    n_held_out: usize,
-    source: &'static str,
-}
-
 impl HeldOutErrors {
     /// Errors of rows in any order; those that are not finite are dropped.
     pub fn new(found: impl IntoIterator<Item = (u32, f64)>, source: HeldOutSource) -> Self {
@@ -70,19 +62,16 @@ impl HeldOutErrors {
     }
 
     /// For the report.
-    pub fn summary(&self) -> Summary {
+    pub fn summary(&self) -> Value {
         let source = match self.source {
             HeldOutSource::LeaveOneOut => "leave-one-out",
             HeldOutSource::Folds(_) => "folds",
         };
-        Summary { level: LEVEL, n_held_out: self.errors.len(), source }
+        json!({"level": LEVEL, "n_held_out": self.errors.len(), "source": source})
     }
 
     /// Half-widths of the intervals of all n rows, one for all without a graph; `None` if fewer than [`FEWEST`] values were held out.
     /// Rows that no error reaches get the width of the mean error. Zero only if the errors of 90 % are.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`](lapwing_core::Error::Interrupted).
     pub fn half_widths(&self, graph: Option<&Graph>, n: usize, run: &Run) -> Result<Option<Vec<f64>>> {
         if self.errors.len() < FEWEST {
             return Ok(None);

@@ -28,7 +28,6 @@ use serde::Serialize;
 use crate::core::counts::{label_counts, n_present};
 use crate::core::smoother::leave_one_out::{LeftOut, TOL, check_size};
 use crate::core::smoother::{Smooth, Smoother, moderate};
-use classes::Classes;
 pub use classes::{ClassPair, NewClass};
 use judge::Judge;
 use near::Near;
@@ -162,7 +161,7 @@ pub fn audit(
         }
         None => None,
     };
-    let classes = report.time("classes", run, |_| Classes::find(&work, targets, &judge, &smooth))?;
+    let (confusion, of_classes) = report.time("classes", run, |_| classes::find(&work, targets, &judge, &smooth))?;
     let n = graph.n_samples();
     let mut audit = Audit {
         quality: vec![f64::NAN; n],
@@ -174,9 +173,9 @@ pub fn audit(
         duplicate_group: near.as_ref().map_or_else(|| vec![None; n], |near| near.group.clone()),
         contradicts: near.as_ref().map_or_else(|| vec![false; n], |near| near.contradicts(targets)),
         outlier_percentile: near.as_ref().map_or_else(|| vec![f64::NAN; n], |near| near.percentile.clone()),
-        confusion: classes.confusion.clone(),
+        confusion,
         thresholds: judge.thresholds.clone(),
-        summary: AuditSummary::default(),
+        summary: of_classes,
         report,
     };
     for (at, &row) in targets.rows().iter().enumerate() {
@@ -192,20 +191,13 @@ pub fn audit(
     if !audit.judged.contains(&true) {
         audit.report.warnings.push(Warning::NothingJudged {});
     }
-    audit.summary = summary(&audit, targets, &judge, classes, near.as_ref(), params.rounds);
+    audit.summary = summary(&audit, targets, &judge, near.as_ref(), params.rounds);
     audit.report.add_part("audit", &audit.summary)?;
     audit.report.peak_bytes = peak_memory_bytes();
     Ok(audit)
 }
 
-fn summary(
-    audit: &Audit,
-    targets: &Targets,
-    judge: &Judge,
-    classes: Classes,
-    near: Option<&Near>,
-    rounds: usize,
-) -> AuditSummary {
+fn summary(audit: &Audit, targets: &Targets, judge: &Judge, near: Option<&Near>, rounds: usize) -> AuditSummary {
     let count = |values: &[bool]| values.iter().filter(|value| **value).count();
     let (n_labeled, n_judged) = (targets.rows().len(), count(&audit.judged));
     let groups = near.map(|near| near.group.iter().flatten().max().map_or(0, |most| *most as usize + 1));
@@ -219,14 +211,10 @@ fn summary(
         n_duplicate_groups: groups,
         n_duplicate_rows: near.map(|near| near.group.iter().flatten().count()),
         n_contradictory: near.map(|_| count(&audit.contradicts)),
-        confused: classes.confused,
-        few_labels: classes.few_labels,
-        no_labels: classes.no_labels,
-        not_predicted: classes.not_predicted,
-        new_class: classes.new_class,
         sharpness: judge.sharpness,
         prior_weight: judge.prior_weight,
         rounds,
+        ..audit.summary.clone()
     }
 }
 

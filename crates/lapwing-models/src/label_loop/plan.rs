@@ -2,8 +2,7 @@
 
 use lapwing_graph::GraphParams;
 
-use crate::core::plan::plan_graph;
-use crate::core::plan::{Program, base_bytes};
+use crate::core::plan::{Program, base_bytes, plan_graph};
 use crate::{Plan, PlanStep, ProblemSize};
 
 /// Most cells with seeds.

@@ -140,7 +140,8 @@ fn limits(
         true => Ok(()),
         false => {
             let value = format!("{} with {count} held-out labels{of}", params.level);
-            let advice = format!("at least {least} labels{of}, or a level of at most {:.2}", highest(count));
+            let highest = (100.0 * count as f64 / (count + 1) as f64).floor() / 100.0;
+            let advice = format!("at least {least} labels{of}, or a level of at most {highest:.2}");
             Err(Error::param("level", value, advice))
         }
     };
@@ -158,11 +159,6 @@ fn limits(
         Ok(of_rank(own.collect(), conformal_rank(counts[class], params.level)))
     };
     (0..counts.len()).map(of_class).collect()
-}
-
-/// Highest level that so many labels allow.
-fn highest(count: usize) -> f64 {
-    (100.0 * count as f64 / (count + 1) as f64).floor() / 100.0
 }
 
 /// Labels beyond which the normal distribution stands for that of Beta.

@@ -272,7 +272,9 @@ impl<G: Deref<Target = Graph>> Suggester<G> {
             }
             None => None,
         };
-        let due = |share: f64| share_of_batch(share, labeled.len(), wanted.n);
+        // Over all batches a share is right within one row, also if rows are suggested one at a time.
+        let up_to = |share: f64, rows: usize| (share * rows as f64 + 1e-9).floor() as usize;
+        let due = |share: f64| up_to(share, labeled.len() + wanted.n) - up_to(share, labeled.len());
         let n_check = due(params.check);
         let check = drawn(&free, n_check, 2 * labeled.len() as u64, run);
         let rows = report.time("pick", run, |_| {
@@ -282,7 +284,7 @@ impl<G: Deref<Target = Graph>> Suggester<G> {
             let n_left = wanted.n - check.len();
             let n_far = due(params.explore).min(n_left);
             picker.far(n_far)?;
-            picker.pick(plan.strategy, n_left - picker.n_picked())?;
+            picker.pick(plan.strategy, n_left - picker.picked.len())?;
             check.iter().for_each(|&row| picker.add(row, Reason::Check, f64::NAN));
             picker.finish()
         })?;
@@ -346,13 +348,6 @@ impl<G: Deref<Target = Graph>> Suggester<G> {
 struct Solved {
     labeling: Labeling,
     distance: Vec<f64>,
-}
-
-/// How many rows of a batch a share is, if `n_labeled` rows have a label already: over all batches the share is right within one row, also
-/// if rows are suggested one at a time.
-fn share_of_batch(share: f64, n_labeled: usize, n: usize) -> usize {
-    let up_to = |rows: usize| (share * rows as f64 + 1e-9).floor() as usize;
-    up_to(n_labeled + n) - up_to(n_labeled)
 }
 
 /// The strategy that labels so far allow.

@@ -24,20 +24,6 @@ impl Layers {
         self.hidden.as_ref().unwrap_or(&self.output).n_rows() - usize::from(self.bias)
     }
 
-    /// The first layer for rows that are not centered, (d or d + 1, h or c): its constants include those of the center.
-    pub fn first(&self) -> Matrix {
-        let mut first = self.hidden.as_ref().unwrap_or(&self.output).clone();
-        for (at, center) in self.center.iter().enumerate() {
-            let weights = first.row(at).to_vec();
-            first
-                .row_mut(self.center.len())
-                .iter_mut()
-                .zip(weights)
-                .for_each(|(bias, weight)| *bias -= center * weight);
-        }
-        first
-    }
-
     /// f of rows (m, d), (m, c).
     ///
     /// # Errors

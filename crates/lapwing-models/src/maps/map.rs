@@ -20,15 +20,9 @@ pub(crate) trait Map: Sync {
     fn width(&self) -> usize;
 
     /// Scores (l, c) of weights (k, c).
-    ///
-    /// # Errors
-    /// Errors of the solver; [`Interrupted`](lapwing_core::Error::Interrupted).
     fn forward(&self, weights: &Matrix, accuracy: Accuracy) -> Result<Matrix>;
 
     /// The transpose: (k, c) from (l, c).
-    ///
-    /// # Errors
-    /// As [`Map::forward`].
     fn adjoint(&self, residual: &Matrix, accuracy: Accuracy) -> Result<Matrix>;
 }
 

@@ -17,7 +17,7 @@ pub(crate) struct Inputs<'p, 'a> {
     by_columns: Option<Csr<f32>>,
     bias: bool,
     /// Subtracted from dense rows (d); empty for none.
-    center: &'p [f64],
+    pub center: &'p [f64],
 }
 
 /// Rows of a block of a product.
@@ -35,20 +35,12 @@ impl<'p, 'a> Inputs<'p, 'a> {
     }
 
     /// The same for dense rows less `center` (d, or empty for none).
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
     pub fn centered(features: &'p Features<'a>, bias: bool, center: &'p [f64]) -> Result<Self> {
         let by_columns = match features {
             Features::Sparse(csr) => Some(csr.transpose()?),
             Features::Dense(_) => None,
         };
         Ok(Self { features, by_columns, bias, center })
-    }
-
-    /// What is subtracted from dense rows.
-    pub fn center(&self) -> &'p [f64] {
-        self.center
     }
 
     /// The columns `own` of a dense row, less the center.

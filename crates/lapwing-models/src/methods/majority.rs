@@ -59,7 +59,7 @@ pub(crate) struct MajorityExtension {
 impl MajorityExtension {
     /// The extension that [`store`](Extend::store) wrote.
     pub(crate) fn stored(file: &ModelFile, n_classes: usize) -> Result<Self> {
-        let shares = file.numbers::<f64>("shares", &[Some(n_classes)], Must::Shares)?.1.as_slice().to_vec();
+        let shares = file.vector::<f64>("shares", &[Some(n_classes)], Must::Shares)?;
         Ok(Self { n_features: stored_width(file, MAJORITY)?, shares })
     }
 }

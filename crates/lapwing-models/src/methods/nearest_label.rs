@@ -143,8 +143,8 @@ impl Method for NearestLabel {
 
 #[cfg(test)]
 mod tests {
+    use crate::testkit::{blobs, dense_values};
     use lapwing_core::{Csr, Labels};
-    use lapwing_graph::testkit::{blobs, dense_values};
 
     use super::*;
 

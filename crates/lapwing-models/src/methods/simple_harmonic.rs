@@ -33,8 +33,7 @@ use crate::core::calibration::Fallback;
 use crate::core::fitting::Fitting;
 use crate::core::held_out::Standings;
 use crate::core::parts::kept_rows;
-use crate::core::plan::{PlannedGraph, plan_graph};
-use crate::core::plan::{Program, base_bytes};
+use crate::core::plan::{PlannedGraph, Program, base_bytes, plan_graph};
 use crate::{Extension, Fitted, Method, NeighborExtension, Plan, PlanStep, Problem, ProblemSize};
 
 /// Name of the method.

@@ -20,6 +20,7 @@ use lapwing_graph::GraphParams;
 use rand::seq::index;
 
 use crate::core::extend::Extend;
+use crate::core::parts::rows_beside;
 use crate::core::plan::{Program, base_bytes};
 use crate::{Fitted, Labeling, Method, NeighborExtension, Plan, PlanStep, Problem, ProblemSize};
 
@@ -104,9 +105,7 @@ impl Subsampling {
             let expected = format!("below n_subsample, which is {s}");
             return Err(Error::param("n_neighbors", self.graph.n_neighbors, expected));
         }
-        let mut is_labeled = vec![false; n];
-        labeled.iter().for_each(|&row| is_labeled[row as usize] = true);
-        let others: Vec<u32> = (0..n as u32).filter(|&row| !is_labeled[row as usize]).collect();
+        let others = rows_beside(n, labeled);
         let drawn = index::sample(&mut run.rng(Stream::Nodes, 0), others.len(), s - labeled.len());
         let mut chosen: Vec<u32> = drawn.iter().map(|at| others[at]).chain(labeled.iter().copied()).collect();
         chosen.sort_unstable();
@@ -214,8 +213,8 @@ fn recount(report: &mut Report, labeling: &Labeling) {
 
 #[cfg(test)]
 mod tests {
+    use crate::testkit::{blobs, dense_values};
     use lapwing_core::Labels;
-    use lapwing_graph::testkit::{blobs, dense_values};
 
     use super::*;
     use crate::{Harmonic, HarmonicParams};

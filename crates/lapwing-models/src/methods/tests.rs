@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::testkit::{blobs, dense_values, nasty_graphs};
 use lapwing_core::model_file::ModelFile;
 use lapwing_core::{ClassNames, Csr, Features, Labels, Matrix, Run, Targets};
-use lapwing_graph::testkit::{blobs, dense_values, nasty_graphs};
 use lapwing_graph::{AffinityGraph, Graph, GraphParams};
 use lapwing_solve::dense::{eigen_symmetric, least_squares};
 

@@ -2,9 +2,9 @@
 //! graphs.
 
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use lapwing_core::{Result, Run};
+use lapwing_core::{Result, Run, lock};
 
 use super::placed::{Placed, factor_of};
 use super::system::System;
@@ -19,7 +19,7 @@ pub(super) struct Ladder {
     seed: u64,
     pub system: System,
     /// At most one factor of each level.
-    factors: Mutex<Vec<Arc<Placed>>>,
+    pub factors: Mutex<Vec<Arc<Placed>>>,
 }
 
 impl Ladder {
@@ -35,12 +35,6 @@ impl Ladder {
         self.system.n()
     }
 
-    /// The factors built so far, by ascending levels.
-    pub fn factors(&self) -> MutexGuard<'_, Vec<Arc<Placed>>> {
-        // The lock is never poisoned: nothing panics while it is held, and the factors are always complete.
-        self.factors.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The level at which a solve begins: the weakest factor that was built, else the chosen preconditioner.
     pub fn first_level(&self) -> FallbackLevel {
         let chosen = match self.system.chosen {
@@ -49,7 +43,7 @@ impl Ladder {
             // Those with a factor begin with it.
             _ => FallbackLevel::Jacobi,
         };
-        self.factors().first().map_or(chosen, |placed| placed.level)
+        lock(&self.factors).first().map_or(chosen, |placed| placed.level)
     }
 
     /// The level after `level`, if the parameters allow it.
@@ -60,7 +54,7 @@ impl Ladder {
 
     /// The factor of a level, built if needed; none for levels without one.
     pub fn placed(&self, level: FallbackLevel, run: &Run) -> Result<Option<Arc<Placed>>> {
-        if let Some(placed) = self.factors().iter().find(|placed| placed.level == level) {
+        if let Some(placed) = lock(&self.factors).iter().find(|placed| placed.level == level) {
             return Ok(Some(placed.clone()));
         }
         if level < FallbackLevel::ApproxCholesky {
@@ -74,7 +68,7 @@ impl Ladder {
             return Ok(None);
         };
         let placed = Placed::new(level, factor);
-        let mut factors = self.factors();
+        let mut factors = lock(&self.factors);
         let at = factors.partition_point(|known| known.level < level);
         // Concurrent solves may both build the same factor, bit for bit; one copy is kept. No solve waits for another: a pool
         // thread may run a second solve in the middle of the first, and would wait for itself.

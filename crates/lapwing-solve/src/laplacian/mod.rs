@@ -42,7 +42,7 @@ use std::time::Instant;
 
 use lapwing_core::parallel::*;
 use lapwing_core::params::Parameters;
-use lapwing_core::{Error, Matrix, Result, Run, check_memory};
+use lapwing_core::{Error, Matrix, Result, Run, check_memory, lock};
 
 pub use bounds::{Differences, ErrorBounds, RowError};
 pub use goal::{Certificate, CountOpen, Goal};
@@ -135,12 +135,13 @@ impl LaplacianSolver {
 
     /// Entries of the factors built so far.
     pub fn n_factor_entries(&self) -> usize {
-        self.ladder.factors().iter().map(|placed| placed.factor.n_entries()).sum()
+        lock(&self.ladder.factors).iter().map(|placed| placed.factor.n_entries()).sum()
     }
 
     /// Bytes held: the matrix and the factors built so far.
     pub fn bytes(&self) -> usize {
-        self.ladder.system.bytes() + self.ladder.factors().iter().map(|placed| placed.factor.bytes()).sum::<usize>()
+        self.ladder.system.bytes()
+            + lock(&self.ladder.factors).iter().map(|placed| placed.factor.bytes()).sum::<usize>()
     }
 
     /// Components of the graph on which the system is singular.
@@ -288,7 +289,7 @@ impl LaplacianSolver {
                 }),
             }
         };
-        check("right-hand side", (b.n_rows(), s), b.given(), &|at| b.row_of(at))?;
+        check("right-hand side", (b.n_rows(), s), &b.given, &|at| b.row_of(at))?;
         let Some(start) = start else { return Ok(()) };
         check("start", (start.n_rows(), start.n_cols()), start, &|at| at)
     }
@@ -340,7 +341,7 @@ impl LaplacianSolver {
     /// # Complexity
     /// About twice the multiplications of the factor.
     pub fn inverse_diagonal(&self, run: &Run) -> Result<Option<Vec<f64>>> {
-        let placed = self.ladder.factors().iter().find(|placed| placed.level == FallbackLevel::Cholesky).cloned();
+        let placed = lock(&self.ladder.factors).iter().find(|placed| placed.level == FallbackLevel::Cholesky).cloned();
         let Some(placed) = placed.filter(|_| matches!(self.ladder.system.projection(), Projection::None)) else {
             return Ok(None);
         };
@@ -363,7 +364,7 @@ impl LaplacianSolver {
         if s == 0 || self.n() == 0 {
             return Ok(r.clone());
         }
-        let placed = self.ladder.factors().last().cloned();
+        let placed = lock(&self.ladder.factors).last().cloned();
         run.install(|| {
             let mut r = self.ladder.system.gathered(r);
             self.ladder.system.discard(&mut r);

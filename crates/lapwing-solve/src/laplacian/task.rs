@@ -23,8 +23,8 @@ impl Columns {
     /// From blocks in the caller's order; also the initial solution, if there is one.
     pub fn new(system: &System, b: &RightHandSides<'_>, start: Option<&Matrix>) -> (Self, Option<Matrix>) {
         let mut b = b.reordered(&system.order);
-        let scales = column_scales(b.given());
-        scale_columns(b.given_mut(), &scales, 1.0);
+        let scales = column_scales(&b.given);
+        scale_columns(b.given.to_mut(), &scales, 1.0);
         let discarded = match system.projection() {
             Projection::None => vec![0.0; b.n_cols()],
             _ => system.discard(b.fill()),

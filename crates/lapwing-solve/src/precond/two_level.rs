@@ -17,12 +17,11 @@ use lapwing_core::parallel::*;
 use lapwing_core::{Csr, Matrix, Result, Run};
 
 use super::{Bounded, Inverse, Preconditioner};
-use crate::Graph;
 use crate::blocks::BLOCK_ROWS;
-use crate::dense;
 use crate::dispatch::{WIDEST, dispatch, with_width};
 use crate::order::clusters;
 use crate::real::Real;
+use crate::{Graph, dense};
 use lapwing_core::hash::uniform;
 
 /// Most cells: the inverse of their system then stays within the last-level cache.

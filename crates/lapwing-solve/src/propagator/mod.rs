@@ -27,11 +27,11 @@ mod strips;
 mod tests;
 
 use std::ops::Range;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use lapwing_core::parallel::*;
-use lapwing_core::{Error, Matrix, Result, Run, check_memory};
+use lapwing_core::{Error, Matrix, Result, Run, check_memory, lock};
 
 pub use params::PropagatorParams;
 
@@ -251,12 +251,11 @@ impl Propagator {
 
     /// The worst solve so far that did not reach its tolerance; columns that overflow never reach it.
     pub fn shortfall(&self) -> Option<Shortfall> {
-        // The lock is never poisoned: nothing panics while it is held.
-        *self.shortfall.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.shortfall)
     }
 
     fn note(&self, found: Option<Shortfall>) {
-        let mut worst = self.shortfall.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut worst = lock(&self.shortfall);
         *worst = Shortfall::worst(*worst, found);
     }
 

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::testkit::{dense_laplacian, grid, nasty_graphs, neighbor_graph, preferential_attachment};
 use lapwing_core::{CancelToken, Error, Progress, Run};
 use lapwing_solve::Graph;
 use lapwing_solve::dense::eigen_symmetric;
 use lapwing_solve::eigen::{EigenParams, Eigenpairs, smallest_eigenpairs};
-use lapwing_solve::testkit::{dense_laplacian, grid, nasty_graphs, neighbor_graph, preferential_attachment};
 
 fn run() -> Run {
     Run::new(Some(2), 1).unwrap()

@@ -1,7 +1,7 @@
 //! The Laplacian solver on graphs where solvers go wrong first, against dense elimination without subtractions.
 
+use crate::testkit::{cube, dense_laplacian_solve, grid, nasty_graphs, preferential_attachment};
 use lapwing_core::{Matrix, Run};
-use lapwing_solve::testkit::{cube, dense_laplacian_solve, grid, nasty_graphs, preferential_attachment};
 use lapwing_solve::{
     Components, FallbackLevel, Graph, LaplacianParams, LaplacianSolver, NormalizedSolver, PreconditionerChoice, Stop,
 };

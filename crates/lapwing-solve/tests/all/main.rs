@@ -5,3 +5,5 @@ mod eigen;
 mod elimination;
 mod laplacian;
 mod many_columns;
+#[path = "../../../../tests/testkit/graphs.rs"]
+mod testkit;

@@ -1,7 +1,7 @@
 //! Systems of few rows for many right-hand sides, whose blocks of columns are solved side by side.
 
+use crate::testkit::{grid, nasty_graphs, preferential_attachment};
 use lapwing_core::{Matrix, Run};
-use lapwing_solve::testkit::{grid, nasty_graphs, preferential_attachment};
 use lapwing_solve::{LaplacianParams, LaplacianSolver, Stop};
 
 #[test]

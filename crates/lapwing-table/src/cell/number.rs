@@ -206,8 +206,8 @@ fn written(text: &str, decimal: u8) -> Option<f64> {
         }
     }
     let text = text.strip_suffix(['%', '‰', '％']).map_or(text, str::trim_end);
-    let value =
-        digits(text, decimal).or_else(|| power(text, decimal)).or_else(|| hexadecimal(text)).or_else(|| mixed(text))?;
+    let hexadecimal = || u32::from_str_radix(text.strip_prefix("0x")?, 16).ok().map(f64::from);
+    let value = digits(text, decimal).or_else(|| power(text, decimal)).or_else(hexadecimal).or_else(|| mixed(text))?;
     Some(if is_negative { -value } else { value })
 }
 
@@ -284,11 +284,6 @@ fn mixed(text: &str) -> Option<f64> {
     };
     let whole = plain(whole.trim_end().as_bytes(), b'.').filter(|whole| whole.fract() == 0.0)?;
     (0.0 < over && over < under).then_some(whole + over / under)
-}
-
-/// A number of a computer: 0x1f.
-fn hexadecimal(text: &str) -> Option<f64> {
-    u32::from_str_radix(text.strip_prefix("0x")?, 16).ok().map(f64::from)
 }
 
 /// Digits without the separators between their groups: of three, or, as in India, of two before the last three.

@@ -6,8 +6,7 @@ use std::path::Path;
 use super::encoding::is_text;
 use super::packing::Packing;
 use super::pairs::is_svmlight;
-use super::{Format, ONLY_ONCE, foreign, is_rereadable, lowercase_name};
-use super::{archive, arff};
+use super::{Format, ONLY_ONCE, archive, arff, foreign, is_rereadable, lowercase_name};
 use lapwing_core::mapped::open;
 use lapwing_core::{Error, Result};
 

@@ -5,9 +5,8 @@ use std::fmt;
 use super::choose::{self, Verdict};
 use super::columns::{Extent, Surveyed};
 use super::decide::suggested;
-use super::leak;
 use super::scale::Choices;
-use super::{Description, MAX_TERMS, Prepared, Recipe, Step};
+use super::{Description, MAX_TERMS, Prepared, Recipe, Step, leak};
 use crate::read::{ReadOptions, TableFile};
 use lapwing_core::{Labels, Result, Run, SparseLabels, Standardize};
 

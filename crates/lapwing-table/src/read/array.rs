@@ -4,9 +4,8 @@ use std::io::Cursor;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::columns;
 use super::npy::{ArrayName, ArrayScan, Header, NpyReader, Number, Source, with_value_type};
-use super::{ReadOptions, Samples, Size};
+use super::{ReadOptions, Samples, Size, columns};
 use lapwing_core::mapped::{Mapped, open_filled};
 use lapwing_core::scan::{Centered, KeptRows, Place, Value};
 use lapwing_core::{Buffer, Dense, Error, Features, Result, RowReader, RowSource, Run};

@@ -8,8 +8,7 @@ use indexmap::IndexSet;
 
 use super::options::ReadOptions;
 use lapwing_core::scan::Value;
-use lapwing_core::with_slice;
-use lapwing_core::{Csr, Dense, Error, Features, Result};
+use lapwing_core::{Csr, Dense, Error, Features, Result, with_slice};
 
 /// Number of names that a message about an unknown one lists.
 const MAX_LISTED: usize = 20;

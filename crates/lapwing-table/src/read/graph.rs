@@ -246,8 +246,11 @@ fn symmetric(path: &Path, matrix: &Csr<f64>, one_way: bool, names: Option<&RowNa
                 (Some(one), None) | (None, Some(one)) if one_way || one == 0.0 => one,
                 _ if col as usize == row => 0.0,
                 _ => {
-                    let weights = [there, back].map(|weight| weight.unwrap_or(0.0));
-                    return Err(not_symmetric(path, [row, col as usize].map(|node| shown(node, names)), weights));
+                    let (u, v) = (shown(row, names), shown(col as usize, names));
+                    let (there, back) = (there.unwrap_or(0.0), back.unwrap_or(0.0));
+                    let reason =
+                        format!("not symmetric: the weight from {u} to {v} is {there}, from {v} to {u} it is {back}");
+                    return Err(Error::graph(format!("{}: {reason}", path.display())));
                 }
             };
             if weight != 0.0 && col as usize != row {
@@ -258,11 +261,6 @@ fn symmetric(path: &Path, matrix: &Csr<f64>, one_way: bool, names: Option<&RowNa
         indptr.push(indices.len() as u64);
     }
     Csr::new(n, n, indptr, indices, weights)
-}
-
-fn not_symmetric(path: &Path, [u, v]: [String; 2], [there, back]: [f64; 2]) -> Error {
-    let reason = format!("not symmetric: the weight from {u} to {v} is {there}, from {v} to {u} it is {back}");
-    Error::graph(format!("{}: {reason}", path.display()))
 }
 
 fn is_close(a: f64, b: f64) -> bool {

@@ -69,9 +69,6 @@ impl Place {
 
 impl List {
     /// Opens a list; the first record of a text is taken for a row. What is `known` may depend on the first line.
-    ///
-    /// # Errors
-    /// Those of the readers of tables.
     pub(super) fn open(path: &Path, known: impl FnOnce(&[u8]) -> Known) -> Result<Self> {
         let format = Format::from_path(path);
         let text = match format {
@@ -101,9 +98,6 @@ impl List {
     }
 
     /// Takes the first record of a text for the names of its columns.
-    ///
-    /// # Errors
-    /// Those of [`open`](Self::open).
     pub(super) fn take_header(&mut self) -> Result<()> {
         let Some(text) = &self.text else { return Ok(()) };
         let known = Known { has_header: Some(true), ..self.known.clone() };

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::cells::BYTE_ORDER_MARK;
 use super::rewrite::Rewrite;
@@ -13,7 +13,7 @@ use crate::format::{is_rereadable, is_stdin, only_once};
 use crate::lines::text_error;
 use encoding_rs::Encoding;
 use lapwing_core::mapped::open;
-use lapwing_core::{Error, Result};
+use lapwing_core::{Error, Result, lock};
 
 /// Bytes of a block, about.
 pub(super) const BLOCK_BYTES: usize = 1 << 20;
@@ -138,11 +138,6 @@ impl fmt::Debug for Text {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Text").field(&self.path()).finish()
     }
-}
-
-/// A thread that panicked while it held the lock has left the text intact.
-fn lock(unread: &Mutex<Option<Unread>>) -> MutexGuard<'_, Option<Unread>> {
-    unread.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A piece of text that ends with a line, or with the text.

@@ -10,8 +10,7 @@ use super::KeptColumns;
 use super::labels::named;
 use super::sink::Sink;
 use super::table::ending;
-use lapwing_core::publish::Staged;
-use lapwing_core::publish::check_writable;
+use lapwing_core::publish::{Staged, check_writable};
 use lapwing_core::{Error, Result, RowNames, Run};
 
 /// Endings of tables of columns.

@@ -13,9 +13,7 @@ use super::labels::{name_field, named};
 use super::npy::npy_header;
 use super::sink::Sink;
 use super::table::ending;
-use lapwing_core::publish::Staged;
-use lapwing_core::publish::check_writable;
-use lapwing_core::publish::{AtomicFile, stage_atomic, stage_file};
+use lapwing_core::publish::{AtomicFile, Staged, check_writable, stage_atomic, stage_file};
 use lapwing_core::{Csr, Error, Result, RowNames, Run};
 
 /// Endings that [`write_graph`] accepts.

@@ -3,14 +3,14 @@
 
 mod columns;
 mod csv;
-#[cfg(test)]
-mod faults;
 mod graph;
 mod kept;
 mod labels;
 mod npy;
 mod sink;
 mod table;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 pub use self::columns::{COLUMN_ENDINGS, ColumnTable};

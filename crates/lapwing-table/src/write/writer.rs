@@ -10,8 +10,7 @@ use super::kept::{KeptCells, KeptColumns};
 use super::labels::{name_field, named, results};
 use super::sink::Sink;
 use super::table::{LABEL_ENDINGS, LabelColumns, LabeledRows, ending};
-use lapwing_core::publish::Staged;
-use lapwing_core::publish::check_writable;
+use lapwing_core::publish::{Staged, check_writable};
 use lapwing_core::scan::pieces;
 use lapwing_core::{ClassNames, Error, Result, RowNames};
 

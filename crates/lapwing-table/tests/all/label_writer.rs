@@ -213,7 +213,7 @@ fn a_file_that_is_not_committed_was_never_there() {
     file.write_all(b"abc").unwrap();
     file.seek(SeekFrom::Start(1)).unwrap();
     file.write_all(b"x").unwrap();
-    file.commit().unwrap();
+    file.stage().unwrap().publish().unwrap();
     assert_eq!(std::fs::read(&path).unwrap(), b"axc");
     assert!(AtomicFile::create(&folder.path("none/t.bin")).unwrap_err().to_string().contains("none"));
 }

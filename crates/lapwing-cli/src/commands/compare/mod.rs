@@ -11,7 +11,7 @@ use lapwing::data::{Features, Report, Targets};
 use lapwing::models::{Certify, CompareParams, Comparison, Keep, Method, ProblemSize, Settings, compare};
 use lapwing_core::{params, peak_memory_bytes};
 use lapwing_report::summary::of_scaling;
-use lapwing_report::{ComparePage, Parts, Table, stage_page};
+use lapwing_report::{Page, Parts, Table, comparison, stage_page};
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -159,14 +159,16 @@ impl Compare {
         session.run.check()?;
         let mut written = Written::default();
         if let Some(path) = &self.report {
-            let page = ComparePage {
-                title: &self.data.title(),
+            let advice = found.winners.iter().map(|winner| winner.text.clone()).chain(next.clone()).collect();
+            let page = Page {
+                kicker: "Comparison by lapwing".into(),
+                title: self.data.title(),
                 tiles: tiles(&report, &found),
-                rows: rows(&report),
-                results: &found.rows,
-                table: Table::new("Results", HEADINGS, found.rows.iter().map(cells)),
-                advice: found.winners.iter().map(|winner| winner.text.clone()).chain(next.clone()).collect(),
-                notes: notes(&found, &chosen.same),
+                figures: vec![comparison(&found.rows)],
+                tables: vec![Table::new("Results", HEADINGS, found.rows.iter().map(cells))],
+                lists: vec![("Which method", advice), ("About the table", notes(&found, &chosen.same))],
+                summaries: vec![("Summary", rows(&report))],
+                ..Page::default()
             };
             written.add("report", stage_page(path, &page.render())?);
             written.publish()?;

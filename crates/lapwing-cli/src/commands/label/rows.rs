@@ -261,7 +261,7 @@ impl LabelRows<'_> {
                 rows.push(row("processes", count(session.communicator.size())));
             }
             rows.extend(summary::of_choices(report, " (auto)"));
-            let read = parts.read_bytes().filter(|bytes| *bytes > 0);
+            let read = parts.read_bytes.filter(|bytes| *bytes > 0);
             rows.extend(read.map(|read| row("read to fit", bytes(read))));
             rows.extend(summary::of_cost(&report.phases, report.peak_bytes));
             rows

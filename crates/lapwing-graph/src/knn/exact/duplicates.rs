@@ -12,7 +12,7 @@ use rayon::slice::ParallelSliceMut;
 /// Groups of more than k + 1 equal rows.
 pub(crate) struct DuplicateGroups {
     /// Rows and their group, ascending by row.
-    members: Vec<(u32, u32)>,
+    pub members: Vec<(u32, u32)>,
     /// The first k + 1 rows of each group, ascending.
     groups: Vec<Vec<u32>>,
 }
@@ -45,11 +45,6 @@ impl DuplicateGroups {
         let is_first = |&(row, group): &(u32, u32)| self.groups[group as usize].binary_search(&row).is_ok();
         let mut left_out = self.members.iter().filter(|member| !is_first(member)).map(|member| member.0).peekable();
         (0..n as u32).filter(|row| left_out.next_if_eq(row).is_none()).collect()
-    }
-
-    /// The rows of all groups, ascending, with their group.
-    pub fn into_members(self) -> Vec<(u32, u32)> {
-        self.members
     }
 
     /// Whether `row` is of a group.

@@ -68,9 +68,6 @@ pub(crate) fn tile_rows(n: usize) -> usize {
 
 impl<'a> AllPairs<'a> {
     /// Checks and prepares `features`.
-    ///
-    /// # Errors
-    /// As [`crate::kneighbors`].
     pub fn new(features: &Features<'a>, params: &KnnParams, run: &Run) -> Result<Self> {
         let zeros = check_rows(features, params, run)?;
         let (frame, mut side) = ready(features, params.metric(), run)?;

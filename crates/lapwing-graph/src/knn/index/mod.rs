@@ -32,8 +32,7 @@ use crate::knn::kernels::lists::{EMPTY, id_of};
 use crate::knn::partitions::carve::{Assign, CarveParams, Partition};
 use crate::knn::recall::mean_and_error;
 use crate::knn::rows::{Frame, SearchRows, half_squared, products};
-use crate::knn::zero_rows;
-use crate::knn::{KnnMethod, KnnParams, Metric, Neighbors};
+use crate::knn::{KnnMethod, KnnParams, Metric, Neighbors, zero_rows};
 
 /// Fitted rows whose true neighbors decide how many cells are visited.
 const SAMPLE: usize = 500;

@@ -1,8 +1,8 @@
 //! Sparsifiers against dense eigenvalues: distortion, unbiasedness, components, the same bits from any portion or thread.
 
+use crate::testkit::{Distortion, dumbbell, nasty_graphs};
 use lapwing_core::{CancelToken, Edge, EdgeSlice, EdgeSource, Error, Features, Matrix, Run, Stream};
 use lapwing_graph::sparsify::{Budget, Checkpoint, Sampler, Sparsifier, SparsifyParams, SparsifyReport, sparsify};
-use lapwing_graph::testkit::{Distortion, dumbbell, nasty_graphs};
 use lapwing_graph::{Graph, GraphParams, Symmetrize, Weighting, affinity_graph};
 use rand::RngExt;
 use rand::seq::SliceRandom;

@@ -169,9 +169,6 @@ impl<'m> Judged<'m> {
 
 impl Mixture {
     /// The mixture by some of the labels.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`](lapwing_core::Error::Interrupted).
     fn of_rows(judged: &Judged<'_>, evidence: &[Matrix], rows: &[usize], run: &Run) -> Result<Self> {
         let fitted = |evidence: &Matrix| {
             run.check()?;
@@ -190,9 +187,6 @@ impl Mixture {
     }
 
     /// The mixture by all labels, with the shares (l, c) that mixtures of the other folds give to each label.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`](lapwing_core::Error::Interrupted).
     pub fn new(judged: &Judged<'_>, run: &Run) -> Result<(Self, Matrix)> {
         let (l, c) = (judged.classes.len(), judged.base.len());
         let evidence: Vec<Matrix> = judged.shares.par_iter().map(|shares| judged.evidence(shares)).collect();

@@ -42,8 +42,7 @@ use crate::core::calibration::{has_enough, note};
 use crate::core::expected::note_expected;
 use crate::core::fitting::{Affinity, Fitting};
 use crate::core::notes;
-use crate::core::plan::Program;
-use crate::core::plan::plan_graph;
+use crate::core::plan::{Program, plan_graph};
 use crate::methods::majority::MAJORITY;
 use crate::{Fitted, Method, Plan, PlanStep, Problem, ProblemSize};
 

@@ -19,6 +19,7 @@ use super::mixture::{Judged, Mixture};
 use crate::choose::clock::Clock;
 use crate::core::counts::{has_mean, label_classes, label_counts, n_present};
 use crate::core::held_out::folds::{Dealing, FOLDS, NEVER, dealt, n_folds};
+use crate::core::parts::rows_beside;
 use crate::core::scores::rows_at;
 use crate::methods::majority::MAJORITY;
 use crate::{ExpectedAccuracy, Fitted, HeldOut, HeldOutFit, HeldOutSource, Problem};
@@ -390,9 +391,7 @@ fn sampled(features: &Features<'_>, targets: &Targets, run: &Run) -> Result<(Vec
     }
     let kept = targets.subset(|at| is_kept[at])?;
     let mut rows: Vec<u32> = kept.rows().to_vec();
-    let mut is_labeled = vec![false; n];
-    targets.rows().iter().for_each(|&row| is_labeled[row as usize] = true);
-    let unlabeled: Vec<u32> = (0..n as u32).filter(|&row| !is_labeled[row as usize]).collect();
+    let unlabeled = rows_beside(n, targets.rows());
     let wanted = (SAMPLED - rows.len()).min(unlabeled.len());
     rows.extend(sample(&mut rng, unlabeled.len(), wanted).iter().map(|at| unlabeled[at]));
     rows.sort_unstable();

@@ -1,6 +1,6 @@
+use crate::testkit::{blobs, dense_values};
 use lapwing_core::params::{ParameterType, Parameters, Seconds, Value};
 use lapwing_core::{Features, Labels, Targets};
-use lapwing_graph::testkit::{blobs, dense_values};
 use lapwing_graph::{AffinityGraph, Graph, GraphParams, affinity_graph};
 
 use super::*;

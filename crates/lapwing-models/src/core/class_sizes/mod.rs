@@ -28,8 +28,7 @@ use lapwing_core::{Error, Matrix, Result, Run, Targets, Warning, choices, parame
 use serde_json::Value;
 
 use crate::core::counts::label_counts;
-use crate::core::extend::averages;
-use crate::core::extend::set_scores;
+use crate::core::extend::{averages, set_scores};
 
 pub(crate) use self::bounds::{SizeBounds, are_spread, are_typical};
 pub(crate) use self::offsets::hold_unless_cut;

@@ -64,9 +64,6 @@ impl HeldSizes {
 /// counted.
 ///
 /// If many rows have equal scores, no offsets may reach the bounds. The best offsets found are taken; see [`HeldSizes::miss`].
-///
-/// # Errors
-/// [`Error::Interrupted`].
 pub(crate) fn hold_sizes(rule: &mut Rule, scores: &Matrix, bounds: &SizeBounds, run: &Run) -> Result<HeldSizes> {
     let c = scores.n_cols();
     let mut best: Option<(HeldSizes, Vec<f64>)> = None;
@@ -97,9 +94,6 @@ pub(crate) fn hold_sizes(rule: &mut Rule, scores: &Matrix, bounds: &SizeBounds, 
 
 /// The rule with offsets that hold the sizes, and the sizes. `None` if the resulting labels cut through dense parts of the graph
 /// ([`MOST_CUT`]): then the given labels, from which the bounds come, were hardly drawn at random.
-///
-/// # Errors
-/// [`Error::Interrupted`].
 pub(crate) fn hold_unless_cut(
     rule: &Rule,
     scores: &Matrix,

@@ -98,7 +98,7 @@ impl Touching {
 
 #[cfg(test)]
 mod tests {
-    use lapwing_graph::testkit::blobs;
+    use crate::testkit::blobs;
     use lapwing_graph::{GraphParams, affinity_graph};
 
     use super::*;

@@ -4,8 +4,8 @@ use lapwing_core::{Matrix, Result, Targets};
 use serde::Serialize;
 
 use super::super::cover::Cover;
-use super::Work;
 use super::judge::Judge;
+use super::{AuditSummary, Work};
 use crate::core::cells::NO_CELL;
 use crate::core::counts::{label_classes, label_counts};
 use crate::core::smoother::Smooth;
@@ -48,36 +48,32 @@ pub struct NewClass {
     pub rows: Vec<u32>,
 }
 
-pub(super) struct Classes {
-    pub confusion: Matrix,
-    pub confused: Vec<ClassPair>,
-    pub few_labels: Vec<usize>,
-    pub no_labels: Vec<usize>,
-    pub not_predicted: Vec<usize>,
-    pub new_class: Option<NewClass>,
-}
-
-impl Classes {
-    pub fn find(work: &Work<'_>, targets: &Targets, judge: &Judge, smooth: &Smooth) -> Result<Self> {
-        let c = targets.n_columns();
-        let mut confusion = Matrix::filled(c, c, 0.0);
-        let counts = label_counts(targets);
-        for (at, given) in label_classes(targets).into_iter().enumerate() {
-            let found = if judge.flagged[at] { judge.proposed[at] as usize } else { given };
-            confusion.row_mut(given)[found] += 1.0;
-        }
-        let mut is_predicted = vec![false; c];
-        judge.predicted(&smooth.scores).into_iter().flatten().for_each(|class| is_predicted[class as usize] = true);
-        let classes = |is: &dyn Fn(usize) -> bool| (0..c).filter(|&class| is(class)).collect();
-        Ok(Self {
-            confused: confused(&confusion, &counts),
-            confusion,
-            few_labels: classes(&|class| (1..FEW).contains(&counts[class])),
-            no_labels: classes(&|class| counts[class] == 0),
-            not_predicted: classes(&|class| counts[class] > 0 && !is_predicted[class]),
-            new_class: new_class(work, targets, smooth)?,
-        })
+/// The confusion of the classes (c, c), and the part of the summary that is of classes.
+pub(super) fn find(
+    work: &Work<'_>,
+    targets: &Targets,
+    judge: &Judge,
+    smooth: &Smooth,
+) -> Result<(Matrix, AuditSummary)> {
+    let c = targets.n_columns();
+    let mut confusion = Matrix::filled(c, c, 0.0);
+    let counts = label_counts(targets);
+    for (at, given) in label_classes(targets).into_iter().enumerate() {
+        let found = if judge.flagged[at] { judge.proposed[at] as usize } else { given };
+        confusion.row_mut(given)[found] += 1.0;
     }
+    let mut is_predicted = vec![false; c];
+    judge.predicted(&smooth.scores).into_iter().flatten().for_each(|class| is_predicted[class as usize] = true);
+    let classes = |is: &dyn Fn(usize) -> bool| (0..c).filter(|&class| is(class)).collect();
+    let summary = AuditSummary {
+        confused: confused(&confusion, &counts),
+        few_labels: classes(&|class| (1..FEW).contains(&counts[class])),
+        no_labels: classes(&|class| counts[class] == 0),
+        not_predicted: classes(&|class| counts[class] > 0 && !is_predicted[class]),
+        new_class: new_class(work, targets, smooth)?,
+        ..AuditSummary::default()
+    };
+    Ok((confusion, summary))
 }
 
 /// The pairs with flagged labels, of largest rate first.

@@ -23,7 +23,7 @@ pub(super) struct Picker<'a> {
     free: Vec<bool>,
     cost: Option<&'a [f64]>,
     run: &'a Run,
-    picked: Vec<Suggestion>,
+    pub picked: Vec<Suggestion>,
 }
 
 impl<'a> Picker<'a> {
@@ -37,10 +37,6 @@ impl<'a> Picker<'a> {
         run: &'a Run,
     ) -> Self {
         Self { graph, cells, solved, is_cold, labeled, free, cost, run, picked: Vec::new() }
-    }
-
-    pub fn n_picked(&self) -> usize {
-        self.picked.len()
     }
 
     /// Takes a row out of the free ones.

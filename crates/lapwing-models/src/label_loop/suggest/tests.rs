@@ -1,7 +1,7 @@
 use std::collections::HashSet;
 
+use crate::testkit::blobs;
 use lapwing_core::Labels;
-use lapwing_graph::testkit::blobs;
 use lapwing_graph::{GraphParams, affinity_graph};
 
 use super::*;

@@ -151,7 +151,6 @@ impl EigenfunctionExtension {
     /// # Errors
     /// As [`Extend::extend`].
     #[cfg(test)]
-    #[cfg(test)]
     pub fn evaluate(&self, features: &Features<'_>, run: &Run) -> Result<Matrix> {
         self.each(features, self.n_eigenfunctions(), |values, out| out.copy_from_slice(values), run)
     }
@@ -187,10 +186,8 @@ impl EigenfunctionExtension {
     /// # Errors
     /// [`Error::Format`](lapwing_core::Error::Format) for arrays that are missing or do not fit together.
     pub(crate) fn stored(file: &ModelFile, n_classes: usize) -> Result<Self> {
-        let vector = |name: &str, length: Option<usize>| -> Result<Vec<f64>> {
-            Ok(file.numbers::<f64>(name, &[length], Must::Finite)?.1.as_slice().to_vec())
-        };
-        let (mean, intercept) = (vector("mean", None)?, vector("intercept", Some(n_classes))?);
+        let mean = file.vector::<f64>("mean", &[None], Must::Finite)?;
+        let intercept = file.vector::<f64>("intercept", &[Some(n_classes)], Must::Finite)?;
         let axes = file.matrix("axes", [Some(mean.len()), None], Must::Finite)?;
         let grids = file.matrix("grids", [Some(axes.n_cols()), Some(4)], Must::Finite)?;
         let columns = file.array::<u32>("columns", &[None])?.1.as_slice().to_vec();

@@ -36,9 +36,6 @@ pub(super) struct Rotation {
 
 impl Rotation {
     /// The `r` leading principal axes of `features` (n, d), r ≤ d.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`](lapwing_core::Error::Interrupted).
     pub fn new(features: &Features<'_>, r: usize, run: &Run) -> Result<Self> {
         let mean = match features {
             Features::Dense(dense) => dense.column_means(run),

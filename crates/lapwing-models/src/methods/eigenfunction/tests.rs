@@ -1,7 +1,7 @@
 //! Eigenfunctions against a straightforward version on dense matrices.
 
+use crate::testkit::{blobs, dense_values};
 use lapwing_core::{Features, Labels, Warning};
-use lapwing_graph::testkit::{blobs, dense_values};
 use lapwing_solve::dense::eigen_symmetric;
 
 use super::*;

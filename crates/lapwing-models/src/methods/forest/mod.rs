@@ -127,9 +127,7 @@ impl Forest {
         run.check()?;
         Trees::new(features.n_cols(), targets.n_columns(), columns.centers, trees)
     }
-}
 
-impl Forest {
     /// Shares (l, c) of each labeled row, from a fit without the labels of its fold (l).
     fn shares_held_out(&self, problem: &Problem<'_, '_>, folds: &[usize], run: &Run) -> Result<Matrix> {
         let (features, targets) = (problem.required_features(FOREST)?, problem.targets);

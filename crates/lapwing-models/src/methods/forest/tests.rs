@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::testkit::{blobs, dense_values};
 use lapwing_core::model_file::ModelFile;
 use lapwing_core::{Csr, Features, Labels};
-use lapwing_graph::testkit::{blobs, dense_values};
 use serde_json::json;
 
 use super::*;

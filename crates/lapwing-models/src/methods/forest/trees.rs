@@ -9,9 +9,7 @@ use serde_json::json;
 
 use super::FOREST;
 use super::grow::{LEAF, Node, Tree};
-use crate::core::extend::Extend;
-use crate::core::extend::Extension;
-use crate::core::extend::check_columns;
+use crate::core::extend::{Extend, Extension, check_columns};
 use crate::core::scores::Extended;
 use crate::core::stored::stored_width;
 
@@ -118,7 +116,7 @@ impl Trees {
     pub(crate) fn stored(file: &ModelFile, n_classes: usize) -> Result<Self> {
         let n_features = stored_width(file, FOREST)?;
         let centers = match file.contains("centers") {
-            true => file.numbers::<f64>("centers", &[Some(n_features)], Must::Finite)?.1.as_slice().to_vec(),
+            true => file.vector::<f64>("centers", &[Some(n_features)], Must::Finite)?,
             false => Vec::new(),
         };
         let roots = file.array::<u32>("roots", &[None])?.1.as_slice().to_vec();
@@ -126,7 +124,7 @@ impl Trees {
         let n = columns.len();
         let thresholds = file.numbers::<f32>("thresholds", &[Some(n)], Must::Finite)?.1.as_slice();
         let next = file.array::<u32>("next", &[Some(n)])?.1.as_slice();
-        let mixtures = file.numbers::<f32>("mixtures", &[None, Some(n_classes)], Must::Shares)?.1.as_slice().to_vec();
+        let mixtures = file.vector::<f32>("mixtures", &[None, Some(n_classes)], Must::Shares)?;
         let node = |((&column, &threshold), &next): ((&u32, &f32), &u32)| Node { column, threshold, next };
         let nodes = columns.iter().zip(thresholds).zip(next).map(node).collect();
         let trees = Self { n_features, n_classes, centers, roots, nodes, mixtures };

@@ -23,8 +23,7 @@
 //! Cost: one system with c − 1 right-hand sides; see [`LaplacianSolver`](lapwing_solve::LaplacianSolver) for how it is solved, in what time and memory, and what is
 //! parallel.
 
-use lapwing_core::{Error, Matrix, Result, Run, SolveSummary, Targets};
-use lapwing_graph::Graph;
+use lapwing_core::{Matrix, Result, Run, SolveSummary, Targets};
 use lapwing_solve::{ErrorBounds, times_power};
 
 use super::certificate::Certificate;
@@ -60,42 +59,6 @@ pub struct HarmonicFunction {
     pub(super) influence: Option<Influence>,
     /// Bounds on the errors of the scores; none if `certify` is off.
     pub certificate: Option<Certificate>,
-}
-
-/// Harmonic function of `targets` on `graph`: regression, or the scores of a classification.
-///
-/// [`Form::Auto`] is plain here for several columns or hard clamping, and stable otherwise.
-///
-/// # Errors
-/// [`Error::Param`] for a parameter outside its range, [`Error::Shape`] for targets of another number of rows,
-/// [`Error::Interrupted`]. Not converging is no error: see [`HarmonicFunction::solve`].
-///
-/// # Example
-/// ```
-/// use lapwing_core::{Run, Targets};
-/// use lapwing_graph::Graph;
-/// use lapwing_models::{Form, HarmonicParams, harmonic::harmonic};
-///
-/// // On a path with its ends held at 0 and 3 the harmonic function is linear.
-/// let path = Graph::from_edges(4, &[(0, 1, 1.0), (1, 2, 1.0), (2, 3, 1.0)])?;
-/// let targets = Targets::regression(&[0.0, f64::NAN, f64::NAN, 3.0], None)?;
-/// let hard = HarmonicParams { form: Form::Plain, clamp: lapwing_models::Clamp::Hard, ..Default::default() };
-/// let f = harmonic(&path, &targets, &hard, &Run::new(None, 0)?)?;
-/// assert!((f.scores.row(1)[0] - 1.0).abs() < 1e-6 && (f.scores.row(2)[0] - 2.0).abs() < 1e-6);
-/// # Ok::<(), lapwing_core::Error>(())
-/// ```
-pub fn harmonic(graph: &Graph, targets: &Targets, params: &HarmonicParams, run: &Run) -> Result<HarmonicFunction> {
-    params.validate()?;
-    if targets.n_samples() != graph.n_samples() {
-        let got = format!("targets for {} rows", targets.n_samples());
-        return Err(Error::shape(
-            "the problem",
-            format!("targets for {} rows, as the graph has", graph.n_samples()),
-            got,
-        ));
-    }
-    let components = graph.components();
-    solve(&Solving::new(graph, &components, targets, params), run)
 }
 
 /// γ for "auto", times the mean degree: 0.01 for the plain form, 0.1 for a regression. With m labels per class, the stable form

@@ -1,6 +1,6 @@
 //! Harmonic functions on graphs: plain, hard and Stable-HFS, as classifier and regressor.
 //!
-//! [`harmonic()`] solves for the function itself (see there for the equations); [`Harmonic`] goes from features or a
+//! `function.rs` solves for the function itself (see there for the equations); [`Harmonic`] goes from features or a
 //! graph to labels: graph, function, decision rule, extension to new rows.
 
 mod certificate;
@@ -34,7 +34,7 @@ use lapwing_graph::{AffinityGraph, Components, GraphParams};
 use crate::core::method::refitted;
 
 pub use certificate::{Certificate, CertificateSummary};
-pub use function::{HarmonicFunction, harmonic};
+pub use function::HarmonicFunction;
 pub use params::{Calibration, Certify, Clamp, Decision, Form, HarmonicParams};
 pub use refine::Refinement;
 pub use sparse::{SparseHarmonic, SparseHarmonicParams};
@@ -46,10 +46,9 @@ use self::prior::Prior;
 use self::refine::Refiner;
 use self::trust::Trust;
 use crate::core::calibration::has_enough;
-use crate::core::class_sizes;
 use crate::core::fitting::Fitting;
-use crate::core::notes;
 use crate::core::uncertainty::HeldOutErrors;
+use crate::core::{class_sizes, notes};
 use crate::{Extension, Fitted, HeldOutFit, Method, NeighborExtension, Plan, Problem, ProblemSize};
 
 /// Harmonic classifier and regressor: parameters, checked.

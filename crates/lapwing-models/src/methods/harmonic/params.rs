@@ -114,12 +114,7 @@ parameters! {
     }
 }
 
-impl Decision {
-    /// The decision, with `Sizes` replaced by `Auto`.
-    pub(crate) fn without_sizes(self) -> Self {
-        if self == Self::Sizes { Self::Auto } else { self }
-    }
-}
+impl Decision {}
 
 impl HarmonicParams {
     /// The form that is solved in classification: never [`Form::Auto`].

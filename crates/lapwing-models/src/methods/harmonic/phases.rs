@@ -10,10 +10,9 @@ use super::params::{Calibration, Certify, Decision, Form, HarmonicParams};
 use super::prior::Prior;
 use super::prior_weight::Choosing;
 use super::refine::Refiner;
-use super::select_regression;
 use super::solving::Solving;
 use super::trust::{Sizes, Trust};
-use super::{Harmonic, Known};
+use super::{Harmonic, Known, select_regression};
 use crate::core::calibration::has_enough;
 use crate::core::held_out::Standings;
 use crate::core::held_out::folds::can_hold_out;
@@ -70,7 +69,7 @@ impl<'p> Phases<'p> {
             false => (given.clone(), None),
         };
         let Some(shares) = self.problem.prior else { return Ok(Chosen { params, prior: None, verdict: None, errors }) };
-        let choosing = Choosing { graph, components, targets, params: &params, shares };
+        let choosing = Choosing { solving: Solving::new(graph, components, targets, &params), shares };
         let choice = report.time("select", run, |_| choosing.choose(run))?;
         if params.decision != Decision::Mass {
             // The certificate of the solve has to know the level.

@@ -6,9 +6,7 @@ use lapwing_solve::LaplacianSolver;
 
 use super::influence::{FEWEST_LABELS, most_labels};
 use crate::core::held_out::folds::LEAST_PER_CLASS;
-use crate::core::plan::PlannedGraph;
-use crate::core::plan::plan_graph;
-use crate::core::plan::{Program, base_bytes};
+use crate::core::plan::{PlannedGraph, Program, base_bytes, plan_graph};
 use crate::{Plan, PlanStep, ProblemSize};
 
 pub(super) fn plan(graph: &GraphParams, size: &ProblemSize) -> Plan {

@@ -10,7 +10,6 @@
 //! [`leave_one_out`]: super::leave_one_out
 
 use lapwing_core::{Error, Matrix, Result, Run, Targets};
-use lapwing_graph::{Components, Graph};
 
 use super::function::solve;
 use super::leave_one_out::{self, Verdict};
@@ -43,11 +42,8 @@ pub(super) struct Choice {
 
 /// A problem with a prior whose κ and level are to be chosen.
 pub(super) struct Choosing<'a> {
-    pub graph: &'a Graph,
-    /// One, of all rows.
-    pub components: &'a Components,
-    pub targets: &'a Targets,
-    pub params: &'a HarmonicParams,
+    /// As without the prior; its components are one, of all rows.
+    pub solving: Solving<'a>,
     /// Shares (n, c).
     pub shares: &'a Matrix,
 }
@@ -55,10 +51,11 @@ pub(super) struct Choosing<'a> {
 impl Choosing<'_> {
     /// Chooses κ, unless the parameters have it, and the level, unless the decision names it.
     pub fn choose(&self, run: &Run) -> Result<Choice> {
-        let (given, levels) = (self.params.prior_weight, levels(self.params.decision));
+        let Solving { targets, params, .. } = self.solving;
+        let (given, levels) = (params.prior_weight, levels(params.decision));
         let typical = given.unwrap_or(TYPICAL_WEIGHT);
-        if !has_each(self.targets, LEAST_PER_CLASS) || !leave_one_out::applies(self.targets) {
-            let shift = vec![0.0; self.targets.n_columns()];
+        if !has_each(targets, LEAST_PER_CLASS) || !leave_one_out::applies(targets) {
+            let shift = vec![0.0; targets.n_columns()];
             let verdict = Verdict::without_labels(levels[0], Trust::default(), shift);
             return Ok(Choice { weight: typical, verdict });
         }
@@ -75,10 +72,10 @@ impl Choosing<'_> {
 
     /// The choices with this κ, one for each of the `levels`; the losses are −log share of each label.
     fn tried(&self, weight: f64, levels: &[Level], run: &Run) -> Result<Vec<Trial<Choice>>> {
-        let Self { graph, components, targets, params, shares } = *self;
+        let Solving { components, targets, params, .. } = self.solving;
         let params = HarmonicParams { certify: Certify::Off, tol: params.tol.max(CHOICE_TOL), ..params.clone() };
-        let prior = Some(Prior { shares, weight });
-        let solving = Solving { prior, influence: true, ..Solving::new(graph, components, targets, &params) };
+        let prior = Some(Prior { shares: self.shares, weight });
+        let solving = Solving { prior, influence: true, params: &params, ..self.solving };
         let function = solve(&solving, run)?;
         let Some(influence) = &function.influence else {
             return Err(Error::Internal { reason: "a solve with a prior left no label out".into() });

@@ -8,10 +8,10 @@
 //! Cost: one pass over the edges and one solve on H for each step; memory: 7 blocks (n, s). In a pass every thread has
 //! rows of its own and reads all edges: sums are taken in the order of the stream, by any number of threads.
 
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 
 use lapwing_core::parallel::*;
-use lapwing_core::{Edge, EdgeSource, Matrix, Result, Run};
+use lapwing_core::{Edge, EdgeSource, Matrix, Result, Run, lock};
 use lapwing_graph::sparsify::for_each_portion;
 use lapwing_solve::precond::{Inverse, Preconditioner};
 use lapwing_solve::{CgParams, LaplacianSolver, Operator, Projection, column_dots, iterate};
@@ -82,7 +82,7 @@ struct Inner<'a> {
 
 impl Preconditioner for Inner<'_> {
     fn apply(&self, r: &[f64], z: &mut [f64], s: usize, run: &Run) -> Result<()> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let known = lock(&self.known).take();
         let found = match known {
             Some(known) => known,
             None => self.system.solver.solve(&Matrix::new(r.len() / s, s, r.to_vec())?, None, &run.quiet())?.0,

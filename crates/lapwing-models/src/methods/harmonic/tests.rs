@@ -1,10 +1,12 @@
 //! The harmonic methods against dense closed forms, golden figures, and the properties of exact solutions.
 
+use crate::testkit::{blobs, nasty_graphs};
 use lapwing_core::{Error, Labels, Matrix, Run, Targets, Warning};
-use lapwing_graph::testkit::{blobs, nasty_graphs};
 use lapwing_graph::{AffinityGraph, Graph, affinity_graph};
 use proptest::prelude::*;
 
+use super::function::solve;
+use super::solving::Solving;
 use super::*;
 use crate::ClassPrior;
 use crate::SizeOptions;
@@ -18,6 +20,21 @@ mod stream;
 
 fn run() -> Run {
     Run::new(Some(2), 0).unwrap()
+}
+
+/// The harmonic function of `targets` on `graph`.
+fn harmonic(graph: &Graph, targets: &Targets, params: &HarmonicParams, run: &Run) -> Result<HarmonicFunction> {
+    params.validate()?;
+    if targets.n_samples() != graph.n_samples() {
+        let got = format!("targets for {} rows", targets.n_samples());
+        return Err(Error::shape(
+            "the problem",
+            format!("targets for {} rows, as the graph has", graph.n_samples()),
+            got,
+        ));
+    }
+    let components = graph.components();
+    solve(&Solving::new(graph, &components, targets, params), run)
 }
 
 fn exact(form: Form, graph_reg: f64) -> HarmonicParams {

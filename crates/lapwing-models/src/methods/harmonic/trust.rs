@@ -103,9 +103,6 @@ impl Sizes {
     }
 
     /// The trust that fits `standings` of left-out labels, each with its class, above each of the levels; `reach` are gᵢ.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`](lapwing_core::Error::Interrupted).
     pub fn trust(&self, standings: &[Vec<(Vec<f64>, usize)>; 2], reach: &[f64], run: &Run) -> Result<Trust> {
         let shrink = self.shrink(reach);
         let powers = if shrink > 0.0 { &POWERS[..] } else { &POWERS[..1] };

@@ -45,9 +45,6 @@ struct Term {
 }
 
 /// Solves the dual of one problem to a violation of `tol`.
-///
-/// # Errors
-/// [`Interrupted`](lapwing_core::Error::Interrupted).
 pub(super) fn dual(q: &Matrix, loss: &Loss, has_bias: bool, tol: f64, run: &Run) -> Result<Dual> {
     let terms: Vec<Term> = loss.terms().map(|(row, y, most)| Term { row, y, most }).collect();
     let l = terms.len();

@@ -139,12 +139,12 @@ impl<'a> KernelExtension<'a> {
         let meta: Meta = read_settings(file, &file.meta[KIND])?;
         let k = if n_classes == 2 { 1 } else { n_classes };
         let coefficients = file.matrix("coefficients", [None, Some(k)], Must::Finite)?;
-        let bias = file.numbers::<f64>("bias", &[Some(k)], Must::Finite)?.1.as_slice().to_vec();
+        let bias = file.vector::<f64>("bias", &[Some(k)], Must::Finite)?;
         let expansion = match meta.kernel {
             None => Expansion::Weights(coefficients),
             Some(kernel) => {
                 let rows = features_of(file)?;
-                let center = file.numbers::<f64>("center", &[None], Must::FitSingle)?.1.as_slice().to_vec();
+                let center = file.vector::<f64>("center", &[None], Must::FitSingle)?;
                 let fits =
                     rows.n_rows() == coefficients.n_rows() && (center.is_empty() || center.len() == rows.n_cols());
                 let in_range = match kernel {

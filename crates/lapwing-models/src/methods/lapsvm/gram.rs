@@ -50,9 +50,6 @@ impl Gram<'_> {
     }
 
     /// The columns `cols` of K as rows of (cols, n).
-    ///
-    /// # Errors
-    /// As [`apply`](Self::apply).
     pub fn columns(&self, cols: &[u32], run: &Run) -> Result<Vec<f64>> {
         match self {
             Self::Matrix(matrix) => matrix.columns(cols, run),
@@ -183,9 +180,6 @@ impl Factor {
 
     /// Zᵀ·L^p·Z (r, r), a panel of columns at a time; only the part on and below the diagonal is multiplied. `done` is called
     /// with the number of finished columns.
-    ///
-    /// # Errors
-    /// [`Interrupted`](lapwing_core::Error::Interrupted).
     pub fn smooth_gram(&self, smoothness: &Smoothness<'_>, run: &Run, mut done: impl FnMut(usize)) -> Result<Matrix> {
         let (n, rank) = (self.n(), self.rank());
         let mut gram = Matrix::filled(rank, rank, 0.0);
@@ -300,9 +294,6 @@ pub(super) fn symmetrized(mut a: Matrix) -> Matrix {
 }
 
 /// A·Bᵀ (m, k) of rows of `inner` numbers, rows of A in parallel.
-///
-/// # Errors
-/// [`Interrupted`](lapwing_core::Error::Interrupted).
 pub(super) fn products(a: &[f64], b: &[f64], inner: usize, run: &Run) -> Result<Matrix> {
     const ROWS: usize = 64;
     let (m, k) = (a.len() / inner.max(1), b.len() / inner.max(1));

@@ -2,7 +2,7 @@
 //! states its own cost.
 
 use lapwing_core::{Error, Features, Matrix, Report, Result, Run, SolveSummary, Targets, Warning};
-use serde::Serialize;
+use serde_json::json;
 
 use super::basis::{Basis, Storage, has_few_weights};
 use super::dual::dual;
@@ -18,6 +18,7 @@ use super::smoothness::Smoothness;
 use super::stopping::Rule;
 use super::{FitOptions, pcg, validation};
 use crate::core::counts::has_each;
+use crate::core::parts::rows_beside;
 use crate::core::uncertainty::FEWEST;
 
 /// Most rows for which Newton's method, by factorization, is the default solver.
@@ -27,31 +28,6 @@ const NEWTON_ROWS: usize = 3000;
 const TYPICAL_AMBIENT: f64 = 1e-4;
 /// Labels that each class needs before they are used to choose γ_A and γ_I.
 const LABELS_PER_CLASS: usize = 2;
-
-/// Summary of the machine for the report.
-#[derive(Debug, Serialize)]
-struct Summary {
-    kernel: Option<Kernel>,
-    /// How the Gram matrix is stored.
-    storage: &'static str,
-    /// Columns of the factor, if there is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    rank: Option<usize>,
-    ambient_reg: f64,
-    graph_reg: f64,
-    solver: &'static str,
-    /// J of each problem.
-    objective: Vec<f64>,
-    /// Iterations of each problem.
-    n_iter: Vec<usize>,
-    /// Relative gradient at the end of each.
-    residual: Vec<f64>,
-    converged: Vec<bool>,
-    /// Error vectors of each problem: labeled rows within the margin, or all in least squares.
-    n_error_vectors: Vec<usize>,
-    /// J of the slowest problem at the start and after each iteration.
-    objective_curve: Vec<f64>,
-}
 
 /// The solver of a fit, never auto.
 pub(super) fn chosen_solver(params: &LapSvmParams, storage: Storage, n: usize, d: usize) -> KernelSolver {
@@ -303,7 +279,7 @@ impl<'a> Machine<'_, 'a> {
             _ => (targets.clone(), None),
         };
         let losses = Loss::problems(&fitted, self.loss, self.is_regression);
-        let unlabeled: Vec<u32> = without(n, fitted.rows());
+        let unlabeled: Vec<u32> = rows_beside(n, fitted.rows());
         let rule = Rule {
             kind,
             every: Rule::interval(n),
@@ -356,24 +332,26 @@ impl<'a> Machine<'_, 'a> {
             active.weights.iter().filter(|weight| **weight > 0.0).count()
         };
         self.note_solve(solver, solutions, report);
-        let rank = if let Gram::Factor(factor) = objective.gram { Some(factor.rank()) } else { None };
-        report.add_part(
-            "lapsvm",
-            &Summary {
-                kernel: basis.kernel,
-                storage: basis.storage.name(),
-                rank,
-                ambient_reg: objective.ambient_reg,
-                graph_reg: objective.graph_reg,
-                solver: solver.name(),
-                objective: solutions.iter().map(|s| s.objective).collect(),
-                n_iter: solutions.iter().map(|s| s.n_iter).collect(),
-                residual: solutions.iter().map(|s| s.residual).collect(),
-                converged: solutions.iter().map(|s| s.converged).collect(),
-                n_error_vectors: solutions.iter().zip(&losses).map(vectors).collect(),
-                objective_curve: solutions.get(slowest).map(|s| s.curve.clone()).unwrap_or_default(),
-            },
-        )
+        let mut summary = json!({
+            "kernel": basis.kernel,
+            "storage": basis.storage.name(),
+            "ambient_reg": objective.ambient_reg,
+            "graph_reg": objective.graph_reg,
+            "solver": solver.name(),
+            // Of each problem.
+            "objective": solutions.iter().map(|s| s.objective).collect::<Vec<_>>(),
+            "n_iter": solutions.iter().map(|s| s.n_iter).collect::<Vec<_>>(),
+            "residual": solutions.iter().map(|s| s.residual).collect::<Vec<_>>(),
+            "converged": solutions.iter().map(|s| s.converged).collect::<Vec<_>>(),
+            // Labeled rows within the margin, or all in least squares.
+            "n_error_vectors": solutions.iter().zip(&losses).map(vectors).collect::<Vec<_>>(),
+            // J of the slowest problem at the start and after each iteration.
+            "objective_curve": solutions.get(slowest).map(|s| s.curve.as_slice()).unwrap_or_default(),
+        });
+        if let Gram::Factor(factor) = objective.gram {
+            summary["rank"] = factor.rank().into();
+        }
+        report.add_part("lapsvm", &summary)
     }
 }
 
@@ -408,10 +386,4 @@ fn values(gram: &Gram<'_>, factor: Option<&Factor>, coefficients: &[f64], run: &
         None => gram.apply(coefficients, &mut values, run)?,
     }
     Ok(values)
-}
-
-/// Rows below n that are not among `rows`, which are ascending.
-fn without(n: usize, rows: &[u32]) -> Vec<u32> {
-    let mut rest = rows.iter().peekable();
-    (0..n as u32).filter(|row| rest.next_if_eq(&row).is_none()).collect()
 }

@@ -38,9 +38,6 @@ pub(super) trait Space {
     /// The inner product of the norm: its square is γ_A·αᵀKα + γ_I·fᵀL^p f.
     fn inner(&self, a: &[f64], b: &[f64]) -> f64;
     /// The minimizer of the quadratic model whose terms are `active`, and its bias.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`].
     fn minimizer(&self, active: &Active, has_bias: bool, run: &Run) -> Result<(Vec<f64>, f64)>;
     /// Number of unknowns c.
     fn dimension(&self) -> usize;
@@ -57,9 +54,6 @@ pub(super) struct Found {
 }
 
 /// The minimum of J.
-///
-/// # Errors
-/// [`Error::Interrupted`].
 pub(super) fn newton(space: &dyn Space, loss: &Loss, has_bias: bool, n_labeled: usize, run: &Run) -> Result<Found> {
     let (mut c, mut bias) = (vec![0.0; space.dimension()], 0.0);
     let mut values = vec![0.0; n_labeled];
@@ -184,9 +178,6 @@ impl Resolvent {
     }
 
     /// The resolvent of a factor, by the inverse of its norm: M = (γ_A·I + γ_I·S)⁻¹·Z_lᵀ.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`].
     pub fn from_factor(norm: &Matrix, z: Vec<f64>, run: &Run) -> Result<Self> {
         let rank = norm.n_rows();
         let mut m = z.clone();

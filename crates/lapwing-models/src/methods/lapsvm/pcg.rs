@@ -300,7 +300,7 @@ impl<'p> Column<'p> {
     fn turn(&mut self, rule: &Rule<'_>) {
         let before = self.now;
         self.measure();
-        if rule.is_flat(self.residual()) {
+        if self.residual() < rule.tol {
             (self.is_done, self.converged) = (true, true);
             return;
         }

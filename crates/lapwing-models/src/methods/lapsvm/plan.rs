@@ -9,8 +9,7 @@ use super::machine::chosen_solver;
 use super::newton::{FETCHED, SMOOTHED};
 use super::params::{KernelKind, KernelSolver, LapSvmParams, MOST_WEIGHTS};
 use super::select::{MOST_LABELS, MOST_RANK, n_columns};
-use crate::core::plan::{PlannedGraph, plan_graph};
-use crate::core::plan::{Program, base_bytes, double_panels};
+use crate::core::plan::{PlannedGraph, Program, base_bytes, double_panels, plan_graph};
 use crate::{Plan, PlanStep, ProblemSize};
 
 /// Blocks of columns while L^p·Z is computed a panel at a time: the panel and its product with the Laplacian.

@@ -85,9 +85,6 @@ pub(super) struct LeftOut {
 }
 
 /// Chooses the parameters that are not given.
-///
-/// # Errors
-/// [`Error::Interrupted`](lapwing_core::Error::Interrupted).
 pub(super) fn select(question: &Question<'_>, report: &mut Report, run: &Run) -> Result<(Regs, LeftOut)> {
     let targets = drawn(question.targets, run)?;
     let spectrum = Spectrum::new(question, targets.rows(), &run.part(0.0..SPECTRUM, ""))?;
@@ -139,9 +136,6 @@ impl Question<'_> {
 }
 
 /// Errors of left-out values with the γ_A and γ_I that are given; none if the system of the labels is singular in f64.
-///
-/// # Errors
-/// As [`select`].
 pub(super) fn errors_as_given(question: &Question<'_>, run: &Run) -> Result<Option<HeldOutErrors>> {
     match select(question, &mut Report::default(), run) {
         Ok((_, left_out)) => Ok(left_out.errors),
@@ -253,9 +247,6 @@ fn compressed(gram: &Gram<'_>, labeled: &[u32], run: &Run) -> Result<Factor> {
 
 /// Values of the classes (l, c) at each labeled row, by the least-squares machine without the labels of its fold; `folds` (l) holds
 /// the fold of each label.
-///
-/// # Errors
-/// [`Error::Interrupted`](lapwing_core::Error::Interrupted).
 pub(super) fn without_folds(question: &Question<'_>, regs: Regs, folds: &[usize], run: &Run) -> Result<Matrix> {
     let targets = question.targets;
     let spectrum = Spectrum::new(question, targets.rows(), run)?;

@@ -36,9 +36,6 @@ impl<'g> Smoothness<'g> {
     }
 
     /// X ← L^p·X on a block (n, s), row-major.
-    ///
-    /// # Errors
-    /// [`Interrupted`](lapwing_core::Error::Interrupted).
     pub fn apply(&self, x: &mut Vec<f64>, s: usize, run: &Run) -> Result<()> {
         if s == 0 {
             return Ok(());

@@ -80,11 +80,6 @@ impl Rule<'_> {
         (changed as f64) < STABLE * self.unlabeled.len().max(1) as f64
     }
 
-    /// Whether the gradient is small enough to end a problem.
-    pub fn is_flat(&self, residual: f64) -> bool {
-        residual < self.tol
-    }
-
     /// Whether problem `number` stops here.
     pub fn stops(&self, number: usize, at: &Standing<'_>, memory: &mut Memory, run: &Run) -> bool {
         match self.kind {

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use crate::testkit::{blobs, dense_values};
 use lapwing_core::Targets;
 use lapwing_core::model_file::ModelFile;
 use lapwing_core::{Csr, Labels};
-use lapwing_graph::testkit::{blobs, dense_values};
 use lapwing_graph::{Graph, affinity_graph};
 
 use super::extension::KernelExtension;

@@ -58,9 +58,6 @@ impl Rows {
     }
 
     /// The weights for the labels of these rows, from `start` or from zero.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`](lapwing_core::Error::Interrupted).
     pub fn fit(
         &self,
         targets: &Targets,
@@ -83,9 +80,6 @@ impl Rows {
     }
 
     /// Scores (l, c) of these rows.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`](lapwing_core::Error::Interrupted).
     pub fn scores(&self, weights: &Matrix, run: &Run) -> Result<Matrix> {
         self.with_map(run, |map| map.forward(weights, Accuracy::Whole))
     }

@@ -41,9 +41,6 @@ pub(super) struct Fits {
 
 impl Folds<'_> {
     /// Compares values of ρ; returns all trials, the chosen one first.
-    ///
-    /// # Errors
-    /// Those of the fits.
     pub fn compare(&self, run: &Run) -> Result<Vec<Ridge>> {
         let mut trials = vec![self.trial(CANDIDATES[DEFAULT], None, run)?];
         for upward in [true, false] {
@@ -65,9 +62,6 @@ impl Folds<'_> {
     }
 
     /// The fits of all folds, each from the weights of `start`.
-    ///
-    /// # Errors
-    /// Those of the fits.
     pub fn trial(&self, ridge: f64, start: Option<&Ridge>, run: &Run) -> Result<Ridge> {
         let quiet = run.quiet();
         let folds: Vec<Fold<'_>> = Fold::all(self.folds).collect();

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::testkit::{blobs, dense_values};
 use lapwing_core::{Csr, Features, Labels, Stream};
-use lapwing_graph::testkit::{blobs, dense_values};
 use lapwing_solve::dense::least_squares;
 use rand::RngExt;
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use lapwing_core::communicator::agree;
 use lapwing_core::model_file::ModelFile;
-use lapwing_core::{Communicator, Error, Result};
+use lapwing_core::{Communicator, Error, Result, lock};
 use lapwing_graph::low_rank::SumTree;
 use serde_json::json;
 
@@ -105,11 +105,6 @@ impl Keeper {
 /// [`Error::Io`].
 pub fn remove(path: &Path) -> Result<()> {
     files(path)?.iter().try_for_each(|file| std::fs::remove_file(file).map_err(|e| Error::io(file, e)))
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    // A panic in another thread leaves no half-written tree: trees are replaced as a whole.
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 fn own(path: &Path, rank: usize) -> PathBuf {

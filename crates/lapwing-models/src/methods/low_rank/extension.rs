@@ -238,9 +238,7 @@ impl LowRankExtension {
             return Err(file.error("it has no coefficients"));
         }
         let floor = meta.floor.map(|floor| file.setting("floor", floor, Must::Positive)).transpose()?;
-        let weights = || -> Result<Vec<f64>> {
-            Ok(file.numbers::<f64>("degree_weights", &[Some(k)], Must::Finite)?.1.as_slice().to_vec())
-        };
+        let weights = || file.vector::<f64>("degree_weights", &[Some(k)], Must::Finite);
         let factor = match (meta.offset, meta.width, meta.n_nearest, floor) {
             (Some(offset), None, None, Some(floor)) => {
                 let rows = GlnpExtension::new(file.matrix("basis", [None, Some(k)], Must::FitSingle)?, offset);
@@ -348,7 +346,7 @@ fn stored_landmarks(file: &ModelFile, k: usize, width: f64, rows: RowFactor) -> 
         let (_, center) = file.numbers::<f32>("center", &[Some(d)], Must::Finite)?;
         center.as_slice().iter().map(|&center| center.into()).collect()
     } else {
-        file.numbers::<f64>("center", &[Some(d)], Must::Finite)?.1.as_slice().to_vec()
+        file.vector::<f64>("center", &[Some(d)], Must::Finite)?
     };
     let width = file.setting("width", width, Must::Positive)?;
     if d == 0 || matches!(rows, RowFactor::Anchor { n_nearest } if n_nearest > k) {

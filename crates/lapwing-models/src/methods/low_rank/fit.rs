@@ -8,7 +8,7 @@ use lapwing_graph::low_rank::{
     BlockSums, Blocks, FactorSpace, FactorSums, Landmarks, NystromMap, RowFactor, RowKernel, RowPass, Statistics,
     SumTree,
 };
-use serde::Serialize;
+use serde_json::json;
 
 use super::checkpoint::Keeper;
 use super::solve::{Propagated, Spectrum, anchor_map, regress};
@@ -61,22 +61,6 @@ pub(super) struct Solved {
     pub own: Vec<f64>,
     pub largest_eigenvalue: f64,
     pub how: Propagated,
-}
-
-/// The entry `low_rank` of the report.
-#[derive(Serialize)]
-struct FactorSummary {
-    n_landmarks: usize,
-    rank: usize,
-    bandwidth: Option<f64>,
-    mean_distance: Option<f64>,
-    landmark_eigenvalues: Option<(f64, f64)>,
-    largest_eigenvalue: f64,
-    unused_landmarks: usize,
-    least_degree: Option<f64>,
-    mean_degree: Option<f64>,
-    n_nonpositive_degrees: u64,
-    n_floored_degrees: u64,
 }
 
 impl Fit<'_> {
@@ -210,19 +194,19 @@ impl<F> Summed<F> {
         let unused = if has_degrees { 0 } else { self.statistics.sums.iter().filter(|sum| **sum <= 0.0).count() };
         report.add_part(
             "low_rank",
-            &FactorSummary {
-                n_landmarks: self.map.n_rows(),
-                rank: self.map.n_cols() - unused,
-                bandwidth: landmarks.map(|landmarks| landmarks.width),
-                mean_distance: landmarks.map(|landmarks| landmarks.mean_distance),
-                landmark_eigenvalues: self.nystrom.as_ref().map(|nystrom| nystrom.eigenvalues),
-                largest_eigenvalue: solved.largest_eigenvalue,
-                unused_landmarks: unused,
-                least_degree: has_degrees.then_some(degrees.least),
-                mean_degree: has_degrees.then_some(degrees.sum / n as f64),
-                n_nonpositive_degrees: degrees.n_nonpositive,
-                n_floored_degrees: degrees.n_floored,
-            },
+            &json!({
+                "n_landmarks": self.map.n_rows(),
+                "rank": self.map.n_cols() - unused,
+                "bandwidth": landmarks.map(|landmarks| landmarks.width),
+                "mean_distance": landmarks.map(|landmarks| landmarks.mean_distance),
+                "landmark_eigenvalues": self.nystrom.as_ref().map(|nystrom| nystrom.eigenvalues),
+                "largest_eigenvalue": solved.largest_eigenvalue,
+                "unused_landmarks": unused,
+                "least_degree": has_degrees.then_some(degrees.least),
+                "mean_degree": has_degrees.then_some(degrees.sum / n as f64),
+                "n_nonpositive_degrees": degrees.n_nonpositive,
+                "n_floored_degrees": degrees.n_floored,
+            }),
         )?;
         if solved.largest_eigenvalue > TOLERATED {
             report.warnings.push(Warning::LargeEigenvalue { eigenvalue: solved.largest_eigenvalue });

@@ -95,8 +95,8 @@ impl Setup {
         let params = serde_json::from_value(file.meta["params"].clone()).map_err(|e| file.error(e.to_string()))?;
         Ok(Self {
             landmarks: Landmarks {
-                center: file.numbers::<f64>("center", &[None], Must::Finite)?.1.as_slice().to_vec(),
-                values: file.numbers::<f32>("landmarks", &[None], Must::Finite)?.1.as_slice().to_vec(),
+                center: file.vector::<f64>("center", &[None], Must::Finite)?,
+                values: file.vector::<f32>("landmarks", &[None], Must::Finite)?,
                 width: read("width")?,
                 mean_distance: read("mean_distance")?,
                 rows: None,

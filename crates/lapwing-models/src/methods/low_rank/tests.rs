@@ -1,9 +1,9 @@
 //! Low-rank propagation against dense closed forms and golden figures.
 
+use crate::testkit::{blobs, dense_values};
 use lapwing_core::model_file::ModelFile;
 use lapwing_core::{Labels, UNLABELED};
 use lapwing_graph::low_rank::{GlnpCenters, LandmarkRule, Landmarks, NystromMap, glnp};
-use lapwing_graph::testkit::{blobs, dense_values};
 use lapwing_solve::dense::solve_spd;
 use lapwing_solve::products::{times, transposed_times};
 

@@ -11,6 +11,8 @@ use lapwing_core::{Matrix, Result, Run};
 use lapwing_graph::Graph;
 use lapwing_solve::{Propagator, PropagatorParams, Shortfall};
 
+use crate::core::ranks::median;
+
 /// Residual of the scores that are returned.
 pub(super) const SCORES_TOL: f64 = 1e-8;
 
@@ -45,7 +47,7 @@ impl Attention {
             .flat_map_iter(|u| matrix.row(u).0.iter().map(move |&v| (u, v as usize)))
             .map(|(u, v)| distance(u.min(v), u.max(v)))
             .collect();
-        let scale = *self.scale.get_or_insert_with(|| median(squares.clone()));
+        let scale = *self.scale.get_or_insert_with(|| median(squares.clone()).unwrap_or(0.0));
         let mut out = matrix.clone();
         if scale > 0.0 {
             let weigh = |s: f64| (s / scale).max(FLOOR).powf(self.power / 2.0 - 1.0);
@@ -77,16 +79,9 @@ pub(super) fn smoothed(
     Ok((z, shortfall))
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
-    match values.len() {
-        0 => 0.0,
-        n => *values.select_nth_unstable_by(n / 2, f64::total_cmp).1,
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use lapwing_graph::testkit::nasty_graphs;
+    use crate::testkit::nasty_graphs;
 
     use super::*;
 

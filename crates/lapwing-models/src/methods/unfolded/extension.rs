@@ -99,8 +99,7 @@ impl<'a> UnfoldedExtension<'a> {
         };
         let mut layers = Layers { hidden, output, bias, center: Vec::new() };
         if file.contains("layer.center") {
-            layers.center =
-                file.numbers::<f64>("layer.center", &[Some(layers.n_features())], Must::Finite)?.1.as_slice().to_vec();
+            layers.center = file.vector::<f64>("layer.center", &[Some(layers.n_features())], Must::Finite)?;
         }
         let neighbors = if is_inductive { Some(NeighborExtension::stored(file, n_classes)?) } else { None };
         let fits = neighbors.as_ref().is_none_or(|neighbors| neighbors.features.n_cols() == layers.n_features());

@@ -1,9 +1,9 @@
 //! The map from weights to scores of the labeled nodes and its transpose by products with the graph: Z = E·H⁻¹X·W, ∇ = XᵀH⁻¹Eᵀ·R.
 
-use lapwing_core::Run;
-use lapwing_core::{Matrix, Result};
+use lapwing_core::{Matrix, Result, Run};
 use lapwing_solve::Propagator;
 
+use crate::core::scores::rows_at;
 use crate::maps::{Accuracy, Inputs, Map};
 
 /// The map by products with the graph: two solves of c columns for each gradient.
@@ -21,6 +21,20 @@ pub(super) struct OnGraph<'m> {
 const STEP_TOL: f64 = 1e-6;
 
 impl OnGraph<'_> {
+    /// E·H⁻¹·F.
+    pub fn propagated(&self, f: &Matrix, tol: f64) -> Result<Matrix> {
+        let all = self.propagator.solve(f, tol, self.run)?;
+        Ok(rows_at(&all, self.labeled.iter().map(|&row| row as usize)))
+    }
+
+    /// H⁻¹·Eᵀ·R.
+    pub fn spread_back(&self, residual: &Matrix, tol: f64) -> Result<Matrix> {
+        let mut all = Matrix::filled(self.inputs.n(), residual.n_cols(), 0.0);
+        let rows = self.labeled.iter().zip(residual.rows());
+        rows.for_each(|(&row, residual)| all.row_mut(row as usize).copy_from_slice(residual));
+        self.propagator.solve(&all, tol, self.run)
+    }
+
     fn tol(&self, accuracy: Accuracy) -> f64 {
         match accuracy {
             // Errors are at most residuals times the condition number.
@@ -36,17 +50,11 @@ impl Map for OnGraph<'_> {
     }
 
     fn forward(&self, weights: &Matrix, accuracy: Accuracy) -> Result<Matrix> {
-        let all = self.propagator.solve(&self.inputs.times(weights, self.run)?, self.tol(accuracy), self.run)?;
-        let mut out = Matrix::filled(self.labeled.len(), weights.n_cols(), 0.0);
-        self.labeled.iter().enumerate().for_each(|(at, &row)| out.row_mut(at).copy_from_slice(all.row(row as usize)));
-        Ok(out)
+        self.propagated(&self.inputs.times(weights, self.run)?, self.tol(accuracy))
     }
 
     fn adjoint(&self, residual: &Matrix, accuracy: Accuracy) -> Result<Matrix> {
-        let mut all = Matrix::filled(self.inputs.n(), residual.n_cols(), 0.0);
-        let rows = self.labeled.iter().zip(residual.rows());
-        rows.for_each(|(&row, residual)| all.row_mut(row as usize).copy_from_slice(residual));
-        let smooth = self.propagator.solve(&all, self.tol(accuracy), self.run)?;
+        let smooth = self.spread_back(residual, self.tol(accuracy))?;
         self.inputs.transposed_times(smooth.values(), residual.n_cols(), self.run)
     }
 }

@@ -59,6 +59,7 @@ use crate::core::calibration::Fallback;
 use crate::core::fitting::Fitting;
 use crate::core::held_out::Standings;
 use crate::core::held_out::folds::{FOLDS, in_turn};
+use crate::core::scores::rows_at;
 use crate::core::uncertainty::HeldOutErrors;
 use crate::{Fitted, FittedRegression, HeldOutSource, Method, NeighborExtension, Plan, Problem, ProblemSize};
 
@@ -235,7 +236,7 @@ impl UnfoldedGnn {
                 continue;
             }
             // So far the loss came from rough solves and single precision.
-            trace.correct(run.install(|| self.exact_loss(&loss, targets, &z, &layers, summary.l2_reg))?);
+            trace.correct(run.install(|| self.exact_loss(&loss, targets, &z, &layers, summary.l2_reg)));
             summary.loss.clone_from(&trace.values);
             if params.attention.is_some() {
                 // Predictions on this graph start from its original weights, so the scores are computed from these too.
@@ -259,12 +260,10 @@ fn faint_edges(graph: &Graph, self_loop: f64) -> Option<Warning> {
 
 impl UnfoldedGnn {
     /// ℓ and penalty of the hidden states of all nodes (n, c).
-    fn exact_loss(&self, loss: &Loss<'_>, targets: &Targets, z: &Matrix, layers: &Layers, ridge: f64) -> Result<f64> {
-        let rows = targets.rows();
-        let values = rows.iter().flat_map(|&row| z.row(row as usize)).copied().collect();
-        let labeled = Matrix::new(rows.len(), z.n_cols(), values)?;
+    fn exact_loss(&self, loss: &Loss<'_>, targets: &Targets, z: &Matrix, layers: &Layers, ridge: f64) -> f64 {
+        let labeled = rows_at(z, targets.rows().iter().map(|&row| row as usize));
         let weights = layers.hidden.iter().chain([&layers.output]).flat_map(|layer| layer.values());
-        Ok(loss.residual(&labeled).0 + 0.5 * ridge * weights.map(|w| w * w).sum::<f64>())
+        loss.residual(&labeled).0 + 0.5 * ridge * weights.map(|w| w * w).sum::<f64>()
     }
 }
 
@@ -273,15 +272,9 @@ impl UnfoldedGnn {
 fn far_means(dense: &Dense<'_>, run: &Run) -> Vec<f64> {
     /// A mean is far from 0 if it is so many ranges of the column.
     const FAR: f64 = 3.0;
-    let mut limits = vec![(f64::INFINITY, f64::NEG_INFINITY); dense.n_cols()];
-    let mut values = vec![0.0; dense.n_cols()];
-    for row in 0..dense.n_rows() {
-        dense.copy_row_f64(row, &mut values);
-        limits.iter_mut().zip(&values).for_each(|((low, high), x)| (*low, *high) = (low.min(*x), high.max(*x)));
-    }
-    let is_far = |mean: f64, (low, high): (f64, f64)| mean.abs() > FAR * (high - low) && high > low;
-    let means = dense.column_means(run).into_iter().zip(limits);
-    let means: Vec<f64> = means.map(|(mean, limits)| if is_far(mean, limits) { mean } else { 0.0 }).collect();
+    let is_far = |mean: f64, range: f64| mean.abs() > FAR * range && range > 0.0;
+    let means = dense.column_means(run).into_iter().zip(dense.column_ranges(run));
+    let means: Vec<f64> = means.map(|(mean, range)| if is_far(mean, range) { mean } else { 0.0 }).collect();
     if means.iter().all(|mean| *mean == 0.0) { Vec::new() } else { means }
 }
 

@@ -28,12 +28,8 @@ use super::reach::Reach;
 use super::routes::inner_tol;
 use super::smooth::{ROUGH, by_columns, weighted};
 use super::train::{Summary, Training};
-use crate::maps::Inputs;
-use crate::maps::Layers;
-use crate::maps::Loss;
 use crate::maps::loss::NodeLoss;
-use crate::maps::{Preconditioner, precondition::spread};
-use crate::maps::{Trace, optimize::add, optimize::dot};
+use crate::maps::{Inputs, Layers, Loss, Preconditioner, Trace, optimize::add, optimize::dot, precondition::spread};
 
 /// Most iterations of conjugate gradients in a step, and the share of the gradient at which they end.
 const INNER: usize = 25;
@@ -158,7 +154,7 @@ pub(super) fn train(
         ..Summary::default()
     };
     debug_assert_eq!(features.n_rows(), training.inputs.n());
-    let center = training.inputs.center().to_vec();
+    let center = training.inputs.center.to_vec();
     let layers = Layers { hidden: Some(layers.hidden), output: layers.output, bias: params.bias, center };
     Ok((layers, trace, summary))
 }
@@ -187,12 +183,7 @@ impl Network<'_, '_> {
         if let Some(reach) = &self.reach {
             return Ok(reach.propagated(f, self.training.run));
         }
-        let all = self.training.propagator.solve(f, self.map.tol, self.training.run)?;
-        let mut out = Matrix::filled(self.training.labeled.len(), f.n_cols(), 0.0);
-        for (at, &row) in self.training.labeled.iter().enumerate() {
-            out.row_mut(at).copy_from_slice(all.row(row as usize));
-        }
-        Ok(out)
+        self.map.propagated(f, self.map.tol)
     }
 
     /// H⁻¹·Eᵀ·R.
@@ -200,11 +191,7 @@ impl Network<'_, '_> {
         if let Some(reach) = &self.reach {
             return Ok(reach.spread_back(residual, self.training.run));
         }
-        let mut all = Matrix::filled(self.training.inputs.n(), residual.n_cols(), 0.0);
-        for (&row, residual) in self.training.labeled.iter().zip(residual.rows()) {
-            all.row_mut(row as usize).copy_from_slice(residual);
-        }
-        self.training.propagator.solve(&all, self.map.tol, self.training.run)
+        self.map.spread_back(residual, self.map.tol)
     }
 
     fn point(&self, layers: &Pair) -> Result<Point> {

@@ -7,8 +7,7 @@ use super::params::{LayerSolver, UnfoldedParams};
 use super::routes::MOST_NODES;
 use super::select::{MOST_COLUMNS as MOST_SHARED_COLUMNS, MOST_NODES as MOST_SHARED_NODES};
 use super::smooth::NODES;
-use crate::core::plan::{PlannedGraph, plan_graph};
-use crate::core::plan::{Program, base_bytes};
+use crate::core::plan::{PlannedGraph, Program, base_bytes, plan_graph};
 use crate::maps::precondition::PROBES;
 use crate::{Plan, PlanStep, ProblemSize};
 

@@ -76,8 +76,8 @@ impl Reach {
 
 #[cfg(test)]
 mod tests {
+    use crate::testkit::blobs;
     use lapwing_core::Run;
-    use lapwing_graph::testkit::blobs;
     use lapwing_graph::{GraphParams, affinity_graph};
     use lapwing_solve::{Propagator, PropagatorParams};
 

@@ -15,8 +15,7 @@ use serde::Serialize;
 
 use super::params::{LayerSolver, UnfoldedParams};
 use super::smooth::{SKETCHED, kept_edges, roughness, sketched_rows};
-use crate::maps::Inputs;
-use crate::maps::NodeLoss;
+use crate::maps::{Inputs, NodeLoss};
 
 /// A route and its cost.
 #[derive(Clone, Debug, Serialize)]

@@ -29,12 +29,10 @@ use crate::core::held_out::Standings;
 use crate::core::held_out::choosing::{Trial, choose, note_values};
 use crate::core::held_out::folds::{FOLDS, Fold, enough, of_values, stratified_of};
 use crate::core::uncertainty::{FEWEST, HeldOutErrors};
-use crate::maps::Inputs;
-use crate::maps::Loss;
-use crate::maps::NodeLoss;
-use crate::maps::{Accuracy, Map, Stored, StoredRows, StoredValues};
-use crate::maps::{Preconditioner, precondition::spread};
-use crate::maps::{State, Task, Trace, lbfgs, optimize::cg};
+use crate::maps::{
+    Accuracy, Inputs, Loss, Map, NodeLoss, Preconditioner, State, Stored, StoredRows, StoredValues, Task, Trace, lbfgs,
+    optimize::cg, precondition::spread,
+};
 use crate::{HeldOutSource, Rule};
 
 /// Fewest labels of a class, or values of a regression, by which λ is chosen.
@@ -70,14 +68,13 @@ pub(super) struct Selected {
 }
 
 /// Chooses λ unless it is given.
-///
-/// # Errors
-/// Those of the training.
 pub(super) fn select(question: &Question<'_, '_>, report: &mut Report, run: &Run) -> Result<Selected> {
     let given = question.params.graph_reg;
     let candidates: Vec<f64> = given.map_or_else(|| CANDIDATES.to_vec(), |reg| vec![reg]);
     let default = candidates[0];
-    let is_needed = given.is_none() || question.is_small() || question.has_intervals();
+    // Held-out values make the intervals of a regression.
+    let has_intervals = question.is_regression && question.is_linear() && question.targets.rows().len() >= FEWEST;
+    let is_needed = given.is_none() || question.is_small() || has_intervals;
     let trials = match question.folds(run).filter(|_| is_needed) {
         Some(folds) => question.trials(&candidates, &enough(folds), run)?,
         None => Vec::new(),
@@ -108,11 +105,6 @@ impl Question<'_, '_> {
     /// Whether the network is the linear model on the original edges that is tried here.
     fn is_linear(&self) -> bool {
         self.params.hidden.is_none() && self.params.attention.is_none()
-    }
-
-    /// Whether held-out values make the intervals of a regression.
-    fn has_intervals(&self) -> bool {
-        self.is_regression && self.is_linear() && self.targets.rows().len() >= FEWEST
     }
 
     /// Whether the folds of one λ cost little: features are smoothed once for all of them.
@@ -322,7 +314,7 @@ mod tests {
         let run = Run::new(Some(2), 0).unwrap();
         let params = UnfoldedParams { tol: 1e-8, ..UnfoldedParams::default() }.with_graph_reg(3.0);
         // More columns than labels; all columns but the first are zero.
-        let narrow = lapwing_graph::testkit::dense_values(&features);
+        let narrow = crate::testkit::dense_values(&features);
         let wide = (0..180).flat_map(|row| {
             let own = narrow[4 * row..][..4].iter().copied();
             own.chain(std::iter::repeat_n(0.0, 56)).collect::<Vec<_>>()
@@ -341,7 +333,7 @@ mod tests {
     #[test]
     fn a_trial_whose_smoothing_breaks_down_has_no_losses() {
         let (features, graph, targets) = problem(180, 4);
-        let mut values = lapwing_graph::testkit::dense_values(&features);
+        let mut values = crate::testkit::dense_values(&features);
         values[9] = f64::NAN;
         let broken = Features::from_f64(180, 4, values).unwrap();
         let folds: Vec<usize> = (0..targets.rows().len()).map(|at| at % FOLDS).collect();

@@ -12,11 +12,8 @@ use lapwing_solve::{HadamardSketch, Propagator};
 
 use super::params::UnfoldedParams;
 use super::train::Training;
-use crate::maps::Inputs;
-use crate::maps::coordinates::Coordinates;
-use crate::maps::coordinates::coordinates;
-use crate::maps::coordinates::gram;
-use crate::maps::{StoredRows, StoredValues};
+use crate::maps::coordinates::{Coordinates, coordinates, gram};
+use crate::maps::{Inputs, StoredRows, StoredValues};
 
 /// Labeled nodes whose columns are solved together.
 pub(super) const NODES: usize = 64;

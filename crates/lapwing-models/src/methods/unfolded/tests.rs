@@ -1,9 +1,9 @@
 //! Unfolded networks: routes of training against each other, and properties of their solutions.
 
+use crate::testkit::{blobs, dense_values};
 use lapwing_core::model_file::ModelFile;
 use lapwing_core::{CancelToken, ClassNames, Csr, Labels};
 use lapwing_graph::Graph;
-use lapwing_graph::testkit::{blobs, dense_values};
 use lapwing_solve::dense;
 
 use super::map::OnGraph;
@@ -272,6 +272,17 @@ fn a_new_node_solves_its_own_block_of_the_system() {
     assert!((network.scores_of(&new, &run).unwrap().row(0)[0] - expected).abs() < 1e-9);
 }
 
+/// The first layer for rows that are not centered, (d or d + 1, h or c): its constants include those of the center.
+fn first_layer(layers: &Layers) -> Matrix {
+    let mut first = layers.hidden.as_ref().unwrap_or(&layers.output).clone();
+    for (at, center) in layers.center.iter().enumerate() {
+        let weights = first.row(at).to_vec();
+        let constants = first.row_mut(layers.center.len()).iter_mut().zip(weights);
+        constants.for_each(|(bias, weight)| *bias -= center * weight);
+    }
+    first
+}
+
 #[test]
 fn rows_far_from_zero_are_labeled_as_near_ones() {
     let run = Run::new(Some(2), 0).unwrap();
@@ -286,7 +297,7 @@ fn rows_far_from_zero_are_labeled_as_near_ones() {
             let params = UnfoldedParams { hidden, graph_reg: Some(2.0), ..UnfoldedParams::default() };
             let fitted = UnfoldedGnn::new(params, GraphParams::default()).unwrap().fit(&problem, &run).unwrap();
             let network = network(&fitted.extension);
-            (fitted.labeling.labels, network.scores_of(&features, &run).unwrap(), network.layers().first())
+            (fitted.labeling.labels, network.scores_of(&features, &run).unwrap(), first_layer(network.layers()))
         };
         let (labels, (near_labels, near_new, near_first)) = (labeled(0.0).0, labeled(100.0));
         // Means far from 0 are left to the bias; others count for its norm too.
@@ -352,7 +363,7 @@ fn a_hidden_layer_learns_what_a_linear_one_cannot() {
 fn scale_and_shift_of_features_do_not_choose_the_ridge() {
     let (small, run) = (small(300, 6, 200), Run::new(Some(2), 0).unwrap());
     let reg = |scale: f64, shift: f64| {
-        let values = lapwing_graph::testkit::dense_values(&small.features).iter().map(|x| scale * x + shift).collect();
+        let values = crate::testkit::dense_values(&small.features).iter().map(|x| scale * x + shift).collect();
         let features = Features::from_f64(300, 6, values).unwrap();
         let problem = Problem { features: Some(&features), graph: Some(&small.graph), ..Problem::new(&small.targets) };
         let method = UnfoldedGnn::new(UnfoldedParams::default(), GraphParams::default()).unwrap();

@@ -14,14 +14,9 @@ use super::map::OnGraph;
 use super::params::{LayerOptimizer, LayerSolver, TYPICAL_ADAM, UnfoldedParams};
 use super::routes::{Route, Sizes, column_tol, inner_tol};
 use super::smooth::{NODES_TOL, Sketched, Sparsifier, by_columns, by_nodes, constant, reduced, roughness, weighted};
-use crate::maps::Inputs;
-use crate::maps::Layers;
-use crate::maps::Loss;
-use crate::maps::NodeLoss;
-use crate::maps::{Map, Stored, StoredValues};
-use crate::maps::{Preconditioner, precondition::spread};
 use crate::maps::{
-    State, Task, Trace, lbfgs, optimize::Rule, optimize::cg, optimize::descend, optimize::dot, optimize::spectrum,
+    Inputs, Layers, Loss, Map, NodeLoss, Preconditioner, State, Stored, StoredValues, Task, Trace, lbfgs,
+    optimize::Rule, optimize::cg, optimize::descend, optimize::dot, optimize::spectrum, precondition::spread,
 };
 
 /// Summary of the training for the report.
@@ -149,7 +144,7 @@ impl Training<'_, '_> {
     /// The layers of a linear model, and the trace and summary of its training.
     pub fn layers(&self, report: &mut Report) -> Result<(Layers, Trace, Summary)> {
         let Trained { weights, trace, summary } = self.train(report)?;
-        let (bias, center) = (self.params.bias, self.inputs.center().to_vec());
+        let (bias, center) = (self.params.bias, self.inputs.center.to_vec());
         Ok((Layers { hidden: None, output: weights, bias, center }, trace, summary))
     }
 

@@ -38,9 +38,6 @@ pub(super) struct Factor {
 
 impl Factor {
     /// Puts the columns of all parts in one order, which is also returned; pivots are divided by `scale`.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`](lapwing_core::Error::Interrupted).
     pub fn assemble(n: usize, levels: Levels, scale: f64, run: &Run) -> Result<(Vec<u32>, Self)> {
         run.check()?;
         let order: Vec<u32> = levels.iter().flatten().flat_map(|part| part.vertices.iter().copied()).collect();

@@ -29,9 +29,6 @@ struct Left {
 }
 
 /// Factors the Laplacian of `adjacency` plus diag(`ground`) (n), of which `fronts` is the structure; weights are multiplied by `scale`.
-///
-/// # Errors
-/// [`Error::Interrupted`](lapwing_core::Error::Interrupted).
 pub(super) fn factor(fronts: &Fronts, adjacency: &Csr<f64>, ground: &[f64], scale: f64, run: &Run) -> Result<Columns> {
     let n = fronts.order.len();
     let mut positions = vec![0u32; n];

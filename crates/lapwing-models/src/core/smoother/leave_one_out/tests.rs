@@ -1,5 +1,5 @@
+use crate::testkit::blobs;
 use lapwing_core::Labels;
-use lapwing_graph::testkit::blobs;
 use lapwing_graph::{GraphParams, affinity_graph};
 use rand::RngExt as _;
 

@@ -42,7 +42,7 @@ fn answers_over_a_stream_are_those_of_fits() {
         // The solution is that of the graph of the window with the γ of the last fit.
         let graph_reg = answer.report.chosen["graph_reg"].as_f64().unwrap();
         let params = HarmonicParams { graph_reg: Some(graph_reg), form: Form::Plain, ..HarmonicParams::default() };
-        let exact = harmonic(&stream.window().graph(&run).unwrap(), &targets, &params, &run).unwrap();
+        let exact = super::harmonic(&stream.window().graph(&run).unwrap(), &targets, &params, &run).unwrap();
         let found = answer.labeling.scores.as_ref();
         for class in 0..2 {
             let apart = |row: usize| found.row(row)[class] - exact.scores.row(row)[class];

@@ -1,6 +1,6 @@
 //! Sparse rows against the same rows with their zeros.
 
-use lapwing_graph::testkit::{densified, texts};
+use crate::testkit::{densified, texts};
 
 use super::*;
 use crate::ProblemSize;

@@ -1,10 +1,12 @@
 //! Graphs that are hard for solvers and samplers, and dense reference solutions: shared by the tests of several crates.
 
-use lapwing_core::{Matrix, Run, Stream};
-use rand::RngExt;
+// Each of these tests takes some.
+#![allow(dead_code)]
 
-use crate::Graph;
-use crate::dense::eigen_symmetric;
+use lapwing_core::{Matrix, Run, Stream};
+use lapwing_solve::Graph;
+use lapwing_solve::dense::eigen_symmetric;
+use rand::RngExt;
 
 /// A named graph.
 pub type Case = (&'static str, Graph);

@@ -1,12 +1,17 @@
 //! Shared by the tests of several crates: synthetic rows, a brute-force twin of the neighbor search, and the graphs of the solver's
 //! testkit.
 
+// Each of these tests takes some.
+#![allow(dead_code, unused_imports)]
+
+mod graphs;
+
 use std::sync::Arc;
 
 use lapwing_core::{Csr, Features, RowSource, Run, hash};
-pub use lapwing_solve::testkit::*;
+use lapwing_graph::{Metric, Neighbors};
 
-use crate::knn::{Metric, Neighbors};
+pub use self::graphs::*;
 
 /// `n` rows of `d` columns around `centers` centers, class by class in turn: row i belongs to center i mod `centers`.
 pub fn blobs(n: usize, d: usize, centers: usize) -> Features<'static> {
@@ -67,7 +72,7 @@ pub fn brute_force(features: &Features<'_>, k: usize, metric: Metric) -> Neighbo
         Metric::Cosine => {
             1.0 - row(i).iter().zip(row(j)).map(|(a, b)| a * b).sum::<f64>() / (norm(row(i)) * norm(row(j)))
         }
-        Metric::InnerProduct => -row(i).iter().zip(row(j)).map(|(a, b)| a * b).sum::<f64>(),
+        _ => -row(i).iter().zip(row(j)).map(|(a, b)| a * b).sum::<f64>(),
     };
     let (mut indices, mut distances) = (Vec::new(), Vec::new());
     for i in 0..n {
