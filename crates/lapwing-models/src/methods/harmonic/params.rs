@@ -114,8 +114,6 @@ parameters! {
     }
 }
 
-impl Decision {}
-
 impl HarmonicParams {
     /// The form that is solved in classification: never [`Form::Auto`].
     pub(super) fn resolved_form(&self) -> Form {
