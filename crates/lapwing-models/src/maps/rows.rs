@@ -78,6 +78,17 @@ impl<'p, 'a> Inputs<'p, 'a> {
         matches!(self.features, Features::Sparse(_))
     }
 
+    /// The mean of ‖x‖² over the rows for each feature, and 1 for the constant column (width): the weights of the rows of a layer
+    /// in a penalty that does not depend on the unit of the features.
+    pub fn mean_squares(&self) -> Vec<f64> {
+        let mut squares = self.column_squares();
+        let of_features = &mut squares[..self.n_features()];
+        let mean = of_features.iter().sum::<f64>() / self.n() as f64;
+        of_features.fill(mean.max(f64::MIN_POSITIVE));
+        squares[self.n_features()..].fill(1.0);
+        squares
+    }
+
     /// ‖xⱼ‖² of each column (width).
     pub fn column_squares(&self) -> Vec<f64> {
         let d = self.features.n_cols();

@@ -236,7 +236,7 @@ impl UnfoldedGnn {
                 continue;
             }
             // So far the loss came from rough solves and single precision.
-            trace.correct(run.install(|| self.exact_loss(&loss, targets, &z, &layers, summary.l2_reg)));
+            trace.correct(run.install(|| exact_loss(&loss, targets, &z, &layers, &inputs, summary.l2_reg)));
             summary.loss.clone_from(&trace.values);
             if params.attention.is_some() {
                 // Predictions on this graph start from its original weights, so the scores are computed from these too.
@@ -258,13 +258,20 @@ fn faint_edges(graph: &Graph, self_loop: f64) -> Option<Warning> {
     (degree > 0.0 && degree < MOST_FAINT * self_loop).then_some(Warning::FaintEdges { self_loop, degree })
 }
 
-impl UnfoldedGnn {
-    /// ℓ and penalty of the hidden states of all nodes (n, c).
-    fn exact_loss(&self, loss: &Loss<'_>, targets: &Targets, z: &Matrix, layers: &Layers, ridge: f64) -> f64 {
-        let labeled = rows_at(z, targets.rows().iter().map(|&row| row as usize));
-        let weights = layers.hidden.iter().chain([&layers.output]).flat_map(|layer| layer.values());
-        loss.residual(&labeled).0 + 0.5 * ridge * weights.map(|w| w * w).sum::<f64>()
-    }
+/// ℓ and penalty of the hidden states of all nodes (n, c).
+fn exact_loss(
+    loss: &Loss<'_>,
+    targets: &Targets,
+    z: &Matrix,
+    layers: &Layers,
+    inputs: &Inputs<'_, '_>,
+    ridge: f64,
+) -> f64 {
+    let norm = |values: &[f64]| values.iter().map(|w| w * w).sum::<f64>();
+    let labeled = rows_at(z, targets.rows().iter().map(|&row| row as usize));
+    let hidden = layers.hidden.iter().flat_map(|layer| layer.rows().zip(inputs.mean_squares()));
+    let hidden: f64 = hidden.map(|(row, square)| square * norm(row)).sum();
+    loss.residual(&labeled).0 + 0.5 * ridge * (hidden + norm(layers.output.values()))
 }
 
 /// Means of the columns that are far from 0, which are left to the bias: else they would count as the scale of the column; 0 for the

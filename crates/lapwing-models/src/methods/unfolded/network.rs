@@ -103,10 +103,9 @@ pub(super) fn train(
     let (params, run) = (training.params, training.run);
     let (k, c) = (training.inputs.width(), training.loss.n_outputs());
     let n_features = training.inputs.n_features();
-    let squares: f64 = training.inputs.column_squares()[..n_features].iter().sum();
-    let mean_square = (squares / training.inputs.n() as f64).max(f64::MIN_POSITIVE);
+    let squares = training.inputs.mean_squares();
     // Random weights, scaled so that the size of hidden values does not depend on the size of the rows; no bias.
-    let scale = (2.0 / mean_square).sqrt();
+    let scale = (2.0 / squares[0]).sqrt();
     let mut rng = run.rng(Stream::Start, 1 << 41);
     let random = |at: usize| {
         if at < n_features * n_units { rng.random_range(-1.0..1.0f64) + rng.random_range(-1.0..1.0) } else { 0.0 }
@@ -119,7 +118,7 @@ pub(super) fn train(
         map: training.on_graph(inner_tol(params.tol).min(LEAST_TOL)),
         reach: None,
         ridge: 0.0,
-        squares: (0..k).map(|row| if row < n_features { mean_square } else { 1.0 }).collect(),
+        squares,
         bias: params.bias,
     };
     network.reach = Reach::new(&network.map)?;
