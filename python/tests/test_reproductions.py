@@ -14,9 +14,9 @@ from page_blocks import ROOT
 QUICK = {
     "lapsvm": ["weights", "errors", "iterations", "protocol"],
     "sparse-hfs": ["law", "bound", "stream"],
-    "graph-learning": ["sparsity", "distances", "support", "approximate", "networks"],
-    "biglp": ["alpha", "glnp", "large"],
-    "herta": ["dense", "unfolding", "networks"],
+    "graph-learning": ["distances", "approximate", "networks"],
+    "biglp": ["large"],
+    "herta": ["dense"],
 }
 DATA = Path(os.environ.get("LAPWING_DATA", ROOT.parent / "shared" / "data"))
 
