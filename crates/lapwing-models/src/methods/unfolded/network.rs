@@ -5,8 +5,8 @@
 //! (Jᵀ·C·J + R + μ·I)·δ = −∇,   C the Hessian of the loss in Z,   R = ρκ on V and ρ on W
 //! ```
 //!
-//! The penalty is ρ/2·(κ‖V‖² + ‖W‖²), κ the mean of ‖x‖² over the rows, and 1 for the row of the bias: features of another unit
-//! give the same network.
+//! The penalty is ρ/2·(κ‖V‖² + ‖W‖²), κ the mean of ‖x‖² over the rows, and 1 for the row of the bias: so the loss
+//! does not depend on the unit of the features.
 //!
 //! Every step solves that system by conjugate gradients, 2·c columns of the graph in each iteration, with a preconditioner from
 //! J. For W it is the matrix of the smoothed hidden features Φ = φ(X·V), T = (H⁻¹Φ)ᵀM(H⁻¹Φ), smoothed to 10⁻²; for V it is the
