@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,8 @@ PUBLISHED = {
 }
 """Speed-ups of section 4.2."""
 MORE = (4, 8)
+PASSES = ("factor", "degrees", "sums")
+"""Phases that read all rows and are divided among workers; the labels are computed while they are written."""
 CURVES = results.Curves("nystrom", "nystrom, uniform", "glnp, 10 iterations")
 
 
@@ -82,8 +85,11 @@ def _files(n_rows: int, n_columns: int) -> tuple[Path, Path]:
 
 
 def table(records: list[common.Record]) -> str:
-    """Seconds by workers, the speed-up of two, the serial share that Amdahl's law finds in it, and its figures for more."""
-    head = ["rows of the size of", "method", "run by", "1, s", "2, s", "speed-up", "serial share"]
+    """Seconds by workers, the speed-up of two, the serial share that Amdahl's law finds in it, and its figures for more.
+
+    The passes over the rows, which the paper divides, are also compared by themselves.
+    """
+    head = ["rows of the size of", "method", "run by", "1, s", "2, s", "speed-up", "passes, speed-up", "serial share"]
     head += [*[f"model: {workers}" for workers in MORE], "the paper"]
     rows = []
     for (name, method), group in results.grouped(records, lambda one: (one["data"], one["method"])).items():
@@ -95,9 +101,15 @@ def table(records: list[common.Record]) -> str:
                 one, two = (common.median(found[workers], "wall_seconds") for workers in (1, 2))
                 serial = min(max(2 * two / one - 1, 0.0), 1.0)
                 model = [f"{1 / (serial + (1 - serial) / workers):.2f}" for workers in MORE]
-                cells = [common.seconds(one), common.seconds(two), f"{one / two:.2f}", f"{serial:.1%}", *model]
+                passes = _passes(found[1]) / _passes(found[2])
+                cells = [common.seconds(one), common.seconds(two), f"{one / two:.2f}", f"{passes:.2f}", f"{serial:.1%}", *model]
                 rows.append([name, method, kind, *cells, PUBLISHED.get((method, name), "–")])
     return common.markdown("Speed-up by two workers, and by more after Amdahl's law", head, rows)
+
+
+def _passes(group: list[common.Record]) -> float:
+    """Median seconds of the factor or the degrees, and of the sums."""
+    return statistics.median(sum(one.get(f"{phase}_seconds") or 0.0 for phase in PASSES) for one in common.quiet(group))
 
 
 def plot(records: list[common.Record]) -> Any:
