@@ -12,7 +12,6 @@ mod process;
 mod project;
 mod python;
 mod quick;
-mod regress;
 mod scripts;
 mod site;
 mod system;
@@ -78,7 +77,6 @@ fn dispatch(words: &[&str]) -> Result<()> {
         [] | ["help" | "-h" | "--help", ..] => print!("{}", help()),
         ["fuzz", option] if is_help(option) => print!("{}", fuzz::HELP),
         ["site", option] if is_help(option) => print!("{}", site::HELP),
-        ["bench", "regress", option] if is_help(option) => print!("{}", regress::HELP),
         [_, option] if is_help(option) => print!("{}", help()),
         ["test"] => test::test()?,
         ["wheel"] => println!("{}", wheel::build(None)?.display()),
@@ -92,7 +90,6 @@ fn dispatch(words: &[&str]) -> Result<()> {
         ["project"] => project::check()?,
         ["generate"] => generate()?,
         ["fuzz", options @ ..] => fuzz::fuzz(options)?,
-        ["bench", "regress", options @ ..] => regress::regress(options)?,
         ["bench", name, options @ ..] => BENCHES.run(name, options)?,
         ["reproduce", paper, options @ ..] => PAPERS.run(paper, options)?,
         _ => return Err(format!("unknown command `cargo xtask {}`\n\n{}", words.join(" "), help())),

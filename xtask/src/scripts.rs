@@ -1,7 +1,7 @@
 //! `cargo xtask bench NAME` and `cargo xtask reproduce PAPER`: measurements in Python, and benchmarks in Rust.
 //!
 //! Each Python benchmark or paper is a folder, named with `_` instead of `-`, that holds a script (`bench.py` or `run.py`), a
-//! `requirements.txt` and optionally an `optional.txt`.
+//! `requirements.txt`, unless it needs Python alone and not our package, and optionally an `optional.txt`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -69,8 +69,11 @@ impl Scripts {
         }
         let folder = root().join(self.folder).join(name.replace('-', "_"));
         let venv = Venv::kept(self.environment)?;
-        venv.install([Path::new("--requirement"), &folder.join("requirements.txt")])?;
-        if !options.iter().any(is_help) {
+        let requirements = folder.join("requirements.txt");
+        if requirements.exists() {
+            venv.install([Path::new("--requirement"), &requirements])?;
+        }
+        if requirements.exists() && !options.iter().any(is_help) {
             install_optional(&venv, &folder.join("optional.txt"))?;
             venv.install_wheel(&wheel::build(None)?)?;
             if self.with_programs.contains(&name) {

@@ -7,8 +7,8 @@ use lapwing_core::{ClassNames, Result, RowNames};
 use lapwing_models::Labeling;
 use lapwing_table::write::{LabelColumns, LabelWriter, LabeledRows};
 
-/// Writes a line for each row of a labeling, with its label and confidence, in the format of the ending, as
-/// [`write_labels`](crate::data::write::write_labels) does. `names` stand in the place of the numbers of the rows.
+/// Writes a line for each row of a labeling, with its label and confidence, in the format of the ending, as [`LabelWriter`] does; `-` is
+/// CSV on standard output. `names` stand in the place of the numbers of the rows. No partial file remains after an error.
 ///
 /// # Errors
 /// As [`LabelWriter::create_named`] and [`LabelWriter::write`].

@@ -90,7 +90,7 @@ pub mod data {
         pub use lapwing_table::read::{
             ColumnKind, Dialect, Doubt, EdgeFile, EdgeOptions, LabelFileOptions, NamedGraph, NamedLabels, NodeOptions,
             ReadAs, ReadOptions, Samples, Separator, TableFile, read_graph, read_label_file, read_labels,
-            read_named_graph, read_named_labels, read_names, read_sparse_labels,
+            read_named_graph, read_names, read_sparse_labels,
         };
         pub use lapwing_table::{RowFile, read_label_column, read_samples};
     }
@@ -100,9 +100,7 @@ pub mod data {
         #[doc(inline)]
         pub use crate::labeling::write_labeling;
         #[doc(inline)]
-        pub use lapwing_table::write::{
-            KeptColumns, LabelColumns, LabelWriter, LabeledRows, write_graph, write_labels,
-        };
+        pub use lapwing_table::write::{KeptColumns, LabelColumns, LabelWriter, LabeledRows, write_graph};
     }
 }
 
@@ -219,7 +217,7 @@ pub mod models {
     /// Labels that are hidden to measure a method, or folds of them.
     pub mod split {
         #[doc(inline)]
-        pub use lapwing_models::split::{keep_labels, keep_labels_per_class, stratified_folds};
+        pub use lapwing_models::split::{keep_labels, keep_labels_per_class};
     }
 
     /// Methods that serve as a comparison.

@@ -35,19 +35,7 @@ pub fn keep_labels_per_class(labels: &Labels, per_class: usize, draw: u64, run: 
     keep(labels, &vec![per_class; labels.n_classes()], draw, run)
 }
 
-/// Stratified folds: a fold below `n_folds` for each labeled row, −1 for the others (n).
-///
-/// # Errors
-/// [`Error::Param`] unless 2 ≤ `n_folds` ≤ labeled rows; as [`Labels::check`].
-pub fn stratified_folds(labels: &Labels, n_folds: usize, run: &Run) -> Result<Vec<i32>> {
-    let given = labels.n_labeled();
-    if n_folds < 2 || n_folds > given {
-        return Err(Error::param("folds", n_folds, format!("between 2 and {given}, the number of labeled rows")));
-    }
-    fold_labels(labels, n_folds, 0, run)
-}
-
-/// [`stratified_folds`] of another number `split`, which are independent; `n_folds` is checked by the caller.
+/// Stratified folds: a fold below `n_folds` ≥ 2 for each labeled row, −1 for the others (n). Another number `split` draws others.
 pub(crate) fn fold_labels(labels: &Labels, n_folds: usize, split: u64, run: &Run) -> Result<Vec<i32>> {
     let mut folds = vec![-1; labels.len()];
     // The fold number runs on from class to class, so that folds are of equal size even if classes are small.
@@ -140,13 +128,12 @@ mod tests {
     #[test]
     fn folds_are_even_and_stratified() {
         let run = Run::new(Some(1), 3).unwrap();
-        let folds = stratified_folds(&labels(), 5, &run).unwrap();
+        let folds = fold_labels(&labels(), 5, 0, &run).unwrap();
         for fold in 0..5 {
             let members: Vec<usize> = (0..100).filter(|&row| folds[row] == fold).collect();
             assert_eq!(members.len(), 18);
             let minor = members.iter().filter(|&&row| row >= 80).count();
             assert!((3..=4).contains(&minor));
         }
-        assert!(stratified_folds(&labels(), 1, &run).is_err());
     }
 }

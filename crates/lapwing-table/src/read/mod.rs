@@ -35,9 +35,7 @@ pub use self::fields::{join_columns, shell_word, split_columns};
 pub use self::files::{holds_labels, is_rereadable_table, is_table, names_labels};
 pub(crate) use self::fingerprint::fingerprint;
 pub use self::graph::{NamedGraph, NodeOptions, read_graph, read_named_graph};
-pub use self::labels::{
-    LabelFileOptions, NamedLabels, each_line, read_label_file, read_labels, read_named_labels, read_sparse_labels,
-};
+pub use self::labels::{LabelFileOptions, NamedLabels, each_line, read_label_file, read_labels, read_sparse_labels};
 pub use self::names::{column_names, read_names};
 pub use self::options::{ReadAs, ReadOptions};
 pub use self::origin::{Samples, Size};

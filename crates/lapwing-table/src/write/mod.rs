@@ -19,4 +19,4 @@ pub use self::kept::KeptColumns;
 #[cfg(test)]
 pub(crate) use self::npy::npy_header;
 pub use self::table::{LABEL_ENDINGS, LabelColumns, LabeledRows, ending};
-pub use self::writer::{LabelWriter, write_labels};
+pub use self::writer::LabelWriter;

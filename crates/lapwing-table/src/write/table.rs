@@ -4,7 +4,7 @@ use std::path::Path;
 
 use lapwing_core::{ClassNames, Error, Matrix, Result};
 
-/// Endings that [`write_labels`](super::write_labels) accepts.
+/// Endings that [`LabelWriter`](super::LabelWriter) accepts.
 pub const LABEL_ENDINGS: [&str; 3] = [".parquet", ".csv", ".npy"];
 
 /// Answers for all rows of a data set, to be written as a table.

@@ -5,7 +5,14 @@ use std::path::Path;
 use lapwing_core::publish::faults::each_call_fails;
 use lapwing_core::{ClassNames, Csr, Error, Result};
 
-use super::{LabeledRows, write_graph, write_labels};
+use super::{LabelWriter, LabeledRows, write_graph};
+
+/// Writes a labeled table as one block.
+pub(super) fn write_labels(path: &Path, rows: &LabeledRows<'_>) -> Result<()> {
+    let mut writer = LabelWriter::create(path, rows.classes, rows.labels.len(), rows.columns())?;
+    writer.write(0, rows)?;
+    writer.finish()
+}
 
 /// Writes to `name` with each call failing in turn: the error names the file, the older file remains, and no other file
 /// does.

@@ -17,7 +17,11 @@ use lapwing_core::{ClassNames, Error, Result, RowNames};
 /// Rows that are written at a time.
 const PIECE_ROWS: usize = 1 << 15;
 
-/// Writes a labeled table in consecutive blocks of rows, with the same bytes as [`write_labels`](super::write_labels).
+/// Writes a labeled table in consecutive blocks of rows; the bytes do not depend on the blocks.
+///
+/// Columns: `row` (counted from 0), `label` (an integer or text, as the classes are), `confidence`, `reached`, then `certified` and
+/// `p_<class>` if they are wanted. A missing label or number is empty in CSV, null in Parquet, and −1, `""` or NaN in the structured
+/// array of `.npy`. Floats in CSV have the fewest digits that read back as the same number.
 ///
 /// The file gets its name when it is [finished](Self::finish); dropped before, it leaves nothing. The threads of the
 /// pool that [`write`](Self::write) is called in ([`Run::install`](lapwing_core::Run::install)) encode rows of `.csv` and
@@ -238,28 +242,12 @@ fn failed_before() -> Error {
     Error::labels("a block before could not be written")
 }
 
-/// Writes the table in the format of the ending; `-` is CSV on standard output.
-///
-/// Columns: `row` (counted from 0), `label` (an integer or text, as the classes are), `confidence`, `reached`, then
-/// `certified` and `p_<class>` if they are given. A missing label or number is empty in CSV, null in Parquet, and −1,
-/// `""` or NaN in the structured array of `.npy`. Floats in CSV have the fewest digits that read back as the same
-/// number.
-///
-/// # Errors
-/// [`Error::Shape`] and [`Error::Labels`] for rows that do not fit together, [`Error::Param`] for an unknown ending,
-/// [`Error::Io`] when the file cannot be written; no partial file remains.
-pub fn write_labels(path: &Path, rows: &LabeledRows<'_>) -> Result<()> {
-    rows.check(0)?;
-    let mut writer = LabelWriter::create(path, rows.classes, rows.labels.len(), rows.columns())?;
-    writer.write(0, rows)?;
-    writer.finish()
-}
-
 #[cfg(test)]
 mod tests {
     #[cfg(unix)]
     use std::io;
 
+    use super::super::tests::write_labels;
     use super::*;
     use lapwing_core::Matrix;
 

@@ -25,7 +25,7 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
 
 fn parquet() -> Vec<u8> {
     use lapwing_core::ClassNames;
-    use lapwing_table::write::{LabeledRows, write_labels};
+    use lapwing_table::write::LabeledRows;
     let folder = Folder::new();
     let path = folder.path("t.parquet");
     let rows = LabeledRows {

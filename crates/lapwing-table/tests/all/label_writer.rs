@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use crate::common::{Folder, run};
+use crate::common::{Folder, run, write_labels};
 use lapwing_core::publish::AtomicFile;
 use lapwing_core::{ClassNames, Error, Matrix, Run};
 use lapwing_table::read::ReadOptions;
 use lapwing_table::read_label_column;
-use lapwing_table::write::{LABEL_ENDINGS, LabelColumns, LabelWriter, LabeledRows, write_labels};
+use lapwing_table::write::{LABEL_ENDINGS, LabelColumns, LabelWriter, LabeledRows};
 use proptest::prelude::*;
 
 /// Answers for some rows.

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::common::*;
 use lapwing_core::{ClassNames, Csr};
 use lapwing_table::read::{read_graph, read_labels};
-use lapwing_table::write::{GRAPH_ENDINGS, LABEL_ENDINGS, LabeledRows, write_graph, write_labels};
+use lapwing_table::write::{GRAPH_ENDINGS, LABEL_ENDINGS, LabeledRows, write_graph};
 use proptest::prelude::*;
 
 fn labels_error(path: &Path, n_rows: usize) -> String {

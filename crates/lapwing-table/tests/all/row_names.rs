@@ -6,7 +6,8 @@ use std::sync::Arc;
 use crate::common::*;
 use lapwing_core::{ClassNames, Edge, EdgeSource, Error, Labels, Named, RowNames, RowSource, UNLABELED, Warning};
 use lapwing_table::read::{
-    EdgeFile, NodeOptions, ReadOptions, column_names, read_graph, read_named_graph, read_named_labels, read_names,
+    EdgeFile, LabelFileOptions, NamedLabels, NodeOptions, ReadOptions, column_names, read_graph, read_label_file,
+    read_named_graph, read_names,
 };
 use lapwing_table::write::{LabelColumns, LabelWriter, LabeledRows, write_graph};
 use lapwing_table::{RowFile, probe, read_samples};
@@ -82,11 +83,15 @@ fn ids_that_cannot_be_used_are_counted() {
     assert!(matches!(read_names(&path, &by_id(), &canceled()), Err(Error::Interrupted)));
 }
 
+fn read_named_labels(path: &Path, names: &RowNames, ignore_unknown: bool) -> Result<NamedLabels, Error> {
+    read_label_file(path, names.len(), Some(names), &LabelFileOptions { ignore_unknown, ..LabelFileOptions::default() })
+}
+
 #[test]
 fn labels_are_found_by_name() {
     let folder = Folder::new();
     let rows = names(&["ann", "bob", "cleo", "dan"]);
-    let read = |content: &str| read_named_labels(&folder.file("y.csv", content), &rows, None, false);
+    let read = |content: &str| read_named_labels(&folder.file("y.csv", content), &rows, false);
     let index = |content: &str| Labels::from(read(content).unwrap().labels).index;
     let expected = [UNLABELED, 0, 1, UNLABELED];
     for content in [
@@ -110,7 +115,7 @@ fn labels_are_found_by_name() {
     assert!(text("ham\nspam\n").contains("2 labels; expected 4 labels"));
     assert!(text("").ends_with("the file is empty"));
     let nodes = read_named_graph(&folder.file("e.csv", "ann,bob,1\n"), &NodeOptions::default(), &run()).unwrap();
-    let in_order = read_named_labels(&folder.file("y.csv", "a\nb\n"), &nodes.names.unwrap(), None, false);
+    let in_order = read_named_labels(&folder.file("y.csv", "a\nb\n"), &nodes.names.unwrap(), false);
     assert!(text_of(in_order).contains("give text with a column of nodes and a column of labels"));
 }
 
@@ -122,10 +127,10 @@ fn all_faults_of_a_labels_file_are_told_at_once() {
     let expected = "y.csv: 2 of 5 ids are no ids of the column 'id' of the data ('zoe' in line 2, 'yan' in line 6); 1 line gives a \
                     second label to ids that have another ('bob' is 'a' in line 3 and 'b' in line 4); 5 labels for 2 rows; \
                     correct these lines, or leave the unknown ones out: ignore_unknown";
-    let text = text_of(read_named_labels(&path, &rows, None, false));
+    let text = text_of(read_named_labels(&path, &rows, false));
     assert!(text.ends_with(expected), "{text}");
     let path = folder.file("y.csv", "id,label\nzoe,a\nbob,a\nbob,a\n");
-    let found = read_named_labels(&path, &rows, None, true).unwrap();
+    let found = read_named_labels(&path, &rows, true).unwrap();
     assert!(matches!(found.warnings[..], [Warning::UnknownLabels { n_labels: 1, .. }]));
     assert_eq!(found.labels.rows, [1]);
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use lapwing::data::params::{Parameters, Value, set_all};
 use lapwing::data::read::{
     EdgeFile, EdgeOptions, LabelFileOptions, NodeOptions, ReadOptions, RowFile, read_graph, read_label_file,
-    read_labels, read_named_graph, read_named_labels, read_names, read_samples,
+    read_labels, read_named_graph, read_names, read_samples,
 };
-use lapwing::data::write::{LabelColumns, LabelWriter, LabeledRows, write_graph, write_labels};
+use lapwing::data::write::{LabelColumns, LabelWriter, LabeledRows, write_graph};
 use lapwing::data::{
     Alone, ClassNames, Csr, Edge, EdgeSlice, GeneratedRows, RowNames, Scaling, SparseLabels, Standardizer, UNLABELED,
 };
@@ -17,7 +17,7 @@ use lapwing::graph::sparsify::{
 };
 use lapwing::graph::{KnnEdges, KnnParams, NeighborIndex, Neighbors, Weighting, kneighbors, query, weigh};
 use lapwing::models::lapsvm::{FitOptions, KernelKind, ValidationSet};
-use lapwing::models::split::{keep_labels, keep_labels_per_class, stratified_folds};
+use lapwing::models::split::{keep_labels, keep_labels_per_class};
 use lapwing::models::{
     ClassPrior, Classifier, CompareParams, Extended, Keep, LapSvm, LapSvmParams, LowRank, LowRankParams, METHODS, Rule,
     Settings, SizeParams, WithSizes, compare,
@@ -80,7 +80,6 @@ fn labels_out_of_range_are_named() {
     let wrong = Labels { index: vec![0, 1, 7, -5, UNLABELED, 0, 1], ..labels(7) };
     assert!(refused(keep_labels(&wrong, 2, 0, &run())).to_string().contains("row 2 has class index 7"));
     refused(keep_labels_per_class(&wrong, 1, 0, &run()));
-    refused(stratified_folds(&wrong, 2, &run()));
     refused(Targets::one_hot(&wrong, None));
     refused(Targets::one_hot(&labels(7), Some(&[1.0])));
     refused(Targets::regression(&[f64::NAN; 3], None));
@@ -313,7 +312,7 @@ fn files_that_are_not_there_and_tables_that_do_not_fit_are_errors() {
         refused(EdgeFile::open_named(&file, None, &run));
         refused(EdgeFile::open_with(&file, &EdgeOptions { are_names: true, ..EdgeOptions::default() }, &run));
         refused(read_label_file(&file, 3, None, &LabelFileOptions::default()));
-        refused(read_named_labels(&file, &names, None, true));
+        refused(read_label_file(&file, 2, Some(&names), &LabelFileOptions::default()));
         refused(read_names(&file, &ReadOptions { id: Some("id".into()), ..ReadOptions::default() }, &run));
         refused(read_names(&file, &ReadOptions::default(), &run));
         refused(EdgeFile::open(&file, None, &run));
@@ -331,10 +330,11 @@ fn files_that_are_not_there_and_tables_that_do_not_fit_are_errors() {
         probabilities: None,
     };
     let file = folder.path().join("labels.csv");
-    refused(write_labels(&file, &table(&[Some(0)], &[1.0, 1.0])));
-    refused(write_labels(&file, &table(&[Some(0), Some(9)], &[1.0, 1.0])));
-    refused(write_labels(&gone("labels.csv"), &table(&[Some(0), None], &[1.0, 1.0])));
-    let mut writer = LabelWriter::create(&file, &classes, 2, LabelColumns::default()).unwrap();
+    refused(LabelWriter::create(&gone("labels.csv"), &classes, 2, LabelColumns::default()));
+    let writer = || LabelWriter::create(&file, &classes, 2, LabelColumns::default()).unwrap();
+    refused(writer().write(0, &table(&[Some(0)], &[1.0, 1.0])));
+    refused(writer().write(0, &table(&[Some(0), Some(9)], &[1.0, 1.0])));
+    let mut writer = writer();
     refused(writer.write(1, &table(&[Some(0), None], &[1.0, 1.0])));
     let reached = Arc::new(RowNames::of_rows("reached", ["a", "b"]).unwrap());
     refused(LabelWriter::create_named(&file, &classes, reached, LabelColumns::default()));

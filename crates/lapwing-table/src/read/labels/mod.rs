@@ -50,11 +50,17 @@ pub fn read_sparse_labels(path: &Path, n_rows: usize, unlabeled: Option<&str>) -
     read_label_file(path, n_rows, None, &options).map(|found| found.labels)
 }
 
-/// Reads a file of labels of `n_rows` rows, which may have names, as [`read_sparse_labels`] and [`read_named_labels`] do; with
-/// warnings about the first line, and about labels that differ in white space alone.
+/// Reads a file of labels of `n_rows` rows, as [`read_sparse_labels`] does or by `names`; with warnings about the first line, and about
+/// labels that differ in white space alone.
+///
+/// By names: text with commas or tabs, also `.gz` and `.zst`: a header that names a column as the ids are named (or `id`, `row`, `node`,
+/// `name`) and a column `label` (or `class`, `target`, `y`), other columns being ignored; or two columns of any names, ids first. The
+/// first line is a header if it starts with no known id, and neither its words nor its label come again. A second line with the same
+/// label for an id counts as one. For rows of a table also, in their order, one label a line or a `.npy`.
 ///
 /// # Errors
-/// As [`read_labels`] and [`read_named_labels`].
+/// As [`read_labels`]; [`Error::Names`] with the numbers, and the first few, of all unknown ids and of all ids with two labels;
+/// [`Error::Format`] for columns that are not there.
 pub fn read_label_file(
     path: &Path,
     n_rows: usize,
@@ -77,29 +83,6 @@ pub fn read_label_file(
             "labels as .npy, or as a table with one label a row or columns of rows and labels",
         )),
     }
-}
-
-/// Reads the labels of rows with names from a file of their own; `ignore_unknown` leaves labels of other names out.
-///
-/// Text with commas or tabs, also `.gz` and `.zst`: a header that names a column as the ids are named (or `id`, `row`, `node`, `name`)
-/// and a column `label` (or `class`, `target`, `y`), other columns being ignored; or two columns of any names, ids first. The first
-/// line is a header if it starts with no known id, and neither its words nor its label come again. A second line with the same label for an id counts as one. For rows of a table also, in their order,
-/// one label a line or a `.npy`, as [`read_labels`](read_labels) reads them. Texts that mean no label are those of `read_labels`.
-///
-/// # Errors
-/// [`Error::Names`] with the numbers, and the first few, of all unknown ids and of all ids with two labels; [`Error::Format`]
-/// naming a malformed line, or for columns that are not there; [`Error::Shape`] if there are more or fewer labels in order than rows.
-///
-/// # Complexity
-/// One pass; about 50 bytes for each labeled row.
-pub fn read_named_labels(
-    path: &Path,
-    names: &RowNames,
-    unlabeled: Option<&str>,
-    ignore_unknown: bool,
-) -> Result<NamedLabels> {
-    let options = LabelFileOptions { unlabeled, ignore_unknown, ..LabelFileOptions::default() };
-    read_label_file(path, names.len(), Some(names), &options)
 }
 
 /// Calls `each` with the fields of every line that has text, and the number of the line, from 1. Lines are split as those of a file of

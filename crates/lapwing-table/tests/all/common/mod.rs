@@ -4,9 +4,10 @@ pub mod edges;
 pub mod rows;
 
 use std::io::{Cursor, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use lapwing_core::{CancelToken, Features, Run};
+use lapwing_core::{CancelToken, Features, Result, Run};
+use lapwing_table::write::{LabelColumns, LabelWriter, LabeledRows};
 use tempfile::TempDir;
 
 /// A folder that lives as long as the test.
@@ -34,6 +35,14 @@ impl Folder {
         assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
         path
     }
+}
+
+/// Writes a labeled table as one block.
+pub fn write_labels(path: &Path, rows: &LabeledRows<'_>) -> Result<()> {
+    let columns = LabelColumns { certified: rows.certified.is_some(), probabilities: rows.probabilities.is_some() };
+    let mut writer = LabelWriter::create(path, rows.classes, rows.labels.len(), columns)?;
+    writer.write(0, rows)?;
+    writer.finish()
 }
 
 pub fn run() -> Run {
