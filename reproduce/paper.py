@@ -132,7 +132,7 @@ def _publish(paper: Paper, name: str, records: list[common.Record], folder: Path
         sys.exit(f"nothing was measured of {name}")
     experiment, files = paper.experiments[name], folder / paper.name
     files.mkdir(parents=True, exist_ok=True)
-    results.write_csv(files / f"{name}.csv", records)
+    results.write_csv(files / f"{name}.csv", experiment.listed(records) if hasattr(experiment, "listed") else records)
     results.write_plot(files / f"{name}.svg", experiment.plot(records))
     versions = ", ".join(f"{package} {importlib.metadata.version(package)}" for package in PACKAGES)
     text = f"{experiment.table(records)}\n{versions}; {common.describe(common.machine())}; {datetime.date.today()}.\n"

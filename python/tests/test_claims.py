@@ -2,7 +2,8 @@
 
 A claim is a link: [11.0 %](#errors-on-coil20 "LapSVM, Newton; U, %") names the heading of a table, the first cells of a row and a
 column. Each sentence under *Confirmed* and *Not confirmed* has one, and no number there is outside of one, but for the
-setting: k, γ, λ, r, α, recall, mean degree, numbers of labels, neighbors, edges for each node or iterations.
+setting: k, γ, λ, r, α, recall, mean degree, half of the edges, numbers of labels, neighbors, edges for each node or
+iterations.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 from page_blocks import ROOT
 
-PAGES = [ROOT / "docs" / "results" / f"{name}.md" for name in ["sparse-hfs", "biglp", "lapsvm", "graph-learning"]]
+PAGES = [ROOT / "docs" / "results" / f"{name}.md" for name in ["sparse-hfs", "biglp", "lapsvm", "graph-learning", "herta"]]
 JUDGED = ("Confirmed", "Not confirmed")
 BULLET = re.compile(r"^- \*\*(.+?)\*\*(.*?)(?=^- \*\*|^\n|\Z)", re.MULTILINE | re.DOTALL)
 CLAIM = re.compile(r'\[([^\]]+)\]\(#([^ )]+) "([^"]+)"\)')
@@ -21,7 +22,7 @@ NUMBER = re.compile(r"(?<![\w.])[-+−]?(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?:e[-+]?\d+
 PLACE = re.compile(r"\b(tables?|figures?|sections?|equations?|appendix|theorems?|lemmas?|algorithms?|digits?) [\d.]+( (to|and) [\d.]+)?")
 #: What a claim is about, not what it says: the setting.
 SETTING = re.compile(
-    r"\b[kγλrα] = [\d.,]*\d|\b[\d,]+ (labels|neighbors|iterations|digits|edges for each node)\b|\b(recall|mean degree) [\d.]*\d"
+    r"\b[kγλrα] = [\d.,]*\d|\b[\d,]+ (labels|neighbors|iterations|digits|edges for each node)\b|\b(recall|mean degree) [\d.]*\d|\bhalf of the edges\b"
 )
 SHARES = re.compile(r"\b(twice|double|half|halves|thirds?|quarters?|fifths?|sixths?|tenths?|\w+teenths?|twentieths?|thirtieths?)\b")
 

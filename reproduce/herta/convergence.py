@@ -60,6 +60,15 @@ class Convergence:
         points = shown(errors)
         return [{"step": at, "seconds": said["seconds"][at], "error": errors[at], **whole} for at in points]
 
+    def listed(self, records: list[common.Record]) -> list[common.Record]:
+        """The curves that are drawn, and the ends of those with other learning rates."""
+        lines = []
+        for curves in results.grouped(records, lambda one: (one["data"], one["method"])).values():
+            drawn = {trial[0]["rate"] for trial in _rates(curves)}
+            trials = results.grouped(curves, lambda one: one["rate"])
+            lines += [point for rate, trial in trials.items() for point in (trial if rate in drawn else trial[-1:])]
+        return lines
+
     def table(self, records: list[common.Record]) -> str:
         """Steps and seconds to each level, a table for each data set."""
         groups = results.grouped(records, lambda one: one["data"])
