@@ -22,7 +22,8 @@ NUMBER = re.compile(r"(?<![\w.])[-+−]?(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?:e[-+]?\d+
 PLACE = re.compile(r"\b(tables?|figures?|sections?|equations?|appendix|theorems?|lemmas?|algorithms?|digits?) [\d.]+( (to|and) [\d.]+)?")
 #: What a claim is about, not what it says: the setting.
 SETTING = re.compile(
-    r"\b[kγλrα] = [\d.,]*\d|\b[\d,]+ (labels|neighbors|iterations|digits|edges for each node)\b|\b(recall|mean degree) [\d.]*\d|\bhalf of the edges\b"
+    r"\b[kγλrα] = [\d.,]*\d|\b[\d,]+ (labels|neighbors|iterations|digits|edges for each node)\b"
+    r"|\b(recall|mean degree) [\d.]*\d|\bhalf of the edges\b"
 )
 SHARES = re.compile(r"\b(twice|double|half|halves|thirds?|quarters?|fifths?|sixths?|tenths?|\w+teenths?|twentieths?|thirtieths?)\b")
 
