@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -28,6 +29,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3, help="runs of each program (default 3)")
     parser.add_argument("--only", help="a part of the names of kernels")
     args = parser.parse_args()
+    if args.rounds < 1:
+        parser.error("--rounds needs a number above 0")
+    shutil.rmtree(FOLDER / "criterion", ignore_errors=True)
     sides = {"before": built(checked_out(args.revision), FOLDER / "build"), "after": built(ROOT, ROOT / "target")}
     rounds = []
     for number in range(1, args.rounds + 1):
@@ -81,4 +85,7 @@ def medians(baseline: str) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"`{' '.join(error.cmd)}` failed")

@@ -61,6 +61,9 @@ pub fn read_sparse_labels(path: &Path, n_rows: usize, unlabeled: Option<&str>) -
 /// # Errors
 /// As [`read_labels`]; [`Error::Names`] with the numbers, and the first few, of all unknown ids and of all ids with two labels;
 /// [`Error::Format`] for columns that are not there.
+///
+/// # Complexity
+/// One pass; by names about 50 bytes for each labeled row.
 pub fn read_label_file(
     path: &Path,
     n_rows: usize,
