@@ -20,6 +20,8 @@ TOL = 1e-8
 """Tolerance of the methods, and the end of the plots."""
 SLOW, FAST = 1000, 300
 """Most iterations of methods without a preconditioner, and of the others."""
+LONG = 20.0
+"""λ from which the wide sets get `FAST` iterations from every method: there a step takes a tenth of a second."""
 SMALL_SLOW, SMALL_FAST = 300, 40
 AN_OCTAVE = 12
 """Points of a curve between t and 2t iterations."""
@@ -37,11 +39,14 @@ class Convergence:
         """A process for each data set, method and learning rate."""
         slow, fast = (SMALL_SLOW, SMALL_FAST) if small else (SLOW, FAST)
         return [
-            {"data": data, "method": method, "max_iter": slow if method in methods.PLAIN else fast, "rate": rate}
+            {"data": data, "method": method, "max_iter": slow if self._long(method, data) else fast, "rate": rate}
             for data in sets.chosen(small)
             for method in methods.of(self.loss, data)
             for rate in (OWN, *(methods.RATES if method in methods.RATED else ()))
         ]
+
+    def _long(self, method: str, data: str) -> bool:
+        return method in methods.PLAIN and (data not in sets.WIDE or self.graph_reg < LONG)
 
     def measure(self, setting: Setting) -> list[common.Record]:
         """Points of the curve, each with the values of the whole training."""
