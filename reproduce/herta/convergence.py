@@ -22,6 +22,8 @@ SLOW, FAST = 1000, 300
 """Most iterations of methods without a preconditioner, and of the others."""
 LONG = 20.0
 """λ from which the wide sets get `FAST` iterations from every method: there a step takes a tenth of a second."""
+LARGEST = "Coauthor Physics"
+"""Has the default rates alone from that λ on: there a step takes a fifth of a second."""
 SMALL_SLOW, SMALL_FAST = 300, 40
 AN_OCTAVE = 12
 """Points of a curve between t and 2t iterations."""
@@ -42,8 +44,12 @@ class Convergence:
             {"data": data, "method": method, "max_iter": slow if self._long(method, data) else fast, "rate": rate}
             for data in sets.chosen(small)
             for method in methods.of(self.loss, data)
-            for rate in (OWN, *(methods.RATES if method in methods.RATED else ()))
+            for rate in (OWN, *self._rates(method, data))
         ]
+
+    def _rates(self, method: str, data: str) -> tuple[float, ...]:
+        is_slow = data == LARGEST and self.graph_reg >= LONG
+        return methods.RATES if method in methods.RATED and not is_slow else ()
 
     def _long(self, method: str, data: str) -> bool:
         return method in methods.PLAIN and (data not in sets.WIDE or self.graph_reg < LONG)
