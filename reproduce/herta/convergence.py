@@ -41,17 +41,17 @@ class Convergence:
         """A process for each data set, method and learning rate."""
         slow, fast = (SMALL_SLOW, SMALL_FAST) if small else (SLOW, FAST)
         return [
-            {"data": data, "method": method, "max_iter": slow if self._long(method, data) else fast, "rate": rate}
+            {"data": data, "method": method, "max_iter": slow if self._takes_slow(method, data) else fast, "rate": rate}
             for data in sets.chosen(small)
             for method in methods.of(self.loss, data)
-            for rate in (OWN, *self._rates(method, data))
+            for rate in (OWN, *self._learning_rates(method, data))
         ]
 
-    def _rates(self, method: str, data: str) -> tuple[float, ...]:
+    def _learning_rates(self, method: str, data: str) -> tuple[float, ...]:
         is_slow = data == LARGEST and self.graph_reg >= LONG
         return methods.RATES if method in methods.RATED and not is_slow else ()
 
-    def _long(self, method: str, data: str) -> bool:
+    def _takes_slow(self, method: str, data: str) -> bool:
         return method in methods.PLAIN and (data not in sets.WIDE or self.graph_reg < LONG)
 
     def measure(self, setting: Setting) -> list[common.Record]:

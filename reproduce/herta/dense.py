@@ -7,8 +7,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 import common
 import methods
 import results
@@ -72,13 +70,11 @@ def measure(setting: Setting) -> list[common.Record]:
 def _optimum(setting: Setting, fit: Callable[..., Any]) -> methods.Optimum:
     """The optimum to all digits, kept under `target/` for all variants of a graph and λ."""
 
-    def found() -> np.ndarray:
-        exact = methods.part(fit(solver="matrix-free", tol=1e-12, max_iter=2000))
-        return np.array([exact["loss"][-1], exact["l2_reg"]])
+    def trained() -> Any:
+        return fit(solver="matrix-free", tol=1e-12, max_iter=2000)
 
-    sizes = "x".join(map(str, setting["size"] or ()))
-    file = f"herta-dense-optimum-{setting['data']}-{sizes}-{setting['graph_reg']:g}.npy".replace(" ", "_").replace(",", "")
-    return methods.Optimum(*np.load(common.kept_array(file, found)).tolist())
+    name = "-".join(map(str, [setting["data"], *(setting["size"] or ()), f"{setting['graph_reg']:g}"]))
+    return methods.Optimum.kept(f"herta-dense-optimum-{name.replace(' ', '_').replace(',', '')}.npy", trained)
 
 
 # --- tables and plots ------------------------------------------------------------------------------------------------

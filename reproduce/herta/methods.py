@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,6 +94,16 @@ class Optimum:
     l2_reg: float
     """ρ it was found with."""
 
+    @classmethod
+    def kept(cls, file: str, trained: Callable[[], Any]) -> Optimum:
+        """The end of a training to all digits, kept as `target/bench/FILE` after the first call."""
+
+        def found() -> np.ndarray:
+            said = part(trained())
+            return np.array([said["loss"][-1], said["l2_reg"]])
+
+        return cls(*np.load(common.kept_array(file, found)).tolist())
+
     def error(self, value: float) -> float:
         """(ℓ − ℓ*)/ℓ*."""
         return (value - self.value) / self.value
@@ -101,11 +112,10 @@ class Optimum:
 def optimum(name: str, data: sets.Data, labels: np.ndarray, loss: str, graph_reg: float) -> Optimum:
     """The optimum to all digits, for squares by the direct solver; kept under `target/` after the first call."""
 
-    def found() -> np.ndarray:
+    def trained() -> Any:
         options = {"l2_reg": l2_reg(name, loss, data, labels), "tol": BEST}
         options["solver"] = "direct" if loss == "mse" else "auto"
-        said = part(fitted(data, labels, loss, graph_reg, **options))
-        return np.array([said["loss"][-1], said["l2_reg"]])
+        return fitted(data, labels, loss, graph_reg, **options)
 
     file = f"herta-optimum-{(sets.SETS | sets.DENSE)[name].removesuffix('.npz')}-{loss}-{graph_reg:g}.npy"
-    return Optimum(*np.load(common.kept_array(file, found)).tolist())
+    return Optimum.kept(file, trained)
