@@ -98,6 +98,44 @@ impl<'a> Features<'a> {
         }
     }
 
+    /// The rows (n, d) of several parts, one after another, in the type of the first.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless all are of one type and of `n_cols` columns.
+    pub fn stacked(parts: &[Features<'_>], n_cols: usize) -> Result<Features<'static>> {
+        use DenseValues::{F32, F64, U8};
+        let unequal = || Error::shape("features", format!("parts of one type and {n_cols} columns"), "others");
+        let n_rows = parts.iter().map(Features::n_rows).sum();
+        if let Some(Features::Sparse(_)) = parts.first() {
+            let (mut indptr, mut indices, mut values) = (vec![0u64], Vec::new(), Vec::new());
+            for part in parts {
+                let Features::Sparse(sparse) = part else { return Err(unequal()) };
+                let before = indices.len() as u64;
+                indptr.extend(sparse.indptr()[1..].iter().map(|end| before + end));
+                indices.extend_from_slice(sparse.indices());
+                values.extend_from_slice(sparse.values());
+            }
+            return Ok(Features::Sparse(Arc::new(Csr::new(n_rows, n_cols, indptr, indices, values)?)));
+        }
+        macro_rules! joined {
+            ($kind:path) => {{
+                let mut all = Vec::new();
+                for part in parts {
+                    let Features::Dense(dense) = part else { return Err(unequal()) };
+                    let $kind(values) = dense.values() else { return Err(unequal()) };
+                    all.extend_from_slice(values.as_slice());
+                }
+                $kind(all.into())
+            }};
+        }
+        let values = match parts.first() {
+            Some(Features::Dense(first)) if matches!(first.values(), F64(_)) => joined!(F64),
+            Some(Features::Dense(first)) if matches!(first.values(), U8(_)) => joined!(U8),
+            _ => joined!(F32),
+        };
+        Dense::new(n_rows, n_cols, values).map(Features::Dense)
+    }
+
     /// Checks that there are rows and columns, that all values are finite and fit f32, and that not all are so small
     /// that f32 does not hold their distances.
     ///
@@ -242,6 +280,20 @@ mod tests {
         assert_eq!(rows.row(0), ([0u32, 3].as_slice(), [2.0, 3.0].as_slice()));
         assert_eq!((rows.n_rows(), rows.row(1).0.len()), (2, 0));
         assert!(dense.select(&[3]).unwrap_err().to_string().contains("below 3"));
+    }
+
+    #[test]
+    fn parts_are_stacked_in_their_type() {
+        let csr = Csr::from_entries(3, 4, &[(0, 1, 1.0f32), (2, 0, 2.0), (2, 3, 3.0)]).unwrap();
+        let sparse = Features::Sparse(Arc::new(csr));
+        let dense = Features::from_f64(3, 4, (0..12).map(f64::from).collect()).unwrap();
+        for all in [&sparse, &dense] {
+            let parts = [all.select(&[0]).unwrap(), all.select(&[]).unwrap(), all.select(&[1, 2]).unwrap()];
+            let joined = Features::stacked(&parts, 4).unwrap();
+            assert_eq!((joined.n_rows(), dense_values(&joined)), (3, dense_values(all)));
+        }
+        assert!(Features::stacked(&[sparse, dense], 4).is_err());
+        assert_eq!(Features::stacked(&[], 4).unwrap().n_rows(), 0);
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub mod publish;
 mod report;
 #[doc(hidden)]
 pub mod row_names;
-mod rows;
+pub mod rows;
 mod run;
 #[doc(hidden)]
 pub mod scaling;

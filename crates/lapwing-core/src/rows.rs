@@ -6,7 +6,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::{Csr, Error, Result, Run, memory};
+use crate::parallel::*;
+use crate::{Csr, Error, Features, Result, Run, memory};
 
 /// A matrix (n, d) as a stream of rows that can be read any number of times, always the same.
 pub trait RowSource: Send + Sync {
@@ -53,6 +54,12 @@ pub trait RowReader: Send {
     /// # Errors
     /// [`Error::Format`] for missing or malformed rows; [`Error::Io`], [`Error::Interrupted`].
     fn read(&mut self, out: &mut [f32], run: &Run) -> Result<()>;
+
+    /// The next `n_rows` rows, in the type that keeps their values; no center is subtracted.
+    ///
+    /// # Errors
+    /// As [`RowReader::read`]; [`Error::TooLarge`].
+    fn hold(&mut self, n_rows: usize, run: &Run) -> Result<Features<'static>>;
 
     /// Passes over the next `n_rows` rows and returns true, if that costs less than opening the source again; else
     /// returns false and stays.
@@ -137,10 +144,82 @@ pub fn gather_finite(source: &dyn RowSource, rows: &[u32], center: &[f64], run: 
     }
 }
 
+/// Blocks that one reader reads in a row, and spans of these for each thread in a window: two windows are held at a time.
+const SPAN_BLOCKS: usize = 8;
+const SPANS: usize = 2;
+/// Blocks for each thread whose results [`in_order`] holds at a time.
+pub const HELD_BLOCKS: usize = 2 * SPANS * SPAN_BLOCKS;
+
+/// Opens the rows `rows` of a source by `open`. `make` reads them in blocks of up to `block_rows`, several in parallel; `take` gets the
+/// number of the first row and the result of each block, in the order of the rows, one at a time.
+pub fn in_order<R, S, T: Send>(
+    source: &dyn RowSource,
+    open: impl Fn(usize) -> Result<R> + Sync,
+    (rows, block_rows): (Range<usize>, usize),
+    run: &Run,
+    state: impl Fn() -> S + Sync,
+    make: impl Fn(&mut S, &mut R, Range<usize>) -> Result<T> + Sync,
+    mut take: impl FnMut(usize, T) -> Result<()> + Send,
+) -> Result<()> {
+    let make_block = |state: &mut S, next: &mut R, block: Range<usize>| {
+        run.check()?;
+        make(state, next, block)
+    };
+    let update = |end: usize| run.progress().update((end - rows.start) as u64, "rows");
+    if !source.is_seekable() {
+        return run.install(|| {
+            let (mut state, mut next) = (state(), open(rows.start)?);
+            for block in pieces(rows.clone(), block_rows) {
+                take(block.start, make_block(&mut state, &mut next, block.clone())?)?;
+                update(block.end);
+            }
+            Ok(())
+        });
+    }
+    // Windows of a few spans for each thread.
+    let span = SPAN_BLOCKS * block_rows;
+    let window = span * SPANS * run.threads();
+    let make_window = |start: usize| -> Result<Vec<Vec<T>>> {
+        let spans: Vec<usize> = (start..rows.end.min(start + window)).step_by(span).collect();
+        let spans = spans.par_iter().with_max_len(1).map_init(&state, |state, &start| -> Result<Vec<T>> {
+            let mut next = open(start)?;
+            pieces(start..rows.end.min(start + span), block_rows)
+                .map(|block| make_block(state, &mut next, block))
+                .collect()
+        });
+        // All spans are done before errors are looked at, so that the error is that of the first row.
+        spans.collect::<Vec<_>>().into_iter().collect()
+    };
+    let take_window = |start: usize, made: Vec<Vec<T>>| -> Result<()> {
+        for (at, made) in made.into_iter().flatten().enumerate() {
+            take(start + at * block_rows, made)?;
+        }
+        update(rows.end.min(start + window));
+        Ok(())
+    };
+    run.install(|| overlapped(rows.clone().step_by(window), make_window, take_window))
+}
+
+/// Calls `make` for every start, while `take` gets the result of the one before.
+fn overlapped<W: Send>(
+    starts: impl Iterator<Item = usize>,
+    make: impl Fn(usize) -> Result<W> + Sync,
+    mut take: impl FnMut(usize, W) -> Result<()> + Send,
+) -> Result<()> {
+    let mut before: Option<(usize, W)> = None;
+    for start in starts {
+        let last = before.take();
+        let take_last = || last.map_or(Ok(()), |(start, made)| take(start, made));
+        let (made, taken) = rayon::join(|| make(start), take_last);
+        taken?;
+        before = Some((start, made?));
+    }
+    before.map_or(Ok(()), |(start, made)| take(start, made))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Features;
 
     fn all(source: &dyn RowSource, first: usize, center: &[f64], block: usize) -> Vec<f32> {
         let run = Run::new(Some(1), 0).unwrap();
@@ -171,6 +250,11 @@ mod tests {
                     assert_eq!(all(features, 0, center, block), expected);
                     assert_eq!(all(features, 4, center, block), expected[12..]);
                 }
+                let mut reader = features.open(2, center, &run).unwrap();
+                let held = [reader.hold(2, &run).unwrap(), reader.hold(3, &run).unwrap()];
+                assert!(held.iter().all(|rows| rows.open(0, &[], &run).is_ok()));
+                let kept: Vec<f32> = held.iter().flat_map(|rows| all(rows, 0, center, 1)).collect();
+                assert_eq!(kept, expected[6..]);
                 let some = gather(features, &[0, 3, 4, 6], center, &run).unwrap();
                 let rows = [&expected[..3], &expected[9..15], &expected[18..]].concat();
                 assert_eq!(some, rows);

@@ -160,6 +160,13 @@ impl<S: RowScan + Send> RowReader for Centered<S> {
         self.scan.read(rows, &mut CenteredRows { out, n_cols, center, scratch: &mut self.scratch }, run)
     }
 
+    fn hold(&mut self, n_rows: usize, run: &Run) -> Result<Features<'static>> {
+        let rows = self.place.advance(n_rows.saturating_mul(self.place.n_cols))?;
+        let mut kept = KeptRows::new("a block of rows", n_rows, self.place.n_cols)?;
+        self.scan.read(rows, &mut kept, run)?;
+        kept.finish(n_rows)
+    }
+
     fn skip(&mut self, n_rows: usize, run: &Run) -> Result<bool> {
         let Place { row, n_rows: end, .. } = self.place;
         let is_passed = n_rows <= end - row && self.scan.skip(row..row + n_rows, run)?;

@@ -50,6 +50,9 @@ warnings! {
         "{n_rows} of {n_samples} rows have no evidence: they are so far from all landmarks, or from those of any label, that \
          similarities are 0; a wider bandwidth gives them some"
             => NoEvidence { n_rows: usize, n_samples: usize }
+        "no label reaches {n_rows} of {n_samples} rows: they lie farther from the rows fitted than these from each other, or no label \
+         reaches the rows near them; label some of them, or fit more rows (fit_rows)"
+            => BeyondSample { n_rows: usize, n_samples: usize }
     }
     "not-converged", "raise `max_iter` or `tol`" {
         "the solver stopped after {n_iter} iterations at relative residual {residual:.1e}, above tol {tol:.1e}; {advice}"

@@ -2,7 +2,8 @@
 //! computes those of dense blocks.
 //!
 //! The order of sums over the inner dimension depends on the sizes and the processor alone; sums over sparse rows follow the
-//! order of the entries.
+//! order of the entries. Products *by rows* have rows that do not depend on their number: a new row gets the same scores alone and among
+//! others.
 
 use std::ops::Range;
 
@@ -23,6 +24,34 @@ pub fn product(a: &[f64], b: &[f64], inner: usize, out: &mut [f64]) {
 /// OUT (m, n) ← OUT + A (m, l)·B (l, n).
 pub fn add_product(a: &[f64], b: &[f64], inner: usize, out: &mut [f64]) {
     multiply(a, b, inner, Accum::Add, out);
+}
+
+/// Rows that products by rows take at a time.
+const TILE_ROWS: usize = 32;
+
+/// [`add_product`] by rows.
+pub fn add_product_by_rows(a: &[f64], b: &[f64], inner: usize, out: &mut [f64]) {
+    by_rows(a, inner, b.len() / inner, out, |a, out| add_product(a, b, inner, out));
+}
+
+/// [`product_transposed`] by rows.
+pub fn product_transposed_by_rows(a: &[f64], b: &[f64], inner: usize, out: &mut [f64]) {
+    by_rows(a, inner, b.len() / inner, out, |a, out| product_transposed(a, b, inner, out));
+}
+
+/// Multiplies tiles of equally many rows; zeros fill the last one.
+fn by_rows(a: &[f64], inner: usize, n: usize, out: &mut [f64], multiply: impl Fn(&[f64], &mut [f64])) {
+    for (a, out) in a.chunks(TILE_ROWS * inner).zip(out.chunks_mut(TILE_ROWS * n)) {
+        if a.len() == TILE_ROWS * inner {
+            multiply(a, out);
+            continue;
+        }
+        let (mut all, mut found) = (vec![0.0; TILE_ROWS * inner], vec![0.0; TILE_ROWS * n]);
+        all[..a.len()].copy_from_slice(a);
+        found[..out.len()].copy_from_slice(out);
+        multiply(&all, &mut found);
+        out.copy_from_slice(&found[..out.len()]);
+    }
 }
 
 /// OUT (m, n) ← A (m, l)·B (n, l)ᵀ.
@@ -118,6 +147,29 @@ mod tests {
                 let own = entries.iter().filter(|entry| entry.0 as usize == at / s + 2);
                 let sum: f64 = own.map(|&(_, id, x)| f64::from(x) * b[id as usize * s + at % s]).sum();
                 assert_eq!(*found, 1.0 + sum, "{s} {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn products_by_rows_do_not_depend_on_the_number_of_rows() {
+        let value = |at: usize| ((at * 7919) % 1013) as f64 / 1013.0 - 0.5;
+        for (l, n) in [(1, 1), (33, 2), (300, 10), (65, 2048)] {
+            let (a, b) = ((0..70 * l).map(value).collect::<Vec<f64>>(), (0..l * n).map(value).collect::<Vec<f64>>());
+            let all = |transposed: bool, step: usize| {
+                let mut out = vec![if transposed { 0.0 } else { 1.0 }; 70 * n];
+                for (a, out) in a.chunks(step * l).zip(out.chunks_mut(step * n)) {
+                    match transposed {
+                        true => product_transposed_by_rows(a, &b, l, out),
+                        false => add_product_by_rows(a, &b, l, out),
+                    }
+                }
+                out
+            };
+            for transposed in [false, true] {
+                for step in [1, 3, 32, 45] {
+                    assert!(all(transposed, step) == all(transposed, 70), "{l} {n} {step} {transposed}");
+                }
             }
         }
     }
