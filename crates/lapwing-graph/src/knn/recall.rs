@@ -39,6 +39,7 @@ impl Truth {
         rows.sort_unstable();
         let ids: Vec<u32> = rows.iter().map(|&row| row as u32).collect();
         let sample = Points::prepare(source, Some(&ids), run)?;
+        let everyone: Vec<u32> = (0..rows.len() as u32).collect();
         // A few places for candidates that rounding misplaces, and one for the sampled row itself.
         let width = (k + 7).next_multiple_of(STEP);
         let empty = || vec![EMPTY; rows.len() * width];
@@ -56,9 +57,10 @@ impl Truth {
                             panels.clear(end - first, source.width());
                             for at in first..end {
                                 source.copy(at, &mut row)?;
-                                panels.put(at - first, &row, S::Element::norms(&row));
+                                panels.put(at - first, &row, source.norms(&row));
                             }
-                            compare(&sample, &panels, first, &mut lists);
+                            let ids: Vec<u32> = (first as u32..end as u32).collect();
+                            compare(&sample, &everyone, panels.block(&ids), &mut lists);
                         }
                         blocks.add(1);
                         Ok((lists, panels, row))

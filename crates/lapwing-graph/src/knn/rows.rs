@@ -24,6 +24,8 @@ pub(crate) struct Frame {
     pub center: Vec<f64>,
     /// A power of two that scales the largest deviation to about 1; 1 under the cosine metric.
     pub scale: f64,
+    /// The largest norm of a row in this frame under the inner product; 0 under the others.
+    pub longest: f32,
     pub metric: Metric,
 }
 
@@ -34,7 +36,11 @@ impl Frame {
             Metric::Cosine => 1.0,
             Metric::Euclidean | Metric::InnerProduct => unit_scale(dense.largest_deviation(&center, run)),
         };
-        Self { center, scale, metric }
+        let longest = match metric {
+            Metric::InnerProduct => (longest(dense, run) * scale) as f32,
+            Metric::Euclidean | Metric::Cosine => 0.0,
+        };
+        Self { center, scale, longest, metric }
     }
 
     /// Row `row` in this frame: centered and scaled, or of unit length; zeros stay zeros.
@@ -73,6 +79,11 @@ impl Frame {
 pub(crate) fn unit_scale(most: f64) -> f64 {
     let exponent = if most > 0.0 { -most.log2().floor() } else { 0.0 };
     exponent.clamp(-1022.0, 1023.0).exp2()
+}
+
+/// The largest Euclidean norm of a row.
+fn longest(dense: &Dense<'_>, run: &Run) -> f64 {
+    run.install(|| (0..dense.n_rows()).into_par_iter().map(|row| row_norm(dense, row)).reduce(|| 0.0, f64::max))
 }
 
 /// ‖x‖²/2.
@@ -118,23 +129,6 @@ impl SearchRows {
 
     pub fn row(&self, row: usize) -> &[f32] {
         &self.values[row * self.d..(row + 1) * self.d]
-    }
-
-    /// Copies the rows `ids` one below the other, with their half norms.
-    pub fn gather(&self, ids: &[u32], values: &mut Vec<f32>, half_norms: &mut Vec<f32>) {
-        values.clear();
-        half_norms.clear();
-        for &id in ids {
-            values.extend_from_slice(self.row(id as usize));
-            half_norms.push(self.half_norms[id as usize]);
-        }
-    }
-
-    /// Rows of `frame` as they are, on the calling thread, with h lowered by the error of their products.
-    pub fn bounded(d: usize, values: Vec<f32>, frame: &Frame) -> Self {
-        let bound = |row: &[f32]| lowered(frame.half_norm(row), d, half_squared(row));
-        let half_norms = values.chunks_exact(d).map(bound).collect();
-        Self { n: values.len() / d, d, values, half_norms }
     }
 }
 

@@ -9,6 +9,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use lapwing_core::parallel::*;
+use lapwing_core::rows::{HELD_BLOCKS, in_order, pieces};
 use lapwing_core::{Csr, Error, Result, RowReader, RowSource, Run, lock};
 
 use super::blocks::{BlockSums, Blocks, SumTree};
@@ -92,7 +93,7 @@ impl<'p> RowPass<'p> {
 
     /// Rows for each thread whose results [`RowPass::visit`] holds at a time.
     pub fn held_rows() -> usize {
-        2 * SPANS * SPAN_CHUNKS * CHUNK_ROWS
+        HELD_BLOCKS * CHUNK_ROWS
     }
 
     /// Sums over the blocks `owned` that `tree` does not hold yet, into `tree`. `add` adds a chunk to the sums of its block, with a
@@ -118,7 +119,7 @@ impl<'p> RowPass<'p> {
         let n_done = AtomicU64::new(0);
         let sum_block = |next: &mut NextRows<'_>, (scratch, state): &mut (Scratch, S), block: usize| {
             let mut sums = BlockSums::zero(n_sums);
-            for rows in chunks(blocks.rows(block)) {
+            for rows in pieces(blocks.rows(block), CHUNK_ROWS) {
                 add(state, &mut self.chunk(next, rows, scratch, run)?, &mut sums)?;
             }
             lock(tree).insert(block, sums);
@@ -214,7 +215,7 @@ impl<'p> RowPass<'p> {
         in_order(
             self.source,
             |first| self.open(first, run),
-            rows,
+            (rows, CHUNK_ROWS),
             run,
             || (self.scratch(), state()),
             |(scratch, state), next, rows| visit(state, &mut self.chunk(next, rows, scratch, run)?),
@@ -226,77 +227,6 @@ impl<'p> RowPass<'p> {
 /// Dense rows of `n_features` columns that are read at a time.
 fn read_rows(n_features: usize) -> usize {
     if n_features > WIDE { STRIP } else { READ_ROWS }
-}
-
-/// Rows in pieces of at most 1,024.
-fn chunks(rows: Range<usize>) -> impl Iterator<Item = Range<usize>> {
-    let end = rows.end;
-    rows.step_by(CHUNK_ROWS).map(move |first| first..end.min(first + CHUNK_ROWS))
-}
-
-/// Opens the rows `rows` of a source by `open`. `make` reads them in chunks of up to 1,024, several in parallel; `take` gets the
-/// number of the first row and the result of each chunk, in the order of the rows, one at a time.
-pub(super) fn in_order<R, S, T: Send>(
-    source: &dyn RowSource,
-    open: impl Fn(usize) -> Result<R> + Sync,
-    rows: Range<usize>,
-    run: &Run,
-    state: impl Fn() -> S + Sync,
-    make: impl Fn(&mut S, &mut R, Range<usize>) -> Result<T> + Sync,
-    mut take: impl FnMut(usize, T) -> Result<()> + Send,
-) -> Result<()> {
-    let make_chunk = |state: &mut S, next: &mut R, chunk: Range<usize>| {
-        run.check()?;
-        make(state, next, chunk)
-    };
-    let update = |end: usize| run.progress().update((end - rows.start) as u64, "rows");
-    if !source.is_seekable() {
-        return run.install(|| {
-            let (mut state, mut next) = (state(), open(rows.start)?);
-            for chunk in chunks(rows.clone()) {
-                take(chunk.start, make_chunk(&mut state, &mut next, chunk.clone())?)?;
-                update(chunk.end);
-            }
-            Ok(())
-        });
-    }
-    // Windows of a few spans for each thread.
-    let span = SPAN_CHUNKS * CHUNK_ROWS;
-    let window = span * SPANS * run.threads();
-    let make_window = |start: usize| -> Result<Vec<Vec<T>>> {
-        let spans: Vec<usize> = (start..rows.end.min(start + window)).step_by(span).collect();
-        let spans = spans.par_iter().with_max_len(1).map_init(&state, |state, &start| -> Result<Vec<T>> {
-            let mut next = open(start)?;
-            chunks(start..rows.end.min(start + span)).map(|chunk| make_chunk(state, &mut next, chunk)).collect()
-        });
-        // All spans are done before errors are looked at, so that the error is that of the first row.
-        spans.collect::<Vec<_>>().into_iter().collect()
-    };
-    let take_window = |start: usize, made: Vec<Vec<T>>| -> Result<()> {
-        for (at, made) in made.into_iter().flatten().enumerate() {
-            take(start + at * CHUNK_ROWS, made)?;
-        }
-        update(rows.end.min(start + window));
-        Ok(())
-    };
-    run.install(|| overlapped(rows.clone().step_by(window), make_window, take_window))
-}
-
-/// Calls `make` for every start, while `take` gets the result of the one before.
-fn overlapped<W: Send>(
-    starts: impl Iterator<Item = usize>,
-    make: impl Fn(usize) -> Result<W> + Sync,
-    mut take: impl FnMut(usize, W) -> Result<()> + Send,
-) -> Result<()> {
-    let mut before: Option<(usize, W)> = None;
-    for start in starts {
-        let last = before.take();
-        let take_last = || last.map_or(Ok(()), |(start, made)| take(start, made));
-        let (made, taken) = rayon::join(|| make(start), take_last);
-        taken?;
-        before = Some((start, made?));
-    }
-    before.map_or(Ok(()), |(start, made)| take(start, made))
 }
 
 /// Calls `work` for every item, in parallel, with a state of its thread. If several fail, the error is that of the first item, for
@@ -320,10 +250,6 @@ pub(super) fn each_in_parallel<I: Send, S>(
     let done: Vec<Result<()>> = items.enumerate().with_max_len(1).map_init(state, work).collect();
     done.into_iter().collect()
 }
-
-/// Chunks that one reader reads in a row, and spans of each thread in a window: two windows are held at a time.
-const SPAN_CHUNKS: usize = 8;
-const SPANS: usize = 2;
 
 /// The error for a row whose squares do not add up to a finite number; `columns` of its values are `None` if it has all.
 pub(super) fn bad_value(columns: Option<&[u32]>, values: &[f32], row: usize) -> Error {

@@ -27,7 +27,7 @@ pub(crate) fn ready(train: &Csr<f32>, same: bool, metric: Metric, run: &Run) -> 
     }
     let most = run.install(|| train.values().par_iter().map(|v| v.abs()).reduce(|| 0.0, f32::max));
     let scale = if metric == Metric::Cosine { 1.0 } else { unit_scale(most.into()) };
-    let frame = Frame { center: Vec::new(), scale, metric };
+    let frame = Frame { center: Vec::new(), scale, longest: 0.0, metric };
     let layout = Layout::new(train, same);
     let side = run.install(|| layout.side(train, &frame))?;
     Ok((frame, layout, side))

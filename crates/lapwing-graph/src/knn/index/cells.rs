@@ -4,6 +4,17 @@ use std::ops::Range;
 
 use lapwing_core::{Error, Result};
 
+/// The least number of cells of these `sizes`, ascending, at least `n_probes`, such that any so many cells hold `k` rows.
+pub(super) fn enough(sizes: &[u32], n_probes: usize, k: usize) -> usize {
+    let mut total = 0;
+    let needed = sizes.iter().take_while(|&&size| {
+        let is_short = total < k;
+        total += size as usize;
+        is_short
+    });
+    n_probes.max(needed.count()).min(sizes.len())
+}
+
 /// The part of an index that a model saves; with the features, the index can be built again from it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IndexCells {
@@ -20,6 +31,11 @@ pub struct IndexCells {
 }
 
 impl IndexCells {
+    /// Cells of which one is visited.
+    pub(super) fn of(ids: Vec<u32>, starts: Vec<u64>) -> Self {
+        Self { ids, starts, n_probes: 1, recall: 1.0, recall_error: 0.0 }
+    }
+
     /// Number of cells.
     pub fn len(&self) -> usize {
         self.starts.len().saturating_sub(1)
@@ -35,17 +51,11 @@ impl IndexCells {
         self.starts[cell] as usize..self.starts[cell + 1] as usize
     }
 
-    /// The least number of cells, at least `n_probes`, such that any so many cells hold `k` rows.
-    pub(super) fn enough(&self, n_probes: usize, k: usize) -> usize {
-        let mut sizes: Vec<usize> = (0..self.len()).map(|cell| self.range(cell).len()).collect();
+    /// Sizes of the cells, ascending.
+    pub(super) fn sizes(&self) -> Vec<u32> {
+        let mut sizes: Vec<u32> = (0..self.len()).map(|cell| self.range(cell).len() as u32).collect();
         sizes.sort_unstable();
-        let mut total = 0;
-        let needed = sizes.iter().take_while(|&&size| {
-            let is_short = total < k;
-            total += size;
-            is_short
-        });
-        n_probes.max(needed.count()).min(self.len())
+        sizes
     }
 
     /// Checks that the cells hold each of `n` rows once and that there are as many as are visited.

@@ -1,43 +1,53 @@
 //! Neighbors of new rows by an index: cells of near rows, which are found once and kept.
 //!
 //! Rows are carved into disjoint cells ([`crate::knn::partitions::carve`]) and lie in memory cell after cell. A new row is
-//! compared with the centroids of all cells, by one matrix product for many new rows, and then with the rows of the few cells
-//! whose centroids are nearest. Within these cells the answer is exact ([`crate::knn::exact::certified`]). The number of cells
-//! that a row visits follows from a sample of fitted rows, by the cells in which their true neighbors lie.
+//! compared with the means of groups of cells, with the means of the cells in the nearest groups, and then with the rows of the few cells
+//! whose means are nearest, by the kernels of searches. The nearest of these rows are ranked by exact distances. The number of cells
+//! that a row visits follows from queries of a sample of fitted rows, whose true neighbors are known.
 //!
 //! Under the inner product cells are those of (y, √(M² − ‖y‖²)), M the largest norm, whose Euclidean distances to (x, 0)
 //! order the y as products do (Bachrach et al. 2014, §3).
 //!
 //! Cost of building: carving, an f32 copy of the features, and brute force for the sample. Of a query: about
-//! (n/s + p·s)·d multiplications with cells of s ≈ √n/3 rows, p of them visited. Parallel over batches of new rows; the
+//! (p·s + 8·p + g)·d multiplications with cells of s ≈ √n/3 rows, p of them visited, in g ≈ √(n/s) groups. Parallel over batches of new rows; the
 //! answer for a row does not depend on its batch.
 
 mod cells;
+mod rows;
 mod visits;
 
 use std::ops::Range;
 
 use lapwing_core::parallel::*;
-use lapwing_core::{Dense, Error, Features, Result, Run, Stream};
-use rand::seq::index;
+use lapwing_core::{Dense, Error, Features, Result, Run};
 
 pub use cells::IndexCells;
 
+use self::cells::enough;
+use self::rows::{CellRows, Means, augmented};
+use self::visits::Visits;
 use crate::knn::distance::{Distances, norms};
-use crate::knn::exact::certified::{CertifiedSearch, Reranker};
-use crate::knn::exact::products::{Side, Target};
-use crate::knn::exact::signed::key;
-use crate::knn::index::visits::{Places, ROUTE_ROWS, Visits, collect};
-use crate::knn::kernels::lists::{EMPTY, id_of};
-use crate::knn::partitions::carve::{Assign, CarveParams, Partition};
-use crate::knn::recall::mean_and_error;
-use crate::knn::rows::{Frame, SearchRows, half_squared, products};
-use crate::knn::{KnnMethod, KnnParams, Metric, Neighbors, zero_rows};
+use crate::knn::kernels::element::Floats;
+use crate::knn::kernels::points::{FloatSource, Points};
+use crate::knn::partitions::carve::{CarveParams, Partition};
+use crate::knn::recall::Truth;
+use crate::knn::rows::Frame;
+use crate::knn::{KnnMethod, KnnParams, Metric, Neighbors, memory, zero_rows};
 
-/// Fitted rows whose true neighbors decide how many cells are visited.
-const SAMPLE: usize = 500;
-/// Most new rows that a thread works on at a time: many, so that several visit the same cell.
-const BATCH: usize = 4096;
+/// Most new rows that a thread works on at a time: many, so that several visit a cell each time it is read from memory.
+const BATCH: usize = 8192;
+/// Fewest, unless there are no more.
+const FEW: usize = 64;
+/// Rows, and values of all rows, beyond which an index saves time.
+const MANY: usize = 4096;
+const LONG: usize = 250_000;
+/// Share of true neighbors that is nearly all.
+const NEARLY_ALL: f64 = 0.99;
+/// Share of the fitted rows that lie alone: they reach no farther than others, so that they do not reach all rows.
+const ALONE: f64 = 0.01;
+/// Share of the fitted rows that no other reaches, and how often the distance to the k-th neighbor a row reaches at most.
+const BEYOND: f64 = 1e-3;
+const FARTHEST: f32 = 2.0;
 /// Share of the time of building for the cells.
 const CARVED: Range<f64> = 0.0..0.5;
 /// Round number of the carving, apart from the rounds of a search by partitions.
@@ -47,11 +57,12 @@ const ROUND: u64 = u64::MAX;
 #[derive(Clone, Debug)]
 pub struct NeighborIndex {
     cells: IndexCells,
+    /// Sizes of the cells, ascending.
+    sizes: Vec<u32>,
     frame: Frame,
-    /// Rows of the cells, one after another, with h lowered by the error of products.
-    rows: SearchRows,
-    /// Means of the cells.
-    centroids: SearchRows,
+    rows: CellRows,
+    means: Means,
+    n_rows: usize,
     /// Norms of the fitted rows, if the metric needs them.
     norms: Vec<f64>,
     /// Fitted rows of zeros under the cosine metric.
@@ -59,10 +70,21 @@ pub struct NeighborIndex {
 }
 
 impl NeighborIndex {
-    /// Whether an index saves time: if [`crate::knn::kneighbors`] searches by partitions.
+    /// Whether an index saves time: if [`crate::knn::kneighbors`] searches by partitions, and where it would compare all pairs, but a new
+    /// row with all fitted ones takes longer than a visit of cells.
     pub fn pays(features: &Features<'_>, params: &KnnParams) -> bool {
         let Features::Dense(dense) = features else { return false };
-        params.method.choose(dense.n_rows(), dense.n_cols(), params.n_neighbors) == KnnMethod::Partitions
+        let (n, d, k) = (dense.n_rows(), dense.n_cols(), params.n_neighbors);
+        let is_long = || n > MANY && n * d > LONG && k <= memory::MOST_NEIGHBORS;
+        params.method.choose(n, d, k) == KnnMethod::Partitions || params.method == KnnMethod::Auto && is_long()
+    }
+
+    /// The share of true neighbors that queries find: that of the parameters, and nearly all where the graph of the fitted rows has all.
+    fn recall_target(dense: &Dense<'_>, params: &KnnParams) -> f64 {
+        match params.method.choose(dense.n_rows(), dense.n_cols(), params.n_neighbors) {
+            KnnMethod::Partitions => params.recall_target,
+            _ => params.recall_target.max(NEARLY_ALL),
+        }
     }
 
     /// Carves dense `features` and measures how many cells have to be visited for the target recall.
@@ -78,24 +100,31 @@ impl NeighborIndex {
             return Err(Error::shape("features of the index", "at least two rows", n));
         }
         let frame = Frame::new(dense, params.metric(), run);
-        let rows = SearchRows::prepare(dense, &frame, run);
+        let source = FloatSource { dense, frame: &frame };
         // Carved cells are some six tenths full.
         let leaf = ((n as f64).sqrt() / 2.0).clamp(128.0, 1024.0) as usize;
         let carving = CarveParams { leaf, fanout: vec![1], leaders: 1000 };
         let part = run.part(CARVED, "rows carved");
-        let partition = match params.metric() {
-            Metric::InnerProduct => Partition::carve(&augmented(&rows), &carving, ROUND, &part)?,
-            Metric::Euclidean | Metric::Cosine => Partition::carve(&rows, &carving, ROUND, &part)?,
-        };
-        let truth = Truth::new(features, dense, &frame, rows, params, &run.part(CARVED.end..1.0, ""))?;
+        let mut points = Points::<Floats>::prepare(&source, None, run)?;
+        if params.metric() == Metric::InnerProduct {
+            points = augmented(&points, frame.longest);
+        }
+        let partition = Partition::carve(&points, &carving, ROUND, &part)?;
+        drop(points);
         let starts = partition.starts.iter().map(|&start| start as u64).collect();
-        let cells = IndexCells { ids: partition.ids, starts, n_probes: 1, recall: 1.0, recall_error: 0.0 };
+        let cells = IndexCells::of(partition.ids, starts);
+        let recall_target = Self::recall_target(dense, params);
+        let few = KnnParams { n_neighbors: params.n_neighbors.min(n - 1), recall_target, ..params.clone() };
+        let truth = {
+            let distances = run.install(|| Distances::new(features, features, params.metric()));
+            Truth::new(&source, &distances, &few, &run.part(CARVED.end..1.0, ""))?
+        };
         let mut index = Self::ready(features, dense, frame, params, cells, run)?;
-        index.measure(dense, &truth, params.recall_target, run);
+        index.measure(features, &truth, &few, run)?;
         Ok(index)
     }
 
-    /// The index from `cells` of an earlier one.
+    /// The index from `cells` of an earlier one of the same rows, which were checked then.
     ///
     /// # Errors
     /// As [`crate::knn::kneighbors`]; [`Error::Shape`] for sparse rows, or cells that do not hold every row once.
@@ -103,7 +132,6 @@ impl NeighborIndex {
     pub fn from_cells(features: &Features<'_>, params: &KnnParams, cells: IndexCells, run: &Run) -> Result<Self> {
         let dense = dense(features)?;
         cells.check(dense.n_rows())?;
-        features.check(run)?;
         Self::ready(features, dense, Frame::new(dense, params.metric(), run), params, cells, run)
     }
 
@@ -116,15 +144,10 @@ impl NeighborIndex {
         run: &Run,
     ) -> Result<Self> {
         let zeros = zero_rows::find(features, params.metric(), params.zero_rows, run)?;
-        let d = dense.n_cols();
-        let mut values = vec![0f32; dense.n_rows() * d];
-        let fill = |(out, &id): (&mut [f32], &u32)| frame.copy_row(dense, id as usize, out);
-        run.install(|| values.par_chunks_mut(d).with_min_len(256).zip(&cells.ids).for_each(fill));
-        let rows = SearchRows::new(d, values, &frame, run);
-        let centroids = run.install(|| centroids(&rows, &cells, params.metric()));
-        let rows = run.install(|| rows.lowered());
+        let (rows, means) = CellRows::new(&FloatSource { dense, frame: &frame }, &cells, run)?;
+        let means = Means::new(&means, frame.metric, run)?;
         let norms = run.install(|| norms(features, params.metric()));
-        Ok(Self { cells, frame, rows, centroids, norms, zeros })
+        Ok(Self { sizes: cells.sizes(), cells, frame, rows, means, n_rows: dense.n_rows(), norms, zeros })
     }
 
     /// The cells, from which [`NeighborIndex::from_cells`] makes the index again.
@@ -138,45 +161,107 @@ impl NeighborIndex {
     /// # Errors
     /// [`Error::Shape`] unless `train` has the rows of the index and `new` its columns; as [`crate::knn::query`] else.
     pub fn query(&self, train: &Features<'_>, new: &Features<'_>, params: &KnnParams, run: &Run) -> Result<Neighbors> {
+        self.check(train, new, params, run)?;
+        self.neighbors(train, new, self.cells.n_probes, None, params, run)
+    }
+
+    fn check(&self, train: &Features<'_>, new: &Features<'_>, params: &KnnParams, run: &Run) -> Result<()> {
         crate::knn::check_query(train, new, params, run)?;
         if matches!(new, Features::Sparse(_)) {
             return Err(Error::shape("features", "dense rows, as in the fit", "sparse rows"));
         }
-        if train.n_rows() != self.rows.n || train.n_cols() != self.rows.d || params.metric() != self.frame.metric {
+        if train.n_rows() != self.n_rows || train.n_cols() != self.rows.width() || params.metric() != self.frame.metric
+        {
             let got = format!("{} × {}", train.n_rows(), train.n_cols());
-            return Err(Error::shape("features of the index", format!("{} × {}", self.rows.n, self.rows.d), got));
+            let expected = format!("{} × {}", self.n_rows, self.rows.width());
+            return Err(Error::shape("features of the index", expected, got));
         }
-        self.neighbors(train, new, false, params, run)
+        Ok(())
     }
 
-    /// Neighbors of all rows among the others.
-    pub(crate) fn all(&self, features: &Features<'_>, params: &KnnParams, run: &Run) -> Result<Neighbors> {
-        self.neighbors(features, features, true, params, run)
+    /// How far every fitted row reaches (n): as far beyond its k-th neighbor that nearly every fitted row is within reach of another, but at
+    /// most twice as far. Rows that lie alone reach no farther than others.
+    ///
+    /// # Errors
+    /// As [`query`](Self::query).
+    pub fn reach(&self, train: &Features<'_>, params: &KnnParams, run: &Run) -> Result<Vec<f32>> {
+        let found = self.all(train, params, run)?;
+        let mut reach = found.last();
+        let usual = nth(reach.clone(), 1.0 - ALONE);
+        reach.iter_mut().for_each(|reach| *reach = reach.min(usual));
+        let ratio = |row: usize| {
+            found.row(row).map(|(id, distance)| distance / reach[id as usize]).fold(f32::INFINITY, f32::min)
+        };
+        // A row whose k neighbors are equal to it divides 0 by 0, which is no number and never the least.
+        let ratios = (0..self.n_rows).map(ratio).filter(|ratio| ratio.is_finite()).collect();
+        let factor = nth(ratios, 1.0 - BEYOND).clamp(1.0, FARTHEST);
+        reach.iter_mut().for_each(|reach| *reach *= factor);
+        Ok(reach)
     }
 
+    /// Whether each row of `new` is within `reach` (n) of one of its k nearest fitted rows `train`; and the nearest of the cell it visits.
+    ///
+    /// # Errors
+    /// As [`query`](Self::query).
+    ///
+    /// # Complexity
+    /// That of a query that visits one cell; a whole query for rows that no row of this cell reaches.
+    pub fn covers(
+        &self,
+        train: &Features<'_>,
+        new: &Features<'_>,
+        reach: &[f32],
+        params: &KnnParams,
+        run: &Run,
+    ) -> Result<(Vec<bool>, Neighbors)> {
+        let is_near =
+            |found: &Neighbors, row: usize| found.row(row).any(|(id, distance)| distance <= reach[id as usize]);
+        self.check(train, new, params, run)?;
+        let first = self.neighbors(train, new, 1, None, params, run)?;
+        let mut covered: Vec<bool> = (0..new.n_rows()).map(|row| is_near(&first, row)).collect();
+        let open: Vec<u32> = (0..new.n_rows() as u32).filter(|&row| !covered[row as usize]).collect();
+        if !open.is_empty() {
+            let found = self.query(train, &new.select(&open)?, params, run)?;
+            open.iter().enumerate().for_each(|(at, &row)| covered[row as usize] = is_near(&found, at));
+        }
+        Ok((covered, first))
+    }
+
+    /// The k nearest others of every fitted row.
+    ///
+    /// # Errors
+    /// As [`query`](Self::query).
+    pub fn all(&self, features: &Features<'_>, params: &KnnParams, run: &Run) -> Result<Neighbors> {
+        self.neighbors(features, features, self.cells.n_probes, Some(&|row| row as u32), params, run)
+    }
+
+    /// Neighbors of the rows of `new` in the nearest `n_probes` cells; `own` is the row of `train` that each of them is, if they are.
     fn neighbors(
         &self,
         train: &Features<'_>,
         new: &Features<'_>,
-        same: bool,
+        n_probes: usize,
+        own: Option<&(dyn Fn(usize) -> u32 + Sync)>,
         params: &KnnParams,
         run: &Run,
     ) -> Result<Neighbors> {
         let (m, k) = (new.n_rows(), params.n_neighbors);
         let new_zeros = zero_rows::find(new, params.metric(), params.zero_rows, run)?;
         let distances = run.install(|| Distances::with_norms(new, train, params.metric(), &self.norms));
-        let places = Places { cells: &self.cells, rows: &self.rows, centroids: &self.centroids };
         let visits = Visits {
-            places,
+            cells: &self.cells,
+            rows: &self.rows,
+            means: &self.means,
             new: dense(new)?,
-            reranker: Reranker { distances, frame: &self.frame, k },
             frame: &self.frame,
-            n_probes: self.cells.enough(self.cells.n_probes, k + usize::from(same)),
-            same,
+            distances,
+            k,
+            n_probes: enough(&self.sizes, n_probes, k + usize::from(own.is_some())),
+            own,
             run,
         };
         let mut found = Neighbors::none(m, k);
-        let batch = m.div_ceil(4 * run.threads()).clamp(ROUTE_ROWS, BATCH);
+        let batch = m.div_ceil(run.threads()).clamp(FEW, BATCH);
         let done = run.counter(m, "rows");
         run.install(|| {
             let parts = found.indices.par_chunks_mut(batch * k).zip(found.distances.par_chunks_mut(batch * k));
@@ -186,154 +271,36 @@ impl NeighborIndex {
                 done.add(ids.len() / k);
                 Ok(())
             })?;
-            zero_rows::merge(&mut found, &new_zeros, &self.zeros, same);
+            zero_rows::merge(&mut found, &new_zeros, &self.zeros, own.is_some());
             Ok::<_, Error>(())
         })?;
         found.complete(train, new)?;
         Ok(found)
     }
 
-    /// Finds how many cells hold the target share of true neighbors.
-    fn measure(&mut self, dense: &Dense<'_>, truth: &Truth, recall_target: f64, run: &Run) {
-        let mut cell_of = vec![0u32; self.rows.n];
-        for cell in 0..self.cells.len() {
-            self.cells.ids[self.cells.range(cell)].iter().for_each(|&id| cell_of[id as usize] = cell as u32);
-        }
-        // For every sampled row, the places in its order of cells at which its neighbors lie.
-        let places = |(&row, ids): (&usize, &[u32])| -> Vec<u32> {
-            let ranks = self.ranks(dense, row);
-            ids.iter().map(|&id| ranks[cell_of[id as usize] as usize]).collect()
-        };
-        let places: Vec<Vec<u32>> =
-            run.install(|| truth.rows.par_iter().zip(truth.ids.par_chunks(truth.k)).map(places).collect());
-        let share = |probes: usize| {
-            let found = |row: &Vec<u32>| row.iter().filter(|&&at| (at as usize) < probes).count() as f64;
-            mean_and_error(&places.iter().map(|row| found(row) / truth.k as f64).collect::<Vec<_>>())
-        };
-        // The measured recall may be too high by its standard error.
-        let is_enough = |probes: usize| {
-            let (recall, error) = share(probes);
-            recall - error >= recall_target || recall == 1.0
-        };
-        let n_probes = (1..self.cells.len()).find(|&probes| is_enough(probes)).unwrap_or(self.cells.len());
-        (self.cells.recall, self.cells.recall_error) = share(n_probes);
-        self.cells.n_probes = n_probes;
-    }
-
-    /// Place of every cell in the order in which `row` of the fitted rows visits them.
-    fn ranks(&self, dense: &Dense<'_>, row: usize) -> Vec<u32> {
-        let mut query = vec![0f32; self.rows.d];
-        self.frame.copy_row(dense, row, &mut query);
-        let mut out = vec![0f32; self.cells.len()];
-        products(&query, &self.centroids.values, self.rows.d, &mut out);
-        let pairs = out.iter().zip(&self.centroids.half_norms).enumerate();
-        let mut order: Vec<u64> = pairs.map(|(cell, (p, h))| key(h - p, cell as u32)).collect();
-        order.sort_unstable();
-        let mut ranks = vec![0u32; self.cells.len()];
-        order.iter().enumerate().for_each(|(at, &key)| ranks[id_of(key) as usize] = at as u32);
-        ranks
-    }
-}
-
-/// True neighbors of a sample of rows.
-struct Truth {
-    k: usize,
-    rows: Vec<usize>,
-    /// Rows of the k nearest others (sample, k).
-    ids: Vec<u32>,
-}
-
-impl Truth {
-    fn new(
-        features: &Features<'_>,
-        dense: &Dense<'_>,
-        frame: &Frame,
-        prepared: SearchRows,
-        params: &KnnParams,
-        run: &Run,
-    ) -> Result<Self> {
-        let (n, d, k) = (dense.n_rows(), dense.n_cols(), params.n_neighbors.min(dense.n_rows() - 1));
-        let mut rows = index::sample(&mut run.rng(Stream::Recall, ROUND), n, SAMPLE.min(n)).into_vec();
-        rows.sort_unstable();
-        let (mut exact, mut values) = (vec![0f64; rows.len() * d], vec![0f32; rows.len() * d]);
-        for ((&row, exact), value) in rows.iter().zip(exact.chunks_exact_mut(d)).zip(values.chunks_exact_mut(d)) {
-            dense.copy_row_f64(row, exact);
-            frame.copy_row(dense, row, value);
-        }
-        let sample = Features::from_f64(rows.len(), d, exact)?;
-        let side = |rows: SearchRows| Side { rows: run.install(|| rows.lowered()), sparse: None };
-        let (left, right) = (side(SearchRows::new(d, values, frame, run)), side(prepared));
-        // One more than wanted: most rows find themselves.
-        let reranker = Reranker { distances: Distances::new(&sample, features, params.metric()), frame, k: k + 1 };
-        let search =
-            CertifiedSearch { left: &left, target: Target::new(&right), reranker, same: false, duplicates: None, run };
-        let found = search.neighbors()?;
-        let others = |(row, ids): (&usize, &[u32])| {
-            let row = *row as u32;
-            ids.iter().copied().filter(move |&id| id != row).take(k).collect::<Vec<_>>()
-        };
-        let ids = rows.iter().zip(found.indices.chunks_exact(k + 1)).flat_map(others).collect();
-        Ok(Self { k, rows, ids })
-    }
-}
-
-impl Assign for SearchRows {
-    fn n_rows(&self) -> usize {
-        self.n
-    }
-
-    fn assign(&self, ids: &[u32], leaders: &[u32], nearest: &mut [u16]) {
-        let (mut heads, mut half_norms) = (Vec::new(), Vec::new());
-        self.gather(leaders, &mut heads, &mut half_norms);
-        let (mut block, mut norms) = (Vec::new(), Vec::new());
-        self.gather(ids, &mut block, &mut norms);
-        let mut out = vec![0f32; ids.len() * leaders.len()];
-        products(&block, &heads, self.d, &mut out);
-        let fanout = nearest.len() / ids.len();
-        for (nearest, products) in nearest.chunks_exact_mut(fanout).zip(out.chunks_exact(leaders.len())) {
-            let mut list = vec![EMPTY; fanout];
-            collect(&mut list, products, &half_norms, 0.0, |at| Some(at as u32));
-            nearest.iter_mut().zip(list).for_each(|(place, key)| *place = id_of(key) as u16);
+    /// Finds how many cells hold the target share of true neighbors, by queries of a sample of fitted rows.
+    fn measure(&mut self, features: &Features<'_>, truth: &Truth, params: &KnnParams, run: &Run) -> Result<()> {
+        let ids: Vec<u32> = truth.rows.iter().map(|&row| row as u32).collect();
+        let sample = features.select(&ids)?;
+        let silent = run.quiet();
+        let mut n_probes = 1;
+        loop {
+            let found = self.neighbors(features, &sample, n_probes, Some(&|row| ids[row]), params, &silent)?;
+            let (recall, error) = truth.recall(&found.distances, params.n_neighbors);
+            (self.cells.n_probes, self.cells.recall, self.cells.recall_error) = (n_probes, recall, error);
+            // The measured recall may be too high by its standard error.
+            if recall - error >= params.recall_target || recall == 1.0 || n_probes == self.cells.len() {
+                return Ok(());
+            }
+            n_probes = (n_probes + 1 + n_probes / 8).min(self.cells.len());
         }
     }
 }
 
-/// Rows with a column that makes their norms equal, for carving under the inner product.
-fn augmented(rows: &SearchRows) -> SearchRows {
-    let halves: Vec<f32> = rows.values.chunks_exact(rows.d).map(half_squared).collect();
-    let most = halves.iter().copied().fold(0.0, f32::max);
-    let d = rows.d + 1;
-    let mut values = vec![0f32; rows.n * d];
-    for ((out, row), half) in values.chunks_exact_mut(d).zip(rows.values.chunks_exact(rows.d)).zip(halves) {
-        out[..rows.d].copy_from_slice(row);
-        out[rows.d] = (2.0 * (most - half)).sqrt();
-    }
-    SearchRows { n: rows.n, d, values, half_norms: vec![most; rows.n] }
-}
-
-/// Means of the cells, with h for the distance of a row to them.
-fn centroids(rows: &SearchRows, cells: &IndexCells, metric: Metric) -> SearchRows {
-    let d = rows.d;
-    let halves: Vec<f32> = rows.values.par_chunks(d).map(half_squared).collect();
-    let most = halves.iter().copied().fold(0.0, f32::max);
-    let mut values = vec![0f32; cells.len() * d];
-    let half_norms = values.par_chunks_mut(d).enumerate().map(|(cell, out)| {
-        let range = cells.range(cell);
-        let mut sums = vec![0f64; d];
-        for place in range.clone() {
-            sums.iter_mut().zip(rows.row(place)).for_each(|(sum, &x)| *sum += f64::from(x));
-        }
-        let mean = |sum: f64| (sum / range.len() as f64) as f32;
-        out.iter_mut().zip(&sums).for_each(|(out, &sum)| *out = mean(sum));
-        let beyond = match metric {
-            // The column that makes norms equal has a mean too.
-            Metric::InnerProduct => mean(range.clone().map(|at| f64::from(2.0 * (most - halves[at])).sqrt()).sum()),
-            Metric::Euclidean | Metric::Cosine => 0.0,
-        };
-        half_squared(out) + beyond * beyond / 2.0
-    });
-    let half_norms = half_norms.collect();
-    SearchRows { n: cells.len(), d, values, half_norms }
+/// The value that a `share` of the values is not above; 0 of none.
+fn nth(mut values: Vec<f32>, share: f64) -> f32 {
+    let at = ((values.len() as f64 * share) as usize).min(values.len().saturating_sub(1));
+    if values.is_empty() { 0.0 } else { *values.select_nth_unstable_by(at, f32::total_cmp).1 }
 }
 
 fn dense<'a, 'b>(features: &'b Features<'a>) -> Result<&'b Dense<'a>> {

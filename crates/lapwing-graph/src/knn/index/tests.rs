@@ -130,3 +130,22 @@ fn many_rows_of_zeros_leave_no_cell_empty() {
         assert_eq!(index.query(&train, &part(&train, 5..6), &params, &run).unwrap().distances, [1.0; 3]);
     }
 }
+
+#[test]
+fn rows_beyond_the_fitted_ones_are_not_covered() {
+    let run = Run::new(Some(2), 3).unwrap();
+    let all = blobs(9000, 8, 5);
+    let params = params(Metric::Euclidean, KnnMethod::Partitions);
+    let train = part(&all, 0..8000);
+    let index = NeighborIndex::build(&train, &params, &run).unwrap();
+    let reach = index.reach(&train, &params, &run).unwrap();
+    let covered = |new: &Features<'_>| {
+        let (covered, _) = index.covers(&train, new, &reach, &params, &run).unwrap();
+        covered.iter().filter(|covered| **covered).count()
+    };
+    // Rows that lie alone may miss their own cell.
+    let (own, near) = (covered(&train), covered(&part(&all, 8000..9000)));
+    assert!(own > 7980 && near > 985, "{own} {near}");
+    let far: Vec<f64> = dense_values(&part(&all, 8000..9000)).iter().map(|x| x + 30.0).collect();
+    assert_eq!(covered(&Features::from_f64(1000, 8, far).unwrap()), 0);
+}

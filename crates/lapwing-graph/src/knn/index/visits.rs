@@ -1,169 +1,147 @@
-//! Queries of an index: chooses the cells that new rows visit, and finds the exact neighbors within these cells.
+//! Queries of an index: chooses the cells that new rows visit, and finds the nearest rows in these cells.
 //!
-//! A batch is compared with the means of all cells by a matrix product, then cell by cell with the queries that visit it.
-//! Cost: for each query d multiplications for every mean and for every row of the cells visited.
+//! A batch is compared with the means of groups of cells, then with those of the cells in the nearest groups, then cell by cell with the
+//! rows of the nearest cells, by the kernels of searches ([`crate::knn::kernels::tile`]). The lists they leave are ranked by exact distances. Cost: for each new row d
+//! multiplications for every mean and every row that it is compared with. What is found for a row does not depend on the others.
 
 use std::ops::Range;
 
 use lapwing_core::{Dense, Result, Run};
 
-use crate::knn::exact::certified::{Reranker, limit, write};
-use crate::knn::exact::pass::{Limits, pass};
-use crate::knn::exact::signed::key;
-use crate::knn::from_row::FromRow;
-use crate::knn::index::cells::IndexCells;
-use crate::knn::kernels::lists::{EMPTY, id_of, offer};
-use crate::knn::list_width;
-use crate::knn::rows::{Frame, SearchRows, products};
+use super::IndexCells;
+use super::rows::{CellRows, Means};
+use crate::knn::distance::Distances;
+use crate::knn::exact::signed::{distance_of, key};
+use crate::knn::kernels::element::{Element, Floats};
+use crate::knn::kernels::lists::{EMPTY, STEP, id_of};
+use crate::knn::kernels::points::{FloatSource, Points, Source};
+use crate::knn::kernels::tile::compare;
+use crate::knn::rows::Frame;
+use crate::relation::NO_NEIGHBOR;
 
-/// New rows whose products with centroids are computed together: a fixed number, so that rounding does not depend on the batch.
-pub(crate) const ROUTE_ROWS: usize = 64;
-/// Centroids of one matrix product.
-const ROUTE_CELLS: usize = 2048;
-
-/// The index.
-#[derive(Clone, Copy)]
-pub(crate) struct Places<'a> {
-    pub cells: &'a IndexCells,
-    /// Rows of the cells, one after another, with h lowered by the error of products.
-    pub rows: &'a SearchRows,
-    /// Means of the cells.
-    pub centroids: &'a SearchRows,
-}
+/// Rows that are compared with the means of all groups at a time: they stay in the cache.
+const ROUTED: usize = 256;
 
 /// A query of new rows.
 pub(crate) struct Visits<'a> {
-    pub places: Places<'a>,
+    pub cells: &'a IndexCells,
+    pub rows: &'a CellRows,
+    pub means: &'a Means,
     pub new: &'a Dense<'a>,
-    pub reranker: Reranker<'a>,
     pub frame: &'a Frame,
+    pub distances: Distances<'a>,
+    pub k: usize,
     /// Cells each new row visits.
     pub n_probes: usize,
-    /// The new rows are the fitted ones, and no row is its own neighbor.
-    pub same: bool,
+    /// The fitted row that each new row is, and that is not its own neighbor; `None` if new rows are no fitted ones.
+    pub own: Option<&'a (dyn Fn(usize) -> u32 + Sync)>,
     pub run: &'a Run,
 }
 
 impl Visits<'_> {
     /// Neighbors of the new rows `rows`, written into `ids` and `distances`, k for each.
     pub fn batch(&self, rows: Range<usize>, ids: &mut [u32], distances: &mut [f32]) -> Result<()> {
-        let (m, d, k) = (rows.len(), self.places.rows.d, self.reranker.k);
-        // Whole blocks, so that every product with centroids has the same shape.
-        let mut values = vec![0f32; m.next_multiple_of(ROUTE_ROWS) * d];
-        rows.clone().zip(values.chunks_exact_mut(d)).for_each(|(row, out)| self.frame.copy_row(self.new, row, out));
-        let visited = self.route(m, &values)?;
-        values.truncate(m * d);
-        let new = SearchRows::bounded(d, values, self.frame);
-        let lists = self.meet(rows.start, &new, &visited)?;
-        let (width, mut from) = (self.width(), FromRow::new(&self.reranker.distances));
-        for (at, row) in rows.enumerate() {
-            from.set(row);
-            let cells = &visited[at * self.n_probes..(at + 1) * self.n_probes];
-            let others: usize = cells.iter().map(|&cell| self.places.cells.range(cell as usize).len()).sum();
-            let list = &lists[at * width..(at + 1) * width];
-            let mut reranked = self.reranker.rerank(&from, list, others - self.own_among(row, cells));
-            if !reranked.is_certain {
-                self.look_again(row, new.row(at), new.half_norms[at], cells, &mut reranked.keys);
-            }
-            write(&reranked.keys, &mut ids[at * k..(at + 1) * k], &mut distances[at * k..(at + 1) * k]);
+        let source = FloatSource { dense: self.new, frame: self.frame };
+        let mut queries = Points::<Floats> {
+            n: rows.len(),
+            width: source.width(),
+            words: vec![0.0; rows.len() * source.width()],
+            norms: Vec::with_capacity(rows.len()),
+        };
+        for (row, words) in rows.clone().zip(queries.words.chunks_exact_mut(queries.width)) {
+            source.copy(row, words)?;
+            queries.norms.push(Floats::norms(words));
         }
+        let visited = self.route(&queries)?;
+        for (words, norms) in queries.words.chunks_exact(queries.width).zip(&mut queries.norms) {
+            *norms = source.norms(words);
+        }
+        // Rounding may swap rows at the end of a list, and one may be the row itself.
+        let width = self.k + 1 + usize::from(self.own.is_some());
+        let lists = self.meet(&queries, &visited, self.n_probes, (self.cells, self.rows), width)?;
+        self.rank(rows.start, &lists, ids, distances);
         Ok(())
     }
 
-    fn width(&self) -> usize {
-        list_width(self.reranker.k, self.places.rows.n)
-    }
-
-    /// 1 if `row` is a fitted row and one of `cells` holds it.
-    fn own_among(&self, row: usize, cells: &[u32]) -> usize {
-        let meets = |&cell: &u32| self.places.cells.ids[self.places.cells.range(cell as usize)].contains(&(row as u32));
-        usize::from(self.same && cells.iter().any(meets))
-    }
-
-    /// Cells that the first `m` rows of `values` visit, nearest first (m, n_probes).
-    fn route(&self, m: usize, values: &[f32]) -> Result<Vec<u32>> {
-        let (d, n_probes, centroids) = (self.places.rows.d, self.n_probes, self.places.centroids);
-        let mut out = vec![0f32; ROUTE_ROWS * ROUTE_CELLS.min(centroids.n)];
-        let mut lists = vec![EMPTY; m * n_probes];
-        for (block, lists) in values.chunks_exact(ROUTE_ROWS * d).zip(lists.chunks_mut(ROUTE_ROWS * n_probes)) {
-            for first in (0..centroids.n).step_by(ROUTE_CELLS) {
-                self.run.check()?;
-                let end = (first + ROUTE_CELLS).min(centroids.n);
-                let out = &mut out[..ROUTE_ROWS * (end - first)];
-                products(block, &centroids.values[first * d..end * d], d, out);
-                let half_norms = &centroids.half_norms[first..end];
-                for (list, products) in lists.chunks_exact_mut(n_probes).zip(out.chunks_exact(end - first)) {
-                    collect(list, products, half_norms, 0.0, |at| Some((first + at) as u32));
+    /// Cells that every row visits, nearest first (rows, n_probes).
+    fn route(&self, queries: &Points<Floats>) -> Result<Vec<u32>> {
+        let n_groups = self.means.n_visited(self.n_probes);
+        let groups = match self.means.groups.len() {
+            1 => vec![0; queries.n],
+            _ => {
+                let everyone: Vec<u32> = (0..queries.n as u32).collect();
+                let mut lists = vec![EMPTY; queries.n * n_groups.next_multiple_of(STEP)];
+                for routed in everyone.chunks(ROUTED) {
+                    self.run.check()?;
+                    compare(queries, routed, self.means.centers(), &mut lists);
                 }
+                nearest(&lists, queries.n, n_groups)
             }
-        }
-        Ok(lists.into_iter().map(id_of).collect())
+        };
+        let means = (&self.means.groups, &self.means.rows);
+        Ok(nearest(&self.meet(queries, &groups, n_groups, means, self.n_probes)?, queries.n, self.n_probes))
     }
 
-    /// Lists by lower bounds of the new rows, whose first is `first`, in the cells they visit.
-    fn meet(&self, first: usize, new: &SearchRows, visited: &[u32]) -> Result<Vec<u64>> {
-        let (d, width, rows) = (new.d, self.width(), self.places.rows);
-        let mut lists = vec![EMPTY; new.n * width];
-        let (mut heads, mut out) = (Vec::new(), Vec::new());
-        for visitors in by_cell(visited, self.n_probes).chunk_by(|a, b| a.0 == b.0) {
+    /// The `k` nearest rows of every row in the `n_visited` cells it visits, by the distances of kernels (rows, places of a list).
+    fn meet(
+        &self,
+        queries: &Points<Floats>,
+        visited: &[u32],
+        n_visited: usize,
+        (cells, rows): (&IndexCells, &CellRows),
+        k: usize,
+    ) -> Result<Vec<u64>> {
+        let mut lists = vec![EMPTY; queries.n * k.next_multiple_of(STEP)];
+        let (visitors, starts) = by_cell(visited, n_visited, cells.len());
+        for (cell, range) in starts.windows(2).enumerate().filter(|(_, range)| range[0] < range[1]) {
             self.run.check()?;
-            let range = self.places.cells.range(visitors[0].0 as usize);
-            let (ids, half_norms) = (&self.places.cells.ids[range.clone()], &rows.half_norms[range.clone()]);
-            heads.clear();
-            visitors.iter().for_each(|&(_, at)| heads.extend_from_slice(new.row(at as usize)));
-            out.resize(visitors.len() * range.len(), 0.0);
-            products(&heads, &rows.values[range.start * d..range.end * d], d, &mut out);
-            for (&(_, at), products) in visitors.iter().zip(out.chunks_exact(range.len())) {
-                let at = at as usize;
-                let own = if self.same { (first + at) as u32 } else { u32::MAX };
-                let list = &mut lists[at * width..(at + 1) * width];
-                collect(list, products, half_norms, new.half_norms[at], |at| Some(ids[at]).filter(|&id| id != own));
-            }
+            let ids = &cells.ids[cells.range(cell)];
+            compare(queries, &visitors[range[0]..range[1]], rows.block(cell, ids), &mut lists);
         }
         Ok(lists)
     }
 
-    /// Evaluates every row of `cells` that could come before the last of `keys`.
-    fn look_again(&self, row: usize, values: &[f32], half_norm: f32, cells: &[u32], keys: &mut [u64]) {
-        let (d, rows) = (self.places.rows.d, self.places.rows);
-        for &cell in cells {
-            let range = self.places.cells.range(cell as usize);
-            let (ids, half_norms) = (&self.places.cells.ids[range.clone()], &rows.half_norms[range.clone()]);
-            let mut out = vec![0f32; range.len()];
-            products(values, &rows.values[range.start * d..range.end * d], d, &mut out);
-            let row_limit = self.reranker.limit(keys, half_norm);
-            let limits = Limits { half_norms, row: row_limit, half_norm, columns: &mut [] };
-            pass(&out, limits, &mut |at| {
-                if !(self.same && ids[at] as usize == row) {
-                    self.reranker.evaluate(row, ids[at], keys);
-                }
-                (self.reranker.limit(keys, half_norm), f32::NEG_INFINITY)
-            });
+    /// The k nearest of every list by exact distances; the first row is `first`.
+    fn rank(&self, first: usize, lists: &[u64], ids: &mut [u32], distances: &mut [f32]) {
+        let (k, width) = (self.k, lists.len() / (ids.len() / self.k).max(1));
+        let mut exact = Vec::with_capacity(width);
+        let outputs = ids.chunks_exact_mut(k).zip(distances.chunks_exact_mut(k));
+        for (at, (ids, distances)) in outputs.enumerate() {
+            let next = lists.get((at + 1) * width..(at + 2) * width).unwrap_or_default();
+            ids_of(next).for_each(|id| self.distances.prefetch(id as usize));
+            let own = self.own.map_or(NO_NEIGHBOR, |own| own(first + at));
+            let others = ids_of(&lists[at * width..(at + 1) * width]).filter(|&id| id != own);
+            exact.clear();
+            exact.extend(others.map(|id| key(self.distances.get(first + at, id as usize), id)));
+            exact.sort_unstable();
+            for ((&key, id), distance) in exact.iter().zip(ids).zip(distances) {
+                (*id, *distance) = (id_of(key), distance_of(key));
+            }
         }
     }
 }
 
-/// Offers row `id(at)` at 2·(h(x) + h(y) − xᵀy) for every product `at` that could enter `list`.
-pub(crate) fn collect(
-    list: &mut [u64],
-    products: &[f32],
-    half_norms: &[f32],
-    half_norm: f32,
-    id: impl Fn(usize) -> Option<u32>,
-) {
-    let limits = Limits { half_norms, row: limit(list, half_norm), half_norm, columns: &mut [] };
-    pass(products, limits, &mut |at| {
-        if let Some(id) = id(at) {
-            offer(list, key(2.0 * ((half_norms[at] - products[at]) + half_norm), id));
-        }
-        (limit(list, half_norm), f32::NEG_INFINITY)
-    });
+/// The rows in a list.
+fn ids_of(list: &[u64]) -> impl Iterator<Item = u32> {
+    list.iter().take_while(|&&key| key != EMPTY).map(|&key| id_of(key))
 }
 
-/// (cell, new row) for each visit, cells ascending.
-fn by_cell(visited: &[u32], n_probes: usize) -> Vec<(u32, u32)> {
-    let visits = visited.iter().enumerate();
-    let mut pairs: Vec<(u32, u32)> = visits.map(|(at, &cell)| (cell, (at / n_probes) as u32)).collect();
-    pairs.sort_unstable();
-    pairs
+/// The first `k` of each of `n` lists (n, k).
+fn nearest(lists: &[u64], n: usize, k: usize) -> Vec<u32> {
+    let lists = lists.chunks_exact(lists.len() / n.max(1));
+    lists.flat_map(|list| list[..k].iter().map(|&key| id_of(key))).collect()
+}
+
+/// The rows that visit each cell, cell after cell, and where those of each begin (cells + 1).
+fn by_cell(visited: &[u32], n_probes: usize, n_cells: usize) -> (Vec<u32>, Vec<usize>) {
+    let mut starts = vec![0usize; n_cells + 1];
+    visited.iter().for_each(|&cell| starts[cell as usize + 1] += 1);
+    (0..n_cells).for_each(|cell| starts[cell + 1] += starts[cell]);
+    let (mut next, mut visitors) = (starts.clone(), vec![0u32; visited.len()]);
+    for (at, &cell) in visited.iter().enumerate() {
+        let place = &mut next[cell as usize];
+        visitors[*place] = (at / n_probes) as u32;
+        *place += 1;
+    }
+    (visitors, starts)
 }

@@ -11,9 +11,9 @@ use lapwing_simd::{Floats as _, Ints, LANES, Simd, inlined, lanes};
 /// The words of a row.
 pub(crate) trait Element: Send + Sync + Sized + 'static {
     /// A word.
-    type Word: bytemuck::Pod + Send + Sync;
+    type Word: bytemuck::Pod + Send + Sync + std::fmt::Debug;
     /// Type of norms, and of sums.
-    type Norm: bytemuck::Pod + Send + Sync;
+    type Norm: bytemuck::Pod + Send + Sync + std::fmt::Debug;
     /// Sixteen words, or sums.
     type Lanes<S: Simd>: Copy;
     /// Squared distances per search distance.
@@ -41,6 +41,7 @@ pub(crate) trait Element: Send + Sync + Sized + 'static {
 }
 
 /// Rows of f32 values.
+#[derive(Clone, Debug)]
 pub(crate) struct Floats;
 
 impl Element for Floats {
@@ -81,6 +82,7 @@ impl Element for Floats {
 ///
 /// With x = y − 128 for a row y on the left and z on the right, Σ y·z = Σ x·z + 128·Σ z, and
 /// ‖x − z‖² = ‖x‖² + (‖z‖² + 256·Σ z) − 2·Σ y·z.
+#[derive(Debug)]
 pub(crate) struct Bytes;
 
 impl Bytes {

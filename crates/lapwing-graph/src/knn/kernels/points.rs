@@ -7,8 +7,9 @@ use lapwing_core::parallel::*;
 use lapwing_core::{Dense, DenseValues, Result, Run};
 use lapwing_simd::{LANES, prefetch_lines};
 
+use crate::knn::Metric;
 use crate::knn::kernels::element::{Bytes, Element, Floats};
-use crate::knn::rows::Frame;
+use crate::knn::rows::{FAR, Frame};
 
 /// Rows of a panel: two vectors.
 pub(crate) const PANEL: usize = 2 * LANES;
@@ -23,7 +24,14 @@ pub(crate) trait Source: Sync {
     fn width(&self) -> usize;
     /// Writes the words of a row.
     fn copy(&self, row: usize, out: &mut [<Self::Element as Element>::Word]) -> Result<()>;
+    /// Norms of a row, given its words, on the left and on the right.
+    fn norms(&self, row: &[<Self::Element as Element>::Word]) -> Norms<Self::Element> {
+        Self::Element::norms(row)
+    }
 }
+
+/// Norms of a row on the left and on the right.
+pub(crate) type Norms<E> = (<E as Element>::Norm, <E as Element>::Norm);
 
 /// Rows as f32 in a frame.
 pub(crate) struct FloatSource<'a> {
@@ -43,6 +51,15 @@ impl Source for FloatSource<'_> {
     fn copy(&self, row: usize, out: &mut [f32]) -> Result<()> {
         self.frame.copy_row(self.dense, row, out);
         Ok(())
+    }
+    /// Such that search distances order rows as the metric does, and are not negative.
+    fn norms(&self, row: &[f32]) -> (f32, f32) {
+        let (left, right) = Floats::norms(row);
+        match self.frame.metric {
+            Metric::Euclidean => (left, right),
+            Metric::Cosine => (left, if right == 0.0 { FAR } else { right }),
+            Metric::InnerProduct => ((2.0 * left).sqrt() * self.frame.longest, 0.0),
+        }
     }
 }
 
@@ -108,6 +125,7 @@ impl Source for RoundedSource<'_> {
 }
 
 /// All rows, prepared for the kernels.
+#[derive(Debug)]
 pub(crate) struct Points<E: Element> {
     pub n: usize,
     /// Words of a row.
@@ -115,7 +133,7 @@ pub(crate) struct Points<E: Element> {
     /// (n, width).
     pub words: Vec<E::Word>,
     /// Norms on the left and on the right (n).
-    pub norms: Vec<(E::Norm, E::Norm)>,
+    pub norms: Vec<Norms<E>>,
 }
 
 impl<E: Element> Points<E> {
@@ -132,7 +150,7 @@ impl<E: Element> Points<E> {
                 for (at, (words, norms)) in words.chunks_exact_mut(width).zip(norms).enumerate() {
                     let row = block * BLOCK + at;
                     source.copy(order.map_or(row, |order| order[row] as usize), words)?;
-                    *norms = E::norms(words);
+                    *norms = source.norms(words);
                 }
                 Ok(())
             })
@@ -154,6 +172,7 @@ impl<E: Element> Points<E> {
 }
 
 /// Rows side by side in panels of [`PANEL`]: word t of the rows of a panel lies together.
+#[derive(Clone, Debug)]
 pub(crate) struct Panels<E: Element> {
     /// Rows.
     pub len: usize,
@@ -193,10 +212,31 @@ impl<E: Element> Panels<E> {
         }
     }
 
+    /// The rows, whose numbers are `ids`.
+    pub fn block<'a>(&'a self, ids: &'a [u32]) -> Block<'a, E> {
+        Block { words: &self.words, right: &self.right, ids }
+    }
+
     /// Puts a row at its place.
-    pub fn put(&mut self, at: usize, row: &[E::Word], norms: (E::Norm, E::Norm)) {
-        let panel = &mut self.words[at / PANEL * PANEL * row.len()..][..PANEL * row.len()];
-        panel.chunks_exact_mut(PANEL).zip(row).for_each(|(places, &word)| places[at % PANEL] = E::to_right(word));
+    pub fn put(&mut self, at: usize, row: &[E::Word], norms: Norms<E>) {
+        put::<E>(&mut self.words, at, row);
         (self.left[at], self.right[at]) = norms;
     }
+}
+
+/// Puts a row at its place in panels of words.
+pub(crate) fn put<E: Element>(words: &mut [E::Word], at: usize, row: &[E::Word]) {
+    let panel = &mut words[at / PANEL * PANEL * row.len()..][..PANEL * row.len()];
+    panel.chunks_exact_mut(PANEL).zip(row).for_each(|(places, &word)| places[at % PANEL] = E::to_right(word));
+}
+
+/// Rows in panels, with their numbers.
+#[derive(Clone, Copy)]
+pub(crate) struct Block<'a, E: Element> {
+    /// (panels, width, PANEL).
+    pub words: &'a [E::Word],
+    /// Norms on the right, whole panels of them.
+    pub right: &'a [E::Norm],
+    /// One for each row: places behind the last hold no row.
+    pub ids: &'a [u32],
 }

@@ -10,7 +10,7 @@ use lapwing_simd::{Floats, LANES, Simd, dispatch, lanes};
 
 use crate::knn::kernels::element::Element;
 use crate::knn::kernels::lists::{EMPTY, SharedLists, distance_of, key, offer_with};
-use crate::knn::kernels::points::{PANEL, Panels, Points};
+use crate::knn::kernels::points::{Block, PANEL, Panels, Points};
 
 /// Sums of `R` rows on the left with the rows of a panel.
 #[inline(always)]
@@ -239,40 +239,42 @@ fn choose(
 }
 
 dispatch! {
-    /// Compares every row of `queries` with every row of `panels`, which are the rows `first..` of all; the lists (queries,
-    /// kept) take those that are nearer than their entries. No pair may be compared twice.
-    pub(crate) fn compare[E: Element](queries: &Points<E>, panels: &Panels<E>, first: usize, lists: &mut [u64]) = compare_with(simd)
+    /// Compares the rows `visitors` of `queries` with the rows of `block`; their lists, of all lists (queries, kept), take those that are
+    /// nearer than their entries. No pair may be compared twice.
+    pub(crate) fn compare[E: Element](queries: &Points<E>, visitors: &[u32], block: Block<'_, E>, lists: &mut [u64]) = compare_with(simd)
 }
 
 #[inline(always)]
 fn compare_with<S: Simd, E: Element>(
     simd: S,
     queries: &Points<E>,
-    panels: &Panels<E>,
-    first: usize,
+    visitors: &[u32],
+    block: Block<'_, E>,
     lists: &mut [u64],
 ) {
-    let (n, width, kept) = (queries.n, queries.width, lists.len() / queries.n);
-    for start in (0..panels.len).step_by(PANEL) {
+    let (width, kept) = (queries.width, lists.len() / queries.n);
+    for (panel, ids) in block.ids.chunks(PANEL).enumerate() {
+        let start = panel * PANEL;
         each_row::<S, E>(
             simd,
-            n,
+            visitors.len(),
             #[inline(always)]
-            |at| queries.row(at),
-            &panels.words[start * width..][..PANEL * width],
+            |at| queries.row(visitors[at] as usize),
+            &block.words[start * width..][..PANEL * width],
             #[inline(always)]
             |at, sums| {
-                let list = &mut lists[at * kept..(at + 1) * kept];
+                let row = visitors[at] as usize;
+                let list = &mut lists[row * kept..(row + 1) * kept];
                 for half in 0..2 {
-                    let base = start + half * LANES;
-                    let values = E::finish(simd, sums[half], queries.norms[at].0, lanes(&panels.right, base));
+                    let base = half * LANES;
+                    let values = E::finish(simd, sums[half], queries.norms[row].0, lanes(block.right, start + base));
                     let found = values.at_most(simd.splat(distance_of(list[kept - 1])));
                     if found != 0 {
                         let mut distances = [0f32; LANES];
                         values.store(&mut distances);
                         each_bit(found, |lane| {
-                            if base + lane < panels.len {
-                                simd.insert_sorted(list, key(distances[lane], (first + base + lane) as u32));
+                            if let Some(&id) = ids.get(base + lane) {
+                                simd.insert_sorted(list, key(distances[lane], id));
                             }
                         });
                     }

@@ -9,11 +9,13 @@
 
 use std::ops::Range;
 
+use lapwing_core::rows::in_order;
 use lapwing_core::{Error, Matrix, Result, RowReader, RowSource, Run};
 use lapwing_solve::Nnls;
 use lapwing_solve::products::{add_transposed_product, product};
 
-use crate::low_rank::passes::{bad_value, in_order};
+use crate::low_rank::kernel::CHUNK_ROWS;
+use crate::low_rank::passes::bad_value;
 
 /// Computes rows of the factor for new rows, without the rows of the fit.
 #[derive(Clone, Debug, PartialEq)]
@@ -118,7 +120,7 @@ impl GlnpExtension {
                 }
                 make(rows.start, &space.factor)
             };
-        in_order(source, open, rows, run, state, make, take)
+        in_order(source, open, (rows, CHUNK_ROWS), run, state, make, take)
     }
 
     /// Appends the factor of the next rows of a reader.

@@ -91,8 +91,9 @@ fn queries_are_compared_with_everyone<E: Element>(points: &Points<E>, d: usize, 
     let mut lists = vec![EMPTY; points.n * 16];
     for first in (0..points.n).step_by(40) {
         let mut panels = Panels::default();
-        panels.fill(points, &everyone[first..(first + 40).min(points.n)]);
-        compare(points, &panels, first, &mut lists);
+        let ids = &everyone[first..(first + 40).min(points.n)];
+        panels.fill(points, ids);
+        compare(points, &everyone, panels.block(ids), &mut lists);
     }
     for (i, list) in lists.chunks_exact(16).enumerate() {
         assert_eq!(list, nearest(d, i, 0..points.n, 16, scale));
