@@ -146,7 +146,10 @@ impl RowFile {
     /// An error of a method that read these rows: for an error about one bad value, reads the file again and returns an
     /// error that names all columns with bad values. Other errors are returned unchanged.
     pub fn explained(&self, error: Error, run: &Run) -> Error {
-        let is_value = matches!(&error, Error::Value { what, col: Some(_), .. } if what == "features");
+        let is_value = match &error {
+            Error::Value { what, col: Some(_), .. } => what == "features",
+            error => matches!(error, Error::Columns(_)),
+        };
         let found = if is_value { self.bad_columns(run) } else { Ok(None) };
         found.ok().flatten().unwrap_or(error)
     }

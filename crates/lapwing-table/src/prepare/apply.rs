@@ -11,7 +11,7 @@ use super::{Applied, ColumnRecipe, Recipe, notes};
 use crate::cell::{CellType, Reading, Tally};
 use crate::read::table::no_rows;
 use crate::read::{ColumnKind, ReadOptions, TableFile};
-use crate::scan::Ask;
+use crate::scan::{Ask, TableRows};
 use lapwing_core::{Error, Fault, Result, Run, Warning};
 
 impl Recipe {
@@ -28,17 +28,19 @@ impl Recipe {
         if rows.n_rows() == 0 {
             return Err(no_rows(table.path()));
         }
-        // A column that no longer holds what it held is refused: most of its cells must be of its kind. The others are counted.
-        // Where numbers are taken as they are, all cells must be numbers.
-        let is_strict = self.keeps_gaps();
-        let is_other = |tally: &Tally| tally.unfit > if is_strict { 0 } else { tally.filled / 2 };
-        let cells = asks.iter().map(|ask| ask.column).zip(rows.tallies());
-        if let Some(error) = unfit_cells(Fault::Changed, table, cells, rows.n_rows(), is_other) {
-            return Err(error);
-        }
+        self.check_cells(table, &asks, &rows)?;
         let used = self.used_places();
         let (features, unlike) = held.encode(self, &used, run)?;
         Ok(Applied { features, warnings: self.warnings(&used, &unlike, rows.tallies()) })
+    }
+
+    /// Refuses a column that no longer holds what it held: most of its cells must be of its kind. The others are counted. Where numbers are
+    /// taken as they are, all cells must be numbers.
+    pub(super) fn check_cells(&self, table: &TableFile, asks: &[Ask], rows: &TableRows) -> Result<()> {
+        let is_strict = self.keeps_gaps();
+        let is_other = |tally: &Tally| tally.unfit > if is_strict { 0 } else { tally.filled / 2 };
+        let cells = asks.iter().map(|ask| ask.column).zip(rows.tallies());
+        unfit_cells(Fault::Changed, table, cells, rows.n_rows(), is_other).map_or(Ok(()), Err)
     }
 
     /// Places of the used columns among those of the recipe.

@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow_array::{Array, ArrayRef};
 use xxhash_rust::xxh3::xxh3_64;
@@ -35,6 +36,8 @@ pub struct PreparedRows {
     is_plain: bool,
     /// Cells read so far that are unlike those of the fit.
     unlike: Mutex<Vec<Unlike>>,
+    /// Whether some cells read so far do not fit the type of their column.
+    has_unfit: AtomicBool,
 }
 
 /// A table whose rows are read in blocks, with what its first reading found.
@@ -114,7 +117,16 @@ impl PreparedRows {
         if n_rows == 0 {
             return Err(no_rows(table.path()));
         }
-        Ok(Self { table, recipe, asks, n_rows, marks, is_plain: false, unlike: Mutex::default() })
+        Ok(Self {
+            table,
+            recipe,
+            asks,
+            n_rows,
+            marks,
+            is_plain: false,
+            unlike: Mutex::default(),
+            has_unfit: AtomicBool::new(false),
+        })
     }
 
     /// The rows of a table by the recipe of an earlier fit; `columns` are as in [`Recipe::apply`].
@@ -162,9 +174,20 @@ impl PreparedRows {
     }
 
     /// Cells that are unlike those of the fit, in all rows read so far.
-    pub fn warnings(&self) -> Vec<Warning> {
+    ///
+    /// # Errors
+    /// As [`Recipe::apply`], for columns that do not hold what they held in the fit.
+    ///
+    /// # Complexity
+    /// A pass over the table if cells do not fit the type of their column, to find them.
+    pub fn warnings(&self, run: &Run) -> Result<Vec<Warning>> {
+        let mut rows = self.table.scan(&self.asks)?;
+        if self.has_unfit.load(Ordering::Relaxed) {
+            rows.each(|_| true, |_, _| Ok(()), run)?;
+            self.recipe.check_cells(&self.table, &self.asks, &rows)?;
+        }
         let unlike = self.unlike.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        self.recipe.warnings(&self.recipe.used_places(), &unlike, &[])
+        Ok(self.recipe.warnings(&self.recipe.used_places(), &unlike, rows.tallies()))
     }
 
     /// The recipe.
@@ -268,7 +291,9 @@ impl<T: Feature> RowScan for RecipeScan<'_, T> {
             let step = arrays[0].len();
             let PreparedRows { recipe, is_plain, .. } = self.source;
             let mut encoders = recipe.encoders(self.source.path(), &arrays, &recipe.used_places())?;
-            let has_text = *is_plain && self.rows.tallies().iter().any(|tally| tally.unfit > 0);
+            let has_unfit = self.rows.tallies().iter().any(|tally| tally.unfit > 0);
+            self.source.has_unfit.fetch_or(has_unfit, Ordering::Relaxed);
+            let has_text = *is_plain && has_unfit;
             sink.fill(step, |room| {
                 room.fill(T::default());
                 write_dense(&mut encoders, step, width, room);

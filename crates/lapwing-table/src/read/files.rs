@@ -19,7 +19,12 @@ pub fn names_labels(path: &Path) -> bool {
 
 /// Whether `path` is a table of columns that may hold anything: a text, Parquet, Arrow, or a folder of these.
 pub fn is_table(path: &Path) -> bool {
-    Format::from_path(path).is_table() || parts_of(path).is_ok_and(|parts| parts.is_some())
+    Format::from_path(path).is_table() || is_divided(path)
+}
+
+/// Whether `path` is a folder of tables, or a pattern for names of tables.
+pub fn is_divided(path: &Path) -> bool {
+    parts_of(path).is_ok_and(|parts| parts.is_some())
 }
 
 /// Whether `path` is a table that can be read more than once.

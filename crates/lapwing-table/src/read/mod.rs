@@ -32,7 +32,7 @@ pub(crate) mod table;
 pub(crate) use self::columns::{by_name as choose, find_name, make_distinct};
 pub use self::edges::{EdgeFile, EdgeOptions};
 pub use self::fields::{join_columns, shell_word, split_columns};
-pub use self::files::{holds_labels, is_rereadable_table, is_table, names_labels};
+pub use self::files::{holds_labels, is_divided, is_rereadable_table, is_table, names_labels};
 pub(crate) use self::fingerprint::fingerprint;
 pub use self::graph::{NamedGraph, NodeOptions, read_graph, read_named_graph};
 pub use self::labels::{LabelFileOptions, NamedLabels, each_line, read_label_file, read_labels, read_sparse_labels};

@@ -70,6 +70,16 @@ impl Sink {
         Ok(Self { path: path.to_owned(), schema, output: Output::Parquet(writer, Vec::new(), 0) })
     }
 
+    /// The file.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The columns.
+    pub(super) fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
     /// Begins a structured array of `n_rows` records, whose texts have at most `width` characters.
     pub(super) fn create_records(path: &Path, schema: Schema, n_rows: usize, width: usize) -> Result<Self> {
         let header = npy_header(&record_type(&schema, width), &[n_rows]);

@@ -1,6 +1,6 @@
 //! The labeled table, written in blocks of rows.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
@@ -10,8 +10,7 @@ use super::kept::{KeptCells, KeptColumns};
 use super::labels::{name_field, named, results};
 use super::sink::Sink;
 use super::table::{LABEL_ENDINGS, LabelColumns, LabeledRows, ending};
-use lapwing_core::publish::{Staged, check_writable};
-use lapwing_core::scan::pieces;
+use lapwing_core::publish::{Staged, check_writable, publish_all};
 use lapwing_core::{ClassNames, Error, Result, RowNames};
 
 /// Rows that are written at a time.
@@ -23,7 +22,8 @@ const PIECE_ROWS: usize = 1 << 15;
 /// `p_<class>` if they are wanted. A missing label or number is empty in CSV, null in Parquet, and −1, `""` or NaN in the structured
 /// array of `.npy`. Floats in CSV have the fewest digits that read back as the same number.
 ///
-/// The file gets its name when it is [finished](Self::finish); dropped before, it leaves nothing. The threads of the
+/// The file gets its name when it is [finished](Self::finish); dropped before, it leaves nothing. The table may be
+/// [divided](Self::divided) among several files. The threads of the
 /// pool that [`write`](Self::write) is called in ([`Run::install`](lapwing_core::Run::install)) encode rows of `.csv` and
 /// `.npy`; without a pool, one thread does.
 ///
@@ -54,6 +54,12 @@ pub struct LabelWriter {
     columns: LabelColumns,
     lead: Lead,
     sink: Sink,
+    /// Files after the present one, the last first, and the row with which each ends.
+    files: Vec<(PathBuf, usize)>,
+    /// The row with which the present file ends.
+    end: usize,
+    /// Files that are complete.
+    staged: Vec<Staged>,
     /// The next row; `None` after a failure.
     next: Option<usize>,
 }
@@ -160,7 +166,44 @@ impl LabelWriter {
             Some("npy") => Sink::create_records(path, schema, n_rows, width.max(1))?,
             _ => Sink::create(path, schema)?,
         };
-        Ok(Self { classes: classes.clone(), n_rows, columns, lead, sink, next: Some(0) })
+        let (files, staged) = (Vec::new(), Vec::new());
+        Ok(Self { classes: classes.clone(), n_rows, columns, lead, sink, files, end: n_rows, staged, next: Some(0) })
+    }
+
+    /// Divides the table, of which nothing was written yet, among files of that many rows each. The first is the file with which it was
+    /// [created](Self::create); all are `.csv` or `.parquet`, as that one.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless the files have as many rows as the table; [`Error::Param`] for other endings; [`Error::Io`].
+    pub fn divided(mut self, files: Vec<(PathBuf, usize)>) -> Result<Self> {
+        let mut n = 0;
+        for (path, n_rows) in files {
+            check_writable(&path, &LABEL_ENDINGS)?;
+            if ending(&path) != ending(self.sink.path()) || ending(&path).as_deref() == Some("npy") {
+                let expected = "files that all end in .csv, or all in .parquet";
+                return Err(Error::param("output", path.display(), expected));
+            }
+            n += n_rows;
+            self.files.push((path, n));
+        }
+        if n != self.n_rows {
+            return Err(Error::shape("the files of labels", format!("{} rows", self.n_rows), n));
+        }
+        self.files.reverse();
+        self.end = self.files.pop().map_or(n, |first| first.1);
+        Ok(self)
+    }
+
+    /// Begins the next file, if the present one has all its rows and is not the last.
+    fn turn(&mut self, row: usize) -> Result<()> {
+        while row == self.end
+            && let Some((path, end)) = self.files.pop()
+        {
+            let next = Sink::create(&path, self.sink.schema().clone())?;
+            self.staged.push(std::mem::replace(&mut self.sink, next).finish()?.stage()?);
+            self.end = end;
+        }
+        Ok(())
     }
 
     /// Writes the rows of `block` as the rows from `first_row` on, which must directly follow the block before.
@@ -176,7 +219,11 @@ impl LabelWriter {
             None => return Err(failed_before()),
         }
         self.next = None;
-        for rows in pieces(0..block.labels.len(), PIECE_ROWS) {
+        let mut start = 0;
+        while start < block.labels.len() {
+            self.turn(first_row + start)?;
+            let rows = start..block.labels.len().min(start + PIECE_ROWS).min(self.end - first_row);
+            start = rows.end;
             let numbers = first_row + rows.start..first_row + rows.end;
             let mut arrays: Vec<ArrayRef> = match &mut self.lead {
                 Lead::Numbers => vec![named(None, numbers)],
@@ -206,13 +253,13 @@ impl LabelWriter {
         })
     }
 
-    /// Syncs the table and renames it.
+    /// Syncs the table and renames its files.
     ///
     /// # Errors
     /// [`Error::Shape`] if rows are missing, [`Error::Io`] when the file cannot be written; no partial file remains,
     /// and an older file of that name is unchanged.
     pub fn finish(self) -> Result<()> {
-        self.stage()?.publish()
+        publish_all(self.stage()?)
     }
 
     /// [`finish`](Self::finish) without the renaming: [`publish_all`](lapwing_core::publish::publish_all) renames several files
@@ -221,13 +268,14 @@ impl LabelWriter {
     /// # Errors
     /// As [`finish`](Self::finish).
     #[doc(hidden)]
-    pub fn stage(self) -> Result<Staged> {
+    pub fn stage(mut self) -> Result<Vec<Staged>> {
         match self.next {
-            Some(next) if next == self.n_rows => {}
+            Some(next) if next == self.n_rows => self.turn(next)?,
             Some(next) => return Err(Error::shape("the table of labels", format!("{} rows", self.n_rows), next)),
             None => return Err(failed_before()),
         }
-        self.sink.finish()?.stage()
+        self.staged.push(self.sink.finish()?.stage()?);
+        Ok(self.staged)
     }
 }
 

@@ -125,6 +125,43 @@ fn blocks_of_any_size_give_the_same_bytes() {
 }
 
 #[test]
+fn a_table_is_divided_among_files() {
+    let folder = Folder::new();
+    let answers = Answers::new(100, ClassNames::Integers(vec![-1, 7]), true);
+    write_labels(&folder.path("all.csv"), &answers.rows()).unwrap();
+    let all = std::fs::read_to_string(folder.path("all.csv")).unwrap();
+    for step in [1, 7, 100] {
+        let files = [("a.csv", 30), ("b.csv", 0), ("c.csv", 69), ("d.csv", 1), ("e.csv", 0)];
+        let files = files.map(|(name, n_rows)| (folder.path(name), n_rows)).to_vec();
+        let mut writer = answers.writer(&files[0].0).divided(files.clone()).unwrap();
+        for first in (0..100).step_by(step) {
+            writer.write(first, &answers.part(first, 100.min(first + step)).rows()).unwrap();
+        }
+        assert!(files.iter().all(|file| !file.0.exists()));
+        writer.finish().unwrap();
+        let mut lines: Vec<String> = vec![all.lines().next().unwrap().into()];
+        for (path, n_rows) in &files {
+            let text = std::fs::read_to_string(path).unwrap();
+            assert_eq!(
+                (text.lines().count(), text.lines().next()),
+                (n_rows + 1, all.lines().next()),
+                "{}",
+                path.display()
+            );
+            lines.extend(text.lines().skip(1).map(String::from));
+            std::fs::remove_file(path).unwrap();
+        }
+        assert!(lines.iter().map(String::as_str).eq(all.lines()));
+    }
+    let divided = |files: &[(&str, usize)]| {
+        let files = files.iter().map(|&(name, n_rows)| (folder.path(name), n_rows)).collect();
+        answers.writer(&folder.path("a.csv")).divided(files).map(drop).unwrap_err().to_string()
+    };
+    assert!(divided(&[("a.csv", 99)]).contains("100 rows"));
+    assert!(divided(&[("a.csv", 50), ("b.parquet", 50)]).contains("all in .csv"));
+}
+
+#[test]
 fn the_text_is_that_of_a_plain_writer() {
     let answers = Answers::new(300, texts(), true);
     let folder = Folder::new();

@@ -325,6 +325,21 @@ mod tables {
     }
 
     #[test]
+    fn a_folder_of_parquet_is_read_from_anywhere() {
+        let folder = Folder::new();
+        std::fs::create_dir(folder.path("parts")).unwrap();
+        for (name, n) in [("a", 32), ("b", 1), ("c", 100), ("d", 7)] {
+            folder.file(&format!("parts/{name}.parquet"), table(n));
+        }
+        let columns = Some(vec!["b".into(), "e".into(), "a".into()]);
+        for path in [folder.path("parts"), folder.path("parts/*.parquet")] {
+            let options = ReadOptions { columns: columns.clone(), ..ReadOptions::default() };
+            assert!(can_stream(&path) && RowFile::open(&path, &options, &run()).unwrap().is_seekable());
+            check(&path, &options);
+        }
+    }
+
+    #[test]
     fn compressed_text_gives_the_rows_of_its_samples() {
         let folder = Folder::new();
         let text = text(true, "\n", N_ROWS);

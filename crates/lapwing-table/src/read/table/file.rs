@@ -163,7 +163,7 @@ impl TableFile {
         match &self.source {
             Source::Text(table) => table.is_seekable(),
             Source::Stored(stored) => !matches!(stored, Stored::Ipc(_)),
-            Source::Parts(_) => false,
+            Source::Parts(parts) => parts.iter().all(|part| part.table.n_rows.is_some() && part.table.is_seekable()),
         }
     }
 
@@ -173,6 +173,12 @@ impl TableFile {
             Source::Parts(parts) => parts.iter().flat_map(|part| part.table.files()).collect(),
             _ => vec![self.path.clone()],
         }
+    }
+
+    /// The files of a folder or a pattern, each with its number of rows if it states that; `None` for a file.
+    pub fn parts(&self) -> Option<Vec<(&Path, Option<usize>)>> {
+        let Source::Parts(parts) = &self.source else { return None };
+        Some(parts.iter().map(|part| (part.table.path.as_path(), part.table.n_rows)).collect())
     }
 
     /// How the cells of column `at` seem to be written, where they are texts; `None` if the first are all missing.
@@ -231,7 +237,9 @@ impl TableFile {
                 TableRows::new(table.scan_from(mark, asks, with_lines)?, asks)
             }
             Source::Stored(stored) => TableRows::new(StoredRows::new(&self.path, stored, asks, row)?, asks),
-            Source::Parts(parts) => TableRows::new(PartRows::new(parts, asks), asks),
+            Source::Parts(parts) => {
+                TableRows::new(PartRows::new(parts, asks, if self.is_seekable() { row } else { 0 })?, asks)
+            }
         })
     }
 
@@ -280,8 +288,8 @@ impl Part {
         self.column(at).map_or_else(|at| self.table.sample(at), |value| Ok(vec![value.into()]))
     }
 
-    /// Starts to read the columns that are its own.
-    fn scan(&self, asks: &[Ask]) -> Result<TableRows> {
+    /// Starts to read the columns that are its own, from row `row` on if any row can be the first.
+    fn scan_from(&self, row: usize, asks: &[Ask]) -> Result<TableRows> {
         let own = asks.iter().filter_map(|ask| Some((self.column(ask.column).err()?, ask.cells)));
         let ask = |(at, cells)| Ok(Ask::new(at, self.table.reconciled(at, Some(cells))?.unwrap_or(cells)));
         let mut own = own.map(ask).collect::<Result<Vec<Ask>>>()?;
@@ -289,7 +297,7 @@ impl Part {
         if own.is_empty() && !self.table.is_text() {
             own.extend((0..self.n_own()).find_map(|at| self.table.ask(at)));
         }
-        self.table.scan(&own)
+        self.table.scan_from(row, &[], &own, false)
     }
 
     /// The arrays of all columns from those of its own.
@@ -320,9 +328,16 @@ struct PartRows {
 }
 
 impl PartRows {
-    fn new(parts: &Arc<Vec<Part>>, asks: &[Ask]) -> Self {
+    /// Starts at row `row`, which is 0 unless all parts state their number of rows.
+    fn new(parts: &Arc<Vec<Part>>, asks: &[Ask], row: usize) -> Result<Self> {
+        let (mut next, mut left) = (0, row);
+        while let Some(n) = parts.get(next).and_then(|part| part.table.n_rows).filter(|n| *n <= left && left > 0) {
+            (next, left) = (next + 1, left - n);
+        }
+        let current = if left > 0 { parts.get(next).map(|part| part.scan_from(left, asks)).transpose()? } else { None };
         let tallies = vec![Tally::default(); asks.len()];
-        Self { parts: Arc::clone(parts), asks: asks.to_vec(), next: 0, current: None, tallies, n_rows: 0 }
+        let (parts, next) = (Arc::clone(parts), next + usize::from(current.is_some()));
+        Ok(Self { parts, asks: asks.to_vec(), next, current, tallies, n_rows: row })
     }
 }
 
@@ -331,7 +346,7 @@ impl Rows for PartRows {
         loop {
             let Some(rows) = &mut self.current else {
                 let Some(part) = self.parts.get(self.next) else { return Ok(None) };
-                self.current = Some(part.scan(&self.asks)?);
+                self.current = Some(part.scan_from(0, &self.asks)?);
                 self.next += 1;
                 continue;
             };
