@@ -1,14 +1,15 @@
 //! A fitted classifier of new rows, and the arrays and settings that a file keeps of it.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use lapwing_core::model_file::{ModelFile, Must};
-use lapwing_core::{ClassNames, Error, Features, Result, Run, Scaling, Standardizer, Tfidf};
+use lapwing_core::{ClassNames, Error, Features, Result, RowSource, Run, Scaling, Standardizer, Tfidf};
 use lapwing_graph::Graph;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::core::extend::{Extend, Extension};
+use crate::core::extend::{Extend, Extension, label_scaled};
 use crate::core::neighbors::{NEIGHBORS, NeighborExtension};
 use crate::core::stored::{read_settings, settings};
 use crate::methods::eigenfunction::{self, EigenfunctionExtension};
@@ -101,8 +102,8 @@ impl<'a> Classifier<'a> {
 
     /// The classifier of a fit to rows that were read in blocks; the same holds as for [`of`](Self::of).
     pub fn of_rows(fit: &RowFit, classes: ClassNames) -> Self {
-        let (method, extension) = (fit.report.method.clone(), Arc::new(fit.extension.clone()) as Extension<'_>);
-        Self { method, classes, scaling: Scaling::None, rule: fit.rule.clone(), extension }
+        let (method, extension) = (fit.report.method.clone(), fit.extension.clone());
+        Self { method, classes, scaling: fit.scaling.clone(), rule: fit.rule.clone(), extension }
     }
 
     /// Labels new rows (m, d), in the units of the features that the method was fitted on before they were scaled. Labels are certified
@@ -114,6 +115,21 @@ impl<'a> Classifier<'a> {
         let scaled = self.scaling.apply(features, run)?;
         let extended = self.extension.extend(scaled.as_ref().unwrap_or(features), run)?;
         run.install(|| self.rule.apply_with_errors(extended))
+    }
+
+    /// Labels the rows `rows` of a source as [`predict`](Self::predict) does, in blocks: memory does not grow with the rows. `take` gets
+    /// the first row of a block and its labels, in the order of the rows.
+    ///
+    /// # Errors
+    /// As [`predict`](Self::predict), and what `take` returns.
+    pub fn predict_rows(
+        &self,
+        source: &dyn RowSource,
+        rows: Range<usize>,
+        run: &Run,
+        take: &mut (dyn FnMut(usize, Labeling) -> Result<()> + Send),
+    ) -> Result<()> {
+        label_scaled((&self.scaling, &self.extension, &self.rule), source, rows, run, take)
     }
 
     /// Labels rows (m, d) that are the nodes of a given graph; for unfolded networks only.

@@ -3,13 +3,15 @@
 //! Every method implements [`Method`]; [`method()`] finds one by name. [`compare()`] runs several on one data set.
 //!
 //! From the bottom up: `core` is what methods share, `maps` are linear maps whose weights are fitted, `methods` are the methods, which
-//! never know each other; `choose` and `label_loop` stand above them; `registry` lists all, and `classifier` labels new rows.
+//! never know each other; `choose` and `label_loop` stand above them; `registry` lists all,
+//! `classifier` labels new rows, and `fit_rows` fits to rows that are not held.
 //!
 //! An internal part of lapwing: its items may change in any version. What is stable is what the crate `lapwing` lists.
 
 mod choose;
 mod classifier;
 mod core;
+mod fit_rows;
 #[cfg(test)]
 #[path = "../../../tests/golden/reader.rs"]
 mod golden;
@@ -25,6 +27,7 @@ mod testkit;
 pub use choose::auto::{Auto, AutoParams, Candidates};
 pub use choose::compare::{CompareParams, CompareRow, Comparison, Failed, Keep, Rival, Unfinished, Winner, compare};
 pub use classifier::{Classifier, KINDS, extension_from_bytes, extension_to_file};
+pub use fit_rows::fit_rows;
 pub use method_params::MethodParams;
 pub use registry::{METHODS, MethodSpec, PUBLISHED, PublishedName, Settings, method, method_names};
 
@@ -41,7 +44,9 @@ pub use self::core::method::{HeldOutFit, Method};
 pub use self::core::neighbors::NeighborExtension;
 pub use self::core::plan::{Plan, PlanStep};
 pub use self::core::problem::{Problem, ProblemSize};
+pub use self::core::row_fit::RowFit;
 pub use self::core::rule::{Labeling, Rule};
+pub use self::core::sampling::RowProblem;
 pub use self::core::scores::{Extended, RowScores};
 pub use self::core::venn_abers::VennAbers;
 pub use self::core::{metrics, split};
@@ -50,7 +55,7 @@ pub use self::methods::harmonic::{
     SparseHarmonicParams, StreamAnswer, StreamParams,
 };
 pub use self::methods::lapsvm::{LapSvm, LapSvmParams};
-pub use self::methods::low_rank::{LowRank, LowRankParams, RowFit};
+pub use self::methods::low_rank::{LowRank, LowRankParams};
 pub use self::methods::unfolded::{UnfoldedGnn, UnfoldedParams};
 pub use self::methods::{harmonic, lapsvm, low_rank, unfolded};
 

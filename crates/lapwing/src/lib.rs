@@ -186,7 +186,8 @@ pub mod models {
     // The other methods; their choices are in modules of their own.
     #[doc(inline)]
     pub use lapwing_models::{
-        Auto, AutoParams, Candidates, LapSvm, LapSvmParams, LowRank, LowRankParams, RowFit, UnfoldedGnn, UnfoldedParams,
+        Auto, AutoParams, Candidates, LapSvm, LapSvmParams, LowRank, LowRankParams, RowFit, RowProblem, UnfoldedGnn,
+        UnfoldedParams, fit_rows,
     };
     // How often labels are right, from labels that were held out.
     #[doc(inline)]

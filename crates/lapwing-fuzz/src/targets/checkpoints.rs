@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use lapwing_core::{Alone, Edge, GeneratedRows, Labels, Result, Run, Targets};
 use lapwing_graph::sparsify::{Budget, Checkpoint, Sampler, Sparsifier, SparsifyParams};
 use lapwing_models::low_rank::FactorKind;
-use lapwing_models::{LowRank, LowRankParams, RowFit};
+use lapwing_models::{LowRank, LowRankParams, Method, RowFit, RowProblem};
 
 use super::graphs::check_matrix;
 use crate::bench::{Bench, Verdict, accepted, answer, holds};
@@ -114,5 +114,5 @@ fn fit(path: &Path, factor: FactorKind, run: &Run) -> Result<RowFit> {
         checkpoint: Some(path.to_owned()),
         ..LowRankParams::default()
     };
-    LowRank::new(params)?.fit_rows(&rows, &Targets::one_hot(&labels, None)?, &Alone, run)
+    LowRank::new(params)?.fit_rows(&RowProblem::new(&rows, &Targets::one_hot(&labels, None)?), &Alone, run)
 }

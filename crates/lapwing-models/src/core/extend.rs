@@ -5,7 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use lapwing_core::model_file::ModelFile;
-use lapwing_core::{Error, Features, Matrix, Result, RowSource, Run};
+use lapwing_core::rows::{HELD_BLOCKS, in_order};
+use lapwing_core::{Error, Features, Matrix, Result, RowReader, RowSource, Run, Scaling};
 use lapwing_graph::Graph;
 
 use super::neighbors::NeighborExtension;
@@ -56,21 +57,21 @@ pub trait Extend: Debug + Send + Sync {
         Err(Error::Internal { reason: format!("a model of kind {} has no use for a graph", self.kind()) })
     }
 
+    /// Whether scores come with bounds on their errors, so that labels can be certified.
+    fn certifies(&self) -> bool {
+        false
+    }
+
     /// Whether new rows miss a graph if none is given: they were fitted on one, and are not joined to the rows of the fit.
     fn misses_graph(&self) -> bool {
         false
     }
 
-    /// Whether [`label_rows`](Self::label_rows) labels rows that are read in blocks, instead of rows that are held.
-    fn takes_blocks(&self) -> bool {
-        false
-    }
-
     /// Labels the rows `rows` of a source in blocks by `rule`. `take` gets the first row of a block and its labels, in the order of the
-    /// rows; several blocks are labeled in parallel.
+    /// rows; several blocks are labeled in parallel. The labels of a row do not depend on the blocks.
     ///
     /// # Errors
-    /// As [`extend`](Self::extend), and what `take` returns; [`Error::Internal`] unless the kind [takes blocks](Self::takes_blocks).
+    /// As [`extend`](Self::extend), and what `take` returns.
     fn label_rows(
         &self,
         rule: &Rule,
@@ -79,8 +80,7 @@ pub trait Extend: Debug + Send + Sync {
         run: &Run,
         take: &mut (dyn FnMut(usize, Labeling) -> Result<()> + Send),
     ) -> Result<()> {
-        let _ = (rule, source, rows, run, take);
-        Err(Error::Internal { reason: format!("a model of kind {} labels rows that are held", self.kind()) })
+        in_blocks(source, self.n_outputs(), rows, run, |_, new| rule.apply_with_errors(self.extend(new, run)?), take)
     }
 
     /// The rows of the fit, if new rows get means over their neighbors among these.
@@ -114,6 +114,51 @@ pub trait Extend: Debug + Send + Sync {
     /// None in practice; see [`ModelFile::insert`].
     fn store(&self, file: &mut ModelFile) -> Result<()>;
 }
+
+/// [`Extend::label_rows`] of rows that are scaled first.
+pub(crate) fn label_scaled(
+    (scaling, extension, rule): (&Scaling, &Extension<'_>, &Rule),
+    source: &dyn RowSource,
+    rows: Range<usize>,
+    run: &Run,
+    take: &mut (dyn FnMut(usize, Labeling) -> Result<()> + Send),
+) -> Result<()> {
+    if scaling.is_none() {
+        return extension.label_rows(rule, source, rows, run, take);
+    }
+    let label = |_: usize, new: &Features<'_>| {
+        let scaled = scaling.apply(new, run)?;
+        rule.apply_with_errors(extension.extend(scaled.as_ref().unwrap_or(new), run)?)
+    };
+    in_blocks(source, extension.n_outputs(), rows, run, label, take)
+}
+
+/// Labels the rows `rows` of a source in blocks that are held one after another, by `label`, which gets the first row; labels have `c`
+/// classes.
+pub(crate) fn in_blocks(
+    source: &dyn RowSource,
+    c: usize,
+    rows: Range<usize>,
+    run: &Run,
+    label: impl Fn(usize, &Features<'_>) -> Result<Labeling> + Sync,
+    take: &mut (dyn FnMut(usize, Labeling) -> Result<()> + Send),
+) -> Result<()> {
+    // Scores and shares of the rows that wait to be taken.
+    let held = size_of::<f64>() * 2 * c.max(1) * HELD_BLOCKS * run.threads();
+    let block_rows = (HELD_BYTES / held).clamp(1, BLOCK_ROWS).next_multiple_of(LEAST_ROWS);
+    let open = |first: usize| source.open(first, &[], run);
+    let make = |_: &mut (), reader: &mut Box<dyn RowReader + '_>, rows: Range<usize>| {
+        let new = reader.hold(rows.len(), run)?;
+        label(rows.start, &new).map_err(|error| error.at_rows("features", |row| rows.start + row))
+    };
+    in_order(source, open, (rows, block_rows), run, || (), make, take)
+}
+
+/// Most rows of a block, so many that queries of an index go over its rows once for many of them; fewest, and bytes of labels that
+/// are held at a time.
+const BLOCK_ROWS: usize = 8192;
+const LEAST_ROWS: usize = 64;
+const HELD_BYTES: usize = 1 << 26;
 
 /// Refuses rows of another number of columns than the features of the fit had.
 pub(crate) fn check_columns(new: &Features<'_>, n_features: usize) -> Result<()> {

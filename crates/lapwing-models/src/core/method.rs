@@ -1,12 +1,14 @@
 //! What every method does: fit, hold labels out, plan.
 
-use lapwing_core::{Matrix, Result, Run};
+use lapwing_core::{Communicator, Matrix, Result, Run};
 use lapwing_graph::GraphParams;
 
 use super::fitted::Fitted;
 use super::held_out::folds::in_turn;
 use super::plan::Plan;
 use super::problem::{Problem, ProblemSize};
+use super::row_fit::RowFit;
+use super::sampling::{self, RowProblem};
 
 /// What a method predicts for labels that are hidden from it.
 #[derive(Debug)]
@@ -44,6 +46,17 @@ pub trait Method: Send + Sync {
     /// # Errors
     /// [`Error`](lapwing_core::Error) for unusable input; [`Error::Interrupted`](lapwing_core::Error::Interrupted).
     fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>>;
+
+    /// Fits to rows that are not held, in one process or several; all return the same.
+    ///
+    /// The default fits on a sample. Methods that sum over rows fit on all of them.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit); what the source cannot do; [`Error::Comm`](lapwing_core::Error::Comm) where another process failed.
+    fn fit_rows(&self, problem: &RowProblem<'_>, communicator: &dyn Communicator, run: &Run) -> Result<RowFit> {
+        let _ = communicator;
+        sampling::fit(self, problem, run)
+    }
 
     /// Labels held out in turn: `folds` (l) holds the fold of each label, counted from 0, and `usize::MAX` for labels that are never
     /// held out, whose shares say nothing. Rows and graph stay.

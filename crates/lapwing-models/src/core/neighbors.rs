@@ -273,6 +273,10 @@ impl Extend for NeighborExtension<'_> {
         Ok(Extended { scores, errors })
     }
 
+    fn certifies(&self) -> bool {
+        self.errors.is_some()
+    }
+
     fn neighbors(&self) -> Option<&NeighborExtension<'_>> {
         Some(self)
     }

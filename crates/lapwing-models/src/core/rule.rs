@@ -8,7 +8,7 @@ use lapwing_core::{Error, Matrix, Result};
 use serde::{Deserialize, Serialize};
 
 use super::ranks::median;
-use super::scores::{Extended, exponentials, margin, present, to_sum_one, top};
+use super::scores::{Extended, exponentials, largest, margin, present, to_sum_one, top};
 use super::venn_abers::VennAbers;
 
 /// How scores (n, c) become labels and label distributions. Models hold the rule, so that it decides new rows too.
@@ -61,6 +61,29 @@ impl Labeling {
     pub fn n_undecided(&self) -> Option<usize> {
         let certified = self.certified.as_ref()?;
         Some(certified.iter().zip(&self.reached).filter(|(certain, reached)| **reached && !**certain).count())
+    }
+
+    /// Takes the label of row `from` of `other` for row `at`.
+    pub(crate) fn put(&mut self, at: usize, other: &Self, from: usize) {
+        Arc::make_mut(&mut self.scores).row_mut(at).copy_from_slice(other.scores.row(from));
+        self.label_distributions.row_mut(at).copy_from_slice(other.label_distributions.row(from));
+        self.labels[at] = other.labels[from];
+        self.confidence[at] = other.confidence[from];
+        self.reached[at] = other.reached[from];
+        if let (Some(own), Some(other)) = (&mut self.certified, &other.certified) {
+            own[at] = other[from];
+        }
+    }
+
+    /// Takes the label of row `at` back, as if no label reached it.
+    pub(crate) fn forget(&mut self, at: usize, rule: &Rule) {
+        Arc::make_mut(&mut self.scores).row_mut(at).fill(f64::NAN);
+        self.label_distributions.row_mut(at).copy_from_slice(&rule.prior);
+        let class = largest(&rule.prior);
+        (self.labels[at], self.confidence[at], self.reached[at]) = (class as u32, rule.prior[class], false);
+        if let Some(certified) = &mut self.certified {
+            certified[at] = false;
+        }
     }
 
     /// Class of each row (n), `None` where no label reaches.

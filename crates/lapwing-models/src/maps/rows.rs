@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use lapwing_core::parallel::*;
 use lapwing_core::{Csr, Dense, Features, Matrix, Result, Run};
-use lapwing_solve::products::{add_product, add_sparse_product, add_transposed_product};
+use lapwing_solve::products::{add_product_by_rows, add_sparse_product, add_transposed_product};
 
 /// Features, prepared as a linear map.
 pub(crate) struct Inputs<'p, 'a> {
@@ -154,7 +154,7 @@ impl<'p, 'a> Inputs<'p, 'a> {
                     Features::Dense(dense) => {
                         let mut wide = vec![0.0; rows.len() * d];
                         rows.zip(wide.chunks_exact_mut(d)).for_each(|(row, wide)| self.copy(dense, row, 0..d, wide));
-                        add_product(&wide, &weights.values()[..d * c], d, out);
+                        add_product_by_rows(&wide, &weights.values()[..d * c], d, out);
                     }
                     Features::Sparse(csr) => {
                         add_sparse_product(csr, rows, &weights.values()[..d * c], c, out);

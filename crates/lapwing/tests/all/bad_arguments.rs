@@ -19,8 +19,8 @@ use lapwing::graph::{KnnEdges, KnnParams, NeighborIndex, Neighbors, Weighting, k
 use lapwing::models::lapsvm::{FitOptions, KernelKind, ValidationSet};
 use lapwing::models::split::{keep_labels, keep_labels_per_class};
 use lapwing::models::{
-    ClassPrior, Classifier, CompareParams, Extended, Keep, LapSvm, LapSvmParams, LowRank, LowRankParams, METHODS, Rule,
-    Settings, SizeParams, WithSizes, compare,
+    ClassPrior, Classifier, CompareParams, Extended, Keep, LapSvm, LapSvmParams, LowRank, LowRankParams, METHODS,
+    Method, RowProblem, Rule, Settings, SizeParams, WithSizes, compare,
 };
 use lapwing::prelude::*;
 use lapwing::solve::{
@@ -275,10 +275,10 @@ fn kernel_machines_and_streams_check_their_arguments() {
     let kernel = LapSvmParams { kernel: KernelKind::Precomputed, graph_reg: 0.0.into(), ..Default::default() };
     refused(LapSvm::new(kernel, GraphParams::default()).unwrap().fit(&problem, &run));
     let low_rank = LowRank::new(LowRankParams::default()).unwrap();
-    refused(low_rank.fit_rows(&rows(9, 3), &targets, &Alone, &run));
-    refused(low_rank.clone().with_landmarks(rows(4, 2)).fit_rows(&features, &targets, &Alone, &run));
-    refused(low_rank.clone().with_landmarks(rows(0, 3)).fit_rows(&features, &targets, &Alone, &run));
-    let fit = low_rank.fit_rows(&features, &targets, &Alone, &run).unwrap();
+    refused(low_rank.fit_rows(&RowProblem::new(&rows(9, 3), &targets), &Alone, &run));
+    refused(low_rank.clone().with_landmarks(rows(4, 2)).fit_rows(&RowProblem::new(&features, &targets), &Alone, &run));
+    refused(low_rank.clone().with_landmarks(rows(0, 3)).fit_rows(&RowProblem::new(&features, &targets), &Alone, &run));
+    let fit = low_rank.fit_rows(&RowProblem::new(&features, &targets), &Alone, &run).unwrap();
     refused(fit.label_rows(&rows(9, 2), &targets, 0..9, &run, |_, _| Ok(())));
     refused(fit.label_rows(&features, &targets, 0..N + 9, &run, |_, _| Ok(())));
 }

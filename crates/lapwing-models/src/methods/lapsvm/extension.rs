@@ -6,7 +6,7 @@ use std::sync::Arc;
 use lapwing_core::model_file::{ModelFile, Must};
 use lapwing_core::parallel::*;
 use lapwing_core::{Error, Features, Matrix, Result, Run};
-use lapwing_solve::products::add_product;
+use lapwing_solve::products::add_product_by_rows;
 use serde::{Deserialize, Serialize};
 
 use super::kernel::{Kernel, KernelRows};
@@ -108,7 +108,12 @@ impl<'a> KernelExtension<'a> {
                             let cols = start..(start + COLUMNS).min(fitted.len());
                             let similarities = &mut similarities[..range.len() * cols.len()];
                             kernel.block(&here, 0..range.len(), fitted, cols.clone(), similarities)?;
-                            add_product(similarities, &coefficients.values()[start * k..cols.end * k], cols.len(), out);
+                            add_product_by_rows(
+                                similarities,
+                                &coefficients.values()[start * k..cols.end * k],
+                                cols.len(),
+                                out,
+                            );
                         }
                     }
                     _ => weigh(new, range, self.coefficients(), out),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use lapwing_core::{Csr, Dense, Error, Features, Result, Run, memory};
 use lapwing_solve::SymmetricBlocks;
-use lapwing_solve::products::product_transposed;
+use lapwing_solve::products::product_transposed_by_rows;
 use serde::{Deserialize, Serialize};
 
 use crate::core::scores::exponentials;
@@ -98,7 +98,7 @@ impl KernelRows {
         let d = self.n_features;
         match (&self.values, &b.values) {
             (RowValues::Dense(a), RowValues::Dense(b)) => {
-                product_transposed(&a[rows.start * d..rows.end * d], &b[cols.start * d..cols.end * d], d, out);
+                product_transposed_by_rows(&a[rows.start * d..rows.end * d], &b[cols.start * d..cols.end * d], d, out);
             }
             (RowValues::Sparse(a), RowValues::Sparse(b)) => sparse_products(a, rows, b, cols, out),
             (RowValues::Dense(_), _) => {

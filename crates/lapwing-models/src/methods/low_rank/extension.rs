@@ -283,10 +283,6 @@ impl Extend for LowRankExtension {
         self.scores(new, run).map(Extended::from)
     }
 
-    fn takes_blocks(&self) -> bool {
-        true
-    }
-
     fn label_rows(
         &self,
         rule: &Rule,

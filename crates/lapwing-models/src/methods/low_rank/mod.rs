@@ -28,7 +28,6 @@ mod fit;
 mod learned;
 mod params;
 mod plan;
-mod row_fit;
 mod select;
 mod sharing;
 mod solve;
@@ -39,8 +38,8 @@ use std::sync::Arc;
 
 use lapwing_core::communicator::agree;
 use lapwing_core::{
-    Alone, Communicator, Error, Features, Matrix, Report, Result, RowSource, Run, SolveSummary, Targets, Warning,
-    peak_memory_bytes,
+    Alone, Communicator, Error, Features, Matrix, Report, Result, RowSource, Run, Scaling, SolveSummary, Targets,
+    Warning, peak_memory_bytes,
 };
 use lapwing_graph::low_rank::{LandmarkBandwidth, RowSample};
 
@@ -49,11 +48,11 @@ pub(crate) use extension::KIND;
 pub use extension::LowRankExtension;
 pub(crate) use params::LOW_RANK;
 pub use params::{Balance, FactorKind, Head, LowRankParams, PropagationSolver, Select};
-pub use row_fit::RowFit;
 
 use crate::core::extend::Extension;
 use crate::core::notes;
-use crate::{Fitted, HeldOut, Labeling, Method, Plan, Problem, ProblemSize, Rule};
+use crate::core::row_fit::Known;
+use crate::{Fitted, HeldOut, Labeling, Method, Plan, Problem, ProblemSize, RowFit, RowProblem, Rule};
 use checkpoint::Keeper;
 use fit::{Fit, Solved, Summed, rule};
 use select::Selected;
@@ -72,14 +71,14 @@ const LEAST_SHARE: f64 = 1e-3;
 /// A hundred thousand rows that are generated while they are read, thirty labels, and two passes over the rows:
 /// ```
 /// use lapwing_core::{Alone, GeneratedRows, Labels, Run, Targets};
-/// use lapwing_models::{LowRank, LowRankParams};
+/// use lapwing_models::{LowRank, LowRankParams, Method, RowProblem};
 ///
 /// let rows = GeneratedRows::new(100_000, 20, 3, 0)?;
 /// let labels = Labels::from_integers((0..100_000).map(|i| (i < 30).then(|| rows.class(i) as i64)));
 /// let targets = Targets::one_hot(&labels, None)?;
 /// let run = Run::new(None, 0)?;
 /// let method = LowRank::new(LowRankParams { n_landmarks: 20, ..Default::default() })?;
-/// let fit = method.fit_rows(&rows, &targets, &Alone, &run)?;
+/// let fit = method.fit_rows(&RowProblem::new(&rows, &targets), &Alone, &run)?;
 ///
 /// let mut right = 0;
 /// fit.label_rows(&rows, &targets, 0..100_000, &run, |first, labeling| {
@@ -127,39 +126,6 @@ impl LowRank {
         self
     }
 
-    /// Fits on rows that are read and not held, in one process or several; all return the same.
-    ///
-    /// # Errors
-    /// [`Error::Shape`] for targets of another number of rows, [`Error::Value`] naming a value that is not finite,
-    /// [`Error::Param`] for a width that the rows do not allow; what the source cannot do;
-    /// [`Error::Comm`] where another process failed; [`Error::Interrupted`].
-    ///
-    /// # Complexity
-    /// One pass for anchors, two for Nyström, of O(k·d) a row; see the module.
-    pub fn fit_rows(
-        &self,
-        source: &dyn RowSource,
-        targets: &Targets,
-        communicator: &dyn Communicator,
-        run: &Run,
-    ) -> Result<RowFit> {
-        let mut report = Report::new(self.name, source.n_rows(), Some(source.n_cols()), targets.rows().len());
-        notes::classes(&mut report, targets);
-        let setup = if communicator.is_root() { self.set_up(source, targets, &mut report, run) } else { Ok(None) };
-        let setup = Setup::share(agree(communicator, setup)?, communicator)?;
-        let mut fit = match setup.params.factor {
-            FactorKind::Glnp => {
-                let fit = self.learn(source, targets, &setup, report, run);
-                agree(communicator, fit)?
-            }
-            FactorKind::Anchor | FactorKind::Nystrom => {
-                self.stream(source, targets, &setup, communicator, report, run)?
-            }
-        };
-        fit.report.peak_bytes = peak_memory_bytes();
-        Ok(fit)
-    }
-
     /// Learns a factor. Every process learns all of it, and gets the same.
     fn learn(
         &self,
@@ -184,7 +150,8 @@ impl LowRank {
             None => held_out,
         });
         let scores = part.is_none().then_some(fit.scores);
-        Ok(RowFit { extension: fit.extension, rule, held_out, report, own: fit.solved.own, scores })
+        let known = Known::Own { own: fit.solved.own, scores };
+        Ok(row_fit(fit.extension, rule, held_out, report, known))
     }
 
     /// Fits by sums over the rows of all processes.
@@ -210,7 +177,7 @@ impl LowRank {
             None => Ok(None),
         };
         let (extension, rule) = share_model(agree(communicator, model)?, targets.n_columns(), communicator)?;
-        Ok(RowFit { extension, rule, held_out, report, own: solved.own, scores: None })
+        Ok(row_fit(extension, rule, held_out, report, Known::Own { own: solved.own, scores: None }))
     }
 
     /// At rank 0: sample, landmarks, width, and parameters chosen by cross-validation.
@@ -353,6 +320,11 @@ impl LowRank {
     }
 }
 
+/// A fit of rows that are not scaled.
+fn row_fit(extension: LowRankExtension, rule: Rule, held_out: Option<HeldOut>, report: Report, known: Known) -> RowFit {
+    RowFit { scaling: Scaling::None, extension: Arc::new(extension), rule, held_out, report, known }
+}
+
 /// Refuses coefficients that overflow or vanish in single precision, in which a model holds them.
 fn check_solved(solved: &Solved) -> Result<()> {
     let largest =
@@ -398,7 +370,7 @@ impl Method for LowRank {
         problem.check()?;
         let (features, targets) = (problem.required_features(LOW_RANK)?, problem.targets);
         features.check(run)?;
-        let fit = self.fit_rows(features, targets, &Alone, run)?;
+        let fit = self.fit_rows(&RowProblem::new(features, targets), &Alone, run)?;
         let mut report = fit.report.clone();
         let (n, c) = (features.n_rows(), targets.n_columns());
         let mut all = Labeling {
@@ -424,14 +396,42 @@ impl Method for LowRank {
         })?;
         all.scores = Arc::new(scores);
         report.n_unreached = all.reached.iter().filter(|reached| !**reached).count();
-        RowFit::note_unreached(&mut report);
+        fit.note_unreached(&mut report);
         report.peak_bytes = peak_memory_bytes();
-        let extension = Some(Arc::new(fit.extension) as Extension<'_>);
+        let extension = Some(fit.extension as Extension<'_>);
         Ok(Fitted { labeling: all, rule: fit.rule, extension, graph: None, held_out: fit.held_out, best: None, report })
     }
 
     fn reads_rows(&self) -> bool {
         true
+    }
+
+    /// Sums over all rows, or over a part if the parameters say so ([`LowRankParams::fit_rows`]).
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for targets of another number of rows, [`Error::Value`] naming a value that is not finite,
+    /// [`Error::Param`] for a width that the rows do not allow; what the source cannot do;
+    /// [`Error::Comm`] where another process failed; [`Error::Interrupted`].
+    ///
+    /// # Complexity
+    /// One pass for anchors, two for Nyström, of O(k·d) a row; see the module.
+    fn fit_rows(&self, problem: &RowProblem<'_>, communicator: &dyn Communicator, run: &Run) -> Result<RowFit> {
+        let RowProblem { source, targets, .. } = *problem;
+        let mut report = Report::new(self.name, source.n_rows(), Some(source.n_cols()), targets.rows().len());
+        notes::classes(&mut report, targets);
+        let setup = if communicator.is_root() { self.set_up(source, targets, &mut report, run) } else { Ok(None) };
+        let setup = Setup::share(agree(communicator, setup)?, communicator)?;
+        let mut fit = match setup.params.factor {
+            FactorKind::Glnp => {
+                let fit = self.learn(source, targets, &setup, report, run);
+                agree(communicator, fit)?
+            }
+            FactorKind::Anchor | FactorKind::Nystrom => {
+                self.stream(source, targets, &setup, communicator, report, run)?
+            }
+        };
+        fit.report.peak_bytes = peak_memory_bytes();
+        Ok(fit)
     }
 
     fn plan(&self, size: &ProblemSize) -> Plan {

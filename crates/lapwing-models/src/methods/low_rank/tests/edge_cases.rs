@@ -78,7 +78,7 @@ fn confidence_does_not_depend_on_the_number_of_rows() {
         let known = |i: usize| (i < 80).then(|| rows.class(i) as i64);
         let targets = Targets::one_hot(&Labels::from_integers((0..n).map(known)), None).unwrap();
         let params = LowRankParams { n_landmarks: 40, factor, ..LowRankParams::default() };
-        let fit = LowRank::new(params).unwrap().fit_rows(&rows, &targets, &Alone, &run).unwrap();
+        let fit = LowRank::new(params).unwrap().fit_rows(&RowProblem::new(&rows, &targets), &Alone, &run).unwrap();
         let (mut confidence, mut right) = (0.0, 0.0);
         fit.label_rows(&rows, &targets, 0..n, &run, |first, labeling| {
             confidence += labeling.confidence.iter().sum::<f64>();
@@ -114,7 +114,11 @@ fn bad_values_are_named_by_their_row() {
     let run = Run::new(Some(2), 7).unwrap();
     for params in variants().into_iter().chain([learned(), LowRankParams { fit_rows: Some(59_990), ..learned() }]) {
         // Labeled, and most likely not in the sample.
-        let text = LowRank::new(params).unwrap().fit_rows(&rows, &targets, &Alone, &run).unwrap_err().to_string();
+        let text = LowRank::new(params)
+            .unwrap()
+            .fit_rows(&RowProblem::new(&rows, &targets), &Alone, &run)
+            .unwrap_err()
+            .to_string();
         assert!(text.starts_with("row 55555 of features holds NaN (column 1)"), "{text}");
     }
 }
