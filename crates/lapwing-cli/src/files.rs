@@ -7,6 +7,7 @@ use lapwing_core::publish::{check_distinct, check_writable, is_stdout};
 use lapwing_table::write::ending;
 
 use crate::failure::Failure;
+use crate::label_table::is_folder_of_labels;
 
 /// Endings of reports.
 pub const REPORT_ENDINGS: &[&str] = &[".html"];
@@ -36,6 +37,17 @@ impl<'p> Files<'p> {
             self.endings.push(endings);
         }
         self
+    }
+
+    /// Adds the table of labels of `data`, if given. A folder of labels is checked when it is made.
+    pub fn write_labels(
+        self,
+        option: &'static str,
+        path: Option<&'p Path>,
+        data: Option<&Path>,
+        endings: &'p [&'p str],
+    ) -> Self {
+        self.write(option, path.filter(|path| !is_folder_of_labels(path, data)), endings)
     }
 
     /// Refuses outputs that cannot be written, or that would replace an input or another output.

@@ -1,13 +1,15 @@
-//! The table of labels, whole or in blocks of rows.
+//! The table of labels, whole or in blocks of rows, in one file or in as many as the input has.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use lapwing::data::read::{ReadOptions, TableFile};
 use lapwing::data::write::{KeptColumns, LabelColumns, LabelWriter, LabeledRows};
-use lapwing::data::{ClassNames, Matrix, RowNames, Run};
+use lapwing::data::{ClassNames, Error, Matrix, RowNames, Run};
 use lapwing::models::{Labeling, PredictionSets};
-use lapwing_core::publish::Staged;
-use lapwing_table::write::ColumnTable;
+use lapwing_core::publish::{Staged, is_stdout};
+use lapwing_table::read::is_divided;
+use lapwing_table::write::{ColumnTable, ending};
 
 use crate::failure::Failure;
 
@@ -35,22 +37,61 @@ pub struct LabelTable<'a> {
     pub probabilities: bool,
     pub names: Option<&'a Arc<RowNames>>,
     pub kept: Option<KeptColumns>,
+    /// The input, whose files those of the table are named after if `path` is a folder.
+    pub data: Option<&'a Path>,
+}
+
+/// Whether labels of `data` go to a folder `out`, in files with the names of those of `data`.
+pub fn is_folder_of_labels(out: &Path, data: Option<&Path>) -> bool {
+    !is_stdout(out) && ending(out).is_none() && data.is_some_and(is_divided)
+}
+
+/// The files of a folder `out`, named after those of `data`, each with its number of rows. Makes the folders.
+fn files_in(out: &Path, data: &Path) -> Result<Vec<(PathBuf, usize)>, Failure> {
+    let table = TableFile::open(data, &ReadOptions::default())?;
+    let above = if data.is_dir() { data } else { data.parent().unwrap_or(Path::new("")) };
+    let mut files = Vec::new();
+    for (part, n_rows) in table.parts().unwrap_or_default() {
+        let path = out.join(part.strip_prefix(above).unwrap_or(part));
+        let n_rows = n_rows.ok_or_else(|| {
+            Failure::usage(format!(
+                "--output {}: a folder of labels needs files that state their number of rows, as .parquet does; {} does not; give the \
+                 name of one file, such as labels.parquet",
+                out.display(),
+                part.display()
+            ))
+        })?;
+        if path == *part {
+            return Err(Failure::usage(format!("--output {} is the folder of DATA", out.display())));
+        }
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
+        }
+        files.push((path, n_rows));
+    }
+    Ok(files)
 }
 
 impl LabelTable<'_> {
     /// A writer of the table of `n_rows` rows.
     pub fn writer(self, n_rows: usize, certified: bool) -> Result<LabelWriter, Failure> {
-        let Self { path, classes, probabilities, names, kept } = self;
+        let Self { path, classes, probabilities, names, kept, data } = self;
         let columns = LabelColumns { certified, probabilities };
-        Ok(match (kept, names) {
+        let files = match data.filter(|_| is_folder_of_labels(path, data)) {
+            Some(data) => files_in(path, data)?,
+            None => Vec::new(),
+        };
+        let path = files.first().map_or(path, |(path, _)| path.as_path());
+        let writer = match (kept, names) {
             (Some(kept), _) => LabelWriter::create_beside(path, classes, n_rows, columns, kept)?,
             (None, Some(names)) => LabelWriter::create_named(path, classes, names.clone(), columns)?,
             (None, None) => LabelWriter::create(path, classes, n_rows, columns)?,
-        })
+        };
+        Ok(if files.is_empty() { writer } else { writer.divided(files)? })
     }
 
     /// Writes the labels of all rows, with a column for certificates if there are any.
-    pub fn stage(self, labels: &[Option<usize>], labeling: &Labeling, run: &Run) -> Result<Staged, Failure> {
+    pub fn stage(self, labels: &[Option<usize>], labeling: &Labeling, run: &Run) -> Result<Vec<Staged>, Failure> {
         let (n, classes, probabilities) = (labels.len(), self.classes, self.probabilities);
         let mut writer = self.writer(n, labeling.certified.is_some())?;
         run.progress().expect(n as u64);
@@ -81,7 +122,7 @@ impl LabelTable<'_> {
         labeling: &Labeling,
         sets: &PredictionSets,
         run: &Run,
-    ) -> Result<Staged, Failure> {
+    ) -> Result<Vec<Staged>, Failure> {
         let rows: Vec<u32> = (0..labels.len() as u32).collect();
         let mut table = match self.kept {
             Some(kept) => {
@@ -116,6 +157,6 @@ impl LabelTable<'_> {
                 table.numbers(&format!("p_{name}"), labeling.label_distributions.rows().map(|row| row[class]));
             }
         }
-        Ok(table.stage(self.path)?)
+        Ok(vec![table.stage(self.path)?])
     }
 }

@@ -39,6 +39,14 @@ impl Written {
         self.paths.extend(others);
     }
 
+    /// Adds the complete files of the table `path` of labels, listed under this name before the others.
+    pub fn add_labels(&mut self, path: &Path, files: Vec<Staged>) {
+        if !is_stdout(path) {
+            self.paths.insert(0, ("labels", path.into()));
+        }
+        self.staged.extend(files);
+    }
+
     /// Gives all files their names, or none.
     pub fn publish(&mut self) -> Result<(), Failure> {
         check_files()?;

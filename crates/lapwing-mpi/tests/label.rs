@@ -34,15 +34,18 @@ fn any_number_of_ranks_writes_the_bytes_of_one_process() {
     let folder = tempfile::tempdir().unwrap();
     table(&folder);
     for (method, ending) in [
-        ("low-rank", "npy"),
-        ("nystrom", "csv"),
-        ("anchor", "parquet"),
-        ("nystrom --keep kind,x", "csv"),
-        ("nystrom --fit-rows 900", "npy"),
-        ("glnp", "npy"),
-        ("glnp --fit-rows 900", "npy"),
+        ("low-rank --n-landmarks 12", "npy"),
+        ("nystrom --n-landmarks 12", "csv"),
+        ("anchor --n-landmarks 12", "parquet"),
+        ("nystrom --keep kind,x --n-landmarks 12", "csv"),
+        ("nystrom --fit-rows 900 --n-landmarks 12", "npy"),
+        ("glnp --n-landmarks 12", "npy"),
+        ("glnp --fit-rows 900 --n-landmarks 12", "npy"),
+        ("harmonic --fit-rows 900", "csv"),
+        ("auto --fit-rows 900", "npy"),
+        ("linear --fit-rows 900 --decision sizes --class-prior 0.5,0.5", "csv"),
     ] {
-        let run = format!("label table.csv --label-column kind --method {method} --n-landmarks 12 --probabilities");
+        let run = format!("label table.csv --label-column kind --method {method} --probabilities");
         let ran = alone(&folder, &format!("{run} -o one.{ending} --model one.model"));
         assert_eq!(ran.code, Some(0), "{ran:?}");
         for n in [1, 2, 3, 4, 16] {

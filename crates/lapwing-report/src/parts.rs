@@ -11,6 +11,8 @@ use serde::de::DeserializeOwned;
 pub struct Parts {
     pub(crate) prepare: Option<Table>,
     pub(crate) scaling: Option<Scaled>,
+    /// The sample that was fitted, if not all rows were.
+    pub(crate) sample: Option<Sampled>,
     pub(crate) candidates: Vec<Candidate>,
     pub(crate) confidence: Option<Confidence>,
     pub(crate) expected_accuracy: Option<ExpectedAccuracy>,
@@ -56,6 +58,17 @@ pub struct Scaled {
     pub text: String,
 }
 
+/// A sample of the rows that was fitted.
+#[derive(Deserialize)]
+pub struct Sampled {
+    pub n_rows: usize,
+    /// Rows near labeled ones among them.
+    pub n_near: usize,
+    /// Rows that no row drawn was near, and those of them that joined.
+    pub n_far: usize,
+    pub n_far_taken: usize,
+}
+
 /// A candidate of an automatic choice.
 #[derive(Deserialize)]
 pub struct Candidate {
@@ -97,6 +110,7 @@ impl Parts {
         Self {
             prepare: part(report, "prepare"),
             scaling: part(report, "scaling"),
+            sample: part(report, "sample"),
             candidates: part(report, "candidates").unwrap_or_default(),
             confidence: part(report, "confidence"),
             expected_accuracy: part(report, "expected_accuracy"),

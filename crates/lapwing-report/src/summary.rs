@@ -8,7 +8,7 @@ use lapwing_core::text::{option, start_of};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::parts::{Candidate, Certificate, Column, Parts, Scaled, Table};
+use crate::parts::{Candidate, Certificate, Column, Parts, Sampled, Scaled, Table};
 use crate::text::{bytes, count, number, percent, seconds};
 
 /// Columns of a table that are listed.
@@ -34,6 +34,7 @@ pub fn texts(report: &Report) -> Vec<String> {
 pub fn of_fit(report: &Report, parts: &Parts) -> Vec<Row> {
     let mut rows = vec![row("method", report.method.clone())];
     rows.extend(of_shape(report));
+    rows.extend(parts.sample.as_ref().map(of_sample));
     rows.extend(of_table(parts));
     rows.extend(of_scaling(parts));
     rows.extend(report.n_classes.map(|n| row("classes", count(n))));
@@ -54,6 +55,17 @@ pub fn of_fit(report: &Report, parts: &Parts) -> Vec<Row> {
     rows.extend(of_sparse(parts));
     rows.extend(of_candidates(&parts.candidates));
     rows
+}
+
+/// What was fitted of more rows.
+fn of_sample(sample: &Sampled) -> Row {
+    let Sampled { n_rows, n_near, n_far, n_far_taken } = *sample;
+    let near = if n_near > 0 { format!(", {} of them near labels", count(n_near)) } else { String::new() };
+    let far = match n_far {
+        0 => String::new(),
+        _ => format!("; {} of {} that no drawn row is near", count(n_far_taken), count(n_far)),
+    };
+    row("rows fitted", format!("{}{near}{far}", count(n_rows)))
 }
 
 /// The numbers of rows and features.

@@ -107,7 +107,7 @@ impl Audit {
         let session = Session::start(&self.run)?;
         if self.plan {
             let plan = |size: &ProblemSize| plan_loop(graph, size, true);
-            let planned = Planned { plan: &plan, reads_rows: false, reads_streams: false, needs_labels: true };
+            let planned = Planned { plan: Box::new(plan), reads_rows: false, reads_streams: false, needs_labels: true };
             return print_plan(&session, &self.data, &self.labels, &planned, false);
         }
         self.files().check()?;

@@ -62,7 +62,7 @@ impl Demo {
 
         let mut result = Finished::new(&session, &input, &given, fitted, before, Unreached::Empty);
         result.truth = Some(truth.index);
-        result.stage_labels(&labels_path, true, None)?;
+        result.stage_labels(&labels_path, None, true, None)?;
         result.stage_report(&report_path, TITLE, HarmonicParams::default().tol)?;
         result.add("data", stage_atomic(&data_path, |out| out.write_all(DIGITS))?);
         result.publish()?;

@@ -51,17 +51,23 @@ impl<'a> Finished<'a> {
         Self { session, input, given, fitted, labels, written: Written::default(), sets: None, truth: None }
     }
 
-    /// Stages the table of labels.
-    pub fn stage_labels(&mut self, path: &Path, probabilities: bool, kept: Option<KeptColumns>) -> Result<(), Failure> {
+    /// Stages the table of the labels of `data`.
+    pub fn stage_labels(
+        &mut self,
+        path: &Path,
+        data: Option<&Path>,
+        probabilities: bool,
+        kept: Option<KeptColumns>,
+    ) -> Result<(), Failure> {
         let (labeling, classes, run) = (&self.fitted.labeling, &self.given.classes, &self.session.run);
         run.check()?;
         let names = self.input.names.as_ref();
-        let table = LabelTable { path, classes, probabilities, names, kept };
+        let table = LabelTable { path, classes, probabilities, names, kept, data };
         let stage = |_: &mut Report| match &self.sets {
             Some((sets, _)) => table.stage_with_sets(&self.labels, labeling, sets, run),
             None => table.stage(&self.labels, labeling, run),
         };
-        self.written.add("labels", self.fitted.report.time("write", run, stage)?);
+        self.written.add_labels(path, self.fitted.report.time("write", run, stage)?);
         self.fitted.report.warnings.extend(numbered(path, names));
         Ok(())
     }

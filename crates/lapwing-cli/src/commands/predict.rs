@@ -9,7 +9,7 @@ use lapwing::data::read::{NodeOptions, TableFile, read_named_graph, read_names, 
 use lapwing::data::write::{KeptColumns, LabeledRows};
 use lapwing::data::{Csr, Error, Features, Report, RowNames, Warning};
 use lapwing::graph::Graph;
-use lapwing::models::{Classifier, Model};
+use lapwing::models::Model;
 use lapwing_core::peak_memory_bytes;
 use lapwing_core::publish::Staged;
 use lapwing_report::Parts;
@@ -42,7 +42,8 @@ Examples:
 ///
 /// Columns are found by their names if the model has names; otherwise they are taken in order. A row gets the weighted mean of
 /// the scores of its nearest fitted rows, or for models of functions (kernel machines, eigenfunctions, low rank) the value of
-/// the function. Models of low-rank propagation read the rows in blocks, so that there may be any number of them.
+/// the function. Rows are read and labeled in blocks, so that there may be any number of them; sparse rows, pipes and the nodes of a
+/// graph are held.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Predict {
@@ -73,7 +74,7 @@ pub struct Predict {
     #[command(flatten)]
     ignore: IgnoreOption,
 
-    /// Where the labels go: .csv, .parquet or .npy; - writes CSV to standard output
+    /// Where the labels go: .csv, .parquet or .npy; - writes CSV to standard output; a folder, for a folder of .parquet
     #[arg(short, long, value_name = "OUT", help_heading = "Output")]
     output: PathBuf,
 
@@ -104,14 +105,14 @@ impl Predict {
         let session = Session::start(&self.run)?;
         let files = Files::default().read("MODEL", Some(&self.model)).read("DATA", Some(&self.data));
         let files = files.read("--graph", self.graph.as_deref());
-        files.write("--output", Some(&self.output), &LABEL_ENDINGS).check()?;
+        files.write_labels("--output", Some(&self.output), Some(&self.data), &LABEL_ENDINGS).check()?;
         let mut report = Report::default();
         let load = |_: &mut Report| Model::load(&self.model);
         let model = session.unless_interrupted(|| report.time("read model", &session.run, load))?;
         let recipe = self.recipe(&model)?;
-        let in_blocks = are_rows(&self.data) || recipe.is_some();
-        let takes_blocks = model.classifier.extension.takes_blocks() && model.classifier.scaling.is_none();
-        if takes_blocks && in_blocks && self.graph.is_none() {
+        // Sparse rows, such as texts as counts of many terms, are held.
+        let in_blocks = recipe.map_or(are_rows(&self.data), |recipe| !recipe.is_sparse);
+        if in_blocks && self.graph.is_none() {
             return self.run_rows(&model, recipe, report, &session);
         }
         let read = session.read(&mut report, || self.read(&model, recipe, &session));
@@ -137,7 +138,7 @@ impl Predict {
         self.finish(&session, report, staged, names.as_ref())
     }
 
-    /// Labels rows in blocks, for models of low-rank propagation.
+    /// Labels rows in blocks: memory does not grow with their number.
     fn run_rows(
         &self,
         model: &Model<'_>,
@@ -160,16 +161,18 @@ impl Predict {
         };
         let (names, rows) = session.read(&mut report, open)?;
         let n = rows.source().n_rows();
-        let mut n_unreached = 0;
-        let staged = report.time_steps("predict", n as u64, run, |_| -> Result<Staged, Failure> {
-            let mut writer = self.label_table(model, names.as_ref())?.writer(n, false)?;
-            let Classifier { rule, extension, .. } = &model.classifier;
-            let labeled = extension.label_rows(rule, rows.source(), 0..n, run, &mut |first, labeling| {
+        let certifies = model.classifier.extension.certifies();
+        let (mut n_unreached, mut n_open) = (0, 0);
+        let staged = report.time_steps("predict", n as u64, run, |_| -> Result<Vec<Staged>, Failure> {
+            let mut writer = self.label_table(model, names.as_ref())?.writer(n, certifies)?;
+            let labeled = model.classifier.predict_rows(rows.source(), 0..n, run, &mut |first, labeling| {
                 n_unreached += labeling.reached.iter().filter(|reached| !**reached).count();
+                n_open += labeling.n_undecided().unwrap_or(0);
                 let labels = self.unreached.labels(&labeling);
                 let probabilities = self.probabilities.then_some(&labeling.label_distributions);
                 let (confidence, reached) = (&labeling.confidence, &labeling.reached);
-                let (classes, labels, certified) = (&model.classifier.classes, labels.as_slice(), None);
+                let (classes, labels) = (&model.classifier.classes, labels.as_slice());
+                let certified = labeling.certified.as_deref();
                 writer.write(first, &LabeledRows { classes, labels, confidence, reached, certified, probabilities })
             });
             labeled.map_err(|error| needed(rows.explained(error, run)))?;
@@ -177,7 +180,16 @@ impl Predict {
             Ok(writer.stage()?)
         })?;
         describe(&mut report, model, (n, rows.source().n_cols()), n_unreached);
-        report.warnings.extend(rows.warnings());
+        report.warnings.extend(rows.warnings(run).map_err(|error| match error {
+            Failure::Library(error) => needed(error),
+            other => other,
+        })?);
+        if certifies {
+            report.add_part("certificate", &json!({"n_open": n_open}))?;
+        }
+        if model.classifier.extension.misses_graph() {
+            report.warnings.push(Warning::NoGraph {});
+        }
         self.finish(session, report, staged, names.as_ref())
     }
 
@@ -188,8 +200,9 @@ impl Predict {
         names: Option<&'t Arc<RowNames>>,
     ) -> Result<LabelTable<'t>, Failure> {
         let (path, classes, probabilities) = (self.output.as_path(), &model.classifier.classes, self.probabilities);
+        let data = Some(self.data.as_path());
         if self.beside.keep.is_none() {
-            return Ok(LabelTable { path, classes, probabilities, names, kept: None });
+            return Ok(LabelTable { path, classes, probabilities, names, kept: None, data });
         }
         if !is_rereadable_table(&self.data) {
             return Err(Failure::usage("--keep needs DATA in a table that can be read twice: a file, not a pipe"));
@@ -197,7 +210,7 @@ impl Predict {
         let table = TableFile::open(&self.data, &self.text.read_options())?;
         let columns = self.beside.names_behind(names.map(|names| names.column()));
         let kept = Some(KeptColumns::open(table, columns, None, Vec::new())?);
-        Ok(LabelTable { path, classes, probabilities, names, kept })
+        Ok(LabelTable { path, classes, probabilities, names, kept, data })
     }
 
     /// The recipe that makes features of the columns of a table, if the model has one and the new rows are a table.
@@ -272,11 +285,11 @@ impl Predict {
         &self,
         session: &Session,
         mut report: Report,
-        staged: Staged,
+        staged: Vec<Staged>,
         names: Option<&Arc<RowNames>>,
     ) -> Result<Outcome, Failure> {
         let mut written = Written::default();
-        written.add("labels", staged);
+        written.add_labels(&self.output, staged);
         written.publish()?;
         report.warnings.extend(numbered(&self.output, names));
         report.peak_bytes = peak_memory_bytes();
@@ -319,7 +332,7 @@ fn describe(report: &mut Report, model: &Model<'_>, (n_rows, n_cols): (usize, us
     report.n_classes = Some(model.classifier.classes.len());
     report.n_unreached = n_unreached;
     if report.n_unreached > 0 {
-        let prefix = if model.classifier.extension.takes_blocks() { "" } else { "the neighbors of " };
+        let prefix = if model.classifier.extension.neighbors().is_some() { "the neighbors of " } else { "" };
         report.warnings.push(Warning::UnreachedNew { prefix, n_rows: n_unreached, n_samples: n_rows });
     }
 }

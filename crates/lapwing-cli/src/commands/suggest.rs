@@ -100,7 +100,8 @@ impl Suggest {
         let session = Session::start(&self.run)?;
         if self.plan {
             let plan = |size: &ProblemSize| plan_loop(graph, size, false);
-            let planned = Planned { plan: &plan, reads_rows: false, reads_streams: false, needs_labels: false };
+            let planned =
+                Planned { plan: Box::new(plan), reads_rows: false, reads_streams: false, needs_labels: false };
             return print_plan(&session, &self.data, &self.labels, &planned, false);
         }
         self.files().check()?;

@@ -86,8 +86,8 @@ impl RowStream {
     }
 
     /// Cells that are unlike those of the fit, in the rows read so far.
-    pub fn warnings(&self) -> Vec<Warning> {
-        self.table().map(PreparedRows::warnings).unwrap_or_default()
+    pub fn warnings(&self, run: &Run) -> Result<Vec<Warning>, Failure> {
+        Ok(self.table().map_or(Ok(Vec::new()), |rows| rows.warnings(run))?)
     }
 
     /// The recipe of a table whose columns are made features.

@@ -31,7 +31,7 @@ pub struct TableOptions {
     #[arg(long, value_name = "A,B,…")]
     pub drop: Vec<Names>,
 
-    /// Make numbers of categories, dates, texts and gaps [default: auto]
+    /// Make numbers of categories, dates, texts, gaps [default: auto]
     ///
     /// Auto decides for each column by its cells, and says what it does; lapwing describe shows it. Columns that are empty, constant or
     /// name the rows are left out, unless --columns names them. None takes numbers as they are, and refuses anything else.

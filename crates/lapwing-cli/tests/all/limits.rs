@@ -227,3 +227,20 @@ fn no_name_steers_the_terminal() {
     }
     assert!(!steers(&folder.read(&format!("o{bad}.html")).replace(['\t', '\r'], "")));
 }
+
+#[test]
+fn rows_that_memory_does_not_hold_are_fitted_in_part() {
+    let folder = Folder::new();
+    let (mut noise, n, d) = (Noise(3), 60_000, 16);
+    let cloud = |at: usize| if at % d == at / d % 3 { 4.0 } else { 0.0 };
+    folder.write("x.npy", npy(n, d, (0..n * d).map(|at| cloud(at) + noise.next() as f32)));
+    folder.write("k.csv", (0..60).map(|row| format!("{row},{}\n", ["a", "b", "c"][row % 3])).collect::<String>());
+    let run = "label x.npy --labels k.csv --method harmonic --threads 1 -o o.csv";
+    let ran = limited(&folder, "ulimit -v 150000", run);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_says(
+        &ran.stderr,
+        &["a fit of all 60,000 rows needs up to", "rows are fitted, and all are labeled by the model"],
+    );
+    assert_eq!(folder.read("o.csv").lines().count(), n + 1);
+}

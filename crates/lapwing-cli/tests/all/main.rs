@@ -22,6 +22,7 @@ mod regression_options;
 mod regression_readers;
 mod regression_words;
 mod report;
+mod sample;
 mod scaling;
 mod signals;
 mod sparse_harmonic;

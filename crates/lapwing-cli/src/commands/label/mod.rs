@@ -10,10 +10,11 @@ use lapwing::data::{Labels, Matrix, Report, Run, SparseLabels, Targets};
 use lapwing::graph::sparsify::Checkpoint;
 use lapwing::models::{Method, Problem, Settings};
 use lapwing_core::available_memory_bytes;
+use lapwing_core::params::count;
 use lapwing_table::read::is_rereadable_table;
 
 use super::finished::Finished;
-use super::plan::{Planned, print_plan};
+use super::plan::{Planned, print_plan, rows_that_fit};
 use crate::failure::Failure;
 use crate::files::{ANY_ENDING, Files, check_checkpoint, is_once};
 use crate::input::{Input, Prepared, Prior, Reasons, are_rows, check_classes, check_prior, holds_suggestions};
@@ -84,6 +85,13 @@ pub struct Label {
     #[arg(long, value_name = "FILE", help_heading = "Harmonic propagation", hide_short_help = true)]
     prior: Option<Prior>,
 
+    /// Fit about N rows, and label all by the model [default: all rows]
+    ///
+    /// The labeled rows, rows near them and others drawn at random are fitted. All rows are read in blocks, so that there may be any number.
+    /// Without it, all rows are fitted if memory holds them. Low-rank methods sum over these rows instead of all.
+    #[arg(long, value_name = "N", value_parser = count, help_heading = "Method")]
+    fit_rows: Option<usize>,
+
     #[command(flatten)]
     stream: StreamOptions,
 
@@ -92,6 +100,16 @@ pub struct Label {
 
     #[command(flatten)]
     run: RunOptions,
+}
+
+/// What lets rows be read in blocks.
+const IN_BLOCKS: &str =
+    "give .npy, .parquet or .csv, without --standardize on, --tfidf, --sets, --save-graph and --report";
+
+/// What is planned of a method.
+fn planned<'m>(method: &'m dyn Method) -> Planned<'m> {
+    let (reads_rows, reads_streams) = (method.reads_rows(), method.reads_streams());
+    Planned { plan: Box::new(|size| method.plan(size)), reads_rows, reads_streams, needs_labels: true }
 }
 
 /// Options of graphs that are read as a stream.
@@ -119,57 +137,93 @@ impl Label {
         if self.outputs.sets.is_some() {
             settings = settings.for_sets();
         }
+        // Before the name of the checkpoint is among them.
+        let described = format!("{} {:?}", self.method, settings.params);
         settings.params.sparse.checkpoint.clone_from(&self.stream.checkpoint);
         settings.params.low_rank.checkpoint.clone_from(&self.stream.checkpoint);
-        let low_rank = settings.low_rank()?;
-        if let (Some(method), Some(path)) = (&low_rank, &self.data.data)
-            && !self.outputs.plan
-            && self.data.check_method(method).map(|()| true)?
-            && self.reads_rows(path, ranks)?
+        settings.params.low_rank.fit_rows = self.fit_rows.or(settings.params.low_rank.fit_rows);
+        let method = settings.method()?;
+        let session = Session::across(&self.run, ranks)?;
+        if let Some(path) = self.data.data.as_deref().filter(|_| !self.outputs.plan)
+            && self.data.check_method(&*method).map(|()| true)?
+            && let Some(fit_rows) = self.fitted_rows(path, &*method, &session, ranks)?
         {
-            let session = Session::across(&self.run, ranks)?;
             self.files().check()?;
             let (checkpoint, sizes) = (self.stream.checkpoint.as_deref(), settings.sizes());
-            let (data, labels, outputs) = (&self.data, &self.labels, &self.outputs);
-            return LabelRows { method, path, data, labels, outputs, checkpoint, sizes }.run(&session);
+            let (data, labels, outputs, method) = (&self.data, &self.labels, &self.outputs, &*method);
+            let rows = LabelRows { method, described, path, data, labels, outputs, checkpoint, sizes, fit_rows };
+            return rows.run(&session);
         }
-        self.run_held(&settings, low_rank.is_some(), ranks)
+        self.run_held(&settings, &*method, &session, ranks)
+    }
+
+    /// Rows that are fitted, if rows are read in blocks: all of them by a method that sums over rows; of others as many as asked for, or
+    /// as memory holds if it does not hold all.
+    fn fitted_rows(
+        &self,
+        path: &Path,
+        method: &dyn Method,
+        session: &Session,
+        ranks: &Ranks,
+    ) -> Result<Option<usize>, Failure> {
+        if method.reads_rows() {
+            return Ok(self.reads_rows(path, ranks)?.then_some(usize::MAX));
+        }
+        match self.fit_rows {
+            None if ranks.communicator.size() == 1
+                && self.data.graph.is_none()
+                && self.prior.is_none()
+                && self.can_read_rows(path) =>
+            {
+                rows_that_fit(session, &self.data, &self.labels, &planned(method), path)
+            }
+            None => Ok(None),
+            Some(0) => Err(Failure::usage("--fit-rows is 0; expected an integer of at least 1")),
+            Some(_) if self.data.graph.is_some() => Err(Failure::usage(
+                "--fit-rows samples rows of features, and a graph says how all rows are joined; leave one of them out",
+            )),
+            Some(rows) => match self.reads_rows(path, ranks)? {
+                true => Ok(Some(rows)),
+                false => Err(Failure::usage(format!("--fit-rows needs rows that are read in blocks: {IN_BLOCKS}"))),
+            },
+        }
     }
 
     /// Whether rows are read in blocks. Refuses several processes if not.
     fn reads_rows(&self, path: &Path, ranks: &Ranks) -> Result<bool, Failure> {
-        let is_held = self.outputs.sets.is_some() || self.outputs.save_graph.path.is_some();
-        let in_blocks =
-            are_rows(path) && !self.data.table.must_hold() && self.outputs.report.path.is_none() && !is_held;
+        let in_blocks = self.can_read_rows(path);
         if !in_blocks {
-            let instead =
-                "give .npy, .parquet or .csv, without --standardize on, --tfidf, --sets, --save-graph and --report";
-            ranks.refuse_many("this", instead)?;
+            ranks.refuse_many("this", IN_BLOCKS)?;
             if self.stream.checkpoint.is_some() {
-                return Err(Failure::usage(format!("--checkpoint needs rows that are read in blocks: {instead}")));
+                return Err(Failure::usage(format!("--checkpoint needs rows that are read in blocks: {IN_BLOCKS}")));
             }
         }
         Ok(in_blocks)
     }
 
+    /// Whether neither the file nor an output needs rows that are held.
+    fn can_read_rows(&self, path: &Path) -> bool {
+        let is_held = self.outputs.sets.is_some() || self.outputs.save_graph.path.is_some();
+        are_rows(path) && !self.data.table.must_hold() && self.outputs.report.path.is_none() && !is_held
+    }
+
     /// Labels rows or a graph held in memory.
-    fn run_held(&self, settings: &Settings, is_low_rank: bool, ranks: &Ranks) -> Result<Outcome, Failure> {
-        ranks.refuse_many(&format!("--method {}", self.method), "low-rank methods run across ranks")?;
-        let method = settings.method()?;
-        self.data.check_method(&*method)?;
-        if !is_low_rank {
-            self.check_stream(&*method, settings)?;
+    fn run_held(
+        &self,
+        settings: &Settings,
+        method: &dyn Method,
+        session: &Session,
+        ranks: &Ranks,
+    ) -> Result<Outcome, Failure> {
+        let instead = "with --fit-rows N rank 0 fits N rows, and all ranks label; low-rank methods sum over the rows of all ranks";
+        ranks.refuse_many(&format!("--method {}", self.method), instead)?;
+        self.data.check_method(method)?;
+        if !method.reads_rows() {
+            self.check_stream(method, settings)?;
         }
-        let session = Session::across(&self.run, ranks)?;
         if self.outputs.plan {
             let may_stream = self.outputs.report.path.is_none();
-            let planned = Planned {
-                plan: &|size| method.plan(size),
-                reads_rows: method.reads_rows(),
-                reads_streams: method.reads_streams(),
-                needs_labels: true,
-            };
-            return print_plan(&session, &self.data, &self.labels, &planned, may_stream);
+            return print_plan(session, &self.data, &self.labels, &planned(method), may_stream);
         }
         self.files().check()?;
 
@@ -186,11 +240,11 @@ impl Label {
         let planned = method.plan(&problem.size(&session.run)).peak_bytes;
         if let Some(free) = available_memory_bytes().filter(|free| planned > *free && input.edges.is_none()) {
             let (planned, free) = (bytes(planned), bytes(free));
-            let instead = if is_low_rank { "" } else { "; --method low-rank reads rows in blocks and needs far less" };
+            let instead = if method.reads_rows() { "" } else { "; --fit-rows N holds about N rows" };
             session.note(&format!("needs up to {planned} of memory, and {free} are free{instead} (see --plan)"));
         }
         let fitted = method.fit(&problem, &session.run)?;
-        let mut result = Finished::new(&session, &input, &labels, fitted, before, self.outputs.unreached);
+        let mut result = Finished::new(session, &input, &labels, fitted, before, self.outputs.unreached);
         let reasons = self.labels.labels.as_deref().map(|path| Reasons::of(path, input.names.as_deref()));
         result.note_suggested(reasons.as_ref());
         if let Some(level) = self.outputs.sets {
@@ -207,7 +261,7 @@ impl Label {
         let stage_labels = |result: &mut Finished| match &outputs.output {
             Some(path) => {
                 let kept = outputs.kept(&self.data, &self.labels, || SparseLabels::from(labels).rows)?;
-                result.stage_labels(path, outputs.probabilities, kept)
+                result.stage_labels(path, self.data.data.as_deref(), outputs.probabilities, kept)
             }
             None => Ok(()),
         };
@@ -258,11 +312,13 @@ impl Label {
     fn check_stream(&self, method: &dyn Method, settings: &Settings) -> Result<(), Failure> {
         let checkpoint = &self.stream.checkpoint;
         if checkpoint.is_some() && !method.reads_streams() {
-            return Err(Failure::usage("--checkpoint needs --method sparse-harmonic and --graph, or low-rank"));
+            return Err(Failure::usage(
+                "--checkpoint needs --method sparse-harmonic and --graph, low-rank, or --fit-rows",
+            ));
         }
         let Some(edges) = &self.data.graph else {
             return match checkpoint {
-                Some(_) => Err(Failure::usage("--checkpoint needs --graph, or a low-rank method")),
+                Some(_) => Err(Failure::usage("--checkpoint needs --graph, a low-rank method, or --fit-rows")),
                 None => Ok(()),
             };
         };
@@ -284,6 +340,10 @@ impl Label {
             Some(prior) => prior.files(files),
             None => files,
         };
-        self.outputs.files(files).write("--checkpoint", self.stream.checkpoint.as_deref(), ANY_ENDING)
+        self.outputs.files(files, self.data.data.as_deref()).write(
+            "--checkpoint",
+            self.stream.checkpoint.as_deref(),
+            ANY_ENDING,
+        )
     }
 }

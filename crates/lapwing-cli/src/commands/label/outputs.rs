@@ -1,6 +1,6 @@
 //! The outputs of `lapwing label`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use lapwing::data::read::TableFile;
@@ -18,7 +18,7 @@ use crate::written::is_stdout;
 #[derive(Args)]
 #[command(next_help_heading = "Output")]
 pub struct OutputOptions {
-    /// Where the labels go: .csv, .parquet or .npy; - writes CSV to standard output
+    /// Where the labels go: .csv, .parquet or .npy; - writes CSV to standard output; a folder, for a folder of .parquet
     #[arg(short, long, value_name = "OUT", required_unless_present = "plan")]
     pub output: Option<PathBuf>,
 
@@ -91,9 +91,9 @@ impl OutputOptions {
     }
 
     /// Adds the files that are written.
-    pub fn files<'p>(&'p self, files: Files<'p>) -> Files<'p> {
+    pub fn files<'p>(&'p self, files: Files<'p>, data: Option<&Path>) -> Files<'p> {
         let endings: &[&str] = if self.sets.is_some() { &COLUMN_ENDINGS } else { &LABEL_ENDINGS };
-        let files = self.save_graph.files(files.write("--output", self.output.as_deref(), endings));
+        let files = self.save_graph.files(files.write_labels("--output", self.output.as_deref(), data, endings));
         self.report.files(files.write("--model", self.model.as_deref(), ANY_ENDING))
     }
 }

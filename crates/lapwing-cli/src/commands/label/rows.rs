@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use lapwing::data::prepare::prepare_rows;
 use lapwing::data::write::LabeledRows;
-use lapwing::data::{ClassNames, Error, Matrix, Report, RowNames, Run, SparseLabels, Standardize, Targets};
-use lapwing::models::{LowRank, Model, RowFit, SizeParams};
+use lapwing::data::{ClassNames, Error, Matrix, Report, RowNames, RowSource, Run, SparseLabels, Standardize, Targets};
+use lapwing::models::{Method, Model, RowFit, RowProblem, SizeParams, fit_rows};
 use lapwing_core::communicator::agree;
+use lapwing_core::hash::mix;
 use lapwing_core::peak_memory_bytes;
 use lapwing_core::publish::Staged;
 use lapwing_graph::low_rank::labeled_within;
@@ -16,7 +17,7 @@ use lapwing_models::low_rank::remove_checkpoint;
 use lapwing_report::summary::{self, row};
 use lapwing_report::{ClassSize, Parts};
 use lapwing_table::read::is_rereadable_table;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::outputs::OutputOptions;
 use crate::failure::Failure;
@@ -42,7 +43,9 @@ const ALIGNED_ROWS: usize = 1 << 10;
 
 /// Inputs, method and outputs of a run.
 pub struct LabelRows<'l> {
-    pub method: &'l LowRank,
+    pub method: &'l dyn Method,
+    /// The method and its parameters.
+    pub described: String,
     pub path: &'l Path,
     pub data: &'l DataOptions,
     pub labels: &'l LabelOptions,
@@ -50,6 +53,8 @@ pub struct LabelRows<'l> {
     pub checkpoint: Option<&'l Path>,
     /// The class sizes to hold, if any.
     pub sizes: Option<SizeParams>,
+    /// Rows that are fitted, by a method that does not sum over all.
+    pub fit_rows: usize,
 }
 
 /// What a run reads before the fit.
@@ -72,7 +77,14 @@ impl LabelRows<'_> {
         if let Some(sizes) = &self.sizes {
             sizes.validate(labels.classes.len())?;
         }
-        let fit = self.method.fit_rows(source, &read.targets, session.communicator, &session.run);
+        // Tables are scaled while they are read.
+        let standardize = if read.rows.recipe().is_some() { Standardize::Off } else { self.data.table.standardize };
+        let is_kept = self.checkpoint.is_some() && !self.method.reads_rows() && session.communicator.is_root();
+        let of = is_kept.then(|| self.identity(source, &read, session)).transpose();
+        let of = self.agree(session, of)?;
+        let checkpoint = self.checkpoint.zip(of.as_deref());
+        let problem = RowProblem { source, targets: &read.targets, fit_rows: self.fit_rows, standardize, checkpoint };
+        let fit = fit_rows(self.method, &problem, session.communicator, &session.run);
         let mut fit = fit.map_err(|error| read.rows.explained(error, &session.run))?;
         if let Some(sizes) = &self.sizes {
             let held = fit.hold_sizes(source, sizes, &read.targets, &session.run);
@@ -92,10 +104,13 @@ impl LabelRows<'_> {
             let write = |_: &mut Report| self.write(path, &fit, &read, session, &mut counts);
             let staged = report.time_steps("write", source.n_rows() as u64, &session.run, write);
             report.warnings.extend(numbered(path, read.names.as_ref()));
-            printed = staged.map(|staged| staged.into_iter().for_each(|labels| written.add_first("labels", labels)));
+            printed = staged.map(|staged| written.add_labels(path, staged));
         }
         report.n_unreached = counts.unreached;
-        RowFit::note_unreached(&mut report);
+        if let Some(Value::Object(certificate)) = report.parts.get_mut("certificate") {
+            certificate.insert("n_open".into(), json!(counts.open));
+        }
+        fit.note_unreached(&mut report);
         let finished = publish_after(printed, || {
             written.publish()?;
             self.checkpoint
@@ -109,6 +124,17 @@ impl LabelRows<'_> {
         self.print(session, &report, labels, &counts, &written)?;
         let is_fine = counts.unreached == 0 && report.solve.as_ref().is_none_or(|solve| solve.converged);
         Ok(Outcome::of(self.outputs.strict, is_fine))
+    }
+
+    /// What identifies the fit: method, parameters, labels, rows and seed.
+    fn identity(&self, source: &dyn RowSource, read: &Read, session: &Session) -> Result<String, Failure> {
+        let rows = source.identity(&session.run)?.unwrap_or_default();
+        let Read { targets, .. } = read;
+        let (labels, trust) = (targets.values().values(), targets.weights());
+        let given = format!("{:?} {labels:?} {trust:?} {}", targets.rows(), self.described);
+        let given = given.bytes().fold(0, |hash, byte| mix(hash ^ u64::from(byte)));
+        let (seed, standardize) = (session.run.seed, self.data.table.standardize);
+        Ok(format!("{rows}, {given:016x}, {} rows, {standardize:?}, seed {seed}", self.fit_rows))
     }
 
     /// Waits until all ranks are done; then the result of this rank, or an error if any rank failed.
@@ -152,7 +178,7 @@ impl LabelRows<'_> {
     }
 
     /// Labels all rows and writes them to one table. Ranks take pieces of the rows in turns; rank 0 writes and counts them. Returns the
-    /// staged table at rank 0, and counts of what was labeled even if writing failed.
+    /// staged files at rank 0, and counts of what was labeled even if writing failed.
     fn write(
         &self,
         path: &Path,
@@ -160,14 +186,15 @@ impl LabelRows<'_> {
         read: &Read,
         session: &Session,
         counts: &mut Counts,
-    ) -> Result<Option<Staged>, Failure> {
+    ) -> Result<Vec<Staged>, Failure> {
         let (communicator, run, classes) = (session.communicator, &session.run, &read.labels.classes);
         let (n, size) = (read.rows.source().n_rows(), communicator.size());
         let probabilities = self.outputs.probabilities;
         let begin = || {
             let kept = self.outputs.kept(self.data, self.labels, || read.labels.rows.clone())?;
-            let table = LabelTable { path, classes, probabilities, names: read.names.as_ref(), kept };
-            table.writer(n, false)
+            let (names, data) = (read.names.as_ref(), Some(self.path));
+            let table = LabelTable { path, classes, probabilities, names, kept, data };
+            table.writer(n, fit.certifies())
         };
         let mut writer = self.agree(session, communicator.is_root().then(begin).transpose())?;
         let mut write = |first: usize, block: &LabeledRows<'_>| {
@@ -194,14 +221,14 @@ impl LabelRows<'_> {
                 // Only rank 0 gets any.
                 let parts = communicator.gather(&packed)?;
                 let written = (first..).step_by(step).zip(&parts).try_for_each(|(first, part)| {
-                    unpack(part, classes, probabilities, |block| run.install(|| write(first, block)))
+                    unpack(part, classes, (fit.certifies(), probabilities), |block| run.install(|| write(first, block)))
                 });
                 agree(communicator, written)?;
                 done.add((step * size).min(n - first));
             }
         }
         let staged = run.check().and_then(|()| writer.map(|writer| writer.stage()).transpose());
-        Ok(agree(communicator, staged)?)
+        Ok(agree(communicator, staged)?.unwrap_or_default())
     }
 
     /// Labels the rows `own`, and hands them on in blocks.
@@ -219,7 +246,7 @@ impl LabelRows<'_> {
                 labels: &self.outputs.unreached.labels(&labeling),
                 confidence: &labeling.confidence,
                 reached: &labeling.reached,
-                certified: None,
+                certified: labeling.certified.as_deref(),
                 probabilities: self.outputs.probabilities.then_some(&labeling.label_distributions),
             };
             take(first, &block)
@@ -275,6 +302,8 @@ struct Counts {
     /// Rows of each class.
     inferred: Vec<usize>,
     unreached: usize,
+    /// Reached rows whose label is not certified, if labels are.
+    open: usize,
     /// Rows without a given label whose class is known (generated rows).
     hidden: usize,
     /// Those of them that got their class.
@@ -283,13 +312,15 @@ struct Counts {
 
 impl Counts {
     fn new(n_classes: usize) -> Self {
-        Self { inferred: vec![0; n_classes], unreached: 0, hidden: 0, right: 0 }
+        Self { inferred: vec![0; n_classes], unreached: 0, open: 0, hidden: 0, right: 0 }
     }
 
     /// Adds the rows from `first` on.
     fn add(&mut self, first: usize, block: &LabeledRows<'_>, read: &Read) {
         block.labels.iter().flatten().for_each(|class| self.inferred[*class] += 1);
         self.unreached += block.reached.iter().filter(|reached| !**reached).count();
+        let certified = block.certified.into_iter().flatten().zip(block.reached);
+        self.open += certified.filter(|(is_certain, reached)| **reached && !**is_certain).count();
         if read.rows.class(first).is_none() {
             return;
         }
@@ -311,12 +342,14 @@ impl Counts {
     }
 }
 
-/// Appends labeled rows as bytes: of each its class (4 bytes), confidence (8), whether it was reached (1), and probabilities (8 each).
+/// Appends labeled rows as bytes: of each its class (4 bytes), confidence (8), whether it was reached and is certified (1), and
+/// probabilities (8 each).
 fn pack(block: &LabeledRows<'_>, out: &mut Vec<u8>) {
+    let is_certain = |row: usize| block.certified.is_some_and(|certified| certified[row]);
     for (row, class) in block.labels.iter().enumerate() {
         out.extend(class.map_or(NO_CLASS, |class| class as u32).to_le_bytes());
         out.extend(block.confidence[row].to_le_bytes());
-        out.push(block.reached[row].into());
+        out.push(u8::from(block.reached[row]) | u8::from(is_certain(row)) << 1);
         block.probabilities.iter().flat_map(|matrix| matrix.row(row)).for_each(|p| out.extend(p.to_le_bytes()));
     }
 }
@@ -328,16 +361,18 @@ const NO_CLASS: u32 = u32::MAX;
 fn unpack(
     bytes: &[u8],
     classes: &ClassNames,
-    has_probabilities: bool,
+    (certifies, has_probabilities): (bool, bool),
     take: impl FnOnce(&LabeledRows<'_>) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let n_probabilities = if has_probabilities { classes.len() } else { 0 };
-    let (mut labels, mut confidence, mut reached, mut probabilities) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut labels, mut confidence, mut probabilities) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut reached, mut certified) = (Vec::new(), Vec::new());
     for row in bytes.chunks_exact(ROW_BYTES + 8 * n_probabilities) {
         let class = row.first_chunk().map_or(NO_CLASS, |bytes| u32::from_le_bytes(*bytes));
         labels.push(Some(class as usize).filter(|_| class != NO_CLASS));
         confidence.extend(row[4..].first_chunk().map(|bytes| f64::from_le_bytes(*bytes)));
-        reached.push(row[12] != 0);
+        reached.push(row[12] & 1 != 0);
+        certified.push(row[12] & 2 != 0);
         probabilities.extend(row[ROW_BYTES..].as_chunks().0.iter().map(|bytes| f64::from_le_bytes(*bytes)));
     }
     if labels.is_empty() {
@@ -346,5 +381,6 @@ fn unpack(
     let matrix = Matrix::new(labels.len(), n_probabilities, probabilities)?;
     let (labels, confidence, reached) = (&labels[..], &confidence[..], &reached[..]);
     let probabilities = has_probabilities.then_some(&matrix);
-    take(&LabeledRows { classes, labels, confidence, reached, certified: None, probabilities })
+    let certified = certifies.then_some(&certified[..]);
+    take(&LabeledRows { classes, labels, confidence, reached, certified, probabilities })
 }

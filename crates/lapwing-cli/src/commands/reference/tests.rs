@@ -26,9 +26,9 @@ fn pages_name_every_command_and_option() {
     for command in all.get_subcommands().filter(|command| !command.is_hide_set() && command.get_name() != "help") {
         let name = format!("lapwing-{}", command.get_name());
         assert!(index.contains(&format!("({name}.md)")), "{name}");
-        // Parameters of methods are on the pages of the methods.
+        // Parameters of methods are on the pages of the methods, or on that of `label`.
         let has_methods = ["label", "compare"].contains(&command.get_name());
-        let belongs = |page: &str| page == name || has_methods && page.starts_with("lapwing-label-");
+        let belongs = |page: &str| page == name || has_methods && page.starts_with("lapwing-label");
         let text = |files: &[(String, String)]| -> String {
             files
                 .iter()
