@@ -287,10 +287,12 @@ mod tests {
         let csr = Csr::from_entries(3, 4, &[(0, 1, 1.0f32), (2, 0, 2.0), (2, 3, 3.0)]).unwrap();
         let sparse = Features::Sparse(Arc::new(csr));
         let dense = Features::from_f64(3, 4, (0..12).map(f64::from).collect()).unwrap();
+        let run = Run::new(Some(1), 0).unwrap();
+        let values = |rows: &Features<'_>| crate::gather(rows, &[0, 1, 2], &[], &run).unwrap();
         for all in [&sparse, &dense] {
             let parts = [all.select(&[0]).unwrap(), all.select(&[]).unwrap(), all.select(&[1, 2]).unwrap()];
             let joined = Features::stacked(&parts, 4).unwrap();
-            assert_eq!((joined.n_rows(), dense_values(&joined)), (3, dense_values(all)));
+            assert_eq!((joined.n_rows(), values(&joined)), (3, values(all)));
         }
         assert!(Features::stacked(&[sparse, dense], 4).is_err());
         assert_eq!(Features::stacked(&[], 4).unwrap().n_rows(), 0);
