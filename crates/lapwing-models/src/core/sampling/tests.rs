@@ -89,7 +89,8 @@ fn clusters_without_a_label_of_which_no_row_is_drawn_are_found() {
                 let row = (row + 100 * at) % N;
                 members.push((cluster, row as u32));
                 (0..8).for_each(|col| {
-                    values[row * 8 + col] = if col == cluster % 8 { -20.0 - cluster as f64 } else { 0.01 * at as f64 }
+                    values[row * 8 + col] =
+                        if col == cluster % 8 { -100.0 * (1 + cluster) as f64 } else { 0.01 * at as f64 }
                 });
             }
         }
