@@ -158,7 +158,7 @@ fn a_table_is_divided_among_files() {
         answers.writer(&folder.path("a.csv")).divided(files).map(drop).unwrap_err().to_string()
     };
     assert!(divided(&[("a.csv", 99)]).contains("100 rows"));
-    assert!(divided(&[("a.csv", 50), ("b.parquet", 50)]).contains("all in .csv"));
+    assert!(divided(&[("a.csv", 50), ("b.parquet", 50)]).contains("all end in .csv"));
 }
 
 #[test]
