@@ -64,10 +64,11 @@ fn files_in(out: &Path, data: &Path) -> Result<Vec<(PathBuf, usize)>, Failure> {
         if path == *part {
             return Err(Failure::usage(format!("--output {} is the folder of DATA", out.display())));
         }
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
-        }
         files.push((path, n_rows));
+    }
+    // Only when nothing is refused.
+    for folder in files.iter().filter_map(|(path, _)| path.parent()) {
+        std::fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
     }
     Ok(files)
 }

@@ -1,5 +1,6 @@
 //! `--plan`: memory and passes that a fit needs, without doing it.
 
+use std::fs::Metadata;
 use std::path::Path;
 
 use lapwing::data::read::{
@@ -15,7 +16,7 @@ use lapwing_table::{can_stream, probe};
 use serde_json::json;
 
 use crate::failure::Failure;
-use crate::input::{Input, RowStream, are_rows, labels_of, names_of};
+use crate::input::{Input, RowStream, are_rows, generated, labels_of, names_of};
 use crate::options::{DataOptions, LabelOptions, no_labels, read_options};
 use crate::outcome::Outcome;
 use crate::session::Session;
@@ -83,7 +84,8 @@ pub fn rows_that_fit(
     path: &Path,
 ) -> Result<Option<usize>, Failure> {
     let Some(free) = available_memory_bytes() else { return Ok(None) };
-    if bytes_on_disk(path).is_none_or(|bytes| bytes.saturating_mul(MOST_GROWTH) < free) {
+    let is_small = |file: Metadata| file.is_file() && file.len().saturating_mul(MOST_GROWTH) < free;
+    if generated(path).is_some() || std::fs::metadata(path).is_ok_and(is_small) {
         return Ok(None);
     }
     let Found { size, plan, .. } = Planner { session, data, labels, planned }.of_rows(path, false)?;
@@ -106,16 +108,6 @@ pub fn rows_that_fit(
         count(rows)
     ));
     Ok(Some(rows))
-}
-
-/// Bytes of a file, or of the files in a folder.
-fn bytes_on_disk(path: &Path) -> Option<u64> {
-    let metadata = std::fs::metadata(path).ok()?;
-    if !metadata.is_dir() {
-        return Some(metadata.len());
-    }
-    let files = std::fs::read_dir(path).ok()?.filter_map(|file| file.ok()?.metadata().ok());
-    Some(files.map(|file| file.len()).sum())
 }
 
 /// Finds the size of the input of a fit.

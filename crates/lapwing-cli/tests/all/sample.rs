@@ -81,6 +81,8 @@ fn what_a_sample_cannot_do_is_refused() {
     folder.write("edges.csv", "u,v\n0,1\n");
     let text = folder.error(&format!("{common} -o a.csv --graph edges.csv"));
     assert!(text.contains("a graph says how all rows are joined"), "{text}");
+    let text = folder.error("label array.npy --labels known.csv --fit-rows 100 --plan");
+    assert!(text.starts_with("--plan tells what a fit of all rows takes"), "{text}");
     let text = folder.error("label array.npy --labels known.csv --fit-rows 0 -o a.csv");
     assert!(text.contains("--fit-rows"), "{text}");
 }

@@ -3,9 +3,9 @@
 //!
 //! 1. Rows are drawn by a hash of their number, so that the sample is the same for any division of the rows into blocks.
 //! 2. One pass over all rows finds rows near every labeled one, and rows that lie farther from the sample than rows of the
-//!    sample are from each other. A row is *covered* if it is within reach of one of its nearest rows of the sample: the distance of this
-//!    row to its own k-th neighbor, times a factor for which all rows of the sample but one in a thousand cover each other. A cluster of
-//!    which no row was drawn is not covered.
+//!    sample are from each other. A row is *covered* if it is within reach of one of its nearest rows of the sample. A
+//!    row of the sample reaches as far as its own k-th neighbor, times a factor of at most 2 that lets all rows of the sample but one in a
+//!    thousand cover each other; the 1 % that lie alone reach no farther than others. A cluster of which no row was drawn is not covered.
 //! 3. Of the rows that are not covered, those of the least hash join the sample.
 //!
 //! Cost: two passes over the rows; a visit to one cell of an index of the sample for each row; memory for the sample, twice.
@@ -36,7 +36,7 @@ const NEAR: usize = 15;
 const FAR: f64 = 0.1;
 /// Passes over the rows.
 const PASSES: usize = 2;
-/// Share of the rows of the sample without a label to which labels that are held out are predicted.
+/// Share of the rows without a label to which a method is fitted when labels are held out.
 const HELD_OUT_ROWS: f64 = 1.0 / 3.0;
 /// Rows that are read and compared at a time.
 const BLOCK_ROWS: usize = 8192;
@@ -110,6 +110,8 @@ impl Beside {
 pub struct Search {
     draw: Draw,
     rows: Vec<u32>,
+    /// Whether each of these has a label.
+    is_labeled: Vec<bool>,
     /// The rows drawn, scaled.
     base: Features<'static>,
     scaling: FittedScaling,
@@ -132,7 +134,8 @@ impl Search {
         let scaling = Scaling::fit(&features, standardize, TermWeights::Off, run)?;
         let base = scaled(&scaling.scaling, features, run)?;
         let cover = if draw.share < 1.0 { Cover::new(&base, &run.quiet())? } else { None };
-        Ok(Self { draw, rows, base, scaling, cover })
+        let is_labeled = rows.iter().map(|row| draw.labeled.binary_search(row).is_ok()).collect();
+        Ok(Self { draw, rows, is_labeled, base, scaling, cover })
     }
 
     /// Whether other rows need not be looked at: because all were drawn, or are sparse.
@@ -155,7 +158,7 @@ impl Search {
             if drawn.binary_search(&row).is_ok() {
                 continue;
             }
-            for (place, distance) in neighbors.row(at).filter(|(place, _)| self.is_labeled(*place)) {
+            for (place, distance) in neighbors.row(at).filter(|(place, _)| self.is_labeled[*place as usize]) {
                 Beside::offer(found.near.entry(place).or_default(), (distance, row));
             }
             if !covered[at] {
@@ -181,10 +184,6 @@ impl Search {
         all.far.extend(other.far);
         all.kept.extend(other.kept);
         all.drop_displaced();
-    }
-
-    fn is_labeled(&self, place: u32) -> bool {
-        self.draw.labeled.binary_search(&self.rows[place as usize]).is_ok()
     }
 
     fn choose(&self, found: &mut Beside, far: (u64, u32)) {
@@ -359,7 +358,7 @@ fn merged(
     }
 }
 
-/// Rows to label, of which as many are fitted as memory allows.
+/// Rows to label, and how many of them are fitted.
 #[derive(Clone, Copy)]
 pub struct RowProblem<'p> {
     /// The rows.

@@ -221,6 +221,10 @@ impl Label {
         if !method.reads_rows() {
             self.check_stream(method, settings)?;
         }
+        if self.outputs.plan && self.fit_rows.is_some() && !method.reads_rows() {
+            let reason = "--plan tells what a fit of all rows takes, not that of a sample; leave --fit-rows out, or name a low-rank method";
+            return Err(Failure::usage(reason));
+        }
         if self.outputs.plan {
             let may_stream = self.outputs.report.path.is_none();
             return print_plan(session, &self.data, &self.labels, &planned(method), may_stream);
