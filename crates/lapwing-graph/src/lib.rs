@@ -29,7 +29,9 @@ mod widths;
 mod window;
 
 pub use affinity::{AffinityGraph, affinity_graph, weigh};
-pub use knn::{IndexCells, KnnReport, NeighborIndex, Neighbors, edge_distances, equal_rows, kneighbors, query};
+pub use knn::{
+    IndexCells, IndexStart, KnnReport, NeighborIndex, Neighbors, edge_distances, equal_rows, kneighbors, query,
+};
 pub use knn_edges::KnnEdges;
 pub use lapwing_solve::{Components, Graph};
 pub use params::{GraphParams, KnnMethod, KnnParams, Metric, SELF_TUNING_BANDWIDTH, Symmetrize, Weighting, ZeroRows};

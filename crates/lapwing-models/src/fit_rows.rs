@@ -32,7 +32,7 @@ pub fn fit_rows(
     communicator: &dyn Communicator,
     run: &Run,
 ) -> Result<RowFit> {
-    if method.reads_rows() {
+    if method.reads_rows() && problem.fit_rows >= problem.source.n_rows() {
         return method.fit_rows(problem, communicator, run);
     }
     let own = communicator.is_root().then(|| fit_or_load(method, problem, run)).transpose();

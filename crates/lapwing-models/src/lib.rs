@@ -46,7 +46,9 @@ pub use self::core::plan::{Plan, PlanStep};
 pub use self::core::problem::{Problem, ProblemSize};
 pub use self::core::row_fit::RowFit;
 pub use self::core::rule::{Labeling, Rule};
-pub use self::core::sampling::RowProblem;
+pub use self::core::sampling::{
+    Beside, Draw, RowProblem, Sample, Search, draw_sample, fit_sample, plan_rows, rows_that_fit,
+};
 pub use self::core::scores::{Extended, RowScores};
 pub use self::core::venn_abers::VennAbers;
 pub use self::core::{metrics, split};

@@ -27,7 +27,7 @@ pub use crate::relation::NO_NEIGHBOR;
 pub(crate) use checks::check_rows;
 use checks::{check_query, check_room};
 use distance::Distances;
-pub use index::{IndexCells, NeighborIndex};
+pub use index::{IndexCells, IndexStart, NeighborIndex};
 pub use lists::{KnnReport, Neighbors};
 pub(crate) use lists::{check_lists, largest_row, list_width, overflow};
 pub use near::{edge_distances, equal_rows};

@@ -158,7 +158,7 @@ pub(crate) fn in_blocks(
 /// are held at a time.
 const BLOCK_ROWS: usize = 8192;
 const LEAST_ROWS: usize = 64;
-const HELD_BYTES: usize = 1 << 26;
+pub(crate) const HELD_BYTES: usize = 1 << 26;
 
 /// Refuses rows of another number of columns than the features of the fit had.
 pub(crate) fn check_columns(new: &Features<'_>, n_features: usize) -> Result<()> {

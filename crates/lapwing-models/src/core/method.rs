@@ -84,7 +84,7 @@ pub trait Method: Send + Sync {
         false
     }
 
-    /// Whether the method can read rows in blocks ([`LowRank::fit_rows`](crate::LowRank::fit_rows)) instead of holding them.
+    /// Whether the method can read rows in blocks ([`fit_rows`](Self::fit_rows)) instead of holding them.
     fn reads_rows(&self) -> bool {
         false
     }

@@ -11,7 +11,7 @@ use lapwing_core::parallel::*;
 use lapwing_core::{Error, Features, Matrix, Result, Run};
 use lapwing_graph::learn::single_node_weights;
 use lapwing_graph::{
-    AffinityGraph, GraphParams, IndexCells, KnnMethod, KnnParams, Metric, NeighborIndex, Neighbors,
+    AffinityGraph, GraphParams, IndexCells, IndexStart, KnnMethod, KnnParams, Metric, NeighborIndex, Neighbors,
     SELF_TUNING_BANDWIDTH, Weighting, Widths, ZeroRows,
 };
 use serde::{Deserialize, Serialize};
@@ -189,7 +189,7 @@ impl<'a> NeighborExtension<'a> {
             return Err(file.error(format!("{} neighbors among {} rows", meta.graph.n_neighbors, features.n_rows())));
         }
         let index = match meta.index {
-            Some(index) => LazyIndex::kept(cells(file, index, n)?),
+            Some(index) => LazyIndex::kept(cells(file, index, (n, features.n_cols()))?),
             None => LazyIndex::default(),
         };
         let errors = match file.contains("errors") {
@@ -302,10 +302,10 @@ impl Extend for NeighborExtension<'_> {
         let meta = NeighborMeta {
             graph: graph.resolved(features),
             width: if let Widths::One(width) = widths { Some(*width) } else { None },
-            index: index.cells().map(|&IndexCells { n_probes, recall, recall_error, .. }| IndexMeta {
-                n_probes,
-                recall,
-                recall_error,
+            index: index.cells().map(|cells| {
+                let &IndexCells { n_probes, recall, recall_error, ref start, .. } = cells;
+                let start = start.as_ref().map(|start| (start.scale, start.longest));
+                IndexMeta { n_probes, recall, recall_error, start }
             }),
         };
         if let (Value::Object(all), Value::Object(own)) = (&mut file.meta, settings(meta)?) {
@@ -318,6 +318,10 @@ impl Extend for NeighborExtension<'_> {
         if let Some(cells) = index.cells() {
             file.insert("index.ids", &[cells.ids.len()], cells.ids.clone())?;
             file.insert("index.starts", &[cells.starts.len()], cells.starts.clone())?;
+            if let Some(IndexStart { center, means, .. }) = &cells.start {
+                file.insert("index.center", &[center.len()], center.clone())?;
+                file.insert("index.means", &[cells.len(), features.n_cols() + 1], means.clone())?;
+            }
         }
         if let Some(errors) = errors {
             file.insert("errors", &[errors.len()], errors.to_vec())?;
@@ -342,18 +346,30 @@ struct IndexMeta {
     n_probes: usize,
     recall: f64,
     recall_error: f64,
+    /// Factor of the rows, and their largest norm; files of earlier versions have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    start: Option<(f64, f32)>,
 }
 
-/// The cells of the index of `n` rows.
-fn cells(file: &ModelFile, meta: IndexMeta, n: usize) -> Result<IndexCells> {
+/// The cells of the index of `n` rows of `d` columns.
+fn cells(file: &ModelFile, meta: IndexMeta, (n, d): (usize, usize)) -> Result<IndexCells> {
+    let start = |(scale, longest): (f64, f32)| {
+        Ok(IndexStart {
+            center: file.vector::<f64>("index.center", &[None], Must::FitSingle)?,
+            scale: file.setting("scale", scale, Must::Positive)?,
+            longest: file.setting("longest", longest.into(), Must::NonNegative)? as f32,
+            means: file.vector::<f32>("index.means", &[None, Some(d + 1)], Must::Finite)?,
+        })
+    };
     let cells = IndexCells {
         ids: file.array::<u32>("index.ids", &[Some(n)])?.1.as_slice().to_vec(),
         starts: file.array::<u64>("index.starts", &[None])?.1.as_slice().to_vec(),
         n_probes: meta.n_probes,
         recall: file.setting("recall", meta.recall, Must::NonNegative)?,
         recall_error: file.setting("recall_error", meta.recall_error, Must::NonNegative)?,
+        start: meta.start.map(start).transpose()?,
     };
-    cells.check(n).map_err(|e| file.error(e.to_string()))?;
+    cells.check(n, d).map_err(|e| file.error(e.to_string()))?;
     Ok(cells)
 }
 

@@ -151,3 +151,12 @@ pub struct ProblemSize {
     /// Worker threads.
     pub threads: usize,
 }
+
+impl ProblemSize {
+    /// The size of a part of `n_samples` of the rows, which is held.
+    pub fn part(self, n_samples: usize) -> Self {
+        let n_samples = n_samples.min(self.n_samples);
+        let input_bytes = (self.input_bytes as u128 * n_samples as u128 / self.n_samples.max(1) as u128) as usize;
+        Self { n_samples, input_bytes, n_labeled: self.n_labeled.min(n_samples), streamed: false, ..self }
+    }
+}

@@ -3,11 +3,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use lapwing_core::{Features, Matrix, Report, Result, RowSource, Run, Scaling, Targets, Warning, hash};
+use lapwing_core::{
+    Features, Matrix, Report, Result, RowSource, Run, Scaling, Targets, Warning, hash, peak_memory_bytes,
+};
 use lapwing_graph::low_rank::labeled_within;
 
 use super::expected::note_expected;
 use super::extend::{Extension, in_blocks, label_scaled};
+use super::fitted::Fitted;
 use super::held_out::HeldOut;
 use super::rule::{Labeling, Rule};
 use super::sampling::Cover;
@@ -158,6 +161,54 @@ impl RowFit {
             run.progress().update((end - rows.start) as u64, "rows");
         }
         Ok(())
+    }
+
+    /// The fit with the labels of all rows of a source, which are held; without a source it has none.
+    ///
+    /// # Errors
+    /// As [`label_rows`](Self::label_rows).
+    pub fn into_fitted(
+        mut self,
+        source: Option<&dyn RowSource>,
+        targets: &Targets,
+        run: &Run,
+    ) -> Result<Fitted<'static>> {
+        let mut report = std::mem::take(&mut self.report);
+        let steps = source.map_or(0, |source| source.n_rows() as u64);
+        let labeling = report.time_steps("apply", steps, run, |_| self.label_all(source, targets, run))?;
+        report.n_unreached = labeling.reached.iter().filter(|reached| !**reached).count();
+        self.note_unreached(&mut report);
+        report.peak_bytes = peak_memory_bytes();
+        let Self { extension, rule, held_out, .. } = self;
+        let extension = Some(extension);
+        Ok(Fitted { labeling, rule, extension, graph: None, held_out, best: None, report })
+    }
+
+    fn label_all(&self, source: Option<&dyn RowSource>, targets: &Targets, run: &Run) -> Result<Labeling> {
+        let (n, c) = (source.map_or(0, |source| source.n_rows()), targets.n_columns());
+        let mut all = Labeling {
+            scores: Arc::default(),
+            label_distributions: Matrix::filled(n, c, 0.0),
+            labels: Vec::with_capacity(n),
+            confidence: Vec::with_capacity(n),
+            reached: Vec::with_capacity(n),
+            certified: self.certifies().then(|| Vec::with_capacity(n)),
+            score_radius: None,
+        };
+        let mut scores = Matrix::filled(n, c, 0.0);
+        let Some(source) = source else { return Ok(Labeling { scores: Arc::new(scores), ..all }) };
+        self.label_rows(source, targets, 0..n, run, |first, part| {
+            let place = first * c..first * c + part.scores.values().len();
+            scores.values_mut()[place.clone()].copy_from_slice(part.scores.values());
+            all.label_distributions.values_mut()[place].copy_from_slice(part.label_distributions.values());
+            all.labels.extend(part.labels);
+            all.confidence.extend(part.confidence);
+            all.reached.extend(part.reached);
+            all.certified.iter_mut().for_each(|all| all.extend(part.certified.iter().flatten()));
+            Ok(())
+        })?;
+        all.scores = Arc::new(scores);
+        Ok(all)
     }
 
     /// Labels rows as if the fit did not know them.

@@ -14,21 +14,25 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashSet};
 use std::ops::Range;
 use std::path::Path;
 
+use lapwing_core::model_file::{ModelFile, Must};
 use lapwing_core::rows::in_order;
 use lapwing_core::{
     Error, Features, FittedScaling, Report, Result, RowReader, RowSource, Run, Scaling, Standardize, Targets,
     TermWeights, hash,
 };
 use lapwing_graph::{KnnParams, NeighborIndex, Neighbors};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::expected::note_expected;
+use super::extend::HELD_BYTES;
 use super::held_out::folds::{NEVER, enough, in_turn, n_folds, stratified};
 use super::held_out::{HeldOut, HeldOutSource};
 use super::method::Method;
-use super::problem::Problem;
+use super::plan::{Plan, PlanStep, Program, base_bytes};
+use super::problem::{Problem, ProblemSize};
 use super::row_fit::{Known, RowFit};
 use super::scores::{largest, rows_at};
+use super::stored::{features_of, store_features};
 
 /// Neighbors of a labeled row that join the sample, and neighbors by which rows are covered.
 const NEAR: usize = 15;
@@ -36,8 +40,17 @@ const NEAR: usize = 15;
 const FAR: f64 = 0.1;
 /// Passes over the rows.
 const PASSES: usize = 2;
-/// Share of the rows without a label to which a method is fitted when labels are held out.
-const HELD_OUT_ROWS: f64 = 1.0 / 3.0;
+/// Share of the rows without a label to which a method is fitted when labels are held out, and the most of them.
+const HELD_OUT_SHARE: f64 = 1.0 / 3.0;
+const HELD_OUT_ROWS: f64 = 30_000.0;
+/// One in so many rows of a block are read one by one.
+const FEW: usize = 64;
+/// Rows that are fitted if memory does not hold all, at most and at least. On the curved mixture (ten classes, a million rows) a fit of
+/// 300,000 rows is within .001 of a fit of all.
+const MOST_FITTED: usize = 300_000;
+const LEAST_FITTED: usize = 5_000;
+/// Kind of the bytes that hold what was found.
+const FOUND: &str = "rows-beside-a-sample";
 /// Rows that are read and compared at a time.
 const BLOCK_ROWS: usize = 8192;
 
@@ -47,19 +60,23 @@ pub struct Draw {
     labeled: Vec<u32>,
     share: f64,
     seed: u64,
-    /// Rows near labeled ones, and rows that are not covered, that may join.
+    /// Whether other rows may join: so many near labeled ones, and so many that are not covered.
+    compares: bool,
     n_near: usize,
     n_far: usize,
 }
 
 impl Draw {
-    /// About `n_fit` of `n` rows, among them the rows `labeled`, ascending.
-    pub fn new(n: usize, labeled: &[u32], n_fit: usize, seed: u64) -> Self {
+    /// About `n_fit` of `n` rows, among them the rows `labeled`, ascending. `compares` says whether others may join.
+    pub fn new(n: usize, labeled: &[u32], n_fit: usize, compares: bool, seed: u64) -> Self {
         let others = n_fit.saturating_sub(labeled.len());
-        let n_far = (FAR * others as f64) as usize;
-        let n_near = (NEAR * labeled.len()).min(others / 4);
+        let [n_far, n_near] = match compares {
+            true => [(FAR * others as f64) as usize, (NEAR * labeled.len()).min(others / 4)],
+            false => [0, 0],
+        };
         let share = if n_fit < n { (others - n_far - n_near) as f64 / n as f64 } else { 1.0 };
-        Self { labeled: labeled.to_vec(), share, seed: hash::mix(seed), n_near, n_far }
+        let compares = compares && share < 1.0;
+        Self { labeled: labeled.to_vec(), share, seed: hash::mix(seed), compares, n_near, n_far }
     }
 
     /// The drawn ones of the rows `rows`, ascending.
@@ -93,6 +110,31 @@ impl Beside {
         near.truncate(NEAR);
     }
 
+    /// What was found, for another process.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let mut file = ModelFile::new(FOUND, Value::Null);
+        let near = self.near.iter().flat_map(|(place, near)| near.iter().map(|near| (*place, *near)));
+        let (mut places, mut distances, mut rows) = (Vec::new(), Vec::new(), Vec::new());
+        for (place, (distance, row)) in near {
+            places.push(place);
+            distances.push(distance);
+            rows.push(row);
+        }
+        file.insert("near.places", &[places.len()], places)?;
+        file.insert("near.distances", &[distances.len()], distances)?;
+        file.insert("near.rows", &[rows.len()], rows)?;
+        let chosen: Vec<u32> = self.chosen.iter().map(|chosen| chosen.1).collect();
+        file.insert("chosen", &[chosen.len()], chosen)?;
+        file.insert("far", &[self.far.len()], self.far.clone())?;
+        let (kept, parts): (Vec<u32>, Vec<Features<'static>>) =
+            self.kept.iter().map(|(row, features)| (*row, features.clone())).unzip();
+        file.insert("kept", &[kept.len()], kept)?;
+        if let Some(first) = parts.first() {
+            store_features(&Features::stacked(&parts, first.n_cols())?, &mut file)?;
+        }
+        Ok(file.to_bytes())
+    }
+
     /// Drops features of rows that others have displaced.
     fn drop_displaced(&mut self) {
         if self.kept.len() <= 2 * self.n_alive + 1024 {
@@ -106,7 +148,7 @@ impl Beside {
 }
 
 /// Compares rows with those that were drawn, to find others that join them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Search {
     draw: Draw,
     rows: Vec<u32>,
@@ -133,12 +175,12 @@ impl Search {
         features.check(run)?;
         let scaling = Scaling::fit(&features, standardize, TermWeights::Off, run)?;
         let base = scaled(&scaling.scaling, features, run)?;
-        let cover = if draw.share < 1.0 { Cover::new(&base, &run.quiet())? } else { None };
+        let cover = if draw.compares { Cover::new(&base, &run.quiet())? } else { None };
         let is_labeled = rows.iter().map(|row| draw.labeled.binary_search(row).is_ok()).collect();
         Ok(Self { draw, rows, is_labeled, base, scaling, cover })
     }
 
-    /// Whether other rows need not be looked at: because all were drawn, or are sparse.
+    /// Whether no other rows may join, which need not be looked at then; so it is with sparse rows.
     pub fn is_done(&self) -> bool {
         self.cover.is_none()
     }
@@ -162,7 +204,7 @@ impl Search {
                 Beside::offer(found.near.entry(place).or_default(), (distance, row));
             }
             if !covered[at] {
-                self.choose(&mut found, (hash::mix(!self.draw.seed ^ u64::from(row)), row));
+                self.choose(&mut found, row);
                 found.far.push(row);
             }
         }
@@ -180,14 +222,40 @@ impl Search {
             let own = all.near.entry(place).or_default();
             near.into_iter().for_each(|near| Beside::offer(own, near));
         }
-        other.chosen.into_iter().for_each(|chosen| self.choose(all, chosen));
+        other.chosen.into_iter().for_each(|chosen| self.choose(all, chosen.1));
         all.far.extend(other.far);
         all.kept.extend(other.kept);
         all.drop_displaced();
     }
 
-    fn choose(&self, found: &mut Beside, far: (u64, u32)) {
-        found.chosen.push(far);
+    /// What [`Beside::to_bytes`] wrote.
+    ///
+    /// # Errors
+    /// [`Error::Format`] for other bytes.
+    pub fn found(&self, bytes: &[u8]) -> Result<Beside> {
+        let file = ModelFile::from_bytes(bytes, FOUND)?;
+        file.expect_kind(&[FOUND])?;
+        let rows = |name: &str| -> Result<Vec<u32>> { Ok(file.array::<u32>(name, &[None])?.1.as_slice().to_vec()) };
+        let (places, near) = (rows("near.places")?, rows("near.rows")?);
+        let n = Some(places.len());
+        let distances = file.numbers::<f32>("near.distances", &[n], Must::Finite)?.1;
+        let mut found = Beside { far: rows("far")?, ..Beside::default() };
+        for ((place, row), distance) in places.into_iter().zip(near).zip(distances.as_slice()) {
+            found.near.entry(place).or_default().push((*distance, row));
+        }
+        rows("chosen")?.into_iter().for_each(|row| self.choose(&mut found, row));
+        let kept = rows("kept")?;
+        if !kept.is_empty() {
+            let features = features_of(&file)?;
+            for (at, row) in kept.into_iter().enumerate() {
+                found.kept.insert(row, features.select(&[at as u32])?);
+            }
+        }
+        Ok(found)
+    }
+
+    fn choose(&self, found: &mut Beside, row: u32) {
+        found.chosen.push((hash::mix(!self.draw.seed ^ u64::from(row)), row));
         if found.chosen.len() > self.draw.n_far {
             found.chosen.pop();
         }
@@ -229,25 +297,19 @@ pub struct Sample {
     pub scaling: FittedScaling,
     /// Rows near labeled ones that joined the sample, ascending.
     pub near: Vec<u32>,
-    /// Rows that were not covered, ascending, and how many of them joined the sample.
+    /// Rows that were not covered, ascending.
     pub far: Vec<u32>,
+    /// How many of them joined the sample.
     pub n_far_taken: usize,
 }
 
 impl Sample {
-    /// About `n_fit` rows of `source`, among them the rows `labeled`, ascending.
+    /// The rows of `source` that `draw` says, and those that join them.
     ///
     /// # Errors
     /// [`Error::Columns`] for values that are not finite; what the source cannot do; [`Error::Interrupted`].
-    pub(crate) fn draw(
-        source: &dyn RowSource,
-        labeled: &[u32],
-        n_fit: usize,
-        standardize: Standardize,
-        run: &Run,
-    ) -> Result<Self> {
+    pub(crate) fn draw(source: &dyn RowSource, draw: Draw, standardize: Standardize, run: &Run) -> Result<Self> {
         let n = source.n_rows();
-        let draw = Draw::new(n, labeled, n_fit, run.seed);
         let rows = draw.of(0..n);
         let drawn = hold(source, &rows, &run.part(0.0..0.3, "rows drawn"))?;
         let search = Search::new(draw, rows, drawn, standardize, &run.quiet())?;
@@ -320,7 +382,11 @@ fn hold(source: &dyn RowSource, rows: &[u32], run: &Run) -> Result<Features<'sta
         let start = rows.partition_point(|&row| (row as usize) < block.start);
         let end = rows.partition_point(|&row| (row as usize) < block.end);
         let places: Vec<u32> = rows[start..end].iter().map(|&row| row - block.start as u32).collect();
-        reader.hold(block.len(), run)?.select(&places)
+        if places.len() * FEW > block.len() {
+            reader.hold(block.len(), run)?.select(&places)
+        } else {
+            few(reader, &places, block.len(), run)
+        }
     };
     in_order(
         source,
@@ -335,6 +401,28 @@ fn hold(source: &dyn RowSource, rows: &[u32], run: &Run) -> Result<Features<'sta
         },
     )?;
     Features::stacked(&parts, source.n_cols())
+}
+
+/// Some rows at the places `places`, ascending, of the next `n` of a reader, in parts of one row.
+fn few(reader: &mut Box<dyn RowReader + '_>, places: &[u32], n: usize, run: &Run) -> Result<Features<'static>> {
+    let (mut parts, mut next) = (Vec::with_capacity(places.len()), 0);
+    let pass = |reader: &mut Box<dyn RowReader + '_>, n_rows: usize| -> Result<()> {
+        if n_rows > 0 && !reader.skip(n_rows, run)? {
+            reader.hold(n_rows, run)?;
+        }
+        Ok(())
+    };
+    for &place in places {
+        pass(reader, place as usize - next)?;
+        parts.push(reader.hold(1, run)?);
+        next = place as usize + 1;
+    }
+    pass(reader, n - next)?;
+    if parts.is_empty() {
+        parts.push(reader.hold(0, run)?);
+    }
+    let d = parts.first().map_or(0, Features::n_cols);
+    Features::stacked(&parts, d)
 }
 
 /// Rows of two parts in ascending order.
@@ -365,7 +453,7 @@ pub struct RowProblem<'p> {
     pub source: &'p dyn RowSource,
     /// Given labels.
     pub targets: &'p Targets,
-    /// Rows that are fitted, about, by a method that does not [sum over rows](Method::reads_rows); all labeled rows are among them.
+    /// Rows that are fitted, about; all labeled rows are among them.
     pub fit_rows: usize,
     /// Whether columns are scaled.
     pub standardize: Standardize,
@@ -380,6 +468,53 @@ impl<'p> RowProblem<'p> {
     }
 }
 
+/// About `n_fit` rows of a source: the rows `labeled`, ascending, rows near them, rows drawn at random, and some that none of these are near.
+///
+/// # Errors
+/// [`Error::Columns`] for values that are not finite; what the source cannot do; [`Error::Interrupted`].
+///
+/// # Complexity
+/// Two passes over the rows.
+pub fn draw_sample(
+    source: &dyn RowSource,
+    labeled: &[u32],
+    n_fit: usize,
+    standardize: Standardize,
+    run: &Run,
+) -> Result<Sample> {
+    Sample::draw(source, Draw::new(source.n_rows(), labeled, n_fit, true, run.seed), standardize, run)
+}
+
+/// The plan of [fitting](crate::fit_rows) a sample of about `fit_rows` rows and labeling all, of a problem of that size.
+pub fn plan_rows(method: &dyn Method, size: &ProblemSize, fit_rows: usize) -> Plan {
+    if fit_rows >= size.n_samples {
+        return method.plan(size);
+    }
+    let (part, d) = (size.part(fit_rows), size.n_features);
+    let fit = method.plan(&part);
+    let base = base_bytes(Program::Graph, &part);
+    // Rows of an index, and those of a block for each thread: as they are, scaled, and with their neighbors.
+    let indexed = if size.sparse { 0 } else { 4 * part.n_samples * d };
+    let blocks = size.threads * BLOCK_ROWS * (12 * d + 24 * NEAR);
+    let step = |name: &str, bytes: usize| PlanStep { name: name.into(), peak_bytes: bytes as u64 };
+    let mut steps = vec![step("sample", base + 2 * part.input_bytes + indexed + blocks)];
+    steps.extend(fit.steps);
+    // The model has its own rows; labels wait to be written.
+    let model = 2 * part.input_bytes + 2 * indexed + 16 * part.n_samples * size.n_classes.max(2);
+    steps.push(step("write", base + model + blocks + HELD_BYTES));
+    let passes = if method.reads_rows() { 2 } else { 3 };
+    Plan::from_steps(Program::Graph, size.n_samples, fit.n_edges, passes, steps)
+}
+
+/// Rows to fit of a problem of that size, if `free` bytes of memory do not hold a fit of all.
+pub fn rows_that_fit(method: &dyn Method, size: &ProblemSize, free: u64) -> usize {
+    let mut rows = MOST_FITTED.min(size.n_samples);
+    while rows > LEAST_FITTED && plan_rows(method, size, rows).peak_bytes > free {
+        rows /= 2;
+    }
+    rows
+}
+
 /// Fits a method on a sample of the rows.
 pub(crate) fn fit(method: &(impl Method + ?Sized), problem: &RowProblem<'_>, run: &Run) -> Result<RowFit> {
     let RowProblem { source, targets, .. } = *problem;
@@ -389,8 +524,31 @@ pub(crate) fn fit(method: &(impl Method + ?Sized), problem: &RowProblem<'_>, run
     }
     let mut report = Report::new(method.name(), n, Some(source.n_cols()), targets.rows().len());
     let steps = (PASSES * n) as u64;
-    let draw = |_: &mut Report| Sample::draw(source, targets.rows(), problem.fit_rows, problem.standardize, run);
+    // A method that sums over rows has no use for rows that were chosen.
+    let draw = Draw::new(n, targets.rows(), problem.fit_rows, !method.reads_rows(), run.seed);
+    let draw = |_: &mut Report| Sample::draw(source, draw, problem.standardize, run);
     let sample = report.time_steps("sample", steps, run, draw)?;
+    fit_drawn(method, sample, targets, report, run)
+}
+
+/// Fits a method to a sample of rows that lie elsewhere. `targets` are those of all rows.
+///
+/// # Errors
+/// As [`Method::fit`].
+pub fn fit_sample(method: &dyn Method, sample: Sample, targets: &Targets, run: &Run) -> Result<RowFit> {
+    let (n, d) = (targets.n_samples(), sample.features.n_cols());
+    let report = Report::new(method.name(), n, Some(d), targets.rows().len());
+    fit_drawn(method, sample, targets, report, run)
+}
+
+fn fit_drawn(
+    method: &(impl Method + ?Sized),
+    sample: Sample,
+    targets: &Targets,
+    mut report: Report,
+    run: &Run,
+) -> Result<RowFit> {
+    let n = targets.n_samples();
     let Sample { rows, features, scaling, near, far, n_far_taken } = sample;
     let (n_near, n_far) = (near.len(), far.len());
     let place = |row: &u32| rows.binary_search(row).map(|at| at as u32);
@@ -422,7 +580,7 @@ pub(crate) fn fit(method: &(impl Method + ?Sized), problem: &RowProblem<'_>, run
 }
 
 /// Class shares of labels that were held out with their rows, and predicted as new rows are. To save time, each fold is fitted to a third of
-/// the rows `others`, besides the labeled ones; so the accuracy is rather too low than too high.
+/// the rows `others`, and no more than 30,000, besides the labeled ones; so the accuracy is rather too low than too high.
 fn held_out(
     method: &(impl Method + ?Sized),
     features: &Features<'_>,
@@ -433,11 +591,12 @@ fn held_out(
     let Some(folds) = stratified(targets, run) else { return Ok(None) };
     let folds = enough(folds);
     let seed = hash::mix(!run.seed);
+    let share = HELD_OUT_SHARE.min(HELD_OUT_ROWS / others.len() as f64);
     let shares = in_turn(targets, &folds, run, |kept, fold, run| {
         let own = fold.rows(targets);
         let is_kept = |row: &u32| kept.rows().binary_search(row).is_ok();
         let is_fitted = |row: &u32| {
-            is_kept(row) || (own.binary_search(row).is_err() && hash::uniform(seed ^ u64::from(*row)) < HELD_OUT_ROWS)
+            is_kept(row) || (own.binary_search(row).is_err() && hash::uniform(seed ^ u64::from(*row)) < share)
         };
         let rows: Vec<u32> = others.iter().copied().filter(is_fitted).collect();
         let places = (0..rows.len() as u32).filter(|&at| is_kept(&rows[at as usize])).collect();

@@ -28,12 +28,27 @@ pub struct IndexCells {
     pub recall: f64,
     /// Standard error of the recall.
     pub recall_error: f64,
+    /// What queries begin with; `None` if it is to be found by a pass over the rows.
+    pub start: Option<IndexStart>,
+}
+
+/// What queries begin with: how rows are shifted and scaled, and the means of the cells.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexStart {
+    /// Subtracted from the columns (d), or nothing.
+    pub center: Vec<f64>,
+    /// Factor of the rows.
+    pub scale: f64,
+    /// The largest norm of a row, under the inner product.
+    pub longest: f32,
+    /// Means of the cells (cells, d + 1), the last column that which makes the norms of all rows equal, under the inner product.
+    pub means: Vec<f32>,
 }
 
 impl IndexCells {
     /// Cells of which one is visited.
     pub(super) fn of(ids: Vec<u32>, starts: Vec<u64>) -> Self {
-        Self { ids, starts, n_probes: 1, recall: 1.0, recall_error: 0.0 }
+        Self { ids, starts, n_probes: 1, recall: 1.0, recall_error: 0.0, start: None }
     }
 
     /// Number of cells.
@@ -58,18 +73,21 @@ impl IndexCells {
         sizes
     }
 
-    /// Checks that the cells hold each of `n` rows once and that there are as many as are visited.
+    /// Checks that the cells hold each of `n` rows of `d` columns once and that there are as many as are visited.
     ///
     /// # Errors
     /// [`Error::Shape`] otherwise.
-    pub fn check(&self, n: usize) -> Result<()> {
+    pub fn check(&self, n: usize, d: usize) -> Result<()> {
         let mut seen = vec![false; n];
         let is_new = |&id: &u32| seen.get_mut(id as usize).is_some_and(|seen| !std::mem::replace(seen, true));
         let is_whole = self.ids.len() == n && self.ids.iter().all(is_new);
         let is_cut = self.starts.first() == Some(&0)
             && self.starts.last() == Some(&(n as u64))
             && self.starts.windows(2).all(|pair| pair[0] < pair[1]);
-        if is_whole && is_cut && (1..=self.len()).contains(&self.n_probes) {
+        let begins = self.start.as_ref().is_none_or(|IndexStart { center, means, .. }| {
+            means.len() == self.len() * (d + 1) && (center.is_empty() || center.len() == d)
+        });
+        if is_whole && is_cut && begins && (1..=self.len()).contains(&self.n_probes) {
             return Ok(());
         }
         let got = format!("{} rows in {} cells, {} visited", self.ids.len(), self.starts.len(), self.n_probes);

@@ -21,10 +21,10 @@ use std::ops::Range;
 use lapwing_core::parallel::*;
 use lapwing_core::{Dense, Error, Features, Result, Run};
 
-pub use cells::IndexCells;
+pub use cells::{IndexCells, IndexStart};
 
 use self::cells::enough;
-use self::rows::{CellRows, Means, augmented};
+use self::rows::{CellRows, Means, augmented, means_of};
 use self::visits::Visits;
 use crate::knn::distance::{Distances, norms};
 use crate::knn::kernels::element::Floats;
@@ -63,6 +63,7 @@ pub struct NeighborIndex {
     rows: CellRows,
     means: Means,
     n_rows: usize,
+    n_cols: usize,
     /// Norms of the fitted rows, if the metric needs them.
     norms: Vec<f64>,
     /// Fitted rows of zeros under the cosine metric.
@@ -131,8 +132,14 @@ impl NeighborIndex {
     #[doc(hidden)]
     pub fn from_cells(features: &Features<'_>, params: &KnnParams, cells: IndexCells, run: &Run) -> Result<Self> {
         let dense = dense(features)?;
-        cells.check(dense.n_rows())?;
-        Self::ready(features, dense, Frame::new(dense, params.metric(), run), params, cells, run)
+        cells.check(dense.n_rows(), dense.n_cols())?;
+        let frame = match &cells.start {
+            Some(IndexStart { center, scale, longest, .. }) => {
+                Frame { center: center.clone(), scale: *scale, longest: *longest, metric: params.metric() }
+            }
+            None => Frame::new(dense, params.metric(), run),
+        };
+        Self::ready(features, dense, frame, params, cells, run)
     }
 
     fn ready(
@@ -140,14 +147,31 @@ impl NeighborIndex {
         dense: &Dense<'_>,
         frame: Frame,
         params: &KnnParams,
-        cells: IndexCells,
+        mut cells: IndexCells,
         run: &Run,
     ) -> Result<Self> {
         let zeros = zero_rows::find(features, params.metric(), params.zero_rows, run)?;
-        let (rows, means) = CellRows::new(&FloatSource { dense, frame: &frame }, &cells, run)?;
-        let means = Means::new(&means, frame.metric, run)?;
+        let start = match cells.start.take() {
+            Some(start) => start,
+            None => {
+                let means = means_of(&FloatSource { dense, frame: &frame }, &cells, run)?;
+                IndexStart { center: frame.center.clone(), scale: frame.scale, longest: frame.longest, means }
+            }
+        };
+        let (rows, means) = (CellRows::new(cells.len()), Means::new(&start.means, dense.n_cols(), run)?);
+        cells.start = Some(start);
         let norms = run.install(|| norms(features, params.metric()));
-        Ok(Self { sizes: cells.sizes(), cells, frame, rows, means, n_rows: dense.n_rows(), norms, zeros })
+        Ok(Self {
+            sizes: cells.sizes(),
+            cells,
+            frame,
+            rows,
+            means,
+            n_rows: dense.n_rows(),
+            n_cols: dense.n_cols(),
+            norms,
+            zeros,
+        })
     }
 
     /// The cells, from which [`NeighborIndex::from_cells`] makes the index again.
@@ -170,10 +194,9 @@ impl NeighborIndex {
         if matches!(new, Features::Sparse(_)) {
             return Err(Error::shape("features", "dense rows, as in the fit", "sparse rows"));
         }
-        if train.n_rows() != self.n_rows || train.n_cols() != self.rows.width() || params.metric() != self.frame.metric
-        {
+        if train.n_rows() != self.n_rows || train.n_cols() != self.n_cols || params.metric() != self.frame.metric {
             let got = format!("{} × {}", train.n_rows(), train.n_cols());
-            let expected = format!("{} × {}", self.n_rows, self.rows.width());
+            let expected = format!("{} × {}", self.n_rows, self.n_cols);
             return Err(Error::shape("features of the index", expected, got));
         }
         Ok(())
@@ -251,6 +274,7 @@ impl NeighborIndex {
         let visits = Visits {
             cells: &self.cells,
             rows: &self.rows,
+            fitted: FloatSource { dense: dense(train)?, frame: &self.frame },
             means: &self.means,
             new: dense(new)?,
             frame: &self.frame,

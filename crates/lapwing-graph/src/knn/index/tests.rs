@@ -102,8 +102,9 @@ fn cells_that_do_not_fit_are_refused() {
         n_probes,
         recall: 1.0,
         recall_error: 0.0,
+        start: None,
     };
-    cells(vec![1, 0, 2], vec![0, 2, 3], 2).check(3).unwrap();
+    cells(vec![1, 0, 2], vec![0, 2, 3], 2).check(3, 2).unwrap();
     for bad in [
         cells(vec![1, 0, 1], vec![0, 2, 3], 2),
         cells(vec![1, 0, 3], vec![0, 2, 3], 2),
@@ -111,7 +112,7 @@ fn cells_that_do_not_fit_are_refused() {
         cells(vec![1, 0, 2], vec![0, 2, 3], 3),
         cells(vec![1, 0, 2], vec![], 1),
     ] {
-        assert!(bad.check(3).is_err());
+        assert!(bad.check(3, 2).is_err());
     }
 }
 
@@ -126,7 +127,7 @@ fn many_rows_of_zeros_leave_no_cell_empty() {
     for seed in 0..20 {
         let run = Run::new(Some(2), seed).unwrap();
         let index = NeighborIndex::build(&train, &params, &run).unwrap();
-        index.cells().check(n).unwrap();
+        index.cells().check(n, d).unwrap();
         assert_eq!(index.query(&train, &part(&train, 5..6), &params, &run).unwrap().distances, [1.0; 3]);
     }
 }

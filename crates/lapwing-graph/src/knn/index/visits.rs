@@ -26,6 +26,8 @@ const ROUTED: usize = 256;
 pub(crate) struct Visits<'a> {
     pub cells: &'a IndexCells,
     pub rows: &'a CellRows,
+    /// The fitted rows.
+    pub fitted: FloatSource<'a>,
     pub means: &'a Means,
     pub new: &'a Dense<'a>,
     pub frame: &'a Frame,
@@ -96,7 +98,12 @@ impl Visits<'_> {
         for (cell, range) in starts.windows(2).enumerate().filter(|(_, range)| range[0] < range[1]) {
             self.run.check()?;
             let ids = &cells.ids[cells.range(cell)];
-            compare(queries, &visitors[range[0]..range[1]], rows.block(cell, ids), &mut lists);
+            compare(
+                queries,
+                &visitors[range[0]..range[1]],
+                rows.block(cell, ids, queries.width, &self.fitted)?,
+                &mut lists,
+            );
         }
         Ok(lists)
     }

@@ -67,11 +67,17 @@ fn a_sample_holds_all_labeled_rows_and_their_neighbors() {
     let (features, _) = rows();
     let run = Run::new(Some(2), 0).unwrap();
     let labeled: Vec<u32> = (0..40).map(|at| at * 499).collect();
-    let sample = Sample::draw(&features, &labeled, 4000, Standardize::Off, &run).unwrap();
+    let sample = Sample::draw(&features, Draw::new(N, &labeled, 4000, true, 0), Standardize::Off, &run).unwrap();
     assert!(labeled.iter().all(|row| sample.rows.binary_search(row).is_ok()));
     assert!(sample.rows.is_sorted_by(|a, b| a < b) && (3000..4400).contains(&sample.rows.len()));
     assert_eq!(dense_values(&sample.features), dense_values(&features.select(&sample.rows).unwrap()));
-    let other = Sample::draw(&features, &labeled, 4000, Standardize::Off, &Run::new(Some(1), 0).unwrap()).unwrap();
+    let other = Sample::draw(
+        &features,
+        Draw::new(N, &labeled, 4000, true, 0),
+        Standardize::Off,
+        &Run::new(Some(1), 0).unwrap(),
+    )
+    .unwrap();
     assert_eq!(sample.rows, other.rows);
 }
 
@@ -96,7 +102,7 @@ fn clusters_without_a_label_of_which_no_row_is_drawn_are_found() {
         }
     }
     let features = Features::from_f64(N, 8, values).unwrap();
-    let sample = Sample::draw(&features, &[0, 1], 1000, Standardize::Off, &run).unwrap();
+    let sample = Sample::draw(&features, Draw::new(N, &[0, 1], 1000, true, 0), Standardize::Off, &run).unwrap();
     assert!(sample.far.len() >= sample.n_far_taken && sample.n_far_taken > 0);
     for cluster in 0..members.iter().map(|member| member.0).max().unwrap() {
         let is_in = |row: &u32| sample.rows.binary_search(row).is_ok();

@@ -163,8 +163,8 @@ pub(super) fn column_scale(mass: &[f64], balance: Balance, prior: &[f64]) -> Vec
 }
 
 impl<F> Summed<F> {
-    /// Scales the label columns and solves. `share` is that of the summed rows among all.
-    pub fn solve(&self, params: &LowRankParams, prior: &[f64], share: f64) -> Result<Solved> {
+    /// Scales the label columns and solves.
+    pub fn solve(&self, params: &LowRankParams, prior: &[f64]) -> Result<Solved> {
         let Statistics { gram, cross, mass, .. } = &self.statistics;
         let scale = column_scale(mass, params.balance, prior);
         let mut cross = cross.clone();
@@ -175,7 +175,7 @@ impl<F> Summed<F> {
         let largest_eigenvalue = spectrum.largest();
         let (coefficients, own, how) = match (params.head, &self.statistics.labeled_gram) {
             (Head::Regression, Some(labeled)) => {
-                let coefficients = regress(labeled, gram, &self.statistics.sums, &cross, GRAPH_REG / share)?;
+                let coefficients = regress(labeled, gram, &self.statistics.sums, &cross, GRAPH_REG)?;
                 (coefficients, vec![0.0; scale.len()], Propagated { n_iter: 0, residual: 0.0, converged: true })
             }
             _ => {

@@ -52,8 +52,7 @@ pub(super) fn fit(
     let n = source.n_rows();
     let k = landmarks.values.len() / landmarks.center.len().max(1);
     if k > n {
-        let of = if params.fit_rows.is_some() { "fit_rows" } else { "rows" };
-        return Err(Error::param(of, n, format!("at least {k}, the number of landmarks")));
+        return Err(Error::param("rows", n, format!("at least {k}, the number of landmarks")));
     }
     let centers = GlnpCenters { values: &landmarks.values, offset: &landmarks.center };
     let asked = LowRankParams { n_landmarks: k, ..params.clone() }.glnp();
@@ -85,7 +84,7 @@ pub(super) fn fit(
         report.choose("alpha", params.alpha);
     }
     let prior = params.class_prior.shares(&targets.mean())?;
-    let solved = report.time("solve", run, |_| summed.solve(&params, &prior, 1.0))?;
+    let solved = report.time("solve", run, |_| summed.solve(&params, &prior))?;
     summed.note(None, &solved, n, report)?;
     let coefficients = Coefficients::new(&solved.coefficients);
     let c = coefficients.n_classes();

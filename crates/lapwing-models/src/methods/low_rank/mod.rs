@@ -18,8 +18,8 @@
 //!
 //! A learned factor (GLNP) has sums of its own (`learned.rs`).
 //!
-//! With a fixed number of landmarks, more rows hardly change the scores beyond some number. [`LowRankParams::fit_rows`] fits on
-//! that many rows; then the only pass over all rows is that of the scores.
+//! With a fixed number of landmarks, more rows hardly change the scores beyond some number. [`RowProblem::fit_rows`] fits a sample of about
+//! that many rows instead.
 
 mod checkpoint;
 mod extension;
@@ -38,8 +38,8 @@ use std::sync::Arc;
 
 use lapwing_core::communicator::agree;
 use lapwing_core::{
-    Alone, Communicator, Error, Features, Matrix, Report, Result, RowSource, Run, Scaling, SolveSummary, Targets,
-    Warning, peak_memory_bytes,
+    Alone, Communicator, Error, Features, Report, Result, RowSource, Run, Scaling, SolveSummary, Targets, Warning,
+    peak_memory_bytes,
 };
 use lapwing_graph::low_rank::{LandmarkBandwidth, RowSample};
 
@@ -49,14 +49,14 @@ pub use extension::LowRankExtension;
 pub(crate) use params::LOW_RANK;
 pub use params::{Balance, FactorKind, Head, LowRankParams, PropagationSolver, Select};
 
-use crate::core::extend::Extension;
 use crate::core::notes;
 use crate::core::row_fit::Known;
-use crate::{Fitted, HeldOut, Labeling, Method, Plan, Problem, ProblemSize, RowFit, RowProblem, Rule};
+use crate::core::sampling;
+use crate::{Fitted, HeldOut, Method, Plan, Problem, ProblemSize, RowFit, RowProblem, Rule};
 use checkpoint::Keeper;
 use fit::{Fit, Solved, Summed, rule};
 use select::Selected;
-use sharing::{Part, Setup, identity, share_model};
+use sharing::{Setup, identity, share_model};
 use solve::Propagated;
 
 /// Largest distance of a row from the mean, in widths. Beyond it the exponents D/(2σ²) are noise: rounding makes an error of 6e-8
@@ -135,22 +135,11 @@ impl LowRank {
         mut report: Report,
         run: &Run,
     ) -> Result<RowFit> {
-        let fit_rows = setup.params.fit_rows.filter(|rows| *rows < source.n_rows());
-        let part = fit_rows.map(|rows| Part::draw(source, targets, &[], rows, run)).transpose()?;
-        let fit = match &part {
-            Some(part) => learned::fit(&part.rows.features()?, &part.targets, setup, &mut report, run)?,
-            None => learned::fit(source, targets, setup, &mut report, run)?,
-        };
+        let fit = learned::fit(source, targets, setup, &mut report, run)?;
         check_solved(&fit.solved)?;
         note_solve(&mut report, &fit.solved);
         let (rule, held_out) = rule(&fit.params, targets, &fit.scores, fit.held_out, &mut report, run)?;
-        // Labels of a part are at other rows than those of the whole.
-        let held_out = held_out.map(|held_out| match &part {
-            Some(part) => held_out.at(|row| targets.rows()[part.targets.rows().partition_point(|other| *other < row)]),
-            None => held_out,
-        });
-        let scores = part.is_none().then_some(fit.scores);
-        let known = Known::Own { own: fit.solved.own, scores };
+        let known = Known::Own { own: fit.solved.own, scores: Some(fit.scores) };
         Ok(row_fit(fit.extension, rule, held_out, report, known))
     }
 
@@ -248,7 +237,7 @@ impl LowRank {
         count
     }
 
-    /// Sums over the rows of the fit, and their share of all rows.
+    /// Sums over the rows.
     fn sum(
         &self,
         source: &dyn RowSource,
@@ -257,17 +246,8 @@ impl LowRank {
         communicator: &dyn Communicator,
         report: &mut Report,
         run: &Run,
-    ) -> Result<(Summed, f64)> {
+    ) -> Result<Summed> {
         let Setup { landmarks, params, .. } = setup;
-        let n = source.n_rows();
-        if let Some(rows) = params.fit_rows.filter(|rows| *rows < n) {
-            // So few rows that every process sums over all of them.
-            let part = agree(communicator, Part::draw(source, targets, &landmarks.center, rows, run))?;
-            let (rows, center, targets) = (part.rows.features()?, part.rows.center(), &part.targets);
-            let fit = Fit { source: &rows, center, landmarks, targets, communicator: &Alone, keeper: None };
-            let summed = agree(communicator, fit.sum(params.factor, params, report, run))?;
-            return Ok((summed, rows.n_rows() as f64 / n as f64));
-        }
         // The path is in this rank's own parameters: rank 0 sends its parameters without paths.
         let keeper = match &self.params.checkpoint {
             Some(path) => Some(Keeper::open(path, identity(source, targets, setup, communicator, run)?, communicator)?),
@@ -275,7 +255,7 @@ impl LowRank {
         };
         let center = &landmarks.center;
         let fit = Fit { source, center, landmarks, targets, communicator, keeper: keeper.as_ref() };
-        Ok((fit.sum(params.factor, params, report, run)?, 1.0))
+        fit.sum(params.factor, params, report, run)
     }
 
     fn sum_and_solve(
@@ -289,14 +269,12 @@ impl LowRank {
     ) -> Result<(Summed, Solved)> {
         let Setup { landmarks, params, .. } = setup;
         let prior = params.class_prior.shares(&targets.mean())?;
-        let n = source.n_rows();
-        let (summed, share) = self.sum(source, targets, setup, communicator, report, run)?;
-        let solved = report.time("solve", run, |_| summed.solve(params, &prior, share))?;
-        let n_summed = if share < 1.0 { (share * n as f64).round() as usize } else { n };
-        summed.note(Some(landmarks), &solved, n_summed, report)?;
+        let summed = self.sum(source, targets, setup, communicator, report, run)?;
+        let solved = report.time("solve", run, |_| summed.solve(params, &prior))?;
+        summed.note(Some(landmarks), &solved, source.n_rows(), report)?;
         check_solved(&solved)?;
         note_solve(report, &solved);
-        let passes = if share < 1.0 { 0 } else { summed.passes };
+        let passes = summed.passes;
         report.add_part("passes", &serde_json::json!({ "fit": passes, "bytes": passes as u64 * source.bytes() }))?;
         Ok((summed, solved))
     }
@@ -370,43 +348,14 @@ impl Method for LowRank {
         problem.check()?;
         let (features, targets) = (problem.required_features(LOW_RANK)?, problem.targets);
         features.check(run)?;
-        let fit = self.fit_rows(&RowProblem::new(features, targets), &Alone, run)?;
-        let mut report = fit.report.clone();
-        let (n, c) = (features.n_rows(), targets.n_columns());
-        let mut all = Labeling {
-            scores: Arc::default(),
-            label_distributions: Matrix::filled(n, c, 0.0),
-            labels: Vec::with_capacity(n),
-            confidence: Vec::with_capacity(n),
-            reached: Vec::with_capacity(n),
-            certified: None,
-            score_radius: None,
-        };
-        let mut scores = Matrix::filled(n, c, 0.0);
-        report.time_steps("apply", n as u64, run, |_| {
-            fit.label_rows(features, targets, 0..n, run, |first, part| {
-                let place = first * c..first * c + part.scores.values().len();
-                scores.values_mut()[place.clone()].copy_from_slice(part.scores.values());
-                all.label_distributions.values_mut()[place].copy_from_slice(part.label_distributions.values());
-                all.labels.extend(part.labels);
-                all.confidence.extend(part.confidence);
-                all.reached.extend(part.reached);
-                Ok(())
-            })
-        })?;
-        all.scores = Arc::new(scores);
-        report.n_unreached = all.reached.iter().filter(|reached| !**reached).count();
-        fit.note_unreached(&mut report);
-        report.peak_bytes = peak_memory_bytes();
-        let extension = Some(fit.extension as Extension<'_>);
-        Ok(Fitted { labeling: all, rule: fit.rule, extension, graph: None, held_out: fit.held_out, best: None, report })
+        self.fit_rows(&RowProblem::new(features, targets), &Alone, run)?.into_fitted(Some(features), targets, run)
     }
 
     fn reads_rows(&self) -> bool {
         true
     }
 
-    /// Sums over all rows, or over a part if the parameters say so ([`LowRankParams::fit_rows`]).
+    /// Sums over all rows, unless a sample of them is to be fitted.
     ///
     /// # Errors
     /// [`Error::Shape`] for targets of another number of rows, [`Error::Value`] naming a value that is not finite,
@@ -416,7 +365,10 @@ impl Method for LowRank {
     /// # Complexity
     /// One pass for anchors, two for Nyström, of O(k·d) a row; see the module.
     fn fit_rows(&self, problem: &RowProblem<'_>, communicator: &dyn Communicator, run: &Run) -> Result<RowFit> {
-        let RowProblem { source, targets, .. } = *problem;
+        let RowProblem { source, targets, fit_rows, .. } = *problem;
+        if fit_rows < source.n_rows() {
+            return sampling::fit(self, problem, run);
+        }
         let mut report = Report::new(self.name, source.n_rows(), Some(source.n_cols()), targets.rows().len());
         notes::classes(&mut report, targets);
         let setup = if communicator.is_root() { self.set_up(source, targets, &mut report, run) } else { Ok(None) };

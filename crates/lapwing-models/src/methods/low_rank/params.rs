@@ -101,8 +101,6 @@ parameters! {
         glnp_max_iter: usize = 1000, in at_least(0.0), if [factor: "glnp"];
         /// Learning ends once five iterations lower the objective by less than this share of the squared norm of the rows.
         glnp_tol: f64 = 1e-5, in at_least(0.0).below(1.0), if [factor: "glnp"];
-        /// Number of rows to fit on, drawn at random, besides the labeled ones.
-        fit_rows: Option<usize> = None, or "all", in at_least(1.0);
     }
     extra {
         /// File in which the sums are saved during a fit, so that a stopped fit can be resumed; default none.
@@ -122,8 +120,8 @@ impl LowRankParams {
             return Err(Error::param("head", "regression", "propagation, or factor anchor"));
         }
         self.class_prior.validate()?;
-        if self.checkpoint.is_some() && (self.factor == FactorKind::Glnp || self.fit_rows.is_some()) {
-            let expected = "none: only sums over all rows are kept, not what fit_rows or a learned factor take";
+        if self.checkpoint.is_some() && self.factor == FactorKind::Glnp {
+            let expected = "none: only sums over rows are kept, not what a learned factor takes";
             return Err(Error::param("checkpoint", "given", expected));
         }
         Ok(())

@@ -10,12 +10,11 @@ use crate::{Plan, PlanStep, ProblemSize};
 /// The plan of a fit on rows that are held or read in blocks.
 pub(super) fn plan(params: &LowRankParams, size: &ProblemSize) -> Plan {
     let (n, c) = (size.n_samples, size.n_classes.max(2));
-    let passes = match (params.fit_rows, params.factor) {
-        (Some(_), _) => 1,
-        (None, FactorKind::Anchor) => 2,
-        (None, FactorKind::Nystrom) => 3,
+    let passes = match params.factor {
+        FactorKind::Anchor => 2,
+        FactorKind::Nystrom => 3,
         // The most, except for steps that are repeated.
-        (None, FactorKind::Glnp) => params.glnp_max_iter + 2,
+        FactorKind::Glnp => params.glnp_max_iter + 2,
     };
     let fitted = fit_bytes(params, size);
     let step = |name: &str, bytes: usize| PlanStep { name: name.into(), peak_bytes: bytes as u64 };
@@ -34,15 +33,10 @@ pub(super) fn plan(params: &LowRankParams, size: &ProblemSize) -> Plan {
     Plan::from_steps(Program::Factor, n, 0, passes + 1, steps)
 }
 
-/// Number of rows of a learned factor.
-fn fitted_rows(params: &LowRankParams, size: &ProblemSize) -> usize {
-    params.fit_rows.map_or(size.n_samples, |rows| (rows + size.n_labeled).min(size.n_samples))
-}
-
 /// Bytes of the fitted model: landmarks and coefficients; for a learned factor, also the scores of the rows of the fit.
 fn kept_bytes(params: &LowRankParams, size: &ProblemSize) -> usize {
     let (k, d, c) = (params.n_landmarks.min(size.n_samples), size.n_features, size.n_classes.max(2));
-    let learned = if params.factor == FactorKind::Glnp { 8 * fitted_rows(params, size) * c } else { 0 };
+    let learned = if params.factor == FactorKind::Glnp { 8 * size.n_samples * c } else { 0 };
     2 * 4 * k * d + 8 * k * (k + c) + learned
 }
 
@@ -61,16 +55,14 @@ const SINGULAR_SQUARES: usize = 20;
 fn fit_bytes(params: &LowRankParams, size: &ProblemSize) -> usize {
     let (k, d, c) = (params.n_landmarks.min(size.n_samples), size.n_features, size.n_classes.max(2));
     if params.factor == FactorKind::Glnp {
-        let rows = fitted_rows(params, size);
+        let rows = size.n_samples;
         let learned = GlnpParams { rank: k, ..params.glnp() }.plan_bytes(rows, d, size.threads) as usize;
-        let kept = if rows < size.n_samples { row_bytes(rows, size) } else { 0 };
-        return learned.max(8 * SQUARES * k * k) + kept + 8 * rows * c;
+        return learned.max(8 * SQUARES * k * k) + 8 * rows * c;
     }
     let sampled = (50 * k).max(20_000).min(size.n_samples);
-    let part = params.fit_rows.filter(|rows| *rows < size.n_samples).map_or(0, |rows| rows + size.n_labeled);
     // Distances between rows take a copy of them.
     let has_neighbors = sampled < 5 * k;
-    let sample = row_bytes(sampled, size) * if has_neighbors && !size.sparse { 2 } else { 1 } + row_bytes(part, size);
+    let sample = row_bytes(sampled, size) * if has_neighbors && !size.sparse { 2 } else { 1 };
     // Landmarks, those of a candidate of the selection or of the model, and their kernel; the mean of a cluster for each thread.
     let landmarks = 4 * 4 * k * d + 8 * size.threads * d;
     let sums = 8 * (k * (k + 1) / 2 + k * (1 + c));
@@ -78,8 +70,7 @@ fn fit_bytes(params: &LowRankParams, size: &ProblemSize) -> usize {
     let waiting = size.threads + Blocks::new(size.n_samples).count().max(1).ilog2() as usize + 2;
     let squares = if size.n_samples < 2 * k { SINGULAR_SQUARES } else { SQUARES };
     let summing = waiting * sums + 3 * 8 * k * k + size.threads * scratch_bytes(params, size);
-    // Labeled rows for selection, their rows of the factor, and copies of these without a fold. The part that is fitted on comes
-    // after the selection.
+    // Labeled rows for selection, their rows of the factor, and copies of these without a fold.
     let l = size.n_labeled.min(MOST_LABELED);
     sample + landmarks + row_bytes(l, size) + 3 * 8 * l * k + summing.max(8 * squares * k * k)
 }

@@ -2,9 +2,8 @@
 
 use lapwing_core::communicator::agree;
 use lapwing_core::model_file::{ModelFile, Must};
-use lapwing_core::{Communicator, Result, RowSource, Run, Stream, Targets, hash};
-use lapwing_graph::low_rank::{HeldRows, Landmarks, RowSample};
-use rand::seq::index;
+use lapwing_core::{Communicator, Result, RowSource, Run, Targets, hash};
+use lapwing_graph::low_rank::{Landmarks, RowSample};
 
 use super::extension::LowRankExtension;
 use super::params::{LOW_RANK, LowRankParams};
@@ -43,27 +42,6 @@ fn identity_here(source: &dyn RowSource, targets: &Targets, setup: &Setup, run: 
     targets.values().values().iter().chain(targets.weights()).for_each(|x| add(&x.to_bits().to_le_bytes()));
     let rows = source.identity(run)?.unwrap_or_default();
     Ok(format!("{all:016x} of {rows}, {} x {}", source.n_rows(), source.n_cols()))
-}
-
-/// Rows that are fitted on: some drawn at random, and all labeled ones.
-pub(super) struct Part {
-    pub rows: HeldRows,
-    pub targets: Targets,
-}
-
-impl Part {
-    pub fn draw(source: &dyn RowSource, targets: &Targets, center: &[f64], count: usize, run: &Run) -> Result<Self> {
-        let n = source.n_rows();
-        let mut rng = run.rng(Stream::Nodes, 0);
-        let mut rows: Vec<u32> = index::sample(&mut rng, n, count).into_iter().map(|row| row as u32).collect();
-        rows.extend(targets.rows());
-        rows.sort_unstable();
-        rows.dedup();
-        let held = HeldRows::gather(source, &rows, center, run)?;
-        let places = targets.rows().iter().map(|row| rows.partition_point(|other| other < row) as u32).collect();
-        let targets = targets.moved(rows.len(), places)?;
-        Ok(Self { rows: held, targets })
-    }
 }
 
 impl Setup {

@@ -2,7 +2,7 @@
 
 use crate::testkit::{blobs, dense_values};
 use lapwing_core::model_file::ModelFile;
-use lapwing_core::{Labels, UNLABELED};
+use lapwing_core::{Labels, Matrix, UNLABELED};
 use lapwing_graph::low_rank::{GlnpCenters, LandmarkRule, Landmarks, NystromMap, glnp};
 use lapwing_solve::dense::solve_spd;
 use lapwing_solve::products::{times, transposed_times};
@@ -39,7 +39,6 @@ fn variants() -> Vec<LowRankParams> {
         LowRankParams { factor: FactorKind::Nystrom, ..base.clone() },
         LowRankParams { factor: FactorKind::Nystrom, select: Select::Auto, ..base.clone() },
         LowRankParams { balance: Balance::Raw, alpha: 0.5, ..base.clone() },
-        LowRankParams { fit_rows: Some(500), ..base.clone() },
         LowRankParams { select: Select::Auto, ..base },
     ]
 }
@@ -56,7 +55,7 @@ fn copied(extension: &dyn Extend) -> LowRankExtension {
 #[test]
 fn any_number_of_threads_gives_the_same_bits() {
     let (features, targets, _) = problem(5000, 6);
-    for params in variants().into_iter().chain([learned(), LowRankParams { fit_rows: Some(700), ..learned() }]) {
+    for params in variants().into_iter().chain([learned()]) {
         let first = fitted(&params, &features, &targets, 1);
         for threads in [2, 7] {
             let other = fitted(&params, &features, &targets, threads);
@@ -240,17 +239,20 @@ fn a_learned_factor_is_propagated_as_it_is_defined() {
 }
 
 #[test]
-fn a_factor_that_is_learned_from_a_part_labels_all() {
+fn a_factor_that_is_learned_from_a_sample_labels_all() {
     let (features, targets, _) = problem(3000, 20);
-    for params in [learned(), LowRankParams { fit_rows: Some(600), ..learned() }] {
-        let fit = fitted(&params, &features, &targets, 2);
-        let right = (0..3000).filter(|row| fit.labeling.labels[*row] as usize == row % 3).count();
+    let run = Run::new(Some(2), 7).unwrap();
+    for fit_rows in [600, 3000] {
+        let problem = RowProblem { fit_rows, ..RowProblem::new(&features, &targets) };
+        let fit = LowRank::new(learned()).unwrap().fit_rows(&problem, &Alone, &run).unwrap();
+        let mut right = 0;
+        let count = |first: usize, labeling: crate::Labeling| {
+            right += (first..).zip(labeling.labels).filter(|(row, label)| *label as usize == row % 3).count();
+            Ok(())
+        };
+        fit.label_rows(&features, &targets, 0..3000, &run, count).unwrap();
         assert!(right > 2900, "{right}");
     }
-    let few = LowRankParams { fit_rows: Some(1), n_landmarks: 40, ..learned() };
-    let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
-    let text = LowRank::new(few).unwrap().fit(&problem, &Run::new(Some(1), 7).unwrap()).unwrap_err().to_string();
-    assert!(text.starts_with("fit_rows is 13; expected at least 40"), "{text}");
     // Rows of zeros are similar to no other row: they have no evidence, and all others have.
     let mut values = dense_values(&features);
     values[..20].fill(0.0);

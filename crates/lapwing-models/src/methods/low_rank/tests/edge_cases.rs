@@ -98,8 +98,8 @@ fn confidence_does_not_depend_on_the_number_of_rows() {
 }
 
 #[test]
-fn a_checkpoint_is_of_all_rows() {
-    let kept = LowRankParams { checkpoint: Some("sums".into()), fit_rows: Some(10), ..LowRankParams::default() };
+fn a_checkpoint_is_of_sums() {
+    let kept = LowRankParams { checkpoint: Some("sums".into()), factor: FactorKind::Glnp, ..LowRankParams::default() };
     assert!(LowRank::new(kept).unwrap_err().to_string().starts_with("checkpoint is given"));
 }
 
@@ -112,7 +112,7 @@ fn bad_values_are_named_by_their_row() {
     let known = |i: usize| (i.is_multiple_of(11_111) || i < 20).then_some((i % 2) as i64);
     let targets = Targets::one_hot(&Labels::from_integers((0..n).map(known)), None).unwrap();
     let run = Run::new(Some(2), 7).unwrap();
-    for params in variants().into_iter().chain([learned(), LowRankParams { fit_rows: Some(59_990), ..learned() }]) {
+    for params in variants().into_iter().chain([learned()]) {
         // Labeled, and most likely not in the sample.
         let text = LowRank::new(params)
             .unwrap()
