@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use lapwing::data::Error;
+use lapwing::label_table::is_folder_of_labels;
 use lapwing_core::publish::{check_distinct, check_writable, is_stdout};
 use lapwing_table::write::ending;
 
 use crate::failure::Failure;
-use crate::label_table::is_folder_of_labels;
 
 /// Endings of reports.
 pub const REPORT_ENDINGS: &[&str] = &[".html"];

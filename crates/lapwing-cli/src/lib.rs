@@ -10,7 +10,6 @@ mod files;
 mod heap;
 mod input;
 mod interrupt;
-mod label_table;
 mod limits;
 mod options;
 mod outcome;
@@ -170,13 +169,13 @@ fn end_by(communicator: &dyn Communicator, result: Result<Outcome, Failure>) -> 
 }
 
 fn run(command: &Command, subject: &Subject, ranks: &Ranks) -> Result<Outcome, Failure> {
-    if !matches!(command, Command::Label(_)) {
-        ranks.refuse_many("this command", "only label runs across ranks")?;
+    if !matches!(command, Command::Label(_) | Command::Predict(_)) {
+        ranks.refuse_many("this command", "only label and predict run across ranks")?;
     }
     match (command, subject) {
         (Command::Demo(demo), _) => demo.run(),
         (Command::Label(label), Subject::Method(settings)) => label.run(settings, ranks),
-        (Command::Predict(predict), _) => predict.run(),
+        (Command::Predict(predict), _) => predict.run(ranks),
         (Command::Compare(compare), Subject::Methods(methods)) => compare.run(methods),
         (Command::Describe(describe), _) => describe.run(),
         (Command::Methods(methods), _) => methods.run(),

@@ -97,14 +97,17 @@ impl Progress for Console {
 
     fn update(&self, done: u64, note: &str) {
         let phase = lock(&self.phase);
-        let Some(Phase { name, total, bar, pace, .. }) = &*phase else { return };
+        let Some(Phase { name, total, bar, pace, start }) = &*phase else { return };
         if let Some(bar) = bar {
+            let taken = start.elapsed();
+            let rate = (note == "rows" && taken > SETTLED).then(|| (done as f64 / taken.as_secs_f64()) as usize);
+            let shown = rate.map(|rate| format!("rows, {} a second", count(rate)));
             if *total > 0 {
                 lock(pace).see(done as f64 / *total as f64);
             }
             bar.set_position(done);
             // A spinner shows the number of steps so far, as it has no length.
-            let note = plain(note);
+            let note = plain(shown.as_deref().unwrap_or(note));
             bar.set_message(if *total > 0 { note.into_owned() } else { format!("{} {note}", count(done as usize)) });
         }
         if self.json {

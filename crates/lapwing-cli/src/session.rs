@@ -4,7 +4,8 @@ use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use lapwing::data::{Alone, Communicator, Progress, Report, Run, Silent, Warning};
+use lapwing::data::{Alone, Communicator, Error, Progress, Report, Run, Silent, Warning};
+use lapwing_core::communicator;
 use lapwing_report::summary::Row;
 use serde::Serialize;
 use serde_json::Value;
@@ -46,6 +47,20 @@ impl<'c> Session<'c> {
         let threads = options.threads.or(ranks.threads);
         let run = Run::new(threads, options.seed)?.with_cancel(INTERRUPTS.cancel.clone()).with_progress(progress);
         Ok(Self { run, communicator, json: options.json, quiet: options.quiet || !prints })
+    }
+
+    /// Waits until all ranks are done; then the result of this rank, or an error if any rank failed.
+    pub fn agree<T>(&self, done: Result<T, Failure>) -> Result<T, Failure> {
+        let mut failure = None;
+        let done = done.map_err(|error| match error {
+            Failure::Library(error) => error,
+            other => {
+                let reason = other.text().unwrap_or_default();
+                failure = Some(other);
+                Error::Internal { reason }
+            }
+        });
+        communicator::agree(self.communicator, done).map_err(|error| failure.unwrap_or(Failure::Library(error)))
     }
 
     /// Reads input as the phase `read` of `report`. Ctrl-C ends the program at once, even in the middle of a slow pipe,

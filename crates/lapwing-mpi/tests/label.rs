@@ -1,4 +1,4 @@
-//! `lapwing-mpi label` with low-rank methods: any number of ranks writes the bytes of one process, and a job that lost a
+//! `lapwing-mpi label` and `predict`: any number of ranks writes the bytes of one process, and a job that lost a
 //! rank writes no output.
 
 mod common;
@@ -48,6 +48,9 @@ fn any_number_of_ranks_writes_the_bytes_of_one_process() {
         let run = format!("label table.csv --label-column kind --method {method} --probabilities");
         let ran = alone(&folder, &format!("{run} -o one.{ending} --model one.model"));
         assert_eq!(ran.code, Some(0), "{ran:?}");
+        let ran = alone(&folder, &format!("predict one.model table.csv -o new.{ending} --probabilities"));
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        let predicted = read(&folder, &format!("new.{ending}"));
         for n in [1, 2, 3, 4, 16] {
             let ran = ranks(n, &folder, &format!("{run} -o many.{ending} --model many.model"));
             assert_eq!(ran.code, Some(0), "{method}, {n} ranks: {ran:?}");
@@ -55,6 +58,9 @@ fn any_number_of_ranks_writes_the_bytes_of_one_process() {
             let (one, many) = (read(&folder, &format!("one.{ending}")), read(&folder, &format!("many.{ending}")));
             assert!(one == many, "{method}, {n} ranks: other labels");
             assert!(read(&folder, "one.model") == read(&folder, "many.model"), "{method}, {n} ranks: another model");
+            let ran = ranks(n, &folder, &format!("predict one.model table.csv -o many.{ending} --probabilities"));
+            assert_eq!(ran.code, Some(0), "{method}, {n} ranks: {ran:?}");
+            assert!(predicted == read(&folder, &format!("many.{ending}")), "{method}, {n} ranks: other predictions");
             std::fs::remove_file(folder.path().join(format!("many.{ending}"))).unwrap();
         }
     }

@@ -48,8 +48,8 @@ fn refusals_are_printed_once() {
         ("label table.csv --label-column kind --no-such-option", "unexpected argument"),
         ("label table.csv -o out.csv", "no labels: "),
         ("label table.csv --label-column kind -o out.csv", "--method auto runs in one process"),
-        ("demo", "only label runs across ranks"),
-        ("completions bash", "only label runs across ranks"),
+        ("demo", "only label and predict run across ranks"),
+        ("completions bash", "only label and predict run across ranks"),
     ] {
         let ran = ranks(3, &folder, arguments);
         let errors = ran.errors();

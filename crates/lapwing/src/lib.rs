@@ -38,6 +38,8 @@
 //!
 //! No argument makes a function panic; it returns an [`Error`]. Only an index outside its range (`row(i)`) panics, as in a slice.
 
+#[doc(hidden)]
+pub mod label_table;
 mod labeling;
 mod model;
 
@@ -187,7 +189,7 @@ pub mod models {
     #[doc(inline)]
     pub use lapwing_models::{
         Auto, AutoParams, Candidates, LapSvm, LapSvmParams, LowRank, LowRankParams, RowFit, RowProblem, UnfoldedGnn,
-        UnfoldedParams, fit_rows,
+        UnfoldedParams, fit_rows, plan_rows, rows_that_fit,
     };
     // How often labels are right, from labels that were held out.
     #[doc(inline)]

@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::files::Files;
 use crate::input::Input;
 use crate::options::{
-    BesideOptions, DataOptions, LabelOptions, ParamsOptions, ReportOption, RunOptions, SaveGraphOption,
+    BesideOptions, DataOptions, LabelOptions, ParamsOptions, ReportOption, RunOptions, SampleOption, SaveGraphOption,
 };
 use crate::outcome::Outcome;
 use crate::session::Session;
@@ -48,6 +48,9 @@ pub struct Audit {
 
     #[command(flatten)]
     labels: LabelOptions,
+
+    #[command(flatten)]
+    sample: SampleOption,
 
     #[command(flatten)]
     params: ParamsOptions,
@@ -106,14 +109,16 @@ impl Audit {
         }
         let session = Session::start(&self.run)?;
         if self.plan {
-            let plan = |size: &ProblemSize| plan_loop(graph, size, true);
+            let fit_rows = self.sample.fit_rows.unwrap_or(usize::MAX);
+            let plan = |size: &ProblemSize| plan_loop(graph, &size.part(fit_rows), true);
             let planned = Planned { plan: Box::new(plan), reads_rows: false, reads_streams: false, needs_labels: true };
             return print_plan(&session, &self.data, &self.labels, &planned, false);
         }
         self.files().check()?;
         let mut before = Report::default();
-        let (mut input, labels) =
-            session.read(&mut before, || Input::labeled(&self.data, &self.labels, &session.run))?;
+        let (mut input, labels) = session.read(&mut before, || {
+            Input::labeled_or_sampled(&self.data, &self.labels, self.sample.fit_rows, &session.run)
+        })?;
         input.prepared.describe(&mut before);
         let affinity = input.affinity(graph, &mut before, &session.run)?;
         before.warnings.append(&mut input.warnings);
@@ -192,7 +197,7 @@ impl Audit {
         table.numbers("outlier_percentile", at().map(|row| found.outlier_percentile[row]));
         table.flags("reached", at().map(|row| found.reached[row]));
         if let Some(kept) = self.beside.kept(&self.data)? {
-            table.kept(kept, &rows, path, run)?;
+            table.kept(kept, &input.numbers(&rows), path, run)?;
         }
         Ok(table)
     }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use lapwing::data::write::KeptColumns;
 use lapwing::data::{Error, Labels, Matrix, Report, Warning};
+use lapwing::label_table::LabelTable;
 use lapwing::models::{Classifier, Fitted, Labeling, Model, PredictionSets, SetsParams, least_labels, prediction_sets};
 use lapwing_core::peak_memory_bytes;
 use lapwing_core::publish::Staged;
@@ -13,7 +14,6 @@ use serde_json::json;
 
 use crate::failure::Failure;
 use crate::input::{Input, Prepared, Reasons, numbered};
-use crate::label_table::LabelTable;
 use crate::options::{SaveGraphOption, Unreached};
 use crate::outcome::Outcome;
 use crate::session::Session;

@@ -7,7 +7,7 @@ use lapwing::data::read::{
     EdgeFile, NodeOptions, ReadOptions, RowFile, read_label_column, read_named_graph, read_samples,
 };
 use lapwing::data::{EdgeSource, Report, RowNames, RowSource, Run, Standardize, TermWeights};
-use lapwing::models::{Plan, ProblemSize};
+use lapwing::models::{self, Method, Plan, ProblemSize};
 use lapwing_core::available_memory_bytes;
 use lapwing_report::summary::{Row, row};
 use lapwing_table::prepare::probe_prepared;
@@ -27,10 +27,6 @@ use crate::written::Written;
 const CHEAP_BYTES: usize = 64 << 20;
 /// A fit takes at most so many times the bytes of its file: some 60 bytes for a byte of compressed numbers of few columns.
 const MOST_GROWTH: u64 = 100;
-/// Rows that are fitted if memory does not hold all, at most and at least. On the curved mixture (ten classes, a million rows) a fit of
-/// 300,000 rows is within .001 of a fit of all.
-const MOST_FITTED: usize = 300_000;
-const LEAST_FITTED: usize = 5_000;
 
 /// What is planned.
 pub struct Planned<'a> {
@@ -80,7 +76,7 @@ pub fn rows_that_fit(
     session: &Session,
     data: &DataOptions,
     labels: &LabelOptions,
-    planned: &Planned<'_>,
+    method: &dyn Method,
     path: &Path,
 ) -> Result<Option<usize>, Failure> {
     let Some(free) = available_memory_bytes() else { return Ok(None) };
@@ -88,20 +84,14 @@ pub fn rows_that_fit(
     if generated(path).is_some() || std::fs::metadata(path).is_ok_and(is_small) {
         return Ok(None);
     }
-    let Found { size, plan, .. } = Planner { session, data, labels, planned }.of_rows(path, false)?;
+    let all = |size: &ProblemSize| method.plan(size);
+    let planned = Planned { plan: Box::new(all), reads_rows: false, reads_streams: false, needs_labels: true };
+    let Found { size, plan, .. } = Planner { session, data, labels, planned: &planned }.of_rows(path, false)?;
     if plan.peak_bytes <= free {
         return Ok(None);
     }
-    let n = size.n_samples.max(1);
-    let part = |rows: usize| {
-        let input_bytes = (size.input_bytes as u128 * rows as u128 / n as u128) as usize;
-        ProblemSize { n_samples: rows, input_bytes, n_labeled: size.n_labeled.min(rows), ..size }
-    };
-    let mut rows = MOST_FITTED.min(n);
-    while rows > LEAST_FITTED && (planned.plan)(&part(rows)).peak_bytes > free / 2 {
-        rows /= 2;
-    }
-    let (needed, free, all, rows) = (bytes(plan.peak_bytes), bytes(free), count(n), rows);
+    let rows = models::rows_that_fit(method, &size, free);
+    let (needed, free, all) = (bytes(plan.peak_bytes), bytes(free), count(size.n_samples));
     session.note(&format!(
         "a fit of all {all} rows needs up to {needed} of memory, and {free} are free: about {} rows are fitted, and all are labeled by the \
          model (--fit-rows takes another number)",
@@ -138,6 +128,15 @@ impl Planner<'_> {
     fn of_rows(&self, path: &Path, may_stream: bool) -> Result<Found, Failure> {
         let (table, run, mut size) = (&self.data.table, &self.session.run, self.unknown_size());
         let in_blocks = may_stream && self.planned.reads_rows && are_rows(path) && !table.must_hold();
+        if generated(path).is_some() {
+            let rows = RowStream::open(path, table, None, run)?;
+            let known = rows.labels(path, table, self.labels, None, run)?.0;
+            let (n_samples, n_features) = (rows.source().n_rows(), rows.source().n_cols());
+            (size.n_samples, size.n_features, size.input_bytes) = (n_samples, n_features, 4 * n_samples * n_features);
+            (size.n_classes, size.n_labeled, size.streamed) = (known.n_classes(), known.n_labeled(), in_blocks);
+            let (plan, read_bytes) = ((self.planned.plan)(&size), size.input_bytes as u64);
+            return Ok(Found { size, plan, read_bytes, are_counted: true });
+        }
         let is_prepared = table.prepares() && is_table(path);
         let file = match is_prepared {
             true => probe_prepared(path, &self.read_options(), table.standardize, in_blocks, run)?,

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use clap::Args;
 use lapwing::data::prepare::{PreparedRows, Recipe};
 use lapwing::data::read::{NodeOptions, TableFile, read_named_graph, read_names, read_samples};
-use lapwing::data::write::{KeptColumns, LabeledRows};
+use lapwing::data::write::KeptColumns;
 use lapwing::data::{Csr, Error, Features, Report, RowNames, Warning};
 use lapwing::graph::Graph;
+use lapwing::label_table::{LabelTable, LabeledTable, write_predictions};
 use lapwing::models::Model;
 use lapwing_core::peak_memory_bytes;
 use lapwing_core::publish::Staged;
@@ -21,11 +22,11 @@ use serde_json::json;
 use crate::failure::Failure;
 use crate::files::Files;
 use crate::input::{RowStream, are_rows, names_of, numbered};
-use crate::label_table::LabelTable;
 use crate::options::{
     BesideOptions, IdOption, IgnoreOption, Names, RunOptions, TableOptions, TextOptions, Unreached, read_options,
 };
 use crate::outcome::Outcome;
+use crate::ranks::Ranks;
 use crate::session::Session;
 use crate::text::count;
 use crate::written::{Written, check_stdout, is_stdout};
@@ -99,22 +100,27 @@ pub struct Predict {
 }
 
 impl Predict {
-    pub fn run(&self) -> Result<Outcome, Failure> {
+    pub fn run(&self, ranks: &Ranks) -> Result<Outcome, Failure> {
         check_stdout("labels", Some(&self.output), self.run.json)?;
         self.id.check()?;
-        let session = Session::start(&self.run)?;
+        let session = Session::across(&self.run, ranks)?;
         let files = Files::default().read("MODEL", Some(&self.model)).read("DATA", Some(&self.data));
         let files = files.read("--graph", self.graph.as_deref());
         files.write_labels("--output", Some(&self.output), Some(&self.data), &LABEL_ENDINGS).check()?;
         let mut report = Report::default();
         let load = |_: &mut Report| Model::load(&self.model);
-        let model = session.unless_interrupted(|| report.time("read model", &session.run, load))?;
+        let model = session.unless_interrupted(|| report.time("read model", &session.run, load));
+        let model = session.agree(model.map_err(Failure::from))?;
         let recipe = self.recipe(&model)?;
         // Sparse rows, such as texts as counts of many terms, are held.
         let in_blocks = recipe.map_or(are_rows(&self.data), |recipe| !recipe.is_sparse);
         if in_blocks && self.graph.is_none() {
             return self.run_rows(&model, recipe, report, &session);
         }
+        ranks.refuse_many(
+            "predict of rows that are held",
+            "rows of .npy, .parquet and other files that are read in blocks are divided",
+        )?;
         let read = session.read(&mut report, || self.read(&model, recipe, &session));
         let New { features, names, graph, warnings } = read?;
         report.warnings.extend(warnings);
@@ -159,38 +165,29 @@ impl Predict {
             };
             Ok((names_of(&self.data, &table, run)?, rows))
         };
-        let (names, rows) = session.read(&mut report, open)?;
+        let opened = session.read(&mut report, open);
+        let (names, rows) = session.agree(opened)?;
         let n = rows.source().n_rows();
-        let certifies = model.classifier.extension.certifies();
-        let (mut n_unreached, mut n_open) = (0, 0);
-        let staged = report.time_steps("predict", n as u64, run, |_| -> Result<Vec<Staged>, Failure> {
-            let mut writer = self.label_table(model, names.as_ref())?.writer(n, certifies)?;
-            let labeled = model.classifier.predict_rows(rows.source(), 0..n, run, &mut |first, labeling| {
-                n_unreached += labeling.reached.iter().filter(|reached| !**reached).count();
-                n_open += labeling.n_undecided().unwrap_or(0);
-                let labels = self.unreached.labels(&labeling);
-                let probabilities = self.probabilities.then_some(&labeling.label_distributions);
-                let (confidence, reached) = (&labeling.confidence, &labeling.reached);
-                let (classes, labels) = (&model.classifier.classes, labels.as_slice());
-                let certified = labeling.certified.as_deref();
-                writer.write(first, &LabeledRows { classes, labels, confidence, reached, certified, probabilities })
-            });
+        let (communicator, classifier) = (session.communicator, &model.classifier);
+        let begin = || self.label_table(model, names.as_ref());
+        let table = session.agree(communicator.is_root().then(begin).transpose())?;
+        let wanted = (self.probabilities, self.unreached == Unreached::Prior);
+        let label = |_: &mut Report| write_predictions(classifier, rows.source(), wanted, table, communicator, run);
+        let labeled = report.time_steps("predict", n as u64, run, label);
+        let LabeledTable { files, n_unreached, n_open } =
             labeled.map_err(|error| needed(rows.explained(error, run)))?;
-            run.check()?;
-            Ok(writer.stage()?)
-        })?;
         describe(&mut report, model, (n, rows.source().n_cols()), n_unreached);
         report.warnings.extend(rows.warnings(run).map_err(|error| match error {
             Failure::Library(error) => needed(error),
             other => other,
         })?);
-        if certifies {
+        if let Some(n_open) = n_open {
             report.add_part("certificate", &json!({"n_open": n_open}))?;
         }
         if model.classifier.extension.misses_graph() {
             report.warnings.push(Warning::NoGraph {});
         }
-        self.finish(session, report, staged, names.as_ref())
+        self.finish(session, report, files, names.as_ref())
     }
 
     /// The table of labels, with the columns of the new rows that are kept.

@@ -20,8 +20,8 @@ use crate::failure::Failure;
 use crate::files::Files;
 use crate::input::{Input, numbers_of, rows_of};
 use crate::options::{
-    BesideOptions, DataOptions, LabelOptions, ParamsOptions, RunOptions, SaveGraphOption, check_rereadable,
-    read_options,
+    BesideOptions, DataOptions, LabelOptions, ParamsOptions, RunOptions, SampleOption, SaveGraphOption,
+    check_rereadable, read_options,
 };
 use crate::outcome::Outcome;
 use crate::session::Session;
@@ -53,6 +53,9 @@ pub struct Suggest {
 
     #[command(flatten)]
     labels: LabelOptions,
+
+    #[command(flatten)]
+    sample: SampleOption,
 
     /// Number of rows to suggest
     #[arg(short, long = "number", value_name = "N", default_value = "20", value_parser = params::count, help_heading = "Suggestions")]
@@ -99,7 +102,8 @@ impl Suggest {
         self.check()?;
         let session = Session::start(&self.run)?;
         if self.plan {
-            let plan = |size: &ProblemSize| plan_loop(graph, size, false);
+            let fit_rows = self.sample.fit_rows.unwrap_or(usize::MAX);
+            let plan = |size: &ProblemSize| plan_loop(graph, &size.part(fit_rows), false);
             let planned =
                 Planned { plan: Box::new(plan), reads_rows: false, reads_streams: false, needs_labels: false };
             return print_plan(&session, &self.data, &self.labels, &planned, false);
@@ -155,12 +159,16 @@ impl Suggest {
         table.texts("guess", found.rows.iter().map(|row| row.guess.map(|(class, _)| &found.classes[class as usize])));
         table.numbers("confidence", found.rows.iter().map(|row| row.guess.map_or(f64::NAN, |(_, share)| share)));
         if let Some(kept) = self.beside.kept(&self.data)? {
-            table.kept(kept, &numbers, path, run)?;
+            table.kept(kept, &found.input.numbers(&numbers), path, run)?;
         }
         Ok(table)
     }
 
     fn read(&self, data: &DataOptions, run: &Run) -> Result<(Input, Option<Labels>), Failure> {
+        if let Some(fit_rows) = self.sample.fit_rows {
+            let (input, labels) = Input::sampled(data, &self.labels, fit_rows, false, run)?;
+            return Ok((input, Some(labels)));
+        }
         let mut input = Input::read(data, false, Some(&self.labels), data.table.term_weights(false), run)?;
         let labels = input.labels_if_any(&self.labels)?;
         Ok((input, labels))
@@ -181,6 +189,12 @@ impl Suggest {
 
     fn check(&self) -> Result<(), Failure> {
         self.data.check()?;
+        let is_chosen = self.candidates.is_some() || self.exclude.is_some() || self.cost.is_some();
+        if self.sample.fit_rows.is_some() && is_chosen {
+            return Err(Failure::usage(
+                "--candidates, --exclude and --cost name rows among all, of which --fit-rows takes some; give one of them",
+            ));
+        }
         self.data.check_label_column(&self.labels)?;
         if self.n == 0 {
             return Err(Failure::usage("--number is 0; expected at least 1"));

@@ -8,17 +8,20 @@ use lapwing::data::read::{
     EdgeFile, EdgeOptions, NodeOptions, ReadOptions, Samples, TableFile, read_named_graph, read_names, read_samples,
 };
 use lapwing::data::{
-    EdgeSource, Features, FittedScaling, Labels, Named, Report, RowNames, Run, Scaling, Targets, TermWeights, Warning,
+    EdgeSource, Features, FittedScaling, Labels, Named, Report, RowNames, Run, Scaling, Standardize, Targets,
+    TermWeights, UNLABELED, Warning,
 };
 use lapwing::graph::{AffinityGraph, Graph, GraphParams, affinity_graph};
 use lapwing::models::Problem;
+use lapwing_models::draw_sample;
 use lapwing_table::read::is_table;
 
 use super::named::labels_of;
-use super::rows::generated;
+use super::rows::{RowInput, are_rows, generated};
 use crate::failure::Failure;
 use crate::files::is_matrix;
 use crate::options::{DataOptions, LabelOptions, TableOptions, no_labels, read_options};
+use crate::text::count;
 
 /// The input of a command: features or a graph, with labels and names.
 #[derive(Default)]
@@ -33,6 +36,8 @@ pub struct Input {
     /// What to look at in what was read.
     pub warnings: Vec<Warning>,
     labels: Option<Labels>,
+    /// The rows of DATA, ascending, if these are some of them.
+    sampled: Option<Vec<u32>>,
     /// Whether the user says that the first line of a text is a header.
     header: Option<bool>,
 }
@@ -95,11 +100,71 @@ impl Input {
         input.map(|input| Self { header: data.table.text.header(), ..input })
     }
 
+    /// All rows as a whole with their labels, or about `fit_rows` of them.
+    pub fn labeled_or_sampled(
+        data: &DataOptions,
+        labels: &LabelOptions,
+        fit_rows: Option<usize>,
+        run: &Run,
+    ) -> Result<(Self, Labels), Failure> {
+        match fit_rows {
+            Some(fit_rows) => Self::sampled(data, labels, fit_rows, true, run),
+            None => Self::labeled(data, labels, run),
+        }
+    }
+
     /// Reads features or the graph as a whole, with their labels.
     pub fn labeled(data: &DataOptions, labels: &LabelOptions, run: &Run) -> Result<(Self, Labels), Failure> {
         let mut input = Self::read(data, false, Some(labels), data.table.term_weights(false), run)?;
         let labels = input.labels(labels)?;
         Ok((input, labels))
+    }
+
+    /// About `fit_rows` of the rows of DATA, among them all with a label. Their names, or their numbers among all rows, are their names.
+    pub fn sampled(
+        data: &DataOptions,
+        labels: &LabelOptions,
+        fit_rows: usize,
+        needs_labels: bool,
+        run: &Run,
+    ) -> Result<(Self, Labels), Failure> {
+        let alone = data.data.as_deref().filter(|path| data.graph.is_none() && are_rows(path));
+        let alone = alone.filter(|_| !data.table.must_hold());
+        let Some(path) = alone else {
+            let reason =
+                "--fit-rows needs DATA that is read in blocks, such as .npy, .parquet or .csv, without a graph";
+            return Err(Failure::usage(reason));
+        };
+        let read = RowInput::read(path, &data.table, labels, needs_labels, run)?;
+        let RowInput { rows, labels, names, description, mut warnings } = read;
+        let standardize = if rows.recipe().is_some() { Standardize::Off } else { data.table.standardize };
+        let sample = draw_sample(rows.source(), &labels.rows, fit_rows, standardize, run);
+        let sample = sample.map_err(|error| rows.explained(error, run))?;
+        let (n, n_rows) = (count(sample.rows.len()), count(rows.source().n_rows()));
+        let what =
+            format!("{n} of {n_rows} rows are used: those with a label, rows near them, and others drawn at random");
+        warnings.push(Warning::ReadAs { path: path.display().to_string(), what });
+        let class = |row: &u32| labels.rows.binary_search(row).map_or(UNLABELED, |at| labels.index[at] as i32);
+        let index = sample.rows.iter().map(class).collect();
+        let name = |&row: &u32| names.as_ref().map_or_else(|| row.to_string(), |names| names.name(row as usize).into());
+        let column = names.as_ref().map_or("row", |names| names.column());
+        let own = RowNames::of_rows(column, sample.rows.iter().map(name))?;
+        let prepared = Prepared {
+            feature_names: rows.feature_names(),
+            scaling: sample.scaling,
+            recipe: rows.recipe().cloned(),
+            description,
+            warnings: Vec::new(),
+        };
+        let (features, names, sampled) = (Some(sample.features), Some(Arc::new(own)), Some(sample.rows));
+        let input = Self { features, prepared, names, warnings, sampled, ..Self::default() };
+        Ok((input, Labels { classes: labels.classes, index }))
+    }
+
+    /// The numbers among all rows of DATA of some rows of a sample.
+    pub fn numbers(&self, rows: &[u32]) -> Vec<u32> {
+        let number = |&row: &u32| self.sampled.as_ref().map_or(row, |sampled| sampled[row as usize]);
+        rows.iter().map(number).collect()
     }
 
     /// Input from features in memory.

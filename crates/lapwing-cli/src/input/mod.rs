@@ -12,4 +12,4 @@ pub use held::{Input, Prepared};
 pub use named::{labels_of, names_of, numbered};
 pub use prior::{Prior, check_prior, refuse_weight};
 pub use row_lists::{Reasons, holds_suggestions, numbers_of, rows_of};
-pub use rows::{RowStream, are_rows, generated};
+pub use rows::{RowInput, RowStream, are_rows, generated};

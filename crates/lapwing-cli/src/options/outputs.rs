@@ -7,6 +7,7 @@ use lapwing::data::read::TableFile;
 use lapwing::data::write::KeptColumns;
 use lapwing::data::{Named, Report, RowNames, Run};
 use lapwing::graph::AffinityGraph;
+use lapwing::label_table::chosen;
 use lapwing::models::Labeling;
 use lapwing_table::read::is_rereadable_table;
 use lapwing_table::write::{GRAPH_ENDINGS, check_named_graph, ending, stage_named_graph};
@@ -129,10 +130,7 @@ pub enum Unreached {
 impl Unreached {
     /// Class of each row; `None` for rows that stay empty.
     pub fn labels(self, labeling: &Labeling) -> Vec<Option<usize>> {
-        match self {
-            Self::Prior => labeling.labels.iter().map(|&class| Some(class as usize)).collect(),
-            Self::Empty => labeling.chosen(),
-        }
+        chosen(labeling, self == Self::Prior)
     }
 }
 

@@ -3,6 +3,16 @@
 use clap::{Args, ValueEnum};
 use lapwing_core::params::count;
 
+/// A part of the rows instead of all.
+#[derive(Args)]
+pub struct SampleOption {
+    /// Take about N rows instead of all: the labeled ones, rows near them, and others drawn at random
+    ///
+    /// All rows are read in blocks, so that there may be any number of them.
+    #[arg(long, value_name = "N", value_parser = count, help_heading = "Input")]
+    pub fit_rows: Option<usize>,
+}
+
 /// Threads, seed, and what is printed.
 #[derive(Args)]
 #[command(next_help_heading = "Run")]

@@ -113,8 +113,6 @@ fn a_checkpoint_is_no_other_file() {
             refused.stderr
         );
     }
-    let refused = lapwing(&folder, &format!("{common} --checkpoint sums --fit-rows 100"));
-    assert!(refused.code == Some(2) && refused.stderr.contains("--checkpoint is given"), "{}", refused.stderr);
     let refused = lapwing(&folder, &format!("{common} --bandwidth 1e-9"));
     assert!(refused.stderr.contains("--bandwidth is 1.0e-9"), "{}", refused.stderr);
     assert!(read(&folder, "array.npy") == before && !folder.path().join("out.npy").exists());
@@ -142,6 +140,12 @@ fn generated_rows_try_any_size() {
     let labels = read(&folder, "out.npy");
     ok(&folder, &format!("{run} --threads 1"));
     assert!(labels == read(&folder, "out.npy"));
+    let plan = "label generated:1000000000x32x10 --labels generated:100 --plan --json --method";
+    for method in ["low-rank", "harmonic --fit-rows 300k"] {
+        let planned: serde_json::Value = serde_json::from_str(&ok(&folder, &format!("{plan} {method}"))).unwrap();
+        assert_eq!(planned["size"]["n_labeled"], 1000);
+        assert!(planned["peak_bytes"].as_u64().unwrap() < 2 << 30, "{method}: {planned}");
+    }
     for wrong in ["generated:5", "generated:0x1x1", "generated:axbxc"] {
         let ran = lapwing(&folder, &format!("label {wrong} --labels generated:5 --method low-rank -o o.npy"));
         assert_eq!(ran.code, Some(2), "{wrong}: {}", ran.stderr);

@@ -81,8 +81,6 @@ fn what_a_sample_cannot_do_is_refused() {
     folder.write("edges.csv", "u,v\n0,1\n");
     let text = folder.error(&format!("{common} -o a.csv --graph edges.csv"));
     assert!(text.contains("a graph says how all rows are joined"), "{text}");
-    let text = folder.error("label array.npy --labels known.csv --fit-rows 100 --plan");
-    assert!(text.starts_with("--plan tells what a fit of all rows takes"), "{text}");
     let text = folder.error("label array.npy --labels known.csv --fit-rows 0 -o a.csv");
     assert!(text.contains("--fit-rows"), "{text}");
 }
@@ -127,15 +125,134 @@ fn a_folder_of_tables_gets_a_folder_of_labels() {
     };
     assert!(labels("one.csv", 1) == labels("joined.csv", 0));
     let text = folder.error(&format!("{run} -o parts"));
-    assert!(text.contains("is the folder of DATA"), "{text}");
+    assert!(text.contains("another folder than that of the rows"), "{text}");
     std::fs::create_dir(folder.path("texts")).unwrap();
     folder.write("texts/a.csv", folder.read("table.csv"));
     let text = folder.refused("label texts --label-column kind --method linear -o labels");
     assert!(text.contains("state their number of rows"), "{text}");
 }
 
+#[test]
+fn the_loop_works_on_a_sample() {
+    let folder = folder();
+    let common = "array.npy --labels known.csv --fit-rows 1500";
+    let ran = folder.ok(&format!("suggest {common} -n 9 -o next.csv"));
+    assert!(ran.stderr.contains("of 12,000 rows are used"), "{}", ran.stderr);
+    let next: Vec<usize> = rows_in(&folder.read("next.csv"));
+    assert!(next.len() == 9 && next.iter().any(|&row| row > 2000), "{next:?}");
+    folder.ok(&format!("audit {common} -o audit.csv"));
+    let known: Vec<usize> = rows_in(&folder.read("known.csv"));
+    let audit = folder.read("audit.csv");
+    let with_label = |line: &&str| line.split(',').nth(1).is_some_and(|given| !given.is_empty() && given != "given");
+    let mut judged = rows_in(&format!("row\n{}", audit.lines().filter(with_label).collect::<Vec<_>>().join("\n")));
+    judged.sort_unstable();
+    assert_eq!(judged, known);
+    let ran = folder.ok(&format!("compare {common} --methods harmonic,linear"));
+    assert!(ran.stdout.contains("harmonic") && ran.stdout.contains("--fit-rows 1500"), "{}", ran.stdout);
+    // Tables keep columns and names of their rows.
+    let table = folder.read("table.csv");
+    let named: String = table
+        .lines()
+        .enumerate()
+        .map(|(at, line)| if at == 0 { format!("id,{line}\n") } else { format!("r{at},{line}\n") })
+        .collect();
+    folder.write("named.csv", named);
+    let named = "named.csv --id id --label-column kind --fit-rows 1500";
+    folder.ok(&format!("suggest {named} -n 9 -o named-next.csv --keep x"));
+    let all: Vec<&str> = table.lines().collect();
+    for line in folder.read("named-next.csv").lines().skip(1) {
+        let (name, rest) = line.split_once(',').unwrap();
+        let row: usize = name.strip_prefix('r').unwrap().parse().unwrap();
+        assert_eq!(rest.rsplit(',').next(), all[row].split(',').next(), "{line}");
+    }
+    folder.write("some.csv", "5\n");
+    let text = folder.error(&format!("suggest {common} --exclude some.csv"));
+    assert!(text.contains("of which --fit-rows takes some"), "{text}");
+    folder.write("edges.csv", "u,v\n0,1\n");
+    let text = folder.error(&format!("audit {common} --graph edges.csv"));
+    assert!(text.starts_with("--fit-rows needs DATA that is read in blocks"), "{text}");
+}
+
+/// The numbers in the first column of a table.
+fn rows_in(table: &str) -> Vec<usize> {
+    table.lines().skip(1).map(|line| line.split(',').next().unwrap().parse().unwrap()).collect()
+}
+
+#[test]
+fn damaged_and_unlike_parts_are_named_and_nothing_is_written() {
+    let folder = folder();
+    folder.ok("label table.csv --label-column kind --method linear -o all.csv --model m");
+    std::fs::create_dir(folder.path("parts")).unwrap();
+    for (name, rows) in [("a", 0..5000), ("b", 5000..5000), ("c", 5000..N)] {
+        folder.write("part.csv", rows_of(&folder.read("table.csv"), rows.clone()));
+        if rows.is_empty() {
+            continue;
+        }
+        folder.ok(&format!("predict m part.csv -o parts/{name}.parquet --keep x,y"));
+    }
+    let run = "label parts --labels known.csv --columns x,y --method harmonic --fit-rows 1500 -o out.csv --model new";
+    let whole = std::fs::read(folder.path("parts/c.parquet")).unwrap();
+    // A file that another program is writing has no end yet.
+    std::fs::write(folder.path("parts/c.parquet"), &whole[..whole.len() / 2]).unwrap();
+    let text = folder.refused(run);
+    assert!(text.contains("c.parquet"), "{text}");
+    // Pages of the last columns are damaged.
+    let mut damaged = whole.clone();
+    let end = whole.len() - 4096;
+    damaged[end / 2..end].fill(0x5a);
+    std::fs::write(folder.path("parts/c.parquet"), &damaged).unwrap();
+    let text = folder.refused(&run.replace("x,y", "x,y,confidence"));
+    assert!(text.contains("c.parquet"), "{text}");
+    // Another column in one of the files.
+    folder.write("part.csv", rows_of(&folder.read("table.csv"), 5000..N));
+    folder.ok("predict m part.csv -o parts/c.parquet --keep x");
+    let text = folder.refused(run);
+    assert!(text.contains("c.parquet") && text.contains('y'), "{text}");
+    assert!(!folder.path("out.csv").exists() && !folder.path("new").exists());
+}
+
+#[test]
+fn labels_may_lie_in_one_part_and_be_all_of_it() {
+    let folder = folder();
+    let table = folder.read("table.csv");
+    folder.write("known-in-one.csv", {
+        let kinds = ["alder", "birch", "cedar"];
+        let rows: String = (5000..5060).map(|row| format!("{row},{}\n", kinds[row % 3])).collect();
+        format!("row,label\n{rows}")
+    });
+    std::fs::create_dir(folder.path("parts")).unwrap();
+    for (name, rows) in [("a", 0..5000), ("b", 5000..5060), ("c", 5060..5060), ("d", 5060..N)] {
+        folder.write(&format!("parts/{name}.csv"), rows_of(&table, rows));
+    }
+    let run = "--labels known-in-one.csv --columns x,y --method harmonic --fit-rows 1500";
+    folder.ok(&format!("label table.csv {run} -o one.csv"));
+    folder.ok(&format!("label parts {run} -o many.csv"));
+    assert!(folder.read("one.csv") == folder.read("many.csv"));
+    assert!(right(&folder.read("one.csv")) > 0.9);
+}
+
 /// The header of a table and some of its rows.
 fn rows_of(table: &str, rows: std::ops::Range<usize>) -> String {
     let lines = table.lines().take(1).chain(table.lines().skip(1 + rows.start).take(rows.len()));
     lines.map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn the_plan_of_a_sample_holds() {
+    let folder = Folder::new();
+    let n = 60_000;
+    folder.write(
+        "x.npy",
+        npy(n, 8, (0..8 * n).map(|at| (at * 7919 % 1013) as f32 + if at / 8 % 2 == 0 { 9000.0 } else { 0.0 })),
+    );
+    folder.write("k.csv", (0..40).map(|row| format!("{row},{}\n", ["a", "b"][row % 2])).collect::<String>());
+    let number = |text: &str, key: &str| serde_json::from_str::<Value>(text).unwrap()[key].as_u64().unwrap();
+    for method in ["harmonic", "linear", "low-rank"] {
+        let run = format!("label x.npy --labels k.csv --method {method} --fit-rows 5000 --json");
+        let planned = folder.ok(&format!("{run} --plan")).stdout;
+        let ran = folder.ok(&format!("{run} -o o.npy")).stdout;
+        assert!(number(&planned, "peak_bytes") >= number(&ran, "peak_bytes"), "{method}: {planned} {ran}");
+        assert_eq!(number(&planned, "passes"), if method == "low-rank" { 2 } else { 3 });
+        assert!(number(&planned, "peak_bytes") < 160 << 20, "{planned}");
+    }
 }

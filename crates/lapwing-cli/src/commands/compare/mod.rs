@@ -17,7 +17,7 @@ use serde_json::json;
 use crate::failure::Failure;
 use crate::files::{Files, REPORT_ENDINGS};
 use crate::input::{Input, refuse_weight};
-use crate::options::{DataOptions, LabelOptions, MethodName, ParamsOptions, RunOptions};
+use crate::options::{DataOptions, LabelOptions, MethodName, ParamsOptions, RunOptions, SampleOption};
 use crate::outcome::Outcome;
 use crate::session::Session;
 use crate::text::{count, summary, table};
@@ -50,6 +50,9 @@ pub struct Compare {
 
     #[command(flatten)]
     labels: LabelOptions,
+
+    #[command(flatten)]
+    sample: SampleOption,
 
     #[command(flatten)]
     keep: KeepOptions,
@@ -134,7 +137,9 @@ impl Compare {
         let inputs = self.params.files(self.labels.files(self.data.files(Files::default())));
         inputs.write("--report", self.report.as_deref(), REPORT_ENDINGS).check()?;
         let mut report = Report::default();
-        let (input, labels) = session.read(&mut report, || Input::labeled(&self.data, &self.labels, &session.run))?;
+        let (input, labels) = session.read(&mut report, || {
+            Input::labeled_or_sampled(&self.data, &self.labels, self.sample.fit_rows, &session.run)
+        })?;
         let targets = Targets::one_hot(&labels, None)?;
         let chosen = self.without_twins(methods, settings, &input.problem(&targets).size(&session.run));
         let (features, graph) = (input.features.as_ref(), input.graph.as_ref());
@@ -215,7 +220,10 @@ impl Compare {
     fn next(&self, found: &Comparison, settings: &[Settings]) -> Option<String> {
         let winner = found.winners.iter().max_by_key(|winner| winner.n_labeled).filter(|winner| winner.is_enough)?;
         let settings = settings.iter().find(|settings| settings.spec().name == winner.recommended)?;
-        Some(format!("next: {}", next_command(&self.data, &self.labels, settings, self.run.seed)))
+        Some(format!(
+            "next: {}",
+            next_command(&self.data, &self.labels, settings, (self.sample.fit_rows, self.run.seed))
+        ))
     }
 
     fn print(

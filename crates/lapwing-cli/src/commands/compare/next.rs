@@ -11,7 +11,12 @@ use crate::options::{DataOptions, LabelOptions, Names};
 use crate::text::shell_word;
 
 /// `lapwing label` for the same data and labels, with the method of `settings` and its parameters, quoted for a shell.
-pub fn next_command(data: &DataOptions, labels: &LabelOptions, settings: &Settings, seed: u64) -> String {
+pub fn next_command(
+    data: &DataOptions,
+    labels: &LabelOptions,
+    settings: &Settings,
+    (fit_rows, seed): (Option<usize>, u64),
+) -> String {
     let path = |path: &PathBuf| path.display().to_string();
     let columns = |lists: &[Names]| (!lists.is_empty()).then(|| join_columns(&Names::all(lists)));
     let inputs = [&data.data, &data.graph, &labels.labels].into_iter().flatten();
@@ -27,6 +32,7 @@ pub fn next_command(data: &DataOptions, labels: &LabelOptions, settings: &Settin
         ("labels", labels.labels.as_ref().map(path)),
         ("unlabeled", labels.unlabeled.clone()),
         ("method", Some(settings.spec().name.into())),
+        ("fit-rows", fit_rows.map(|rows| rows.to_string())),
         ("seed", (seed != 0).then(|| seed.to_string())),
         ("output", Some(output.unwrap_or_default().into())),
     ];

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use lapwing::data::{Labels, Matrix, Report, Run, SparseLabels, Targets};
 use lapwing::graph::sparsify::Checkpoint;
-use lapwing::models::{Method, Problem, Settings};
+use lapwing::label_table::fits_a_set;
+use lapwing::models::{Method, Problem, ProblemSize, Settings, plan_rows};
 use lapwing_core::available_memory_bytes;
 use lapwing_core::params::count;
 use lapwing_table::read::is_rereadable_table;
@@ -18,7 +19,6 @@ use super::plan::{Planned, print_plan, rows_that_fit};
 use crate::failure::Failure;
 use crate::files::{ANY_ENDING, Files, check_checkpoint, is_once};
 use crate::input::{Input, Prepared, Prior, Reasons, are_rows, check_classes, check_prior, holds_suggestions};
-use crate::label_table::check_set_names;
 use crate::options::{DEFAULT_METHOD, DataOptions, LabelOptions, MethodName, ParamsOptions, RunOptions};
 use crate::outcome::Outcome;
 use crate::ranks::Ranks;
@@ -106,10 +106,11 @@ pub struct Label {
 const IN_BLOCKS: &str =
     "give .npy, .parquet or .csv, without --standardize on, --tfidf, --sets, --save-graph and --report";
 
-/// What is planned of a method.
-fn planned<'m>(method: &'m dyn Method) -> Planned<'m> {
-    let (reads_rows, reads_streams) = (method.reads_rows(), method.reads_streams());
-    Planned { plan: Box::new(|size| method.plan(size)), reads_rows, reads_streams, needs_labels: true }
+/// What is planned of a method that fits so many rows.
+fn planned<'m>(method: &'m dyn Method, fit_rows: Option<usize>) -> Planned<'m> {
+    let (reads_rows, reads_streams) = (method.reads_rows() || fit_rows.is_some(), method.reads_streams());
+    let plan = Box::new(move |size: &ProblemSize| plan_rows(method, size, fit_rows.unwrap_or(usize::MAX)));
+    Planned { plan, reads_rows, reads_streams, needs_labels: true }
 }
 
 /// Options of graphs that are read as a stream.
@@ -140,8 +141,9 @@ impl Label {
         // Before the name of the checkpoint is among them.
         let described = format!("{} {:?}", self.method, settings.params);
         settings.params.sparse.checkpoint.clone_from(&self.stream.checkpoint);
-        settings.params.low_rank.checkpoint.clone_from(&self.stream.checkpoint);
-        settings.params.low_rank.fit_rows = self.fit_rows.or(settings.params.low_rank.fit_rows);
+        if self.fit_rows.is_none() {
+            settings.params.low_rank.checkpoint.clone_from(&self.stream.checkpoint);
+        }
         let method = settings.method()?;
         let session = Session::across(&self.run, ranks)?;
         if let Some(path) = self.data.data.as_deref().filter(|_| !self.outputs.plan)
@@ -157,8 +159,8 @@ impl Label {
         self.run_held(&settings, &*method, &session, ranks)
     }
 
-    /// Rows that are fitted, if rows are read in blocks: all of them by a method that sums over rows; of others as many as asked for, or
-    /// as memory holds if it does not hold all.
+    /// Rows that are fitted, if rows are read in blocks: as many as asked for; else all by a method that sums over rows, and by others as
+    /// many as memory holds if it does not hold all.
     fn fitted_rows(
         &self,
         path: &Path,
@@ -166,16 +168,14 @@ impl Label {
         session: &Session,
         ranks: &Ranks,
     ) -> Result<Option<usize>, Failure> {
-        if method.reads_rows() {
-            return Ok(self.reads_rows(path, ranks)?.then_some(usize::MAX));
-        }
         match self.fit_rows {
+            None if method.reads_rows() => Ok(self.reads_rows(path, ranks)?.then_some(usize::MAX)),
             None if ranks.communicator.size() == 1
                 && self.data.graph.is_none()
                 && self.prior.is_none()
                 && self.can_read_rows(path) =>
             {
-                rows_that_fit(session, &self.data, &self.labels, &planned(method), path)
+                rows_that_fit(session, &self.data, &self.labels, method, path)
             }
             None => Ok(None),
             Some(0) => Err(Failure::usage("--fit-rows is 0; expected an integer of at least 1")),
@@ -221,13 +221,9 @@ impl Label {
         if !method.reads_rows() {
             self.check_stream(method, settings)?;
         }
-        if self.outputs.plan && self.fit_rows.is_some() && !method.reads_rows() {
-            let reason = "--plan tells what a fit of all rows takes, not that of a sample; leave --fit-rows out, or name a low-rank method";
-            return Err(Failure::usage(reason));
-        }
         if self.outputs.plan {
             let may_stream = self.outputs.report.path.is_none();
-            return print_plan(session, &self.data, &self.labels, &planned(method), may_stream);
+            return print_plan(session, &self.data, &self.labels, &planned(method, self.fit_rows), may_stream);
         }
         self.files().check()?;
 
@@ -237,8 +233,12 @@ impl Label {
         input.prepared.describe(&mut before);
         let prepared = std::mem::take(&mut input.prepared);
         before.warnings.append(&mut input.warnings);
-        if self.outputs.sets.is_some() {
-            check_set_names(&labels.classes)?;
+        if self.outputs.sets.is_some()
+            && let Some(name) = labels.classes.names().iter().find(|name| !fits_a_set(name))
+        {
+            return Err(Failure::usage(format!(
+                "--sets: a set is written with | between its classes, and the class {name:?} has one in its name; rename it"
+            )));
         }
         let problem = Problem { prior: prior.as_ref(), ..input.problem(&targets) };
         let planned = method.plan(&problem.size(&session.run)).peak_bytes;
