@@ -66,7 +66,11 @@ class AutoLabeler(AutoLabelerParameters, StartsFromPrior, SpreadingClassifier):
     _takes_any_scale = True
 
     def _extras(self, labels: Any, validation: Any) -> dict[str, Any]:
-        return {"scaling": self._scaling}
+        return {"scaling": self._scaling, "standardize": self.scaling == "auto" and self.fit_rows is not None}
+
+    def _stream_extras(self) -> dict[str, Any]:
+        self._scaling_report = {}
+        return {"standardize": choice("scaling", self.scaling, ("auto", "off")) == "auto"}
 
     def _take_rows(self, problem: Problem, X: Any, y: Any, graph: Any) -> None:
         self._check_prior(X, graph)
@@ -79,7 +83,8 @@ class AutoLabeler(AutoLabelerParameters, StartsFromPrior, SpreadingClassifier):
     def _take_features(self, problem: Problem, X: Any, builds_graph: bool) -> None:
         super()._take_features(problem, X, builds_graph)
         rows = problem.rows
-        if choice("scaling", self.scaling, ("auto", "off")) == "auto":
+        # A sample is scaled by itself.
+        if choice("scaling", self.scaling, ("auto", "off")) == "auto" and self.fit_rows is None:
             # Beside a given graph, weights of terms make labels better if rows count them, and worse if rows tell which they hold.
             tfidf = "auto" if builds_graph else "counts"
             found = _lapwing.fit_scaling(rows["features"], "auto", tfidf, self._control(quiet=True))
@@ -94,7 +99,8 @@ class AutoLabeler(AutoLabelerParameters, StartsFromPrior, SpreadingClassifier):
             self.report_["parts"]["scaling"] = self._scaling_report["scaling"]
         self.report_["warnings"] += self._scaling_report.get("warnings", [])
         self.results_ = self.report_["parts"]["candidates"]
-        self.best_estimator_ = self._estimator(problem, fitted["best"] or fitted)
+        if self._fitted_rows is not None:
+            self.best_estimator_ = self._estimator(problem, fitted["best"] or fitted)
 
     def _estimator(self, problem: Problem, fitted: dict[str, Any]) -> Any:
         """The candidate of the largest weight, with the state of its fit."""

@@ -314,11 +314,12 @@ class Spreads:
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             Features; or what `affinity` says. C-contiguous float32, float64 and uint8 arrays are used in place, all else is
-            converted once.
+            converted once. A classifier also reads rows in blocks, and keeps the model alone (`predict_to` labels the rows): from the name
+            of a file, a folder or a pattern, or from batches of tables (an iterator of Arrow batches, a dataset or a reader of pyarrow).
         y : array-like of shape (n_samples,) or (n_samples, n_classes)
             Labels, with the marker in rows that have none; or for a regressor values, NaN or otherwise missing where unknown, and -1 is a
             value. In any container: list, array, masked array, series or column of pandas, polars or Arrow. Or soft labels, also as a
-            sparse matrix: shares that sum to 1, rows of zeros unlabeled.
+            sparse matrix: shares that sum to 1, rows of zeros unlabeled. Of rows read in blocks: also the name of the column of labels.
         sample_weight : array-like of shape (n_samples,), default=None
             Trust in each given label or value, at least 0, default 1. A row of weight 0 counts as unlabeled; it stays in the graph.
         graph : sparse matrix of shape (n_samples, n_samples), Graph or tuple, default=None
@@ -360,7 +361,7 @@ class Spreads:
         ----------
         X : array-like, sparse matrix or data frame of shape (m, n_features)
             New rows; if the fit was given a graph instead of features, their affinities to the fitted rows
-            (m, n_samples).
+            (m, n_samples). Batches of tables, which a classifier takes too, give an iterator of results.
 
         Returns
         -------

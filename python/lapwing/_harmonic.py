@@ -16,6 +16,7 @@ from ._loop import LabelLoop
 from ._parameters import documented, documented_like
 from ._prior import StartsFromPrior, is_classifier
 from ._regressor import SpreadingRegressor
+from ._rows import each
 from ._signatures import HarmonicClassifierParameters, HarmonicRegressorParameters
 from .audit import ValueAudit
 
@@ -136,9 +137,13 @@ class HarmonicClassifier(
         certified : ndarray of shape (m,), bool, or None
             Only with `return_certified`; None without `certify`, and if the fit was given a graph.
         """
-        labeling = self._apply(X)
-        labels = self._decode(labeling)
-        return (labels, labeling["certified"]) if return_certified else labels
+
+        def labels_of(rows: Any) -> Any:
+            labeling = self._apply(rows)
+            labels = self._decode(labeling)
+            return (labels, labeling["certified"]) if return_certified else labels
+
+        return each(labels_of, X)
 
 
 @documented

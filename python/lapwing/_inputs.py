@@ -35,7 +35,8 @@ def check_options(X: Any, min_samples: int = 1) -> dict[str, Any]:
 
 def features_argument(X: Any) -> Any:
     """Checked features in the form that the compiled part takes."""
-    return csr_parts(X, np.float32) if sp.issparse(X) else X
+    # What comes from another process may begin at any byte.
+    return csr_parts(X, np.float32) if sp.issparse(X) else np.require(X, requirements=["ALIGNED"])
 
 
 def features_from(parts: Any) -> Any:

@@ -46,7 +46,7 @@ def unlabeled_mask(y: Any, unlabeled: Any = None, classes: NDArray[Any] | None =
     are given, they are classes if they are among these.
     """
     y = as_label_array(y)
-    marks = _marks(y, unlabeled)
+    marks = label_marks(y, unlabeled)
     none: NDArray[np.bool_] = marks == _NONE
     any_mark: NDArray[np.bool_] = marks != 0
     if classes is None:
@@ -58,8 +58,8 @@ def unlabeled_mask(y: Any, unlabeled: Any = None, classes: NDArray[Any] | None =
     return any_mark
 
 
-def _marks(y: NDArray[Any], unlabeled: Any) -> NDArray[np.int8]:
-    """Where there is surely no label, and where there may be none because it is -1 or such a text."""
+def label_marks(y: NDArray[Any], unlabeled: Any) -> NDArray[np.int8]:
+    """0 where there is a label, 1 where there is surely none, and 2 where there may be none because it is -1 or such a text."""
     kind, open_marker = y.dtype.kind, unlabeled is None
     if kind in "US":
         # There are few distinct texts in many rows.

@@ -99,6 +99,9 @@ class LowRankPropagationClassifier(LowRankPropagationClassifierParameters, Sprea
     def _extras(self, labels: GivenLabels, validation: Any) -> dict[str, Any]:
         return {"landmarks": self._given_landmarks()}
 
+    def _stream_extras(self) -> dict[str, Any]:
+        return {**super()._stream_extras(), "landmarks": self._given_landmarks()}
+
     def _given_landmarks(self) -> NDArray[np.float64] | None:
         """Given landmarks; None if a rule finds them."""
         if self.landmarks is None or isinstance(self.landmarks, str):

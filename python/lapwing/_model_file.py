@@ -68,15 +68,7 @@ def save_model(model: SpreadingClassifier | Pipeline, path: str | PathLike[str])
     check_is_fitted(model)
     if not model._model.takes_features:
         raise ValueError("a classifier fitted on a precomputed graph cannot be saved as a model: it has no features")
-    names = getattr(model, "feature_names_in_", None)
-    kept = {
-        "method": model._method,
-        "classes": _class_names(model.classes_),
-        "feature_names": None if names is None else [str(name) for name in names],
-        "recipe": model._recipe,
-        "id": model._id,
-    }
-    model._model.save(path, kept, model._control(quiet=True))
+    model._model.save(path, model._names(), model._control(quiet=True))
 
 
 def _of_pipeline(pipeline: Pipeline) -> SpreadingClassifier:
@@ -125,15 +117,3 @@ def load_model(path: str | PathLike[str]) -> SpreadingClassifier:
     model = cls(**cls._parameters_of(parts))
     model._restore(parts)
     return model
-
-
-def _class_names(classes: Any) -> list[int] | list[str]:
-    kind = classes.dtype.kind
-    if kind in "iuf" or all(type(name) is int for name in classes.tolist()):
-        names = [int(name) for name in classes.tolist()]
-        if all(-(2**63) <= name < 2**63 for name in names):
-            return names
-        raise ValueError(f"a model file holds whole numbers of 64 bits as classes, not {max(names, key=abs)}; fit to texts (astype(str))")
-    if kind == "U" or all(isinstance(name, str) for name in classes):
-        return [str(name) for name in classes]
-    raise TypeError(f"a model file holds integer or string classes, not {classes.dtype}")

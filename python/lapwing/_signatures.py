@@ -115,6 +115,10 @@ _DOCUMENTATION = {
     (TF-IDF); or features are taken as they are.""",
     "affinity": """affinity : {"knn", "precomputed"}, default="knn"
     Build the graph from X unless one is given to `fit`, or require that one is given.""",
+    "fit_rows": """fit_rows : int >= 1 or None, default=None
+    Number of rows to fit, about: all labeled rows, rows near them, others drawn at random, and some that none of these
+    are near. All rows are then labeled by the fitted model, in blocks, and rows beyond those fitted are not reached.
+    None fits all.""",
     "unlabeled": """unlabeled : object, default=None
     What marks a row without a label in y. None, NaN, NaT, NA, masked cells and empty texts always do; without a marker
     of your own, so does -1, unless some rows are marked in one of these ways: then it is a class, with a warning.""",
@@ -341,8 +345,6 @@ _DOCUMENTATION = {
     "glnp_tol": """glnp_tol : float in [0, 1), default=1e-05
     Learning ends once five iterations lower the objective by less than this share of the squared norm of the rows. Has
     an effect only with `factor` "glnp".""",
-    "fit_rows": """fit_rows : int >= 1 or "all", default="all"
-    Number of rows to fit on, drawn at random, besides the labeled ones.""",
     "kernel": """kernel : {"rbf", "poly", "linear", "precomputed", "low-rank"}, default="rbf"
     Kernel: how similar two rows are.
 
@@ -709,7 +711,7 @@ class AutoLabelerParameters:
     _parameters_doc: ClassVar[str] = _documentation(
         "budget", "candidates", "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method",
         "recall_target", "zero_rows", "decision", "class_prior", "size_slack", "labels_drawn", "prior", "scaling",
-        "affinity", "unlabeled", "abstain", "random_state", "n_jobs", "verbose", "callback",
+        "affinity", "fit_rows", "unlabeled", "abstain", "random_state", "n_jobs", "verbose", "callback",
     )
 
     budget: float | None = None
@@ -730,6 +732,7 @@ class AutoLabelerParameters:
     prior: Any = None
     scaling: Literal["auto", "off"] = "auto"
     affinity: Literal["knn", "precomputed"] = "knn"
+    fit_rows: int | None = None
     unlabeled: Any = None
     abstain: bool = False
     random_state: Seed = None
@@ -751,8 +754,8 @@ class HarmonicClassifierParameters:
         "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method", "recall_target", "zero_rows",
         "graph_reg", "form", "clamp", "decision:HarmonicClassifier", "class_prior:HarmonicClassifier", "prior_weight",
         "tol", "max_iter", "calibration", "certify", "size_slack", "labels_drawn:HarmonicClassifier",
-        "prior:HarmonicClassifier", "affinity:HarmonicClassifier", "unlabeled", "abstain", "random_state", "n_jobs",
-        "verbose", "callback",
+        "prior:HarmonicClassifier", "affinity:HarmonicClassifier", "fit_rows", "unlabeled", "abstain", "random_state",
+        "n_jobs", "verbose", "callback",
     )
 
     n_neighbors: int = 15
@@ -778,6 +781,7 @@ class HarmonicClassifierParameters:
     labels_drawn: Literal["auto", "random", "balanced"] = "auto"
     prior: Any = None
     affinity: Literal["knn", "precomputed"] = "knn"
+    fit_rows: int | None = None
     unlabeled: Any = None
     abstain: bool = False
     random_state: Seed = None
@@ -840,8 +844,8 @@ class SparseHarmonicClassifierParameters:
         "graph_reg", "form", "clamp", "decision:HarmonicClassifier", "class_prior:HarmonicClassifier", "prior_weight",
         "tol", "max_iter", "calibration", "certify", "size_slack", "labels_drawn:HarmonicClassifier", "refinements",
         "sampler", "capacity", "n_projections", "ridge", "distortion", "epsilon", "edge_budget", "memory",
-        "prior:HarmonicClassifier", "affinity:SparseHarmonicClassifier", "unlabeled", "abstain", "random_state",
-        "n_jobs", "verbose", "callback",
+        "prior:HarmonicClassifier", "affinity:SparseHarmonicClassifier", "fit_rows", "unlabeled", "abstain",
+        "random_state", "n_jobs", "verbose", "callback",
     )
 
     n_neighbors: int = 15
@@ -876,6 +880,7 @@ class SparseHarmonicClassifierParameters:
     memory: int | None = None
     prior: Any = None
     affinity: Literal["knn", "precomputed", "edges"] = "knn"
+    fit_rows: int | None = None
     unlabeled: Any = None
     abstain: bool = False
     random_state: Seed = None
@@ -923,13 +928,13 @@ class LowRankPropagationClassifierParameters:
 
     _declared: ClassVar[tuple[str, ...]] = (
         "n_landmarks", "factor", "landmarks", "n_nearest", "bandwidth", "alpha", "balance", "class_prior", "head",
-        "select", "solver", "glnp_solver", "glnp_start", "glnp_max_iter", "glnp_tol", "fit_rows", "decision",
-        "size_slack", "labels_drawn",
+        "select", "solver", "glnp_solver", "glnp_start", "glnp_max_iter", "glnp_tol", "decision", "size_slack",
+        "labels_drawn",
     )
     _parameters_doc: ClassVar[str] = _documentation(
         "n_landmarks", "factor", "landmarks", "n_nearest", "bandwidth:LowRankPropagationClassifier", "alpha", "balance",
         "class_prior:LowRankPropagationClassifier", "head", "select", "solver", "glnp_solver", "glnp_start",
-        "glnp_max_iter", "glnp_tol", "fit_rows", "decision", "size_slack", "labels_drawn", "unlabeled", "abstain",
+        "glnp_max_iter", "glnp_tol", "decision", "size_slack", "labels_drawn", "fit_rows", "unlabeled", "abstain",
         "random_state", "n_jobs", "verbose", "callback",
     )
 
@@ -949,10 +954,10 @@ class LowRankPropagationClassifierParameters:
     glnp_start: Literal["kmeans", "uniform"] = "kmeans"
     glnp_max_iter: int = 1000
     glnp_tol: float = 1e-05
-    fit_rows: int | Literal["all"] = "all"
     decision: Literal["auto", "sizes"] = "auto"
     size_slack: float = 0.0
     labels_drawn: Literal["auto", "random", "balanced"] = "auto"
+    fit_rows: int | None = None
     unlabeled: Any = None
     abstain: bool = False
     random_state: Seed = None
@@ -976,7 +981,8 @@ class LaplacianSVCParameters:
         "graph_reg:LaplacianSVC", "laplacian", "laplacian_power", "bias", "solver:LaplacianSVC", "stopping",
         "tol:LaplacianSVC", "max_iter:LaplacianSVC", "n_neighbors", "metric", "weights", "symmetrize",
         "graph_bandwidth", "knn_method", "recall_target", "zero_rows", "decision", "class_prior", "size_slack",
-        "labels_drawn", "affinity", "warm_start", "unlabeled", "random_state", "n_jobs", "verbose", "callback",
+        "labels_drawn", "affinity", "warm_start", "fit_rows", "unlabeled", "random_state", "n_jobs", "verbose",
+        "callback",
     )
 
     kernel: Literal["rbf", "poly", "linear", "precomputed", "low-rank"] = "rbf"
@@ -1007,6 +1013,7 @@ class LaplacianSVCParameters:
     labels_drawn: Literal["auto", "random", "balanced"] = "auto"
     affinity: Literal["knn", "precomputed"] = "knn"
     warm_start: bool = False
+    fit_rows: int | None = None
     unlabeled: Any = None
     random_state: Seed = None
     n_jobs: int | None = None
@@ -1029,7 +1036,8 @@ class LaplacianRidgeClassifierParameters:
         "graph_reg:LaplacianSVC", "laplacian", "laplacian_power", "bias", "solver:LaplacianRidgeClassifier", "stopping",
         "tol:LaplacianSVC", "max_iter:LaplacianSVC", "n_neighbors", "metric", "weights", "symmetrize",
         "graph_bandwidth", "knn_method", "recall_target", "zero_rows", "decision", "class_prior", "size_slack",
-        "labels_drawn", "affinity", "warm_start", "unlabeled", "random_state", "n_jobs", "verbose", "callback",
+        "labels_drawn", "affinity", "warm_start", "fit_rows", "unlabeled", "random_state", "n_jobs", "verbose",
+        "callback",
     )
 
     kernel: Literal["rbf", "poly", "linear", "precomputed", "low-rank"] = "rbf"
@@ -1060,6 +1068,7 @@ class LaplacianRidgeClassifierParameters:
     labels_drawn: Literal["auto", "random", "balanced"] = "auto"
     affinity: Literal["knn", "precomputed"] = "knn"
     warm_start: bool = False
+    fit_rows: int | None = None
     unlabeled: Any = None
     random_state: Seed = None
     n_jobs: int | None = None
@@ -1128,7 +1137,7 @@ class UnfoldedGNNClassifierParameters:
         "steps", "hidden", "attention", "bias:UnfoldedGNNClassifier", "learning_rate", "edges",
         "tol:UnfoldedGNNClassifier", "max_iter:UnfoldedGNNClassifier", "n_neighbors", "metric", "weights", "symmetrize",
         "bandwidth", "knn_method", "recall_target", "zero_rows", "decision", "class_prior", "size_slack",
-        "labels_drawn", "affinity", "unlabeled", "random_state", "n_jobs", "verbose", "callback",
+        "labels_drawn", "affinity", "fit_rows", "unlabeled", "random_state", "n_jobs", "verbose", "callback",
     )
 
     graph_reg: float | Literal["auto"] = "auto"
@@ -1159,6 +1168,7 @@ class UnfoldedGNNClassifierParameters:
     size_slack: float = 0.0
     labels_drawn: Literal["auto", "random", "balanced"] = "auto"
     affinity: Literal["knn", "precomputed"] = "knn"
+    fit_rows: int | None = None
     unlabeled: Any = None
     random_state: Seed = None
     n_jobs: int | None = None
@@ -1222,13 +1232,14 @@ class NearestLabelClassifierParameters:
         "metric", "zero_rows",
     )
     _parameters_doc: ClassVar[str] = _documentation(
-        "metric:NearestLabelClassifier", "zero_rows", "unlabeled", "abstain", "random_state", "n_jobs", "verbose",
-        "callback",
+        "metric:NearestLabelClassifier", "zero_rows", "fit_rows", "unlabeled", "abstain", "random_state", "n_jobs",
+        "verbose", "callback",
     )
 
     metric: Literal["auto", "euclidean", "cosine", "inner-product"] = "auto"
     _: KW_ONLY
     zero_rows: Literal["error", "allow"] = "error"
+    fit_rows: int | None = None
     unlabeled: Any = None
     abstain: bool = False
     random_state: Seed = None
@@ -1249,8 +1260,8 @@ class SubsamplingHarmonicClassifierParameters:
     _parameters_doc: ClassVar[str] = _documentation(
         "n_subsample", "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method", "recall_target",
         "zero_rows", "graph_reg", "form", "clamp", "decision:HarmonicClassifier", "class_prior:HarmonicClassifier",
-        "tol", "max_iter", "calibration", "size_slack", "labels_drawn:HarmonicClassifier", "unlabeled", "abstain",
-        "random_state", "n_jobs", "verbose", "callback",
+        "tol", "max_iter", "calibration", "size_slack", "labels_drawn:HarmonicClassifier", "fit_rows", "unlabeled",
+        "abstain", "random_state", "n_jobs", "verbose", "callback",
     )
     _fixed: ClassVar[dict[str, Any]] = {"certify": "off"}
 
@@ -1274,6 +1285,7 @@ class SubsamplingHarmonicClassifierParameters:
     calibration: Literal["auto", "leave-one-out", "venn-abers", "none"] = "auto"
     size_slack: float = 0.0
     labels_drawn: Literal["auto", "random", "balanced"] = "auto"
+    fit_rows: int | None = None
     unlabeled: Any = None
     abstain: bool = False
     random_state: Seed = None
@@ -1292,7 +1304,7 @@ class SimpleHarmonicClassifierParameters:
     )
     _parameters_doc: ClassVar[str] = _documentation(
         "n_neighbors", "n_eigenvectors", "metric", "weights", "symmetrize", "bandwidth", "knn_method", "recall_target",
-        "zero_rows", "decision", "class_prior", "size_slack", "labels_drawn", "affinity:HarmonicClassifier",
+        "zero_rows", "decision", "class_prior", "size_slack", "labels_drawn", "affinity:HarmonicClassifier", "fit_rows",
         "unlabeled", "abstain", "random_state", "n_jobs", "verbose", "callback",
     )
 
@@ -1311,6 +1323,7 @@ class SimpleHarmonicClassifierParameters:
     size_slack: float = 0.0
     labels_drawn: Literal["auto", "random", "balanced"] = "auto"
     affinity: Literal["knn", "precomputed"] = "knn"
+    fit_rows: int | None = None
     unlabeled: Any = None
     abstain: bool = False
     random_state: Seed = None
@@ -1327,7 +1340,7 @@ class EigenfunctionClassifierParameters:
         "n_eigenfunctions", "decision", "class_prior", "size_slack", "labels_drawn",
     )
     _parameters_doc: ClassVar[str] = _documentation(
-        "n_eigenfunctions", "decision", "class_prior", "size_slack", "labels_drawn", "unlabeled", "abstain",
+        "n_eigenfunctions", "decision", "class_prior", "size_slack", "labels_drawn", "fit_rows", "unlabeled", "abstain",
         "random_state", "n_jobs", "verbose", "callback",
     )
 
@@ -1337,6 +1350,7 @@ class EigenfunctionClassifierParameters:
     class_prior: ArrayLike | None = None
     size_slack: float = 0.0
     labels_drawn: Literal["auto", "random", "balanced"] = "auto"
+    fit_rows: int | None = None
     unlabeled: Any = None
     abstain: bool = False
     random_state: Seed = None
@@ -1353,8 +1367,8 @@ class ForestClassifierParameters:
         "n_trees", "decision", "class_prior", "size_slack", "labels_drawn",
     )
     _parameters_doc: ClassVar[str] = _documentation(
-        "n_trees", "decision", "class_prior", "size_slack", "labels_drawn", "unlabeled", "abstain", "random_state",
-        "n_jobs", "verbose", "callback",
+        "n_trees", "decision", "class_prior", "size_slack", "labels_drawn", "fit_rows", "unlabeled", "abstain",
+        "random_state", "n_jobs", "verbose", "callback",
     )
 
     n_trees: int = 200
@@ -1363,6 +1377,7 @@ class ForestClassifierParameters:
     class_prior: ArrayLike | None = None
     size_slack: float = 0.0
     labels_drawn: Literal["auto", "random", "balanced"] = "auto"
+    fit_rows: int | None = None
     unlabeled: Any = None
     abstain: bool = False
     random_state: Seed = None
@@ -1379,8 +1394,8 @@ class LinearClassifierParameters:
         "l2_reg", "decision", "class_prior", "size_slack", "labels_drawn",
     )
     _parameters_doc: ClassVar[str] = _documentation(
-        "l2_reg:LinearClassifier", "decision", "class_prior", "size_slack", "labels_drawn", "unlabeled", "abstain",
-        "random_state", "n_jobs", "verbose", "callback",
+        "l2_reg:LinearClassifier", "decision", "class_prior", "size_slack", "labels_drawn", "fit_rows", "unlabeled",
+        "abstain", "random_state", "n_jobs", "verbose", "callback",
     )
 
     l2_reg: float | Literal["auto"] = "auto"
@@ -1389,6 +1404,7 @@ class LinearClassifierParameters:
     class_prior: ArrayLike | None = None
     size_slack: float = 0.0
     labels_drawn: Literal["auto", "random", "balanced"] = "auto"
+    fit_rows: int | None = None
     unlabeled: Any = None
     abstain: bool = False
     random_state: Seed = None
@@ -1404,11 +1420,12 @@ class MajorityClassifierParameters:
     _declared: ClassVar[tuple[str, ...]] = (
     )
     _parameters_doc: ClassVar[str] = _documentation(
-        "unlabeled", "abstain", "random_state", "n_jobs", "verbose", "callback",
+        "fit_rows", "unlabeled", "abstain", "random_state", "n_jobs", "verbose", "callback",
     )
 
-    unlabeled: Any = None
+    fit_rows: int | None = None
     _: KW_ONLY
+    unlabeled: Any = None
     abstain: bool = False
     random_state: Seed = None
     n_jobs: int | None = None

@@ -31,7 +31,8 @@ impl NeighborIndex {
     #[pyo3(signature = (cells=None))]
     fn new(cells: Option<CellsInput<'_>>) -> PyResult<Self> {
         let Some(CellsInput(ids, starts, n_probes, recall, recall_error)) = cells else { return Ok(Self::default()) };
-        let cells = IndexCells { ids: vector(&ids)?, starts: vector(&starts)?, n_probes, recall, recall_error };
+        let cells =
+            IndexCells { ids: vector(&ids)?, starts: vector(&starts)?, n_probes, recall, recall_error, start: None };
         Ok(Self(Arc::new(LazyIndex::kept(cells))))
     }
 

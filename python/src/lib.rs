@@ -11,6 +11,7 @@ mod arrays;
 mod audit;
 mod control;
 mod error;
+mod files;
 mod fit;
 mod graph;
 mod index;
@@ -20,6 +21,7 @@ mod learn;
 mod model;
 mod parameters;
 mod report;
+mod sample;
 mod scaling;
 mod solver;
 mod sparsify;
@@ -33,7 +35,7 @@ mod _lapwing {
     #[pymodule_export]
     use crate::{
         audit::{HeldAudit, audit, audit_regression},
-        fit::{fit_classifier, fit_regressor},
+        fit::{fit_classifier, fit_regressor, fit_rows, plan},
         graph::{HeldGraph, check_graph, components, kneighbors, knn_graph, save_graph, weigh_neighbors},
         index::NeighborIndex,
         label_loop::{Suggester, jackknife_plus, least_labels, leave_one_out_scores, prediction_sets},
@@ -41,6 +43,7 @@ mod _lapwing {
         model::{Model, load_model},
         parameters::{check_parameters, parameters},
         report::{fit_page, map_points},
+        sample::{RowDraw, RowSearch},
         scaling::{doubt_scaling, fit_scaling},
         solver::Solver,
         sparsify::{Sparsifier, effective_resistances, sparsify, start_sparsifier},

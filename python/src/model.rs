@@ -1,13 +1,18 @@
 //! The one object that Python holds of a fit: what labels new rows. Saving and loading it as a model file.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use lapwing::data::{ClassNames, Matrix, Scaling};
+use lapwing::data::read::{ReadOptions, TableFile};
+use lapwing::data::write::KeptColumns;
+use lapwing::data::{Alone, ClassNames, Features, Matrix, Report, Result, RowSource, Run, Scaling, Warning};
 use lapwing::graph::{GraphParams, Widths};
+use lapwing::label_table::{LabelTable, LabeledTable, write_predictions};
 use lapwing::models::{Classifier, Extended, Extension, Labeling, NeighborExtension, RowScores, Rule};
 use lapwing_core::model_file::{ModelFile, Must, Real};
+use lapwing_core::publish::publish_all;
 use lapwing_models::{LazyIndex, extension_from_bytes, extension_to_file};
+use lapwing_table::read::is_table;
 use numpy::{Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -16,6 +21,7 @@ use pyo3::types::{PyBytes, PyDict};
 use crate::arrays::{FeaturesInput, Pickle, array2, json, matrix, matrix_array, py_dict, row_major, vector};
 use crate::control::Control;
 use crate::error::to_py;
+use crate::files::FileRows;
 use crate::graph::GraphInput;
 use crate::index::NeighborIndex;
 use crate::labels::NamesInput;
@@ -107,6 +113,23 @@ impl Model {
             (None, None) => Scorer::Nothing,
         };
         Ok((Bound::new(py, Self { scaling, rule, scorer })?, scores))
+    }
+
+    /// Calls `work` with what a model file has.
+    fn saved<T>(
+        &self,
+        py: Python<'_>,
+        names: SavedNames,
+        work: impl FnOnce(&lapwing::models::Model<'_>) -> PyResult<T>,
+    ) -> PyResult<T> {
+        let SavedNames { method, classes, feature_names, recipe, id } = names;
+        let recipe = recipe.as_deref().map(parsed).transpose().map_err(to_py)?;
+        let rule = self.rule.clone().ok_or_else(|| PyValueError::new_err("model files hold classifiers"))?;
+        self.with(py, |extension| {
+            let scaling = self.scaling.clone();
+            let classifier = Classifier { method, classes: (&classes).into(), scaling, rule, extension };
+            work(&lapwing::models::Model { classifier, feature_names, recipe, id })
+        })
     }
 
     /// Calls `work` with the extension; rows of the fit are borrowed from NumPy.
@@ -262,16 +285,98 @@ impl Model {
 
     /// Saves the model with the index of its rows; the file is written completely or not at all.
     fn save(&self, py: Python<'_>, path: PathBuf, names: SavedNames, control: Control) -> PyResult<()> {
-        let SavedNames { method, classes, feature_names, recipe, id } = names;
-        let recipe = recipe.as_deref().map(parsed).transpose().map_err(to_py)?;
-        let rule = self.rule.clone().ok_or_else(|| PyValueError::new_err("model files hold classifiers"))?;
-        self.with(py, |extension| {
-            let scaling = self.scaling.clone();
-            let classifier = Classifier { method, classes: (&classes).into(), scaling, rule, extension };
-            let saved = lapwing::models::Model { classifier, feature_names, recipe, id };
+        self.saved(py, names, |saved| {
             control.run(py, |run| saved.classifier.extension.prepare(run).and_then(|()| saved.save(&path)))
         })
     }
+
+    /// Labels rows in blocks and writes a table of labels; the report as JSON. `options` are: whether each class has a column with its share,
+    /// columns of a table that are kept (none for all), and whether rows that no label reaches get the likeliest class of the prior.
+    fn predict_to(
+        &self,
+        py: Python<'_>,
+        rows: FileOrRows<'_>,
+        names: SavedNames,
+        out: PathBuf,
+        options: (bool, Option<Vec<String>>, bool),
+        control: Control,
+    ) -> PyResult<String> {
+        let report = match &rows {
+            FileOrRows::File(data) => {
+                self.saved(py, names, |saved| control.run(py, |run| label_file(saved, data, &out, &options, run)))?
+            }
+            FileOrRows::Rows(rows) => {
+                let (features, options) = (rows.features()?, (options.0, options.2));
+                self.saved(py, names, |saved| control.run(py, |run| label_rows(saved, &features, &out, options, run)))?
+            }
+        };
+        json(&report)
+    }
+}
+
+/// Rows, or the file that holds them.
+#[derive(FromPyObject)]
+pub enum FileOrRows<'py> {
+    Rows(FeaturesInput<'py>),
+    File(PathBuf),
+}
+
+/// The report of a table of labels that was written.
+fn report_of(n_samples: usize, labeled: LabeledTable, warnings: Vec<Warning>) -> Result<Report> {
+    let LabeledTable { files, n_unreached, n_open } = labeled;
+    publish_all(files)?;
+    let mut report = Report::default();
+    (report.n_samples, report.n_unreached, report.warnings) = (n_samples, n_unreached, warnings);
+    if let Some(n_open) = n_open {
+        report.add_part("certificate", &serde_json::json!({ "n_open": n_open }))?;
+    }
+    Ok(report)
+}
+
+fn labeled(
+    saved: &lapwing::models::Model<'_>,
+    table: LabelTable<'_>,
+    source: &dyn RowSource,
+    fills: bool,
+    run: &Run,
+) -> Result<LabeledTable> {
+    let wanted = (table.probabilities, fills);
+    write_predictions(&saved.classifier, source, wanted, Some(table), &Alone, run)
+}
+
+fn label_rows(
+    saved: &lapwing::models::Model<'_>,
+    features: &Features<'_>,
+    out: &Path,
+    (probabilities, fills): (bool, bool),
+    run: &Run,
+) -> Result<Report> {
+    let classes = &saved.classifier.classes;
+    let table = LabelTable { path: out, classes, probabilities, names: None, kept: None, data: None };
+    report_of(features.n_rows(), labeled(saved, table, features, fills, run)?, Vec::new())
+}
+
+fn label_file(
+    saved: &lapwing::models::Model<'_>,
+    data: &Path,
+    out: &Path,
+    (probabilities, keep, fills): &(bool, Option<Vec<String>>, bool),
+    run: &Run,
+) -> Result<Report> {
+    let columns = saved.feature_names.clone().filter(|_| is_table(data));
+    let read = ReadOptions { columns: columns.filter(|_| saved.recipe.is_none()), ..ReadOptions::default() };
+    let rows = FileRows::to_label(data, &read, saved.recipe.as_ref(), run)?;
+    let kept = match keep {
+        Some(names) => {
+            let names = Some(names.clone()).filter(|names| !names.is_empty());
+            Some(KeptColumns::open(TableFile::open(data, &ReadOptions::default())?, names, None, Vec::new())?)
+        }
+        None => None,
+    };
+    let classes = &saved.classifier.classes;
+    let table = LabelTable { path: out, classes, probabilities: *probabilities, names: None, kept, data: Some(data) };
+    let labeled = labeled(saved, table, rows.source(), *fills, run).map_err(|error| rows.explained(error, run))?;
+    report_of(rows.source().n_rows(), labeled, rows.warnings(run)?)
 }
 
 impl WidthsState<'_> {

@@ -68,6 +68,9 @@ OWN = {
     "scaling": _own("scaling", 'Literal["auto", "off"]', '"auto"', '{"auto", "off"}', """
         Whether columns in very different units are standardized, and counts of terms weighed by how rare each term is (TF-IDF); or
         features are taken as they are."""),
+    "fit_rows": _own("fit_rows", "int | None", "None", "int >= 1 or None", """
+        Number of rows to fit, about: all labeled rows, rows near them, others drawn at random, and some that none of these are near. All
+        rows are then labeled by the fitted model, in blocks, and rows beyond those fitted are not reached. None fits all."""),
     "unlabeled": _own("unlabeled", "Any", "None", "object", """
         What marks a row without a label in y. None, NaN, NaT, NA, masked cells and empty texts always do; without a marker of your
         own, so does -1, unless some rows are marked in one of these ways: then it is a class, with a warning."""),
@@ -174,9 +177,9 @@ ADDED = {
 }
 
 _RUN = ("random_state", "n_jobs", "verbose", "callback")
-_LABELS = ("unlabeled", "abstain", *_RUN)
+_LABELS = ("fit_rows", "unlabeled", "abstain", *_RUN)
 _VALUES_OWN = ("unlabeled:values", "abstain:values", *_RUN)
-_REACHED = ("unlabeled", *_RUN)
+_REACHED = ("fit_rows", "unlabeled", *_RUN)
 _SIZES = ("decision", "class_prior", "size_slack", "labels_drawn")
 _LEAST_SQUARES = {"solver": ("dual",)}
 
@@ -186,7 +189,7 @@ SIGNATURES = (
     Signature("HarmonicRegressor", ("harmonic",), ("affinity", *_VALUES_OWN), without=(*_SIZES, "prior_weight")),
     Signature("SparseHarmonicClassifier", ("sparse-harmonic",), ("prior", "affinity:edges", *_LABELS)),
     Signature(
-        "StreamingHarmonicClassifier", ("stream",), _LABELS,
+        "StreamingHarmonicClassifier", ("stream",), _LABELS[1:],
         without=("form", "clamp", "prior_weight", "certify"), first="window",
     ),
     Signature("LowRankPropagationClassifier", ("low-rank",), _LABELS),
