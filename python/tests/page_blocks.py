@@ -8,6 +8,7 @@ block:
 
     no-run: REASON       the block is not run
     fails                the program ends with an error, which is part of what is printed
+    needs: MODULE        a block ```python is not run where this module is not installed
     after-sh             takes files that a block ```sh wrote: not run where the program is not built
     varies: REASON       of a block ```text: what is printed depends on the versions of other packages, and is not compared
 """
@@ -22,6 +23,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -71,6 +73,9 @@ def run(page: Path, folder: Path, names: dict[str, object]) -> list[tuple[Block,
     with _within(folder):
         for block, after in zip(found, [*found[1:], None]):
             if not block.runs or block.note == "after-sh" and program() is None:
+                continue
+            spec = find_spec(block.note.removeprefix("needs: ")) if block.note.startswith("needs: ") else None
+            if block.note.startswith("needs: ") and (spec is None or spec.origin is None):
                 continue
             output = _python(block, page.name, names) if block.language == "python" else _shell(block)
             if output is not None and block.shows and after and after.language == "text":

@@ -173,7 +173,7 @@ def test_parameters_change_what_they_should():
     iterated = estimator(**base, solver="iterative").fit(X, y)
     np.testing.assert_allclose(iterated.scores_, clf.scores_, atol=1e-8 * np.abs(clf.scores_).max())
     assert iterated.n_iter_ > 10 and iterated.residual_ <= 1e-10
-    assert estimator(**base, fit_rows=500).fit(X, y).report_["parts"]["passes"]["fit"] == 0
+    assert 400 < estimator(**base, fit_rows=500).fit(X, y).report_["parts"]["sample"]["n_rows"] < 700
     assert "cross_validation" in estimator().fit(X, y).report_["chosen"]
 
 

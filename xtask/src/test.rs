@@ -10,7 +10,7 @@ use crate::site::{self, doc};
 use crate::{layers, levels, mpi, wheel};
 
 /// Packages for the Python tests, besides the requirements of the wheel.
-const TEST_PACKAGES: [&str; 10] = [
+const TEST_PACKAGES: [&str; 12] = [
     "pytest",
     "pytest-xdist",
     "pandas",
@@ -21,6 +21,8 @@ const TEST_PACKAGES: [&str; 10] = [
     "mypy",
     "pyright[nodejs]",
     "numpydoc",
+    "dask[array,dataframe,distributed]",
+    "pyspark",
 ];
 
 /// Runs all checks and prints the time of each.
