@@ -66,11 +66,13 @@ class SpreadingClassifier(Spreads, ClassifierMixin, GraphEstimator):  # type: ig
 
     _keeps_rows: ClassVar[bool] = False
     """Whether model files have all rows of the fit, with their scores."""
+    _reads_blocks: ClassVar[bool] = True
+    """Whether files and batches hold rows."""
     _call: str | None = None
     """The expression that fits again, if it is not `fit`."""
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, graph: Any, validation: Any = None) -> Self:
-        if getattr(self, "affinity", "knn") == "knn" and (is_file(X) or are_batches(X)):
+        if self._reads_blocks and getattr(self, "affinity", "knn") == "knn" and (is_file(X) or are_batches(X)):
             others = {"graph": graph, "validation": validation, "prior": getattr(self, "prior", None)}
             return self._fit_in_blocks(X, y, sample_weight, [name for name, given in others.items() if given is not None])
         problem = self._begin(X, y, graph)

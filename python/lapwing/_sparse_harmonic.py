@@ -66,6 +66,8 @@ class SparseHarmonicClassifier(SparseHarmonicClassifierParameters, HarmonicClass
 
     _method = "sparse-harmonic"
     _affinities = ("knn", "precomputed", "edges")
+    # Files may hold edges too.
+    _reads_blocks = False
     _file_advice = "give SparseHarmonicClassifier(affinity='edges') for a file of edges, and read a file of features first"
 
     def _take_rows(self, problem: Problem, X: Any, y: Any, graph: Any) -> None:

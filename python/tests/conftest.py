@@ -1,5 +1,6 @@
 """Data the tests share."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -8,6 +9,8 @@ import pytest
 from datasets import hide
 from sklearn.datasets import make_moons
 
+# Spark's workers are processes of this environment, which need not be activated.
+os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 # What `cargo xtask generate` runs.
 sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
 

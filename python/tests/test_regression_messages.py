@@ -133,8 +133,6 @@ def test_a_matrix_that_looks_like_a_graph_is_doubted(line):
 
 
 @pytest.mark.parametrize("X, said", [
-    ("digits.csv", "X is a str, not data;.*read the file first"),
-    (Path("digits.csv"), "X is a .*Path, not data;.*read the file first"),
     ({"a": [1.0, 2.0]}, r"X is a dict;.*pandas.DataFrame\(X\)"),
     (None, "X is None; expected an array"),
     ({1.0, 2.0}, "X is a set, which has no order"),
@@ -145,6 +143,16 @@ def test_what_is_no_matrix_is_named(X, said):
             cls().fit(X, [0, 1])
     fitted = HarmonicClassifier(1).fit([[0.0], [1.0]], [0, 1])
     with pytest.raises(TypeError, match=said):
+        fitted.predict(X)
+
+
+@pytest.mark.parametrize("X", ["digits.csv", Path("digits.csv")])
+def test_files_that_are_not_there_are_named(X):
+    for cls in (HarmonicClassifier, LowRankPropagationClassifier, LaplacianSVC, UnfoldedGNNClassifier):
+        with pytest.raises(FileNotFoundError, match="digits.csv"):
+            cls().fit(X, [0, 1])
+    fitted = HarmonicClassifier(1).fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(TypeError, match="'digits.csv'; predict_to"):
         fitted.predict(X)
 
 
