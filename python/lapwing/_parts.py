@@ -131,6 +131,11 @@ def _join(search: Any, found: list[bytes]) -> bytes:
 
 def fit_parts(estimator: SpreadingClassifier, parts: Parts) -> None:
     """Fit an estimator to a sample of the rows of all parts."""
+    if getattr(estimator, "prior", None) is not None:
+        raise ValueError("prior needs rows in memory, and these lie in parts")
+    affinity = getattr(estimator, "affinity", "knn")
+    if affinity != "knn":
+        raise ValueError(f"affinity is {affinity!r}; expected 'knn': rows in parts are features")
     problem = estimator._problem()
     control = problem.control | {"callback": None}
     told = parts.told(_tell, estimator.unlabeled)

@@ -177,8 +177,6 @@ class _OnDask(SpreadingClassifier):
             return super().fit(X, y, *args, **options)
         if args or any(value is not None for value in options.values()):
             raise ValueError("fit of a Dask collection takes X and y alone")
-        if getattr(self, "prior", None) is not None:
-            raise ValueError("prior needs rows in memory, and X is a Dask collection")
         fit_parts(self, _Partitions(X, y))
         return self
 

@@ -214,8 +214,6 @@ class LapwingClassifier(Estimator, _Columns, MLReadable, MLWritable):  # type: i
         label = self.getLabelCol()
         if label not in dataset.columns:
             raise ValueError(f"there is no column {label!r}; set labelCol to the one of labels, missing in rows that have none")
-        if getattr(self.estimator, "prior", None) is not None:
-            raise ValueError("prior needs rows in memory, and these lie in a data frame of Spark")
         fitted: SpreadingClassifier = clone(self.estimator)
         columns = [functions.col(f"`{name}`") for name in names or [_FEATURES]]
         own = frame.select(*columns, functions.col(f"`{label}`").alias(_LABEL))

@@ -107,6 +107,10 @@ def test_what_is_wrong_is_named(expected):
         clf.fit(rows, np.where(np.arange(N) == 99, np.nan, y))
     with pytest.raises(ValueError, match="label"):
         clf.fit(rows, np.full(N, -1))
+    with pytest.raises(ValueError, match="prior needs rows in memory"):
+        lapwing_dask.HarmonicClassifier(prior=np.full((N, 3), 1 / 3)).fit(rows, y)
+    with pytest.raises(ValueError, match="affinity is 'precomputed'"):
+        lapwing_dask.HarmonicClassifier(affinity="precomputed").fit(rows, y)
     with pytest.raises(ValueError, match="X and y alone"):
         clf.fit(rows, y, graph=np.eye(N))
     frame = dd.from_pandas(pd.DataFrame({"a": X[:, 0], "b": ["x"] * N}), npartitions=3)
