@@ -13,7 +13,6 @@ persisted first.
 
 from __future__ import annotations
 
-import base64
 import pickle
 import tempfile
 from collections.abc import Callable, Iterator
@@ -49,6 +48,8 @@ __all__ = ["LapwingClassifier", "LapwingClassifierModel"]
 _FEATURES, _LABEL = "__lapwing_features", "__lapwing_label"
 #: Results of partitions that are joined at a time.
 _JOINED = 8
+#: Bytes of a model that are written at a time: Spark limits what it sends to a task.
+_PIECE = 1 << 24
 
 
 def _numbers(column: Any) -> Any:
@@ -320,8 +321,10 @@ class _Writer(MLWriter):  # type: ignore[misc]
 
     def saveImpl(self, path: str) -> None:
         stored, packed = self.stage._stored()
-        stored["packed"] = base64.b64encode(packed).decode()
         DefaultParamsWriter.saveMetadata(self.stage, path, self.sparkSession, extraMetadata={"lapwing": stored})
+        for part, first in enumerate(range(0, len(packed), _PIECE)):
+            piece = self.sparkSession.createDataFrame([(part, bytearray(packed[first : first + _PIECE]))], "part int, bytes binary")
+            piece.write.mode("append").parquet(f"{path}/model")
 
 
 class _Reader(MLReader):  # type: ignore[misc]
@@ -331,8 +334,11 @@ class _Reader(MLReader):  # type: ignore[misc]
 
     def load(self, path: str) -> Any:
         metadata = DefaultParamsReader.loadMetadata(path, self.sparkSession)
-        stored = metadata["lapwing"]
-        stage = self.kind._restored(stored, base64.b64decode(stored.pop("packed")))
+        packed = b""
+        if self.kind is LapwingClassifierModel:
+            pieces = self.sparkSession.read.parquet(f"{path}/model").orderBy("part").collect()
+            packed = b"".join(piece["bytes"] for piece in pieces)
+        stage = self.kind._restored(metadata["lapwing"], packed)
         stage._resetUid(metadata["uid"])
         DefaultParamsReader.getAndSetParams(stage, metadata)
         return stage
