@@ -34,7 +34,7 @@ class Parts(Protocol):
     """Names of the features, if they have any."""
 
     def told(self, tell: Callable[[Any, Any], Told], unlabeled: Any) -> list[Told]:
-        """What is told of the labels, in the order of the rows, by parts of any size. The first call: it counts the rows too."""
+        """What is told of the labels, in the order of the rows, by parts of any size. It is called first, and counts the rows too."""
 
     def visit(self, asked: Visit, shared: Any) -> list[Any]:
         """What the parts answer, in the order of the rows."""
@@ -58,15 +58,17 @@ class Shared:
         return _unpacked, self._packed
 
 
-_unpacked_last: dict[str, Shared] = {}
+_last: dict[str, Shared] = {}
+"""The value that this process has unpacked last: it serves one fit or model after another."""
 
 
 def _unpacked(packed: bytes, key: str) -> Shared:
-    if key not in _unpacked_last:
-        # The last one is dropped: a process serves one fit or model after another.
-        _unpacked_last.clear()
-        _unpacked_last[key] = Shared(pickle.loads(packed))
-    return _unpacked_last[key]
+    shared = _last.get(key)
+    if shared is None:
+        shared = Shared(pickle.loads(packed))
+        _last.clear()
+        _last[key] = shared
+    return shared
 
 
 class Told(NamedTuple):

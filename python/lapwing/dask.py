@@ -37,6 +37,7 @@ from lapwing import baselines
 from ._classifier import SpreadingClassifier
 from ._control import Self
 from ._labels import with_marker
+from ._parameters import documented_like
 from ._parts import Shared, Told, Visit, fit_parts
 
 __all__ = [
@@ -195,13 +196,9 @@ class _OnDask(SpreadingClassifier):
         """
         return self._lazily(X, "predict") if _is_dask(X) else super().predict(X, *args, **options)
 
+    @documented_like(predict)
     def predict_proba(self, X: Any, *args: Any, **options: Any) -> Any:
         """Shares of the classes for rows; lazy for a Dask collection.
-
-        Parameters
-        ----------
-        X : Dask array or data frame of shape (m, n_features), or array-like
-            Rows.
 
         Returns
         -------

@@ -148,8 +148,15 @@ class _Partitions:
         return join(shared, [found for _, found in parts])
 
 
-class _Columns(HasFeaturesCol, HasInputCols, HasLabelCol, HasPredictionCol, HasProbabilityCol):  # type: ignore[misc]
-    """The columns of the estimator and of its model."""
+class _Stage(HasFeaturesCol, HasInputCols, HasLabelCol, HasPredictionCol, HasProbabilityCol, MLReadable, MLWritable):  # type: ignore[misc]
+    """The columns of the estimator and of its model, and their files."""
+
+    def write(self) -> MLWriter:
+        return _Writer(self)
+
+    @classmethod
+    def read(cls) -> MLReader:
+        return _Reader(cls)
 
     def _prepared(self, dataset: Any) -> tuple[Any, list[str] | None]:
         """The data frame with a column of features, and the names of the columns that are features instead."""
@@ -167,7 +174,7 @@ class _Columns(HasFeaturesCol, HasInputCols, HasLabelCol, HasPredictionCol, HasP
         return dataset.withColumn(_FEATURES, column if is_array else vector_to_array(column)), None
 
 
-class LapwingClassifier(Estimator, _Columns, MLReadable, MLWritable):  # type: ignore[misc]
+class LapwingClassifier(Estimator, _Stage):  # type: ignore[misc]
     """Estimator of Spark that fits a classifier of ``lapwing`` to a sample of the rows of a data frame.
 
     Parameters
@@ -223,13 +230,6 @@ class LapwingClassifier(Estimator, _Columns, MLReadable, MLWritable):  # type: i
         self._copyValues(model)
         return model
 
-    def write(self) -> MLWriter:
-        return _Writer(self)
-
-    @classmethod
-    def read(cls) -> MLReader:
-        return _Reader(cls)
-
     def _stored(self) -> tuple[dict[str, Any], bytes]:
         return {"estimator": type(self.estimator).__name__, "parameters": self.estimator.get_params(deep=False)}, b""
 
@@ -239,7 +239,7 @@ class LapwingClassifier(Estimator, _Columns, MLReadable, MLWritable):  # type: i
         return cls(estimator=kind(**stored["parameters"]))
 
 
-class LapwingClassifierModel(Model, _Columns, MLReadable, MLWritable):  # type: ignore[misc]
+class LapwingClassifierModel(Model, _Stage):  # type: ignore[misc]
     """What :class:`LapwingClassifier` fits: adds a column of labels and one of shares to a data frame.
 
     Attributes
@@ -276,7 +276,8 @@ class LapwingClassifierModel(Model, _Columns, MLReadable, MLWritable):  # type: 
                 labels, shares = np.empty(0), np.empty((0, width))
                 if len(batch):
                     rows, model = _features(batch, names), sent.value
-                    labels, shares = model.predict(rows), model.predict_proba(rows)
+                    labeling = model._apply(rows)
+                    labels, shares = model._decode(labeling), labeling["label_distributions"]
                 told = labels.tolist()
                 arrow = pa.array([None if label is None or label != label else str(label) for label in told] if is_text else told)
                 of_rows = pa.FixedSizeListArray.from_arrays(pa.array(shares.ravel()), width).cast(pa.list_(pa.float64()))
@@ -285,13 +286,6 @@ class LapwingClassifierModel(Model, _Columns, MLReadable, MLWritable):  # type: 
 
         labeled = frame.mapInArrow(run, schema)
         return labeled.withColumn(probability, array_to_vector(functions.col(f"`{probability}`")))
-
-    def write(self) -> MLWriter:
-        return _Writer(self)
-
-    @classmethod
-    def read(cls) -> MLReader:
-        return _Reader(cls)
 
     def _stored(self) -> tuple[dict[str, Any], bytes]:
         with tempfile.TemporaryDirectory(prefix="lapwing-") as folder:
