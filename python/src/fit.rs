@@ -9,6 +9,7 @@ use lapwing::data::read::{EdgeFile, ReadOptions};
 use lapwing::data::{
     Alone, ClassNames, EdgeSource, Error, Features, Matrix, Report, Result, Run, Scaling, Standardize, Targets, Warning,
 };
+use lapwing::file_rows::RowsToFit;
 use lapwing::graph::AffinityGraph;
 use lapwing::models::lapsvm::{FitOptions, ValidationSet};
 use lapwing::models::{
@@ -25,7 +26,6 @@ use pyo3::types::{PyBytes, PyDict};
 use crate::arrays::{FeaturesInput, json, matrix, matrix_array, py_dict, vector};
 use crate::control::Control;
 use crate::error::to_py;
-use crate::files::FileRows;
 use crate::graph::{GraphInput, HeldGraph};
 use crate::labels::LabelsInput;
 use crate::model::{Model, labeling_dict};
@@ -298,8 +298,9 @@ fn fit_file(
 ) -> Result<Streamed> {
     let scale = |wanted: bool| if wanted { Standardize::Auto } else { Standardize::Off };
     let mut report = Report::default();
-    let opened = report.time("read", run, |_| FileRows::to_fit(path, read, scale(true), run))?;
-    let (rows, labels, notes) = opened;
+    let opened = report.time("read", run, |_| RowsToFit::open(path, read, Some(scale(true)), run))?;
+    let notes = opened.notes();
+    let RowsToFit { rows, labels, .. } = opened;
     let classes = labels.as_ref().map(|labels| labels.classes.clone());
     let given = labels.as_ref().map(Targets::from_sparse).transpose()?;
     let targets = targets.or(given).ok_or_else(no_labels)?;

@@ -11,7 +11,6 @@ mod arrays;
 mod audit;
 mod control;
 mod error;
-mod files;
 mod fit;
 mod graph;
 mod index;

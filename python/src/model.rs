@@ -6,6 +6,7 @@ use std::sync::Arc;
 use lapwing::data::read::{ReadOptions, TableFile};
 use lapwing::data::write::KeptColumns;
 use lapwing::data::{Alone, ClassNames, Features, Matrix, Report, Result, RowSource, Run, Scaling, Warning};
+use lapwing::file_rows::FileRows;
 use lapwing::graph::{GraphParams, Widths};
 use lapwing::label_table::{LabelTable, LabeledTable, write_predictions};
 use lapwing::models::{Classifier, Extended, Extension, Labeling, NeighborExtension, RowScores, Rule};
@@ -21,7 +22,6 @@ use pyo3::types::{PyBytes, PyDict};
 use crate::arrays::{FeaturesInput, Pickle, array2, json, matrix, matrix_array, py_dict, row_major, vector};
 use crate::control::Control;
 use crate::error::to_py;
-use crate::files::FileRows;
 use crate::graph::GraphInput;
 use crate::index::NeighborIndex;
 use crate::labels::NamesInput;
@@ -365,7 +365,7 @@ fn label_file(
 ) -> Result<Report> {
     let columns = saved.feature_names.clone().filter(|_| is_table(data));
     let read = ReadOptions { columns: columns.filter(|_| saved.recipe.is_none()), ..ReadOptions::default() };
-    let rows = FileRows::to_label(data, &read, saved.recipe.as_ref(), run)?;
+    let rows = FileRows::to_label(data, &read, saved.recipe.as_ref(), None, run)?;
     let kept = match keep {
         Some(names) => {
             let names = Some(names.clone()).filter(|names| !names.is_empty());

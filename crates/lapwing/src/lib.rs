@@ -39,6 +39,8 @@
 //! No argument makes a function panic; it returns an [`Error`]. Only an index outside its range (`row(i)`) panics, as in a slice.
 
 #[doc(hidden)]
+pub mod file_rows;
+#[doc(hidden)]
 pub mod label_table;
 mod labeling;
 mod model;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use lapwing::data::prepare::{PreparedRows, Recipe};
+use lapwing::data::prepare::Recipe;
 use lapwing::data::read::{NodeOptions, TableFile, read_named_graph, read_names, read_samples};
 use lapwing::data::write::KeptColumns;
 use lapwing::data::{Csr, Error, Features, Report, RowNames, Warning};
@@ -155,14 +155,8 @@ impl Predict {
         let run = &session.run;
         let open = || -> Result<_, Failure> {
             let table = self.table(model)?;
-            let rows = match recipe {
-                Some(recipe) => {
-                    let file = TableFile::open(&self.data, &read_options(&table, None))?;
-                    let columns = self.columns.as_deref().map(Names::all);
-                    RowStream::Table(Box::new(PreparedRows::open(file, recipe.clone(), columns.as_deref(), run)?))
-                }
-                None => RowStream::open(&self.data, &table, None, run)?,
-            };
+            let columns = self.columns.as_deref().map(Names::all);
+            let rows = RowStream::to_label(&self.data, &table, recipe, columns.as_deref(), run)?;
             Ok((names_of(&self.data, &table, run)?, rows))
         };
         let opened = session.read(&mut report, open);

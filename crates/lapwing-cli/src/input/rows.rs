@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use lapwing::data::prepare::{Description, PreparedRows, Recipe, prepare_rows};
-use lapwing::data::read::{RowFile, read_label_column};
+use lapwing::data::prepare::{Description, Recipe};
+use lapwing::data::read::read_label_column;
 use lapwing::data::{ClassNames, Error, GeneratedRows, RowNames, RowSource, Run, SparseLabels, Warning};
+use lapwing::file_rows::{FileRows, RowsToFit};
 use lapwing_core::{Spreads, gather};
 use lapwing_table::can_stream;
 use lapwing_table::read::is_rereadable_table;
@@ -19,9 +20,7 @@ const GENERATED: &str = "generated:";
 
 /// Rows as a stream.
 pub enum RowStream {
-    File(RowFile),
-    /// A table whose columns are made features.
-    Table(Box<PreparedRows>),
+    File(FileRows),
     Generated(GeneratedRows),
 }
 
@@ -36,11 +35,30 @@ pub fn generated(path: &Path) -> Option<&str> {
 }
 
 impl RowStream {
-    /// Opens a file, or parses `generated:ROWSxCOLUMNSxCLASSES`.
+    /// Opens rows of numbers.
     pub fn open(path: &Path, table: &TableOptions, labels: Option<&LabelOptions>, run: &Run) -> Result<Self, Failure> {
-        let Some(sizes) = generated(path) else {
-            return Ok(Self::File(RowFile::open(path, &read_options(table, labels), run)?));
-        };
+        match generated(path) {
+            Some(sizes) => Self::generate(sizes, run),
+            None => Ok(Self::File(FileRows::to_label(path, &read_options(table, labels), None, None, run)?)),
+        }
+    }
+
+    /// Opens rows for a model, whose `recipe` makes features of the columns of tables.
+    pub fn to_label(
+        path: &Path,
+        table: &TableOptions,
+        recipe: Option<&Recipe>,
+        columns: Option<&[String]>,
+        run: &Run,
+    ) -> Result<Self, Failure> {
+        match generated(path) {
+            Some(sizes) if recipe.is_none() => Self::generate(sizes, run),
+            _ => Ok(Self::File(FileRows::to_label(path, &read_options(table, None), recipe, columns, run)?)),
+        }
+    }
+
+    /// Parses `ROWSxCOLUMNSxCLASSES`.
+    fn generate(sizes: &str, run: &Run) -> Result<Self, Failure> {
         let numbers: Option<Vec<usize>> = sizes.split('x').map(|part| part.parse().ok()).collect();
         match numbers.as_deref() {
             Some(&[rows, columns, classes]) => {
@@ -55,8 +73,7 @@ impl RowStream {
 
     pub fn source(&self) -> &dyn RowSource {
         match self {
-            Self::File(file) => file,
-            Self::Table(rows) => &**rows,
+            Self::File(file) => file.source(),
             Self::Generated(rows) => rows,
         }
     }
@@ -69,7 +86,7 @@ impl RowStream {
     /// A warning if the spreads of columns in the first rows differ by an order of magnitude: rows that are read in blocks are not
     /// scaled.
     pub fn unscaled(&self, run: &Run) -> Option<Warning> {
-        let spreads = if self.table().is_some() { None } else { self.first_spreads(run) };
+        let spreads = if self.recipe().is_some() { None } else { self.first_spreads(run) };
         spreads.filter(|spreads| spreads.differ).map(|spreads| Warning::UnscaledBlocks { ratio: spreads.ratio })
     }
 
@@ -81,26 +98,20 @@ impl RowStream {
         Spreads::of_sample(&sample, d, run)
     }
 
-    /// The rows of a table whose columns are made features.
-    fn table(&self) -> Option<&PreparedRows> {
-        if let Self::Table(rows) = self { Some(rows) } else { None }
-    }
-
     /// Cells that are unlike those of the fit, in the rows read so far.
     pub fn warnings(&self, run: &Run) -> Result<Vec<Warning>, Failure> {
-        Ok(self.table().map_or(Ok(Vec::new()), |rows| rows.warnings(run))?)
+        if let Self::File(file) = self { Ok(file.warnings(run)?) } else { Ok(Vec::new()) }
     }
 
     /// The recipe of a table whose columns are made features.
     pub fn recipe(&self) -> Option<&Recipe> {
-        self.table().map(PreparedRows::recipe)
+        if let Self::File(file) = self { file.recipe() } else { None }
     }
 
     /// Names of the columns, if any.
     pub fn feature_names(&self) -> Option<Vec<String>> {
         match self {
-            Self::File(file) => file.feature_names().map(<[String]>::to_vec),
-            Self::Table(rows) => Some(rows.recipe().used()),
+            Self::File(file) => file.names(),
             Self::Generated(_) => None,
         }
     }
@@ -133,7 +144,7 @@ impl RowStream {
                 let found = labels_of(path, n, names, labels, table.text.header())?;
                 Ok((found.labels, found.warnings))
             }
-            (Self::File(_) | Self::Table(_), None) if labels.label_column.is_some() => {
+            (Self::File(_), None) if labels.label_column.is_some() => {
                 Ok((read_label_column(path, &read_options(table, Some(labels)), run)?, Vec::new()))
             }
             _ => Err(no_labels(false)),
@@ -165,8 +176,8 @@ impl RowInput {
         let names = names_of(path, table, run)?;
         let (rows, mut known, description, mut warnings) = match table.prepares() && is_rereadable_table(path) {
             true => {
-                let found = prepare_rows(path, &read_options(table, Some(labels)), table.standardize, run)?;
-                (RowStream::Table(Box::new(found.rows)), found.labels, Some(found.description), found.warnings)
+                let found = RowsToFit::open(path, &read_options(table, Some(labels)), Some(table.standardize), run)?;
+                (RowStream::File(found.rows), found.labels, found.description, found.warnings)
             }
             false => (RowStream::open(path, table, Some(labels), run)?, None, None, Vec::new()),
         };
