@@ -13,6 +13,7 @@
 //! answer for a row does not depend on its batch.
 
 mod cells;
+mod means;
 mod rows;
 mod visits;
 
@@ -24,12 +25,12 @@ use lapwing_core::{Dense, Error, Features, Result, Run};
 pub use cells::{IndexCells, IndexStart};
 
 use self::cells::enough;
-use self::rows::{CellRows, Means, augmented, means_of};
+use self::means::{Means, augmented, beside, cells_of, means_of};
+use self::rows::CellRows;
 use self::visits::Visits;
 use crate::knn::distance::{Distances, norms};
 use crate::knn::kernels::element::Floats;
-use crate::knn::kernels::points::{FloatSource, Points};
-use crate::knn::partitions::carve::{CarveParams, Partition};
+use crate::knn::kernels::points::{FloatSource, Points, Source};
 use crate::knn::recall::Truth;
 use crate::knn::rows::Frame;
 use crate::knn::{KnnMethod, KnnParams, Metric, Neighbors, memory, zero_rows};
@@ -50,8 +51,6 @@ const BEYOND: f64 = 1e-3;
 const FARTHEST: f32 = 2.0;
 /// Share of the time of building for the cells.
 const CARVED: Range<f64> = 0.0..0.5;
-/// Round number of the carving, apart from the rounds of a search by partitions.
-const ROUND: u64 = u64::MAX;
 
 /// Fitted rows, prepared for queries by new rows.
 #[derive(Clone, Debug)]
@@ -102,18 +101,14 @@ impl NeighborIndex {
         }
         let frame = Frame::new(dense, params.metric(), run);
         let source = FloatSource { dense, frame: &frame };
-        // Carved cells are some six tenths full.
-        let leaf = ((n as f64).sqrt() / 2.0).clamp(128.0, 1024.0) as usize;
-        let carving = CarveParams { leaf, fanout: vec![1], leaders: 1000 };
+        let leaf = ((n as f64).sqrt() / 4.0).clamp(64.0, 512.0) as usize;
         let part = run.part(CARVED, "rows carved");
         let mut points = Points::<Floats>::prepare(&source, None, run)?;
         if params.metric() == Metric::InnerProduct {
             points = augmented(&points, frame.longest);
         }
-        let partition = Partition::carve(&points, &carving, ROUND, &part)?;
+        let cells = cells_of(&points, leaf, &part)?;
         drop(points);
-        let starts = partition.starts.iter().map(|&start| start as u64).collect();
-        let cells = IndexCells::of(partition.ids, starts);
         let recall_target = Self::recall_target(dense, params);
         let few = KnnParams { n_neighbors: params.n_neighbors.min(n - 1), recall_target, ..params.clone() };
         let truth = {
@@ -154,7 +149,14 @@ impl NeighborIndex {
         let start = match cells.start.take() {
             Some(start) => start,
             None => {
-                let means = means_of(&FloatSource { dense, frame: &frame }, &cells, run)?;
+                let (d, source) = (dense.n_cols(), FloatSource { dense, frame: &frame });
+                let means = means_of(&cells, d, run, |id, row| {
+                    source.copy(id as usize, &mut row[..d])?;
+                    if frame.metric == Metric::InnerProduct {
+                        row[d] = beside(&row[..d], frame.longest);
+                    }
+                    Ok(())
+                })?;
                 IndexStart { center: frame.center.clone(), scale: frame.scale, longest: frame.longest, means }
             }
         };

@@ -77,10 +77,14 @@ pub(crate) enum Child {
 impl Partition {
     /// Carves all rows; each `round` has its own random streams.
     pub fn carve(rows: &impl Assign, params: &CarveParams, round: u64, run: &Run) -> Result<Self> {
-        let n = rows.n_rows();
-        let everyone = Set { ids: (0..n as u32).collect(), n_home: n };
-        let done = run.counter(n, "");
-        let tree = run.install(|| Carving { rows, params, run, done: &done }.carve(everyone, 0, round))?;
+        Self::carve_rows(rows, (0..rows.n_rows() as u32).collect(), params, round, run)
+    }
+
+    /// Carves the rows `ids`.
+    pub fn carve_rows(rows: &impl Assign, ids: Vec<u32>, params: &CarveParams, round: u64, run: &Run) -> Result<Self> {
+        let done = run.counter(ids.len(), "");
+        let set = Set { n_home: ids.len(), ids };
+        let tree = run.install(|| Carving { rows, params, run, done: &done }.carve(set, 0, round))?;
         let mut partition = Self { starts: vec![0], ..Self::default() };
         partition.place(tree);
         Ok(partition)
