@@ -14,6 +14,7 @@ use lapwing_graph::{
     AffinityGraph, GraphParams, IndexCells, IndexStart, KnnMethod, KnnParams, Metric, NeighborIndex, Neighbors,
     SELF_TUNING_BANDWIDTH, Weighting, Widths, ZeroRows,
 };
+use lapwing_simd::{prefetch, prefetch_lines};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -87,17 +88,12 @@ impl<'a> NeighborExtension<'a> {
 
     /// Σⱼ wⱼ·fⱼ (m, c) and Σⱼ wⱼ (m) over the neighbors of new rows (m, d).
     pub(crate) fn sums(&self, new: &Features<'_>, run: &Run) -> Result<(Matrix, Vec<f64>)> {
-        let (sums, found) = self.each(new, run, |_, _| ())?;
+        let (sums, found) = self.each(new, run, false)?;
         Ok((sums, found.iter().map(|found| found.total).collect()))
     }
 
-    /// The weighted sums of scores for every new row, after `finish`; and the sums of weights and errors.
-    fn each(
-        &self,
-        new: &Features<'_>,
-        run: &Run,
-        finish: impl Fn(&Found, &mut [f64]) + Sync,
-    ) -> Result<(Matrix, Vec<NeighborSums>)> {
+    /// The weighted sums of scores for every new row, or their means; and the sums of weights and errors.
+    fn each(&self, new: &Features<'_>, run: &Run, is_mean: bool) -> Result<(Matrix, Vec<NeighborSums>)> {
         let n = self.features.n_rows();
         if self.scores.n_rows() != n {
             return Err(Error::shape(
@@ -120,8 +116,14 @@ impl<'a> NeighborExtension<'a> {
         run.install(|| {
             let rows = out.values_mut().par_chunks_mut(c.max(1)).zip(&mut sums).with_min_len(256).enumerate();
             rows.for_each(|(row, (out, sums))| {
+                self.prefetch(&neighbors, row + 1);
                 let found = self.row(&neighbors, row, out);
-                finish(&found, out);
+                if is_mean && found.total > 0.0 {
+                    out.iter_mut().for_each(|value| *value /= found.total);
+                } else if is_mean {
+                    // The row is so far away that every weight underflows: all neighbors get equal weight.
+                    self.plain_mean(&neighbors, row, found.reached, out);
+                }
                 *sums = NeighborSums {
                     total: found.total,
                     error: found.error,
@@ -212,16 +214,32 @@ impl<'a> NeighborExtension<'a> {
         Some(single_node_weights(model, self.graph.metric(), &distances, *sparsity))
     }
 
+    /// Prefetches what is read of the neighbors of a row.
+    fn prefetch(&self, neighbors: &Neighbors, row: usize) {
+        if row == neighbors.n_samples() {
+            return;
+        }
+        for (id, _) in neighbors.row(row) {
+            prefetch_lines(self.scores.row(id as usize));
+            if let Widths::PerRow(widths) = &self.widths {
+                prefetch(widths, id as usize);
+            }
+            if let Some(errors) = &self.errors {
+                prefetch(errors, id as usize);
+            }
+        }
+    }
+
     fn row(&self, neighbors: &Neighbors, row: usize, out: &mut [f64]) -> Found {
         // The new row's own width, by the rule of the fitted rows.
         let h = self.graph.bandwidth.unwrap_or(SELF_TUNING_BANDWIDTH) as f32;
         let own = h * neighbors.row(row).map(|(_, d)| d).fold(0f32, f32::max);
         let learned = self.learned_weights(neighbors, row);
-        let (mut total, mut plain, mut reached) = (0.0, vec![0.0; out.len()], 0.0);
+        let (mut total, mut reached) = (0.0, 0.0);
         let (mut error, mut plain_error) = (0.0, 0.0);
         for (at, (id, distance)) in neighbors.row(row).enumerate() {
             let scores = self.scores.row(id as usize);
-            if scores.iter().any(|s| s.is_nan()) {
+            if is_unreached(scores) {
                 continue;
             }
             let width = self.widths.of_row(id as usize);
@@ -235,9 +253,18 @@ impl<'a> NeighborExtension<'a> {
                 (error, plain_error) = (error + weight * own, plain_error + own);
             }
             out.iter_mut().zip(scores).for_each(|(out, score)| *out += weight * score);
-            plain.iter_mut().zip(scores).for_each(|(plain, score)| *plain += score);
         }
-        Found { total, plain, reached, error, plain_error }
+        Found { total, reached, error, plain_error }
+    }
+
+    /// The mean of the scores of a new row's neighbors that a label reaches; NaN without any.
+    fn plain_mean(&self, neighbors: &Neighbors, row: usize, reached: f64, out: &mut [f64]) {
+        out.fill(0.0);
+        let scores = neighbors.row(row).map(|(id, _)| self.scores.row(id as usize));
+        for scores in scores.filter(|scores| !is_unreached(scores)) {
+            out.iter_mut().zip(scores).for_each(|(out, score)| *out += score);
+        }
+        out.iter_mut().for_each(|out| *out /= reached);
     }
 }
 
@@ -259,15 +286,7 @@ impl Extend for NeighborExtension<'_> {
     /// # Complexity
     /// That of [`LazyIndex::query`], and O(m·k·c).
     fn extend(&self, new: &Features<'_>, run: &Run) -> Result<Extended> {
-        let (scores, found) = self.each(new, run, |found, out| {
-            if found.total > 0.0 {
-                out.iter_mut().for_each(|value| *value /= found.total);
-            } else {
-                // The row is so far away that every weight underflows: all neighbors get equal weight. No neighbor that a label
-                // reaches: 0 / 0 = NaN.
-                out.iter_mut().zip(&found.plain).for_each(|(value, plain)| *value = plain / found.reached);
-            }
-        })?;
+        let (scores, found) = self.each(new, run, true)?;
         let mean = |found: &NeighborSums| if found.total > 0.0 { found.error / found.total } else { found.plain_error };
         let errors = self.errors.as_ref().map(|_| found.iter().map(mean).collect());
         Ok(Extended { scores, errors })
@@ -373,12 +392,15 @@ fn cells(file: &ModelFile, meta: IndexMeta, (n, d): (usize, usize)) -> Result<In
     Ok(cells)
 }
 
+/// Whether no label reaches the row of these scores.
+fn is_unreached(scores: &[f64]) -> bool {
+    scores.iter().fold(false, |is, score| is | score.is_nan())
+}
+
 /// Sums over the neighbors of a new row that a label reaches.
 struct Found {
     /// Sum of their weights.
     total: f64,
-    /// Sum of their scores.
-    plain: Vec<f64>,
     /// Their number.
     reached: f64,
     /// Weighted sum of their errors.

@@ -13,7 +13,7 @@ use super::IndexCells;
 use super::cells::enough;
 use super::rows::{CellRows, Writer, meet, nearest};
 use crate::knn::kernels::element::{Element, Floats};
-use crate::knn::kernels::lists::{EMPTY, STEP};
+use crate::knn::kernels::lists::empty_lists;
 use crate::knn::kernels::points::{Panels, Points};
 use crate::knn::kernels::tile::compare;
 use crate::knn::partitions::carve::{CarveParams, Partition};
@@ -100,10 +100,10 @@ impl Means {
             1 => vec![0; n],
             _ => {
                 let everyone: Vec<u32> = (0..n as u32).collect();
-                let mut lists = vec![EMPTY; n * n_visited.next_multiple_of(STEP)];
+                let mut lists = empty_lists(n, n_visited);
                 for routed in everyone.chunks(ROUTED) {
                     run.check()?;
-                    compare(queries, routed, self.centers.block(&self.numbers), &mut lists);
+                    compare(queries, routed, self.centers.block(&self.numbers), bytemuck::cast_slice_mut(&mut lists));
                 }
                 nearest(&lists, n, n_visited)
             }

@@ -58,7 +58,7 @@ impl Visits<'_> {
         // Rounding may swap rows at the end of a list, and one may be the row itself.
         let width = self.k + 1 + usize::from(self.own.is_some());
         let lists = meet(&queries, &visited, (self.cells, self.rows, &self.fitted), width, self.run)?;
-        self.rank(rows.start, &lists, ids, distances);
+        self.rank(rows.start, bytemuck::cast_slice(&lists), ids, distances);
         Ok(())
     }
 

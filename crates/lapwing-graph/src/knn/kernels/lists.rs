@@ -12,6 +12,16 @@ pub(crate) const EMPTY: u64 = u64::MAX;
 /// Places of a list are a multiple of this: a vector register of keys.
 pub(crate) const STEP: usize = DOUBLES;
 
+/// A vector of places, which begins at a cache line.
+#[derive(Clone, Copy, Debug, bytemuck::Zeroable, bytemuck::Pod)]
+#[repr(C, align(64))]
+pub(crate) struct Places([u64; STEP]);
+
+/// `n` empty lists of at least `width` places.
+pub(crate) fn empty_lists(n: usize, width: usize) -> Vec<Places> {
+    vec![Places([EMPTY; STEP]); n * width.div_ceil(STEP)]
+}
+
 /// Key of row `id` at squared distance `distance`; rounding below 0 counts as 0.
 #[inline]
 pub(crate) fn key(distance: f32, id: u32) -> u64 {

@@ -212,6 +212,12 @@ impl<E: Element> Panels<E> {
         }
     }
 
+    /// Prefetches a panel, if there is one.
+    pub fn prefetch(&self, panel: usize) {
+        let size = self.words.len() / (self.len.div_ceil(PANEL)).max(1);
+        prefetch_lines(self.words.get(panel * size..(panel + 1) * size).unwrap_or_default());
+    }
+
     /// The rows, whose numbers are `ids`.
     pub fn block<'a>(&'a self, ids: &'a [u32]) -> Block<'a, E> {
         Block { words: &self.words, right: &self.right, ids }

@@ -6,7 +6,7 @@
 //! Cost: one multiplication for each pair and column, sixteen at a time (sixty-four of bytes), and an insertion for each pair
 //! that is near enough.
 
-use lapwing_simd::{Floats, LANES, Simd, dispatch, lanes};
+use lapwing_simd::{Floats, LANES, Simd, dispatch, lanes, prefetch_lines};
 
 use crate::knn::kernels::element::Element;
 use crate::knn::kernels::lists::{EMPTY, SharedLists, distance_of, key, offer_with};
@@ -252,35 +252,45 @@ fn compare_with<S: Simd, E: Element>(
     block: Block<'_, E>,
     lists: &mut [u64],
 ) {
+    if S::IS_WIDE {
+        compare_tiles::<S, E, 8>(simd, queries, visitors, block, lists);
+    } else {
+        compare_tiles::<S, E, 2>(simd, queries, visitors, block, lists);
+    }
+}
+
+#[inline(always)]
+fn compare_tiles<S: Simd, E: Element, const R: usize>(
+    simd: S,
+    queries: &Points<E>,
+    visitors: &[u32],
+    block: Block<'_, E>,
+    lists: &mut [u64],
+) {
     let (width, kept) = (queries.width, lists.len() / queries.n);
     for (panel, ids) in block.ids.chunks(PANEL).enumerate() {
-        let start = panel * PANEL;
-        each_row::<S, E>(
-            simd,
-            visitors.len(),
-            #[inline(always)]
-            |at| queries.row(visitors[at] as usize),
-            &block.words[start * width..][..PANEL * width],
-            #[inline(always)]
-            |at, sums| {
-                let row = visitors[at] as usize;
-                let list = &mut lists[row * kept..(row + 1) * kept];
+        let (start, is_there) = (panel * PANEL, u32::MAX >> (PANEL - ids.len()));
+        let (words, next) = block.words[start * width..].split_at(PANEL * width);
+        prefetch_lines(&next[..next.len().min(PANEL * width)]);
+        for visitors in visitors.chunks(R) {
+            let rows: [usize; R] = std::array::from_fn(|r| visitors[r.min(visitors.len() - 1)] as usize);
+            let sums = products::<S, E, R>(simd, rows.map(|row| queries.row(row)), words);
+            // All distances of a tile leave the registers before the first of them enters a list.
+            let (mut distances, mut found) = ([[0f32; PANEL]; R], [0u32; R]);
+            for r in 0..R {
+                let limit = simd.splat(distance_of(lists[(rows[r] + 1) * kept - 1]));
                 for half in 0..2 {
-                    let base = half * LANES;
-                    let values = E::finish(simd, sums[half], queries.norms[row].0, lanes(block.right, start + base));
-                    let found = values.at_most(simd.splat(distance_of(list[kept - 1])));
-                    if found != 0 {
-                        let mut distances = [0f32; LANES];
-                        values.store(&mut distances);
-                        each_bit(found, |lane| {
-                            if let Some(&id) = ids.get(base + lane) {
-                                simd.insert_sorted(list, key(distances[lane], id));
-                            }
-                        });
-                    }
+                    let right = lanes(block.right, start + half * LANES);
+                    let values = E::finish(simd, sums[r][half], queries.norms[rows[r]].0, right);
+                    values.store(&mut distances[r].as_chunks_mut().0[half]);
+                    found[r] |= values.at_most(limit) << (half * LANES);
                 }
-            },
-        );
+            }
+            for r in 0..visitors.len() {
+                let list = &mut lists[rows[r] * kept..(rows[r] + 1) * kept];
+                each_bit(found[r] & is_there, |lane| simd.insert_sorted(list, key(distances[r][lane], ids[lane])));
+            }
+        }
     }
 }
 
