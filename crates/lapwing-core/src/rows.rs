@@ -144,11 +144,21 @@ pub fn gather_finite(source: &dyn RowSource, rows: &[u32], center: &[f64], run: 
     }
 }
 
-/// Blocks that one reader reads in a row, and spans of these for each thread in a window: two windows are held at a time.
+/// Rows that one reader reads in a row, in at most so many blocks; and spans of these for each thread in a window: two windows are held at
+/// a time.
+const SPAN_ROWS: usize = 1 << 16;
 const SPAN_BLOCKS: usize = 8;
 const SPANS: usize = 2;
-/// Blocks for each thread whose results [`in_order`] holds at a time.
-pub const HELD_BLOCKS: usize = 2 * SPANS * SPAN_BLOCKS;
+
+/// Rows of a span of blocks of `block_rows`.
+fn span_rows(block_rows: usize) -> usize {
+    (SPAN_ROWS / block_rows).clamp(1, SPAN_BLOCKS) * block_rows
+}
+
+/// Rows for each thread whose results [`in_order`] holds at a time.
+pub fn held_rows(block_rows: usize) -> usize {
+    2 * SPANS * span_rows(block_rows)
+}
 
 /// Opens the rows `rows` of a source by `open`. `make` reads them in blocks of up to `block_rows`, several in parallel; `take` gets the
 /// number of the first row and the result of each block, in the order of the rows, one at a time.
@@ -177,7 +187,7 @@ pub fn in_order<R, S, T: Send>(
         });
     }
     // Windows of a few spans for each thread.
-    let span = SPAN_BLOCKS * block_rows;
+    let span = span_rows(block_rows);
     let window = span * SPANS * run.threads();
     let make_window = |start: usize| -> Result<Vec<Vec<T>>> {
         let spans: Vec<usize> = (start..rows.end.min(start + window)).step_by(span).collect();

@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use lapwing_core::parallel::*;
-use lapwing_core::rows::{HELD_BLOCKS, in_order, pieces};
+use lapwing_core::rows::{held_rows, in_order, pieces};
 use lapwing_core::{Csr, Error, Result, RowReader, RowSource, Run, lock};
 
 use super::blocks::{BlockSums, Blocks, SumTree};
@@ -93,7 +93,7 @@ impl<'p> RowPass<'p> {
 
     /// Rows for each thread whose results [`RowPass::visit`] holds at a time.
     pub fn held_rows() -> usize {
-        HELD_BLOCKS * CHUNK_ROWS
+        held_rows(CHUNK_ROWS)
     }
 
     /// Sums over the blocks `owned` that `tree` does not hold yet, into `tree`. `add` adds a chunk to the sums of its block, with a

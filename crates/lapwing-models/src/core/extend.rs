@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use lapwing_core::model_file::ModelFile;
-use lapwing_core::rows::{HELD_BLOCKS, in_order};
+use lapwing_core::rows::{held_rows, in_order};
 use lapwing_core::{Error, Features, Matrix, Result, RowReader, RowSource, Run, Scaling};
 use lapwing_graph::Graph;
 
@@ -144,8 +144,11 @@ pub(crate) fn in_blocks(
     take: &mut (dyn FnMut(usize, Labeling) -> Result<()> + Send),
 ) -> Result<()> {
     // Scores and shares of the rows that wait to be taken.
-    let held = size_of::<f64>() * 2 * c.max(1) * HELD_BLOCKS * run.threads();
-    let block_rows = (HELD_BYTES / held).clamp(1, BLOCK_ROWS).next_multiple_of(LEAST_ROWS);
+    let held = |rows: usize| size_of::<f64>() * 2 * c.max(1) * held_rows(rows) * run.threads();
+    let mut block_rows = block_rows(source.n_cols());
+    while block_rows > LEAST_ROWS && held(block_rows) > HELD_BYTES {
+        block_rows /= 2;
+    }
     let open = |first: usize| source.open(first, &[], run);
     let make = |_: &mut (), reader: &mut Box<dyn RowReader + '_>, rows: Range<usize>| {
         let new = reader.hold(rows.len(), run)?;
@@ -154,11 +157,17 @@ pub(crate) fn in_blocks(
     in_order(source, open, (rows, block_rows), run, || (), make, take)
 }
 
-/// Most rows of a block, so many that queries of an index go over its rows once for many of them; fewest, and bytes of labels that
-/// are held at a time.
-const BLOCK_ROWS: usize = 8192;
+/// Rows of `d` columns that are read at a time, a power of 2: so many that queries of an index go over its rows once for many of them, but
+/// not more than 8,192 beyond some megabytes.
+pub(crate) fn block_rows(d: usize) -> usize {
+    const BLOCK_BYTES: usize = 1 << 23;
+    let rows = BLOCK_BYTES / (4 * d.max(1));
+    (1 << rows.max(1).ilog2()).clamp(1 << 13, 1 << 15)
+}
+
+/// Fewest rows of a block, and bytes of labels that are held at a time.
 const LEAST_ROWS: usize = 64;
-pub(crate) const HELD_BYTES: usize = 1 << 26;
+pub(crate) const HELD_BYTES: usize = 100 << 20;
 
 /// Refuses rows of another number of columns than the features of the fit had.
 pub(crate) fn check_columns(new: &Features<'_>, n_features: usize) -> Result<()> {

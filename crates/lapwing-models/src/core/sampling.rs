@@ -24,7 +24,7 @@ use lapwing_graph::{KnnParams, NeighborIndex, Neighbors};
 use serde_json::{Value, json};
 
 use super::expected::note_expected;
-use super::extend::HELD_BYTES;
+use super::extend::{HELD_BYTES, block_rows};
 use super::held_out::folds::{NEVER, enough, in_turn, n_folds, stratified};
 use super::held_out::{HeldOut, HeldOutSource};
 use super::method::Method;
@@ -51,8 +51,6 @@ const MOST_FITTED: usize = 300_000;
 const LEAST_FITTED: usize = 5_000;
 /// Kind of the bytes that hold what was found.
 const FOUND: &str = "rows-beside-a-sample";
-/// Rows that are read and compared at a time.
-const BLOCK_ROWS: usize = 8192;
 
 /// Which rows are drawn at first, whatever they hold.
 #[derive(Clone, Debug)]
@@ -324,7 +322,7 @@ impl Sample {
         in_order(
             source,
             |first| source.open(first, &[], &run),
-            (0..n, BLOCK_ROWS),
+            (0..n, block_rows(source.n_cols())),
             &run,
             || (),
             make,
@@ -391,7 +389,7 @@ fn hold(source: &dyn RowSource, rows: &[u32], run: &Run) -> Result<Features<'sta
     in_order(
         source,
         open,
-        (0..source.n_rows(), BLOCK_ROWS),
+        (0..source.n_rows(), block_rows(source.n_cols())),
         run,
         || (),
         make,
@@ -495,7 +493,7 @@ pub fn plan_rows(method: &dyn Method, size: &ProblemSize, fit_rows: usize) -> Pl
     let base = base_bytes(Program::Graph, &part);
     // Rows of an index, and those of a block for each thread: as they are, scaled, and with their neighbors.
     let indexed = if size.sparse { 0 } else { 4 * part.n_samples * d };
-    let blocks = size.threads * BLOCK_ROWS * (12 * d + 24 * NEAR);
+    let blocks = size.threads * block_rows(d) * (12 * d + 24 * NEAR);
     let step = |name: &str, bytes: usize| PlanStep { name: name.into(), peak_bytes: bytes as u64 };
     let mut steps = vec![step("sample", base + 2 * part.input_bytes + indexed + blocks)];
     steps.extend(fit.steps);

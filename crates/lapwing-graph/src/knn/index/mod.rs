@@ -35,8 +35,12 @@ use crate::knn::recall::Truth;
 use crate::knn::rows::Frame;
 use crate::knn::{KnnMethod, KnnParams, Metric, Neighbors, memory, zero_rows};
 
-/// Most new rows that a thread works on at a time: many, so that several visit a cell each time it is read from memory.
+/// Most new rows that a thread works on at a time: so many that about as many as `VISITORS` visit a cell each time it is read from memory.
 const BATCH: usize = 8192;
+const LARGE_BATCH: usize = 1 << 15;
+const VISITORS: usize = 64;
+/// Neighbors of a row that is compared with one cell, to tell whether it is covered.
+const COVERING: usize = 7;
 /// Fewest, unless there are no more.
 const FEW: usize = 64;
 /// Rows, and values of all rows, beyond which an index saves time.
@@ -224,7 +228,8 @@ impl NeighborIndex {
         Ok(reach)
     }
 
-    /// Whether each row of `new` is within `reach` (n) of one of its k nearest fitted rows `train`; and the nearest of the cell it visits.
+    /// Whether each row of `new` is within `reach` (n) of one of its k nearest fitted rows `train`; and up to seven, the nearest of the cell
+    /// it visits.
     ///
     /// # Errors
     /// As [`query`](Self::query).
@@ -242,7 +247,8 @@ impl NeighborIndex {
         let is_near =
             |found: &Neighbors, row: usize| found.row(row).any(|(id, distance)| distance <= reach[id as usize]);
         self.check(train, new, params, run)?;
-        let first = self.neighbors(train, new, 1, None, params, run)?;
+        let few = KnnParams { n_neighbors: COVERING.min(params.n_neighbors), ..params.clone() };
+        let first = self.neighbors(train, new, 1, None, &few, run)?;
         let mut covered: Vec<bool> = (0..new.n_rows()).map(|row| is_near(&first, row)).collect();
         let open: Vec<u32> = (0..new.n_rows() as u32).filter(|&row| !covered[row as usize]).collect();
         if !open.is_empty() {
@@ -271,6 +277,7 @@ impl NeighborIndex {
         run: &Run,
     ) -> Result<Neighbors> {
         let (m, k) = (new.n_rows(), params.n_neighbors);
+        let n_probes = enough(&self.sizes, n_probes, k + usize::from(own.is_some()));
         let new_zeros = zero_rows::find(new, params.metric(), params.zero_rows, run)?;
         let distances = run.install(|| Distances::with_norms(new, train, params.metric(), &self.norms));
         let visits = Visits {
@@ -282,12 +289,13 @@ impl NeighborIndex {
             frame: &self.frame,
             distances,
             k,
-            n_probes: enough(&self.sizes, n_probes, k + usize::from(own.is_some())),
+            n_probes,
             own,
             run,
         };
         let mut found = Neighbors::none(m, k);
-        let batch = m.div_ceil(run.threads()).clamp(FEW, BATCH);
+        let most = (VISITORS * self.cells.len() / n_probes).clamp(BATCH, LARGE_BATCH);
+        let batch = m.div_ceil(run.threads()).clamp(FEW, most);
         let done = run.counter(m, "rows");
         run.install(|| {
             let parts = found.indices.par_chunks_mut(batch * k).zip(found.distances.par_chunks_mut(batch * k));
