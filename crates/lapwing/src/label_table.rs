@@ -12,6 +12,8 @@ use lapwing_models::{Classifier, Labeling};
 use lapwing_table::read::{ReadOptions, TableFile, is_divided};
 use lapwing_table::write::{ColumnTable, KeptColumns, LabelColumns, LabelWriter, LabeledRows, ending};
 
+use crate::label_journal::LabelJournal;
+
 /// What is between the classes of a set.
 const BETWEEN_CLASSES: &str = "|";
 
@@ -67,7 +69,7 @@ pub fn write_predictions(
 ) -> Result<LabeledTable> {
     let (classes, certifies) = (&classifier.classes, classifier.extension.certifies());
     let each: &LabelsOf<'_> = &|rows, run, take| classifier.predict_rows(source, rows, run, take);
-    let labels = RowLabels { source, classes, probabilities, fills, certifies, each };
+    let labels = RowLabels { source, classes, probabilities, fills, certifies, kept: None, each };
     labels.write(table, communicator, run, &mut |_, _| {})
 }
 
@@ -80,6 +82,8 @@ pub struct RowLabels<'a> {
     /// Whether a row that no label reaches gets the most frequent class of the prior.
     pub fills: bool,
     pub certifies: bool,
+    /// Where labels are kept until all are written, and what identifies them; those kept by an earlier run are not found again.
+    pub kept: Option<(&'a Path, &'a str)>,
     /// Finds the labels of a range of the rows.
     pub each: &'a LabelsOf<'a>,
 }
@@ -102,23 +106,43 @@ impl RowLabels<'_> {
         let (n, size, is_root) = (source.n_rows(), communicator.size(), communicator.is_root());
         let mut writer = agree(communicator, table.map(|table| table.writer(n, certifies)).transpose())?;
         let (mut n_unreached, mut n_open) = (0, 0);
-        let mut write = |first: usize, block: &LabeledRows<'_>| {
+        let mut write_block = |first: usize, block: &LabeledRows<'_>| {
             n_unreached += block.reached.iter().filter(|reached| !**reached).count();
             let certified = block.certified.into_iter().flatten().zip(block.reached);
             n_open += certified.filter(|(is_certain, reached)| **reached && !**is_certain).count();
             note(first, block);
             writer.as_mut().map_or(Ok(()), |writer| writer.write(first, block))
         };
+        let has = (certifies, probabilities);
+        let open = |(path, of): (&Path, &str)| {
+            LabelJournal::open(path, &format!("{of}, {n} rows, {has:?}, {}", self.fills), |first, bytes| {
+                run.check()?;
+                unpack(bytes, classes, has, |block| write_block(first, block).map(|()| block.labels.len()))
+            })
+        };
+        let opened = agree(communicator, self.kept.filter(|_| is_root).map(open).transpose())?;
+        let (mut journal, known) = opened.map_or((None, 0), |(journal, known)| (Some(journal), known));
+        let known = communicator.broadcast(known.to_le_bytes().to_vec())?;
+        let known = known.first_chunk().map_or(0, |bytes| usize::from_le_bytes(*bytes));
+        let mut write = |first: usize, block: &LabeledRows<'_>| {
+            if let Some(journal) = &mut journal {
+                let mut packed = Vec::new();
+                pack(block, &mut packed);
+                journal.add(first, &packed)?;
+            }
+            write_block(first, block)
+        };
         // What is read from its start for every piece is labeled by the one that writes.
         if size == 1 || !source.is_seekable() {
-            let labeled = if is_root { self.blocks(0..n, run, &mut write) } else { Ok(()) };
+            let labeled = if is_root { self.blocks(known..n, run, &mut write) } else { Ok(()) };
             agree(communicator, labeled)?;
         } else {
             let row_bytes = ROW_BYTES + if probabilities { 8 * classes.len() } else { 0 };
             let most = (ROUND_BYTES / (size * row_bytes)).clamp(ALIGNED_ROWS, PIECE_ROWS);
             let step = n.div_ceil(size).clamp(1, most).next_multiple_of(ALIGNED_ROWS);
             let (done, quiet) = (run.counter(n, "rows"), run.quiet());
-            for first in (0..n).step_by(step * size) {
+            done.add(known);
+            for first in (known..n).step_by(step * size) {
                 let own = (first + communicator.rank() * step).min(n);
                 let (own, mut packed) = (own..n.min(own + step), Vec::new());
                 let labeled = self.blocks(own, &quiet, &mut |_, block| {
@@ -129,7 +153,7 @@ impl RowLabels<'_> {
                 // Only rank 0 gets any.
                 let parts = communicator.gather(&packed)?;
                 let written = (first..).step_by(step).zip(&parts).try_for_each(|(first, part)| {
-                    unpack(part, classes, (certifies, probabilities), |block| run.install(|| write(first, block)))
+                    unpack(part, classes, has, |block| run.install(|| write(first, block)).map(|()| 0)).map(drop)
                 });
                 agree(communicator, written)?;
                 done.add((step * size).min(n - first));
@@ -312,13 +336,13 @@ fn pack(block: &LabeledRows<'_>, out: &mut Vec<u8>) {
 /// Stands for no class; there are fewer.
 const NO_CLASS: u32 = u32::MAX;
 
-/// Hands on the rows that [`pack`] wrote, if there are any.
+/// What `take` makes of the rows that [`pack`] wrote; 0 if there are none.
 fn unpack(
     bytes: &[u8],
     classes: &ClassNames,
     (certifies, has_probabilities): (bool, bool),
-    take: impl FnOnce(&LabeledRows<'_>) -> Result<()>,
-) -> Result<()> {
+    take: impl FnOnce(&LabeledRows<'_>) -> Result<usize>,
+) -> Result<usize> {
     let n_probabilities = if has_probabilities { classes.len() } else { 0 };
     let (mut labels, mut confidence, mut probabilities) = (Vec::new(), Vec::new(), Vec::new());
     let (mut reached, mut certified) = (Vec::new(), Vec::new());
@@ -331,7 +355,7 @@ fn unpack(
         probabilities.extend(row[ROW_BYTES..].as_chunks().0.iter().map(|bytes| f64::from_le_bytes(*bytes)));
     }
     if labels.is_empty() {
-        return Ok(());
+        return Ok(0);
     }
     let matrix = Matrix::new(labels.len(), n_probabilities, probabilities)?;
     let (labels, confidence, reached) = (&labels[..], &confidence[..], &reached[..]);
@@ -339,3 +363,6 @@ fn unpack(
     let certified = certifies.then_some(&certified[..]);
     take(&LabeledRows { classes, labels, confidence, reached, certified, probabilities })
 }
+
+#[cfg(test)]
+mod tests;

@@ -41,6 +41,8 @@
 #[doc(hidden)]
 pub mod file_rows;
 #[doc(hidden)]
+pub mod label_journal;
+#[doc(hidden)]
 pub mod label_table;
 mod labeling;
 mod model;

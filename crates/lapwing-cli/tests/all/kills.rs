@@ -20,7 +20,7 @@ struct Job {
     checkpoint: Option<&'static str>,
 }
 
-const JOBS: [Job; 4] = [
+const JOBS: [Job; 5] = [
     Job {
         arguments: "label rows.npy --labels k.csv -o o.csv --model o.model",
         outputs: &["o.csv", "o.model"],
@@ -35,6 +35,11 @@ const JOBS: [Job; 4] = [
         arguments: "label rows.npy --labels k.csv --method low-rank -o l.npy --model l.model --checkpoint l.part",
         outputs: &["l.npy", "l.model"],
         checkpoint: Some("l.part"),
+    },
+    Job {
+        arguments: "label rows.npy --labels k.csv --method harmonic --fit-rows 2k -o f.csv --checkpoint f.part",
+        outputs: &["f.csv"],
+        checkpoint: Some("f.part"),
     },
     Job {
         arguments: "label --graph edges.npy --labels k.csv --method sparse-harmonic --nodes 20000 --edge-budget 40k -o h.npy --checkpoint h.part",

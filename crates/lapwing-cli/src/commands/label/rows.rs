@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use lapwing::data::write::LabeledRows;
 use lapwing::data::{Report, RowNames, RowSource, SparseLabels, Standardize, Targets};
+use lapwing::label_journal::LabelJournal;
 use lapwing::label_table::{LabelTable, RowLabels};
 use lapwing::models::{Method, Model, RowFit, RowProblem, SizeParams, fit_rows};
 use lapwing_core::communicator::agree;
@@ -66,10 +67,9 @@ impl LabelRows<'_> {
         // Tables are scaled while they are read.
         let standardize = if read.rows.recipe().is_some() { Standardize::Off } else { self.data.table.standardize };
         let is_sampled = !self.method.reads_rows() || self.fit_rows < source.n_rows();
-        let is_kept = self.checkpoint.is_some() && is_sampled && session.communicator.is_root();
-        let of = is_kept.then(|| self.identity(source, &read, session)).transpose();
-        let of = session.agree(of)?;
-        let checkpoint = self.checkpoint.zip(of.as_deref());
+        let kept = self.checkpoint.filter(|_| session.communicator.is_root());
+        let of = session.agree(kept.map(|_| self.identity(source, &read, session)).transpose())?;
+        let checkpoint = kept.zip(of.as_deref()).filter(|_| is_sampled);
         let problem = RowProblem { source, targets: &read.targets, fit_rows: self.fit_rows, standardize, checkpoint };
         let fit = fit_rows(self.method, &problem, session.communicator, &session.run);
         let mut fit = fit.map_err(|error| read.rows.explained(error, &session.run))?;
@@ -88,7 +88,7 @@ impl LabelRows<'_> {
         report.join(std::mem::take(&mut fit.report));
         let mut printed = Ok(());
         if let Some(path) = &self.outputs.output {
-            let write = |_: &mut Report| self.write(path, &fit, &read, session, &mut counts);
+            let write = |_: &mut Report| self.write(path, (&fit, of.as_deref()), &read, session, &mut counts);
             let staged = report.time_steps("write", source.n_rows() as u64, &session.run, write);
             report.warnings.extend(numbered(path, read.names.as_ref()));
             printed = staged.map(|staged| written.add_labels(path, staged));
@@ -100,9 +100,10 @@ impl LabelRows<'_> {
         fit.note_unreached(&mut report);
         let finished = publish_after(printed, || {
             written.publish()?;
-            self.checkpoint
-                .filter(|_| session.communicator.is_root())
-                .map_or(Ok(()), |path| Ok(remove_checkpoint(path)?))
+            kept.map_or(Ok(()), |path| {
+                let _ = std::fs::remove_file(LabelJournal::beside(path));
+                Ok(remove_checkpoint(path)?)
+            })
         });
         session.agree(finished)?;
         let unscaled = session.communicator.is_root() && self.data.table.standardize == Standardize::Auto;
@@ -141,7 +142,7 @@ impl LabelRows<'_> {
     fn write(
         &self,
         path: &Path,
-        fit: &RowFit,
+        (fit, of): (&RowFit, Option<&str>),
         read: &Read,
         session: &Session,
         counts: &mut Counts,
@@ -154,12 +155,15 @@ impl LabelRows<'_> {
             Ok(LabelTable { path, classes, probabilities, names, kept, data })
         };
         let table = session.agree(session.communicator.is_root().then(begin).transpose())?;
+        let journal = self.checkpoint.map(LabelJournal::beside);
+        let of = of.map(|of| format!("{of}, {:?}", self.sizes));
         let labels = RowLabels {
             source,
             classes,
             probabilities,
             fills: self.outputs.unreached == Unreached::Prior,
             certifies: fit.certifies(),
+            kept: journal.as_deref().zip(of.as_deref()),
             each: &|rows, run, take| fit.label_rows(source, &read.targets, rows, run, take),
         };
         let note = &mut |first: usize, block: &LabeledRows<'_>| counts.add(first, block, read);
