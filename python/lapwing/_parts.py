@@ -44,28 +44,33 @@ class Parts(Protocol):
 
 
 class Shared:
-    """A value that all tasks need: sent as bytes, which a process unpacks once."""
+    """A value that all tasks need: sent as bytes, which a process unpacks once, and keeps none of."""
 
-    def __init__(self, value: Any) -> None:
-        self.value = value
+    def __init__(self, value: Any, key: str = "") -> None:
+        self.value, self._key = value, key
 
     @cached_property
-    def _packed(self) -> tuple[bytes, str]:
-        packed = pickle.dumps(self.value)
-        return packed, hashlib.blake2b(packed).hexdigest()
+    def _packed(self) -> bytes:
+        return pickle.dumps(self.value, protocol=5)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _unpacked, self._packed
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        packed = self._packed
+        if self._key:
+            # It came from another process, and is rarely sent on.
+            del self._packed
+        key = self._key or hashlib.blake2b(packed).hexdigest()
+        # A buffer is not copied where the engine sends buffers apart.
+        return _unpacked, (pickle.PickleBuffer(packed) if protocol >= 5 else packed, key)
 
 
 _last: dict[str, Shared] = {}
 """The value that this process has unpacked last: it serves one fit or model after another."""
 
 
-def _unpacked(packed: bytes, key: str) -> Shared:
+def _unpacked(packed: Any, key: str) -> Shared:
     shared = _last.get(key)
     if shared is None:
-        shared = Shared(pickle.loads(packed))
+        shared = Shared(pickle.loads(packed), key)
         _last.clear()
         _last[key] = shared
     return shared
