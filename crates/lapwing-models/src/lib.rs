@@ -36,7 +36,7 @@ pub use self::core::class_sizes::{
     LabelsDrawn, SizeOptions, SizeParams, SizedLabeling, Sizing, SizingParams, WithSizes,
 };
 pub use self::core::expected::{ClassAccuracy, ExpectedAccuracy, ReliabilityBin, class_accuracy, reliability};
-pub use self::core::extend::{Extend, Extension};
+pub use self::core::extend::{Extend, Extension, Shape};
 pub use self::core::fitted::{Fitted, FittedRegression};
 pub use self::core::held_out::{HeldOut, HeldOutSource};
 pub use self::core::lazy_index::LazyIndex;

@@ -182,7 +182,7 @@ pub mod models {
     #[doc(inline)]
     pub use crate::model::Model;
     #[doc(inline)]
-    pub use lapwing_models::{Classifier, Extend, Extended, Extension, NeighborExtension, RowScores};
+    pub use lapwing_models::{Classifier, Extend, Extended, Extension, NeighborExtension, RowScores, Shape};
     // Harmonic functions: on the graph, on a sparsifier of it, and on the last edges of a stream.
     #[doc(inline)]
     pub use lapwing_models::{

@@ -16,17 +16,37 @@ use super::scores::Extended;
 /// What gives scores to new rows; fits, regressions and models share it.
 pub type Extension<'a> = Arc<dyn Extend + 'a>;
 
+/// The kind of an extension, and the widths of what it takes and gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Name of the kind in model files.
+    pub kind: &'static str,
+    /// Columns of the features (d).
+    pub n_features: usize,
+    /// Scores of each row (c): classes, or 1 for a regression.
+    pub n_outputs: usize,
+}
+
 /// Gives scores to new rows. Each kind is stored in model files under its name, and loaded by the table of kinds
 /// ([`KINDS`](crate::KINDS)).
 pub trait Extend: Debug + Send + Sync {
+    /// The kind, and the numbers of features and scores.
+    fn shape(&self) -> Shape;
+
     /// Name of the kind in model files.
-    fn kind(&self) -> &'static str;
+    fn kind(&self) -> &'static str {
+        self.shape().kind
+    }
 
     /// Columns of the features (d).
-    fn n_features(&self) -> usize;
+    fn n_features(&self) -> usize {
+        self.shape().n_features
+    }
 
     /// Scores of each row (c): classes, or 1 for a regression.
-    fn n_outputs(&self) -> usize;
+    fn n_outputs(&self) -> usize {
+        self.shape().n_outputs
+    }
 
     /// Scores (m, c) of new rows (m, d), with bounds on their errors if the fit has any.
     ///

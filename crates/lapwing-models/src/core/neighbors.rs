@@ -18,7 +18,7 @@ use lapwing_simd::{prefetch, prefetch_lines};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::extend::{Extend, Extension};
+use super::extend::{Extend, Extension, Shape};
 use super::lazy_index::LazyIndex;
 use super::problem::Problem;
 use super::scores::{Extended, RowScores};
@@ -269,16 +269,8 @@ impl<'a> NeighborExtension<'a> {
 }
 
 impl Extend for NeighborExtension<'_> {
-    fn kind(&self) -> &'static str {
-        NEIGHBORS
-    }
-
-    fn n_features(&self) -> usize {
-        self.features.n_cols()
-    }
-
-    fn n_outputs(&self) -> usize {
-        self.scores.n_cols()
+    fn shape(&self) -> Shape {
+        Shape { kind: NEIGHBORS, n_features: self.features.n_cols(), n_outputs: self.scores.n_cols() }
     }
 
     /// NaN where no neighbor is reached by a label. The error of a mean is at most the mean of the errors.

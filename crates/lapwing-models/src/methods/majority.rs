@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::core::calibration::{Fallback, note};
 use crate::core::expected::note_expected;
-use crate::core::extend::{Extend, Extension, check_columns};
+use crate::core::extend::{Extend, Extension, Shape, check_columns};
 use crate::core::fitting::Fitting;
 use crate::core::held_out::Standings;
 use crate::core::held_out::folds::{in_turn, stratified};
@@ -65,16 +65,8 @@ impl MajorityExtension {
 }
 
 impl Extend for MajorityExtension {
-    fn kind(&self) -> &'static str {
-        MAJORITY
-    }
-
-    fn n_features(&self) -> usize {
-        self.n_features
-    }
-
-    fn n_outputs(&self) -> usize {
-        self.shares.len()
+    fn shape(&self) -> Shape {
+        Shape { kind: MAJORITY, n_features: self.n_features, n_outputs: self.shares.len() }
     }
 
     fn extend(&self, new: &Features<'_>, run: &Run) -> Result<Extended> {

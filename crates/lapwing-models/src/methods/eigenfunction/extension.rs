@@ -8,7 +8,7 @@ use lapwing_core::{Features, Matrix, Result, Run};
 
 use super::density::{AxisFunctions, Chosen};
 use super::rotation::Rotation;
-use crate::core::extend::{Extend, Extension, check_columns};
+use crate::core::extend::{Extend, Extension, Shape, check_columns};
 use crate::core::scores::Extended;
 
 /// Name of the kind.
@@ -206,16 +206,8 @@ impl EigenfunctionExtension {
 }
 
 impl Extend for EigenfunctionExtension {
-    fn kind(&self) -> &'static str {
-        KIND
-    }
-
-    fn n_features(&self) -> usize {
-        self.rotation.mean.len()
-    }
-
-    fn n_outputs(&self) -> usize {
-        self.intercept.len()
+    fn shape(&self) -> Shape {
+        Shape { kind: KIND, n_features: self.rotation.mean.len(), n_outputs: self.intercept.len() }
     }
 
     /// # Complexity

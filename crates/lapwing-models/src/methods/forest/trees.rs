@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::FOREST;
 use super::grow::{LEAF, Node, Tree};
-use crate::core::extend::{Extend, Extension, check_columns};
+use crate::core::extend::{Extend, Extension, Shape, check_columns};
 use crate::core::scores::Extended;
 use crate::core::stored::stored_width;
 
@@ -167,16 +167,8 @@ impl Trees {
 }
 
 impl Extend for Trees {
-    fn kind(&self) -> &'static str {
-        FOREST
-    }
-
-    fn n_features(&self) -> usize {
-        self.n_features
-    }
-
-    fn n_outputs(&self) -> usize {
-        self.n_classes
+    fn shape(&self) -> Shape {
+        Shape { kind: FOREST, n_features: self.n_features, n_outputs: self.n_classes }
     }
 
     /// # Complexity

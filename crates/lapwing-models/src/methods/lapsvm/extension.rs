@@ -10,7 +10,7 @@ use lapwing_solve::products::add_product_by_rows;
 use serde::{Deserialize, Serialize};
 
 use super::kernel::{Kernel, KernelRows};
-use crate::core::extend::{Extend, Extension, check_columns};
+use crate::core::extend::{Extend, Extension, Shape, check_columns};
 use crate::core::scores::Extended;
 use crate::core::stored::{features_of, read_settings, settings, store_features};
 
@@ -168,19 +168,12 @@ impl<'a> KernelExtension<'a> {
 }
 
 impl Extend for KernelExtension<'_> {
-    fn kind(&self) -> &'static str {
-        KIND
-    }
-
-    fn n_features(&self) -> usize {
-        match &self.expansion {
+    fn shape(&self) -> Shape {
+        let n_features = match &self.expansion {
             Expansion::Rows { rows, .. } => rows.n_cols(),
             Expansion::Weights(weights) => weights.n_rows(),
-        }
-    }
-
-    fn n_outputs(&self) -> usize {
-        self.n_classes
+        };
+        Shape { kind: KIND, n_features, n_outputs: self.n_classes }
     }
 
     /// f of each class; −f and f for two.

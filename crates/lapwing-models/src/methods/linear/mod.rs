@@ -35,7 +35,7 @@ use self::rows::Design;
 use self::select::{CANDIDATES, DEFAULT, Folds, Ridge};
 use crate::core::calibration::{Fallback, as_decided};
 use crate::core::counts::{has_each, label_classes};
-use crate::core::extend::{Extend, Extension};
+use crate::core::extend::{Extend, Extension, Shape};
 use crate::core::fitting::Fitting;
 use crate::core::held_out::Standings;
 use crate::core::held_out::choosing::note_values;
@@ -171,16 +171,8 @@ impl LinearExtension {
 }
 
 impl Extend for LinearExtension {
-    fn kind(&self) -> &'static str {
-        LINEAR
-    }
-
-    fn n_features(&self) -> usize {
-        self.0.n_features()
-    }
-
-    fn n_outputs(&self) -> usize {
-        self.0.output.n_cols()
+    fn shape(&self) -> Shape {
+        Shape { kind: LINEAR, n_features: self.0.n_features(), n_outputs: self.0.output.n_cols() }
     }
 
     fn extend(&self, new: &Features<'_>, run: &Run) -> Result<Extended> {

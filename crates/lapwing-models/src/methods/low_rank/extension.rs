@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::FactorKind;
 use super::factor::{LearnedFactor, mark_unreached};
-use crate::core::extend::{Extend, Extension};
+use crate::core::extend::{Extend, Extension, Shape};
 use crate::core::rule::{Labeling, Rule};
 use crate::core::scores::Extended;
 use crate::core::stored::{read_settings, settings};
@@ -260,19 +260,12 @@ impl LowRankExtension {
 }
 
 impl Extend for LowRankExtension {
-    fn kind(&self) -> &'static str {
-        KIND
-    }
-
-    fn n_features(&self) -> usize {
-        match &self.factor {
+    fn shape(&self) -> Shape {
+        let n_features = match &self.factor {
             Factor::Landmarks(factor) => factor.center.len(),
             Factor::Learned(factor) => factor.rows.basis().n_rows(),
-        }
-    }
-
-    fn n_outputs(&self) -> usize {
-        self.coefficients.n_classes()
+        };
+        Shape { kind: KIND, n_features, n_outputs: self.coefficients.n_classes() }
     }
 
     /// NaN without evidence.

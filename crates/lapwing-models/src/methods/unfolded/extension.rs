@@ -19,7 +19,7 @@ use lapwing_solve::{PropagatorParams, Shortfall};
 use serde::{Deserialize, Serialize};
 
 use super::attention::smoothed;
-use crate::core::extend::{Extend, Extension};
+use crate::core::extend::{Extend, Extension, Shape};
 use crate::core::neighbors::NeighborExtension;
 use crate::core::scores::Extended;
 use crate::core::stored::{read_settings, settings};
@@ -115,16 +115,8 @@ impl<'a> UnfoldedExtension<'a> {
 }
 
 impl Extend for UnfoldedExtension<'_> {
-    fn kind(&self) -> &'static str {
-        KIND
-    }
-
-    fn n_features(&self) -> usize {
-        self.layers.n_features()
-    }
-
-    fn n_outputs(&self) -> usize {
-        self.layers.output.n_cols()
+    fn shape(&self) -> Shape {
+        Shape { kind: KIND, n_features: self.layers.n_features(), n_outputs: self.layers.output.n_cols() }
     }
 
     /// New rows are joined to the rows of the fit, or scored from their features alone.
