@@ -4,7 +4,7 @@ use std::path::Path;
 
 use lapwing_core::{Csr, Edge, EdgeSource, Error, Result, RowNames};
 use lapwing_graph::sparsify::{Budget, Sparsifier, SparsifyParams};
-use lapwing_table::read::{EdgeFile, NodeOptions, read_graph, read_named_graph};
+use lapwing_table::read::{EdgeFile, EdgeOptions, NodeOptions, read_graph, read_named_graph};
 
 use super::graphs::{check_matrix, check_written};
 use crate::bench::{Bench, Checked, Verdict, accepted, answer, holds, refused};
@@ -46,7 +46,7 @@ pub fn edges(bench: &Bench, path: &Path, _: &[u8]) -> Verdict {
 /// Nodes that may have names: the graph and the stream have the same ones, and no more than the edges explain.
 fn named(bench: &Bench, path: &Path) -> Checked {
     let graph = read_named_graph(path, &NodeOptions::default(), &bench.run);
-    let file = answer(EdgeFile::open_named(path, None, &bench.run))?;
+    let file = answer(EdgeFile::open_with(path, &EdgeOptions::default(), &bench.run))?;
     let (graph, file) = match (graph, file) {
         (Ok(graph), Some(file)) => (graph, file),
         (Err(error), None) => return refused(&error),

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::common::*;
 use lapwing_core::{ClassNames, Edge, EdgeSource, Error, Labels, Named, RowNames, RowSource, UNLABELED, Warning};
 use lapwing_table::read::{
-    EdgeFile, LabelFileOptions, NamedLabels, NodeOptions, ReadOptions, column_names, read_graph, read_label_file,
-    read_named_graph, read_names,
+    EdgeFile, EdgeOptions, LabelFileOptions, NamedLabels, NodeOptions, ReadOptions, column_names, read_graph,
+    read_label_file, read_named_graph, read_names,
 };
 use lapwing_table::write::{LabelColumns, LabelWriter, LabeledRows, write_graph};
 use lapwing_table::{RowFile, probe, read_samples};
@@ -22,6 +22,11 @@ fn names(list: &[&str]) -> RowNames {
 
 fn text_of<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
     result.unwrap_err().to_string()
+}
+
+/// Edges among `n_nodes` nodes, which may have names.
+fn open_edges(path: &Path, n_nodes: Option<usize>) -> Result<EdgeFile, Error> {
+    EdgeFile::open_with(path, &EdgeOptions { n_nodes, ..EdgeOptions::default() }, &run())
 }
 
 /// All edges of a stream, read `most` rows at a time.
@@ -152,7 +157,7 @@ fn nodes_with_names_are_numbered_as_they_appear() {
     ] {
         let graph = read("e.csv", content);
         assert_eq!(graph.adjacency, numbers, "{content:?}");
-        let file = EdgeFile::open_named(&folder.file("e.csv", content), None, &run).unwrap();
+        let file = open_edges(&folder.file("e.csv", content), None).unwrap();
         assert_eq!(file.names().map(|names| &**names), graph.names.as_ref(), "{content:?}");
         for most in [1, 2, 9] {
             let edges = edges_of(&file, most);
@@ -165,12 +170,12 @@ fn nodes_with_names_are_numbered_as_they_appear() {
     assert_eq!(list("alice,bob\nbob,carol\n"), ["alice", "bob", "carol"]);
     assert_eq!(list("u,v\nbob,carol\ncarol,dan\n"), ["bob", "carol", "dan"]);
     assert_eq!(list("u,v\nv,w\n"), ["u", "v", "w"]);
-    let file = EdgeFile::open_named(&folder.file("e.csv", "u,v\nbob,carol\nbob,bob\n"), None, &run).unwrap();
+    let file = open_edges(&folder.file("e.csv", "u,v\nbob,carol\nbob,bob\n"), None).unwrap();
     assert_eq!((file.n_nodes(), file.n_edges(), edges_of(&file, 9).len()), (2, Some(2), 2));
     // Integers are numbers of nodes as ever.
     let graph = read("n.csv", "u,v\n0,3\n");
     assert!(graph.names.is_none() && graph.adjacency.n_rows() == 4);
-    assert!(EdgeFile::open_named(&folder.file("n.csv", "u,v\n0,3\n"), None, &run).unwrap().names().is_none());
+    assert!(open_edges(&folder.file("n.csv", "u,v\n0,3\n"), None).unwrap().names().is_none());
 }
 
 #[test]
@@ -209,7 +214,7 @@ fn edges_with_wrong_names() {
     let matrix = folder.path("m.npz");
     write_graph(&matrix, &read_graph(&folder.file("n.csv", "0,1\n1,2\n"), None, &run).unwrap()).unwrap();
     assert_eq!(read_named_graph(&matrix, &beside(false), &run).unwrap().adjacency.nnz(), 4);
-    let counted = EdgeFile::open_named(&folder.file("e.csv", "alice,bob,1\n"), Some(2), &run);
+    let counted = open_edges(&folder.file("e.csv", "alice,bob,1\n"), Some(2));
     assert!(text_of(counted).contains("none: the nodes have names, which are counted"));
 }
 
@@ -295,7 +300,7 @@ fn edges_of_parquet_tables_have_names() {
     let graph = read_named_graph(&edges, &NodeOptions::default(), &run).unwrap();
     let nodes = graph.names.unwrap();
     assert_eq!(nodes.iter().collect::<Vec<_>>(), ["b", "a", "c"]);
-    let file = EdgeFile::open_named(&edges, None, &run).unwrap();
+    let file = open_edges(&edges, None).unwrap();
     assert_eq!((edges_of(&file, 2)[1], file.n_edges()), (Edge { u: 1, v: 2, weight: 2.0 }, Some(3)));
     for name in ["again.parquet", "again.csv"] {
         let path = folder.path(name);
@@ -333,9 +338,9 @@ fn names_come_from_pipes_that_are_read_once() {
         assert_eq!(names, expected, "{content:?}");
         assert_eq!(graph.adjacency.nnz(), 2 * (graph.adjacency.n_rows() - 1), "{content:?}");
     }
-    let twice = EdgeFile::open_named(&piped("f.csv", "bob,carol,1\n"), Some(2), &run());
+    let twice = open_edges(&piped("f.csv", "bob,carol,1\n"), Some(2));
     assert!(text_of(twice).contains("nodes with names are read twice"));
-    let file = EdgeFile::open_named(&piped("g.csv", "u,v\n0,1\n1,2\n"), Some(3), &run()).unwrap();
+    let file = open_edges(&piped("g.csv", "u,v\n0,1\n1,2\n"), Some(3)).unwrap();
     assert_eq!(edges_of_once(&file), 2);
 }
 

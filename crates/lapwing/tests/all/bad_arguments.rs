@@ -309,7 +309,7 @@ fn files_that_are_not_there_and_tables_that_do_not_fit_are_errors() {
         refused(read_graph(&file, None, &run));
         refused(read_named_graph(&file, &NodeOptions::default(), &run));
         refused(read_named_graph(&file, &NodeOptions { names: Some(&names), ..NodeOptions::default() }, &run));
-        refused(EdgeFile::open_named(&file, None, &run));
+        refused(EdgeFile::open_with(&file, &EdgeOptions::default(), &run));
         refused(EdgeFile::open_with(&file, &EdgeOptions { are_names: true, ..EdgeOptions::default() }, &run));
         refused(read_label_file(&file, 3, None, &LabelFileOptions::default()));
         refused(read_label_file(&file, 2, Some(&names), &LabelFileOptions::default()));

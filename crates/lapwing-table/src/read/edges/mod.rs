@@ -105,8 +105,8 @@ impl EdgeFile {
         Ok(Self { list, n_nodes, n_edges, named: None })
     }
 
-    /// As [`open`](Self::open), for nodes with names too: a list of them is read once to number the names in the order in which
-    /// they appear first. Every pass then looks up the names.
+    /// As [`open`](Self::open), with more that is known of the list, and for nodes with names too: a list of them is read once to number
+    /// the names in the order in which they appear first. Every pass then looks up the names.
     ///
     /// Nodes have names if one of them is no number as a program writes it (`bob`, `007`); names are kept as written. Two names in the
     /// first line of a text are an edge if one of them comes again; else what the line says decides, with a warning. A pipe has no
@@ -117,14 +117,6 @@ impl EdgeFile {
     ///
     /// # Complexity
     /// For nodes with names: memory for these, about 20 bytes each besides their text, and one pass.
-    pub fn open_named(path: &Path, n_nodes: Option<usize>, run: &Run) -> Result<Self> {
-        Self::open_with(path, &EdgeOptions { n_nodes, ..EdgeOptions::default() }, run)
-    }
-
-    /// As [`open_named`](Self::open_named), with more that is known of the list.
-    ///
-    /// # Errors
-    /// As [`open_named`](Self::open_named).
     pub fn open_with(path: &Path, options: &EdgeOptions, run: &Run) -> Result<Self> {
         let list = open_list(path, options)?;
         if list.is_once() && list.has_names {
