@@ -9,6 +9,7 @@ use lapwing::data::read::{
 use lapwing::data::{EdgeSource, Report, RowNames, RowSource, Run, Standardize, TermWeights};
 use lapwing::models::{self, Method, Plan, ProblemSize};
 use lapwing_core::available_memory_bytes;
+use lapwing_graph::sparsify::for_each_portion;
 use lapwing_report::summary::{Row, row};
 use lapwing_table::prepare::probe_prepared;
 use lapwing_table::read::is_table;
@@ -271,18 +272,14 @@ impl Planner<'_> {
 
 /// The number of edges of a file; one whose number of nodes is given may not have been read.
 fn counted(edges: &EdgeFile, run: &Run) -> Result<usize, Failure> {
-    if let Some(n_edges) = edges.n_edges() {
-        return Ok(n_edges as usize);
+    let (known, mut n_edges) = (edges.n_edges(), 0);
+    if known.is_none() {
+        for_each_portion(edges, run, |portion| {
+            n_edges += portion.len();
+            Ok(())
+        })?;
     }
-    let (mut reader, mut block, mut n_edges) = (edges.open(run)?, Vec::new(), 0);
-    loop {
-        block.clear();
-        reader.read(1 << 15, &mut block, run)?;
-        if block.is_empty() {
-            return Ok(n_edges);
-        }
-        n_edges += block.len();
-    }
+    Ok(known.map_or(n_edges, |known| known as usize))
 }
 
 fn rows(size: &ProblemSize, plan: &Plan, read_bytes: u64) -> Vec<Row> {
