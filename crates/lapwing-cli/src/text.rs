@@ -1,5 +1,6 @@
 //! Tables for people, and words of command lines.
 
+use lapwing_core::text::start_of;
 pub use lapwing_report::text::*;
 use lapwing_table::read::join_columns;
 pub use lapwing_table::read::shell_word;
@@ -22,22 +23,23 @@ pub fn in_message(name: &str, value: &str) -> String {
     }
 }
 
-/// A table with headings; the first column is aligned left, the others right.
-pub fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
-    let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(|cell| plain(cell).into()).collect()).collect();
-    let width = |column: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
-        cells.max().unwrap_or(0).max(headings[column].chars().count())
+/// Lines of a table, each column as wide as its longest cell, and those from `right` on aligned right; long cells before the last are cut.
+pub fn aligned(rows: &[Vec<String>], right: usize) -> Vec<String> {
+    const WIDEST: usize = 44;
+    let shown = |row: &Vec<String>| -> Vec<String> {
+        let most = |at: usize| if at + 1 < row.len() { WIDEST - 1 } else { usize::MAX };
+        row.iter().enumerate().map(|(at, cell)| start_of(&plain(cell), most(at))).collect()
     };
-    let widths: Vec<usize> = (0..headings.len()).map(width).collect();
-    let line = |cells: &mut dyn Iterator<Item = &str>| {
-        let cells = cells.zip(&widths).enumerate();
-        let padded = cells.map(|(at, (cell, &w))| if at == 0 { format!("{cell:w$}") } else { format!("{cell:>w$}") });
-        padded.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
+    let rows: Vec<Vec<String>> = rows.iter().map(shown).collect();
+    let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0).min(WIDEST);
+    let widths: Vec<usize> = (0..rows.first().map_or(0, Vec::len)).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths).enumerate();
+        let padded =
+            cells.map(|(at, (cell, &w))| if at < right { format!("{cell:w$}") } else { format!("{cell:>w$}") });
+        padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
-    let mut out = line(&mut headings.iter().copied());
-    rows.iter().for_each(|row| out += &line(&mut row.iter().map(String::as_str)));
-    out
+    rows.iter().map(line).collect()
 }
 
 /// A text in lines of up to `width` characters, all but longer words; `hang` blanks are before all but the first.
@@ -69,7 +71,10 @@ mod tests {
 
     #[test]
     fn tables_line_up() {
-        let rows = vec![vec!["harmonic".into(), "10".into()], vec!["x".into(), "1,000".into()]];
-        assert_eq!(table(&["method", "n"], &rows), "method        n\nharmonic     10\nx         1,000\n");
+        let rows = [["method", "n"], ["harmonic", "10"], ["x", "1,000"]].map(|row| row.map(str::to_owned).to_vec());
+        assert_eq!(aligned(&rows, 1), ["method        n", "harmonic     10", "x         1,000"]);
+        assert_eq!(aligned(&rows, 2), ["method    n", "harmonic  10", "x         1,000"]);
+        let long = [vec!["x".repeat(50), "y".repeat(50)]];
+        assert_eq!(aligned(&long, 2), [format!("{}…  {}", "x".repeat(43), "y".repeat(50))]);
     }
 }

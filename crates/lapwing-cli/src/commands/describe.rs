@@ -14,7 +14,7 @@ use crate::files::Files;
 use crate::options::{LabelOptions, RunOptions, TableOptions, read_options};
 use crate::outcome::Outcome;
 use crate::session::Session;
-use crate::text::{count, plain, wrapped};
+use crate::text::{aligned, count, plain, wrapped};
 use crate::written::SCHEMA;
 
 const EXAMPLES: &str = "\
@@ -118,10 +118,11 @@ fn text(path: &Path, found: &Description, labels: Option<&Labels>) -> String {
     lines.push(String::new());
     let row = |column: &ColumnSummary| {
         let gaps = if column.n_missing == 0 { String::new() } else { count(column.n_missing) };
-        [shortened(&column.name), column.kind.word().to_owned(), gaps, different(column), column.done.clone()]
+        vec![shortened(&column.name), column.kind.word().to_owned(), gaps, different(column), column.done.clone()]
     };
-    let heads = ["column", "kind", "gaps", "different", "becomes"].map(str::to_owned);
-    let mut rows = aligned(&[heads].into_iter().chain(found.columns.iter().map(row)).collect::<Vec<_>>()).into_iter();
+    let heads = ["column", "kind", "gaps", "different", "becomes"].map(str::to_owned).to_vec();
+    let rows: Vec<_> = [heads].into_iter().chain(found.columns.iter().map(row)).collect();
+    let mut rows = aligned(&rows, usize::MAX).into_iter();
     let head = rows.next().unwrap_or_default();
     let hang = head.find("becomes").unwrap_or(0);
     lines.push(head);
@@ -144,31 +145,11 @@ fn class_lines(labels: &Labels) -> Vec<String> {
     let counts = class_counts(labels);
     let given = format!("{} of {} rows have a label", count(labels.n_labeled()), count(labels.len()));
     let mut lines = vec![String::new(), format!("{} classes; {given}", counts.len())];
-    let mut rows: Vec<[String; 2]> =
-        counts.iter().take(MOST_CLASSES).map(|(name, n)| [format!("  {}", shortened(name)), count(*n)]).collect();
+    let row = |(name, n): &(String, usize)| vec![format!("  {}", shortened(name)), count(*n)];
+    let mut rows: Vec<_> = counts.iter().take(MOST_CLASSES).map(row).collect();
     if counts.len() > MOST_CLASSES {
-        rows.push([format!("  {} more", count(counts.len() - MOST_CLASSES)), String::new()]);
+        rows.push(vec![format!("  {} more", count(counts.len() - MOST_CLASSES)), String::new()]);
     }
-    lines.extend(aligned(&rows));
+    lines.extend(aligned(&rows, usize::MAX));
     lines
-}
-
-/// Rows of cells, each column as wide as its longest cell; long values are cut.
-fn aligned<const N: usize>(rows: &[[String; N]]) -> Vec<String> {
-    const WIDEST: usize = 44;
-    let rows: Vec<[String; N]> = rows.iter().map(|row| row.each_ref().map(|cell| plain(cell).into())).collect();
-    let cut = |cell: &String| match cell.chars().count() > WIDEST {
-        true => cell.chars().take(WIDEST - 1).chain(['…']).collect(),
-        false => cell.clone(),
-    };
-    let width = |at: usize| rows.iter().map(|row| cut(&row[at]).chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..N).map(width).collect();
-    let line = |row: &[String; N]| {
-        let cells = row.iter().enumerate().map(|(at, cell)| match at + 1 == N {
-            true => cell.clone(),
-            false => format!("{:1$}", cut(cell), widths[at]),
-        });
-        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
-    };
-    rows.iter().map(line).collect()
 }

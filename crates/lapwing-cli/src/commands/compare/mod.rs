@@ -20,7 +20,7 @@ use crate::input::{Input, refuse_weight};
 use crate::options::{DataOptions, LabelOptions, MethodName, ParamsOptions, RunOptions, SampleOption};
 use crate::outcome::Outcome;
 use crate::session::Session;
-use crate::text::{count, summary, table};
+use crate::text::{aligned, count, summary};
 use crate::written::Written;
 use next::next_command;
 use results::{HEADINGS, cells, notes, rows, tiles};
@@ -250,12 +250,13 @@ impl Compare {
             });
             return session.print(&written.object("compare", &body, more)?);
         }
-        let cells: Vec<_> = found.rows.iter().map(cells).collect();
+        let heads = HEADINGS.iter().map(|&head| head.to_owned()).collect();
+        let rows: Vec<_> = [heads].into_iter().chain(found.rows.iter().map(cells)).collect();
         let lines = |lines: Vec<String>| lines.into_iter().map(|line| line + "\n").collect::<String>();
         let advice = lines(found.winners.iter().map(|winner| winner.text.clone()).collect());
         session.print(&format!(
             "{}\n{}{}{advice}{}",
-            table(HEADINGS, &cells),
+            lines(aligned(&rows, 1)),
             lines(notes(found, same)),
             summary(&[of_scaling(&Parts::of(report)).into_iter().collect(), written.rows()].concat()),
             lines(next.into_iter().collect()),
