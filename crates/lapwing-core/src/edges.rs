@@ -76,24 +76,6 @@ pub trait EdgeReader: Send {
     }
 }
 
-/// Edges in memory.
-#[derive(Clone, Copy, Debug)]
-pub struct EdgeSlice<'a> {
-    n_nodes: usize,
-    edges: &'a [Edge],
-}
-
-impl<'a> EdgeSlice<'a> {
-    /// Edges among `n_nodes` nodes.
-    ///
-    /// # Errors
-    /// [`Error::Graph`] naming the first edge with an end out of range, or a weight that is negative or not finite.
-    pub fn new(n_nodes: usize, edges: &'a [Edge]) -> Result<Self> {
-        edges.iter().enumerate().try_for_each(|(row, edge)| edge.check(n_nodes, row as u64))?;
-        Ok(Self { n_nodes, edges })
-    }
-}
-
 impl Edge {
     /// Checks one row of a stream among `n_nodes` nodes.
     ///
@@ -109,35 +91,6 @@ impl Edge {
             let reason = format!("row {row} of the edges: weight {weight}; weights must be finite and at least 0");
             return Err(Error::graph(reason));
         }
-        Ok(())
-    }
-}
-
-impl EdgeSource for EdgeSlice<'_> {
-    fn n_nodes(&self) -> usize {
-        self.n_nodes
-    }
-
-    fn n_edges(&self) -> Option<u64> {
-        Some(self.edges.len() as u64)
-    }
-
-    fn open<'s>(&'s self, _: &Run) -> Result<Box<dyn EdgeReader + 's>> {
-        Ok(Box::new(self.edges))
-    }
-}
-
-impl EdgeReader for &[Edge] {
-    fn read(&mut self, most: usize, out: &mut Vec<Edge>, run: &Run) -> Result<()> {
-        run.check()?;
-        let (now, later) = self.split_at(most.min(self.len()));
-        out.extend_from_slice(now);
-        *self = later;
-        Ok(())
-    }
-
-    fn skip(&mut self, count: u64, _: &Run) -> Result<()> {
-        *self = &self[usize::try_from(count).map_or(self.len(), |count| count.min(self.len()))..];
         Ok(())
     }
 }
@@ -209,19 +162,16 @@ mod tests {
         let entries = [(0, 1, 1.0), (1, 0, 1.0), (1, 2, 2.0), (2, 1, 2.0), (0, 3, 3.0), (3, 0, 3.0)];
         let matrix = Csr::from_entries(5, 5, &entries).unwrap();
         let edges = [(0, 1, 1.0), (0, 3, 3.0), (1, 2, 2.0)].map(|(u, v, weight)| Edge { u, v, weight });
-        let slice = EdgeSlice::new(5, &edges).unwrap();
         for most in 1..5 {
             assert_eq!(all(&matrix, most, 0), edges);
-            assert_eq!(all(&slice, most, 0), edges);
             assert_eq!(all(&matrix, most, 2), edges[2..]);
-            assert_eq!(all(&slice, most, 2), edges[2..]);
-            assert!(all(&slice, most, 9).is_empty());
+            assert!(all(&matrix, most, 9).is_empty());
         }
     }
 
     #[test]
     fn bad_edges_are_named() {
-        let text = |edge| EdgeSlice::new(3, &[Edge::default(), edge]).unwrap_err().to_string();
+        let text = |edge: Edge| edge.check(3, 1).unwrap_err().to_string();
         assert!(text(Edge { u: 0, v: 3, weight: 1.0 }).contains("row 1 of the edges: node 3 is out of range"));
         assert!(text(Edge { u: 0, v: 1, weight: f64::NAN }).contains("row 1 of the edges: weight NaN"));
     }

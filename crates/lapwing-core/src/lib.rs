@@ -51,7 +51,7 @@ pub use bad_columns::{BadCells, BadColumn, BadColumns, Fault};
 pub use bad_names::BadNames;
 pub use communicator::{Alone, Communicator};
 pub use dense::{Dense, DenseValues};
-pub use edges::{Edge, EdgeReader, EdgeSlice, EdgeSource};
+pub use edges::{Edge, EdgeReader, EdgeSource};
 pub use error::{Error, Result, parse_choice};
 pub use features::Features;
 pub use generated::GeneratedRows;

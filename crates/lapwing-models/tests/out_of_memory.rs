@@ -3,7 +3,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use lapwing_core::{Csr, Edge, EdgeSlice, Error, Labels, Matrix, Run, Targets, memory};
+use lapwing_core::{Csr, Error, Labels, Matrix, Run, Targets, memory};
 use lapwing_graph::sparsify::{SparsifyParams, sparsify};
 use lapwing_graph::{AffinityGraph, Graph, GraphParams};
 use lapwing_models::baselines::{SimpleHarmonic, SimpleHarmonicParams};
@@ -76,8 +76,7 @@ fn work_without_room_is_refused() {
     says(refusal(MIB, || memory::filled("ones", n as usize, 1u64, "fewer")));
     says(refusal(MIB, || memory::with_capacity::<f64>("room", n as usize, "fewer")));
     says(refusal(MIB, || Csr::<f64>::from_entries(n as usize, n as usize, &[(0, 1, 1.0)])));
-    let edges = [Edge { u: 0, v: 1, weight: 1.0 }];
-    let source = EdgeSlice::new(n as usize, &edges).unwrap();
+    let source = Csr::from_entries(n as usize, n as usize, &[(0, 1, 1.0), (1, 0, 1.0)]).unwrap();
     says(refusal(MIB, || sparsify(&source, SparsifyParams::default(), &run)));
 
     let graph = AffinityGraph::given(Graph::from_edges(n as usize, &path(n)).unwrap());

@@ -59,7 +59,7 @@ pub mod data {
     pub use lapwing_core::{FittedScaling, Scaling, Standardize, Standardizer, TermWeights, Tfidf};
     // Rows and edges too many to hold; a program may bring sources of its own.
     #[doc(inline)]
-    pub use lapwing_core::{Edge, EdgeReader, EdgeSlice, EdgeSource, GeneratedRows, RowReader, RowSource};
+    pub use lapwing_core::{Edge, EdgeReader, EdgeSource, GeneratedRows, RowReader, RowSource};
     // Labels, and what methods fit.
     #[doc(inline)]
     pub use lapwing_core::{ClassNames, Labels, SparseLabels, Targets, UNLABELED};

@@ -1,6 +1,7 @@
 //! Harmonic functions on sparsified graphs against those on the graphs themselves.
 
-use lapwing_core::{Edge, EdgeReader, EdgeSlice, EdgeSource, Features, Labels, Result, Run, Stream, Targets};
+use crate::edges::Edges;
+use lapwing_core::{Edge, EdgeReader, EdgeSource, Features, Labels, Result, Run, Stream, Targets};
 use lapwing_graph::sparsify::{Budget, SparsifyParams};
 use lapwing_graph::{AffinityGraph, Graph, GraphParams, Symmetrize, Weighting, affinity_graph};
 use lapwing_models::{
@@ -82,7 +83,7 @@ fn a_stream_and_a_graph_give_the_same_and_threads_do_not_show() {
     let (graph, targets) = (chain(), ends());
     let mut edges = Vec::new();
     graph.adjacency().open(&run()).unwrap().read(1 << 20, &mut edges, &run()).unwrap();
-    let stream = EdgeSlice::new(1600, &edges).unwrap();
+    let stream = Edges(1600, &edges);
     let affinity = AffinityGraph::given(graph);
     let sparse = sparse_harmonic(HarmonicParams::default(), GraphParams::default(), 12_800, None);
     let fit = |problem: &Problem<'_, '_>, threads| {
@@ -129,7 +130,7 @@ fn parts_without_a_label_stay_unreached() {
     }
     let text = |i: usize| ["a", "b"].get(i / 60).filter(|_| i % 60 == 3).copied().unwrap_or("");
     let targets = Targets::one_hot(&Labels::from_texts((0..181).map(text), None), None).unwrap();
-    let stream = EdgeSlice::new(181, &edges).unwrap();
+    let stream = Edges(181, &edges);
     let sparse = sparse_harmonic(HarmonicParams::default(), GraphParams::default(), 1000, None);
     let fitted = sparse.fit(&Problem { edges: Some(&stream), ..Problem::new(&targets) }, &run()).unwrap();
     assert_eq!(fitted.report.n_unreached, 61);
@@ -139,7 +140,7 @@ fn parts_without_a_label_stay_unreached() {
 }
 
 /// Edges that can be read once.
-struct Pipe<'a>(EdgeSlice<'a>);
+struct Pipe<'a>(Edges<'a>);
 
 impl EdgeSource for Pipe<'_> {
     fn n_nodes(&self) -> usize {
@@ -162,7 +163,7 @@ impl EdgeSource for Pipe<'_> {
 #[test]
 fn what_cannot_be_refined_is_said_before_anything_is_read() {
     let edges = [Edge { u: 0, v: 1, weight: 1.0 }];
-    let pipe = Pipe(EdgeSlice::new(1600, &edges).unwrap());
+    let pipe = Pipe(Edges(1600, &edges));
     let targets = ends();
     let problem = Problem { edges: Some(&pipe), ..Problem::new(&targets) };
     let sparse = sparse_harmonic(HarmonicParams::default(), GraphParams::default(), 1000, Some(2));

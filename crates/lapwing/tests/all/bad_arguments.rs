@@ -9,7 +9,7 @@ use lapwing::data::read::{
 };
 use lapwing::data::write::{LabelColumns, LabelWriter, LabeledRows, write_graph};
 use lapwing::data::{
-    Alone, ClassNames, Csr, Edge, EdgeSlice, GeneratedRows, RowNames, Scaling, SparseLabels, Standardizer, UNLABELED,
+    Alone, ClassNames, Csr, Edge, GeneratedRows, RowNames, Scaling, SparseLabels, Standardizer, UNLABELED,
 };
 use lapwing::graph::learn::learn_graph;
 use lapwing::graph::sparsify::{
@@ -72,7 +72,7 @@ fn arrays_check_their_sizes() {
     let standardizer = Standardizer::fit(&rows(9, 3), &run()).unwrap();
     refused(standardizer.apply(&rows(9, 2), &run()));
     refused(Standardizer { mean: vec![], ..standardizer }.apply(&rows(9, 2), &run()));
-    refused(EdgeSlice::new(2, &[Edge { u: 0, v: 9, weight: 1.0 }]));
+    refused(Edge { u: 0, v: 9, weight: 1.0 }.check(2, 0));
 }
 
 #[test]
@@ -169,8 +169,8 @@ fn sparsifiers_check_edges_and_parameters() {
     }
     refused(Sparsifier::new(3, SparsifyParams::default(), &run).unwrap().with_probes(Matrix::filled(2, 1, 1.0)));
     refused(Sparsifier::from_bytes(&[1, 2, 3]));
-    let edges = [Edge { u: 0, v: 1, weight: 1.0 }];
-    let _ = sparsify(&EdgeSlice::new(2, &edges).unwrap(), SparsifyParams::default(), &run);
+    let edges = Csr::from_entries(2, 2, &[(0, 1, 1.0), (1, 0, 1.0)]).unwrap();
+    let _ = sparsify(&edges, SparsifyParams::default(), &run);
     refused(effective_resistances(&graph, ResistanceMethod::Projection { n_projections: 0, tol: 0.1 }, &run));
     refused(effective_resistances(&graph, ResistanceMethod::Projection { n_projections: 2, tol: f64::NAN }, &run));
     for params in [

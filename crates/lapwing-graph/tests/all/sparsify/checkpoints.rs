@@ -33,7 +33,7 @@ fn golden_checkpoints_go_on_to_the_same_result() {
     let (budget, capacity, n_projections) = (Budget::Edges(30), Some(80), 4);
     for sampler in [Sampler::Streaming, Sampler::KelnerLevin, Sampler::Uniform, Sampler::Ridge, Sampler::Auto] {
         let params = SparsifyParams { sampler, budget, capacity, n_projections, ..SparsifyParams::default() };
-        let (expected, whole) = sparsify(&EdgeSlice::new(24, &edges).unwrap(), params.clone(), &run(3)).unwrap();
+        let (expected, whole) = sparsify(&Edges(24, &edges), params.clone(), &run(3)).unwrap();
         for state in ["", "_due"] {
             let path = folder.join(format!("sparsifier_{}{state}.checkpoint", sampler.name()));
             let mut resumed = Checkpoint::new(&path).resume(24, &params, &run(3)).unwrap().unwrap();
@@ -81,7 +81,7 @@ fn what_was_interrupted_is_done_again() {
     let edges = stream();
     for sampler in [Sampler::Streaming, Sampler::KelnerLevin, Sampler::Degree, Sampler::Ridge] {
         let params = in_blocks(sampler, edges.len(), 900, 12);
-        let source = EdgeSlice::new(300, &edges).unwrap();
+        let source = Edges(300, &edges);
         let (expected, whole) = sparsify(&source, params.clone(), &run(9)).unwrap();
         let mut sparsifier = Sparsifier::new(300, params, &run(9)).unwrap();
         let (mut stops, mut taken) = (0, 0);
@@ -115,7 +115,7 @@ fn a_checkpoint_goes_on_to_the_same_bytes() {
     let folder = std::env::temp_dir().join(format!("lapwing-checkpoint-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let edges = stream();
-    let source = EdgeSlice::new(300, &edges).unwrap();
+    let source = Edges(300, &edges);
     for sampler in [Sampler::Streaming, Sampler::Ridge, Sampler::KelnerLevin] {
         let path = folder.join(sampler.name());
         let params = in_blocks(sampler, edges.len(), 1200, 8);
@@ -162,7 +162,7 @@ fn a_checkpoint_of_other_edges_is_refused() {
     let resumed = |edges: &[Edge]| {
         // Those that get on write over it.
         checkpoint.clone().keep(&sparsifier).unwrap();
-        let source = EdgeSlice::new(300, edges).unwrap();
+        let source = Edges(300, edges);
         let mut resumed = checkpoint.resume(300, &params, &run(4)).unwrap().unwrap();
         assert_eq!(resumed.n_rows(), half as u64);
         resumed.read(&source, Some(&mut checkpoint.clone()), &run(4))?;
@@ -181,7 +181,7 @@ fn a_checkpoint_of_other_edges_is_refused() {
     other = edges.clone();
     other[half].weight *= 2.0;
     other.pop();
-    let whole = sparsify(&EdgeSlice::new(300, &other).unwrap(), params.clone(), &run(4)).unwrap().0;
+    let whole = sparsify(&Edges(300, &other), params.clone(), &run(4)).unwrap().0;
     assert_eq!(resumed(&other).unwrap(), whole);
     assert!(resumed(&edges).is_ok());
 }

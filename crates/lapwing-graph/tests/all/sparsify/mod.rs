@@ -1,7 +1,8 @@
 //! Sparsifiers against dense eigenvalues: distortion, unbiasedness, components, the same bits from any portion or thread.
 
+use crate::edges::Edges;
 use crate::testkit::{Distortion, dumbbell, nasty_graphs};
-use lapwing_core::{CancelToken, Edge, EdgeSlice, EdgeSource, Error, Features, Matrix, Run, Stream};
+use lapwing_core::{CancelToken, Edge, EdgeSource, Error, Features, Matrix, Run, Stream};
 use lapwing_graph::sparsify::{Budget, Checkpoint, Sampler, Sparsifier, SparsifyParams, SparsifyReport, sparsify};
 use lapwing_graph::{Graph, GraphParams, Symmetrize, Weighting, affinity_graph};
 use rand::RngExt;
@@ -49,7 +50,7 @@ fn in_blocks(sampler: Sampler, n_edges: usize, edge_budget: usize, blocks: usize
 
 fn sparsified(graph: &Graph, params: SparsifyParams, seed: u64) -> (Graph, SparsifyReport) {
     let edges = shuffled(graph, seed);
-    sparsify(&EdgeSlice::new(graph.n_samples(), &edges).unwrap(), params, &run(seed)).unwrap()
+    sparsify(&Edges(graph.n_samples(), &edges), params, &run(seed)).unwrap()
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
@@ -214,7 +215,7 @@ fn the_unit_of_the_weights_does_not_show() {
         let params = in_blocks(sampler, graph.n_edges(), 1000, 4);
         let found = |exponent: i32| {
             let edges = weights(shuffled(&graph, 5), exponent);
-            let (sparse, report) = sparsify(&EdgeSlice::new(200, &edges).unwrap(), params.clone(), &run(1)).unwrap();
+            let (sparse, report) = sparsify(&Edges(200, &edges), params.clone(), &run(1)).unwrap();
             (sparse, report.probe_ratios.unwrap(), report.warnings)
         };
         let (expected, ratios, _) = found(0);
@@ -245,7 +246,7 @@ fn weights_too_far_apart_end_in_order() {
                 .map(|(at, e)| Edge { weight: if at < graph.n_edges() / 2 { first } else { then }, ..e })
                 .collect();
             let params = in_blocks(sampler, edges.len(), 400, 4);
-            let found = sparsify(&EdgeSlice::new(100, &edges).unwrap(), params, &run(1));
+            let found = sparsify(&Edges(100, &edges), params, &run(1));
             let (sparse, report) = match found {
                 Ok(found) => found,
                 Err(error) => {
@@ -290,7 +291,7 @@ fn an_edge_that_joins_components_is_never_refused() {
     edges.extend([Edge { u: 3, v: 70, weight: 1e-3 }; 2]);
     let again: Vec<Edge> = clique(0).collect();
     edges.extend(&again);
-    let source = EdgeSlice::new(120, &edges).unwrap();
+    let source = Edges(120, &edges);
     for sampler in [Sampler::Streaming, Sampler::Degree, Sampler::Uniform, Sampler::Auto] {
         for seed in 0..5 {
             let params =
@@ -338,7 +339,7 @@ fn auto_sees_weak_cuts_that_come_late() {
     let mut n_kept = 0;
     for seed in 0..10 {
         let params = SparsifyParams { capacity: Some(8800), ..params.clone() };
-        let (sparse, report) = sparsify(&EdgeSlice::new(960, &edges).unwrap(), params, &run(seed)).unwrap();
+        let (sparse, report) = sparsify(&Edges(960, &edges), params, &run(seed)).unwrap();
         assert!(report.rounds > 1, "{report:?}");
         n_kept += shuffled(&sparse, 0).iter().filter(|e| e.u < size && e.v >= 23 * size).count();
     }
