@@ -117,8 +117,8 @@ fn planned<'m>(method: &'m dyn Method, fit_rows: Option<usize>) -> Planned<'m> {
 #[derive(Args)]
 #[command(next_help_heading = "Sparsifier")]
 struct StreamOptions {
-    /// sparse-harmonic with --graph, and low-rank: save the state in this file while reading, and resume from it if it exists;
-    /// removed at the end
+    /// sparse-harmonic with --graph, low-rank, and fits to a sample of rows: save the state in this file while reading, and labels in
+    /// FILE.labels; resume from them if they exist; removed at the end
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     checkpoint: Option<PathBuf>,
 }
