@@ -1,6 +1,6 @@
 //! Neighbors of new rows by an index: cells of near rows, which are found once and kept.
 //!
-//! Rows are carved into disjoint cells ([`crate::knn::partitions::carve`]) and lie in memory cell after cell. A new row is
+//! Rows are divided into disjoint cells (`means.rs`) and lie in memory cell after cell. A new row is
 //! compared with the means of groups of cells, with the means of the cells in the nearest groups, and then with the rows of the few cells
 //! whose means are nearest, by the kernels of searches. The nearest of these rows are ranked by exact distances. The number of cells
 //! that a row visits follows from queries of a sample of fitted rows, whose true neighbors are known.
@@ -9,7 +9,7 @@
 //! order the y as products do (Bachrach et al. 2014, §3).
 //!
 //! Cost of building: carving, an f32 copy of the features, and brute force for the sample. Of a query: about
-//! (p·s + 8·p + g)·d multiplications with cells of s ≈ √n/3 rows, p of them visited, in g ≈ √(n/s) groups. Parallel over batches of new rows; the
+//! (p·s + 8·p + g)·d multiplications with cells of s ≈ √n/7 rows, p of them visited, in g ≈ √(n/s) groups. Parallel over batches of new rows; the
 //! answer for a row does not depend on its batch.
 
 mod cells;
@@ -39,10 +39,10 @@ use crate::knn::{KnnMethod, KnnParams, Metric, Neighbors, memory, zero_rows};
 const BATCH: usize = 8192;
 const LARGE_BATCH: usize = 1 << 15;
 const VISITORS: usize = 64;
-/// Neighbors of a row that is compared with one cell, to tell whether it is covered.
-const COVERING: usize = 7;
 /// Fewest, unless there are no more.
 const FEW: usize = 64;
+/// Neighbors of a row that is compared with one cell, to tell whether it is covered.
+const COVERING: usize = 7;
 /// Rows, and values of all rows, beyond which an index saves time.
 const MANY: usize = 4096;
 const LONG: usize = 250_000;
@@ -105,6 +105,7 @@ impl NeighborIndex {
         }
         let frame = Frame::new(dense, params.metric(), run);
         let source = FloatSource { dense, frame: &frame };
+        // Cells are some six tenths full.
         let leaf = ((n as f64).sqrt() / 4.0).clamp(64.0, 512.0) as usize;
         let part = run.part(CARVED, "rows carved");
         let mut points = Points::<Floats>::prepare(&source, None, run)?;
