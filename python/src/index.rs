@@ -21,18 +21,20 @@ use crate::parameters::filled;
 #[derive(Default)]
 pub struct NeighborIndex(pub Arc<LazyIndex>);
 
-/// Cells in a pickle: `(ids, starts, n_probes, recall, recall_error)`.
+/// Cells in a pickle: `(ids, starts, n_probes, recall, recall_error, byte_scale)`.
 #[derive(FromPyObject)]
-pub struct CellsInput<'py>(PyReadonlyArray1<'py, u32>, PyReadonlyArray1<'py, u64>, usize, f64, f64);
+pub struct CellsInput<'py>(PyReadonlyArray1<'py, u32>, PyReadonlyArray1<'py, u64>, usize, f64, f64, Option<f32>);
 
 #[pymethods]
 impl NeighborIndex {
     #[new]
     #[pyo3(signature = (cells=None))]
     fn new(cells: Option<CellsInput<'_>>) -> PyResult<Self> {
-        let Some(CellsInput(ids, starts, n_probes, recall, recall_error)) = cells else { return Ok(Self::default()) };
-        let cells =
-            IndexCells { ids: vector(&ids)?, starts: vector(&starts)?, n_probes, recall, recall_error, start: None };
+        let Some(CellsInput(ids, starts, n_probes, recall, recall_error, byte_scale)) = cells else {
+            return Ok(Self::default());
+        };
+        let (ids, starts) = (vector(&ids)?, vector(&starts)?);
+        let cells = IndexCells { ids, starts, n_probes, recall, recall_error, byte_scale, start: None };
         Ok(Self(Arc::new(LazyIndex::kept(cells))))
     }
 
@@ -74,7 +76,7 @@ impl NeighborIndex {
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickle<'py>> {
         let parts = |cells: &IndexCells| {
             let arrays = (PyArray1::from_slice(py, &cells.ids), PyArray1::from_slice(py, &cells.starts));
-            (arrays.0, arrays.1, cells.n_probes, cells.recall, cells.recall_error)
+            (arrays.0, arrays.1, cells.n_probes, cells.recall, cells.recall_error, cells.byte_scale)
         };
         Ok((py.get_type::<Self>().into_any(), (self.0.cells().map(parts),).into_pyobject(py)?))
     }

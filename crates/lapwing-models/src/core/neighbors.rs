@@ -314,9 +314,9 @@ impl Extend for NeighborExtension<'_> {
             graph: graph.resolved(features),
             width: if let Widths::One(width) = widths { Some(*width) } else { None },
             index: index.cells().map(|cells| {
-                let &IndexCells { n_probes, recall, recall_error, ref start, .. } = cells;
+                let &IndexCells { n_probes, recall, recall_error, byte_scale, ref start, .. } = cells;
                 let start = start.as_ref().map(|start| (start.scale, start.longest));
-                IndexMeta { n_probes, recall, recall_error, start }
+                IndexMeta { n_probes, recall, recall_error, byte_scale, start }
             }),
         };
         if let (Value::Object(all), Value::Object(own)) = (&mut file.meta, settings(meta)?) {
@@ -357,6 +357,8 @@ struct IndexMeta {
     n_probes: usize,
     recall: f64,
     recall_error: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    byte_scale: Option<f32>,
     /// Factor of the rows, and their largest norm; files of earlier versions have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     start: Option<(f64, f32)>,
@@ -378,6 +380,10 @@ fn cells(file: &ModelFile, meta: IndexMeta, (n, d): (usize, usize)) -> Result<In
         n_probes: meta.n_probes,
         recall: file.setting("recall", meta.recall, Must::NonNegative)?,
         recall_error: file.setting("recall_error", meta.recall_error, Must::NonNegative)?,
+        byte_scale: match meta.byte_scale {
+            Some(scale) => Some(file.setting("byte_scale", scale.into(), Must::Positive)? as f32),
+            None => None,
+        },
         start: meta.start.map(start).transpose()?,
     };
     cells.check(n, d).map_err(|e| file.error(e.to_string()))?;

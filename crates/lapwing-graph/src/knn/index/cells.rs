@@ -28,6 +28,8 @@ pub struct IndexCells {
     pub recall: f64,
     /// Standard error of the recall.
     pub recall_error: f64,
+    /// Bytes to a unit of length, if queries compare rows that are rounded to bytes.
+    pub byte_scale: Option<f32>,
     /// What queries begin with; `None` if it is to be found by a pass over the rows.
     pub start: Option<IndexStart>,
 }
@@ -48,7 +50,7 @@ pub struct IndexStart {
 impl IndexCells {
     /// Cells of which one is visited.
     pub(super) fn of(ids: Vec<u32>, starts: Vec<u64>) -> Self {
-        Self { ids, starts, n_probes: 1, recall: 1.0, recall_error: 0.0, start: None }
+        Self { ids, starts, n_probes: 1, recall: 1.0, recall_error: 0.0, byte_scale: None, start: None }
     }
 
     /// Number of cells.

@@ -39,7 +39,7 @@ const LARGEST: usize = 2;
 #[derive(Clone, Debug)]
 pub(super) struct Means {
     groups: IndexCells,
-    rows: CellRows,
+    rows: CellRows<Floats>,
     /// (cells, width + 1).
     means: Vec<f32>,
     width: usize,
@@ -53,7 +53,7 @@ pub(super) struct Means {
 /// Means as rows: without the last column, which counts in the norm.
 struct MeanRows<'m>(&'m Means);
 
-impl Writer for MeanRows<'_> {
+impl Writer<Floats> for MeanRows<'_> {
     fn write(&self, id: u32, row: &mut [f32]) -> Result<f32> {
         let mean = self.0.row(id);
         row.copy_from_slice(&mean[..self.0.width]);

@@ -2,8 +2,9 @@
 //!
 //! Rows are divided into disjoint cells (`means.rs`) and lie in memory cell after cell. A new row is
 //! compared with the means of groups of cells, with the means of the cells in the nearest groups, and then with the rows of the few cells
-//! whose means are nearest, by the kernels of searches. The nearest of these rows are ranked by exact distances. The number of cells
-//! that a row visits follows from queries of a sample of fitted rows, whose true neighbors are known.
+//! whose means are nearest, by the kernels of searches; from 16 columns on these rows are rounded to bytes where that is precise. The nearest
+//! of them are ranked by exact distances. The number of cells that a row visits follows from queries of a sample of fitted rows, whose true
+//! neighbors are known.
 //!
 //! Under the inner product cells are those of (y, √(M² − ‖y‖²)), M the largest norm, whose Euclidean distances to (x, 0)
 //! order the y as products do (Bachrach et al. 2014, §3).
@@ -27,10 +28,11 @@ pub use cells::{IndexCells, IndexStart};
 use self::cells::enough;
 use self::means::{Means, augmented, beside, cells_of, means_of};
 use self::rows::CellRows;
-use self::visits::Visits;
+use self::visits::{Held, Visits};
 use crate::knn::distance::{Distances, norms};
 use crate::knn::kernels::element::Floats;
 use crate::knn::kernels::points::{FloatSource, Points, Source};
+use crate::knn::partitions::{byte_scale, is_precise, list_width, may_round};
 use crate::knn::recall::Truth;
 use crate::knn::rows::Frame;
 use crate::knn::{KnnMethod, KnnParams, Metric, Neighbors, memory, zero_rows};
@@ -63,7 +65,7 @@ pub struct NeighborIndex {
     /// Sizes of the cells, ascending.
     sizes: Vec<u32>,
     frame: Frame,
-    rows: CellRows,
+    rows: Held,
     means: Means,
     n_rows: usize,
     n_cols: usize,
@@ -120,6 +122,10 @@ impl NeighborIndex {
             let distances = run.install(|| Distances::new(features, features, params.metric()));
             Truth::new(&source, &distances, &few, &run.part(CARVED.end..1.0, ""))?
         };
+        let mut cells = cells;
+        if params.metric() == Metric::Euclidean && may_round(dense.n_cols()) {
+            cells.byte_scale = Some(byte_scale(&source, run)?).filter(|&scale| is_precise(scale, &truth));
+        }
         let mut index = Self::ready(features, dense, frame, params, cells, run)?;
         index.measure(features, &truth, &few, run)?;
         Ok(index)
@@ -165,7 +171,11 @@ impl NeighborIndex {
                 IndexStart { center: frame.center.clone(), scale: frame.scale, longest: frame.longest, means }
             }
         };
-        let (rows, means) = (CellRows::new(cells.len()), Means::new(&start.means, dense.n_cols(), run)?);
+        let means = Means::new(&start.means, dense.n_cols(), run)?;
+        let rows = match cells.byte_scale {
+            Some(scale) => Held::Bytes(CellRows::new(cells.len()), scale),
+            None => Held::Floats(CellRows::new(cells.len())),
+        };
         cells.start = Some(start);
         let norms = run.install(|| norms(features, params.metric()));
         Ok(Self {
@@ -290,6 +300,7 @@ impl NeighborIndex {
             frame: &self.frame,
             distances,
             k,
+            width: list_width(k, self.cells.byte_scale.is_some(), params.recall_target),
             n_probes,
             own,
             run,

@@ -3,12 +3,13 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
+use bytemuck::Zeroable;
 use lapwing_core::{Result, Run};
 
 use super::IndexCells;
-use crate::knn::kernels::element::Floats;
+use crate::knn::kernels::element::Element;
 use crate::knn::kernels::lists::{Places, empty_lists, id_of};
-use crate::knn::kernels::points::{Block, FloatSource, Panels, Points, Source};
+use crate::knn::kernels::points::{Block, Panels, Points, Source};
 use crate::knn::kernels::tile::compare;
 
 /// Cells that a query visits before the others.
@@ -16,21 +17,24 @@ const FIRST: usize = 2;
 
 /// Rows of cells, each cell filled when it is first visited.
 #[derive(Clone, Debug)]
-pub(super) struct CellRows(Vec<OnceLock<Panels<Floats>>>);
+pub(super) struct CellRows<E: Element>(Vec<OnceLock<Panels<E>>>);
 
 /// What writes rows, and returns their norms on the right.
-pub(super) trait Writer: Sync {
-    fn write(&self, id: u32, row: &mut [f32]) -> Result<f32>;
+pub(super) trait Writer<E: Element>: Sync {
+    fn write(&self, id: u32, row: &mut [E::Word]) -> Result<E::Norm>;
 }
 
-impl Writer for FloatSource<'_> {
-    fn write(&self, id: u32, row: &mut [f32]) -> Result<f32> {
+impl<S: Source> Writer<S::Element> for S {
+    fn write(&self, id: u32, row: &mut [Word<S>]) -> Result<Norm<S>> {
         self.copy(id as usize, row)?;
         Ok(self.norms(row).1)
     }
 }
 
-impl CellRows {
+type Word<S> = <<S as Source>::Element as Element>::Word;
+type Norm<S> = <<S as Source>::Element as Element>::Norm;
+
+impl<E: Element> CellRows<E> {
     pub fn new(n_cells: usize) -> Self {
         Self((0..n_cells).map(|_| OnceLock::new()).collect())
     }
@@ -43,15 +47,15 @@ impl CellRows {
     }
 
     /// The rows of a cell, whose numbers are `ids`.
-    fn block<'a>(&'a self, cell: usize, ids: &'a [u32], width: usize, rows: &impl Writer) -> Result<Block<'a, Floats>> {
+    fn block<'a>(&'a self, cell: usize, ids: &'a [u32], width: usize, rows: &impl Writer<E>) -> Result<Block<'a, E>> {
         if let Some(panels) = self.0[cell].get() {
             return Ok(panels.block(ids));
         }
-        let (mut panels, mut row) = (Panels::default(), vec![0f32; width]);
+        let (mut panels, mut row) = (Panels::default(), vec![E::Word::zeroed(); width]);
         panels.clear(ids.len(), width);
         for (at, &id) in ids.iter().enumerate() {
             let right = rows.write(id, &mut row)?;
-            panels.put(at, &row, (0.0, right));
+            panels.put(at, &row, (E::Norm::zeroed(), right));
         }
         // Two threads may fill it at once, with the same rows.
         Ok(self.0[cell].get_or_init(|| panels).block(ids))
@@ -59,10 +63,10 @@ impl CellRows {
 }
 
 /// The `k` nearest rows of every query in the cells it visits (queries, cells), by the distances of kernels: (queries, places of a list).
-pub(super) fn meet(
-    queries: &Points<Floats>,
+pub(super) fn meet<E: Element>(
+    queries: &Points<E>,
     visited: &[u32],
-    (cells, held, rows): (&IndexCells, &CellRows, &impl Writer),
+    (cells, held, rows): (&IndexCells, &CellRows<E>, &impl Writer<E>),
     k: usize,
     run: &Run,
 ) -> Result<Vec<Places>> {

@@ -56,6 +56,29 @@ fn answers_do_not_depend_on_threads_or_batches() {
 }
 
 #[test]
+fn long_rows_are_compared_as_bytes_and_ranked_exactly() {
+    let all = blobs(9000, 32, 5);
+    let (train, new) = (part(&all, 0..8000), part(&all, 8000..9000));
+    let params = params(Metric::Euclidean, KnnMethod::Partitions);
+    let answer = |threads: usize, step: usize| {
+        let run = Run::new(Some(threads), 3).unwrap();
+        let index = NeighborIndex::build(&train, &params, &run).unwrap();
+        assert!(index.cells().byte_scale.is_some_and(|scale| scale > 0.0));
+        let again = NeighborIndex::from_cells(&train, &params, index.cells().clone(), &run).unwrap();
+        let parts = (0..1000).step_by(step).map(|at| part(&new, at..(at + step).min(1000)));
+        let found = parts.map(|part| again.query(&train, &part, &params, &run).unwrap());
+        found.flat_map(|found| found.indices.into_iter().zip(found.distances)).collect::<Vec<_>>()
+    };
+    let found = answer(2, 1000);
+    assert_eq!(found, answer(1, 300));
+    let exact = query(&train, &new, &params, &Run::new(Some(2), 3).unwrap()).unwrap();
+    let own = |at: usize| &found[at * 10..(at + 1) * 10];
+    let hits = (0..1000).map(|row| exact.row(row).filter(|neighbor| own(row).contains(neighbor)).count());
+    // The distances are those of the rows as they are.
+    assert!(hits.sum::<usize>() > 9300);
+}
+
+#[test]
 fn equal_rows_are_found_in_the_cells_they_fill() {
     let run = Run::new(Some(2), 3).unwrap();
     let train = Features::from_f32(3000, 2, vec![0.3; 6000]).unwrap();
@@ -102,6 +125,7 @@ fn cells_that_do_not_fit_are_refused() {
         n_probes,
         recall: 1.0,
         recall_error: 0.0,
+        byte_scale: None,
         start: None,
     };
     cells(vec![1, 0, 2], vec![0, 2, 3], 2).check(3, 2).unwrap();

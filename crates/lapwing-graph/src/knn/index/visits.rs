@@ -13,16 +13,23 @@ use super::means::Means;
 use super::rows::{CellRows, meet};
 use crate::knn::distance::Distances;
 use crate::knn::exact::signed::{distance_of, key};
-use crate::knn::kernels::element::{Element, Floats};
+use crate::knn::kernels::element::{Bytes, Element, Floats};
 use crate::knn::kernels::lists::{EMPTY, id_of};
-use crate::knn::kernels::points::{FloatSource, Points, Source};
+use crate::knn::kernels::points::{FloatSource, Points, RoundedSource, Source, round};
 use crate::knn::rows::Frame;
 use crate::relation::NO_NEIGHBOR;
+
+/// The rows of cells as they are compared, and bytes to a unit of length.
+#[derive(Clone, Debug)]
+pub(crate) enum Held {
+    Floats(CellRows<Floats>),
+    Bytes(CellRows<Bytes>, f32),
+}
 
 /// A query of new rows.
 pub(crate) struct Visits<'a> {
     pub cells: &'a IndexCells,
-    pub rows: &'a CellRows,
+    pub rows: &'a Held,
     /// The fitted rows.
     pub fitted: FloatSource<'a>,
     pub means: &'a Means,
@@ -30,6 +37,8 @@ pub(crate) struct Visits<'a> {
     pub frame: &'a Frame,
     pub distances: Distances<'a>,
     pub k: usize,
+    /// Places of the lists that are ranked by exact distances, without that of the row itself.
+    pub width: usize,
     /// Cells each new row visits.
     pub n_probes: usize,
     /// The fitted row that each new row is, and that is not its own neighbor; `None` if new rows are no fitted ones.
@@ -52,12 +61,28 @@ impl Visits<'_> {
             queries.norms.push(Floats::norms(words));
         }
         let visited = self.means.route(&queries, self.n_probes, self.run)?;
-        for (words, norms) in queries.words.chunks_exact(queries.width).zip(&mut queries.norms) {
-            *norms = source.norms(words);
-        }
-        // Rounding may swap rows at the end of a list, and one may be the row itself.
-        let width = self.k + 1 + usize::from(self.own.is_some());
-        let lists = meet(&queries, &visited, (self.cells, self.rows, &self.fitted), width, self.run)?;
+        // One row of a list may be the row itself.
+        let width = self.width + usize::from(self.own.is_some());
+        let lists = match self.rows {
+            Held::Floats(held) => {
+                for (words, norms) in queries.words.chunks_exact(queries.width).zip(&mut queries.norms) {
+                    *norms = source.norms(words);
+                }
+                meet(&queries, &visited, (self.cells, held, &self.fitted), width, self.run)?
+            }
+            Held::Bytes(held, scale) => {
+                let (n, fitted) = (queries.n, RoundedSource { rows: self.fitted, scale: *scale });
+                let mut words = vec![0; n * fitted.width()];
+                for (words, values) in
+                    words.chunks_exact_mut(fitted.width()).zip(queries.words.chunks_exact(queries.width))
+                {
+                    round(values, *scale, words);
+                }
+                let norms = words.chunks_exact(fitted.width()).map(Bytes::norms).collect();
+                let rounded = Points::<Bytes> { n, width: fitted.width(), words, norms };
+                meet(&rounded, &visited, (self.cells, held, &fitted), width, self.run)?
+            }
+        };
         self.rank(rows.start, bytemuck::cast_slice(&lists), ids, distances);
         Ok(())
     }

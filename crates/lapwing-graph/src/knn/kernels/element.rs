@@ -82,7 +82,7 @@ impl Element for Floats {
 ///
 /// With x = y − 128 for a row y on the left and z on the right, Σ y·z = Σ x·z + 128·Σ z, and
 /// ‖x − z‖² = ‖x‖² + (‖z‖² + 256·Σ z) − 2·Σ y·z.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Bytes;
 
 impl Bytes {

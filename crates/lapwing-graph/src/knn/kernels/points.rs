@@ -34,6 +34,7 @@ pub(crate) trait Source: Sync {
 pub(crate) type Norms<E> = (<E as Element>::Norm, <E as Element>::Norm);
 
 /// Rows as f32 in a frame.
+#[derive(Clone, Copy)]
 pub(crate) struct FloatSource<'a> {
     pub dense: &'a Dense<'a>,
     pub frame: &'a Frame,
@@ -117,11 +118,16 @@ impl Source for RoundedSource<'_> {
     fn copy(&self, row: usize, out: &mut [i32]) -> Result<()> {
         let mut values = vec![0f32; self.rows.width()];
         self.rows.copy(row, &mut values)?;
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(out);
-        bytes[values.len()..].fill(128);
-        bytes.iter_mut().zip(values).for_each(|(byte, x)| *byte = (x * self.scale + 128.5) as u8);
+        round(&values, self.scale, out);
         Ok(())
     }
+}
+
+/// Rounds the values of a row to signed bytes, of which `scale` are a unit of length.
+pub(crate) fn round(values: &[f32], scale: f32, out: &mut [i32]) {
+    let bytes: &mut [u8] = bytemuck::cast_slice_mut(out);
+    bytes[values.len()..].fill(128);
+    bytes.iter_mut().zip(values).for_each(|(byte, x)| *byte = (x * scale + 128.5) as u8);
 }
 
 /// All rows, prepared for the kernels.

@@ -115,9 +115,7 @@ fn find_floats(dense: &Dense<'_>, distances: &Distances<'_>, params: &KnnParams,
     let mut truth = Truth::new(&rows(), distances, params, &run.part(SAMPLED, ""))?;
     if may_round(dense.n_cols()) {
         let scale = byte_scale(&rows(), run)?;
-        // Two values, each rounded to a multiple of 1/scale, differ by that much more or less (standard deviation).
-        let error = (1.0 / 6f64).sqrt() / f64::from(scale);
-        if error <= ROUNDED_ERROR * truth.typical {
+        if is_precise(scale, &truth) {
             let source = RoundedSource { rows: rows(), scale };
             let search = PartitionSearch { source, truth, distances, params, is_rounded: true };
             let found = search.find(&run.part(FOUND, ""))?;
@@ -132,8 +130,14 @@ fn find_floats(dense: &Dense<'_>, distances: &Distances<'_>, params: &KnnParams,
     PartitionSearch { source: rows(), truth, distances, params, is_rounded: false }.find(&run.part(FOUND, ""))
 }
 
+/// Whether rows that are rounded to bytes, `scale` to a unit of length, have nearly the same neighbors.
+pub(crate) fn is_precise(scale: f32, truth: &Truth) -> bool {
+    // Two values, each rounded to a multiple of 1/scale, differ by that much more or less (standard deviation).
+    (1.0 / 6f64).sqrt() / f64::from(scale) <= ROUNDED_ERROR * truth.typical
+}
+
 /// Bytes per unit of length such that the largest value of some rows fits; larger ones are cut off.
-fn byte_scale(rows: &FloatSource<'_>, run: &Run) -> Result<f32> {
+pub(crate) fn byte_scale(rows: &FloatSource<'_>, run: &Run) -> Result<f32> {
     const SAMPLE: usize = 2000;
     let sample = index::sample(&mut run.rng(Stream::Projection, 0), rows.n_rows(), SAMPLE.min(rows.n_rows()));
     let mut values = vec![0f32; rows.width()];
