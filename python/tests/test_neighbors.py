@@ -69,8 +69,8 @@ def test_report_tells_what_was_built(rows):
     assert cells.report_["method"] == "partitions" and cells.report_["recall"] == cells.recall_
     assert 1 <= cells.report_["n_probes"] < cells.report_["n_cells"]
     assert 0 < cells.report_["recall_error"] < 0.02
-    few = NeighborIndex(recall_target=0.5, method="partitions", random_state=0).fit(X)
-    assert few.report_["n_probes"] < cells.report_["n_probes"]
+    few, many = (NeighborIndex(recall_target=target, method="partitions", random_state=0).fit(X) for target in (0.5, 0.9999))
+    assert few.report_["n_probes"] < many.report_["n_probes"]
 
 
 @pytest.mark.parametrize("method", METHODS)
