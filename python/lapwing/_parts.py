@@ -44,7 +44,7 @@ class Parts(Protocol):
 
 
 class Shared:
-    """A value that all tasks need: sent as bytes, which a process unpacks once, and keeps none of."""
+    """A value that all tasks need: sent as bytes, which a process unpacks once; it does not keep the bytes."""
 
     def __init__(self, value: Any, key: str = "") -> None:
         self.value, self._key = value, key
@@ -56,8 +56,8 @@ class Shared:
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         packed = self._packed
         if self._key:
-            # It came from another process, and is rarely sent on.
-            del self._packed
+            # It came from another process, and is rarely sent on. Another thread may have been here.
+            self.__dict__.pop("_packed", None)
         key = self._key or hashlib.blake2b(packed).hexdigest()
         # A buffer is not copied where the engine sends buffers apart.
         return _unpacked, (pickle.PickleBuffer(packed) if protocol >= 5 else packed, key)

@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 
 use lapwing_core::{Error, Result};
 
+/// How the file begins.
+const BEGINS: &str = "lapwing labels of ";
+
 /// Most bytes of a record: what is longer was not written here.
 const MOST_BYTES: u32 = 1 << 30;
 
@@ -31,15 +34,21 @@ impl LabelJournal {
     /// A journal of other labels begins anew.
     ///
     /// # Errors
-    /// [`Error::Io`]; those of `take`, which says how many rows it took.
+    /// [`Error::Io`]; [`Error::Format`] for a file that is no journal, which stays as it is; those of `take`, which says how many rows it took.
     pub fn open(path: &Path, of: &str, mut take: impl FnMut(usize, &[u8]) -> Result<usize>) -> Result<(Self, usize)> {
         let failed = |e| Error::io(path, e);
-        let head = format!("lapwing labels of {of}\n");
+        let head = format!("{BEGINS}{of}\n");
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).create(true).truncate(false).open(path).map_err(failed)?;
         let mut reader = BufReader::new(&file);
-        let (mut held, mut next, mut rows) = (vec![0; head.len()], 0, 0);
-        if reader.read_exact(&mut held).is_ok() && held == head.as_bytes() {
+        let (mut held, mut next, mut rows) = (Vec::new(), 0, 0);
+        (&mut reader).take(head.len() as u64).read_to_end(&mut held).map_err(failed)?;
+        // A kill may have cut it short.
+        if !held.iter().zip(BEGINS.as_bytes()).all(|(is, wanted)| is == wanted) {
+            let reason = "no labels of an earlier run; move it, or give the checkpoint another name";
+            return Err(Error::format(path, None, reason));
+        }
+        if held == head.as_bytes() {
             next = head.len() as u64;
             while let Some((first, bytes)) = record(&mut reader).filter(|(first, _)| *first == rows as u64) {
                 rows += take(first as usize, &bytes)?;
@@ -119,7 +128,13 @@ mod tests {
             let mut other = whole.clone();
             other[cut] ^= 1;
             std::fs::write(&path, other).unwrap();
-            assert!(held(&path, "a").1 < 8, "{cut}");
+            if cut < BEGINS.len() {
+                // A file of something else is refused, and stays.
+                assert!(LabelJournal::open(&path, "a", |_, bytes| Ok(bytes.len())).is_err());
+                assert_eq!(std::fs::read(&path).unwrap().len(), whole.len());
+            } else {
+                assert!(held(&path, "a").1 < 8, "{cut}");
+            }
         }
         std::fs::write(&path, &whole).unwrap();
         // Of other labels.

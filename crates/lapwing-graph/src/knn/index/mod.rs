@@ -329,7 +329,7 @@ impl NeighborIndex {
         let ids: Vec<u32> = truth.rows.iter().map(|&row| row as u32).collect();
         let sample = features.select(&ids)?;
         let silent = run.quiet();
-        // As many as a query of so many neighbors visits at least: queries of fewer visit them too.
+        // A query of so many neighbors visits these at least. The number is kept, so that a query of fewer neighbors visits them too.
         let mut n_probes = enough(&self.sizes, 1, params.n_neighbors + 1);
         loop {
             let found = self.neighbors(features, &sample, n_probes, Some(&|row| ids[row]), params, &silent)?;
